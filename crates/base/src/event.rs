@@ -1,0 +1,186 @@
+//! The event queue: what happens next, with equal times in the order they were asked for.
+//!
+//! An entry is one 128-bit number, `time | sequence | payload`, so that a comparison is one
+//! comparison and ties keep arrival order by construction. Two structures hold the entries: a
+//! 4-ary heap for the general case, and a few *lanes*, rings for streams of events that are
+//! nearly always asked for in the order in which they happen (a first-come-first-served stage of
+//! a pipeline is one). An event that would break its lane's order goes to the heap, so a lane is
+//! an optimisation and never an assumption.
+
+use crate::Time;
+use std::collections::VecDeque;
+
+const PAYLOAD_BITS: u32 = 24;
+const SEQUENCE_BITS: u32 = 40;
+
+/// How many lanes a queue has.
+pub const LANES: usize = 5;
+
+/// The future, ordered by (time, arrival).
+#[derive(Debug)]
+pub struct EventQueue {
+    heap: Vec<u128>,
+    lanes: [VecDeque<u128>; LANES],
+    /// First entry of each lane, `u128::MAX` where it is empty: what `pop` compares.
+    fronts: [u128; LANES],
+    sequence: u64,
+    now: Time,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EventQueue {
+    /// Payloads are below this.
+    pub const PAYLOADS: u32 = 1 << PAYLOAD_BITS;
+
+    /// An empty queue at time zero.
+    pub fn new() -> Self {
+        Self {
+            heap: Vec::with_capacity(1024),
+            lanes: Default::default(),
+            fronts: [u128::MAX; LANES],
+            sequence: 0,
+            now: Time::ZERO,
+        }
+    }
+
+    /// The time of the event that was popped last.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// How many events have been asked for so far.
+    pub fn scheduled(&self) -> u64 {
+        self.sequence
+    }
+
+    #[inline]
+    fn entry(&mut self, time: Time, payload: u32) -> u128 {
+        debug_assert!(time >= self.now, "an event in the past: {time} at {}", self.now);
+        debug_assert!(payload < Self::PAYLOADS);
+        let sequence = self.sequence;
+        self.sequence += 1;
+        // 2^40 events are more than a month of wall time at the engine's speed.
+        assert!(sequence < 1 << SEQUENCE_BITS, "event sequence exhausted");
+        u128::from(time.0) << 64 | u128::from(sequence << PAYLOAD_BITS | u64::from(payload))
+    }
+
+    /// Asks for `payload` at `time`, which must not be in the past.
+    #[inline]
+    pub fn push(&mut self, time: Time, payload: u32) {
+        let entry = self.entry(time, payload);
+        self.push_heap(entry);
+    }
+
+    /// Like [`push`](Self::push), through lane `lane` where that keeps the lane in order.
+    #[inline]
+    pub fn push_lane(&mut self, lane: usize, time: Time, payload: u32) {
+        let entry = self.entry(time, payload);
+        match self.lanes[lane].back() {
+            Some(&last) if last > entry => self.push_heap(entry),
+            Some(_) => self.lanes[lane].push_back(entry),
+            None => {
+                self.fronts[lane] = entry;
+                self.lanes[lane].push_back(entry);
+            }
+        }
+    }
+
+    /// Takes the next event, if any, and moves the clock to it.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Time, u32)> {
+        let mut best = self.heap.first().copied().unwrap_or(u128::MAX);
+        let mut source = LANES;
+        for (lane, &front) in self.fronts.iter().enumerate() {
+            if front < best {
+                best = front;
+                source = lane;
+            }
+        }
+        if best == u128::MAX {
+            return None;
+        }
+        if source == LANES {
+            self.pop_heap();
+        } else {
+            self.lanes[source].pop_front();
+            self.fronts[source] = self.lanes[source].front().copied().unwrap_or(u128::MAX);
+        }
+        self.now = Time((best >> 64) as u64);
+        Some((self.now, (best as u32) & (Self::PAYLOADS - 1)))
+    }
+
+    fn push_heap(&mut self, entry: u128) {
+        let mut hole = self.heap.len();
+        self.heap.push(entry);
+        while hole > 0 {
+            let parent = (hole - 1) / 4;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.heap[hole] = self.heap[parent];
+            hole = parent;
+        }
+        self.heap[hole] = entry;
+    }
+
+    fn pop_heap(&mut self) {
+        let Some(last) = self.heap.pop() else { return };
+        let len = self.heap.len();
+        if len == 0 {
+            return;
+        }
+        let mut hole = 0;
+        loop {
+            let first = 4 * hole + 1;
+            if first >= len {
+                break;
+            }
+            let children = &self.heap[first..(first + 4).min(len)];
+            let mut least = 0;
+            for child in 1..children.len() {
+                if children[child] < children[least] {
+                    least = child;
+                }
+            }
+            if children[least] >= last {
+                break;
+            }
+            self.heap[hole] = children[least];
+            hole = first + least;
+        }
+        self.heap[hole] = last;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever goes in by whichever door comes out by (time, arrival).
+        #[test]
+        fn orders_by_time_then_arrival(asked in prop::collection::vec((0u64..50, 0usize..=LANES), 1..300)) {
+            let mut queue = EventQueue::new();
+            for (i, &(time, door)) in asked.iter().enumerate() {
+                if door == LANES {
+                    queue.push(Time(time), i as u32);
+                } else {
+                    queue.push_lane(door, Time(time), i as u32);
+                }
+            }
+            let mut expected: Vec<(u64, u32)> =
+                asked.iter().enumerate().map(|(i, &(time, _))| (time, i as u32)).collect();
+            expected.sort();
+            let popped: Vec<(u64, u32)> =
+                std::iter::from_fn(|| queue.pop()).map(|(t, p)| (t.0, p)).collect();
+            prop_assert_eq!(popped, expected);
+        }
+    }
+}

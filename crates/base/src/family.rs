@@ -1,0 +1,77 @@
+//! A family: one contract, many members, and one roster that everything reads.
+//!
+//! A roster is a const slice of [`Member`]s. The command line, the Python front, the generated
+//! reference and the conformance tests all loop over it; nobody keeps a second list.
+
+use crate::params::{self, Table};
+use crate::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// One member of a family, carrying its own facts. `F` is the family's constructor type.
+pub struct Member<F> {
+    /// The name users type.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it comes from: a key of `params/CITATIONS.bib`, or empty for folklore.
+    pub citation: &'static str,
+    /// Its parameters as JSON Schema.
+    pub schema: fn() -> serde_json::Value,
+    /// Its parameters checked and completed with defaults.
+    pub check: fn(&Table, &str) -> Result<Table>,
+    /// Builds it from checked parameters.
+    pub build: F,
+}
+
+/// The parameters of a member that has none.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParams {}
+
+/// JSON Schema of `P`: the `schema` of a [`Member`].
+pub fn schema<P: JsonSchema>() -> serde_json::Value {
+    schemars::schema_for!(P).to_value()
+}
+
+/// Reads `P` strictly and writes it back complete: the `check` of a [`Member`].
+pub fn check<P: DeserializeOwned + Serialize>(table: &Table, place: &str) -> Result<Table> {
+    let params: P = params::read(table, place)?;
+    params::write(&params)
+}
+
+/// The member of `roster` called `name`, or an error at `place` with the nearest name.
+pub fn find<'a, F>(roster: &'a [Member<F>], place: &str, name: &str) -> Result<&'a Member<F>> {
+    roster.iter().find(|member| member.name == name).ok_or_else(|| {
+        let names: Vec<&str> = roster.iter().map(|member| member.name).collect();
+        Error::unknown(place, "member", name, names)
+    })
+}
+
+/// What the tables of a drive hold for a family: the choice of a member and its parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// Name of the member.
+    pub name: String,
+    /// Parameters of that member.
+    #[serde(flatten)]
+    pub params: Table,
+}
+
+impl Choice {
+    /// Member `name` with its defaults.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), params: Table::new() }
+    }
+
+    /// Finds the member in `roster` and completes its parameters; `place` is the table's path.
+    pub fn resolve<'a, F>(
+        &mut self,
+        roster: &'a [Member<F>],
+        place: &str,
+    ) -> Result<&'a Member<F>> {
+        let member = find(roster, &format!("{place}.name"), &self.name)?;
+        self.params = (member.check)(&self.params, place)?;
+        Ok(member)
+    }
+}

@@ -1,0 +1,16 @@
+//! Floor 1 of nandlab: what every other floor stands on.
+//!
+//! Simulated time, the event queue, seeded randomness, statistics that keep their tails,
+//! parameter files, rosters of families, and the one error type. Nothing here knows of flash.
+
+pub mod error;
+pub mod event;
+pub mod family;
+pub mod params;
+pub mod rng;
+pub mod stats;
+pub mod time;
+pub mod units;
+
+pub use error::{Error, Result};
+pub use time::Time;

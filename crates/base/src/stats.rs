@@ -1,0 +1,159 @@
+//! Statistics that keep their tails: latency histograms, exact moments, intervals for rates.
+
+use crate::Time;
+use hdrhistogram::Histogram;
+
+/// Latencies in nanoseconds: exact count, sum, minimum and maximum; percentiles to three
+/// significant digits (HDR histogram) from 1 ns to a year, so an overloaded replay fits too.
+#[derive(Debug, Clone)]
+pub struct Latency {
+    histogram: Histogram<u64>,
+    sum_ns: u128,
+    sum_squares: f64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Latency {
+    /// Longest latency that is told apart: one year.
+    const LIMIT_NS: u64 = 365 * 86_400 * 1_000_000_000;
+
+    /// An empty histogram.
+    pub fn new() -> Self {
+        Self {
+            histogram: Histogram::new_with_bounds(1, Self::LIMIT_NS, 3)
+                .expect("bounds are valid by construction"),
+            sum_ns: 0,
+            sum_squares: 0.0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+        }
+    }
+
+    /// Counts one latency.
+    #[inline]
+    pub fn record(&mut self, latency: Time) {
+        let ns = latency.0;
+        self.histogram.saturating_record(ns.max(1));
+        self.sum_ns += u128::from(ns);
+        self.sum_squares += (ns as f64) * (ns as f64);
+        self.min_ns = self.min_ns.min(ns);
+        self.max_ns = self.max_ns.max(ns);
+    }
+
+    /// Adds the counts of another histogram.
+    pub fn merge(&mut self, other: &Self) {
+        self.histogram.add(&other.histogram).expect("same bounds");
+        self.sum_ns += other.sum_ns;
+        self.sum_squares += other.sum_squares;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// How many were counted.
+    pub fn count(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// Exact sum in nanoseconds.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
+    /// Exact mean in nanoseconds; zero where nothing was counted.
+    pub fn mean_ns(&self) -> f64 {
+        if self.count() == 0 { 0.0 } else { self.sum_ns as f64 / self.count() as f64 }
+    }
+
+    /// Standard deviation (population) in nanoseconds.
+    pub fn stddev_ns(&self) -> f64 {
+        if self.count() == 0 {
+            return 0.0;
+        }
+        let mean = self.mean_ns();
+        (self.sum_squares / self.count() as f64 - mean * mean).max(0.0).sqrt()
+    }
+
+    /// Exact minimum; zero where nothing was counted.
+    pub fn min_ns(&self) -> u64 {
+        if self.count() == 0 { 0 } else { self.min_ns }
+    }
+
+    /// Exact maximum.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// Latency at `percent` (0 to 100) in nanoseconds, within 0.1 %; never above the maximum.
+    pub fn percentile_ns(&self, percent: f64) -> u64 {
+        if self.count() == 0 {
+            return 0;
+        }
+        self.histogram.value_at_percentile(percent).clamp(self.min_ns, self.max_ns)
+    }
+
+    /// The buckets that hold anything: (highest latency of the bucket in ns, count).
+    pub fn buckets(&self) -> Vec<(u64, u64)> {
+        self.histogram
+            .iter_recorded()
+            .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
+            .collect()
+    }
+}
+
+/// Wilson's interval for a rate: `hits` of `trials` at `z` standard errors (1.96 for 95 %).
+/// With no trials it is the whole [0, 1].
+pub fn wilson(hits: u64, trials: u64, z: f64) -> (f64, f64) {
+    if trials == 0 {
+        return (0.0, 1.0);
+    }
+    let n = trials as f64;
+    let rate = hits as f64 / n;
+    let centre = rate + z * z / (2.0 * n);
+    let spread = z * (rate * (1.0 - rate) / n + z * z / (4.0 * n * n)).sqrt();
+    let scale = 1.0 + z * z / n;
+    (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_moments_exact_and_tails_close() {
+        let mut latency = Latency::new();
+        for ns in 1..=100_000u64 {
+            latency.record(Time(ns));
+        }
+        assert_eq!(latency.count(), 100_000);
+        assert_eq!(latency.mean_ns(), 50_000.5);
+        assert_eq!((latency.min_ns(), latency.max_ns()), (1, 100_000));
+        for percent in [50.0, 90.0, 99.0, 99.9, 99.99] {
+            let exact = percent * 1000.0;
+            let error = (latency.percentile_ns(percent) as f64 - exact).abs() / exact;
+            assert!(error < 2e-3, "{percent}: {error}");
+        }
+        assert!((latency.stddev_ns() - 28_867.5).abs() < 1.0);
+    }
+
+    #[test]
+    fn merging_is_counting_both() {
+        let (mut a, mut b) = (Latency::new(), Latency::new());
+        a.record(Time(5));
+        b.record(Time(15));
+        a.merge(&b);
+        assert_eq!((a.count(), a.mean_ns(), a.max_ns()), (2, 10.0, 15));
+    }
+
+    #[test]
+    fn wilson_covers_zero_hits() {
+        let (low, high) = wilson(0, 1000, 1.96);
+        assert!(low.abs() < 1e-12 && (0.003..0.005).contains(&high), "{low} {high}");
+    }
+}

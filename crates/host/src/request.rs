@@ -1,0 +1,89 @@
+//! Where requests come from and when they are sent: sources say *what*, a job's pace says *when*.
+
+use base::{Result, Time};
+use ssd::request::Request;
+
+/// A request and the time at which its source wants it sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Since the start of the job. Zero from sources that keep no time of their own.
+    pub at: Time,
+    /// What to send.
+    pub request: Request,
+}
+
+/// A stream of requests: recorded (a trace) or made up (a workload).
+///
+/// Promises: requests fit the drive they were opened for (aligned to 512 bytes, positive length,
+/// inside the capacity; flushes are zero-length); `at` never decreases; memory does not grow with
+/// the length of the stream; two sources built from the same inputs and seed give the same
+/// requests.
+pub trait Source: Send {
+    /// The next request, or `None` when the stream has ended.
+    fn next(&mut self) -> Result<Option<Arrival>>;
+
+    /// How many requests it will give in all, where that is known.
+    fn total(&self) -> Option<u64>;
+}
+
+/// When a job sends what its source gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pace {
+    /// Closed loop: `depth` requests in flight, the next when one completes.
+    Closed {
+        /// Requests in flight at most (fio's iodepth).
+        depth: u32,
+    },
+    /// Open loop: at the source's own times, whatever the drive does. Latency counts from there.
+    Open,
+    /// At a rate, with `depth` in flight at most.
+    Rated {
+        /// Requests in flight at most.
+        depth: u32,
+        /// Rates of reads, writes and trims, each on its own clock; `None` is unlimited.
+        rates: [Option<Rate>; 3],
+        /// Exponential intervals (a Poisson process) instead of equal ones. Latency then counts
+        /// from the drawn arrival, also where the depth made the request wait.
+        poisson: bool,
+    },
+}
+
+/// How fast a rated job sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rate {
+    /// Requests a second.
+    Requests(f64),
+    /// Bytes a second.
+    Bytes(f64),
+}
+
+/// A pause of a job's process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Think {
+    /// How long.
+    pub time: Time,
+    /// After how many requests, each time.
+    pub every: u32,
+}
+
+/// One stream of requests with its pace: a fio job, a replayed trace.
+pub struct Job {
+    /// For the report.
+    pub name: String,
+    /// What it sends.
+    pub source: Box<dyn Source>,
+    /// When it sends.
+    pub pace: Pace,
+    /// Pause between requests, if any.
+    pub think: Option<Think>,
+    /// Delay after its group starts.
+    pub start_delay: Time,
+    /// Waits until every job before it has ended.
+    pub stonewall: bool,
+    /// Sends nothing later than this after its start (and ramp).
+    pub runtime: Option<Time>,
+    /// Requests sent in this first stretch are not counted.
+    pub ramp: Time,
+    /// fio's options of this job as given, for the report's `job options`.
+    pub options: Vec<(String, String)>,
+}

@@ -1,0 +1,5 @@
+//! Floor 3 of nandlab: the drive.
+//!
+//! `controller` follows one request through it: read that first.
+
+pub mod request;

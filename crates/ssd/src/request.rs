@@ -1,0 +1,62 @@
+//! What a drive can be asked to do: the four block commands, in bytes.
+
+/// Requests start and end on multiples of this.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// What a request wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Return the newest data.
+    Read,
+    /// Replace the data.
+    Write,
+    /// Forget the data (discard, deallocate).
+    Trim,
+    /// Make everything acknowledged so far durable. Offset and length are zero.
+    Flush,
+}
+
+impl Op {
+    /// All of them, in the order in which arrays by operation are laid out.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+
+    /// Its name in tables, columns and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Trim => "trim",
+            Self::Flush => "flush",
+        }
+    }
+}
+
+/// One request, as a host sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// What is wanted.
+    pub op: Op,
+    /// Write only: force unit access, acknowledge when durable.
+    pub fua: bool,
+    /// Host hint: data of one stream dies together; 0 where the host says nothing.
+    pub stream: u8,
+    /// First byte, a multiple of [`SECTOR_BYTES`].
+    pub offset: u64,
+    /// Bytes, a positive multiple of [`SECTOR_BYTES`] (zero for a flush).
+    pub length: u64,
+}
+
+impl Request {
+    /// A request without hints.
+    pub const fn new(op: Op, offset: u64, length: u64) -> Self {
+        Self { op, fua: false, stream: 0, offset, length }
+    }
+
+    /// A flush.
+    pub const FLUSH: Self = Self::new(Op::Flush, 0, 0);
+
+    /// One past the last byte; `None` where that is beyond 64 bits.
+    pub const fn end(&self) -> Option<u64> {
+        self.offset.checked_add(self.length)
+    }
+}
