@@ -6,6 +6,7 @@
 pub mod error;
 pub mod event;
 pub mod family;
+pub mod memory;
 pub mod params;
 pub mod rng;
 pub mod stats;

@@ -2,4 +2,7 @@
 //!
 //! `controller` follows one request through it: read that first.
 
+pub mod ftl;
+pub mod gc;
+pub mod precondition;
 pub mod request;

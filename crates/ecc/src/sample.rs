@@ -1,0 +1,124 @@
+//! How many of n bits are wrong: exact sampling of the binomial, and its upper tail.
+//!
+//! A codeword of n bits read at bit error rate p holds Binomial(n, p) errors. The engine asks
+//! millions of times with few different p, so the cumulative distribution is tabulated once per
+//! p and searched by bisection.
+
+use base::rng::Rng;
+use std::collections::HashMap;
+
+/// ln C(n, k) p^k (1-p)^(n-k).
+fn log_pmf(n: u32, k: u32, p: f64) -> f64 {
+    let (n, k) = (f64::from(n), f64::from(k));
+    libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0)
+        + k * libm::log(p)
+        + (n - k) * libm::log1p(-p)
+}
+
+/// Probability of more than `t` errors in `n` bits at bit error rate `p`.
+pub fn binomial_tail(n: u32, t: u32, p: f64) -> f64 {
+    if p <= 0.0 || t >= n {
+        return 0.0;
+    }
+    if f64::from(t) < f64::from(n) * p {
+        // Below the mean the lower sum is the short one.
+        return 1.0 - (0..=t).map(|k| libm::exp(log_pmf(n, k, p))).sum::<f64>();
+    }
+    let mut sum = 0.0;
+    for k in t + 1..=n {
+        let term = libm::exp(log_pmf(n, k, p));
+        sum += term;
+        if term < sum * 1e-17 {
+            break;
+        }
+    }
+    sum
+}
+
+/// Cumulative probabilities of k = first, first+1, ... errors.
+struct Table {
+    first: u32,
+    cumulative: Vec<f64>,
+}
+
+/// Draws error counts of codewords of `bits` bits.
+///
+/// Rates are rounded to 1 part in 512 before tabulating (a systematic error of at most 0.1 %).
+pub struct ErrorCounts {
+    bits: u32,
+    tables: HashMap<u64, Table>,
+}
+
+impl ErrorCounts {
+    /// For codewords of `bits` bits.
+    pub fn new(bits: u32) -> Self {
+        Self { bits, tables: HashMap::new() }
+    }
+
+    /// One codeword's errors at rate `rber`.
+    pub fn draw(&mut self, rber: f64, rng: &mut Rng) -> u32 {
+        if rber <= 0.0 {
+            return 0;
+        }
+        // Keep eight bits of the fraction: 1 part in 512 to the nearest.
+        let key = (rber.to_bits() + (1 << 43)) >> 44;
+        let bits = self.bits;
+        let table =
+            self.tables.entry(key).or_insert_with(|| tabulate(bits, f64::from_bits(key << 44)));
+        let u = rng.unit();
+        let index = table.cumulative.partition_point(|&c| c <= u);
+        table.first + index.min(table.cumulative.len() - 1) as u32
+    }
+}
+
+fn tabulate(n: u32, p: f64) -> Table {
+    let p = p.min(0.5);
+    let mean = f64::from(n) * p;
+    let reach = 9.0 * (mean * (1.0 - p)).sqrt() + 20.0;
+    let first = (mean - reach).max(0.0) as u32;
+    let last = ((mean + reach) as u32).min(n);
+    let mut sum = 0.0;
+    let cumulative = (first..=last)
+        .map(|k| {
+            sum += libm::exp(log_pmf(n, k, p));
+            sum
+        })
+        .collect();
+    Table { first, cumulative }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// devices.md 3.1: rates at which 34,560 bits hold more than 100 errors, by independent sums.
+    #[test]
+    fn tail_matches_the_bch_anchors() {
+        for (rber, fails) in [
+            (2.557e-3, 1e-1),
+            (2.289e-3, 1e-2),
+            (2.106e-3, 1e-3),
+            (1.963e-3, 1e-4),
+            (1.743e-3, 1e-6),
+            (1.501e-3, 1e-9),
+            (1.267e-3, 1e-13),
+        ] {
+            let tail = binomial_tail(34_560, 100, rber);
+            assert!((tail / fails - 1.0).abs() < 0.02, "{rber}: {tail} against {fails}");
+        }
+    }
+
+    #[test]
+    fn draws_have_the_mean_variance_and_tail_of_the_binomial() {
+        let mut counts = ErrorCounts::new(34_560);
+        let mut rng = Rng::stream(3, "errors");
+        let (n, p) = (400_000u32, 2.557e-3);
+        let draws: Vec<u32> = (0..n).map(|_| counts.draw(p, &mut rng)).collect();
+        let mean = draws.iter().map(|&d| f64::from(d)).sum::<f64>() / f64::from(n);
+        let expected = 34_560.0 * p;
+        // The table's rate may be 0.1 % off; the rest is four standard errors.
+        assert!((mean - expected).abs() < 1e-3 * expected + 4.0 * (expected / f64::from(n)).sqrt());
+        let over = draws.iter().filter(|&&d| d > 100).count() as f64 / f64::from(n);
+        assert!((over - 0.1).abs() < 4.0 * (0.09f64 / f64::from(n)).sqrt() + 0.003, "{over}");
+    }
+}

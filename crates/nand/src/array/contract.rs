@@ -1,0 +1,31 @@
+//! The contract of an array model: the state of a page in, its bit error rate out.
+
+use base::units::Hours;
+
+/// Everything that decides how well a page reads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PageState {
+    /// Which bit of the cell, from the lower page.
+    pub page_type: u8,
+    /// Program/erase cycles of its block.
+    pub pe_cycles: u32,
+    /// Age of the data.
+    pub retention: Hours,
+    /// Reads of its block since the erase.
+    pub reads: u32,
+}
+
+/// What a read of a page gives back.
+///
+/// Promises: the rate is between 0 and 0.5; it does not fall when cycles, retention or reads
+/// rise; the same state gives the same rate. Members that keep real voltages will give real bits
+/// through further methods; the rate is what every member can tell.
+pub trait Array: Send {
+    /// Mean raw bit error rate of the page, read at the nominal references.
+    fn rber(&self, page: &PageState) -> f64;
+
+    /// Never an error: lets the engine skip the error path altogether.
+    fn is_ideal(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,203 @@
+//! The chips of a drive: their parameters, the state of every block, and what they insist on.
+//!
+//! The state here is the device's own truth, kept apart from what the FTL believes, so that each
+//! command of the FTL is checked by a second party: pages are programmed in order, once between
+//! erases, and only what has been programmed can be read.
+
+use crate::array::{self, Array, PageState};
+use crate::energy::{Energy, EnergyConfig};
+use crate::geometry::{Block, Geometry, GeometryConfig};
+use crate::timing::{Timing, TimingConfig};
+use crate::wordline::{PageOrder, PageSite, page_sites};
+use base::family::Choice;
+use base::units::Hours;
+use base::{Error, Result, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A chip, as a parameter file gives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChipConfig {
+    /// Bits a cell: 1 SLC, 2 MLC, 3 TLC, 4 QLC.
+    pub cell_bits: u32,
+    /// Rated program/erase cycles.
+    pub rated_pe_cycles: u32,
+    /// How page numbers lie on the wordlines; decides which pages are fast.
+    pub page_order: PageOrder,
+    /// Layout of a die.
+    pub geometry: GeometryConfig,
+    /// Times.
+    pub timing: TimingConfig,
+    /// Optional commands.
+    #[serde(default)]
+    pub features: FeaturesConfig,
+    /// Voltage and currents.
+    pub energy: EnergyConfig,
+    /// What a read gives back (a member of the `array` family).
+    #[schemars(with = "serde_json::Value")]
+    pub array: Choice,
+}
+
+/// Commands that a chip may or may not have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FeaturesConfig {
+    /// A second page register: the next array read overlaps the transfer of the last.
+    pub cache_read: bool,
+    /// Pages of several planes of a die are programmed by one command.
+    pub multi_plane_program: bool,
+    /// Pages of several planes of a die are read at the same time.
+    pub multi_plane_read: MultiPlaneRead,
+}
+
+impl Default for FeaturesConfig {
+    fn default() -> Self {
+        Self {
+            cache_read: false,
+            multi_plane_program: true,
+            multi_plane_read: MultiPlaneRead::SamePage,
+        }
+    }
+}
+
+/// Which reads a die can join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MultiPlaneRead {
+    /// None.
+    None,
+    /// Same page number in each plane (ONFI multi-plane read).
+    SamePage,
+    /// Any page in each plane (independent plane read).
+    Independent,
+}
+
+/// The state of one block, as the silicon knows it.
+#[derive(Debug, Clone, Copy, Default)]
+struct BlockState {
+    pe_cycles: u32,
+    reads: u32,
+    /// Pages below this have been programmed since the erase.
+    next_page: u32,
+    /// Holds data from before the run, which have the age the run was started with.
+    aged: bool,
+}
+
+/// All chips of a drive.
+pub struct Chips {
+    /// Layout.
+    pub geometry: Geometry,
+    /// Times.
+    pub timing: Timing,
+    /// Energies.
+    pub energy: Energy,
+    /// Optional commands.
+    pub features: FeaturesConfig,
+    /// Pages that one program command writes in each plane: the bits of a cell where a wordline
+    /// is programmed in one shot, one elsewhere.
+    pub pages_per_program: u32,
+    sites: Vec<PageSite>,
+    array: Box<dyn Array>,
+    errs: bool,
+    blocks: Vec<BlockState>,
+    retention: Hours,
+}
+
+impl Chips {
+    /// `dies` dies of `config`, mapped in units of `unit_bytes`, worn by `pe_cycles`, holding
+    /// data of age `retention`.
+    pub fn new(
+        config: &ChipConfig,
+        dies: u64,
+        unit_bytes: u32,
+        pe_cycles: u32,
+        retention: Hours,
+    ) -> Result<Self> {
+        let geometry = Geometry::new(&config.geometry, dies, unit_bytes)?;
+        let sites =
+            page_sites(config.page_order, config.cell_bits, config.geometry.pages_per_block)?;
+        let mut choice = config.array.clone();
+        let array = (choice.resolve(array::ROSTER, "chip.array")?.build)(&choice.params)?;
+        let block = BlockState { pe_cycles, aged: true, ..BlockState::default() };
+        Ok(Self {
+            timing: Timing::new(&config.timing, config.cell_bits)?,
+            energy: Energy::new(&config.energy)?,
+            features: config.features.clone(),
+            pages_per_program: match config.page_order {
+                PageOrder::OneShot => config.cell_bits,
+                PageOrder::EvenOdd | PageOrder::AllBitline => 1,
+            },
+            errs: !array.is_ideal(),
+            blocks: vec![block; geometry.blocks() as usize],
+            geometry,
+            sites,
+            array,
+            retention,
+        })
+    }
+
+    /// Which bit of the cell page `page` of a block is.
+    #[inline]
+    pub fn page_type(&self, page: u32) -> u8 {
+        self.sites[page as usize].page_type
+    }
+
+    /// Program/erase cycles of a block.
+    #[inline]
+    pub fn pe_cycles(&self, block: Block) -> u32 {
+        self.blocks[block.0 as usize].pe_cycles
+    }
+
+    /// Says that a block was filled up to `pages` before the run began.
+    pub fn load(&mut self, block: Block, pages: u32) {
+        self.blocks[block.0 as usize].next_page = pages;
+    }
+
+    /// Senses a page: how long it takes and the bit error rate of what comes back.
+    #[inline]
+    pub fn read(&mut self, block: Block, page: u32) -> Result<(Time, f64)> {
+        let state = &mut self.blocks[block.0 as usize];
+        if page >= state.next_page {
+            return Err(illegal("read of a page that is not programmed", block, page));
+        }
+        let page_type = self.sites[page as usize].page_type;
+        let time = self.timing.read(page_type, state.pe_cycles);
+        if !self.errs {
+            return Ok((time, 0.0));
+        }
+        state.reads = state.reads.saturating_add(1);
+        let rber = self.array.rber(&PageState {
+            page_type,
+            pe_cycles: state.pe_cycles,
+            retention: if state.aged { self.retention } else { Hours(0.0) },
+            reads: state.reads,
+        });
+        Ok((time, rber))
+    }
+
+    /// Programs `pages_per_program` pages from `page` on: how long it takes.
+    #[inline]
+    pub fn program(&mut self, block: Block, page: u32) -> Result<Time> {
+        let state = &mut self.blocks[block.0 as usize];
+        if page != state.next_page {
+            return Err(illegal("program out of order", block, page));
+        }
+        state.next_page = page + self.pages_per_program;
+        Ok(self.timing.program(self.sites[page as usize].page_type, state.pe_cycles))
+    }
+
+    /// Erases a block: how long it takes.
+    #[inline]
+    pub fn erase(&mut self, block: Block) -> Time {
+        let state = &mut self.blocks[block.0 as usize];
+        let time = self.timing.erase(state.pe_cycles);
+        *state = BlockState { pe_cycles: state.pe_cycles + 1, ..BlockState::default() };
+        time
+    }
+}
+
+/// The drive's firmware broke a rule of the chip: a defect of an FTL, reported and not hidden.
+fn illegal(what: &str, block: Block, page: u32) -> Error {
+    Error::new(format!("chip block {} page {page}", block.0), format!("illegal command: {what}"))
+}

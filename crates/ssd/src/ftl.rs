@@ -1,0 +1,13 @@
+//! Where a logical page lives: the roster of flash translation layers.
+
+pub mod contract;
+mod page;
+
+pub use contract::{
+    Build, Collect, Context, DieSet, Ftl, FtlConfig, FtlCounts, Lpn, Move, Program, Stream, Untimed,
+};
+
+use base::family::Member;
+
+/// Every FTL.
+pub const ROSTER: &[Member<Build>] = &[page::MEMBER];

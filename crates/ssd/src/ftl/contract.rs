@@ -1,0 +1,428 @@
+//! The contract of an FTL: a pure state machine that says where data live.
+//!
+//! It has no clock, no queue and no thread. The controller asks it where a unit is (`lookup`),
+//! where new data go (`place`, then `programmed` when the flash has them), and what it wants done
+//! inside (`collect`, then `erased`). Because time is nobody's argument, the same code runs under
+//! the engine and, through `write_untimed`, as fast as memory allows: preconditioning is exact.
+
+use crate::gc::{GcConfig, Victims};
+use base::Result;
+use base::params::Table;
+use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A logical unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lpn(pub u32);
+
+/// Which write frontier data go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stream(pub u8);
+
+impl Stream {
+    /// Data moved by garbage collection.
+    pub const GC: Self = Self(0);
+
+    /// Data written by the host under stream hint `hint`.
+    pub const fn host(hint: u8) -> Self {
+        Self(1 + hint)
+    }
+}
+
+/// What every FTL shares.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FtlConfig {
+    /// Bytes of a mapping unit; 0 takes the smaller of 4096 and the page.
+    pub unit_bytes: u32,
+    /// Physical over logical capacity, minus one, all good blocks counted.
+    pub overprovisioning: f64,
+    /// Free blocks of each plane that only garbage collection may open.
+    pub gc_reserve_blocks: u32,
+}
+
+impl Default for FtlConfig {
+    fn default() -> Self {
+        Self { unit_bytes: 0, overprovisioning: 0.07, gc_reserve_blocks: 1 }
+    }
+}
+
+/// What an FTL is built from.
+pub struct Context {
+    /// Layout of the flash.
+    pub geometry: Geometry,
+    /// Planes that one program command joins.
+    pub planes_per_program: u32,
+    /// Pages of each plane that one program command writes.
+    pub pages_per_program: u32,
+    /// The family's parameters.
+    pub config: FtlConfig,
+    /// When to collect.
+    pub gc: GcConfig,
+    /// Whom to collect.
+    pub victims: Box<dyn Victims>,
+    /// Blocks that cannot be used, by block number.
+    pub bad: Vec<bool>,
+    /// Program/erase cycles of every block at the start.
+    pub pe_cycles: u32,
+}
+
+/// Builds an FTL from its context and its own checked parameters.
+pub type Build = fn(Context, &Table) -> Result<Box<dyn Ftl>>;
+
+/// A set of dies.
+#[derive(Debug, Clone)]
+pub struct DieSet {
+    words: Vec<u64>,
+    dies: u32,
+}
+
+impl DieSet {
+    /// No die of `dies`.
+    pub fn none(dies: u32) -> Self {
+        Self { words: vec![0; dies.div_ceil(64) as usize], dies }
+    }
+
+    /// All of `dies`.
+    pub fn all(dies: u32) -> Self {
+        let mut set = Self::none(dies);
+        (0..dies).for_each(|die| set.insert(Die(die)));
+        set
+    }
+
+    /// Adds a die.
+    #[inline]
+    pub fn insert(&mut self, die: Die) {
+        self.words[die.0 as usize / 64] |= 1 << (die.0 % 64);
+    }
+
+    /// Takes a die out.
+    #[inline]
+    pub fn remove(&mut self, die: Die) {
+        self.words[die.0 as usize / 64] &= !(1 << (die.0 % 64));
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// The first member at or after `start`, wrapping around.
+    #[inline]
+    pub fn next_from(&self, start: u32) -> Option<Die> {
+        self.first_in(start, self.dies).or_else(|| self.first_in(0, start))
+    }
+
+    #[inline]
+    fn first_in(&self, from: u32, to: u32) -> Option<Die> {
+        let mut index = from as usize / 64;
+        let mut word = *self.words.get(index)? & (u64::MAX << (from % 64));
+        loop {
+            if word != 0 {
+                let die = index as u32 * 64 + word.trailing_zeros();
+                return (die < to).then_some(Die(die));
+            }
+            index += 1;
+            if index as u32 * 64 >= to {
+                return None;
+            }
+            word = self.words[index];
+        }
+    }
+}
+
+/// One program command: where its units go.
+///
+/// Unit `i` lies in slot `i % units_per_page` of a page; pages go through the planes first, then
+/// through the pages of a one-shot wordline.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// The die.
+    pub die: Die,
+    /// Units that carry data; the rest of the last page is padding.
+    pub units: u32,
+    /// First page number, the same in every plane.
+    pub page: u32,
+    /// Planes joined.
+    pub planes: u8,
+    /// The frontier it belongs to. Programs of one frontier must reach the die in the order in
+    /// which they were placed.
+    pub stream: Stream,
+    /// Block in each joined plane.
+    pub blocks: [Block; MAX_PLANES],
+}
+
+impl Program {
+    /// The place of unit `i`.
+    #[inline]
+    pub fn ppn(&self, geometry: &Geometry, i: u32) -> Ppn {
+        let upp = geometry.units_per_page;
+        if i < upp {
+            return geometry.ppn(self.blocks[0], self.page, i);
+        }
+        let (page, slot) = (i / upp, i % upp);
+        let planes = u32::from(self.planes);
+        geometry.ppn(self.blocks[(page % planes) as usize], self.page + page / planes, slot)
+    }
+}
+
+/// What the FTL wants done on a die next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collect {
+    /// Nothing.
+    Nothing,
+    /// Read the units listed in `moves`, place them all, and ask again when they are programmed.
+    Move,
+    /// Erase these blocks (the first `n`), report each, and ask again.
+    Erase {
+        /// How many.
+        n: u8,
+        /// Which, of different planes of the die.
+        blocks: [Block; MAX_PLANES],
+    },
+}
+
+/// A unit to be moved: what it is and where it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Move {
+    /// The logical unit.
+    pub lpn: Lpn,
+    /// Where it is read.
+    pub from: Ppn,
+}
+
+/// How much an FTL has done since its counts were last reset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FtlCounts {
+    /// Units written for the host.
+    pub host_units: u64,
+    /// Units moved.
+    pub moved_units: u64,
+    /// Unit slots programmed without data.
+    pub padding_units: u64,
+    /// Blocks reclaimed.
+    pub reclaimed_blocks: u64,
+    /// Blocks reclaimed for static wear levelling among them.
+    pub levelled_blocks: u64,
+    /// Units trimmed that were mapped.
+    pub trimmed_units: u64,
+}
+
+impl FtlCounts {
+    /// Unit slots programmed, for whatever reason.
+    pub fn programmed_units(&self) -> u64 {
+        self.host_units + self.moved_units + self.padding_units
+    }
+
+    /// Programmed over host units; 0 where the host wrote nothing.
+    pub fn write_amplification(&self) -> f64 {
+        if self.host_units == 0 {
+            0.0
+        } else {
+            self.programmed_units() as f64 / self.host_units as f64
+        }
+    }
+}
+
+/// Where every physical unit is accounted for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Units that hold the newest data of a logical unit.
+    pub mapped: u64,
+    /// Units that can be programmed without an erase.
+    pub free: u64,
+    /// Units that hold old data or padding, or are being programmed.
+    pub invalid: u64,
+    /// Units of bad blocks.
+    pub bad: u64,
+}
+
+/// Wear of the blocks in use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Wear {
+    /// Fewest program/erase cycles.
+    pub min: u32,
+    /// Their mean.
+    pub mean: f64,
+    /// Most.
+    pub max: u32,
+}
+
+/// Where data live.
+///
+/// Promises to the controller: `lookup` names the place of the newest data that were reported
+/// `programmed`; a place handed out by `place` is not handed out again before its block was
+/// reported `erased`; pages of a block are handed out in order; a block is given to erase only
+/// when nothing in it is mapped; if `place` refuses every die, some die's `collect` has work.
+///
+/// The controller promises: every `Program` is reported `programmed` once, two programs of the
+/// same logical unit in the order in which they were placed; `collect` of a die is called again
+/// only when the last answer has been carried out.
+pub trait Ftl: Send {
+    /// Logical units of the drive.
+    fn logical_units(&self) -> u32;
+
+    /// Units that the largest program carries: what a caller of `place` should bring.
+    fn row_units(&self) -> u32;
+
+    /// Where the newest data of a unit are; `None` where there are none.
+    fn lookup(&mut self, lpn: Lpn) -> Option<Ppn>;
+
+    /// Reserves places for the first of `lpns` (as many as one program carries) on one of `dies`.
+    /// `None` where none of these dies may take data of this stream now.
+    fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program>;
+
+    /// The flash holds the data of `program`. For host data `moves` is empty; for moved data it
+    /// lists where each unit came from, and a unit that is elsewhere by now stays there.
+    fn programmed(&mut self, program: &Program, moves: &[Move]);
+
+    /// Forgets the data of a unit.
+    fn trim(&mut self, lpn: Lpn);
+
+    /// Whether `collect` of this die has work; with `background`, also work that can wait.
+    fn wants_collect(&self, die: Die, background: bool) -> bool;
+
+    /// The next step of internal work on `die`; `moves` is cleared and filled for a `Move`.
+    fn collect(&mut self, die: Die, background: bool, moves: &mut Vec<Move>) -> Collect;
+
+    /// A block given by `collect` has been erased.
+    fn erased(&mut self, block: Block);
+
+    /// Pages of `block` that have been handed out since its erase.
+    fn filled_pages(&self, block: Block) -> u32;
+
+    /// Brings near what `lookup` will touch.
+    fn prefetch(&self, _lpn: Lpn) {}
+
+    /// Brings near what overwriting will touch, once `prefetch` has had time to act.
+    fn prefetch_old(&self, _lpn: Lpn) {}
+
+    /// What has been done.
+    fn counts(&self) -> FtlCounts;
+
+    /// Starts counting anew, and sets the wear of every block.
+    fn start_run(&mut self, pe_cycles: u32);
+
+    /// Where every physical unit is accounted for, by counting (slow).
+    fn occupancy(&self) -> Occupancy;
+
+    /// Wear of the good blocks (slow).
+    fn wear(&self) -> Wear;
+
+    /// Bytes of the mapping tables for each logical unit.
+    fn bytes_per_unit(&self) -> f64;
+
+    /// Writes units in order, without time: place, programmed, and all collection they cause.
+    fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) {
+        let mut rest = lpns;
+        while !rest.is_empty() {
+            if let Some(program) = self.place(Stream::host(0), rest, &untimed.dies) {
+                self.programmed(&program, &[]);
+                rest = &rest[program.units as usize..];
+                self.settle_untimed(program.die, untimed);
+            } else {
+                // Every die stands at its reserve: collect them all.
+                for die in 0..untimed.dies.dies {
+                    self.settle_untimed(Die(die), untimed);
+                }
+            }
+        }
+    }
+
+    /// Carries out all collection that a die wants, without time.
+    fn settle_untimed(&mut self, die: Die, untimed: &mut Untimed) {
+        while self.wants_collect(die, false) {
+            match self.collect(die, false, &mut untimed.moves) {
+                Collect::Nothing => break,
+                Collect::Move => {
+                    untimed.lpns.clear();
+                    untimed.lpns.extend(untimed.moves.iter().map(|unit| unit.lpn));
+                    untimed.one.insert(die);
+                    let mut done = 0;
+                    while done < untimed.lpns.len() {
+                        let program = self
+                            .place(Stream::GC, &untimed.lpns[done..], &untimed.one)
+                            .expect("the reserve always takes what collection moves");
+                        let end = done + program.units as usize;
+                        self.programmed(&program, &untimed.moves[done..end]);
+                        done = end;
+                    }
+                    untimed.one.remove(die);
+                }
+                Collect::Erase { n, blocks } => {
+                    for &block in &blocks[..usize::from(n)] {
+                        self.erased(block);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Overwrites `count` units drawn by `draw`, without time. Addresses are drawn ahead so that
+    /// the cache misses of different units overlap.
+    fn overwrite_untimed(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+    ) {
+        const AHEAD: usize = 64;
+        const HALF: usize = AHEAD / 2;
+        let mut ring = [Lpn(0); AHEAD];
+        for slot in &mut ring {
+            *slot = draw();
+            self.prefetch(*slot);
+        }
+        let row = self.row_units() as usize;
+        let mut batch = Vec::with_capacity(row);
+        for i in 0..count {
+            let slot = i as usize % AHEAD;
+            batch.push(std::mem::replace(&mut ring[slot], draw()));
+            self.prefetch(ring[slot]);
+            self.prefetch_old(ring[(slot + HALF) % AHEAD]);
+            if batch.len() == row || i + 1 == count {
+                self.write_untimed(&batch, untimed);
+                batch.clear();
+            }
+        }
+    }
+}
+
+/// Working space of the untimed way through an FTL.
+pub struct Untimed {
+    dies: DieSet,
+    one: DieSet,
+    moves: Vec<Move>,
+    lpns: Vec<Lpn>,
+}
+
+impl Untimed {
+    /// For a drive of `dies` dies.
+    pub fn new(dies: u32) -> Self {
+        Self {
+            dies: DieSet::all(dies),
+            one: DieSet::none(dies),
+            moves: Vec::new(),
+            lpns: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn die_sets_wrap_around() {
+        let mut set = DieSet::none(130);
+        assert!(set.is_empty());
+        set.insert(Die(3));
+        set.insert(Die(129));
+        assert_eq!(set.next_from(0), Some(Die(3)));
+        assert_eq!(set.next_from(4), Some(Die(129)));
+        set.remove(Die(129));
+        assert_eq!(set.next_from(4), Some(Die(3)));
+        assert_eq!(DieSet::all(130).next_from(129), Some(Die(129)));
+    }
+}

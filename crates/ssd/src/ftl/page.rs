@@ -1,0 +1,682 @@
+//! `page`: any unit anywhere, a full map in memory, log-structured writing.
+//!
+//! Host data are striped over the dies that can take them, round robin, channels first; inside a
+//! die one program fills all planes that the chip joins. Garbage collection stays inside a die
+//! and, unless told otherwise, writes to blocks of its own. Two flat arrays of 32-bit words make
+//! the map; a physical unit is valid when the two point at each other, so no bitmap is kept.
+
+use super::contract::{
+    Build, Collect, Context, DieSet, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream, Wear,
+};
+use crate::gc::{BlockWord, GcConfig, Victims};
+use base::family::{Member, check, schema};
+use base::memory::prefetch;
+use base::{Error, Result, params};
+use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Plane, Ppn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+pub const MEMBER: Member<Build> = Member {
+    name: "page",
+    summary: "any unit anywhere: full map in memory, log-structured",
+    citation: "desnoyers2012",
+    schema: schema::<PageParams>,
+    check: check::<PageParams>,
+    build: |context, table| Ok(Box::new(PageFtl::new(context, &params::read(table, "ftl")?)?)),
+};
+
+/// Parameters of `page`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct PageParams {
+    /// Data moved by garbage collection go to blocks of their own.
+    separate_gc_stream: bool,
+    /// Write frontiers for the host's stream hints (1 to 8).
+    host_streams: u8,
+    /// Static wear levelling: when the cycles of a plane's blocks are further apart than this,
+    /// the least worn block is collected. 0 switches it off.
+    static_wear_delta: u32,
+}
+
+impl Default for PageParams {
+    fn default() -> Self {
+        Self { separate_gc_stream: true, host_streams: 1, static_wear_delta: 100 }
+    }
+}
+
+/// Marks a physical unit without data.
+const PADDING: u32 = u32::MAX;
+
+/// How often the wear of a plane is looked at: once in this many collections.
+const WEAR_LOOK_EVERY: u32 = 64;
+
+/// An open block in each plane that a program joins, and the page it stands at.
+#[derive(Clone, Copy)]
+struct Frontier {
+    blocks: [Block; MAX_PLANES],
+    page: u32,
+    /// Planes that already have this page.
+    planes_done: u32,
+    open: bool,
+}
+
+/// Garbage collection of one die.
+///
+/// Victims are drained in parallel, page by page, so that the reads of different planes can be
+/// joined. Rows are filled across victims instead of padding each one's last row; a drained
+/// victim is erased when the row that holds its last unit has been programmed.
+#[derive(Clone, Default)]
+struct Collection {
+    victims: Vec<Block>,
+    /// The next unit to look at: page, victim, slot.
+    page: u32,
+    victim: usize,
+    slot: u32,
+    drained: Vec<Block>,
+}
+
+struct PageFtl {
+    geometry: Geometry,
+    joined: u32,
+    pages_per_program: u32,
+    row_units: u32,
+    logical_units: u32,
+    streams: u32,
+    host_streams: u8,
+    gc_frontier: u32,
+    reserve: u32,
+    gc: GcConfig,
+    static_wear_delta: u32,
+    victims: Box<dyn Victims>,
+    /// Logical to physical.
+    map: Vec<u32>,
+    /// Physical to logical.
+    owner: Vec<u32>,
+    words: Vec<BlockWord>,
+    pe_cycles: Vec<u32>,
+    bad: Vec<bool>,
+    /// Free blocks of each plane, least worn first.
+    free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    /// Frontiers: (die, stream, group of joined planes).
+    frontiers: Vec<Frontier>,
+    groups: u32,
+    /// Group of each (die, stream) that comes next.
+    next_group: Vec<u32>,
+    next_die: u32,
+    collections: Vec<Collection>,
+    looks: Vec<u32>,
+    /// Dead units in the candidates of each plane: what collecting could gain.
+    dead: Vec<u64>,
+    clock: u64,
+    counts: FtlCounts,
+}
+
+impl PageFtl {
+    fn new(context: Context, params: &PageParams) -> Result<Self> {
+        let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
+        if !(1..=8).contains(&params.host_streams) {
+            let problem = format!("{} streams", params.host_streams);
+            return Err(Error::new("ftl.host_streams", problem).allow("1 to 8"));
+        }
+        if geometry.planes_per_die % planes_per_program != 0 {
+            return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
+        }
+        let streams = u32::from(params.host_streams) + u32::from(params.separate_gc_stream);
+        let logical_units = logical_units(
+            &geometry,
+            &context.bad,
+            config.overprovisioning,
+            config.gc_reserve_blocks + streams,
+        )?;
+        if config.gc_reserve_blocks == 0 {
+            return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").allow("at least 1"));
+        }
+        if gc.start_free_blocks <= config.gc_reserve_blocks {
+            let problem = format!("{} free blocks", gc.start_free_blocks);
+            return Err(Error::new("gc.start_free_blocks", problem)
+                .allow("more than ftl.gc_reserve_blocks, or the host stalls for ever"));
+        }
+        let groups = geometry.planes_per_die / planes_per_program;
+        let closed =
+            Frontier { blocks: [Block(0); MAX_PLANES], page: 0, planes_done: 0, open: false };
+        let mut ftl = Self {
+            joined: planes_per_program,
+            pages_per_program,
+            row_units: planes_per_program * pages_per_program * geometry.units_per_page,
+            logical_units,
+            streams,
+            host_streams: params.host_streams,
+            gc_frontier: if params.separate_gc_stream { streams - 1 } else { 0 },
+            reserve: config.gc_reserve_blocks,
+            gc,
+            static_wear_delta: params.static_wear_delta,
+            victims: context.victims,
+            map: vec![Ppn::NONE.0; logical_units as usize],
+            owner: vec![PADDING; geometry.units() as usize],
+            words: vec![BlockWord::default(); geometry.blocks() as usize],
+            pe_cycles: vec![context.pe_cycles; geometry.blocks() as usize],
+            bad: context.bad,
+            free: vec![BinaryHeap::new(); geometry.planes() as usize],
+            frontiers: vec![closed; (geometry.dies * streams * groups) as usize],
+            groups,
+            next_group: vec![0; (geometry.dies * streams) as usize],
+            next_die: 0,
+            collections: vec![Collection::default(); geometry.dies as usize],
+            looks: vec![0; geometry.planes() as usize],
+            dead: vec![0; geometry.planes() as usize],
+            clock: 0,
+            counts: FtlCounts::default(),
+            geometry,
+        };
+        for block in 0..ftl.geometry.blocks() {
+            if !ftl.bad[block as usize] {
+                let plane = ftl.geometry.plane_of(Block(block));
+                ftl.free[plane.0 as usize].push(Reverse((context.pe_cycles, block)));
+            }
+        }
+        Ok(ftl)
+    }
+
+    #[inline]
+    fn stream_index(&self, stream: Stream) -> u32 {
+        if stream == Stream::GC {
+            self.gc_frontier
+        } else {
+            u32::from((stream.0 - 1) % self.host_streams)
+        }
+    }
+
+    /// Fewest free blocks of the planes of a group.
+    #[inline]
+    fn free_blocks(&self, die: Die, group: u32) -> u32 {
+        (0..self.joined)
+            .map(|i| self.free[self.geometry.plane(die, group * self.joined + i).0 as usize].len())
+            .min()
+            .unwrap_or(0) as u32
+    }
+
+    #[inline]
+    fn frontier_index(&self, die: Die, stream: u32, group: u32) -> usize {
+        ((die.0 * self.streams + stream) * self.groups + group) as usize
+    }
+
+    /// A frontier of `die` for the stream that can take data now.
+    #[inline]
+    fn frontier_for(&self, die: Die, stream: u32, floor: u32) -> Option<usize> {
+        let first = self.next_group[(die.0 * self.streams + stream) as usize];
+        for i in 0..self.groups {
+            let mut group = first + i;
+            if group >= self.groups {
+                group -= self.groups;
+            }
+            let index = self.frontier_index(die, stream, group);
+            if self.frontiers[index].open || self.free_blocks(die, group) > floor {
+                return Some(index);
+            }
+        }
+        None
+    }
+
+    fn open(&mut self, index: usize, die: Die) {
+        let group = index as u32 % self.groups;
+        for i in 0..self.joined {
+            let plane = self.geometry.plane(die, group * self.joined + i);
+            let Reverse((_, block)) =
+                self.free[plane.0 as usize].pop().expect("checked by frontier_for");
+            self.frontiers[index].blocks[i as usize] = Block(block);
+        }
+        let frontier = &mut self.frontiers[index];
+        (frontier.page, frontier.planes_done, frontier.open) = (0, 0, true);
+    }
+
+    /// The unit at `ppn` is no longer the newest of anything.
+    #[inline]
+    fn invalidate(&mut self, ppn: u32) {
+        let block = self.geometry.block_of(Ppn(ppn));
+        let word = &mut self.words[block.0 as usize];
+        word.remove_one();
+        if word.is_closed() {
+            let valid = word.valid();
+            let plane = self.geometry.plane_of(block).0;
+            self.dead[plane as usize] += 1;
+            self.victims.invalidated(plane, block.0, valid);
+        }
+    }
+
+    /// The least worn candidate of a plane, if the wear of the plane is too far apart.
+    fn least_worn(&self, plane: Plane) -> Option<Block> {
+        let first = self.geometry.first_block(plane).0;
+        let range = first..first + self.geometry.blocks_per_plane;
+        let good = range.filter(|&block| !self.bad[block as usize]);
+        let most = good.clone().map(|block| self.pe_cycles[block as usize]).max()?;
+        let (least, block) = good
+            .filter(|&block| self.words[block as usize].is_closed())
+            .map(|block| (self.pe_cycles[block as usize], block))
+            .min()?;
+        (most - least > self.static_wear_delta).then_some(Block(block))
+    }
+
+    /// Takes a victim out of the candidates of a plane.
+    fn pick(&mut self, plane: Plane) -> Option<Block> {
+        let block = match self.least_worn_in_turn(plane) {
+            Some(block) => {
+                self.victims.withdraw(plane.0, block.0, self.words[block.0 as usize].valid());
+                self.counts.levelled_blocks += 1;
+                block
+            }
+            None => Block(self.victims.pick(plane.0, &self.words, self.clock)?),
+        };
+        let word = &mut self.words[block.0 as usize];
+        word.set_closed(false);
+        self.dead[plane.0 as usize] -= u64::from(self.geometry.units_per_block() - word.valid());
+        Some(block)
+    }
+
+    /// Static wear levelling: now and then, the least worn candidate if wear is too far apart.
+    fn least_worn_in_turn(&mut self, plane: Plane) -> Option<Block> {
+        if self.static_wear_delta == 0 {
+            return None;
+        }
+        let looks = &mut self.looks[plane.0 as usize];
+        *looks += 1;
+        if *looks % WEAR_LOOK_EVERY == 0 { self.least_worn(plane) } else { None }
+    }
+
+    /// Whether a plane has fewer free blocks than it should.
+    #[inline]
+    fn short_of_blocks(&self, plane: Plane, background: bool) -> bool {
+        let threshold = if background {
+            self.gc.background_free_blocks.max(self.gc.start_free_blocks)
+        } else {
+            self.gc.start_free_blocks
+        };
+        (self.free[plane.0 as usize].len() as u32) < threshold
+    }
+
+    /// Picks victims for a die: in its planes short of blocks, or in all planes that have any to finish
+    /// a row that was begun.
+    fn pick_victims(&mut self, die: Die, background: bool, finish: bool, into: &mut Collection) {
+        (into.page, into.victim, into.slot) = (0, 0, 0);
+        for plane in 0..self.geometry.planes_per_die {
+            let plane = self.geometry.plane(die, plane);
+            let wanted = self.dead[plane.0 as usize] > 0
+                && (finish || self.short_of_blocks(plane, background));
+            if wanted && let Some(block) = self.pick(plane) {
+                into.victims.push(block);
+            }
+        }
+    }
+
+    /// Lists units of the victims until `moves` fills a row or the victims are drained.
+    fn gather(&self, collection: &mut Collection, moves: &mut Vec<Move>) {
+        let (pages, slots) = (self.geometry.pages_per_block, self.geometry.units_per_page);
+        let row = self.row_units as usize;
+        while collection.page < pages {
+            let block = collection.victims[collection.victim];
+            let first = self.geometry.ppn(block, collection.page, 0).0;
+            while collection.slot < slots {
+                if moves.len() == row {
+                    return;
+                }
+                let ppn = first + collection.slot;
+                if let Some(&ahead) = self.owner.get(ppn as usize + 16) {
+                    prefetch(&self.map, ahead as usize);
+                }
+                let lpn = self.owner[ppn as usize];
+                if lpn != PADDING && self.map[lpn as usize] == ppn {
+                    moves.push(Move { lpn: Lpn(lpn), from: Ppn(ppn) });
+                }
+                collection.slot += 1;
+            }
+            collection.slot = 0;
+            collection.victim += 1;
+            if collection.victim == collection.victims.len() {
+                collection.victim = 0;
+                collection.page += 1;
+            }
+        }
+        collection.drained.append(&mut collection.victims);
+    }
+}
+
+impl Ftl for PageFtl {
+    fn logical_units(&self) -> u32 {
+        self.logical_units
+    }
+
+    fn row_units(&self) -> u32 {
+        self.row_units
+    }
+
+    #[inline]
+    fn lookup(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let ppn = self.map[lpn.0 as usize];
+        (ppn != Ppn::NONE.0).then_some(Ppn(ppn))
+    }
+
+    #[inline]
+    fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program> {
+        let gc = stream == Stream::GC;
+        let stream_index = self.stream_index(stream);
+        let floor = if gc { 0 } else { self.reserve };
+        let first = dies.next_from(self.next_die)?;
+        let (mut die, mut index);
+        die = first;
+        loop {
+            index = self.frontier_for(die, stream_index, floor);
+            if index.is_some() {
+                break;
+            }
+            die = dies.next_from(die.0 + 1)?;
+            if die == first {
+                return None;
+            }
+        }
+        let index = index?;
+        if !gc {
+            self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
+        }
+        if !self.frontiers[index].open {
+            self.open(index, die);
+        }
+        // A short program takes only the planes it needs; the others catch up first next time.
+        let frontier = &mut self.frontiers[index];
+        let page_units = self.geometry.units_per_page;
+        let plane_units = page_units * self.pages_per_program;
+        let room = (self.joined - frontier.planes_done) * plane_units;
+        let units = room.min(lpns.len() as u32);
+        let planes = units.div_ceil(plane_units);
+        let mut program = Program {
+            die,
+            units,
+            page: frontier.page,
+            planes: planes as u8,
+            stream: if stream_index == self.gc_frontier
+                && gc
+                && self.streams > u32::from(self.host_streams)
+            {
+                Stream::GC
+            } else {
+                Stream::host(stream_index as u8)
+            },
+            blocks: [Block(0); MAX_PLANES],
+        };
+        let done = frontier.planes_done as usize;
+        for i in 0..planes as usize {
+            program.blocks[i] = frontier.blocks[done + i];
+        }
+        frontier.planes_done += planes;
+        if frontier.planes_done == self.joined {
+            frontier.planes_done = 0;
+            frontier.page += self.pages_per_program;
+            frontier.open = frontier.page < self.geometry.pages_per_block;
+            let group = &mut self.next_group[(die.0 * self.streams + stream_index) as usize];
+            *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
+        }
+        for i in 0..planes * plane_units {
+            let ppn = program.ppn(&self.geometry, i);
+            self.owner[ppn.0 as usize] = lpns.get(i as usize).map_or(PADDING, |lpn| lpn.0);
+        }
+        if gc {
+            self.counts.moved_units += u64::from(units);
+        } else {
+            self.counts.host_units += u64::from(units);
+            self.clock += u64::from(units);
+        }
+        self.counts.padding_units += u64::from(planes * plane_units - units);
+        Some(program)
+    }
+
+    #[inline]
+    fn programmed(&mut self, program: &Program, moves: &[Move]) {
+        for i in 0..program.units {
+            let ppn = program.ppn(&self.geometry, i);
+            let lpn = self.owner[ppn.0 as usize];
+            let old = self.map[lpn as usize];
+            if let Some(unit) = moves.get(i as usize)
+                && unit.from.0 != old
+            {
+                // Rewritten or trimmed while it was on its way: this copy is stale at birth.
+                continue;
+            }
+            self.map[lpn as usize] = ppn.0;
+            self.words[self.geometry.block_of(ppn).0 as usize].add(1);
+            if old != Ppn::NONE.0 {
+                self.invalidate(old);
+            }
+        }
+        if program.page + self.pages_per_program == self.geometry.pages_per_block {
+            for &block in &program.blocks[..usize::from(program.planes)] {
+                let word = &mut self.words[block.0 as usize];
+                word.set_closed(true);
+                let valid = word.valid();
+                let plane = self.geometry.plane_of(block).0;
+                self.dead[plane as usize] += u64::from(self.geometry.units_per_block() - valid);
+                self.victims.closed(plane, block.0, valid, self.clock);
+            }
+        }
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        let old = std::mem::replace(&mut self.map[lpn.0 as usize], Ppn::NONE.0);
+        if old != Ppn::NONE.0 {
+            self.invalidate(old);
+            self.counts.trimmed_units += 1;
+        }
+    }
+
+    #[inline]
+    fn wants_collect(&self, die: Die, background: bool) -> bool {
+        let collection = &self.collections[die.0 as usize];
+        !collection.drained.is_empty()
+            || (0..self.geometry.planes_per_die).any(|plane| {
+                let plane = self.geometry.plane(die, plane);
+                self.short_of_blocks(plane, background)
+                    && (self.dead[plane.0 as usize] > 0 || !collection.victims.is_empty())
+            })
+    }
+
+    fn collect(&mut self, die: Die, background: bool, moves: &mut Vec<Move>) -> Collect {
+        moves.clear();
+        let mut collection = std::mem::take(&mut self.collections[die.0 as usize]);
+        while collection.drained.is_empty() || !moves.is_empty() {
+            if collection.victims.is_empty() {
+                self.pick_victims(die, background, !moves.is_empty(), &mut collection);
+                if collection.victims.is_empty() {
+                    break;
+                }
+            }
+            self.gather(&mut collection, moves);
+            if moves.len() == self.row_units as usize {
+                break;
+            }
+        }
+        let answer = if !moves.is_empty() {
+            Collect::Move
+        } else if !collection.drained.is_empty() {
+            // One block of each plane: a multi-plane erase can take them all.
+            let mut blocks = [Block(0); MAX_PLANES];
+            let mut n = 0;
+            let geometry = &self.geometry;
+            collection.drained.retain(|&block| {
+                let plane = geometry.plane_of(block);
+                let taken = blocks[..n].iter().any(|&other| geometry.plane_of(other) == plane);
+                if !taken {
+                    blocks[n] = block;
+                    n += 1;
+                }
+                taken
+            });
+            Collect::Erase { n: n as u8, blocks }
+        } else {
+            Collect::Nothing
+        };
+        self.collections[die.0 as usize] = collection;
+        answer
+    }
+
+    fn erased(&mut self, block: Block) {
+        let word = &mut self.words[block.0 as usize];
+        assert_eq!(word.valid(), 0, "block {} erased with data in it", block.0);
+        *word = BlockWord::default();
+        let cycles = &mut self.pe_cycles[block.0 as usize];
+        *cycles += 1;
+        let plane = self.geometry.plane_of(block);
+        self.free[plane.0 as usize].push(Reverse((*cycles, block.0)));
+        self.counts.reclaimed_blocks += 1;
+    }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        let die = self.geometry.die_of(block);
+        let per_die = (self.streams * self.groups) as usize;
+        let first = die.0 as usize * per_die;
+        for frontier in self.frontiers[first..first + per_die].iter().filter(|f| f.open) {
+            for (i, &open) in frontier.blocks[..self.joined as usize].iter().enumerate() {
+                if open == block {
+                    let ahead = (i as u32) < frontier.planes_done;
+                    return frontier.page + if ahead { self.pages_per_program } else { 0 };
+                }
+            }
+        }
+        if self.words[block.0 as usize].is_closed() { self.geometry.pages_per_block } else { 0 }
+    }
+
+    #[inline]
+    fn prefetch(&self, lpn: Lpn) {
+        prefetch(&self.map, lpn.0 as usize);
+    }
+
+    #[inline]
+    fn prefetch_old(&self, lpn: Lpn) {
+        let old = self.map[lpn.0 as usize];
+        if old != Ppn::NONE.0 {
+            let block = self.geometry.block_of(Ppn(old));
+            prefetch(&self.words, block.0 as usize);
+            self.victims.prefetch(block.0);
+        }
+    }
+
+    fn counts(&self) -> FtlCounts {
+        self.counts
+    }
+
+    fn start_run(&mut self, pe_cycles: u32) {
+        self.counts = FtlCounts::default();
+        self.pe_cycles.fill(pe_cycles);
+        for heap in &mut self.free {
+            let fresh = heap.drain().map(|Reverse((_, block))| Reverse((pe_cycles, block)));
+            *heap = fresh.collect::<Vec<_>>().into();
+        }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        let per_block = u64::from(self.geometry.units_per_block());
+        let mut occupancy = Occupancy {
+            mapped: self.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64,
+            free: self.free.iter().map(|heap| heap.len() as u64 * per_block).sum(),
+            invalid: 0,
+            bad: self.bad.iter().filter(|&&bad| bad).count() as u64 * per_block,
+        };
+        let mut open = vec![];
+        for frontier in self.frontiers.iter().filter(|frontier| frontier.open) {
+            open.extend_from_slice(&frontier.blocks[..self.joined as usize]);
+        }
+        let page_units = u64::from(self.geometry.units_per_page);
+        for &block in &open {
+            let unused = self.geometry.pages_per_block - self.filled_pages(block);
+            occupancy.free += u64::from(unused) * page_units;
+        }
+        // Counted from the other table: what is programmed and not pointed back at.
+        let mut is_free = vec![false; self.geometry.blocks() as usize];
+        for heap in &self.free {
+            heap.iter().for_each(|&Reverse((_, block))| is_free[block as usize] = true);
+        }
+        for block in (0..self.geometry.blocks()).filter(|&b| !self.bad[b as usize]) {
+            if is_free[block as usize] {
+                continue;
+            }
+            let filled = if open.contains(&Block(block)) {
+                self.filled_pages(Block(block))
+            } else {
+                self.geometry.pages_per_block
+            };
+            let first = self.geometry.ppn(Block(block), 0, 0).0;
+            let owners = first..first + filled * self.geometry.units_per_page;
+            occupancy.invalid += owners
+                .filter(|&ppn| {
+                    let lpn = self.owner[ppn as usize];
+                    lpn == PADDING || self.map[lpn as usize] != ppn
+                })
+                .count() as u64;
+        }
+        occupancy
+    }
+
+    fn wear(&self) -> Wear {
+        let good =
+            || self.pe_cycles.iter().zip(&self.bad).filter(|(_, bad)| !**bad).map(|(&pe, _)| pe);
+        let count = good().count().max(1) as f64;
+        Wear {
+            min: good().min().unwrap_or(0),
+            mean: good().map(f64::from).sum::<f64>() / count,
+            max: good().max().unwrap_or(0),
+        }
+    }
+
+    fn bytes_per_unit(&self) -> f64 {
+        let bytes = 4 * (self.map.len() + self.owner.len())
+            + self.words.len() * (size_of::<BlockWord>() + 4 + 1);
+        bytes as f64 / f64::from(self.logical_units)
+    }
+}
+
+/// Logical units of a drive with this over-provisioning; refuses what cannot be run.
+///
+/// `held` are the blocks of each plane that never hold settled data: the reserve of garbage
+/// collection and one open block for each stream.
+fn logical_units(
+    geometry: &Geometry,
+    bad: &[bool],
+    overprovisioning: f64,
+    held: u32,
+) -> Result<u32> {
+    let per_block = u64::from(geometry.units_per_block());
+    let good = bad.iter().filter(|&&bad| !bad).count() as u64 * per_block;
+    let least_good = (0..geometry.planes())
+        .map(|plane| {
+            let first = geometry.first_block(Plane(plane)).0 as usize;
+            let blocks = &bad[first..first + geometry.blocks_per_plane as usize];
+            blocks.iter().filter(|&&bad| !bad).count() as u32
+        })
+        .min()
+        .unwrap_or(0);
+    let place = "ftl.overprovisioning";
+    if !(0.0..=100.0).contains(&overprovisioning) {
+        let problem = format!("{overprovisioning} makes the logical drive larger than its flash");
+        return Err(Error::new(place, problem).allow("0 to 100 (physical / logical - 1)"));
+    }
+    if least_good <= held {
+        return Err(Error::new(
+            "chip.geometry.blocks_per_plane",
+            format!("{least_good} good blocks in a plane"),
+        )
+        .allow(format!("more than {held}: the reserve and one open block for each stream")));
+    }
+    let logical = (good as f64 / (1.0 + overprovisioning)) as u64;
+    // One block more than the held ones must be dead, or there is nothing to gain anywhere.
+    let most =
+        u64::from(geometry.planes()) * u64::from(least_good - held).saturating_sub(1) * per_block;
+    if logical > most {
+        let least = if most == 0 { f64::INFINITY } else { good as f64 / most as f64 - 1.0 };
+        return Err(Error::new(
+            place,
+            format!("{overprovisioning} leaves {logical} logical of {good} physical units"),
+        )
+        .allow(format!(
+            "at least {least:.4} with this geometry: {held} blocks of each plane are held open or in reserve"
+        )));
+    }
+    Ok(logical as u32)
+}

@@ -1,0 +1,73 @@
+//! Which block to reclaim: the roster of garbage collection policies.
+
+pub mod contract;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod random;
+
+pub use contract::{BlockWord, GcConfig, Victims, VictimsBuild};
+
+use base::family::Member;
+
+/// Every policy.
+pub const ROSTER: &[Member<VictimsBuild>] =
+    &[greedy::MEMBER, fifo::MEMBER, random::MEMBER, d_choices::MEMBER, cost_benefit::MEMBER];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::params::Table;
+    use base::rng::Rng;
+    use std::collections::BTreeSet;
+
+    /// Every member against a model set: it picks candidates only, each once, from the right
+    /// plane, and never says there is none while there is one.
+    #[test]
+    fn picks_each_candidate_once() {
+        const PLANES: u32 = 3;
+        const BLOCKS: u32 = 40;
+        const UNITS: u32 = 50;
+        for member in ROSTER {
+            let params = (member.check)(&Table::new(), "gc").unwrap();
+            let shape = contract::Shape {
+                planes: PLANES,
+                blocks_per_plane: BLOCKS,
+                units_per_block: UNITS,
+            };
+            let mut gc = (member.build)(&shape, &params, Rng::stream(5, "gc")).unwrap();
+            let mut rng = Rng::stream(6, "test");
+            let mut words = vec![BlockWord::default(); (PLANES * BLOCKS) as usize];
+            let mut candidates = BTreeSet::new();
+            for clock in 0..20_000u64 {
+                let block = rng.below(u64::from(PLANES * BLOCKS)) as u32;
+                let plane = block / BLOCKS;
+                let word = &mut words[block as usize];
+                match rng.below(8) {
+                    0 if !candidates.contains(&block) => {
+                        *word = BlockWord::default();
+                        word.add(rng.below(u64::from(UNITS) + 1) as u32);
+                        gc.closed(plane, block, word.valid(), clock);
+                        candidates.insert(block);
+                    }
+                    1..=4 if candidates.contains(&block) && word.valid() > 0 => {
+                        word.remove_one();
+                        gc.invalidated(plane, block, word.valid());
+                    }
+                    5 if candidates.remove(&block) => gc.withdraw(plane, block, word.valid()),
+                    6 => {
+                        let any = candidates.iter().any(|b| b / BLOCKS == plane);
+                        let picked = gc.pick(plane, &words, clock);
+                        assert_eq!(picked.is_some(), any, "{}", member.name);
+                        if let Some(picked) = picked {
+                            assert_eq!(picked / BLOCKS, plane, "{}", member.name);
+                            assert!(candidates.remove(&picked), "{}", member.name);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}

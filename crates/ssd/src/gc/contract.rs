@@ -1,0 +1,146 @@
+//! The contract of a victim policy: told which blocks are full and what dies in them, it picks.
+
+use base::Result;
+use base::params::Table;
+use base::rng::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When garbage collection runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcConfig {
+    /// A plane with fewer free blocks than this is collected. At least `ftl.gc_reserve_blocks`
+    /// plus one: the host stalls at the reserve.
+    pub start_free_blocks: u32,
+    /// A plane of an idle die with fewer free blocks than this is collected in the background;
+    /// 0 switches it off.
+    pub background_free_blocks: u32,
+}
+
+impl Default for GcConfig {
+    fn default() -> Self {
+        Self { start_free_blocks: 3, background_free_blocks: 0 }
+    }
+}
+
+/// What a policy must know of the drive's layout. Blocks of a plane are numbered consecutively.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// Planes in all.
+    pub planes: u32,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Units of a block.
+    pub units_per_block: u32,
+}
+
+impl Shape {
+    /// Blocks in all.
+    pub fn blocks(&self) -> u32 {
+        self.planes * self.blocks_per_plane
+    }
+}
+
+/// What the FTL keeps of a block in one word: its valid units, and whether it is a candidate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BlockWord(u32);
+
+impl BlockWord {
+    const CLOSED: u32 = 1 << 31;
+
+    /// Valid units.
+    #[inline]
+    pub fn valid(self) -> u32 {
+        self.0 & !Self::CLOSED
+    }
+
+    /// Full, and a candidate for collection.
+    #[inline]
+    pub fn is_closed(self) -> bool {
+        self.0 & Self::CLOSED != 0
+    }
+
+    /// Makes it a candidate, or no longer one.
+    #[inline]
+    pub fn set_closed(&mut self, closed: bool) {
+        self.0 = self.valid() | if closed { Self::CLOSED } else { 0 };
+    }
+
+    /// `units` more are valid.
+    #[inline]
+    pub fn add(&mut self, units: u32) {
+        self.0 += units;
+    }
+
+    /// One fewer is valid.
+    #[inline]
+    pub fn remove_one(&mut self) {
+        debug_assert!(self.valid() > 0);
+        self.0 -= 1;
+    }
+}
+
+/// Builds a policy for a drive's shape from its checked parameters and a random stream.
+pub type VictimsBuild = fn(&Shape, &Table, Rng) -> Result<Box<dyn Victims>>;
+
+/// Which block to reclaim.
+///
+/// The caller promises: a block is a candidate from `closed` until `pick` returns it or
+/// `withdraw` takes it; `invalidated` is called for candidates only, once for each unit, with the
+/// count after it. The policy promises: `pick` returns a candidate of the plane if there is one,
+/// and forgets it. `clock` counts host units written: the FTL has no other time.
+pub trait Victims: Send {
+    /// A block became full with `valid` valid units.
+    fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64);
+
+    /// A unit of a candidate died; `valid` remain. The hot path: constant time.
+    fn invalidated(&mut self, plane: u32, block: u32, valid: u32);
+
+    /// A candidate with `valid` valid units is taken for another reason.
+    fn withdraw(&mut self, plane: u32, block: u32, valid: u32);
+
+    /// The next victim of `plane`. `blocks` is indexed by block.
+    fn pick(&mut self, plane: u32, blocks: &[BlockWord], clock: u64) -> Option<u32>;
+
+    /// Brings near what `invalidated` will touch.
+    fn prefetch(&self, _block: u32) {}
+}
+
+/// The candidates of every plane, unordered: add, remove and draw in constant time.
+pub struct CandidateSet {
+    planes: Vec<Vec<u32>>,
+    position: Vec<u32>,
+}
+
+impl CandidateSet {
+    /// An empty set.
+    pub fn new(shape: &Shape) -> Self {
+        Self {
+            planes: vec![Vec::new(); shape.planes as usize],
+            position: vec![0; shape.blocks() as usize],
+        }
+    }
+
+    /// The candidates of a plane.
+    pub fn of(&self, plane: u32) -> &[u32] {
+        &self.planes[plane as usize]
+    }
+
+    /// Adds a block.
+    pub fn insert(&mut self, plane: u32, block: u32) {
+        let list = &mut self.planes[plane as usize];
+        self.position[block as usize] = list.len() as u32;
+        list.push(block);
+    }
+
+    /// Removes a block that is in it.
+    pub fn remove(&mut self, plane: u32, block: u32) {
+        let list = &mut self.planes[plane as usize];
+        let hole = self.position[block as usize];
+        list.swap_remove(hole as usize);
+        if let Some(&moved) = list.get(hole as usize) {
+            self.position[moved as usize] = hole;
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `fifo`: the block that was filled first (least recently written cleaning).
+//!
+//! Write amplification under uniform writes has a closed form: A = 1/(1 - exp(-alpha/A)).
+
+use super::{BlockWord, Victims, VictimsBuild};
+use base::family::{Member, NoParams, check, schema};
+use std::collections::VecDeque;
+
+pub const MEMBER: Member<VictimsBuild> = Member {
+    name: "fifo",
+    summary: "the block that was filled first",
+    citation: "desnoyers2012",
+    schema: schema::<NoParams>,
+    check: check::<NoParams>,
+    build: |shape, _, _| Ok(Box::new(Fifo(vec![VecDeque::new(); shape.planes as usize]))),
+};
+
+struct Fifo(Vec<VecDeque<u32>>);
+
+impl Victims for Fifo {
+    fn closed(&mut self, plane: u32, block: u32, _: u32, _: u64) {
+        self.0[plane as usize].push_back(block);
+    }
+
+    fn invalidated(&mut self, _: u32, _: u32, _: u32) {}
+
+    fn withdraw(&mut self, plane: u32, block: u32, _: u32) {
+        self.0[plane as usize].retain(|&candidate| candidate != block);
+    }
+
+    fn pick(&mut self, plane: u32, _: &[BlockWord], _: u64) -> Option<u32> {
+        self.0[plane as usize].pop_front()
+    }
+}

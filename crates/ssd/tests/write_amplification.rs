@@ -1,0 +1,211 @@
+//! Write amplification against theory: closed forms and mean fields, to 1 or 2 %.
+//!
+//! Formulas and reference values: Desnoyers (SYSTOR'12, TOS'14), Van Houdt (SIGMETRICS'13),
+//! Xiang and Kurkoski. alpha is physical over logical; the effective alpha takes out the blocks
+//! that hold no settled data: the free ones collection keeps and the open one.
+
+use base::family::Choice;
+use base::rng::Rng;
+use nand::geometry::{Geometry, GeometryConfig};
+use ssd::ftl::{self, Context, Ftl, FtlConfig, Lpn, Untimed};
+use ssd::gc::{self, GcConfig, contract::Shape};
+
+const UNITS_PER_BLOCK: u32 = 64;
+
+/// One plane of `blocks` blocks of 64 pages of one unit.
+fn drive(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> Box<dyn Ftl> {
+    let geometry = Geometry::new(
+        &GeometryConfig {
+            planes_per_die: 1,
+            blocks_per_plane: blocks,
+            pages_per_block: UNITS_PER_BLOCK,
+            page_bytes: 4096,
+            spare_bytes: 0,
+            bad_block_fraction: 0.0,
+        },
+        1,
+        4096,
+    )
+    .unwrap();
+    let shape = Shape { planes: 1, blocks_per_plane: blocks, units_per_block: UNITS_PER_BLOCK };
+    let mut choice = Choice::named(policy);
+    for &(key, value) in params {
+        choice.params.insert(key.into(), value.into());
+    }
+    let member = choice.resolve(gc::ROSTER, "gc").unwrap();
+    let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
+    let context = Context {
+        bad: vec![false; blocks as usize],
+        geometry,
+        planes_per_program: 1,
+        pages_per_program: 1,
+        config: FtlConfig { unit_bytes: 4096, overprovisioning: alpha - 1.0, gc_reserve_blocks: 1 },
+        gc: GcConfig { start_free_blocks: 2, background_free_blocks: 0 },
+        victims,
+        pe_cycles: 0,
+    };
+    let mut choice = Choice::named("page");
+    choice.params.insert("separate_gc_stream".into(), false.into());
+    choice.params.insert("static_wear_delta".into(), 0.into());
+    let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
+    (member.build)(context, &choice.params).unwrap()
+}
+
+/// Fills, overwrites `settle` times with addresses from `draw`, then measures over `measure`.
+fn measured(ftl: &mut dyn Ftl, settle: f64, measure: f64, draw: &mut dyn FnMut() -> Lpn) -> f64 {
+    let units = ftl.logical_units();
+    let mut untimed = Untimed::new(1);
+    for unit in 0..units {
+        ftl.write_untimed(&[Lpn(unit)], &mut untimed);
+    }
+    ftl.overwrite_untimed((f64::from(units) * settle) as u64, draw, &mut untimed);
+    ftl.start_run(0);
+    ftl.overwrite_untimed((f64::from(units) * measure) as u64, draw, &mut untimed);
+    let occupancy = ftl.occupancy();
+    assert_eq!(occupancy.mapped, u64::from(units));
+    ftl.counts().write_amplification()
+}
+
+/// Blocks without settled data: one or two free (collected at one), half an open one.
+const HELD_BLOCKS: f64 = 2.0;
+
+fn effective_alpha(ftl: &dyn Ftl, blocks: u32) -> f64 {
+    (f64::from(blocks) - HELD_BLOCKS) * f64::from(UNITS_PER_BLOCK) / f64::from(ftl.logical_units())
+}
+
+fn uniform(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> (f64, f64) {
+    let mut ftl = drive(policy, params, blocks, alpha);
+    let mut rng = Rng::stream(2, "addresses");
+    let units = u64::from(ftl.logical_units());
+    let effective = effective_alpha(&*ftl, blocks);
+    let wa = measured(&mut *ftl, 6.0, 4.0, &mut || Lpn(rng.below(units) as u32));
+    (effective, wa)
+}
+
+/// FIFO: A = 1 / (1 - exp(-alpha / A)), by bisection on the falling difference.
+fn fifo_theory(alpha: f64) -> f64 {
+    let (mut low, mut high) = (1.0, 1e4);
+    for _ in 0..200 {
+        let a: f64 = 0.5 * (low + high);
+        if 1.0 / (1.0 - (-alpha / a).exp()) > a { low = a } else { high = a }
+    }
+    low
+}
+
+/// Greedy, exact mean field for b units a block (devices.md section 6): the integer k and
+/// g, m >= 0 with g (H_b - H_{k+1}) + m = 1, g (b-k-1) + (k+1) m = rho b, m <= g/(k+1); A = g/rho.
+fn greedy_theory(alpha: f64, b: u32) -> f64 {
+    let rho = 1.0 / alpha;
+    let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
+    for k in 0..b {
+        let h = harmonic(b) - harmonic(k + 1);
+        let (k1, rest) = (f64::from(k + 1), f64::from(b - k - 1));
+        // m = 1 - g h, put into the second equation.
+        let g = (rho * f64::from(b) - k1) / (rest - k1 * h);
+        let m = 1.0 - g * h;
+        if g >= 0.0 && m >= 0.0 && m <= g / k1 + 1e-12 {
+            return g / rho;
+        }
+    }
+    panic!("no solution");
+}
+
+fn assert_close(what: &str, ours: f64, theory: f64, tolerance: f64) {
+    let error = ours / theory - 1.0;
+    println!("{what}: ours {ours:.4}, theory {theory:.4}, {:+.2} %", 100.0 * error);
+    assert!(error.abs() <= tolerance, "{what}: {ours} against {theory}");
+}
+
+const ALPHAS: [f64; 4] = [1.07, 1.10, 1.28, 1.50];
+
+#[test]
+fn theory_functions_give_the_printed_values() {
+    for (alpha, fifo, greedy) in
+        [(1.07, 7.817, 7.010), (1.10, 5.677, 5.247), (1.28, 2.481, 2.403), (1.50, 1.716, 1.681)]
+    {
+        assert!((fifo_theory(alpha) - fifo).abs() < 6e-4);
+        assert!((greedy_theory(alpha, 64) - greedy).abs() < 6e-4);
+    }
+}
+
+#[test]
+fn greedy_is_the_exact_mean_field() {
+    for alpha in ALPHAS {
+        let (effective, wa) = uniform("greedy", &[], 8192, alpha);
+        assert_close(&format!("greedy {alpha}"), wa, greedy_theory(effective, 64), 0.01);
+    }
+}
+
+#[test]
+fn fifo_is_its_closed_form() {
+    for alpha in ALPHAS {
+        let (effective, wa) = uniform("fifo", &[], 8192, alpha);
+        assert_close(&format!("fifo {alpha}"), wa, fifo_theory(effective), 0.01);
+    }
+}
+
+#[test]
+fn random_is_its_closed_form() {
+    for alpha in ALPHAS {
+        let (effective, wa) = uniform("random", &[], 8192, alpha);
+        assert_close(&format!("random {alpha}"), wa, effective / (effective - 1.0), 0.01);
+    }
+}
+
+#[test]
+fn d_choices_lie_where_van_houdt_puts_them() {
+    // Reference values at b = 64 (devices.md section 6): mean field and simulation agree there.
+    for (alpha, two, ten) in
+        [(1.07, 10.28, 7.32), (1.10, 7.51, 5.45), (1.28, 3.24, 2.47), (1.50, 2.19, 1.72)]
+    {
+        for (d, reference) in [(2, two), (10, ten)] {
+            let (_, wa) = uniform("d_choices", &[("d", d)], 16384, alpha);
+            assert_close(&format!("d={d} {alpha}"), wa, reference, 0.02);
+        }
+    }
+}
+
+/// Hot and cold data mixed in the same blocks, FIFO (Desnoyers):
+/// A = sum r_i / (1 - exp(-(r_i / f_i) alpha / A)).
+#[test]
+fn hot_and_cold_fifo_is_its_closed_form() {
+    for (fraction, share, alpha) in
+        [(0.2, 0.8, 1.1), (0.2, 0.8, 1.3), (0.1, 0.9, 1.1), (0.1, 0.9, 1.3), (0.5, 0.9, 1.3)]
+    {
+        let blocks = 8192;
+        let mut ftl = drive("fifo", &[], blocks, alpha);
+        let units = u64::from(ftl.logical_units());
+        let hot = (units as f64 * fraction) as u64;
+        let mut rng = Rng::stream(3, "addresses");
+        let mut draw = || {
+            let unit =
+                if rng.chance(share) { rng.below(hot) } else { hot + rng.below(units - hot) };
+            Lpn(unit as u32)
+        };
+        let effective = effective_alpha(&*ftl, blocks);
+        let wa = measured(&mut *ftl, 8.0, 4.0, &mut draw);
+        let theory = {
+            let side = |a: f64| {
+                share / (1.0 - (-(share / fraction) * effective / a).exp())
+                    + (1.0 - share)
+                        / (1.0 - (-((1.0 - share) / (1.0 - fraction)) * effective / a).exp())
+            };
+            let (mut low, mut high) = (1.0, 1e4);
+            for _ in 0..200 {
+                let a: f64 = 0.5 * (low + high);
+                if side(a) > a { low = a } else { high = a }
+            }
+            low
+        };
+        assert_close(&format!("hot/cold {fraction}/{share} {alpha}"), wa, theory, 0.02);
+    }
+}
+
+/// Cost-benefit has no closed form here; under uniform writes it cannot beat greedy by much nor
+/// lose to FIFO by much.
+#[test]
+fn cost_benefit_lies_between_greedy_and_fifo() {
+    let (effective, wa) = uniform("cost_benefit", &[], 1024, 1.28);
+    assert!(wa > 0.97 * greedy_theory(effective, 64), "{wa}");
+    assert!(wa < 1.05 * fifo_theory(effective), "{wa}");
+}
