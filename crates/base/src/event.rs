@@ -10,8 +10,8 @@
 use crate::Time;
 use std::collections::VecDeque;
 
-const PAYLOAD_BITS: u32 = 24;
-const SEQUENCE_BITS: u32 = 40;
+const PAYLOAD_BITS: u32 = 28;
+const SEQUENCE_BITS: u32 = 36;
 
 /// How many lanes a queue has.
 pub const LANES: usize = 5;
@@ -24,6 +24,7 @@ pub struct EventQueue {
     /// First entry of each lane, `u128::MAX` where it is empty: what `pop` compares.
     fronts: [u128; LANES],
     sequence: u64,
+    renumbered: u64,
     now: Time,
 }
 
@@ -44,6 +45,7 @@ impl EventQueue {
             lanes: Default::default(),
             fronts: [u128::MAX; LANES],
             sequence: 0,
+            renumbered: 0,
             now: Time::ZERO,
         }
     }
@@ -56,17 +58,35 @@ impl EventQueue {
 
     /// How many events have been asked for so far.
     pub fn scheduled(&self) -> u64 {
-        self.sequence
+        self.renumbered + self.sequence
+    }
+
+    /// Numbers the pending events anew, from zero, in their order: once in 2^36 events.
+    #[cold]
+    fn renumber(&mut self) {
+        let mut pending = std::mem::take(&mut self.heap);
+        self.lanes.iter_mut().for_each(|lane| pending.extend(lane.drain(..)));
+        self.fronts = [u128::MAX; LANES];
+        pending.sort_unstable();
+        const SEQUENCE: u128 = ((1 << SEQUENCE_BITS) - 1) << PAYLOAD_BITS;
+        for (i, entry) in pending.iter_mut().enumerate() {
+            *entry = (*entry & !SEQUENCE) | (i as u128) << PAYLOAD_BITS;
+        }
+        self.renumbered += self.sequence - pending.len() as u64;
+        self.sequence = pending.len() as u64;
+        // A sorted array is a heap.
+        self.heap = pending;
     }
 
     #[inline]
     fn entry(&mut self, time: Time, payload: u32) -> u128 {
         debug_assert!(time >= self.now, "an event in the past: {time} at {}", self.now);
         debug_assert!(payload < Self::PAYLOADS);
+        if self.sequence == 1 << SEQUENCE_BITS {
+            self.renumber();
+        }
         let sequence = self.sequence;
         self.sequence += 1;
-        // 2^40 events are more than a month of wall time at the engine's speed.
-        assert!(sequence < 1 << SEQUENCE_BITS, "event sequence exhausted");
         u128::from(time.0) << 64 | u128::from(sequence << PAYLOAD_BITS | u64::from(payload))
     }
 
@@ -168,7 +188,11 @@ mod tests {
         #[test]
         fn orders_by_time_then_arrival(asked in prop::collection::vec((0u64..50, 0usize..=LANES), 1..300)) {
             let mut queue = EventQueue::new();
+            queue.sequence = 1 << 20;
             for (i, &(time, door)) in asked.iter().enumerate() {
+                if i == 100 {
+                    queue.renumber();
+                }
                 if door == LANES {
                     queue.push(Time(time), i as u32);
                 } else {

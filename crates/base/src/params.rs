@@ -61,6 +61,21 @@ pub fn write<T: Serialize>(value: &T) -> Result<Table> {
     Table::try_from(value).map_err(|error| Error::new("", error.to_string()))
 }
 
+/// Splits a family's table into the parameters that all members share and the member's own.
+/// Keys that are not of `C` are the member's, and are checked with it.
+pub fn split<C: DeserializeOwned + Serialize + Default>(
+    table: &Table,
+    place: &str,
+) -> Result<(C, Table)> {
+    let known = write(&C::default())?;
+    let (mut shared, mut own) = (Table::new(), Table::new());
+    for (key, value) in table {
+        let side = if known.contains_key(key) { &mut shared } else { &mut own };
+        side.insert(key.clone(), value.clone());
+    }
+    Ok((read(&shared, place)?, own))
+}
+
 /// Lays `over` on `under`: tables merge key by key, everything else is replaced.
 pub fn merge(under: &mut Table, over: Table) {
     for (key, value) in over {

@@ -91,7 +91,7 @@ impl Geometry {
                     .allow(format!("1 to {most}")));
             }
         }
-        if config.page_bytes % 512 != 0 {
+        if !config.page_bytes.is_multiple_of(512) {
             return Err(Error::new(place("page_bytes"), format!("{} bytes", config.page_bytes))
                 .allow("a multiple of 512"));
         }
@@ -99,7 +99,7 @@ impl Geometry {
             let problem = format!("{} is out of range", config.bad_block_fraction);
             return Err(Error::new(place("bad_block_fraction"), problem).allow("0 to 0.5"));
         }
-        if unit_bytes == 0 || unit_bytes % 512 != 0 || unit_bytes > config.page_bytes {
+        if unit_bytes == 0 || !unit_bytes.is_multiple_of(512) || unit_bytes > config.page_bytes {
             return Err(Error::new("ftl.unit_bytes", format!("{unit_bytes} bytes")).allow(
                 format!("a multiple of 512 up to the page size, {} bytes", config.page_bytes),
             ));

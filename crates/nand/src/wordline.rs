@@ -43,7 +43,7 @@ pub fn page_sites(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Vec<Pa
     }
     let parities = if order == PageOrder::EvenOdd { 2 } else { 1 };
     let per_wordline = cell_bits * parities;
-    if pages % per_wordline != 0 {
+    if !pages.is_multiple_of(per_wordline) {
         return Err(Error::new(
             "chip.geometry.pages_per_block",
             format!("{pages} pages do not fill wordlines of {per_wordline}"),

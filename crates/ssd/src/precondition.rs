@@ -104,7 +104,7 @@ impl Preconditioning {
         let rng = &mut self.rng;
         ftl.overwrite_untimed(count, &mut || Lpn(rng.below(units) as u32), &mut self.untimed);
         self.overwritten += count;
-        if self.overwritten % half == 0 {
+        if self.overwritten.is_multiple_of(half) {
             let counts = ftl.counts();
             let host = counts.host_units - self.half_start.0;
             let programmed = counts.programmed_units() - self.half_start.1;

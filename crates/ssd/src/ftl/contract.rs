@@ -263,6 +263,11 @@ pub trait Ftl: Send {
     /// Logical units of the drive.
     fn logical_units(&self) -> u32;
 
+    /// Streams of host data that it keeps apart.
+    fn host_streams(&self) -> u8 {
+        1
+    }
+
     /// Units that the largest program carries: what a caller of `place` should bring.
     fn row_units(&self) -> u32;
 

@@ -212,7 +212,15 @@ impl PageFtl {
                 group -= self.groups;
             }
             let index = self.frontier_index(die, stream, group);
-            if self.frontiers[index].open || self.free_blocks(die, group) > floor {
+            // In a frontier shared with garbage collection, the host stops where it would eat
+            // into the reserve: what is left of an open block may be all that moves can go to.
+            let shared = stream == self.gc_frontier;
+            let free = if self.frontiers[index].open && !shared {
+                u32::MAX
+            } else {
+                self.free_blocks(die, group) + u32::from(self.frontiers[index].open)
+            };
+            if free > floor {
                 return Some(index);
             }
         }
@@ -281,7 +289,7 @@ impl PageFtl {
         }
         let looks = &mut self.looks[plane.0 as usize];
         *looks += 1;
-        if *looks % WEAR_LOOK_EVERY == 0 { self.least_worn(plane) } else { None }
+        if (*looks).is_multiple_of(WEAR_LOOK_EVERY) { self.least_worn(plane) } else { None }
     }
 
     /// Whether a plane has fewer free blocks than it should.
@@ -344,6 +352,10 @@ impl PageFtl {
 impl Ftl for PageFtl {
     fn logical_units(&self) -> u32 {
         self.logical_units
+    }
+
+    fn host_streams(&self) -> u8 {
+        self.host_streams
     }
 
     fn row_units(&self) -> u32 {

@@ -1,0 +1,345 @@
+//! The write buffer: what the host has written and the flash does not have yet.
+//!
+//! A fixed pool of slots, one for each unit held, an open-addressing index from logical unit to
+//! its newest slot, and lists threaded through the slots: nothing is allocated after the start.
+//! A unit that is rewritten while its slot is being programmed gets a second slot, a *successor*,
+//! which may be programmed only after the first: programs of one unit keep their order.
+
+use crate::ftl::Lpn;
+
+/// No slot, no request.
+pub const NONE: u32 = u32::MAX;
+
+/// What a slot is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Nothing.
+    Free,
+    /// Holds part of a unit; the rest is being read from the flash.
+    Filling,
+    /// Waits to be programmed.
+    Dirty,
+    /// Waits for its predecessor to be programmed.
+    Behind,
+    /// Is being programmed.
+    InFlight,
+}
+
+/// One unit held.
+#[derive(Debug, Clone, Copy)]
+pub struct Slot {
+    /// Which unit.
+    pub lpn: Lpn,
+    /// What it is doing.
+    pub state: State,
+    /// Stream of the data.
+    pub stream: u8,
+    /// Trimmed since: forget it once it is programmed.
+    pub trimmed: bool,
+    /// Request that waits for it to be durable.
+    pub waiter: u32,
+    /// Flush epoch in which it came.
+    pub epoch: u32,
+    /// Newer data of the same unit, which wait for this one.
+    pub successor: u32,
+    /// Next slot of the list it is in.
+    pub next: u32,
+    /// Version of the data (see `payload`).
+    pub version: u64,
+}
+
+/// A first-in first-out list threaded through slots.
+#[derive(Debug, Clone, Copy)]
+struct List {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+/// The buffer.
+pub struct Buffer {
+    slots: Vec<Slot>,
+    free: u32,
+    held: u32,
+    /// Slots that wait to be programmed, by stream.
+    dirty: Vec<List>,
+    /// Newest slot of each held unit, by hash; `NONE` is an empty cell.
+    index: Vec<u32>,
+    mask: usize,
+}
+
+impl Buffer {
+    /// A buffer of `capacity` slots for data of `streams` streams.
+    pub fn new(capacity: u32, streams: u8) -> Self {
+        let empty = Slot {
+            lpn: Lpn(0),
+            state: State::Free,
+            stream: 0,
+            trimmed: false,
+            waiter: NONE,
+            epoch: 0,
+            successor: NONE,
+            next: NONE,
+            version: 0,
+        };
+        let mut slots = vec![empty; capacity as usize];
+        for (i, slot) in slots.iter_mut().enumerate() {
+            slot.next = if i + 1 == capacity as usize { NONE } else { i as u32 + 1 };
+        }
+        let cells = (2 * capacity as usize).next_power_of_two();
+        Self {
+            slots,
+            free: 0,
+            held: 0,
+            dirty: vec![List { head: NONE, tail: NONE, len: 0 }; usize::from(streams)],
+            index: vec![NONE; cells],
+            mask: cells - 1,
+        }
+    }
+
+    /// Slots in use.
+    #[inline]
+    pub fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// Slots of a stream that wait to be programmed.
+    #[inline]
+    pub fn dirty(&self, stream: u8) -> u32 {
+        self.dirty[usize::from(stream)].len
+    }
+
+    /// A slot.
+    #[inline]
+    pub fn slot(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[slot as usize]
+    }
+
+    #[inline]
+    fn home(&self, lpn: Lpn) -> usize {
+        (lpn.0.wrapping_mul(0x9e37_79b1) >> 7) as usize & self.mask
+    }
+
+    /// The newest slot of a unit.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<u32> {
+        if self.held == 0 {
+            return None;
+        }
+        let mut cell = self.home(lpn);
+        loop {
+            let slot = self.index[cell];
+            if slot == NONE {
+                return None;
+            }
+            if self.slots[slot as usize].lpn == lpn {
+                return Some(slot);
+            }
+            cell = (cell + 1) & self.mask;
+        }
+    }
+
+    /// Takes a slot for `lpn` and makes it the unit's newest; `None` when the buffer is full.
+    #[inline]
+    pub fn take(&mut self, lpn: Lpn, state: State) -> Option<u32> {
+        let slot = self.free;
+        if slot == NONE {
+            return None;
+        }
+        let mut cell = self.home(lpn);
+        loop {
+            let other = self.index[cell];
+            if other == NONE || self.slots[other as usize].lpn == lpn {
+                break;
+            }
+            cell = (cell + 1) & self.mask;
+        }
+        self.index[cell] = slot;
+        let entry = &mut self.slots[slot as usize];
+        self.free = entry.next;
+        (entry.lpn, entry.state, entry.trimmed) = (lpn, state, false);
+        (entry.waiter, entry.successor, entry.next) = (NONE, NONE, NONE);
+        self.held += 1;
+        Some(slot)
+    }
+
+    /// Gives a slot back; if it is still the unit's newest, the unit is no longer held.
+    pub fn release(&mut self, slot: u32) {
+        let lpn = self.slots[slot as usize].lpn;
+        let mut cell = self.home(lpn);
+        loop {
+            let other = self.index[cell];
+            if other == slot {
+                self.erase_cell(cell);
+                break;
+            }
+            if other == NONE || self.slots[other as usize].lpn == lpn {
+                break;
+            }
+            cell = (cell + 1) & self.mask;
+        }
+        let entry = &mut self.slots[slot as usize];
+        entry.state = State::Free;
+        entry.next = self.free;
+        self.free = slot;
+        self.held -= 1;
+    }
+
+    /// Linear probing's deletion: later entries of the run move up into the hole.
+    fn erase_cell(&mut self, mut hole: usize) {
+        let mut cell = hole;
+        loop {
+            cell = (cell + 1) & self.mask;
+            let slot = self.index[cell];
+            if slot == NONE {
+                break;
+            }
+            let home = self.home(self.slots[slot as usize].lpn);
+            if (cell.wrapping_sub(home) & self.mask) >= (cell.wrapping_sub(hole) & self.mask) {
+                self.index[hole] = slot;
+                hole = cell;
+            }
+        }
+        self.index[hole] = NONE;
+    }
+
+    /// Appends a slot to those of its stream that wait to be programmed.
+    #[inline]
+    pub fn push_dirty(&mut self, slot: u32) {
+        let entry = &mut self.slots[slot as usize];
+        entry.state = State::Dirty;
+        entry.next = NONE;
+        let list = &mut self.dirty[usize::from(entry.stream)];
+        if list.tail == NONE {
+            list.head = slot;
+        } else {
+            self.slots[list.tail as usize].next = slot;
+        }
+        list.tail = slot;
+        list.len += 1;
+    }
+
+    /// Lists the units of the first waiting slots of a stream, at most `most`.
+    #[inline]
+    pub fn peek_dirty(&self, stream: u8, most: u32, lpns: &mut Vec<Lpn>) {
+        lpns.clear();
+        let mut slot = self.dirty[usize::from(stream)].head;
+        while slot != NONE && lpns.len() < most as usize {
+            let entry = &self.slots[slot as usize];
+            lpns.push(entry.lpn);
+            slot = entry.next;
+        }
+    }
+
+    /// Takes the first `count` waiting slots of a stream: they are in flight now, linked from
+    /// the one returned.
+    #[inline]
+    pub fn send_dirty(&mut self, stream: u8, count: u32) -> u32 {
+        let list = &mut self.dirty[usize::from(stream)];
+        let first = list.head;
+        let mut last = NONE;
+        let mut slot = first;
+        for _ in 0..count {
+            let entry = &mut self.slots[slot as usize];
+            entry.state = State::InFlight;
+            last = slot;
+            slot = entry.next;
+        }
+        list.head = slot;
+        if slot == NONE {
+            list.tail = NONE;
+        }
+        list.len -= count;
+        if last != NONE {
+            self.slots[last as usize].next = NONE;
+        }
+        first
+    }
+
+    /// Takes one waiting slot out of its list, wherever it is (a trim; linear).
+    pub fn unlink_dirty(&mut self, slot: u32) {
+        let entry = self.slots[slot as usize];
+        let list = &mut self.dirty[usize::from(entry.stream)];
+        let mut previous = NONE;
+        let mut at = list.head;
+        while at != slot {
+            previous = at;
+            at = self.slots[at as usize].next;
+        }
+        if previous == NONE {
+            list.head = entry.next;
+        } else {
+            self.slots[previous as usize].next = entry.next;
+        }
+        if list.tail == slot {
+            list.tail = previous;
+        }
+        list.len -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// The index behaves as a map, through any order of takes and releases.
+        #[test]
+        fn index_is_a_map(steps in prop::collection::vec((0u32..40, any::<bool>()), 1..400)) {
+            let mut buffer = Buffer::new(16, 1);
+            let mut model: BTreeMap<u32, u32> = BTreeMap::new();
+            for (lpn, write) in steps {
+                let found = buffer.find(Lpn(lpn));
+                prop_assert_eq!(found, model.get(&lpn).copied());
+                match found {
+                    Some(slot) if !write => {
+                        buffer.release(slot);
+                        model.remove(&lpn);
+                    }
+                    None if write => match buffer.take(Lpn(lpn), State::Dirty) {
+                        Some(slot) => {
+                            model.insert(lpn, slot);
+                        }
+                        None => prop_assert_eq!(model.len(), 16),
+                    },
+                    _ => {}
+                }
+                prop_assert_eq!(buffer.held() as usize, model.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_successor_hides_its_predecessor() {
+        let mut buffer = Buffer::new(4, 1);
+        let old = buffer.take(Lpn(7), State::InFlight).unwrap();
+        let new = buffer.take(Lpn(7), State::Behind).unwrap();
+        assert_eq!(buffer.find(Lpn(7)), Some(new));
+        buffer.release(old);
+        assert_eq!(buffer.find(Lpn(7)), Some(new));
+        buffer.release(new);
+        assert_eq!(buffer.find(Lpn(7)), None);
+    }
+
+    #[test]
+    fn dirty_slots_leave_in_order_by_stream() {
+        let mut buffer = Buffer::new(8, 2);
+        for lpn in 0..6 {
+            let slot = buffer.take(Lpn(lpn), State::Dirty).unwrap();
+            buffer.slot(slot).stream = u8::from(lpn >= 4);
+            buffer.push_dirty(slot);
+        }
+        let mut lpns = Vec::new();
+        buffer.peek_dirty(0, 8, &mut lpns);
+        assert_eq!(lpns, [0, 1, 2, 3].map(Lpn));
+        let third = buffer.find(Lpn(2)).unwrap();
+        buffer.unlink_dirty(third);
+        let first = buffer.send_dirty(0, 3);
+        assert_eq!(buffer.slot(first).lpn, Lpn(0));
+        assert_eq!((buffer.dirty(0), buffer.dirty(1)), (0, 2));
+        buffer.peek_dirty(1, 1, &mut lpns);
+        assert_eq!(lpns, [Lpn(4)]);
+    }
+}

@@ -1,0 +1,144 @@
+//! From parameters to a drive: builds every part, and refuses before allocating.
+
+use crate::channel::Flash;
+use crate::config::SsdConfig;
+use crate::controller::{DriveParts, Ssd};
+use crate::ftl::contract::{Occupancy, Wear};
+use crate::ftl::{self, Context, Ftl, FtlCounts};
+use crate::gc::{self, contract::Shape};
+use crate::payload::Payload;
+use crate::{retry, scheduler};
+use base::rng::Rng;
+use base::units::{Hours, format_size};
+use base::{Error, Result};
+use nand::chip::Chips;
+use nand::geometry::{Block, Die, Geometry};
+
+/// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks.
+pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
+    let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
+    let geometry = Geometry::new(&config.chip.geometry, dies, config.drive_unit_bytes())?;
+    let lists = u64::from(geometry.planes()) * u64::from(geometry.units_per_block() + 1) * 4;
+    let buffer = config.buffer.bytes / u64::from(geometry.unit_bytes) * 64;
+    Ok(8 * u64::from(geometry.units()) + 64 * u64::from(geometry.blocks()) + lists + buffer)
+}
+
+impl Ssd {
+    /// Builds the drive of a completed configuration. `memory_limit` bytes may be used for it:
+    /// a drive that needs more is refused with the estimate.
+    pub fn new(config: &SsdConfig, memory_limit: u64) -> Result<Self> {
+        let needed = memory_bytes(config)?;
+        if needed > memory_limit {
+            return Err(Error::new(
+                "drive",
+                format!("this drive needs {} of memory", format_size(needed)),
+            )
+            .allow(format!(
+                "at most {}; a larger ftl.unit_bytes needs less",
+                format_size(memory_limit)
+            )));
+        }
+        let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
+        let chips = Chips::new(
+            &config.chip,
+            dies,
+            config.drive_unit_bytes(),
+            config.age.pe_cycles,
+            Hours(config.age.retention_hours),
+        )?;
+        let geometry = chips.geometry.clone();
+        let (gc_config, mut gc_choice) = config.gc_parts()?;
+        let shape = Shape {
+            planes: geometry.planes(),
+            blocks_per_plane: geometry.blocks_per_plane,
+            units_per_block: geometry.units_per_block(),
+        };
+        let policy = gc_choice.resolve(gc::ROSTER, "gc")?;
+        let victims = (policy.build)(&shape, &gc_choice.params, Rng::stream(config.seed, "gc"))?;
+        let (ftl_config, mut ftl_choice) = config.ftl_parts()?;
+        let member = ftl_choice.resolve(ftl::ROSTER, "ftl")?;
+        let background = gc_config.background_free_blocks > 0;
+        let context = Context {
+            bad: bad_blocks(config, &geometry),
+            planes_per_program: if config.chip.features.multi_plane_program {
+                geometry.planes_per_die
+            } else {
+                1
+            },
+            pages_per_program: chips.pages_per_program,
+            config: ftl_config,
+            gc: gc_config,
+            victims,
+            pe_cycles: config.age.pe_cycles,
+            geometry,
+        };
+        let ftl = (member.build)(context, &ftl_choice.params)?;
+        let mut choice = config.scheduler.clone();
+        let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
+        let mut choice = config.retry.clone();
+        let retry = (choice.resolve(retry::ROSTER, "retry")?.build)(&choice.params)?;
+        let (ecc_common, mut choice) = config.ecc_parts()?;
+        let model = choice.resolve(ecc::model::ROSTER, "ecc")?;
+        let ecc = (model.build)(&ecc_common, &choice.params)?;
+        let flash = Flash::new(chips, config.drive.channels, scheduler, Self::FLASH_EVENTS);
+        Ok(Self::assemble(config, DriveParts { flash, ftl, ecc, ecc_common, retry, background }))
+    }
+
+    /// Begins a run on what preconditioning has left: tells the chips what they hold, sets every
+    /// block's wear, and starts what garbage collection is due.
+    pub fn start(&mut self, pe_cycles: u32) {
+        self.ftl.start_run(pe_cycles);
+        for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
+            self.flash.chips.load(block, self.ftl.filled_pages(block));
+        }
+        for die in 0..self.flash.chips.geometry.dies {
+            self.start_collect(Die(die));
+        }
+    }
+
+    /// Keeps versions of all data from now on (for tests; before anything is written).
+    pub fn keep_payload(&mut self) {
+        let units = self.flash.chips.geometry.units();
+        self.payload = Some(Payload::new(units, self.queue_depth()));
+    }
+}
+
+/// What can be asked of a drive besides requests.
+impl Ssd {
+    /// What the FTL has done since the start of the run.
+    pub fn ftl_counts(&self) -> FtlCounts {
+        self.ftl.counts()
+    }
+
+    /// Where every physical unit is accounted for (slow).
+    pub fn occupancy(&self) -> Occupancy {
+        self.ftl.occupancy()
+    }
+
+    /// Wear of the good blocks (slow).
+    pub fn wear(&self) -> Wear {
+        self.ftl.wear()
+    }
+
+    /// Physical units, those of bad blocks included.
+    pub fn physical_units(&self) -> u64 {
+        u64::from(self.flash.chips.geometry.units())
+    }
+
+    /// The FTL, for preconditioning.
+    pub fn ftl_mut(&mut self) -> &mut dyn Ftl {
+        &mut *self.ftl
+    }
+
+    /// Units and versions that the completed read in `slot` has found (with `keep_payload`).
+    pub fn found(&self, slot: u32) -> &[(u32, u64)] {
+        self.payload.as_ref().map_or(&[], |payload| payload.found(slot))
+    }
+}
+
+/// Factory bad blocks, drawn for each block by itself.
+fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
+    let share = config.chip.geometry.bad_block_fraction;
+    let mut rng = Rng::stream(config.seed, "chip/bad_blocks");
+    (0..geometry.blocks()).map(|_| share > 0.0 && rng.chance(share)).collect()
+}

@@ -1,0 +1,235 @@
+//! The parts of a drive, as parameter files give them; one struct for each part.
+
+use base::family::Choice;
+use base::params::{self, Table};
+use base::{Error, Result};
+use ecc::model::EccConfig;
+use nand::chip::ChipConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ftl::FtlConfig;
+use crate::gc::GcConfig;
+
+/// How the flash is arranged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DriveConfig {
+    /// Channels (buses).
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies_per_channel: u32,
+    /// Commands that the drive works on at the same time; more wait in the host's queues.
+    pub queue_depth: u32,
+}
+
+/// The controller's processors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControllerConfig {
+    /// Time that one host command takes on one core.
+    pub command_us: f64,
+    /// Cores that work side by side.
+    pub cores: u32,
+}
+
+impl Default for ControllerConfig {
+    fn default() -> Self {
+        Self { command_us: 0.0, cores: 1 }
+    }
+}
+
+/// The link to the host and the host's own cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostConfig {
+    /// Bandwidth of the link in each direction, in 10^6 bytes a second; 0 is unlimited.
+    pub link_mb_s: f64,
+    /// Fixed latency of the link, each way.
+    pub link_latency_us: f64,
+    /// Time that a job's thread takes to submit one request.
+    pub submit_us: f64,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self { link_mb_s: 0.0, link_latency_us: 0.0, submit_us: 0.0 }
+    }
+}
+
+/// The DRAM write buffer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct BufferConfig {
+    /// Size; 0 switches write-back off: writes are acknowledged when the flash has them.
+    pub bytes: u64,
+    /// Time of moving one request's data in or out of it.
+    pub latency_us: f64,
+}
+
+impl Default for BufferConfig {
+    fn default() -> Self {
+        Self { bytes: 0, latency_us: 0.0 }
+    }
+}
+
+/// The state of the flash at the start of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgeConfig {
+    /// Program/erase cycles of every block.
+    pub pe_cycles: u32,
+    /// Age of the data on the drive.
+    pub retention_hours: f64,
+}
+
+/// A whole drive.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SsdConfig {
+    /// Seed of every random stream.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// How the flash is arranged.
+    pub drive: DriveConfig,
+    /// The controller's processors.
+    #[serde(default)]
+    pub controller: ControllerConfig,
+    /// Link and host.
+    #[serde(default)]
+    pub host: HostConfig,
+    /// The flash.
+    pub chip: ChipConfig,
+    /// Where data live: `name`, the shared parameters, and the member's own.
+    #[schemars(with = "serde_json::Value")]
+    pub ftl: Choice,
+    /// Which block to reclaim, and when.
+    #[schemars(with = "serde_json::Value")]
+    pub gc: Choice,
+    /// Which command goes next.
+    #[schemars(with = "serde_json::Value")]
+    pub scheduler: Choice,
+    /// What to do when decoding fails.
+    #[schemars(with = "serde_json::Value")]
+    pub retry: Choice,
+    /// Decoding: `model` chooses the member.
+    #[schemars(with = "serde_json::Value")]
+    pub ecc: Table,
+    /// Write buffer.
+    #[serde(default)]
+    pub buffer: BufferConfig,
+    /// State at the start.
+    #[serde(default)]
+    pub age: AgeConfig,
+}
+
+fn one() -> u64 {
+    1
+}
+
+impl SsdConfig {
+    /// Completes the parameters of every family member and refuses what is out of range, so that
+    /// what is reported is what was run.
+    pub fn complete(mut self) -> Result<Self> {
+        let range = |key: &str, value: f64, low: f64, high: f64| {
+            if (low..=high).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::new(key, format!("{value} is out of range"))
+                    .allow(format!("{low} to {high}")))
+            }
+        };
+        range("drive.channels", self.drive.channels.into(), 1.0, 4096.0)?;
+        range("drive.dies_per_channel", self.drive.dies_per_channel.into(), 1.0, 4096.0)?;
+        range("drive.queue_depth", self.drive.queue_depth.into(), 1.0, 65536.0)?;
+        range("controller.command_us", self.controller.command_us, 0.0, 1e6)?;
+        range("controller.cores", self.controller.cores.into(), 1.0, 4096.0)?;
+        range("host.link_mb_s", self.host.link_mb_s, 0.0, 1e7)?;
+        range("host.link_latency_us", self.host.link_latency_us, 0.0, 1e6)?;
+        range("host.submit_us", self.host.submit_us, 0.0, 1e6)?;
+        range("buffer.latency_us", self.buffer.latency_us, 0.0, 1e6)?;
+        range("buffer.bytes", self.buffer.bytes as f64, 0.0, (1u64 << 40) as f64)?;
+        range("age.retention_hours", self.age.retention_hours, 0.0, 1e7)?;
+        range("age.pe_cycles", self.age.pe_cycles.into(), 0.0, 1e8)?;
+        let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
+        range("drive (dies in all)", dies as f64, 1.0, 65536.0)?;
+        if self.drive_unit_bytes() == 0 {
+            return Err(
+                Error::new("chip.geometry.page_bytes", "0 bytes").allow("a multiple of 512")
+            );
+        }
+        self.chip.array.resolve(nand::array::ROSTER, "chip.array")?;
+        complete::<FtlConfig, _>(&mut self.ftl, crate::ftl::ROSTER, "ftl")?;
+        complete::<GcConfig, _>(&mut self.gc, crate::gc::ROSTER, "gc")?;
+        self.scheduler.resolve(crate::scheduler::ROSTER, "scheduler")?;
+        self.retry.resolve(crate::retry::ROSTER, "retry")?;
+        let (common, mut choice) = self.ecc_parts()?;
+        choice.resolve(ecc::model::ROSTER, "ecc").map_err(|mut error| {
+            error.place = error.place.replace("ecc.name", "ecc.model");
+            error
+        })?;
+        self.ecc = params::write(&common)?;
+        self.ecc.insert("model".into(), choice.name.into());
+        params::merge(&mut self.ecc, choice.params);
+        Ok(self)
+    }
+
+    /// Bytes of a mapping unit: as asked for, or the smaller of 4096 and the page.
+    pub fn drive_unit_bytes(&self) -> u32 {
+        let asked =
+            self.ftl.params.get("unit_bytes").and_then(toml::Value::as_integer).unwrap_or(0);
+        if asked > 0 {
+            u32::try_from(asked).unwrap_or(u32::MAX)
+        } else {
+            self.chip.geometry.page_bytes.min(4096)
+        }
+    }
+
+    /// The FTL's shared parameters and its member's.
+    pub fn ftl_parts(&self) -> Result<(FtlConfig, Choice)> {
+        split(&self.ftl, "ftl")
+    }
+
+    /// The shared parameters of garbage collection and its policy's.
+    pub fn gc_parts(&self) -> Result<(GcConfig, Choice)> {
+        split(&self.gc, "gc")
+    }
+
+    /// The shared parameters of decoding and its model's.
+    pub fn ecc_parts(&self) -> Result<(EccConfig, Choice)> {
+        let mut table = self.ecc.clone();
+        let name = match table.remove("model") {
+            Some(toml::Value::String(name)) => name,
+            Some(other) => {
+                return Err(Error::new("ecc.model", format!("{other}")).allow("a name in quotes"));
+            }
+            None => return Err(Error::new("ecc", "missing key `model`").allow("ideal, threshold")),
+        };
+        let (common, params) = params::split::<EccConfig>(&table, "ecc")?;
+        common.check()?;
+        Ok((common, Choice { name, params }))
+    }
+}
+
+fn split<C: serde::de::DeserializeOwned + Serialize + Default>(
+    choice: &Choice,
+    place: &str,
+) -> Result<(C, Choice)> {
+    let (common, params) = params::split::<C>(&choice.params, place)?;
+    Ok((common, Choice { name: choice.name.clone(), params }))
+}
+
+fn complete<C, F>(
+    choice: &mut Choice,
+    roster: &[base::family::Member<F>],
+    place: &str,
+) -> Result<()>
+where
+    C: serde::de::DeserializeOwned + Serialize + Default,
+{
+    let (common, mut own) = split::<C>(choice, place)?;
+    own.resolve(roster, place)?;
+    choice.params = params::write(&common)?;
+    params::merge(&mut choice.params, own.params);
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! What is stored, as versions: so that what is read can be held against what was written.
+//!
+//! Off in ordinary runs. When on, every write request has a version, a unit on the flash or in
+//! the buffer carries the version it was written with, and a read reports the versions it found.
+//! This is also the seam where a store of real bytes goes: it moves when the data move.
+
+use nand::geometry::Ppn;
+
+/// Versions of everything; 0 is "never written, or trimmed".
+#[derive(Debug)]
+pub struct Payload {
+    stored: Vec<u64>,
+    /// By request slot: the version it writes, and the units and versions it has read.
+    writes: Vec<u64>,
+    reads: Vec<Vec<(u32, u64)>>,
+    latest: u64,
+}
+
+impl Payload {
+    /// For `units` physical units and `slots` request slots.
+    pub fn new(units: u32, slots: u32) -> Self {
+        Self {
+            stored: vec![0; units as usize],
+            writes: vec![0; slots as usize],
+            reads: vec![Vec::new(); slots as usize],
+            latest: 0,
+        }
+    }
+
+    /// The version of the last request submitted.
+    pub fn latest(&self) -> u64 {
+        self.latest
+    }
+
+    /// A request took a slot.
+    pub fn submitted(&mut self, slot: u32) {
+        self.latest += 1;
+        self.writes[slot as usize] = self.latest;
+        self.reads[slot as usize].clear();
+    }
+
+    /// The version that a request writes.
+    pub fn version(&self, slot: u32) -> u64 {
+        self.writes[slot as usize]
+    }
+
+    /// A unit was programmed.
+    pub fn store(&mut self, ppn: Ppn, version: u64) {
+        self.stored[ppn.0 as usize] = version;
+    }
+
+    /// A unit was moved.
+    pub fn copy(&mut self, from: Ppn, to: Ppn) {
+        self.stored[to.0 as usize] = self.stored[from.0 as usize];
+    }
+
+    /// A request found `version` of `unit`.
+    pub fn read(&mut self, slot: u32, unit: u32, version: u64) {
+        self.reads[slot as usize].push((unit, version));
+    }
+
+    /// A request found what is stored at `ppn`.
+    pub fn read_stored(&mut self, slot: u32, unit: u32, ppn: Ppn) {
+        self.read(slot, unit, self.stored[ppn.0 as usize]);
+    }
+
+    /// Units and versions that the request in `slot` has read.
+    pub fn found(&self, slot: u32) -> &[(u32, u64)] {
+        &self.reads[slot as usize]
+    }
+}

@@ -1,0 +1,42 @@
+//! Which command goes next, on a die and on a bus: the roster of schedulers.
+
+pub mod contract;
+mod fifo;
+mod out_of_order;
+
+pub use contract::{Build, CLASSES, Class, Head, Scheduler};
+
+use base::family::Member;
+
+/// Every scheduler.
+pub const ROSTER: &[Member<Build>] = &[fifo::MEMBER, out_of_order::MEMBER];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Time;
+    use base::params::Table;
+    use base::rng::Rng;
+
+    /// Every member: it picks a class that has something waiting, and whoever waits is served
+    /// in the end, however many others come.
+    #[test]
+    fn picks_what_waits_and_starves_nobody() {
+        for member in ROSTER {
+            let params = (member.check)(&Table::new(), "scheduler").unwrap();
+            let scheduler = (member.build)(&params).unwrap();
+            let mut rng = Rng::stream(1, "scheduler");
+            let mut heads = [None; CLASSES];
+            let mut longest = 0;
+            for now in 0..200_000u64 {
+                // A new command in a random class every microsecond, one served in the same time.
+                let class = rng.below(4).min(2) as usize;
+                heads[class].get_or_insert(Head { since: Time(now * 1000), order: now });
+                let picked = scheduler.pick(Time(now * 1000), &heads);
+                let head: Head = heads[picked].take().expect("picked an empty class");
+                longest = longest.max(now * 1000 - head.since.0);
+            }
+            assert!(longest < 100_000_000, "{}: {longest} ns", member.name);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A stage of identical servers, first come first served: processors, decoders, a link.
+//!
+//! Requests reach such a stage in the order of simulated time, so its whole schedule is known
+//! when a request arrives: no event is needed for its start, and none for its queue.
+
+use base::Time;
+
+/// Servers and when each is free next.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    free_at: Vec<Time>,
+    busy: Time,
+}
+
+impl Stage {
+    /// `servers` idle servers.
+    pub fn new(servers: u32) -> Self {
+        Self { free_at: vec![Time::ZERO; servers as usize], busy: Time::ZERO }
+    }
+
+    /// Serves a request that arrives `now` for `time`: which server, from when to when.
+    #[inline]
+    pub fn serve(&mut self, now: Time, time: Time) -> (usize, Time, Time) {
+        let mut server = 0;
+        for i in 1..self.free_at.len() {
+            if self.free_at[i] < self.free_at[server] {
+                server = i;
+            }
+        }
+        let start = now.max(self.free_at[server]);
+        let end = start + time;
+        self.free_at[server] = end;
+        self.busy += time;
+        (server, start, end)
+    }
+
+    /// Time that all servers together have been given.
+    pub fn busy(&self) -> Time {
+        self.busy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serves_in_order_on_the_first_free_server() {
+        let mut stage = Stage::new(2);
+        assert_eq!(stage.serve(Time(0), Time(10)), (0, Time(0), Time(10)));
+        assert_eq!(stage.serve(Time(1), Time(10)), (1, Time(1), Time(11)));
+        assert_eq!(stage.serve(Time(2), Time(10)), (0, Time(10), Time(20)));
+        assert_eq!(stage.serve(Time(50), Time(1)), (1, Time(50), Time(51)));
+        assert_eq!(stage.busy(), Time(31));
+    }
+}

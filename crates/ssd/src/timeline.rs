@@ -1,0 +1,126 @@
+//! What happened when on which part of the drive: spans for a timeline viewer.
+
+use base::Time;
+
+/// Which kind of part a span belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Track {
+    /// A host queue (job).
+    Host = 0,
+    /// A channel's bus.
+    Channel = 1,
+    /// A die's array.
+    Die = 2,
+    /// A decoder.
+    Decoder = 3,
+}
+
+/// What a span shows. The names are those of [`SPAN_NAMES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SpanKind {
+    /// Array read for the host.
+    Read = 0,
+    /// Program of host data.
+    Program = 1,
+    /// Array read for garbage collection.
+    CollectRead = 2,
+    /// Program of moved data.
+    CollectProgram = 3,
+    /// Erase.
+    Erase = 4,
+    /// Suspending a program or an erase.
+    Suspend = 5,
+    /// Data from the die.
+    DataOut = 6,
+    /// Data to the die.
+    DataIn = 7,
+    /// Decoding.
+    Decode = 8,
+    /// A read request, from arrival to completion.
+    HostRead = 9,
+    /// A write request.
+    HostWrite = 10,
+    /// A trim.
+    HostTrim = 11,
+    /// A flush.
+    HostFlush = 12,
+}
+
+/// Names of the span kinds, by their numbers.
+pub const SPAN_NAMES: [&str; 13] = [
+    "read",
+    "program",
+    "gc read",
+    "gc program",
+    "erase",
+    "suspend",
+    "data out",
+    "data in",
+    "decode",
+    "host read",
+    "host write",
+    "host trim",
+    "host flush",
+];
+
+/// Something that took time somewhere.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// From.
+    pub start: Time,
+    /// To.
+    pub end: Time,
+    /// Which kind of part.
+    pub track: Track,
+    /// Which one of them.
+    pub index: u32,
+    /// What it was.
+    pub kind: SpanKind,
+}
+
+/// Recorded spans, up to a limit.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    spans: Vec<Span>,
+    limit: usize,
+    /// Spans that came after the limit.
+    pub dropped: u64,
+}
+
+impl Timeline {
+    /// Records nothing until a limit is set.
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    /// Records the first `limit` spans.
+    pub fn with_limit(limit: usize) -> Self {
+        Self { spans: Vec::new(), limit, dropped: 0 }
+    }
+
+    /// Whether anything is to be recorded.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.limit > 0
+    }
+
+    /// Records a span, if it is on and there is room.
+    #[inline]
+    pub fn record(&mut self, track: Track, index: u32, kind: SpanKind, start: Time, end: Time) {
+        if self.limit == 0 || end <= start {
+            return;
+        }
+        if self.spans.len() < self.limit {
+            self.spans.push(Span { start, end, track, index, kind });
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// What has been recorded.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+}

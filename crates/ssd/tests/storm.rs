@@ -1,0 +1,220 @@
+//! A storm of random requests against a plain map: every read returns the newest version, for
+//! every FTL, garbage collection policy and scheduler, in every way the buffer can work.
+
+mod drive;
+
+use base::rng::Rng;
+use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
+use std::collections::BTreeMap;
+
+const UNIT: u64 = 4096;
+
+/// What a unit may read as: the versions of the last completed write, and of writes, trims in
+/// flight since.
+#[derive(Default, Clone)]
+struct Truth {
+    settled: u64,
+    flying: BTreeMap<u64, u64>,
+}
+
+struct Storm {
+    ssd: Ssd,
+    rng: Rng,
+    truth: Vec<Truth>,
+    /// By slot: sequence number, and what reads may return by unit.
+    requests: BTreeMap<u32, (u64, Request, BTreeMap<u32, Vec<u64>>)>,
+    submitted: u64,
+    completed: u64,
+}
+
+impl Storm {
+    fn new(sets: &[&str], seed: u64) -> Self {
+        let mut ssd = drive::small(sets);
+        ssd.keep_payload();
+        ssd.start(0);
+        let units = (ssd.capacity_bytes() / UNIT) as usize;
+        Self {
+            ssd,
+            rng: Rng::stream(seed, "storm"),
+            truth: vec![Truth::default(); units],
+            requests: BTreeMap::new(),
+            submitted: 0,
+            completed: 0,
+        }
+    }
+
+    fn draw(&mut self) -> Request {
+        let sectors = self.ssd.capacity_bytes() / 512;
+        // A hot tenth makes rewrites, coalescing and reads of data in flight frequent.
+        let span = if self.rng.chance(0.5) { sectors / 10 } else { sectors };
+        let length = match self.rng.below(4) {
+            0 => 8,
+            1 => 1 + self.rng.below(15),
+            _ => 8 * (1 + self.rng.below(12)),
+        };
+        let mut offset = self.rng.below(span - length);
+        if self.rng.chance(0.7) {
+            offset -= offset % 8;
+        }
+        let op = match self.rng.below(100) {
+            0..55 => Op::Write,
+            55..90 => Op::Read,
+            90..97 => Op::Trim,
+            _ => return Request::FLUSH,
+        };
+        let mut request = Request::new(op, 512 * offset, 512 * length);
+        request.fua = op == Op::Write && self.rng.chance(0.1);
+        request.stream = self.rng.below(3) as u8;
+        request
+    }
+
+    /// Units that the request changes (or reads); a trim only those wholly inside.
+    fn units(request: &Request) -> std::ops::Range<u32> {
+        let end = request.offset + request.length;
+        match request.op {
+            Op::Flush => 0..0,
+            Op::Trim => request.offset.div_ceil(UNIT) as u32..(end / UNIT) as u32,
+            _ => (request.offset / UNIT) as u32..end.div_ceil(UNIT) as u32,
+        }
+    }
+
+    fn submit(&mut self) {
+        let request = self.draw();
+        let units = Self::units(&request);
+        // Overlapping changes in flight have no defined order: keep them apart, as hosts do.
+        let clash = |other: &Request| {
+            let theirs = Self::units(other);
+            units.start < theirs.end && theirs.start < units.end && other.op != Op::Read
+        };
+        if request.op != Op::Read && self.requests.values().any(|(_, other, _)| clash(other)) {
+            return;
+        }
+        self.submitted += 1;
+        let version = self.submitted;
+        let now = self.ssd.now();
+        let slot = self.ssd.submit(request, version as u32, now);
+        let mut allowed = BTreeMap::new();
+        for unit in units {
+            let truth = &mut self.truth[unit as usize];
+            match request.op {
+                Op::Write => {
+                    truth.flying.insert(version, version);
+                }
+                Op::Trim => {
+                    truth.flying.insert(version, 0);
+                }
+                _ => {
+                    let mut versions = vec![truth.settled];
+                    versions.extend(truth.flying.values());
+                    allowed.insert(unit, versions);
+                }
+            }
+        }
+        // A read in flight may also see what has just been sent.
+        if matches!(request.op, Op::Write | Op::Trim) {
+            let seen = if request.op == Op::Write { version } else { 0 };
+            for (_, _, allowed) in self.requests.values_mut() {
+                for unit in Self::units(&request) {
+                    if let Some(versions) = allowed.get_mut(&unit) {
+                        versions.push(seen);
+                    }
+                }
+            }
+        }
+        self.requests.insert(slot, (version, request, allowed));
+    }
+
+    fn run(&mut self, requests: u64) {
+        while self.completed < requests {
+            while self.ssd.has_room() && self.submitted < requests {
+                self.submit();
+            }
+            match self.ssd.step() {
+                Step::Completed(done) => {
+                    self.completed += 1;
+                    let (version, request, allowed) = self.requests.remove(&done.slot).unwrap();
+                    assert_eq!(done.token, version as u32);
+                    assert!(!done.failed);
+                    if request.op == Op::Read {
+                        let found = self.ssd.found(done.slot);
+                        assert_eq!(found.len(), allowed.len(), "every unit once: {request:?}");
+                        for (unit, version) in found {
+                            assert!(
+                                allowed[unit].contains(version),
+                                "unit {unit} read as {version}, not one of {:?}",
+                                allowed[unit]
+                            );
+                        }
+                    } else {
+                        for unit in Self::units(&request) {
+                            let truth = &mut self.truth[unit as usize];
+                            truth.settled = truth.flying.remove(&version).unwrap();
+                        }
+                    }
+                }
+                Step::Wake(_) => unreachable!("nobody asked"),
+                Step::Idle => panic!(
+                    "{} of {} requests lost",
+                    self.submitted - self.completed,
+                    self.submitted
+                ),
+            }
+        }
+        self.ssd.fault().unwrap();
+        let occupancy = self.ssd.occupancy();
+        assert_eq!(
+            occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad,
+            self.ssd.physical_units()
+        );
+    }
+}
+
+/// Every combination of the rosters.
+#[test]
+fn reads_return_the_newest_version_for_every_member() {
+    for ftl in ssd::ftl::ROSTER {
+        for gc in ssd::gc::ROSTER {
+            for scheduler in ssd::scheduler::ROSTER {
+                let sets = [
+                    format!("ftl.name={}", ftl.name),
+                    format!("gc.name={}", gc.name),
+                    format!("scheduler.name={}", scheduler.name),
+                ];
+                let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+                Storm::new(&sets, 11).run(12_000);
+            }
+        }
+    }
+}
+
+/// Every way the parts can work.
+#[test]
+fn reads_return_the_newest_version_in_every_mode() {
+    let modes: [&[&str]; 13] = [
+        &["buffer.bytes=0"],
+        &["buffer.bytes=65536"],
+        &["chip.features.cache_read=true"],
+        &["chip.features.multi_plane_read=independent", "chip.features.cache_read=true"],
+        &["chip.features.multi_plane_program=false"],
+        &["ftl.separate_gc_stream=false", "gc.name=fifo"],
+        &["ftl.host_streams=3", "ftl.overprovisioning=0.9"],
+        &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20"],
+        &[
+            "chip.timing.suspends_max=3",
+            "chip.timing.t_program_suspend_us=20",
+            "chip.features.cache_read=true",
+        ],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+        &["chip.geometry.bad_block_fraction=0.05", "ftl.overprovisioning=0.9"],
+        &["gc.background_free_blocks=6"],
+        &["scheduler.name=fifo", "chip.features.cache_read=true", "ftl.static_wear_delta=2"],
+    ];
+    for mode in modes {
+        for seed in 0..3 {
+            let mut storm = Storm::new(mode, seed);
+            storm.run(12_000);
+            assert!(storm.ssd.ftl_counts().reclaimed_blocks > 0, "{mode:?}: no collection");
+        }
+    }
+}
