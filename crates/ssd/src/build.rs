@@ -1,16 +1,17 @@
 //! From parameters to a drive: builds every part, and refuses before allocating.
 
-use crate::channel::Flash;
+use crate::channel::{DieTimes, Flash, FlashCounts};
 use crate::config::SsdConfig;
-use crate::controller::{DriveParts, Ssd};
+use crate::controller::{ControllerCounts, DriveParts, Ssd};
 use crate::ftl::contract::{Occupancy, Wear};
 use crate::ftl::{self, Context, Ftl, FtlCounts};
 use crate::gc::{self, contract::Shape};
 use crate::payload::Payload;
+use crate::timeline::{SpanKind, Timeline, Track};
 use crate::{retry, scheduler};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use nand::chip::Chips;
 use nand::geometry::{Block, Die, Geometry};
 
@@ -123,6 +124,73 @@ impl Ssd {
     /// Physical units, those of bad blocks included.
     pub fn physical_units(&self) -> u64 {
         u64::from(self.flash.chips.geometry.units())
+    }
+
+    /// Records a span of the host's.
+    #[inline]
+    pub fn span(&mut self, track: Track, index: u32, kind: SpanKind, start: Time, end: Time) {
+        self.flash.timeline.record(track, index, kind, start, end);
+    }
+
+    /// Records the first `limit` spans from now on.
+    pub fn keep_timeline(&mut self, limit: usize) {
+        self.flash.timeline = Timeline::with_limit(limit);
+    }
+
+    /// What happened when.
+    pub fn timeline(&self) -> &Timeline {
+        &self.flash.timeline
+    }
+
+    /// What the flash has done.
+    pub fn flash_counts(&self) -> &FlashCounts {
+        &self.flash.counts
+    }
+
+    /// What the controller has done.
+    pub fn counts(&self) -> &ControllerCounts {
+        &self.counts
+    }
+
+    /// Where the time of each die went.
+    pub fn die_times(&self) -> Vec<DieTimes> {
+        self.flash.die_times(self.now())
+    }
+
+    /// Busy and idle time of each channel.
+    pub fn channel_times(&self) -> Vec<(Time, Time)> {
+        self.flash.channel_times(self.now())
+    }
+
+    /// Time that all decoders together were busy.
+    pub fn decoders_busy(&self) -> Time {
+        self.decoders.busy()
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events.scheduled()
+    }
+
+    /// Energy of all dies standing by until now.
+    pub fn standby_uj(&self) -> f64 {
+        let dies = f64::from(self.flash.chips.geometry.dies);
+        dies * self.flash.chips.energy.standby_uj(self.now())
+    }
+
+    /// Bytes of a mapping unit.
+    pub fn unit_bytes(&self) -> u64 {
+        u64::from(self.flash.chips.geometry.unit_bytes)
+    }
+
+    /// Bytes of the FTL's tables for each logical unit.
+    pub fn ftl_bytes_per_unit(&self) -> f64 {
+        self.ftl.bytes_per_unit()
+    }
+
+    /// Dies in all.
+    pub fn dies(&self) -> u32 {
+        self.flash.chips.geometry.dies
     }
 
     /// The FTL, for preconditioning.

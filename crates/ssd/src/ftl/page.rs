@@ -155,7 +155,7 @@ impl PageFtl {
             victims: context.victims,
             map: vec![Ppn::NONE.0; logical_units as usize],
             owner: vec![PADDING; geometry.units() as usize],
-            words: vec![BlockWord::default(); geometry.blocks() as usize],
+            words: vec![BlockWord::ERASED; geometry.blocks() as usize],
             pe_cycles: vec![context.pe_cycles; geometry.blocks() as usize],
             bad: context.bad,
             free: vec![BinaryHeap::new(); geometry.planes() as usize],
@@ -233,6 +233,7 @@ impl PageFtl {
             let plane = self.geometry.plane(die, group * self.joined + i);
             let Reverse((_, block)) =
                 self.free[plane.0 as usize].pop().expect("checked by frontier_for");
+            self.words[block as usize] = BlockWord::default();
             self.frontiers[index].blocks[i as usize] = Block(block);
         }
         let frontier = &mut self.frontiers[index];
@@ -532,7 +533,7 @@ impl Ftl for PageFtl {
     fn erased(&mut self, block: Block) {
         let word = &mut self.words[block.0 as usize];
         assert_eq!(word.valid(), 0, "block {} erased with data in it", block.0);
-        *word = BlockWord::default();
+        *word = BlockWord::ERASED;
         let cycles = &mut self.pe_cycles[block.0 as usize];
         *cycles += 1;
         let plane = self.geometry.plane_of(block);
@@ -552,7 +553,8 @@ impl Ftl for PageFtl {
                 }
             }
         }
-        if self.words[block.0 as usize].is_closed() { self.geometry.pages_per_block } else { 0 }
+        let untouched = self.words[block.0 as usize].is_free() || self.bad[block.0 as usize];
+        if untouched { 0 } else { self.geometry.pages_per_block }
     }
 
     #[inline]
@@ -591,37 +593,21 @@ impl Ftl for PageFtl {
             invalid: 0,
             bad: self.bad.iter().filter(|&&bad| bad).count() as u64 * per_block,
         };
-        let mut open = vec![];
         for frontier in self.frontiers.iter().filter(|frontier| frontier.open) {
-            open.extend_from_slice(&frontier.blocks[..self.joined as usize]);
-        }
-        let page_units = u64::from(self.geometry.units_per_page);
-        for &block in &open {
-            let unused = self.geometry.pages_per_block - self.filled_pages(block);
-            occupancy.free += u64::from(unused) * page_units;
-        }
-        // Counted from the other table: what is programmed and not pointed back at.
-        let mut is_free = vec![false; self.geometry.blocks() as usize];
-        for heap in &self.free {
-            heap.iter().for_each(|&Reverse((_, block))| is_free[block as usize] = true);
-        }
-        for block in (0..self.geometry.blocks()).filter(|&b| !self.bad[b as usize]) {
-            if is_free[block as usize] {
-                continue;
+            for &block in &frontier.blocks[..self.joined as usize] {
+                let unused = self.geometry.pages_per_block - self.filled_pages(block);
+                occupancy.free += u64::from(unused * self.geometry.units_per_page);
             }
-            let filled = if open.contains(&Block(block)) {
-                self.filled_pages(Block(block))
-            } else {
-                self.geometry.pages_per_block
+        }
+        // Counted from the other table: what has been handed out and is not pointed back at.
+        for block in (0..self.geometry.blocks()).map(Block) {
+            let first = self.geometry.ppn(block, 0, 0).0;
+            let owners = first..first + self.filled_pages(block) * self.geometry.units_per_page;
+            let is_invalid = |ppn: &u32| {
+                let lpn = self.owner[*ppn as usize];
+                lpn == PADDING || self.map[lpn as usize] != *ppn
             };
-            let first = self.geometry.ppn(Block(block), 0, 0).0;
-            let owners = first..first + filled * self.geometry.units_per_page;
-            occupancy.invalid += owners
-                .filter(|&ppn| {
-                    let lpn = self.owner[ppn as usize];
-                    lpn == PADDING || self.map[lpn as usize] != ppn
-                })
-                .count() as u64;
+            occupancy.invalid += owners.filter(is_invalid).count() as u64;
         }
         occupancy
     }

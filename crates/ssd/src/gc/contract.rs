@@ -48,11 +48,21 @@ pub struct BlockWord(u32);
 
 impl BlockWord {
     const CLOSED: u32 = 1 << 31;
+    const FREE: u32 = 1 << 30;
+
+    /// An erased block.
+    pub const ERASED: Self = Self(Self::FREE);
 
     /// Valid units.
     #[inline]
     pub fn valid(self) -> u32 {
-        self.0 & !Self::CLOSED
+        self.0 & !(Self::CLOSED | Self::FREE)
+    }
+
+    /// Erased and not opened since.
+    #[inline]
+    pub fn is_free(self) -> bool {
+        self.0 & Self::FREE != 0
     }
 
     /// Full, and a candidate for collection.
