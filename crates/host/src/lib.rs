@@ -1,5 +1,30 @@
 //! Floor 4 of nandlab: who talks to the drive.
 
+mod block_size;
+pub mod config;
+mod config_preset;
+mod config_schema;
+mod flushes;
+mod job_file;
+mod job_ignored;
+mod job_options;
+mod job_plan;
+mod job_text;
+mod job_value;
+mod permutation;
+pub mod report;
 pub mod request;
+pub mod run;
+pub mod session;
+mod shares;
+pub mod stats;
+mod synthetic;
 pub mod trace;
+#[cfg(test)]
+mod trace_conformance;
+mod trace_device;
+mod trace_field;
+mod trace_input;
+mod trace_policy;
+mod trace_summary;
 pub mod workload;

@@ -1,1 +1,31 @@
-//! x
+//! Floor 5 of nandlab: the Python doors. No logic: text and numbers in, text and arrays out.
+
+mod catalogue;
+mod simulation;
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+create_exception!(
+    nandlab._core,
+    NandlabError,
+    PyValueError,
+    "A refused input: says place, problem, what is allowed and the nearest name."
+);
+
+/// The one conversion of errors.
+fn refuse(error: base::Error) -> PyErr {
+    NandlabError::new_err(error.to_string())
+}
+
+/// The native part of nandlab.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::NandlabError;
+    #[pymodule_export]
+    use super::catalogue::{bibliography, load_config, presets, schema, show, trace_info, version};
+    #[pymodule_export]
+    use super::simulation::Simulation;
+}

@@ -1,0 +1,269 @@
+//! How fast the engine is, with the goal beside each figure.
+//!
+//! `./lab bench` runs this: one core, simulated requests per second of wall time. The goals are
+//! for a quiet machine of the Zen 4 class; a figure is worth what the machine was worth while it
+//! ran, so each is the best of three runs, and a fixed memory probe is printed beside them.
+
+use host::config;
+use host::report::Outside;
+use host::session::{Session, Workload};
+use ssd::precondition::Precondition;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Counts allocations, so that "no allocation per request" is a measured figure.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+#[allow(unsafe_code)]
+// SAFETY: every call goes to the system allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// 512 GiB of 4 KiB units: 8 channels x 8 dies x 2 planes, blocks of 512 pages of 8 KiB.
+const BIG: &[&str] = &["chip.geometry.blocks_per_plane=1024", "chip.geometry.pages_per_block=512"];
+/// 8 GiB of the same.
+const SMALL: &[&str] = &["chip.geometry.blocks_per_plane=64", "chip.geometry.pages_per_block=128"];
+/// What both share: plain 4 KiB mapping, a 16 MiB buffer, write amplification of about two.
+const COMMON: &[&str] = &[
+    "ftl.unit_bytes=4096",
+    "ftl.overprovisioning=0.40",
+    "ftl.gc_reserve_blocks=1",
+    "gc.name=greedy",
+    "gc.start_free_blocks=3",
+    "ecc.payload_bytes=4096",
+    "buffer.bytes=16777216",
+    "drive.queue_depth=256",
+];
+
+struct Figure {
+    name: &'static str,
+    goal: f64,
+    floor: f64,
+    requests: u64,
+    rate: f64,
+    simulated: String,
+    events: f64,
+    allocations: f64,
+}
+
+fn session(sets: &[&str], workload: &Workload, precondition: Precondition) -> Session {
+    let sets: Vec<String> = COMMON.iter().chain(sets).map(|&set| set.to_owned()).collect();
+    let loaded = config::load("mqsim_default", &sets).expect("the bench's own drive");
+    Session::new(loaded, workload, precondition, 1 << 36).expect("the bench's own session")
+}
+
+fn fio(text: &str) -> Workload {
+    Workload::FioText {
+        text: format!("[bench]\nbs=4k\niodepth=64\nnorandommap=1\n{text}\n"),
+        place: "bench".into(),
+        dir: PathBuf::from("."),
+    }
+}
+
+/// Preconditions once and runs three times as many requests, taking the best third.
+fn measure(
+    name: &'static str,
+    (goal, floor): (f64, f64),
+    mut session: Session,
+    warm: u64,
+    requests: u64,
+) -> Figure {
+    while !session.precondition() {}
+    session.advance(warm).expect("a sound run");
+    let mut best: Option<Figure> = None;
+    for _ in 0..3 {
+        let (completed, events) = (session.run.completed, session.run.ssd.events());
+        let allocations = ALLOCATIONS.load(Ordering::Relaxed);
+        let start = Instant::now();
+        session.advance(requests).expect("a sound run");
+        let wall_s = start.elapsed().as_secs_f64();
+        let done = (session.run.completed - completed) as f64;
+        let allocated = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
+        let counts = session.run.ssd.ftl_counts();
+        let figure = Figure {
+            name,
+            goal,
+            floor,
+            requests: done as u64,
+            rate: done / wall_s,
+            simulated: format!(
+                "{:.0} kIOPS, WA {:.2}",
+                session.run.completed as f64 / session.run.ssd.now().s() / 1e3,
+                counts.write_amplification()
+            ),
+            events: (session.run.ssd.events() - events) as f64 / done,
+            allocations: allocated as f64 / done,
+        };
+        if done > 0.0 && best.as_ref().is_none_or(|best| figure.rate > best.rate) {
+            best = Some(figure);
+        }
+    }
+    best.expect("three runs")
+}
+
+/// Decibels against the goal: 0 is the goal, +3 twice as fast.
+fn decibel(rate: f64, goal: f64) -> f64 {
+    10.0 * (rate / goal).log10()
+}
+
+fn show(figure: &Figure) {
+    println!(
+        "{:<34} {:>7.3} M/s   goal {:>4.1} (floor {:>3.1}) {:>+5.1} dB   {:>5.2} events, {:.4} allocations a request   [{}; {} requests]",
+        figure.name,
+        figure.rate / 1e6,
+        figure.goal / 1e6,
+        figure.floor / 1e6,
+        decibel(figure.rate, figure.goal),
+        figure.events,
+        figure.allocations,
+        figure.simulated,
+        figure.requests,
+    );
+}
+
+/// Random read-modify-writes of a gigabyte that do not wait for each other: what memory gives.
+fn memory_probe_ns() -> f64 {
+    let mut table = vec![1u32; 1 << 28];
+    let mut state = 1u64;
+    let accesses = 1 << 24;
+    let start = Instant::now();
+    for _ in 0..accesses {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let index = (state >> 36) as usize;
+        table[index] = table[index].wrapping_add(1);
+    }
+    let ns = start.elapsed().as_secs_f64() * 1e9 / f64::from(accesses);
+    assert!(table.iter().any(|&entry| entry > 1));
+    ns
+}
+
+fn precondition_512_gib() {
+    let mut bench = session(BIG, &fio("rw=randwrite"), Precondition::Steady);
+    let units = bench.run.ssd.capacity_bytes() / bench.run.ssd.unit_bytes();
+    let start = Instant::now();
+    let mut filled = None;
+    loop {
+        let done = bench.precondition();
+        let (written, _) = bench.precondition_progress();
+        if filled.is_none() && written >= units {
+            filled = Some(start.elapsed().as_secs_f64());
+        }
+        if written >= 3 * units || done {
+            break;
+        }
+    }
+    let (seconds, filled) = (start.elapsed().as_secs_f64(), filled.unwrap_or_default());
+    let rate = 2.0 * units as f64 / (seconds - filled);
+    println!(
+        "{:<34} {:>7.2} s     goal {:>4.1}             {:>+5.1} dB   fill {filled:.2} s, two overwrites {:.2} s",
+        "exact preconditioning, 512 GiB",
+        seconds,
+        15.0,
+        -decibel(seconds, 15.0),
+        seconds - filled,
+    );
+    println!(
+        "{:<34} {:>7.3} M/s   goal {:>4.1}             {:>+5.1} dB   [WA {:.2}]",
+        "FTL alone, untimed, 512 GiB",
+        rate / 1e6,
+        20.0,
+        decibel(rate, 20e6),
+        bench.precondition_write_amplification().unwrap_or_default(),
+    );
+    let report = bench.report(Outside::default()).expect("a report");
+    println!(
+        "{:<34} {:>7.2} B     goal {:>4.1}",
+        "map memory for a 4 KiB unit",
+        report["ftl"]["mapping_bytes_per_unit"].as_f64().unwrap_or_default()
+            * bench.run.ssd.capacity_bytes() as f64
+            / bench.run.ssd.unit_bytes() as f64
+            / bench.run.ssd.physical_units() as f64,
+        9.0
+    );
+}
+
+fn trace_figure() -> Option<Figure> {
+    let path = PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/traces/sqlite_ext4.iolog.zst"
+    ));
+    let workload = Workload::Trace { path, options: Box::default(), depth: 64 };
+    let requests = 29_000;
+    path_exists(&workload).then(|| {
+        measure(
+            "real trace (SQLite on ext4)",
+            (1e6, 0.2e6),
+            session(SMALL, &workload, Precondition::Fill),
+            1000,
+            requests,
+        )
+    })
+}
+
+fn path_exists(workload: &Workload) -> bool {
+    matches!(workload, Workload::Trace { path, .. } if path.exists())
+}
+
+fn main() {
+    // `cargo test --benches` calls this too: then there is nothing to measure.
+    if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
+    println!(
+        "memory probe: {:.1} ns a random read-modify-write (19 on a quiet machine)",
+        memory_probe_ns()
+    );
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let requests = if quick { 300_000 } else { 2_000_000 };
+    let steady = Precondition::Steady;
+    show(&measure(
+        "random read QD64, 512 GiB",
+        (5e6, 2e6),
+        session(BIG, &fio("rw=randread"), Precondition::Fill),
+        100_000,
+        requests,
+    ));
+    show(&measure(
+        "steady random write QD64, 8 GiB",
+        (2.5e6, 1e6),
+        session(SMALL, &fio("rw=randwrite"), steady),
+        500_000,
+        requests,
+    ));
+    show(&measure(
+        "70/30 random mix QD64, 8 GiB",
+        (2.5e6, 1e6),
+        session(SMALL, &fio("rw=randrw\nrwmixread=70"), steady),
+        500_000,
+        requests,
+    ));
+    if let Some(figure) = trace_figure() {
+        show(&figure);
+    }
+    if quick {
+        return;
+    }
+    show(&measure(
+        "steady random write QD64, 512 GiB",
+        (2.5e6, 1e6),
+        session(BIG, &fio("rw=randwrite"), steady),
+        500_000,
+        requests,
+    ));
+    precondition_512_gib();
+}

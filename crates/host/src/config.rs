@@ -1,0 +1,399 @@
+//! A drive from text: layers of TOML become one checked [`SsdConfig`].
+//!
+//! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
+//! assignments in their order. In every layer `[chip] preset` and `[host] preset` name a further
+//! file, which lies under that section. What lies higher wins, key by key. Two choices throw away
+//! what lower layers said, because it was said of something else:
+//!
+//! - another `preset` of a section drops all keys of that section;
+//! - another member of a family (`gc.name`, `ecc.model`, ...) drops the parameters that are not
+//!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
+//!   `start_free_blocks` stays.
+//!
+//! A `--set` that a later `--set` would drop in this way is an error, never silently lost. Every
+//! error names the file and line, or the assignment, that its key came from.
+
+pub use crate::config_preset::{Preset, bibliography, presets, show};
+pub use crate::config_schema::schema;
+
+use crate::config_preset as preset;
+use crate::config_schema::{FAMILIES, Family};
+use base::params::{self, Table};
+use base::{Error, Result};
+use nand::geometry::Geometry;
+use nand::{energy::Energy, timing::Timing, wordline::page_sites};
+use ssd::config::SsdConfig;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use toml::Value;
+use toml::de::{DeTable, DeValue};
+
+/// A drive, checked.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The drive, with every parameter filled in.
+    pub config: SsdConfig,
+    /// What it is, in one line.
+    pub summary: String,
+    /// Keys of `params/CITATIONS.bib`, sorted: what the drive, its chip and host, and the chosen
+    /// members of the families come from.
+    pub cite: Vec<String>,
+    /// The file's `[run]` table, unchecked: what the caller is to run on the drive.
+    pub run: Table,
+    origins: Origins,
+}
+
+impl Loaded {
+    /// An error of building this drive, which names a key, moved to the line the key came from.
+    pub fn explain(&self, error: Error) -> Error {
+        self.origins.locate(error)
+    }
+}
+
+/// Loads a drive: the name of a preset or the path of a TOML file, and `path=value` assignments.
+pub fn load(drive: &str, sets: &[String]) -> Result<Loaded> {
+    let file = preset::find("drive", drive, "drive", Path::new(""))?;
+    load_text(&file.text, &file.place, sets)
+}
+
+/// Loads a drive from its text; `place` names it in errors, and paths in it are relative to the
+/// folder of `place`.
+pub fn load_text(text: &str, place: &str, sets: &[String]) -> Result<Loaded> {
+    let mut layers = Layers::default();
+    layers.origins.place = place.to_owned();
+    layers.file(text, place)?;
+    for set in sets {
+        layers.set(set)?;
+    }
+    layers.finish()
+}
+
+/// Where a key was written.
+#[derive(Debug, Clone, PartialEq)]
+enum Origin {
+    /// File and line (or the assignment that made a table).
+    Line(String),
+    /// The assignment that gave the value.
+    Set(String),
+}
+
+/// Where every key was written, by its dotted path.
+#[derive(Debug, Clone, Default)]
+struct Origins {
+    paths: BTreeMap<String, Origin>,
+    /// The file that everything starts from.
+    place: String,
+}
+
+impl Origins {
+    /// Puts the place of the key that the error names before it, or that of the nearest table.
+    fn locate(&self, mut error: Error) -> Error {
+        let key = std::mem::take(&mut error.place);
+        let mut path = key.as_str();
+        let origin = loop {
+            match (self.paths.get(path), path.rfind(['.', '[', ' '])) {
+                (Some(origin), _) => break Some(origin),
+                (None, Some(end)) => path = &path[..end],
+                (None, None) => break None,
+            }
+        };
+        error.place = match origin {
+            Some(Origin::Set(text)) if text.starts_with(&format!("--set {key}")) => text.clone(),
+            Some(Origin::Set(place) | Origin::Line(place)) => format!("{place}: {key}"),
+            None if key.is_empty() => self.place.clone(),
+            None => format!("{}: {key}", self.place),
+        };
+        error
+    }
+
+    /// Adds every key of a file, under `prefix`.
+    fn add_file(&mut self, text: &str, place: &str, prefix: &str) {
+        if let Ok(document) = DeTable::parse(text) {
+            let at = |offset: usize| {
+                let line = text.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count() + 1;
+                Origin::Line(format!("{place}:{line}"))
+            };
+            self.add_table(document.get_ref(), prefix, &at);
+        }
+    }
+
+    fn add_table(&mut self, table: &DeTable<'_>, prefix: &str, at: &dyn Fn(usize) -> Origin) {
+        for (key, value) in table {
+            let path = join(prefix, key.get_ref());
+            self.paths.insert(path.clone(), at(key.span().start));
+            match value.get_ref() {
+                DeValue::Table(inner) => self.add_table(inner, &path, at),
+                DeValue::Array(items) => {
+                    for (i, item) in items.iter().enumerate() {
+                        let path = format!("{path}[{i}]");
+                        self.paths.insert(path.clone(), at(item.span().start));
+                        if let DeValue::Table(inner) = item.get_ref() {
+                            self.add_table(inner, &path, at);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Forgets `path` and what is below it, because `by` chooses something else. Refuses to
+    /// forget an assignment.
+    fn drop_path(&mut self, path: &str, by: &Origin) -> Result<()> {
+        let below = |key: &str| {
+            key.strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let lost = self
+            .paths
+            .iter()
+            .find(|(key, origin)| below(key) && matches!(origin, Origin::Set(_)) && *origin != by);
+        if let (Some((_, Origin::Set(lost))), Origin::Set(by)) = (lost, by) {
+            return Err(Error::new(lost, format!("is undone by the later `{by}`"))
+                .allow("the choice first, its parameters after it"));
+        }
+        self.paths.retain(|key, _| !below(key));
+        Ok(())
+    }
+}
+
+fn join(prefix: &str, key: &str) -> String {
+    if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
+}
+
+/// The table at a dotted path.
+fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Table> {
+    path.split('.').try_fold(table, |table, key| table.get(key)?.as_table())
+}
+
+fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Table> {
+    path.split('.').try_fold(table, |table, key| table.get_mut(key)?.as_table_mut())
+}
+
+/// The member that a table chooses.
+fn chosen<'a>(table: &'a Table, family: &Family) -> Option<&'a str> {
+    at(table, family.path)?.get(family.selector)?.as_str()
+}
+
+/// The layers read so far, laid over one another.
+#[derive(Default)]
+struct Layers {
+    table: Table,
+    origins: Origins,
+    /// The preset under each section.
+    presets: BTreeMap<&'static str, String>,
+    /// Citations of the drive (empty name) and of the preset under each section.
+    cites: BTreeMap<&'static str, BTreeSet<String>>,
+    summary: String,
+    run: Table,
+}
+
+impl Layers {
+    /// Lays a drive file over the rest, on top of the preset that it names.
+    fn file(&mut self, text: &str, place: &str) -> Result<()> {
+        let mut table = params::parse(text, place)?;
+        let mut origins = Origins { place: place.to_owned(), ..Origins::default() };
+        origins.add_file(text, place, "");
+        let located = |error| origins.locate(error);
+        let folder = Path::new(place).parent().unwrap_or(Path::new(""));
+        if let Some(name) = take_text(&mut table, "drive_preset").map_err(located)? {
+            let under = preset::find("drive", &name, "drive_preset", folder).map_err(located)?;
+            if under.place == place {
+                return Err(located(Error::new("drive_preset", "names this very file")));
+            }
+            self.file(&under.text, &under.place)?;
+        }
+        let (summary, cite) = take_facts(&mut table, "").map_err(located)?;
+        self.summary = summary.unwrap_or(std::mem::take(&mut self.summary));
+        self.cites.entry("").or_default().extend(cite);
+        match table.remove("run") {
+            Some(Value::Table(run)) => params::merge(&mut self.run, run),
+            Some(_) => return Err(located(Error::new("run", "not a table").allow("[run]"))),
+            None => {}
+        }
+        self.lay(table, &origins, folder)
+    }
+
+    /// Lays one assignment over the rest.
+    fn set(&mut self, text: &str) -> Result<()> {
+        let table = params::assignment(text)?;
+        let path = text.split('=').next().unwrap_or_default().trim().to_owned();
+        let place = format!("--set {text}");
+        let mut origins = Origins::default();
+        origins.paths.insert(path.clone(), Origin::Set(place.clone()));
+        self.lay(table, &origins, Path::new(""))?;
+        // Tables that this assignment has made: a misspelt one is found at the assignment.
+        for (end, _) in path.match_indices('.') {
+            let made = self.origins.paths.entry(path[..end].to_owned());
+            made.or_insert(Origin::Line(place.clone()));
+        }
+        Ok(())
+    }
+
+    /// Lays a table, whose keys were written at `origins`, over the rest.
+    fn lay(&mut self, mut table: Table, origins: &Origins, folder: &Path) -> Result<()> {
+        let written = |path: &str| origins.paths.get(path).or(origins.paths.values().next());
+        for section in ["chip", "host"] {
+            let Some(Value::Table(inner)) = table.get_mut(section) else { continue };
+            let name = take_text(inner, "preset").map_err(|mut error| {
+                error.place = format!("{section}.preset");
+                origins.locate(error)
+            })?;
+            if let (Some(name), Some(by)) = (name, written(&format!("{section}.preset"))) {
+                self.choose(section, name, by, origins, folder)?;
+            }
+        }
+        for family in FAMILIES.iter() {
+            let path = format!("{}.{}", family.path, family.selector);
+            if let (Some(name), Some(by)) = (chosen(&table, family), written(&path)) {
+                self.switch(family, name, by)?;
+            }
+        }
+        params::merge(&mut self.table, table);
+        self.origins.paths.extend(origins.paths.clone());
+        Ok(())
+    }
+
+    /// Puts another preset under a section.
+    fn choose(
+        &mut self,
+        section: &'static str,
+        name: String,
+        by: &Origin,
+        origins: &Origins,
+        folder: &Path,
+    ) -> Result<()> {
+        if self.presets.get(section) == Some(&name) {
+            return Ok(());
+        }
+        self.origins.paths.remove(&format!("{section}.preset"));
+        self.origins.drop_path(section, by)?;
+        let file = preset::find(section, &name, &format!("{section}.preset"), folder)
+            .map_err(|error| origins.locate(error))?;
+        let mut table = params::parse(&file.text, &file.place)?;
+        self.origins.add_file(&file.text, &file.place, section);
+        let (_, cite) =
+            take_facts(&mut table, section).map_err(|error| self.origins.locate(error))?;
+        self.cites.insert(section, cite.into_iter().collect());
+        self.table.insert(section.to_owned(), Value::Table(table));
+        self.presets.insert(section, name);
+        Ok(())
+    }
+
+    /// Drops the parameters of the member chosen so far, if `name` is another.
+    fn switch(&mut self, family: &Family, name: &str, by: &Origin) -> Result<()> {
+        if chosen(&self.table, family).is_none_or(|now| now == name) {
+            return Ok(());
+        }
+        let Some(table) = at_mut(&mut self.table, family.path) else { return Ok(()) };
+        let keys: Vec<String> = table.keys().cloned().collect();
+        for key in keys.iter().filter(|key| !family.shared.contains_key(*key)) {
+            table.remove(key);
+            if key != family.selector {
+                self.origins.drop_path(&join(family.path, key), by)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks everything.
+    fn finish(mut self) -> Result<Loaded> {
+        let located = |error| self.origins.locate(error);
+        for family in FAMILIES.iter() {
+            check_keys(family, &self.table).map_err(located)?;
+        }
+        let config = params::read::<SsdConfig>(&self.table, "")
+            .and_then(SsdConfig::complete)
+            .and_then(|config| check_chip(&config).map(|()| config))
+            .map_err(located)?;
+        let mut cite: BTreeSet<String> = self.cites.values().flatten().cloned().collect();
+        for family in FAMILIES.iter() {
+            let member = chosen(&self.table, family).and_then(|name| family.member(name));
+            cite.extend(member.map(|member| member.citation.to_owned()));
+        }
+        cite.remove("");
+        Ok(Loaded {
+            config,
+            summary: std::mem::take(&mut self.summary),
+            cite: cite.into_iter().collect(),
+            run: self.run,
+            origins: self.origins,
+        })
+    }
+}
+
+/// Takes a text out of a table.
+fn take_text(table: &mut Table, key: &str) -> Result<Option<String>> {
+    match table.remove(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(Error::new(key, format!("{other}")).allow("text in quotes")),
+    }
+}
+
+/// Takes `summary` and `cite` out of a parameter file.
+fn take_facts(table: &mut Table, prefix: &str) -> Result<(Option<String>, Vec<String>)> {
+    let place = |mut error: Error| {
+        error.place = join(prefix, &error.place);
+        error
+    };
+    let summary = take_text(table, "summary").map_err(place)?;
+    let cite = match table.remove("cite") {
+        None => Some(Vec::new()),
+        Some(Value::Array(items)) => {
+            items.into_iter().map(|item| Some(item.as_str()?.to_owned())).collect()
+        }
+        Some(_) => None,
+    };
+    let cite = cite.ok_or_else(|| {
+        place(Error::new("cite", "not a list of keys").allow("[\"key\", ...] of CITATIONS.bib"))
+    })?;
+    Ok((summary, cite))
+}
+
+/// Refuses keys of a family's table that its member does not have: the shared parameters and the
+/// member's own are one list to whoever writes them.
+fn check_keys(family: &Family, table: &Table) -> Result<()> {
+    let Some(table) = at(table, family.path) else { return Ok(()) };
+    let Some(Value::String(name)) = table.get(family.selector) else {
+        let names: Vec<&str> = family.members.iter().map(|member| member.name).collect();
+        return Err(Error::new(family.path, format!("missing key `{}`", family.selector))
+            .allow(names.join(", ")));
+    };
+    let Some(member) = family.member(name) else {
+        let names = family.members.iter().map(|member| member.name);
+        let place = join(family.path, family.selector);
+        return Err(Error::unknown(place, "member", name, names));
+    };
+    for key in table.keys().filter(|key| *key != family.selector) {
+        if family.shared.contains_key(key) || member.own.contains_key(key) {
+            continue;
+        }
+        let known: Vec<&str> =
+            family.shared.keys().chain(member.own.keys()).map(String::as_str).collect();
+        let place = join(family.path, key);
+        let mut error = Error::unknown(place, "key", key, known.iter().copied());
+        if let Some(other) = family.members.iter().find(|other| other.own.contains_key(key)) {
+            error.problem = format!("`{key}` is a parameter of {}, not of {name}", other.name);
+        } else if known.is_empty() {
+            error.allowed = format!("{name} has no parameters");
+        }
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Refuses a chip that cannot be built, before anything large is.
+fn check_chip(config: &SsdConfig) -> Result<()> {
+    let chip = &config.chip;
+    let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
+    Geometry::new(&chip.geometry, dies, config.drive_unit_bytes())?;
+    page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
+    Timing::new(&chip.timing, chip.cell_bits)?;
+    Energy::new(&chip.energy)?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

@@ -1,0 +1,143 @@
+//! The parameter files of `params/`, embedded: what presets there are, their text, their sources.
+
+use base::error::nearest;
+use base::{Error, Result, params};
+use include_dir::{Dir, include_dir};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+static PARAMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../params");
+
+/// Kinds of presets and their folders.
+const KINDS: [(&str, &str); 3] = [("chip", "chips"), ("drive", "drives"), ("host", "hosts")];
+
+/// A parameter file that comes with nandlab.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preset {
+    /// What it describes: `drive`, `chip` or `host`.
+    pub kind: &'static str,
+    /// What users call it: the name of its file.
+    pub name: String,
+    /// What it is, in one line.
+    pub summary: String,
+}
+
+/// Text of a parameter file and what errors call it.
+pub(crate) struct Text {
+    pub text: String,
+    pub place: String,
+}
+
+/// Every preset, sorted by kind and name.
+pub fn presets() -> Vec<Preset> {
+    let mut presets = Vec::new();
+    for (kind, _) in KINDS {
+        for name in names(kind) {
+            // A broken file shows when it is loaded; here it only lacks a summary.
+            let summary = embedded(kind, &name)
+                .and_then(|text| params::parse(&text.text, &text.place).ok())
+                .and_then(|table| Some(table.get("summary")?.as_str()?.to_owned()))
+                .unwrap_or_default();
+            presets.push(Preset { kind, name, summary });
+        }
+    }
+    presets
+}
+
+/// The text of a preset, comments included. A drive goes before a chip or a host of the same
+/// name; `chip/NAME` and `host/NAME` name those.
+pub fn show(name: &str) -> Result<String> {
+    let found = match name.split_once('/') {
+        Some((kind, name)) => embedded(kind, name),
+        None => ["drive", "chip", "host"].into_iter().find_map(|kind| embedded(kind, name)),
+    };
+    found.map(|text| text.text).ok_or_else(|| {
+        let names: Vec<String> = KINDS
+            .iter()
+            .flat_map(|(kind, _)| {
+                let path = name.contains('/');
+                names(kind).into_iter().map(move |n| if path { format!("{kind}/{n}") } else { n })
+            })
+            .collect();
+        Error::new("", format!("unknown preset `{name}`"))
+            .allow("a name that `nandlab presets` lists")
+            .suggest(name, names.iter().map(String::as_str))
+    })
+}
+
+/// The BibTeX entries of `keys`, in their order.
+pub fn bibliography(keys: &[String]) -> Result<String> {
+    let entries = entries();
+    let mut text = String::new();
+    for key in keys {
+        let entry = entries.get(key.as_str()).ok_or_else(|| {
+            Error::new("params/CITATIONS.bib", format!("no entry `{key}`"))
+                .suggest(key, entries.keys().copied())
+        })?;
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push('@');
+        text.push_str(entry);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The entries of the bibliography by key. Each starts a line with `@` and ends with a line `}`.
+fn entries() -> BTreeMap<&'static str, &'static str> {
+    let bib = PARAMS.get_file("CITATIONS.bib").and_then(|file| file.contents_utf8());
+    let mut entries = BTreeMap::new();
+    for part in bib.unwrap_or_default().split("\n@").skip(1) {
+        let end = part.find("\n}").map_or(part.len(), |end| end + 2);
+        let key = part[..end].split(['{', ',']).nth(1).unwrap_or_default().trim();
+        entries.insert(key, &part[..end]);
+    }
+    entries
+}
+
+/// Names of the presets of a kind, sorted.
+pub(crate) fn names(kind: &str) -> Vec<String> {
+    let folder = KINDS.iter().find(|(name, _)| *name == kind).map_or("", |(_, folder)| folder);
+    let mut names: Vec<String> = PARAMS
+        .get_dir(folder)
+        .into_iter()
+        .flat_map(Dir::files)
+        .filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"))
+        .filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn embedded(kind: &str, name: &str) -> Option<Text> {
+    let (_, folder) = KINDS.iter().find(|(known, _)| *known == kind)?;
+    let path = format!("{folder}/{name}.toml");
+    let text = PARAMS.get_file(&path)?.contents_utf8()?.to_owned();
+    Some(Text { text, place: format!("params/{path}") })
+}
+
+/// The file that `name` stands for: a preset of this kind, or a TOML file by its path, relative
+/// to `folder`. `place` is where it was named.
+pub(crate) fn find(kind: &str, name: &str, place: &str, folder: &Path) -> Result<Text> {
+    if let Some(text) = embedded(kind, name) {
+        return Ok(text);
+    }
+    if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+        let path = folder.join(name);
+        let place_of_file = path.display().to_string();
+        return match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Text { text, place: place_of_file }),
+            Err(error) => Err(Error::new(place, format!("cannot read `{place_of_file}`: {error}"))
+                .allow("a preset or the path of a TOML file")),
+        };
+    }
+    let names = names(kind);
+    let allowed = format!("{}, or the path of a TOML file", names.join(", "));
+    let mut error = Error::new(place, format!("unknown {kind} preset `{name}`")).allow(allowed);
+    if let Some((other, _)) = KINDS.iter().find(|(other, _)| embedded(other, name).is_some()) {
+        error.problem = format!("preset `{name}` is a {other}, not a {kind}");
+    }
+    error.nearest = nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
+    Err(error)
+}

@@ -1,0 +1,329 @@
+//! Tests of `config`: every preset, every kind of bad input, and how layers compose.
+
+use super::*;
+use std::collections::BTreeSet;
+
+/// The least that a drive needs, with one family member that has parameters.
+const SMALL: &str = r#"summary = "a test"
+[drive]
+channels = 1
+dies_per_channel = 2
+queue_depth = 8
+
+[chip]
+preset = "mqsim_mlc"
+geometry.blocks_per_plane = 64
+
+[ftl]
+name = "page"
+overprovisioning = 0.3
+[gc]
+name = "d_choices"
+d = 5
+start_free_blocks = 4
+[scheduler]
+name = "fifo"
+[retry]
+name = "none"
+[ecc]
+model = "threshold"
+t = 40
+parity_bytes = 128
+"#;
+
+fn loaded(text: &str, sets: &[&str]) -> Result<Loaded> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    load_text(text, "my.toml", &sets)
+}
+
+fn fails(text: &str, sets: &[&str]) -> String {
+    loaded(text, sets).unwrap_err().to_string()
+}
+
+fn drives() -> Vec<Preset> {
+    presets().into_iter().filter(|preset| preset.kind == "drive").collect()
+}
+
+fn bytes(config: &SsdConfig) -> u64 {
+    let geometry = &config.chip.geometry;
+    u64::from(config.drive.channels)
+        * u64::from(config.drive.dies_per_channel)
+        * u64::from(geometry.planes_per_die)
+        * u64::from(geometry.blocks_per_plane)
+        * u64::from(geometry.pages_per_block)
+        * u64::from(geometry.page_bytes)
+}
+
+/// Every drive loads and completes, says what it is, fits its flash and leaves its FTL room. Those
+/// with small maps are built.
+#[test]
+fn every_drive_is_sane() {
+    for preset in drives() {
+        let name = &preset.name;
+        let drive = load(name, &[]).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(!drive.summary.is_empty() && drive.summary == preset.summary, "{name}");
+        assert!(drive.run.is_empty(), "{name}");
+        let config = &drive.config;
+        let again = SsdConfig::complete(config.clone()).unwrap();
+        assert_eq!(&again, config, "{name}: complete already");
+        let (ftl, member) = config.ftl_parts().unwrap();
+        let (gc, _) = config.gc_parts().unwrap();
+        assert!((1 << 28..4 << 40).contains(&bytes(config)), "{name}: {} bytes", bytes(config));
+        assert!(gc.start_free_blocks > ftl.gc_reserve_blocks, "{name}");
+        // What `page` asks for: reserve, open blocks and one more of each plane are not filled.
+        let flag = |key: &str| member.params.get(key).and_then(Value::as_bool).unwrap_or(true);
+        let held = ftl.gc_reserve_blocks + 1 + u32::from(flag("separate_gc_stream"));
+        let blocks = f64::from(config.chip.geometry.blocks_per_plane);
+        assert!(blocks / (1.0 + ftl.overprovisioning) <= blocks - f64::from(held) - 1.0, "{name}");
+        if bytes(config) <= 8 << 30 {
+            let ssd = ssd::Ssd::new(config, 1 << 30).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let least = if name == "tiny" { 640 << 20 } else { bytes(config) / 2 };
+            assert!((least..bytes(config)).contains(&ssd.capacity_bytes()), "{name}");
+        }
+    }
+}
+
+/// Every chip and host fits under a drive.
+#[test]
+fn every_chip_and_host_is_sane() {
+    for preset in presets().iter().filter(|preset| preset.kind != "drive") {
+        let set = format!("{}.preset={}", preset.kind, preset.name);
+        let drive = loaded(SMALL, &[&set]).unwrap_or_else(|error| panic!("{error}"));
+        assert!(!preset.summary.is_empty(), "{set}");
+        if preset.kind == "host" {
+            assert!(drive.config.host.link_mb_s > 1000.0, "{set}");
+        } else if preset.name != "mqsim_mlc" {
+            assert!(drive.config.chip.geometry.blocks_per_plane > 64, "{set}: of the chip");
+        }
+    }
+}
+
+#[test]
+fn presets_are_listed_and_shown() {
+    let presets = presets();
+    let keys: Vec<_> = presets.iter().map(|preset| (preset.kind, &preset.name)).collect();
+    assert!(keys.is_sorted());
+    for (kind, name) in keys {
+        let text = show(&format!("{kind}/{name}")).unwrap();
+        assert!(text.starts_with("# "), "{kind}/{name} opens by saying what it is");
+    }
+    // A name that a drive and a chip share is the drive's.
+    assert!(show("wang2014_mlc").unwrap().contains("[drive]"));
+    assert!(show("tlc_3d").unwrap().contains("pages_per_block"));
+    let unknown = show("zuolo2016_a_mcl").unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `zuolo2016_a_mlc`"), "{unknown}");
+    assert!(show("chip/tlc_3x").unwrap_err().to_string().contains("`chip/tlc_3d`"));
+}
+
+#[test]
+fn bibliography_covers_every_source() {
+    let mut keys: BTreeSet<String> = BTreeSet::new();
+    for drive in drives() {
+        keys.extend(load(&drive.name, &[]).unwrap().cite);
+    }
+    for preset in presets().iter().filter(|preset| preset.kind != "drive") {
+        let set = format!("{}.preset={}", preset.kind, preset.name);
+        keys.extend(load("tiny", &[set]).unwrap().cite);
+    }
+    for family in FAMILIES.iter() {
+        keys.extend(family.members.iter().map(|member| member.citation.to_owned()));
+    }
+    keys.extend(crate::trace::ROSTER.iter().map(|member| member.citation.to_owned()));
+    keys.extend(crate::workload::ROSTER.iter().map(|member| member.citation.to_owned()));
+    keys.remove("");
+    let keys: Vec<String> = keys.into_iter().collect();
+    let text = bibliography(&keys).unwrap();
+    assert_eq!(text.matches("\n@").count() + 1, keys.len());
+    assert!(text.starts_with('@') && text.ends_with("}\n"), "{text}");
+    let unknown = bibliography(&["zuolo2015".to_owned()]).unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `zuolo2016`"), "{unknown}");
+}
+
+#[test]
+fn citations_are_of_what_was_chosen() {
+    let cite = |sets: &[&str]| loaded(SMALL, sets).unwrap().cite;
+    assert_eq!(cite(&[]), ["desnoyers2012", "tavakkol2018", "vanhoudt2013", "zuolo2016"]);
+    let other = ["gc.name=cost_benefit", "ecc.model=ideal", "chip.preset=wang2014_mlc"];
+    assert_eq!(cite(&other), ["desnoyers2012", "micron_l41b", "rosenblum1992", "wang2014"]);
+}
+
+/// Bad text: what is written, where the error points, what it says.
+#[test]
+fn bad_files_are_refused_with_line_and_nearest() {
+    let replaced = |from: &str, to: &str| {
+        assert!(SMALL.contains(from), "{from}");
+        SMALL.replacen(from, to, 1)
+    };
+    for (text, place, says) in [
+        (replaced("channels = 1", "chanels = 1"), "my.toml:3: drive", "did you mean `channels`"),
+        (replaced("channels = 1", "channels = 'x'"), "my.toml:3: drive.channels", "string \"x\""),
+        (replaced("channels = 1", "channels = 0"), "my.toml:3: drive.channels", "1 to 4096"),
+        (replaced("channels = 1\n", ""), "my.toml:2: drive", "missing field `channels`"),
+        (replaced("[drive]", "[driv]"), "my.toml:2: driv", "did you mean `drive`"),
+        (replaced("[retry]\nname = \"none\"", ""), "my.toml", "missing field `retry`"),
+        (replaced("\"mqsim_mlc\"", "\"mqsim\""), "my.toml:8: chip.preset", "`mqsim_mlc`"),
+        (replaced("\"mqsim_mlc\"", "\"tiny\""), "my.toml:8: chip.preset", "is a drive, not a chip"),
+        (replaced("\"mqsim_mlc\"", "7"), "my.toml:8: chip.preset", "text in quotes"),
+        (replaced("\"mqsim_mlc\"", "\"no.toml\""), "my.toml:8: chip.preset", "cannot read"),
+        (
+            replaced("geometry.blocks", "geometry.bloks"),
+            "my.toml:9: chip.geometry",
+            "did you mean `blocks_per_plane`",
+        ),
+        (
+            replaced("blocks_per_plane = 64", "blocks_per_plane = 0"),
+            "my.toml:9: chip.geometry.blocks_per_plane",
+            "1 to",
+        ),
+        (
+            replaced("[ftl]", "timing.t_read_us = [1.0]\n[ftl]"),
+            "my.toml:11: chip.timing.t_read_us",
+            "one for each page type",
+        ),
+        (
+            replaced("[ftl]", "timing.wear = [{ pe_cycles = 1, raed = 2.0 }]\n[ftl]"),
+            "my.toml:11: chip.timing.wear[0]",
+            "did you mean `read`",
+        ),
+        (replaced("\"page\"", "\"paeg\""), "my.toml:12: ftl.name", "did you mean `page`"),
+        (replaced("overprov", "overprv"), "my.toml:13: ftl.overprv", "`overprovisioning`"),
+        (replaced("name = \"d_choices\"\n", ""), "my.toml:14: gc", "missing key `name`"),
+        (replaced("\"d_choices\"", "\"greedy\""), "my.toml:16: gc.d", "parameter of d_choices"),
+        (replaced("d = 5", "d = -5"), "my.toml:16: gc.d", "-5"),
+        (replaced("\"threshold\"", "\"treshold\""), "my.toml:23: ecc.model", "`threshold`"),
+        (replaced("parity_bytes", "parity_byte"), "my.toml:25: ecc.parity_byte", "`parity_bytes`"),
+        (replaced("parity_bytes = 128", "parity_bytes = 9999"), "my.toml:25: ecc.parity_bytes", ""),
+        (
+            replaced("[drive]", "drive_preset = \"tyni\"\n[drive]"),
+            "my.toml:2: drive_preset",
+            "tiny",
+        ),
+        (replaced("\"a test\"", "3"), "my.toml:1: summary", "text in quotes"),
+        (replaced("[drive]", "cite = \"zuolo2016\"\n[drive]"), "my.toml:2: cite", "list of keys"),
+        (replaced("[drive]", "run = 3\n[drive]"), "my.toml:2: run", "[run]"),
+        (replaced("= 8\n", "= = 8\n"), "my.toml:5", "TOML"),
+    ] {
+        let error = fails(&text, &[]);
+        assert!(error.starts_with(place) && error.contains(says), "{place} {says}\n  {error}");
+    }
+}
+
+/// Bad assignments, each over a good file.
+#[test]
+fn bad_assignments_are_refused_by_name() {
+    for (sets, place, says) in [
+        (&["drive.chanels=2"][..], "--set drive.chanels=2", "did you mean `channels`"),
+        (&["drvie.channels=2"], "--set drvie.channels=2", "did you mean `drive`"),
+        (&["drive.channels=two"], "--set drive.channels=two", "string \"two\""),
+        (&["drive.channels=99999"], "--set drive.channels=99999", "1 to 4096"),
+        (&["drive=2"], "--set drive=2", "invalid type"),
+        (&["gc.nmae=greedy"], "--set gc.nmae=greedy", "unknown key `nmae`"),
+        (&["gc.name=gredy"], "--set gc.name=gredy", "did you mean `greedy`"),
+        (&["gc.start_free_block=3"], "--set gc.start_free_block=3", "`start_free_blocks`"),
+        (&["gc.name=greedy", "gc.d=3"], "--set gc.d=3", "parameter of d_choices, not of greedy"),
+        (&["gc.d=3", "gc.name=greedy"], "--set gc.d=3", "undone by the later `--set gc.name=gre"),
+        (&["chip.preset=tlc_3x"], "--set chip.preset=tlc_3x", "did you mean `tlc_3d`"),
+        (
+            &["chip.geometry.page_bytes=4096", "chip.preset=tlc_3d"],
+            "--set chip.geometry.page_bytes=4096",
+            "undone by the later `--set chip.preset=tlc_3d`",
+        ),
+        (&["chip.geometry.page_bytes=1000"], "--set chip.geometry.page_bytes=1000", "multiple of"),
+        (&["chip.array.name=cell"], "--set chip.array.name=cell", "unknown member `cell`"),
+        (&["ecc.t=x"], "--set ecc.t=x", "invalid type"),
+        (&["summary=x"], "--set summary=x", "unknown key `summary`"),
+        (&["drive_preset=tiny"], "--set drive_preset=tiny", "unknown key `drive_preset`"),
+        (&["drive.channels"], "--set drive.channels", "not an assignment"),
+    ] {
+        let error = fails(SMALL, sets);
+        assert!(error.starts_with(place) && error.contains(says), "{place} {says}\n  {error}");
+    }
+}
+
+#[test]
+fn unknown_drives_are_refused() {
+    for (drive, says) in [
+        ("tyni", "did you mean `tiny`"),
+        ("tlc_3d", "is a chip, not a drive"),
+        ("no/such.toml", "cannot read `no/such.toml`"),
+    ] {
+        let error = load(drive, &[]).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn presets_lie_under_and_assignments_over() {
+    let config = loaded(SMALL, &[]).unwrap().config;
+    assert_eq!(config.chip.geometry.blocks_per_plane, 64, "the file over its chip");
+    assert_eq!(config.chip.geometry.pages_per_block, 256, "the chip");
+    assert_eq!((config.seed, config.buffer.bytes), (1, 0), "defaults");
+    let sets = ["chip.geometry.blocks_per_plane=32", "seed=7", "chip.geometry.blocks_per_plane=40"];
+    let config = loaded(SMALL, &sets).unwrap().config;
+    assert_eq!((config.chip.geometry.blocks_per_plane, config.seed), (40, 7), "the last wins");
+    let sets = ["chip.preset=tlc_3d", "chip.geometry.blocks_per_plane=32"];
+    let config = loaded(SMALL, &sets).unwrap().config;
+    assert_eq!(config.chip.geometry.blocks_per_plane, 32);
+    assert_eq!(config.chip.cell_bits, 3, "the file's changes were to the other chip");
+    let twice = ["chip.preset=tlc_3d", "chip.preset=wang2014_mlc"];
+    assert_eq!(loaded(SMALL, &twice).unwrap().config.chip.geometry.blocks_per_plane, 2048);
+}
+
+#[test]
+fn another_member_drops_what_was_the_old_ones() {
+    let gc = |sets: &[&str]| loaded(SMALL, sets).unwrap().config.gc;
+    assert_eq!(gc(&[]).params["d"].as_integer(), Some(5));
+    assert_eq!(gc(&["gc.name=d_choices"]).params["d"].as_integer(), Some(5), "no change");
+    let greedy = gc(&["gc.name=greedy"]);
+    assert!(!greedy.params.contains_key("d"));
+    assert_eq!(greedy.params["start_free_blocks"].as_integer(), Some(4), "shared");
+    let back = gc(&["gc.name=greedy", "gc.name=d_choices"]);
+    assert_eq!(back.params["d"].as_integer(), Some(10), "the default: the file's went");
+    let ecc = loaded(SMALL, &["ecc.model=ideal"]).unwrap().config.ecc;
+    assert_eq!((ecc.get("t"), ecc["parity_bytes"].as_integer()), (None, Some(128)));
+    // The same between files: the upper one chooses another array model than the chip's.
+    let text = SMALL.replace("mqsim_mlc", "zuolo2016_a_mlc") + "[chip.array]\nname = 'ideal'\n";
+    assert!(loaded(&text, &[]).unwrap().config.chip.array.params.is_empty());
+}
+
+#[test]
+fn a_run_file_lies_over_a_drive_preset() {
+    let text = "drive_preset = 'tiny'\n[drive]\nqueue_depth = 4\n[gc]\nname = 'fifo'\n\
+                [run]\nworkload = 'job.fio'\nprecondition = 'fill'\n";
+    let run = loaded(text, &["ftl.overprovisioning=0.5"]).unwrap();
+    assert_eq!((run.config.drive.channels, run.config.drive.queue_depth), (2, 4));
+    assert_eq!(run.config.gc.name, "fifo");
+    assert_eq!(run.run["workload"].as_str(), Some("job.fio"));
+    assert_eq!(run.summary, load("tiny", &[]).unwrap().summary);
+    let error = fails(&text.replace("queue_depth", "qeue_depth"), &[]);
+    assert!(error.starts_with("my.toml:3: drive.qeue_depth"), "{error}");
+    // A chip chosen over a drive preset leaves nothing of the preset's changes to its own chip.
+    let other = text.replace("[drive]", "[chip]\npreset = 'wang2014_mlc'\n[drive]");
+    assert_eq!(loaded(&other, &[]).unwrap().config.chip.geometry.blocks_per_plane, 2048);
+}
+
+#[test]
+fn files_name_files_by_path() {
+    let folder = std::env::temp_dir().join(format!("nandlab-config-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("chip.toml"), show("chip/mqsim_mlc").unwrap() + "# mine\n").unwrap();
+    let drive = folder.join("drive.toml");
+    std::fs::write(&drive, SMALL.replace("mqsim_mlc", "chip.toml")).unwrap();
+    let path = drive.display().to_string();
+    let config = load(&path, &[]).unwrap().config;
+    assert_eq!(config, loaded(SMALL, &[]).unwrap().config);
+    std::fs::write(folder.join("chip.toml"), "cell_bits = 2\ncel_bits = 3\n").unwrap();
+    let error = load(&path, &[]).unwrap_err().to_string();
+    let place = format!("{}:2: chip.cel_bits: ", folder.join("chip.toml").display());
+    assert!(error.starts_with(&place), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn errors_of_building_are_explained() {
+    let drive = loaded(SMALL, &["ftl.overprovisioning=0.001"]).unwrap();
+    let error = drive.explain(Error::new("ftl.overprovisioning", "too little"));
+    assert_eq!(error.place, "--set ftl.overprovisioning=0.001");
+    let error = drive.explain(Error::new("chip.geometry.blocks_per_plane", "too few"));
+    assert_eq!(error.place, "my.toml:9: chip.geometry.blocks_per_plane");
+}

@@ -1,0 +1,89 @@
+//! When a job makes its writes durable: fio's `fsync`, `fdatasync` and `end_fsync`.
+//!
+//! As in fio a flush follows every so many writes, sent before the request that comes after them;
+//! so the last write of a job has none of its own, only the one at the end, if that is asked for.
+
+/// What a job asks for, and what is due.
+#[derive(Debug, Clone)]
+pub struct Flushes {
+    /// After so many writes; zero is never. Two counts, of `fsync` and of `fdatasync`.
+    every: [u64; 2],
+    at_end: bool,
+    writes: u64,
+    due: bool,
+    /// Nothing was written since the last flush.
+    clean: bool,
+}
+
+impl Flushes {
+    /// After each `every` writes, and when all is written if `at_end`.
+    pub fn new(every: [Option<u64>; 2], at_end: bool) -> Self {
+        let every = every.map(Option::unwrap_or_default);
+        Self { every, at_end, writes: 0, due: false, clean: true }
+    }
+
+    /// Counts a write.
+    #[inline]
+    pub fn wrote(&mut self) {
+        self.writes += 1;
+        self.clean = false;
+        self.due = self.every.iter().any(|&every| every > 0 && self.writes.is_multiple_of(every));
+    }
+
+    /// Whether a flush comes before the next request; asking takes it.
+    #[inline]
+    pub fn take(&mut self) -> bool {
+        let due = std::mem::take(&mut self.due);
+        self.clean |= due;
+        due
+    }
+
+    /// Whether a flush comes when the job has ended; asking takes it.
+    pub fn take_last(&mut self) -> bool {
+        self.at_end && !std::mem::replace(&mut self.clean, true)
+    }
+
+    /// Whether there are any.
+    pub fn any(&self) -> bool {
+        self.at_end || self.every != [0, 0]
+    }
+
+    /// How many there are in a job of `writes` writes, where that is easily told; `exact` says
+    /// that the job ends with its last write and not with a search for the next place.
+    pub fn count(&self, writes: u64, exact: bool) -> Option<u64> {
+        let last = u64::from(self.at_end && writes > 0);
+        let before = writes.saturating_sub(1);
+        match self.every {
+            [0, 0] => Some(last),
+            _ if !exact => None,
+            [every, 0] | [0, every] => (before / every).checked_add(last),
+            [a, b] if a == b => (before / a).checked_add(last),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flush_follows_every_so_many_writes() {
+        for (every, at_end) in
+            [([Some(3), None], false), ([None, Some(1)], true), ([None; 2], true)]
+        {
+            for writes in [0, 1, 2, 3, 7, 9] {
+                let mut flushes = Flushes::new(every, at_end);
+                let mut sent = 0;
+                for _ in 0..writes {
+                    sent += u64::from(flushes.take());
+                    flushes.wrote();
+                }
+                sent += u64::from(flushes.take_last());
+                assert!(!flushes.take_last());
+                assert_eq!(flushes.count(writes, true), Some(sent), "{every:?} {writes}");
+            }
+        }
+        assert_eq!(Flushes::new([Some(2), Some(3)], false).count(9, true), None);
+    }
+}

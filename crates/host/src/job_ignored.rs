@@ -1,0 +1,115 @@
+//! fio's options that shape no request here: those accepted with a notice, those refused and why.
+//!
+//! An option about the machine that fio would run on is accepted; one that would change the
+//! requests and is not built is refused, so that no job runs as something else than it says.
+
+/// Accepted and named in a notice: about a real machine, its files, memory, processors, engines,
+/// logs, the contents of buffers, or how fio counts.
+#[rustfmt::skip]
+pub const IGNORED: &[&str] = &[
+    // files
+    "filename", "directory", "filename_format", "unique_filename", "lockfile", "opendir", "nrfiles",
+    "nr_files", "openfiles", "file_service_type", "fallocate", "fadvise_hint", "file_append",
+    "create_serialize", "create_fsync", "create_on_open", "allow_file_create",
+    "allow_mounted_write", "pre_read", "unlink", "unlink_each_loop", "overwrite", "invalidate",
+    "fill_device", "fill_fs", "end_syncfs",
+    // engines
+    "ioengine", "direct", "buffered", "atomic", "thread", "iodepth_batch", "iodepth_batch_submit",
+    "iodepth_batch_complete", "iodepth_batch_complete_min", "iodepth_batch_complete_max",
+    "iodepth_low", "io_submit_mode", "serialize_overlap", "userspace_reap", "hipri",
+    "hipri_percentage", "registerfiles", "fixedbufs", "nonvectored", "force_async", "sqthread_poll",
+    "sqthread_poll_cpu", "nowait", "uncached", "cmd_type", "readfua", "libaio_vectored",
+    "cmdprio_percentage", "cmdprio_class", "cmdprio", "cmdprio_bssplit", "cmdprio_hint",
+    "write_barrier", "sync_file_range", "xnvme_async", "xnvme_sync", "uri", "clustername",
+    "rbdname", "pool", "clientname", "busy_poll",
+    // memory and contents of buffers
+    "mem", "iomem", "mem_align", "iomem_align", "hugepage-size", "lockmem", "zero_buffers",
+    "refill_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage",
+    "buffer_compress_chunk", "dedupe_percentage", "dedupe_mode",
+    "dedupe_working_set_percentage", "dedupe_global",
+    // processors, priorities and the system
+    "cpumask", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "nice",
+    "prio", "prioclass", "priohint", "cgroup", "cgroup_nodelete", "cgroup_weight", "uid", "gid",
+    "ioscheduler", "exec_prerun", "exec_postrun", "clocksource", "gtod_reduce", "gtod_cpu",
+    // verification: there are no contents
+    "verify", "do_verify", "verify_interval", "verify_offset", "verify_pattern",
+    "verify_pattern_interval", "verify_fatal", "verify_dump", "verify_async", "verify_async_cpus",
+    "verify_backlog", "verify_backlog_batch", "verify_state_load", "verify_state_save",
+    "verify_header_seed", "verify_write_sequence", "experimental_verify", "trim_percentage",
+    "trim_verify_zero", "trim_backlog", "trim_backlog_batch",
+    // reports and logs
+    "group_reporting", "new_group", "unified_rw_reporting", "per_job_logs", "stats",
+    "write_iolog", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log",
+    "log_entries", "log_avg_msec", "log_hist_msec", "log_hist_coarseness", "log_max_value",
+    "log_window_value", "log_offset", "log_prio", "log_issue_time", "log_compression",
+    "log_compression_cpus", "log_store_compressed", "log_unix_epoch", "log_alternate_epoch",
+    "log_alternate_epoch_clock_id", "bwavgtime", "iopsavgtime", "block_error_percentiles",
+    "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list",
+    "significant_figures", "disk_util", "disable_lat", "disable_clat", "disable_slat",
+    "disable_bw", "disable_bw_measurement", "unit_base",
+    // what ends a real job early
+    "exitall", "exit_what", "exitall_on_error", "continue_on_error", "ignore_error", "error_dump",
+    "max_latency", "rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle",
+    // ways of fio's that have no counterpart
+    "random_generator", "softrandommap", "thinktime_spin", "thinktime_blocks_type",
+    "rate_ignore_thinktime", "read_iolog_chunked", "replay_redirect",
+];
+
+/// Refused, and why: a job would be another one without them.
+#[rustfmt::skip]
+pub const REFUSED: &[(&str, &str)] = &[
+    ("zonesize", "zones of a file are not built; use random_distribution=zoned_abs"),
+    ("zonerange", "zones of a file are not built; use random_distribution=zoned_abs"),
+    ("zoneskip", "zones of a file are not built; use rw=read:BYTES for holes"),
+    ("zonecapacity", "zoned drives are not built"),
+    ("max_open_zones", "zoned drives are not built"),
+    ("job_max_open_zones", "zoned drives are not built"),
+    ("read_beyond_wp", "zoned drives are not built"),
+    ("ignore_zone_limits", "zoned drives are not built"),
+    ("zone_reset_threshold", "zoned drives are not built"),
+    ("zone_reset_frequency", "zoned drives are not built"),
+    ("wait_for", "waiting for one job is not built; stonewall waits for all before"),
+    ("flow", "flow control between jobs is not built"),
+    ("flow_id", "flow control between jobs is not built"),
+    ("flow_sleep", "flow control between jobs is not built"),
+    ("latency_target", "searching for a queue depth is not built; sweep iodepth"),
+    ("latency_window", "searching for a queue depth is not built; sweep iodepth"),
+    ("latency_percentile", "searching for a queue depth is not built; sweep iodepth"),
+    ("latency_run", "searching for a queue depth is not built; sweep iodepth"),
+    ("steadystate", "ending in the steady state is not built; see --precondition steady"),
+    ("ss", "ending in the steady state is not built; see --precondition steady"),
+    ("steadystate_duration", "ending in the steady state is not built"),
+    ("ss_dur", "ending in the steady state is not built"),
+    ("steadystate_ramp_time", "ending in the steady state is not built"),
+    ("ss_ramp", "ending in the steady state is not built"),
+    ("thinktime_iotime", "pauses by time are not built; thinktime_blocks counts requests"),
+    ("bs_is_seq_rand", "block sizes by kind of access are not built"),
+    ("replay_scale", "changing the addresses of a trace is not built"),
+    ("replay_align", "changing the addresses of a trace is not built"),
+    ("replay_skip", "leaving out requests of a trace is not built"),
+    ("merge_blktrace_file", "merging traces is not built"),
+    ("merge_blktrace_scalars", "merging traces is not built"),
+    ("merge_blktrace_iters", "merging traces is not built"),
+    ("verify_only", "it sends nothing but reads of what was written before"),
+    ("create_only", "it sends no requests"),
+    ("profile", "profiles are not built"),
+    ("num_range", "trims of several ranges are not built"),
+    ("sprandom", "preconditioning is nandlab's: --precondition"),
+    ("dataplacement", "placement identifiers are not built; write_hint gives streams"),
+    ("fdp", "placement identifiers are not built; write_hint gives streams"),
+    ("fdp_pli", "placement identifiers are not built; write_hint gives streams"),
+    ("plids", "placement identifiers are not built; write_hint gives streams"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_stands_once() {
+        let names = || IGNORED.iter().copied().chain(REFUSED.iter().map(|&(name, _)| name));
+        for (index, name) in names().enumerate() {
+            assert!(names().take(index).all(|other| other != name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The text of a fio job file: sections in brackets, options one a line.
+//!
+//! After fio's HOWTO ("Job file format"): `;` and `#` begin comments, at the start of a line or
+//! behind an option.
+
+use base::{Error, Result};
+
+/// A section with its options.
+pub struct Section<'a> {
+    /// What stands between the brackets.
+    pub name: &'a str,
+    /// Line of the brackets, from 1.
+    pub line: usize,
+    /// Options in the order given.
+    pub lines: Vec<Line<'a>>,
+}
+
+/// One option.
+pub struct Line<'a> {
+    /// Where it stands, from 1.
+    pub number: usize,
+    /// Left of the equals sign.
+    pub name: &'a str,
+    /// Right of it, if there is one.
+    pub value: Option<&'a str>,
+}
+
+/// Takes a text apart; `place` names it in errors.
+pub fn sections<'a>(text: &'a str, place: &str) -> Result<Vec<Section<'a>>> {
+    let mut sections: Vec<Section> = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
+        let at = || format!("{place}:{number}");
+        let line = line.split([';', '#']).next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix('[') {
+            let name = rest.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty());
+            let name = name.ok_or_else(|| {
+                Error::new(at(), format!("`{line}` is not a section")).allow("[name]")
+            })?;
+            sections.push(Section { name, line: number, lines: Vec::new() });
+            continue;
+        }
+        let Some(section) = sections.last_mut() else {
+            return Err(Error::new(at(), format!("`{line}` stands before any section"))
+                .allow("[global] or [name of a job] first"));
+        };
+        if line.starts_with("include ") {
+            return Err(Error::new(at(), "`include` is not supported").allow("one file"));
+        }
+        let (name, value) = match line.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value.trim())),
+            None => (line, None),
+        };
+        section.lines.push(Line { number, name, value });
+    }
+    Ok(sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_a_text_apart() {
+        let text = "; c\n[ a ] # c\n\tbs = 4k ; c\r\nnorandommap\n\n[b]\nname=x=y\n";
+        let sections = sections(text, "x").unwrap();
+        let shape: Vec<_> = sections
+            .iter()
+            .map(|section| {
+                let lines = section.lines.iter().map(|l| (l.number, l.name, l.value));
+                (section.name, section.line, lines.collect::<Vec<_>>())
+            })
+            .collect();
+        let a = vec![(3, "bs", Some("4k")), (4, "norandommap", None)];
+        assert_eq!(shape, [("a", 2, a), ("b", 6, vec![(7, "name", Some("x=y"))])]);
+    }
+
+    #[test]
+    fn bad_lines_are_told_with_their_place() {
+        for (text, parts) in [
+            ("bs=4k", &["job.fio:1", "before any section"][..]),
+            ("[job", &["job.fio:1", "not a section"]),
+            ("\n[]", &["job.fio:2", "not a section"]),
+            ("[a] b", &["job.fio:1", "not a section"]),
+            ("[j]\ninclude other.fio", &["include", "not supported"]),
+        ] {
+            let error = sections(text, "job.fio").map(|_| ()).expect_err(text).to_string();
+            assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
+        }
+    }
+}

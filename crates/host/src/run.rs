@@ -1,0 +1,430 @@
+//! The run loop: jobs send, the drive answers, counts remember.
+//!
+//! Each job has a submission queue, as NVMe has them. A job puts requests into its queue when its
+//! pace says so; the drive fetches from the queues round robin while it has room; a completion
+//! lets its job go on. Nothing here knows what a drive does inside, and nothing reads a clock.
+
+use crate::request::{Arrival, Job, Pace, Rate, Think};
+use crate::stats::{JobStats, RequestLog, Series};
+use base::rng::Rng;
+use base::{Error, Result, Time};
+use ssd::request::{Op, Request};
+use ssd::timeline::{SpanKind, Track};
+use ssd::{Completion, Ssd, Step};
+use std::collections::VecDeque;
+
+/// Requests that a job draws ahead, so that the drive's map can be brought near in time.
+const AHEAD: usize = 16;
+
+/// How far a job has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Its group has not started.
+    Waiting,
+    /// It sends.
+    Running,
+    /// It sends no more.
+    Over,
+}
+
+/// A job under way.
+struct Runner {
+    job: Job,
+    phase: Phase,
+    group: u32,
+    start: Time,
+    /// Sends nothing later than this.
+    deadline: Time,
+    /// Counts what is sent from here on.
+    measure_from: Time,
+    /// Drawn and not yet sent.
+    ahead: VecDeque<Arrival>,
+    exhausted: bool,
+    /// Sent and not yet fetched: arrival and request.
+    queue: VecDeque<(Time, Request)>,
+    /// Sent and not completed.
+    in_flight: u32,
+    /// The job's thread is busy until then.
+    ready_at: Time,
+    /// Requests until the next pause.
+    until_think: u32,
+    /// Rated: when the next read, write, trim is due.
+    due: [Time; 3],
+    /// A wake-up is asked for at this time.
+    wake: Time,
+    rng: Rng,
+    stats: JobStats,
+}
+
+/// Jobs on a drive.
+pub struct Run {
+    /// The drive.
+    pub ssd: Ssd,
+    runners: Vec<Runner>,
+    next_queue: usize,
+    submit_time: Time,
+    /// What was counted over all jobs.
+    pub totals: JobStats,
+    /// Throughput and latency over time.
+    pub series: Series,
+    /// Every request, if asked for.
+    pub log: Option<RequestLog>,
+    /// Requests fetched, completed, failed.
+    pub issued: u64,
+    /// Completed.
+    pub completed: u64,
+    /// Completed with data lost.
+    pub failed: u64,
+    /// Integral of the requests under way (queued or in the drive) over time, in ns.
+    area: u128,
+    area_at: Time,
+    under_way: u64,
+    finished: bool,
+    started: bool,
+}
+
+impl Run {
+    /// `jobs` on `ssd`; a job's thread takes `submit_time` to send one request.
+    pub fn new(ssd: Ssd, jobs: Vec<Job>, seed: u64, submit_time: Time) -> Result<Self> {
+        if jobs.is_empty() {
+            return Err(Error::new("workload", "no jobs").allow("at least one"));
+        }
+        let mut group = 0;
+        let runners = jobs.into_iter().enumerate().map(|(i, job)| {
+            group += u32::from(job.stonewall && i > 0);
+            Runner {
+                phase: Phase::Waiting,
+                group,
+                start: Time::ZERO,
+                deadline: Time::NEVER,
+                measure_from: Time::ZERO,
+                ahead: VecDeque::with_capacity(AHEAD),
+                exhausted: false,
+                queue: VecDeque::new(),
+                in_flight: 0,
+                ready_at: Time::ZERO,
+                until_think: job.think.map_or(0, |think| think.every),
+                due: [Time::ZERO; 3],
+                wake: Time::NEVER,
+                rng: Rng::stream(seed, &format!("pace/{}/{i}", job.name)),
+                stats: JobStats::default(),
+                job,
+            }
+        });
+        Ok(Self {
+            runners: runners.collect(),
+            ssd,
+            next_queue: 0,
+            submit_time,
+            totals: JobStats::default(),
+            series: Series::default(),
+            log: None,
+            issued: 0,
+            completed: 0,
+            failed: 0,
+            area: 0,
+            area_at: Time::ZERO,
+            under_way: 0,
+            finished: false,
+            started: false,
+        })
+    }
+
+    /// Requests that the jobs will send, where all of them know.
+    pub fn total(&self) -> Option<u64> {
+        self.runners.iter().map(|runner| runner.job.source.total()).sum()
+    }
+
+    /// Whether every job is over and every request complete.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Name, statistics, options and measured time of each job.
+    pub fn jobs(&self) -> impl Iterator<Item = JobView<'_>> {
+        self.runners.iter().map(|runner| JobView {
+            job: &runner.job,
+            stats: &runner.stats,
+            start: runner.measure_from,
+            group: runner.group,
+        })
+    }
+
+    /// Mean number of requests under way since the start.
+    pub fn mean_queue_depth(&self) -> f64 {
+        let now = self.ssd.now();
+        let area = self.area + u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
+        if now == Time::ZERO { 0.0 } else { area as f64 / now.0 as f64 }
+    }
+
+    /// Goes on for `completions` more completions, or to the end: whether that is reached.
+    pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        if !self.started {
+            self.started = true;
+            self.start_group(0)?;
+        }
+        let stop = self.completed + completions;
+        while !self.finished && self.completed < stop {
+            match self.ssd.step() {
+                Step::Completed(done) => self.complete(&done)?,
+                Step::Wake(job) => {
+                    let job = job as usize;
+                    self.runners[job].wake = Time::NEVER;
+                    self.send(job)?;
+                    self.fetch()?;
+                }
+                Step::Idle => {
+                    self.ssd.fault()?;
+                    if self.under_way > 0 {
+                        // The check that other simulators lack: a lost request is an error.
+                        let lost = format!("{} requests never completed", self.under_way);
+                        return Err(Error::new("drive", lost).allow("none: a defect of the drive"));
+                    }
+                    self.finished = true;
+                }
+            }
+        }
+        self.ssd.fault()?;
+        Ok(self.finished)
+    }
+
+    fn start_group(&mut self, group: u32) -> Result<()> {
+        let now = self.ssd.now();
+        for job in 0..self.runners.len() {
+            let runner = &mut self.runners[job];
+            if runner.group != group || runner.phase != Phase::Waiting {
+                continue;
+            }
+            runner.phase = Phase::Running;
+            runner.start = now + runner.job.start_delay;
+            runner.measure_from = runner.start + runner.job.ramp;
+            runner.ready_at = runner.start;
+            runner.due = [runner.start; 3];
+            if let Some(runtime) = runner.job.runtime {
+                runner.deadline = runner.measure_from + runtime;
+            }
+            self.send(job)?;
+        }
+        self.fetch()
+    }
+
+    fn count_area(&mut self) {
+        let now = self.ssd.now();
+        self.area += u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
+        self.area_at = now;
+    }
+
+    /// Lets a job put into its queue what its pace allows now.
+    #[inline]
+    fn send(&mut self, job: usize) -> Result<()> {
+        let now = self.ssd.now();
+        let runner = &mut self.runners[job];
+        while runner.phase == Phase::Running {
+            if !runner.exhausted && runner.ahead.len() < AHEAD {
+                runner.draw(&self.ssd)?;
+            }
+            let Some(&next) = runner.ahead.front() else {
+                runner.phase = Phase::Over;
+                break;
+            };
+            let Some((due, arrival)) = runner.due(&next, now) else { break };
+            if due > runner.deadline || (due == Time::NEVER) {
+                runner.phase = Phase::Over;
+                break;
+            }
+            if due > now {
+                if due < runner.wake {
+                    runner.wake = due;
+                    self.ssd.wake_at(due, job as u32);
+                }
+                break;
+            }
+            runner.sent(&next.request, now, self.submit_time);
+            runner.ahead.pop_front();
+            runner.queue.push_back((arrival, next.request));
+            // An open-loop arrival may lie behind us: the drive was full.
+            self.area += u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
+            self.area += u128::from(now.since(arrival).0);
+            self.area_at = now;
+            self.under_way += 1;
+        }
+        self.end_of_group(job)
+    }
+
+    /// Starts the next group when the last job of this one is over.
+    #[inline]
+    fn end_of_group(&mut self, job: usize) -> Result<()> {
+        let runner = &self.runners[job];
+        if runner.phase != Phase::Over || runner.in_flight > 0 {
+            return Ok(());
+        }
+        let group = runner.group;
+        let over = |runner: &Runner| runner.phase == Phase::Over && runner.in_flight == 0;
+        if self.runners.iter().filter(|runner| runner.group <= group).all(over)
+            && self.runners.iter().any(|r| r.group == group + 1 && r.phase == Phase::Waiting)
+        {
+            self.start_group(group + 1)?;
+        }
+        Ok(())
+    }
+
+    /// The drive fetches from the queues, round robin, while it has room.
+    #[inline]
+    fn fetch(&mut self) -> Result<()> {
+        let queues = self.runners.len();
+        let mut empty = 0;
+        while empty < queues && self.ssd.has_room() {
+            let job = self.next_queue;
+            self.next_queue = if job + 1 == queues { 0 } else { job + 1 };
+            match self.runners[job].queue.pop_front() {
+                None => empty += 1,
+                Some((arrival, request)) => {
+                    empty = 0;
+                    if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
+                        let problem = format!("{request:?} is outside the drive");
+                        return Err(Error::new(self.runners[job].job.name.clone(), problem)
+                            .allow(format!("{} bytes", self.ssd.capacity_bytes())));
+                    }
+                    self.ssd.submit(request, job as u32, arrival);
+                    self.issued += 1;
+                    if self.runners[job].job.pace == Pace::Open {
+                        self.send(job)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn complete(&mut self, done: &Completion) -> Result<()> {
+        let now = self.ssd.now();
+        self.count_area();
+        self.under_way -= 1;
+        self.completed += 1;
+        self.failed += u64::from(done.failed);
+        let job = done.token as usize;
+        let runner = &mut self.runners[job];
+        runner.in_flight -= 1;
+        let latency = now.since(done.arrival);
+        let Request { op, length, .. } = done.request;
+        if done.arrival >= runner.measure_from {
+            runner.stats.record(op, length, latency, done.failed);
+            self.totals.record(op, length, latency, done.failed);
+        }
+        if self.series.record(now, op, length, latency) {
+            let counts = self.ssd.ftl_counts();
+            self.series.note(counts.moved_units, counts.reclaimed_blocks);
+        }
+        if let Some(log) = &mut self.log {
+            log.push(done, job as u16, now);
+        }
+        let kind = match op {
+            Op::Read => SpanKind::HostRead,
+            Op::Write => SpanKind::HostWrite,
+            Op::Trim => SpanKind::HostTrim,
+            Op::Flush => SpanKind::HostFlush,
+        };
+        self.ssd.span(Track::Host, job as u32, kind, done.arrival, now);
+        self.send(job)?;
+        self.fetch()
+    }
+}
+
+/// What a report needs of a job.
+pub struct JobView<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// What was counted.
+    pub stats: &'a JobStats,
+    /// From when on.
+    pub start: Time,
+    /// Its group: jobs between two stonewalls.
+    pub group: u32,
+}
+
+impl Runner {
+    /// Draws requests ahead and lets the drive prepare for them.
+    #[inline]
+    fn draw(&mut self, ssd: &Ssd) -> Result<()> {
+        while self.ahead.len() < AHEAD {
+            let Some(arrival) = self.job.source.next()? else {
+                self.exhausted = true;
+                break;
+            };
+            ssd.prefetch(&arrival.request);
+            self.ahead.push_back(arrival);
+        }
+        Ok(())
+    }
+
+    /// When the next request may be sent and from when its latency counts; `None` where only a
+    /// completion can tell.
+    #[inline]
+    fn due(&self, next: &Arrival, now: Time) -> Option<(Time, Time)> {
+        if self.job.think.is_some() && self.until_think == 0 && self.in_flight > 0 {
+            return None;
+        }
+        let earliest = self.ready_at.max(self.start);
+        match &self.job.pace {
+            Pace::Closed { depth } => {
+                (self.in_flight < *depth).then(|| (earliest, now.max(earliest)))
+            }
+            Pace::Open => {
+                // Only the head waits in the queue: the others stay in the source.
+                let at = self.start + next.at;
+                self.queue.is_empty().then_some((at.max(self.start), at))
+            }
+            Pace::Rated { depth, rates, poisson } => {
+                if self.in_flight >= *depth {
+                    return None;
+                }
+                let due = match rate_of(rates, next.request.op) {
+                    Some((i, _)) => self.due[i],
+                    None => self.start,
+                };
+                let arrival = if *poisson { due } else { now.max(earliest).max(due) };
+                Some((earliest.max(due), arrival))
+            }
+        }
+    }
+
+    /// A request has been put into the queue.
+    #[inline]
+    fn sent(&mut self, request: &Request, now: Time, submit_time: Time) {
+        self.in_flight += 1;
+        if self.job.pace != Pace::Open {
+            self.ready_at = self.ready_at.max(now) + submit_time;
+        }
+        if let Some(Think { time, every }) = self.job.think {
+            if self.until_think == 0 {
+                self.until_think = every;
+            }
+            self.until_think -= 1;
+            if self.until_think == 0 {
+                self.ready_at += time;
+            }
+        }
+        if let Pace::Rated { rates, poisson, .. } = &self.job.pace
+            && let Some((i, rate)) = rate_of(rates, request.op)
+        {
+            let mean_ns = match rate {
+                Rate::Requests(per_s) => 1e9 / per_s,
+                Rate::Bytes(per_s) => request.length as f64 * 1e9 / per_s,
+            };
+            let ns = if *poisson { self.rng.exponential(mean_ns) } else { mean_ns };
+            self.due[i] += Time(ns.round() as u64);
+        }
+    }
+}
+
+/// The rate that governs an operation, and its place.
+fn rate_of(rates: &[Option<Rate>; 3], op: Op) -> Option<(usize, Rate)> {
+    let i = match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Trim => 2,
+        Op::Flush => return None,
+    };
+    rates[i].map(|rate| (i, rate))
+}

@@ -1,0 +1,156 @@
+//! A session: a drive from its parameters, a workload for it, preconditioning, the run.
+//!
+//! What the command line and Python drive, step by step, so that they can show progress and stop.
+
+use crate::config::Loaded;
+use crate::request::{Job, Pace};
+use crate::run::Run;
+use crate::{trace, workload};
+use base::{Result, Time};
+use ssd::Ssd;
+use ssd::precondition::{Precondition, Preconditioning};
+use std::path::{Path, PathBuf};
+
+/// Where requests come from.
+#[derive(Debug, Clone)]
+pub enum Workload {
+    /// A fio job file.
+    Fio(PathBuf),
+    /// The text of one; relative paths in it start at `dir`.
+    FioText {
+        /// The text.
+        text: String,
+        /// What errors call it.
+        place: String,
+        /// Where relative paths start.
+        dir: PathBuf,
+    },
+    /// A recorded trace.
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// How to read it.
+        options: Box<trace::Options>,
+        /// Requests in flight where the trace has no times of its own.
+        depth: u32,
+    },
+}
+
+/// A drive under a workload.
+pub struct Session {
+    /// What the drive was made from.
+    pub loaded: Loaded,
+    /// The run.
+    pub run: Run,
+    /// Things that were accepted and mean nothing here.
+    pub notices: Vec<String>,
+    /// fio's options of the whole file.
+    pub global_options: Vec<(String, String)>,
+    /// Summary of the trace, for traces.
+    pub trace: Option<trace::Summary>,
+    preconditioning: Preconditioning,
+    started: bool,
+}
+
+impl Session {
+    /// Builds the drive of `loaded`, within `memory_limit` bytes, and opens the workload on it.
+    pub fn new(
+        loaded: Loaded,
+        workload: &Workload,
+        precondition: Precondition,
+        memory_limit: u64,
+    ) -> Result<Self> {
+        let config = &loaded.config;
+        let ssd = Ssd::new(config, memory_limit)?;
+        let capacity = ssd.capacity_bytes();
+        let (mut notices, mut global_options, mut summary) = (Vec::new(), Vec::new(), None);
+        let jobs = match workload {
+            Workload::Fio(path) => {
+                let file = workload::load(path, capacity, config.seed)?;
+                (notices, global_options) = (file.notices, file.global_options);
+                file.jobs
+            }
+            Workload::FioText { text, place, dir } => {
+                let file = workload::parse(text, place, dir, capacity, config.seed)?;
+                (notices, global_options) = (file.notices, file.global_options);
+                file.jobs
+            }
+            Workload::Trace { path, options, depth } => {
+                let (job, read) = replay(path, options, *depth, capacity)?;
+                summary = Some(read);
+                vec![job]
+            }
+        };
+        let dies = ssd.dies();
+        let submit_time = Time::from_us(config.host.submit_us);
+        Ok(Self {
+            run: Run::new(ssd, jobs, config.seed, submit_time)?,
+            notices,
+            global_options,
+            trace: summary,
+            preconditioning: Preconditioning::new(precondition, dies, config.seed),
+            started: false,
+            loaded,
+        })
+    }
+
+    /// Does a part of the preconditioning: whether it is finished.
+    pub fn precondition(&mut self) -> bool {
+        self.preconditioning.advance(self.run.ssd.ftl_mut());
+        self.preconditioning.is_done()
+    }
+
+    /// Units written by preconditioning, and the least that will be.
+    pub fn precondition_progress(&mut self) -> (u64, u64) {
+        self.preconditioning.progress(self.run.ssd.ftl_mut())
+    }
+
+    /// Write amplification that preconditioning ended with, where it came to one.
+    pub fn precondition_write_amplification(&self) -> Option<f64> {
+        self.preconditioning.write_amplification()
+    }
+
+    /// Goes on for about `completions` more requests: whether the run is over.
+    pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        if !self.started {
+            self.started = true;
+            while !self.preconditioning.is_done() {
+                self.precondition();
+            }
+            self.run.ssd.start(self.loaded.config.age.pe_cycles);
+        }
+        self.run.advance(completions)
+    }
+}
+
+/// A trace as a job: at its own times, or in a closed loop where it has none.
+fn replay(
+    path: &Path,
+    options: &trace::Options,
+    depth: u32,
+    capacity: u64,
+) -> Result<(Job, trace::Summary)> {
+    let source = trace::open(path, options, capacity)?;
+    let summary = source.summary().clone();
+    let pace = if source.timed() { Pace::Open } else { Pace::Closed { depth } };
+    let name =
+        path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let option = |key: &str, value: String| (key.to_owned(), value);
+    let options = vec![
+        option("name", name.clone()),
+        option("read_iolog", path.display().to_string()),
+        option("iodepth", depth.to_string()),
+    ];
+    let job = Job {
+        name,
+        source: Box::new(source),
+        pace,
+        think: None,
+        start_delay: Time::ZERO,
+        stonewall: false,
+        runtime: None,
+        ramp: Time::ZERO,
+        options,
+    };
+    Ok((job, summary))
+}

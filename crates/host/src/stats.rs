@@ -1,0 +1,232 @@
+//! What a run remembers: latencies by operation, throughput over time, and every request.
+
+use base::Time;
+use base::stats::Latency;
+use ssd::Completion;
+use ssd::request::Op;
+
+/// Counts of one kind of operation.
+#[derive(Debug, Clone, Default)]
+pub struct OpStats {
+    /// Latencies.
+    pub latency: Latency,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Requests that failed.
+    pub failed: u64,
+}
+
+/// Counts of a job, or of all.
+#[derive(Debug, Clone, Default)]
+pub struct JobStats {
+    /// By operation, in the order of [`Op::ALL`].
+    pub ops: [OpStats; 4],
+}
+
+impl JobStats {
+    /// Counts one request.
+    #[inline]
+    pub fn record(&mut self, op: Op, bytes: u64, latency: Time, failed: bool) {
+        let stats = &mut self.ops[op as usize];
+        stats.latency.record(latency);
+        stats.bytes += bytes;
+        stats.failed += u64::from(failed);
+    }
+
+    /// Counts of one operation.
+    pub fn of(&self, op: Op) -> &OpStats {
+        &self.ops[op as usize]
+    }
+
+    /// Latencies of all operations together.
+    pub fn latency(&self) -> Latency {
+        let mut all = Latency::new();
+        self.ops.iter().for_each(|op| all.merge(&op.latency));
+        all
+    }
+
+    /// Requests counted.
+    pub fn requests(&self) -> u64 {
+        self.ops.iter().map(|op| op.latency.count()).sum()
+    }
+}
+
+/// What happened in one interval of simulated time.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Bin {
+    /// Reads completed.
+    pub reads: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Sum of all latencies, in ns.
+    pub latency_sum_ns: u64,
+    /// Longest latency, in ns.
+    pub latency_max_ns: u64,
+    /// Units moved by garbage collection so far, at the end.
+    pub moved_units: u64,
+    /// Blocks reclaimed so far, at the end.
+    pub reclaimed_blocks: u64,
+}
+
+/// Throughput and latency over time: equal intervals that grow when there are too many.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Length of an interval.
+    pub interval: Time,
+    /// The intervals from time zero.
+    pub bins: Vec<Bin>,
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self { interval: Time(100_000), bins: Vec::with_capacity(Self::MOST) }
+    }
+}
+
+impl Series {
+    /// Intervals kept at most; beyond, each two become one.
+    const MOST: usize = 4096;
+
+    /// Counts a completion. True when it opened a new interval: then call `note`.
+    #[inline]
+    pub fn record(&mut self, now: Time, op: Op, bytes: u64, latency: Time) -> bool {
+        let mut index = (now.0 / self.interval.0) as usize;
+        while index >= Self::MOST {
+            self.halve();
+            index = (now.0 / self.interval.0) as usize;
+        }
+        let opened = index >= self.bins.len();
+        if opened {
+            let last = self.bins.last().copied().unwrap_or_default();
+            let quiet = Bin {
+                moved_units: last.moved_units,
+                reclaimed_blocks: last.reclaimed_blocks,
+                ..Bin::default()
+            };
+            self.bins.resize(index + 1, quiet);
+        }
+        let bin = &mut self.bins[index];
+        match op {
+            Op::Read => {
+                bin.reads += 1;
+                bin.read_bytes += bytes;
+            }
+            Op::Write => {
+                bin.writes += 1;
+                bin.write_bytes += bytes;
+            }
+            Op::Trim | Op::Flush => {}
+        }
+        bin.latency_sum_ns = bin.latency_sum_ns.saturating_add(latency.0);
+        bin.latency_max_ns = bin.latency_max_ns.max(latency.0);
+        opened
+    }
+
+    /// Notes the counters of garbage collection at the interval opened last.
+    pub fn note(&mut self, moved_units: u64, reclaimed_blocks: u64) {
+        if let Some(bin) = self.bins.last_mut() {
+            (bin.moved_units, bin.reclaimed_blocks) = (moved_units, reclaimed_blocks);
+        }
+    }
+
+    #[cold]
+    fn halve(&mut self) {
+        self.interval = self.interval * 2;
+        let pairs = self.bins.chunks(2).map(|pair| {
+            let mut sum = pair[0];
+            if let Some(second) = pair.get(1) {
+                sum.reads += second.reads;
+                sum.writes += second.writes;
+                sum.read_bytes += second.read_bytes;
+                sum.write_bytes += second.write_bytes;
+                sum.latency_sum_ns = sum.latency_sum_ns.saturating_add(second.latency_sum_ns);
+                sum.latency_max_ns = sum.latency_max_ns.max(second.latency_max_ns);
+                sum.moved_units = second.moved_units;
+                sum.reclaimed_blocks = second.reclaimed_blocks;
+            }
+            sum
+        });
+        let halved: Vec<Bin> = pairs.collect();
+        self.bins.clear();
+        self.bins.extend(halved);
+    }
+}
+
+/// Every request, column by column.
+#[derive(Debug, Clone, Default)]
+pub struct RequestLog {
+    /// When it arrived in the host's queue, in ns.
+    pub arrival_ns: Vec<u64>,
+    /// When the drive took it.
+    pub start_ns: Vec<u64>,
+    /// When it was complete.
+    pub completion_ns: Vec<u64>,
+    /// Operation, as a number of [`Op::ALL`].
+    pub op: Vec<u8>,
+    /// Job, by its place in the file.
+    pub job: Vec<u16>,
+    /// First byte.
+    pub offset: Vec<u64>,
+    /// Bytes.
+    pub bytes: Vec<u64>,
+    /// Time waiting for dies, buses and decoders.
+    pub queue_ns: Vec<u64>,
+    /// Time in the array.
+    pub flash_ns: Vec<u64>,
+    /// Time on a bus.
+    pub bus_ns: Vec<u64>,
+    /// Time in a decoder.
+    pub ecc_ns: Vec<u64>,
+    /// Data were lost.
+    pub failed: Vec<bool>,
+}
+
+impl RequestLog {
+    /// Adds a request that completed `now`.
+    pub fn push(&mut self, done: &Completion, job: u16, now: Time) {
+        self.arrival_ns.push(done.arrival.0);
+        self.start_ns.push(done.start.0);
+        self.completion_ns.push(now.0);
+        self.op.push(done.request.op as u8);
+        self.job.push(job);
+        self.offset.push(done.request.offset);
+        self.bytes.push(done.request.length);
+        self.queue_ns.push(done.parts.queue.0);
+        self.flash_ns.push(done.parts.flash.0);
+        self.bus_ns.push(done.parts.bus.0);
+        self.ecc_ns.push(done.parts.ecc.0);
+        self.failed.push(done.failed);
+    }
+
+    /// Requests held.
+    pub fn len(&self) -> usize {
+        self.op.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.op.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// However long the run, the intervals stay few and nothing is lost.
+    #[test]
+    fn series_keeps_every_request_in_bounded_memory() {
+        let mut series = Series::default();
+        for i in 0..100_000u64 {
+            series.record(Time(i * 1_000_000), Op::Read, 4096, Time(10));
+        }
+        assert!(series.bins.len() <= Series::MOST);
+        assert_eq!(series.bins.iter().map(|bin| bin.reads).sum::<u64>(), 100_000);
+        assert_eq!(series.bins.iter().map(|bin| bin.latency_sum_ns).sum::<u64>(), 1_000_000);
+        assert!(series.interval.0 * series.bins.len() as u64 >= 99_999_000_000);
+    }
+}

@@ -1,0 +1,64 @@
+//! What there is: presets, configurations, schema, citations, traces.
+
+use crate::refuse;
+use host::{config, trace};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Version of the engine.
+#[pyfunction]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// All presets as (kind, name, summary).
+#[pyfunction]
+pub fn presets() -> Vec<(&'static str, String, String)> {
+    config::presets().into_iter().map(|p| (p.kind, p.name, p.summary)).collect()
+}
+
+/// The text of a preset.
+#[pyfunction]
+pub fn show(name: &str) -> PyResult<String> {
+    config::show(name).map_err(refuse)
+}
+
+/// JSON Schema of a drive file, as text.
+#[pyfunction]
+pub fn schema() -> String {
+    config::schema().to_string()
+}
+
+/// BibTeX entries of `keys`.
+#[pyfunction]
+pub fn bibliography(keys: Vec<String>) -> PyResult<String> {
+    config::bibliography(&keys).map_err(refuse)
+}
+
+/// A drive, completed and checked: JSON with `config`, `summary`, `cite`, `run`.
+#[pyfunction]
+pub fn load_config(drive: &str, sets: Vec<String>) -> PyResult<String> {
+    let loaded = config::load(drive, &sets).map_err(refuse)?;
+    let json = serde_json::json!({
+        "config": loaded.config,
+        "summary": loaded.summary,
+        "cite": loaded.cite,
+        "run": loaded.run,
+    });
+    Ok(json.to_string())
+}
+
+/// One pass over a trace: its summary as JSON. `options` is JSON of the reader's options.
+#[pyfunction]
+pub fn trace_info(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<String> {
+    let options = trace_options(options)?;
+    let summary = py.detach(|| trace::scan(&path, &options)).map_err(refuse)?;
+    serde_json::to_string(&summary)
+        .map_err(|error| refuse(base::Error::new("trace", error.to_string())))
+}
+
+/// Reader options from JSON.
+pub fn trace_options(json: &str) -> PyResult<trace::Options> {
+    serde_json::from_str(json)
+        .map_err(|error| refuse(base::Error::new("trace options", error.to_string())))
+}

@@ -1,0 +1,218 @@
+//! A session, held by Python: every call that works releases the GIL.
+
+use crate::catalogue::trace_options;
+use crate::refuse;
+use base::Error;
+use host::config;
+use host::report::Outside;
+use host::session::{Session, Workload};
+use host::stats::RequestLog;
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use ssd::precondition::Precondition;
+use ssd::request::Op;
+use ssd::timeline::SPAN_NAMES;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A drive under a workload, step by step.
+#[pyclass]
+pub struct Simulation {
+    /// Never contended: Python calls one method at a time. The lock lets threads share the class.
+    session: Mutex<Session>,
+}
+
+impl Simulation {
+    fn session(&mut self) -> &mut Session {
+        self.session.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    /// `drive` is a preset or a file, `sets` are overrides; `kind` says what `workload` is:
+    /// `fio` (a job file), `fio_text` (its text) or `trace` (read as the JSON `options` say).
+    #[new]
+    #[pyo3(signature = (drive, sets, kind, workload, options, depth, precondition, memory_limit))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        drive: &str,
+        sets: Vec<String>,
+        kind: &str,
+        workload: String,
+        options: &str,
+        depth: u32,
+        precondition: &str,
+        memory_limit: u64,
+    ) -> PyResult<Self> {
+        let workload = match kind {
+            "fio" => Workload::Fio(PathBuf::from(workload)),
+            "fio_text" => Workload::FioText {
+                text: workload,
+                place: "workload".into(),
+                dir: PathBuf::from("."),
+            },
+            "trace" => Workload::Trace {
+                path: PathBuf::from(workload),
+                options: Box::new(trace_options(options)?),
+                depth,
+            },
+            other => {
+                let kinds = ["fio", "fio_text", "trace"];
+                return Err(refuse(Error::unknown("workload", "kind", other, kinds)));
+            }
+        };
+        let goals = Precondition::ALL;
+        let goal = goals.iter().find(|(name, _)| *name == precondition).ok_or_else(|| {
+            let names = goals.map(|(name, _)| name);
+            refuse(Error::unknown("precondition", "state", precondition, names))
+        })?;
+        let session = py
+            .detach(|| {
+                let loaded = config::load(drive, &sets)?;
+                Session::new(loaded, &workload, goal.1, memory_limit)
+            })
+            .map_err(refuse)?;
+        Ok(Self { session: Mutex::new(session) })
+    }
+
+    /// Does a part of the preconditioning: True when it is finished.
+    fn precondition(&mut self, py: Python<'_>) -> bool {
+        let session = self.session();
+        py.detach(|| session.precondition())
+    }
+
+    /// Units written by preconditioning, and the least that will be.
+    fn precondition_progress(&mut self) -> (u64, u64) {
+        self.session().precondition_progress()
+    }
+
+    /// Goes on for `completions` more requests: True when the run is over.
+    fn advance(&mut self, py: Python<'_>, completions: u64) -> PyResult<bool> {
+        let session = self.session();
+        py.detach(|| session.advance(completions)).map_err(refuse)
+    }
+
+    /// Requests completed, requests in all (None where unknown), simulated nanoseconds.
+    fn progress(&mut self) -> (u64, Option<u64>, u64) {
+        let run = &self.session().run;
+        (run.completed, run.total(), run.ssd.now().ns())
+    }
+
+    /// Things that were accepted and mean nothing here.
+    fn notices(&mut self) -> Vec<String> {
+        self.session().notices.clone()
+    }
+
+    /// Bytes that the host sees.
+    fn capacity_bytes(&mut self) -> u64 {
+        self.session().run.ssd.capacity_bytes()
+    }
+
+    /// The report so far, as JSON.
+    fn report(&mut self, py: Python<'_>, wall_s: f64, peak_rss_mb: f64) -> PyResult<String> {
+        let outside = Outside { wall_s, peak_rss_mb };
+        let session = self.session();
+        let report = py.detach(|| session.report(outside)).map_err(refuse)?;
+        Ok(report.to_string())
+    }
+
+    /// Remembers every request from now on.
+    fn keep_requests(&mut self) {
+        self.session().run.log = Some(RequestLog::default());
+    }
+
+    /// Takes the requests remembered since the last call: columns by name.
+    fn take_requests<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let log = self.session().run.log.as_mut().map(std::mem::take).unwrap_or_default();
+        let columns = PyDict::new(py);
+        columns.set_item("arrival_ns", log.arrival_ns.into_pyarray(py))?;
+        columns.set_item("start_ns", log.start_ns.into_pyarray(py))?;
+        columns.set_item("completion_ns", log.completion_ns.into_pyarray(py))?;
+        columns.set_item("op", log.op.into_pyarray(py))?;
+        columns.set_item("job", log.job.into_pyarray(py))?;
+        columns.set_item("offset", log.offset.into_pyarray(py))?;
+        columns.set_item("bytes", log.bytes.into_pyarray(py))?;
+        columns.set_item("queue_ns", log.queue_ns.into_pyarray(py))?;
+        columns.set_item("flash_ns", log.flash_ns.into_pyarray(py))?;
+        columns.set_item("bus_ns", log.bus_ns.into_pyarray(py))?;
+        columns.set_item("ecc_ns", log.ecc_ns.into_pyarray(py))?;
+        columns.set_item("failed", log.failed.into_pyarray(py))?;
+        Ok(columns)
+    }
+
+    /// Remembers the first `limit` spans of the timeline from now on.
+    fn keep_timeline(&mut self, limit: usize) {
+        self.session().run.ssd.keep_timeline(limit);
+    }
+
+    /// The timeline: columns by name, the names of the span kinds, and how many were dropped.
+    fn timeline<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyDict>, Vec<&'static str>, u64)> {
+        let timeline = self.session().run.ssd.timeline();
+        let spans = timeline.spans();
+        let columns = PyDict::new(py);
+        let u64s =
+            |of: fn(&ssd::timeline::Span) -> u64| -> Vec<u64> { spans.iter().map(of).collect() };
+        columns.set_item("start_ns", u64s(|s| s.start.ns()).into_pyarray(py))?;
+        columns.set_item("end_ns", u64s(|s| s.end.ns()).into_pyarray(py))?;
+        columns.set_item("track", u64s(|s| s.track as u64).into_pyarray(py))?;
+        columns.set_item("index", u64s(|s| u64::from(s.index)).into_pyarray(py))?;
+        columns.set_item("kind", u64s(|s| s.kind as u64).into_pyarray(py))?;
+        Ok((columns, SPAN_NAMES.to_vec(), timeline.dropped))
+    }
+
+    /// Throughput and latency over time: columns by name, and the interval in nanoseconds.
+    fn series<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, u64)> {
+        let series = &self.session().run.series;
+        let columns = PyDict::new(py);
+        let column =
+            |of: fn(&host::stats::Bin) -> u64| -> Vec<u64> { series.bins.iter().map(of).collect() };
+        columns.set_item("reads", column(|b| b.reads).into_pyarray(py))?;
+        columns.set_item("writes", column(|b| b.writes).into_pyarray(py))?;
+        columns.set_item("read_bytes", column(|b| b.read_bytes).into_pyarray(py))?;
+        columns.set_item("write_bytes", column(|b| b.write_bytes).into_pyarray(py))?;
+        columns.set_item("latency_sum_ns", column(|b| b.latency_sum_ns).into_pyarray(py))?;
+        columns.set_item("latency_max_ns", column(|b| b.latency_max_ns).into_pyarray(py))?;
+        columns.set_item("moved_units", column(|b| b.moved_units).into_pyarray(py))?;
+        columns.set_item("reclaimed_blocks", column(|b| b.reclaimed_blocks).into_pyarray(py))?;
+        Ok((columns, series.interval.ns()))
+    }
+
+    /// Latency histogram of `op` (read, write, trim, flush) or of `all`: upper edges of its
+    /// buckets in ns, and counts.
+    #[allow(clippy::type_complexity)]
+    fn latency_buckets(&mut self, op: &str) -> PyResult<(Vec<u64>, Vec<u64>)> {
+        let totals = &self.session().run.totals;
+        let latency = match Op::ALL.iter().find(|known| known.name() == op) {
+            Some(&op) => totals.of(op).latency.clone(),
+            None if op == "all" => totals.latency(),
+            None => {
+                let names = ["read", "write", "trim", "flush", "all"];
+                return Err(refuse(Error::unknown("latency", "operation", op, names)));
+            }
+        };
+        Ok(latency.buckets().into_iter().unzip())
+    }
+
+    /// Latency at `percent` of `op` or of `all`, in nanoseconds.
+    fn percentile_ns(&mut self, op: &str, percent: f64) -> PyResult<u64> {
+        let totals = &self.session().run.totals;
+        if !(0.0..=100.0).contains(&percent) {
+            let problem = format!("{percent} is out of range");
+            return Err(refuse(Error::new("percentile", problem).allow("0 to 100")));
+        }
+        match Op::ALL.iter().find(|known| known.name() == op) {
+            Some(&op) => Ok(totals.of(op).latency.percentile_ns(percent)),
+            None if op == "all" => Ok(totals.latency().percentile_ns(percent)),
+            None => {
+                let names = ["read", "write", "trim", "flush", "all"];
+                Err(refuse(Error::unknown("latency", "operation", op, names)))
+            }
+        }
+    }
+}
