@@ -1,4 +1,4 @@
-//! Memory access hints: ask for a cache line early, because a mapping table never fits the cache.
+//! Memory for tables that never fit the cache: large pages, and lines asked for early.
 
 /// Asks the processor to bring `slice[index]` near. Out of range is no error and no effect.
 #[inline(always)]
@@ -13,3 +13,30 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (slice, index);
 }
+
+/// A table of `len` copies of `value`, on large pages where the system has them: a random access
+/// then costs a cache miss and not a page walk as well.
+pub fn table<T: Clone>(len: usize, value: T) -> Vec<T> {
+    let mut table = Vec::with_capacity(len);
+    advise_large_pages(&mut table);
+    table.resize(len, value);
+    table
+}
+
+/// Asks for large pages under the whole of them that lie inside the (untouched) capacity.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn advise_large_pages<T>(table: &mut Vec<T>) {
+    const LARGE: usize = 2 << 20;
+    let start = table.as_mut_ptr().addr().next_multiple_of(LARGE);
+    let end = (table.as_ptr().addr() + table.capacity() * size_of::<T>()) / LARGE * LARGE;
+    if end > start {
+        let first = table.as_mut_ptr().map_addr(|_| start);
+        // SAFETY: the range lies inside the allocation, and the advice changes no content. That
+        // it may be refused is of no consequence.
+        unsafe { libc::madvise(first.cast(), end - start, libc::MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_large_pages<T>(_: &mut Vec<T>) {}

@@ -354,6 +354,9 @@ impl Runner {
             };
             ssd.prefetch(&arrival.request);
             self.ahead.push_back(arrival);
+            if self.ahead.len() > AHEAD / 2 {
+                ssd.prefetch_blocks(&self.ahead[AHEAD / 2].request);
+            }
         }
         Ok(())
     }

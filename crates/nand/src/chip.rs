@@ -10,6 +10,7 @@ use crate::geometry::{Block, Geometry, GeometryConfig};
 use crate::timing::{Timing, TimingConfig};
 use crate::wordline::{PageOrder, PageSite, page_sites};
 use base::family::Choice;
+use base::memory::{prefetch, table};
 use base::units::Hours;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
@@ -129,7 +130,7 @@ impl Chips {
                 PageOrder::EvenOdd | PageOrder::AllBitline => 1,
             },
             errs: !array.is_ideal(),
-            blocks: vec![block; geometry.blocks() as usize],
+            blocks: table(geometry.blocks() as usize, block),
             geometry,
             sites,
             array,
@@ -147,6 +148,12 @@ impl Chips {
     #[inline]
     pub fn pe_cycles(&self, block: Block) -> u32 {
         self.blocks[block.0 as usize].pe_cycles
+    }
+
+    /// Brings near what a command to a block will touch.
+    #[inline]
+    pub fn prefetch(&self, block: Block) {
+        prefetch(&self.blocks, block.0 as usize);
     }
 
     /// Says that a block was filled up to `pages` before the run began.

@@ -80,7 +80,7 @@ fn main() {
         c.host_units as f64 / 1e6 / t.elapsed().as_secs_f64()
     );
     ssd.start(0);
-    let n: u64 = 3_000_000;
+    let n: u64 = std::env::var("N").map_or(3_000_000, |v| v.parse().unwrap());
     let units = ssd.capacity_bytes() / 4096;
     let mut rng = Rng::stream(1, "x");
     let wr: f64 = args[1].parse().unwrap();

@@ -192,8 +192,13 @@ pub struct Ssd {
     slots: Vec<Slot>,
     free_slots: Vec<u32>,
     collectors: Vec<Collector>,
-    /// Dies without a host program under way.
-    writable: DieSet,
+    /// How many of them are busy.
+    collecting: u32,
+    /// Dies with a host program under way.
+    programming: DieSet,
+    /// By stream, of the others: those that may take data, and those that must be collected first.
+    writable: Vec<DieSet>,
+    blocked: Vec<DieSet>,
     /// Working space: a set for one die, units of one program.
     one_die: DieSet,
     lpns: Vec<Lpn>,
@@ -270,7 +275,10 @@ impl Ssd {
             slots: vec![blank; config.drive.queue_depth as usize],
             free_slots: (0..config.drive.queue_depth).rev().collect(),
             collectors: (0..dies).map(|_| Collector::default()).collect(),
-            writable: DieSet::all(dies),
+            collecting: 0,
+            programming: DieSet::none(dies),
+            writable: vec![DieSet::all(dies); usize::from(ftl.host_streams())],
+            blocked: vec![DieSet::none(dies); usize::from(ftl.host_streams())],
             one_die: DieSet::none(dies),
             lpns: Vec::with_capacity(row as usize),
             payload: None,
@@ -320,6 +328,17 @@ impl Ssd {
         let unit = request.offset / self.unit_bytes;
         if unit < u64::from(self.ftl.logical_units()) {
             self.ftl.prefetch(Lpn(unit as u32));
+        }
+    }
+
+    /// Brings near what lies behind that, once `prefetch` has had time to act.
+    #[inline]
+    pub fn prefetch_blocks(&self, request: &Request) {
+        let unit = request.offset / self.unit_bytes;
+        if unit < u64::from(self.ftl.logical_units())
+            && let Some(block) = self.ftl.prefetch_old(Lpn(unit as u32))
+        {
+            self.flash.chips.prefetch(block);
         }
     }
 
@@ -722,27 +741,72 @@ impl Ssd {
                 }
                 self.buffer.peek_dirty(stream, row, &mut self.lpns);
                 let stream_of = Stream::host(stream);
-                let Some(program) = self.ftl.place(stream_of, &self.lpns, &self.writable) else {
-                    self.unblock();
+                let dies = &self.writable[usize::from(stream)];
+                let Some(program) = self.ftl.place(stream_of, &self.lpns, dies) else {
+                    self.set_aside(stream);
                     break;
                 };
                 let first = self.buffer.send_dirty(stream, program.units);
-                self.writable.remove(program.die);
+                self.occupy(program.die);
                 self.program(program, Owner::Slots(first));
                 self.start_collect(program.die);
             }
         }
     }
 
-    /// No free die may take data: those that stand at their reserve must be collected.
-    #[cold]
-    fn unblock(&mut self) {
-        let mut from = 0;
-        while let Some(die) = self.writable.next_from(from)
-            && die.0 >= from
-        {
+    /// None of the free dies may take data of this stream: they are set aside until they have
+    /// been collected.
+    fn set_aside(&mut self, stream: u8) {
+        let stream = usize::from(stream);
+        while let Some(die) = self.writable[stream].next_from(0) {
+            self.writable[stream].remove(die);
+            self.blocked[stream].insert(die);
             self.start_collect(die);
-            from = die.0 + 1;
+        }
+        // Collection that is under way will come back here; without any, look at all again.
+        if self.collecting == 0 {
+            self.collect_blocked();
+        }
+    }
+
+    /// A block has been erased: its die may take data again.
+    fn unblock(&mut self, erased: Die) {
+        for stream in 0..usize::from(self.streams) {
+            if self.blocked[stream].remove(erased) && !self.programming.contains(erased) {
+                self.writable[stream].insert(erased);
+            }
+        }
+        self.collect_blocked();
+    }
+
+    /// A host program goes to a die: it takes no other before that is done.
+    fn occupy(&mut self, die: Die) {
+        self.programming.insert(die);
+        self.writable.iter_mut().for_each(|dies| {
+            dies.remove(die);
+        });
+    }
+
+    /// The host program of a die is done.
+    fn vacate(&mut self, die: Die) {
+        self.programming.remove(die);
+        for (writable, blocked) in self.writable.iter_mut().zip(&self.blocked) {
+            if !blocked.contains(die) {
+                writable.insert(die);
+            }
+        }
+    }
+
+    /// Dies that were blocked with nothing to collect may have something now.
+    fn collect_blocked(&mut self) {
+        for stream in 0..usize::from(self.streams) {
+            let mut from = 0;
+            while let Some(die) = self.blocked[stream].next_from(from)
+                && die.0 >= from
+            {
+                self.start_collect(die);
+                from = die.0 + 1;
+            }
         }
     }
 
@@ -778,7 +842,7 @@ impl Ssd {
             Owner::Moves(first) => self.moved(&program, first),
             Owner::Slots(first) => {
                 self.ftl.programmed(&program, &[]);
-                self.writable.insert(program.die);
+                self.vacate(program.die);
                 let mut held = first;
                 for i in 0..program.units {
                     let entry = *self.buffer.slot(held);
@@ -871,20 +935,26 @@ impl Ssd {
             && self.ftl.wants_collect(die, self.background && self.flash.is_idle(die))
         {
             self.collectors[die.0 as usize].busy = true;
+            self.collecting += 1;
             self.collect(die);
         }
+    }
+
+    fn stop_collect(&mut self, die: Die) {
+        self.collectors[die.0 as usize].busy = false;
+        self.collecting -= 1;
     }
 
     /// The next step of collecting a die.
     fn collect(&mut self, die: Die) {
         let background = self.background && self.flash.is_idle(die);
         if !self.ftl.wants_collect(die, background) {
-            self.collectors[die.0 as usize].busy = false;
+            self.stop_collect(die);
             return;
         }
         let mut moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
         match self.ftl.collect(die, background, &mut moves) {
-            Collect::Nothing => self.collectors[die.0 as usize].busy = false,
+            Collect::Nothing => self.stop_collect(die),
             Collect::Move => self.collect_reads(die, &moves),
             Collect::Erase { n, blocks } => self.erase(die, n, blocks),
         }
@@ -963,6 +1033,7 @@ impl Ssd {
             self.ftl.erased(block);
         }
         self.collect(command.die);
+        self.unblock(command.die);
         self.drain_buffer();
     }
 }

@@ -36,7 +36,9 @@ impl EccConfig {
         let refuse = |key: &str, value: f64, allowed: &str| {
             Err(Error::new(format!("ecc.{key}"), format!("{value} is out of range")).allow(allowed))
         };
-        if self.payload_bytes == 0 || !self.payload_bytes.is_multiple_of(512) || self.payload_bytes > 1 << 20
+        if self.payload_bytes == 0
+            || !self.payload_bytes.is_multiple_of(512)
+            || self.payload_bytes > 1 << 20
         {
             return refuse(
                 "payload_bytes",

@@ -97,10 +97,20 @@ impl DieSet {
         self.words[die.0 as usize / 64] |= 1 << (die.0 % 64);
     }
 
-    /// Takes a die out.
+    /// Takes a die out: whether it was in.
     #[inline]
-    pub fn remove(&mut self, die: Die) {
-        self.words[die.0 as usize / 64] &= !(1 << (die.0 % 64));
+    pub fn remove(&mut self, die: Die) -> bool {
+        let word = &mut self.words[die.0 as usize / 64];
+        let bit = 1 << (die.0 % 64);
+        let was_in = *word & bit != 0;
+        *word &= !bit;
+        was_in
+    }
+
+    /// Whether a die is in.
+    #[inline]
+    pub fn contains(&self, die: Die) -> bool {
+        self.words[die.0 as usize / 64] & (1 << (die.0 % 64)) != 0
     }
 
     /// Whether it has none.
@@ -300,8 +310,11 @@ pub trait Ftl: Send {
     /// Brings near what `lookup` will touch.
     fn prefetch(&self, _lpn: Lpn) {}
 
-    /// Brings near what overwriting will touch, once `prefetch` has had time to act.
-    fn prefetch_old(&self, _lpn: Lpn) {}
+    /// Brings near what overwriting will touch, once `prefetch` has had time to act: the block
+    /// that the data are in, as far as that is known without consequences.
+    fn prefetch_old(&self, _lpn: Lpn) -> Option<Block> {
+        None
+    }
 
     /// What has been done.
     fn counts(&self) -> FtlCounts;

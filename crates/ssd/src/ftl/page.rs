@@ -10,7 +10,7 @@ use super::contract::{
 };
 use crate::gc::{BlockWord, GcConfig, Victims};
 use base::family::{Member, check, schema};
-use base::memory::prefetch;
+use base::memory::{prefetch, table};
 use base::{Error, Result, params};
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Plane, Ppn};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "desnoyers2012",
     schema: schema::<PageParams>,
     check: check::<PageParams>,
-    build: |context, table| Ok(Box::new(PageFtl::new(context, &params::read(table, "ftl")?)?)),
+    build: |context, given| Ok(Box::new(PageFtl::new(context, &params::read(given, "ftl")?)?)),
 };
 
 /// Parameters of `page`.
@@ -153,9 +153,9 @@ impl PageFtl {
             gc,
             static_wear_delta: params.static_wear_delta,
             victims: context.victims,
-            map: vec![Ppn::NONE.0; logical_units as usize],
-            owner: vec![PADDING; geometry.units() as usize],
-            words: vec![BlockWord::ERASED; geometry.blocks() as usize],
+            map: table(logical_units as usize, Ppn::NONE.0),
+            owner: table(geometry.units() as usize, PADDING),
+            words: table(geometry.blocks() as usize, BlockWord::ERASED),
             pe_cycles: vec![context.pe_cycles; geometry.blocks() as usize],
             bad: context.bad,
             free: vec![BinaryHeap::new(); geometry.planes() as usize],
@@ -563,13 +563,15 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn prefetch_old(&self, lpn: Lpn) {
+    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
         let old = self.map[lpn.0 as usize];
-        if old != Ppn::NONE.0 {
-            let block = self.geometry.block_of(Ppn(old));
-            prefetch(&self.words, block.0 as usize);
-            self.victims.prefetch(block.0);
+        if old == Ppn::NONE.0 {
+            return None;
         }
+        let block = self.geometry.block_of(Ppn(old));
+        prefetch(&self.words, block.0 as usize);
+        self.victims.prefetch(block.0);
+        Some(block)
     }
 
     fn counts(&self) -> FtlCounts {

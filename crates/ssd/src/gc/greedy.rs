@@ -6,7 +6,7 @@
 use super::contract::Shape;
 use super::{BlockWord, Victims, VictimsBuild};
 use base::family::{Member, NoParams, check, schema};
-use base::memory::prefetch;
+use base::memory::{prefetch, table};
 
 pub const MEMBER: Member<VictimsBuild> = Member {
     name: "greedy",
@@ -40,7 +40,7 @@ impl Greedy {
         Self {
             lists,
             heads: vec![NONE; shape.planes as usize * lists as usize],
-            links: vec![Link { previous: NONE, next: NONE }; shape.blocks() as usize],
+            links: table(shape.blocks() as usize, Link { previous: NONE, next: NONE }),
             least: vec![lists; shape.planes as usize],
         }
     }
