@@ -182,7 +182,7 @@ impl Session {
     fn dies(&self) -> Value {
         let times = self.run.ssd.die_times();
         let total: u64 = times.iter().map(|die| die.total_ns()).sum();
-        let part = |of: fn(&ssd::channel::DieTimes) -> u64| {
+        let part = |of: fn(&ssd::die::DieTimes) -> u64| {
             ratio(times.iter().map(of).sum::<u64>() as f64, total as f64)
         };
         json!({

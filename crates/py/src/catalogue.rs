@@ -1,6 +1,8 @@
 //! What there is: presets, configurations, schema, citations, traces.
 
+use crate::patience::patiently;
 use crate::refuse;
+use base::params::{self, Table};
 use host::{config, trace};
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -52,13 +54,14 @@ pub fn load_config(drive: &str, sets: Vec<String>) -> PyResult<String> {
 #[pyfunction]
 pub fn trace_info(py: Python<'_>, path: PathBuf, options: &str) -> PyResult<String> {
     let options = trace_options(options)?;
-    let summary = py.detach(|| trace::scan(&path, &options)).map_err(refuse)?;
+    let summary = patiently(py, move || trace::scan(&path, &options))?;
     serde_json::to_string(&summary)
         .map_err(|error| refuse(base::Error::new("trace", error.to_string())))
 }
 
 /// Reader options from JSON.
 pub fn trace_options(json: &str) -> PyResult<trace::Options> {
-    serde_json::from_str(json)
-        .map_err(|error| refuse(base::Error::new("trace options", error.to_string())))
+    let table: Table = serde_json::from_str(json)
+        .map_err(|error| refuse(base::Error::new("trace", error.to_string())))?;
+    params::read(&table, "trace").map_err(refuse)
 }

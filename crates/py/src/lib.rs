@@ -1,6 +1,7 @@
 //! Floor 5 of nandlab: the Python doors. No logic: text and numbers in, text and arrays out.
 
 mod catalogue;
+mod patience;
 mod simulation;
 
 use pyo3::create_exception;
@@ -22,10 +23,21 @@ fn refuse(error: base::Error) -> PyErr {
 /// The native part of nandlab.
 #[pymodule]
 mod _core {
+    use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
+    use ssd::request::Op;
+
     #[pymodule_export]
     use super::NandlabError;
     #[pymodule_export]
     use super::catalogue::{bibliography, load_config, presets, schema, show, trace_info, version};
     #[pymodule_export]
     use super::simulation::Simulation;
+
+    /// Names of the operations, in the order of the numbers in the column `op`.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let names = Op::ALL.map(Op::name);
+        module.add("OPERATIONS", PyTuple::new(module.py(), names)?)
+    }
 }

@@ -1,13 +1,14 @@
 //! A session, held by Python: every call that works releases the GIL.
 
 use crate::catalogue::trace_options;
+use crate::patience::patiently;
 use crate::refuse;
 use base::Error;
 use host::config;
 use host::report::Outside;
 use host::session::{Session, Workload};
 use host::stats::RequestLog;
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssd::precondition::Precondition;
@@ -38,7 +39,7 @@ impl Simulation {
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        drive: &str,
+        drive: String,
         sets: Vec<String>,
         kind: &str,
         workload: String,
@@ -69,12 +70,11 @@ impl Simulation {
             let names = goals.map(|(name, _)| name);
             refuse(Error::unknown("precondition", "state", precondition, names))
         })?;
-        let session = py
-            .detach(|| {
-                let loaded = config::load(drive, &sets)?;
-                Session::new(loaded, &workload, goal.1, memory_limit)
-            })
-            .map_err(refuse)?;
+        let goal = goal.1;
+        let session = patiently(py, move || {
+            let loaded = config::load(&drive, &sets)?;
+            Session::new(loaded, &workload, goal, memory_limit)
+        })?;
         Ok(Self { session: Mutex::new(session) })
     }
 
@@ -183,10 +183,14 @@ impl Simulation {
         Ok((columns, series.interval.ns()))
     }
 
-    /// Latency histogram of `op` (read, write, trim, flush) or of `all`: upper edges of its
-    /// buckets in ns, and counts.
+    /// Latency histogram of `op`, by its name, or of `all`: upper edges of the buckets in ns, and
+    /// counts.
     #[allow(clippy::type_complexity)]
-    fn latency_buckets(&mut self, op: &str) -> PyResult<(Vec<u64>, Vec<u64>)> {
+    fn latency_buckets<'py>(
+        &mut self,
+        py: Python<'py>,
+        op: &str,
+    ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
         let totals = &self.session().run.totals;
         let latency = match Op::ALL.iter().find(|known| known.name() == op) {
             Some(&op) => totals.of(op).latency.clone(),
@@ -196,23 +200,7 @@ impl Simulation {
                 return Err(refuse(Error::unknown("latency", "operation", op, names)));
             }
         };
-        Ok(latency.buckets().into_iter().unzip())
-    }
-
-    /// Latency at `percent` of `op` or of `all`, in nanoseconds.
-    fn percentile_ns(&mut self, op: &str, percent: f64) -> PyResult<u64> {
-        let totals = &self.session().run.totals;
-        if !(0.0..=100.0).contains(&percent) {
-            let problem = format!("{percent} is out of range");
-            return Err(refuse(Error::new("percentile", problem).allow("0 to 100")));
-        }
-        match Op::ALL.iter().find(|known| known.name() == op) {
-            Some(&op) => Ok(totals.of(op).latency.percentile_ns(percent)),
-            None if op == "all" => Ok(totals.latency().percentile_ns(percent)),
-            None => {
-                let names = ["read", "write", "trim", "flush", "all"];
-                Err(refuse(Error::unknown("latency", "operation", op, names)))
-            }
-        }
+        let (edges, counts): (Vec<u64>, Vec<u64>) = latency.buckets().into_iter().unzip();
+        Ok((edges.into_pyarray(py), counts.into_pyarray(py)))
     }
 }

@@ -1,8 +1,9 @@
 //! From parameters to a drive: builds every part, and refuses before allocating.
 
-use crate::channel::{DieTimes, Flash, FlashCounts};
 use crate::config::SsdConfig;
 use crate::controller::{ControllerCounts, DriveParts, Ssd};
+use crate::die::DieTimes;
+use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{Occupancy, Wear};
 use crate::ftl::{self, Context, Ftl, FtlCounts};
 use crate::gc::{self, contract::Shape};

@@ -1,23 +1,29 @@
 //! Floor 3 of nandlab: the drive.
 //!
-//! `controller` follows one request through it: read that first. `channel` runs the dies and the
-//! buses; `ftl`, `gc`, `scheduler` and `retry` are the families of policies; `build` puts a drive
+//! `controller` follows one request through it: read that first, then `reading`, `writing` and
+//! `collecting`. `flash` runs the dies (`die`) and the buses (`channel`); `ftl`, `gc`, `scheduler` and `retry` are the families of policies; `build` puts a drive
 //! together from parameters and `precondition` brings it into the state to be studied.
 
 pub mod buffer;
 pub mod build;
 pub mod channel;
+mod collecting;
+pub mod command;
 pub mod config;
 pub mod controller;
+pub mod die;
+pub mod flash;
 pub mod flushes;
 pub mod ftl;
 pub mod gc;
 pub mod payload;
 pub mod precondition;
+mod reading;
 pub mod request;
 pub mod retry;
 pub mod scheduler;
 pub mod stage;
 pub mod timeline;
+mod writing;
 
 pub use controller::{Completion, Ssd, Step};

@@ -1,0 +1,36 @@
+//! Work of unknown length, from which Ctrl-C gets away.
+
+use crate::refuse;
+use base::{Error, Result};
+use pyo3::prelude::*;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a signal may wait for an answer.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// Does `work` on a thread of its own, without the GIL, and looks at signals meanwhile. When one
+/// raises, the work is left behind: its thread holds nothing of Python's and ends by itself.
+pub fn patiently<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = sync_channel(1);
+    std::thread::spawn(move || sender.send(work()));
+    let receiver = Mutex::new(receiver);
+    let wait = || {
+        let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        receiver.recv_timeout(BETWEEN_LOOKS)
+    };
+    loop {
+        match py.detach(wait) {
+            Ok(result) => return result.map_err(refuse),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                let problem = "the engine panicked; its message stands above";
+                return Err(refuse(Error::new("nandlab", problem)));
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Garbage collection on the drive's own dies and buses: one collector for each die, one step of
+//! the FTL at a time; and which dies may take host data meanwhile.
+
+use crate::command::{Command, Kind, Owner};
+use crate::controller::Ssd;
+use crate::ftl::{Collect, Move, Program, Stream};
+use crate::scheduler::Class;
+use nand::geometry::{Block, Die, MAX_PLANES};
+
+/// Garbage collection of a die.
+#[derive(Default)]
+pub(crate) struct Collector {
+    pub(crate) busy: bool,
+    pub(crate) moves: Vec<Move>,
+    pub(crate) pending: u32,
+}
+
+impl Ssd {
+    /// Starts collecting a die, if it wants that and is not at it.
+    #[inline]
+    pub(crate) fn start_collect(&mut self, die: Die) {
+        if !self.collectors[die.0 as usize].busy
+            && self.ftl.wants_collect(die, self.background && self.flash.is_idle(die))
+        {
+            self.collectors[die.0 as usize].busy = true;
+            self.collecting += 1;
+            self.collect(die);
+        }
+    }
+
+    pub(crate) fn stop_collect(&mut self, die: Die) {
+        self.collectors[die.0 as usize].busy = false;
+        self.collecting -= 1;
+    }
+
+    /// The next step of collecting a die.
+    pub(crate) fn collect(&mut self, die: Die) {
+        let background = self.background && self.flash.is_idle(die);
+        if !self.ftl.wants_collect(die, background) {
+            self.stop_collect(die);
+            return;
+        }
+        let mut moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
+        match self.ftl.collect(die, background, &mut moves) {
+            Collect::Nothing => self.stop_collect(die),
+            Collect::Move => self.collect_reads(die, &moves),
+            Collect::Erase { n, blocks } => self.erase(die, n, blocks),
+        }
+        self.collectors[die.0 as usize].moves = moves;
+    }
+
+    pub(crate) fn collect_reads(&mut self, die: Die, moves: &[Move]) {
+        let mut rest = moves;
+        while let Some(&first) = rest.first() {
+            let geometry = &self.flash.chips.geometry;
+            let page = geometry.page_index(first.from);
+            let same = |unit: &&Move| geometry.page_index(unit.from) == page;
+            let units = rest.iter().take_while(same).count();
+            self.collectors[die.0 as usize].pending += 1;
+            self.read_flash(Class::Collect, Owner::Collect, first.from, first.lpn.0, units as u32);
+            rest = &rest[units..];
+        }
+    }
+
+    pub(crate) fn collect_read_done(&mut self, die: Die) {
+        let collector = &mut self.collectors[die.0 as usize];
+        collector.pending -= 1;
+        if collector.pending > 0 {
+            return;
+        }
+        let moves = std::mem::take(&mut collector.moves);
+        let mut lpns = std::mem::take(&mut self.lpns);
+        self.one_die.insert(die);
+        let mut done = 0;
+        while done < moves.len() {
+            lpns.clear();
+            lpns.extend(moves[done..].iter().map(|unit| unit.lpn));
+            let program = self
+                .ftl
+                .place(Stream::GC, &lpns, &self.one_die)
+                .expect("the reserve always takes what collection moves");
+            self.collectors[die.0 as usize].pending += 1;
+            self.program(program, Owner::Moves(done as u32));
+            done += program.units as usize;
+        }
+        self.one_die.remove(die);
+        self.lpns = lpns;
+        self.collectors[die.0 as usize].moves = moves;
+    }
+
+    pub(crate) fn moved(&mut self, program: &Program, first: u32) {
+        let die = program.die;
+        let moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
+        let moved = &moves[first as usize..(first + program.units) as usize];
+        self.ftl.programmed(program, moved);
+        if let Some(payload) = &mut self.payload {
+            for (i, unit) in moved.iter().enumerate() {
+                let to = program.ppn(&self.flash.chips.geometry, i as u32);
+                payload.copy(unit.from, to);
+            }
+        }
+        let collector = &mut self.collectors[die.0 as usize];
+        collector.moves = moves;
+        collector.pending -= 1;
+        if collector.pending == 0 {
+            self.collect(die);
+        }
+    }
+
+    pub(crate) fn erase(&mut self, die: Die, n: u8, blocks: [Block; MAX_PLANES]) {
+        let job = Program { die, units: 0, page: 0, planes: n, stream: Stream::GC, blocks };
+        let job = self.flash.jobs.insert(job) as u32;
+        let command = Command::job(Kind::Erase, Class::Collect, Owner::Collect, die, job, 0, 0);
+        self.flash.submit(&mut self.events, command);
+    }
+
+    pub(crate) fn erased(&mut self, index: u32) {
+        let command = self.flash.commands.remove(index as usize);
+        let job = self.flash.jobs.remove(command.job as usize);
+        for &block in &job.blocks[..usize::from(job.planes)] {
+            self.ftl.erased(block);
+        }
+        self.collect(command.die);
+        self.unblock(command.die);
+        self.drain_buffer();
+    }
+
+    /// None of the free dies may take data of this stream: they are set aside until they have
+    /// been collected.
+    pub(crate) fn set_aside(&mut self, stream: u8) {
+        let stream = usize::from(stream);
+        while let Some(die) = self.writable[stream].next_from(0) {
+            self.writable[stream].remove(die);
+            self.blocked[stream].insert(die);
+            self.start_collect(die);
+        }
+        // Collection that is under way will come back here; without any, look at all again.
+        if self.collecting == 0 {
+            self.collect_blocked();
+        }
+    }
+
+    /// A block has been erased: its die may take data again.
+    pub(crate) fn unblock(&mut self, erased: Die) {
+        for stream in 0..usize::from(self.streams) {
+            if self.blocked[stream].remove(erased) && !self.programming.contains(erased) {
+                self.writable[stream].insert(erased);
+            }
+        }
+        self.collect_blocked();
+    }
+
+    /// A host program goes to a die: it takes no other before that is done.
+    pub(crate) fn occupy(&mut self, die: Die) {
+        self.programming.insert(die);
+        self.writable.iter_mut().for_each(|dies| {
+            dies.remove(die);
+        });
+    }
+
+    /// The host program of a die is done.
+    pub(crate) fn vacate(&mut self, die: Die) {
+        self.programming.remove(die);
+        for (writable, blocked) in self.writable.iter_mut().zip(&self.blocked) {
+            if !blocked.contains(die) {
+                writable.insert(die);
+            }
+        }
+    }
+
+    /// Dies that were blocked with nothing to collect may have something now.
+    pub(crate) fn collect_blocked(&mut self) {
+        for stream in 0..usize::from(self.streams) {
+            let mut from = 0;
+            while let Some(die) = self.blocked[stream].next_from(from)
+                && die.0 >= from
+            {
+                self.start_collect(die);
+                from = die.0 + 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Flash commands: what the controller asks of a die, and what comes back.
+
+use crate::scheduler::Class;
+use base::Time;
+use nand::geometry::{Die, Ppn};
+
+/// No command, no die.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Read part of a page.
+    Read,
+    /// Program what job `job` says.
+    Program,
+    /// Erase the blocks of job `job`.
+    Erase,
+}
+
+/// Who waits for a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A host request.
+    Request(u32),
+    /// A buffer slot that holds part of a unit.
+    Fill(u32),
+    /// Garbage collection of the command's die.
+    Collect,
+    /// Garbage collection of the command's die: its moves from this one on are programmed.
+    Moves(u32),
+    /// The buffer slots linked from this one.
+    Slots(u32),
+}
+
+/// A flash command.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// What it does.
+    pub kind: Kind,
+    /// Why it is there.
+    pub class: Class,
+    /// Where.
+    pub die: Die,
+    /// Who waits for it.
+    pub owner: Owner,
+    /// Reads: the first unit.
+    pub ppn: Ppn,
+    /// Reads: the first unit's logical number (the others follow it, for the host).
+    pub lpn: u32,
+    /// Reads: units; programs and erases: see the job.
+    pub units: u32,
+    /// Bytes of one transfer.
+    pub bytes: u32,
+    /// Programs and erases: index of the job.
+    pub job: u32,
+    /// How often decoding has failed.
+    pub attempt: u8,
+    /// Array reads before each transfer.
+    pub senses: u8,
+    /// Transfers still to come.
+    pub transfers: u8,
+    /// Bit error rate of the data read.
+    pub rber: f64,
+    /// When it was first asked for.
+    pub queued: Time,
+    /// Array time so far.
+    pub array: Time,
+    /// Bus time so far.
+    pub bus: Time,
+    pub(crate) order: u64,
+    pub(crate) next: u32,
+}
+
+impl Command {
+    /// A read of `units` units from `ppn`, `bytes` on the bus.
+    pub fn read(
+        class: Class,
+        owner: Owner,
+        die: Die,
+        ppn: Ppn,
+        lpn: u32,
+        units: u32,
+        bytes: u32,
+    ) -> Self {
+        Self {
+            kind: Kind::Read,
+            class,
+            die,
+            owner,
+            ppn,
+            lpn,
+            units,
+            bytes,
+            job: NONE,
+            attempt: 0,
+            senses: 1,
+            transfers: 1,
+            rber: 0.0,
+            queued: Time::ZERO,
+            array: Time::ZERO,
+            bus: Time::ZERO,
+            order: 0,
+            next: NONE,
+        }
+    }
+
+    /// A program or an erase as `job` says; a program transfers `transfers` pages of `bytes`.
+    pub fn job(
+        kind: Kind,
+        class: Class,
+        owner: Owner,
+        die: Die,
+        job: u32,
+        transfers: u8,
+        bytes: u32,
+    ) -> Self {
+        let mut command = Self::read(class, owner, die, Ppn::NONE, 0, 0, bytes);
+        (command.kind, command.job, command.transfers) = (kind, job, transfers);
+        command
+    }
+}
+
+/// A command that came out done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// Nothing yet.
+    Nothing,
+    /// All data of this read are in the controller.
+    Arrived(u32),
+    /// This program is finished.
+    Programmed(u32),
+    /// This erase is finished.
+    Erased(u32),
+}
+
+/// A first-in first-out list threaded through commands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fifo {
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+}
+
+impl Fifo {
+    pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE };
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.head == NONE
+    }
+}

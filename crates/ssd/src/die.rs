@@ -1,0 +1,448 @@
+//! A die: one array operation at a time, page registers, suspending, and where its time goes.
+
+use crate::command::{Done, Fifo, Kind, NONE};
+use crate::flash::Flash;
+use crate::scheduler::{CLASSES, Class, Head};
+use crate::timeline::{SpanKind, Track};
+use base::Time;
+use base::event::EventQueue;
+use nand::chip::MultiPlaneRead;
+use nand::geometry::{Block, Die, MAX_PLANES};
+use serde::Serialize;
+
+/// How far behind the first read of a queue others are looked for to join it.
+const JOIN_WINDOW: usize = 16;
+
+/// What a die's array is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Idle,
+    Reading,
+    /// Data wait in the page register, the array waits with them.
+    Holding,
+    /// Data wait in the page register for the cache register to be emptied.
+    Blocked,
+    /// A program waits for its data or takes them.
+    Loading,
+    Programming,
+    Erasing,
+    Suspending,
+}
+
+/// A suspended program or erase.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Suspended {
+    pub(crate) command: u32,
+    pub(crate) phase: Phase,
+    pub(crate) remaining: Time,
+    pub(crate) head: Head,
+    pub(crate) class: Class,
+}
+
+pub(crate) struct DieState {
+    pub(crate) phase: Phase,
+    /// End of the array operation in progress; an event at another time is a stale one.
+    pub(crate) end: Time,
+    pub(crate) queues: [Fifo; CLASSES],
+    /// In the array or the page register.
+    pub(crate) active: u32,
+    /// Ready to go out over the bus.
+    pub(crate) output: Fifo,
+    pub(crate) suspended: Option<Suspended>,
+    pub(crate) suspends: u32,
+    pub(crate) channel: u32,
+    /// In the bus queue.
+    pub(crate) on_bus: bool,
+    pub(crate) bus_head: Head,
+    pub(crate) bus_next: u32,
+    /// Since when it has been doing what it does.
+    pub(crate) since: Time,
+    /// When the array read in progress left the command cycles behind.
+    pub(crate) array_start: Time,
+    pub(crate) times: DieTimes,
+}
+
+/// Where the time of a die went.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct DieTimes {
+    /// Reading the array, in nanoseconds.
+    pub read_ns: u64,
+    /// Programming.
+    pub program_ns: u64,
+    /// Erasing.
+    pub erase_ns: u64,
+    /// Holding or waiting for data, command cycles, suspending.
+    pub wait_ns: u64,
+    /// Nothing to do.
+    pub idle_ns: u64,
+}
+
+impl DieTimes {
+    /// All of it.
+    pub fn total_ns(&self) -> u64 {
+        self.read_ns + self.program_ns + self.erase_ns + self.wait_ns + self.idle_ns
+    }
+}
+
+impl DieState {
+    /// Books the time since the last change to what the die has been doing.
+    #[inline]
+    pub(crate) fn account(&mut self, now: Time) {
+        self.times = self.times_at(now);
+        self.since = now;
+    }
+
+    #[inline]
+    pub(crate) fn times_at(&self, now: Time) -> DieTimes {
+        let mut times = self.times;
+        let spent = now.since(self.since).0;
+        match self.phase {
+            Phase::Idle if self.output.is_empty() && self.suspended.is_none() => {
+                times.idle_ns += spent
+            }
+            Phase::Reading | Phase::Erasing => {
+                // Command cycles come first.
+                let cycles = self.array_start.since(self.since).0.min(spent);
+                times.wait_ns += cycles;
+                if self.phase == Phase::Reading {
+                    times.read_ns += spent - cycles;
+                } else {
+                    times.erase_ns += spent - cycles;
+                }
+            }
+            Phase::Programming => times.program_ns += spent,
+            _ => times.wait_ns += spent,
+        }
+        times
+    }
+}
+
+impl Flash {
+    /// The class that the scheduler wants served, of the commands waiting for a die.
+    #[inline]
+    pub(crate) fn pick(&self, now: Time, die: &DieState) -> Option<usize> {
+        let mut heads = [None; CLASSES];
+        let mut waiting = 0;
+        let mut only = 0;
+        for (class, queue) in die.queues.iter().enumerate() {
+            // While something is suspended, only reads may start.
+            if queue.is_empty() || (die.suspended.is_some() && class != Class::Read as usize) {
+                continue;
+            }
+            let command = &self.commands[queue.head as usize];
+            heads[class] = Some(Head { since: command.queued, order: command.order });
+            waiting += 1;
+            only = class;
+        }
+        if let Some(suspended) = &die.suspended {
+            let class = suspended.class as usize;
+            heads[class] = Some(suspended.head);
+            waiting += 1;
+            only = class;
+        }
+        match waiting {
+            0 => None,
+            1 => Some(only),
+            _ => Some(self.scheduler.pick(now, &heads)),
+        }
+    }
+
+    /// Starts the next command of a die, if it can take one.
+    #[inline]
+    pub(crate) fn start_die(&mut self, events: &mut EventQueue, die: Die) {
+        let state = &self.dies[die.0 as usize];
+        if state.phase != Phase::Idle {
+            return;
+        }
+        let now = events.now();
+        let Some(class) = self.pick(now, state) else { return };
+        let output = !state.output.is_empty();
+        if let Some(suspended) = state.suspended
+            && suspended.class as usize == class
+        {
+            if !output {
+                self.resume(events, die, suspended);
+            }
+            return;
+        }
+        let index = state.queues[class].head;
+        let kind = self.commands[index as usize].kind;
+        if output && kind != Kind::Read {
+            // The registers still hold data; only a read can go on beside them.
+            return;
+        }
+        self.unlink_head(die, class);
+        match kind {
+            Kind::Read => self.start_read(events, die, class, index),
+            Kind::Program => {
+                self.set_phase(now, die, Phase::Loading);
+                self.dies[die.0 as usize].active = index;
+                self.join_bus(events, die);
+            }
+            Kind::Erase => self.start_erase(events, die, index),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn unlink_head(&mut self, die: Die, class: usize) {
+        let queue = &mut self.dies[die.0 as usize].queues[class];
+        let next = std::mem::replace(&mut self.commands[queue.head as usize].next, NONE);
+        queue.head = next;
+        if next == NONE {
+            queue.tail = NONE;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn start_read(
+        &mut self,
+        events: &mut EventQueue,
+        die: Die,
+        class: usize,
+        index: u32,
+    ) {
+        let now = events.now();
+        let mut commands = 1;
+        let mut longest = self.sense(index);
+        if self.chips.features.multi_plane_read != MultiPlaneRead::None
+            && !self.dies[die.0 as usize].queues[class].is_empty()
+        {
+            let mut last = index;
+            let (joined, n) = self.join_reads(die, class, index);
+            for &other in &joined[..n] {
+                longest = longest.max(self.sense(other));
+                self.commands[last as usize].next = other;
+                last = other;
+                commands += 1;
+            }
+            self.counts.joined_reads += commands - 1;
+        }
+        if self.chips.features.cache_read {
+            longest += self.chips.timing.cache;
+        }
+        let start = self.book_commands(now, die, commands);
+        self.set_phase(now, die, Phase::Reading);
+        let state = &mut self.dies[die.0 as usize];
+        state.active = index;
+        state.array_start = start;
+        state.end = start + longest;
+        events.push(state.end, self.events.array + die.0);
+    }
+
+    /// Takes the reads that can share the array time of `first` out of their queue.
+    pub(crate) fn join_reads(
+        &mut self,
+        die: Die,
+        class: usize,
+        first: u32,
+    ) -> ([u32; MAX_PLANES], usize) {
+        let geometry = &self.chips.geometry;
+        let (block, page) = geometry.page_of(self.commands[first as usize].ppn);
+        let plane_bit =
+            |block: Block| 1u32 << (geometry.plane_of(block).0 % geometry.planes_per_die);
+        let mut planes = plane_bit(block);
+        let same_page = self.chips.features.multi_plane_read == MultiPlaneRead::SamePage;
+        let mut joined = [NONE; MAX_PLANES];
+        let mut n = 0;
+        let mut previous = NONE;
+        let mut at = self.dies[die.0 as usize].queues[class].head;
+        for _ in 0..JOIN_WINDOW {
+            if at == NONE {
+                break;
+            }
+            let command = self.commands[at as usize];
+            let next = command.next;
+            let fits = command.kind == Kind::Read && {
+                let (block, other_page) = geometry.page_of(command.ppn);
+                let bit = plane_bit(block);
+                let fits = planes & bit == 0 && (!same_page || other_page == page);
+                planes |= if fits { bit } else { 0 };
+                fits
+            };
+            if fits {
+                let queue = &mut self.dies[die.0 as usize].queues[class];
+                if previous == NONE {
+                    queue.head = next;
+                } else {
+                    self.commands[previous as usize].next = next;
+                }
+                if queue.tail == at {
+                    queue.tail = previous;
+                }
+                self.commands[at as usize].next = NONE;
+                joined[n] = at;
+                n += 1;
+            } else {
+                previous = at;
+            }
+            at = next;
+        }
+        (joined, n)
+    }
+
+    /// Senses the page of a read: its array time.
+    #[inline]
+    pub(crate) fn sense(&mut self, index: u32) -> Time {
+        let command = &mut self.commands[index as usize];
+        let (block, page) = self.chips.geometry.page_of(command.ppn);
+        let (time, rber) = self.chips.read(block, page).unwrap_or_else(|error| {
+            self.fault.get_or_insert(error);
+            (Time::ZERO, 0.0)
+        });
+        command.rber = rber;
+        let time = time * u64::from(command.senses);
+        command.array += time;
+        self.counts.reads += u64::from(command.senses);
+        self.counts.energy.read_uj += self.chips.energy.read_uj(time);
+        time
+    }
+
+    pub(crate) fn start_erase(&mut self, events: &mut EventQueue, die: Die, index: u32) {
+        let now = events.now();
+        let job = self.jobs[self.commands[index as usize].job as usize];
+        let mut longest = Time::ZERO;
+        for &block in &job.blocks[..usize::from(job.planes)] {
+            let time = self.chips.erase(block);
+            self.counts.erases += 1;
+            self.counts.energy.erase_uj += self.chips.energy.erase_uj(time);
+            longest = longest.max(time);
+        }
+        let start = self.book_commands(now, die, 1);
+        self.set_phase(now, die, Phase::Erasing);
+        let state = &mut self.dies[die.0 as usize];
+        (state.active, state.suspends, state.array_start) = (index, 0, start);
+        state.end = start + longest;
+        events.push(state.end, self.events.array + die.0);
+    }
+
+    /// An array operation has ended (or had been meant to end now, before it was suspended).
+    pub fn array_done(&mut self, events: &mut EventQueue, die: Die) -> Done {
+        let now = events.now();
+        let state = &mut self.dies[die.0 as usize];
+        if state.end != now {
+            return Done::Nothing;
+        }
+        state.end = Time::NEVER;
+        let index = state.active;
+        let class = if index == NONE { Class::Read } else { self.commands[index as usize].class };
+        let done = match state.phase {
+            Phase::Reading => {
+                self.span(
+                    now,
+                    die,
+                    if class == Class::Collect { SpanKind::CollectRead } else { SpanKind::Read },
+                );
+                if self.dies[die.0 as usize].output.is_empty() {
+                    let cached = self.chips.features.cache_read;
+                    self.set_phase(now, die, if cached { Phase::Idle } else { Phase::Holding });
+                    self.release_to_bus(die);
+                    self.join_bus(events, die);
+                } else {
+                    self.set_phase(now, die, Phase::Blocked);
+                }
+                Done::Nothing
+            }
+            Phase::Programming => {
+                self.span(
+                    now,
+                    die,
+                    if class == Class::Collect {
+                        SpanKind::CollectProgram
+                    } else {
+                        SpanKind::Program
+                    },
+                );
+                self.finish(now, die);
+                Done::Programmed(index)
+            }
+            Phase::Erasing => {
+                self.span(now, die, SpanKind::Erase);
+                self.finish(now, die);
+                Done::Erased(index)
+            }
+            Phase::Suspending => {
+                self.span(now, die, SpanKind::Suspend);
+                self.set_phase(now, die, Phase::Idle);
+                Done::Nothing
+            }
+            phase => unreachable!("array event in {phase:?}"),
+        };
+        self.start_die(events, die);
+        done
+    }
+
+    pub(crate) fn finish(&mut self, now: Time, die: Die) {
+        self.set_phase(now, die, Phase::Idle);
+        self.dies[die.0 as usize].active = NONE;
+    }
+
+    pub(crate) fn span(&mut self, now: Time, die: Die, kind: SpanKind) {
+        if self.timeline.is_on() {
+            let start = self.dies[die.0 as usize].array_start;
+            self.timeline.record(Track::Die, die.0, kind, start, now);
+        }
+    }
+
+    /// Page register to output.
+    pub(crate) fn release_to_bus(&mut self, die: Die) {
+        let state = &mut self.dies[die.0 as usize];
+        let head = std::mem::replace(&mut state.active, NONE);
+        state.output = Fifo { head, tail: head };
+    }
+
+    #[inline]
+    pub(crate) fn set_phase(&mut self, now: Time, die: Die, phase: Phase) {
+        let state = &mut self.dies[die.0 as usize];
+        state.account(now);
+        state.phase = phase;
+    }
+
+    /// Suspends a program or an erase for a host read, if chip, scheduler and limit allow.
+    pub(crate) fn suspend(&mut self, events: &mut EventQueue, die: Die) {
+        let now = events.now();
+        let timing = &self.chips.timing;
+        let state = &mut self.dies[die.0 as usize];
+        if timing.suspends_max <= state.suspends || !self.scheduler.reads_suspend() {
+            return;
+        }
+        let (cost, kind) = match state.phase {
+            Phase::Programming => (timing.program_suspend, SpanKind::Program),
+            Phase::Erasing if now >= state.array_start => (timing.erase_suspend, SpanKind::Erase),
+            _ => return,
+        };
+        let remaining = state.end.since(now);
+        if remaining <= cost {
+            return;
+        }
+        let command = &self.commands[state.active as usize];
+        let class = command.class;
+        state.suspended = Some(Suspended {
+            command: state.active,
+            phase: state.phase,
+            remaining,
+            head: Head { since: now, order: command.order },
+            class,
+        });
+        self.span(now, die, kind);
+        self.set_phase(now, die, Phase::Suspending);
+        let state = &mut self.dies[die.0 as usize];
+        state.suspends += 1;
+        state.active = NONE;
+        state.array_start = now;
+        state.end = now + cost;
+        events.push(state.end, self.events.array + die.0);
+        self.counts.suspends += 1;
+    }
+
+    pub(crate) fn resume(&mut self, events: &mut EventQueue, die: Die, suspended: Suspended) {
+        let now = events.now();
+        self.set_phase(now, die, suspended.phase);
+        let resume = self.chips.timing.resume;
+        let state = &mut self.dies[die.0 as usize];
+        state.suspended = None;
+        state.active = suspended.command;
+        state.array_start = now;
+        state.end = now + resume + suspended.remaining;
+        events.push(state.end, self.events.array + die.0);
+    }
+}

@@ -1,0 +1,187 @@
+//! Buses and dies: flash commands go in, and come out done.
+//!
+//! A die does one array operation at a time; a bus moves one page's data at a time. A read is
+//! command - array - transfer; a program is transfer - array; an erase is command - array. With
+//! a second page register (cache read) the next array read of a die overlaps the transfer of the
+//! last. The scheduler chooses which class a free die or a free bus serves next. Command cycles
+//! are short and go ahead of waiting transfers: they are booked on the bus when a die starts.
+//!
+//! `die` holds what a die does, `channel` what a bus does; this file holds them together.
+
+use crate::channel::ChannelState;
+use crate::command::{Command, Fifo, NONE};
+use crate::die::{DieState, DieTimes, Phase};
+use crate::ftl::Program;
+use crate::scheduler::{CLASSES, Class, Head, Scheduler};
+use crate::timeline::Timeline;
+use base::event::EventQueue;
+use base::{Error, Time};
+use nand::chip::Chips;
+use nand::energy::EnergyUse;
+use nand::geometry::Die;
+use slab::Slab;
+
+/// What the flash has done.
+#[derive(Debug, Clone, Default)]
+pub struct FlashCounts {
+    /// Pages sensed.
+    pub reads: u64,
+    /// Pages programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Suspends of programs and erases.
+    pub suspends: u64,
+    /// Reads that joined another on other planes.
+    pub joined_reads: u64,
+    /// Program commands and their time, by type of the (first) page.
+    pub program_time: [(u64, Time); 4],
+    /// Energies.
+    pub energy: EnergyUse,
+}
+
+/// The kinds of events that flash asks for; the payload's index is a die or a channel.
+#[derive(Debug, Clone, Copy)]
+pub struct FlashEvents {
+    /// An array operation ends: add the die's number.
+    pub array: u32,
+    /// A transfer ends: add the channel's number.
+    pub transfer: u32,
+}
+
+/// All channels and dies of a drive.
+pub struct Flash {
+    /// The silicon.
+    pub chips: Chips,
+    /// Commands under way.
+    pub commands: Slab<Command>,
+    /// What programs and erases are about.
+    pub jobs: Slab<Program>,
+    pub(crate) scheduler: Box<dyn Scheduler>,
+    pub(crate) dies: Vec<DieState>,
+    pub(crate) channels: Vec<ChannelState>,
+    pub(crate) events: FlashEvents,
+    pub(crate) order: u64,
+    /// What it has done.
+    pub counts: FlashCounts,
+    /// What happened when.
+    pub timeline: Timeline,
+    /// First command that broke a rule of the chip.
+    pub fault: Option<Error>,
+}
+
+impl Flash {
+    /// `channels` buses with `chips` on them.
+    pub fn new(
+        chips: Chips,
+        channels: u32,
+        scheduler: Box<dyn Scheduler>,
+        events: FlashEvents,
+    ) -> Self {
+        let die = |i: u32| DieState {
+            phase: Phase::Idle,
+            end: Time::NEVER,
+            queues: [Fifo::EMPTY; CLASSES],
+            active: NONE,
+            output: Fifo::EMPTY,
+            suspended: None,
+            suspends: 0,
+            channel: i % channels,
+            on_bus: false,
+            bus_head: Head { since: Time::ZERO, order: 0 },
+            bus_next: NONE,
+            since: Time::ZERO,
+            array_start: Time::ZERO,
+            times: DieTimes::default(),
+        };
+        let channel = || ChannelState {
+            free_at: Time::ZERO,
+            active: NONE,
+            queues: [Fifo::EMPTY; CLASSES],
+            started: Time::ZERO,
+            busy: Time::ZERO,
+            idle: Time::ZERO,
+        };
+        Self {
+            dies: (0..chips.geometry.dies).map(die).collect(),
+            channels: (0..channels).map(|_| channel()).collect(),
+            chips,
+            commands: Slab::with_capacity(1024),
+            jobs: Slab::with_capacity(256),
+            scheduler,
+            events,
+            order: 0,
+            counts: FlashCounts::default(),
+            timeline: Timeline::off(),
+            fault: None,
+        }
+    }
+
+    /// Whether a die has nothing to do and nothing waiting.
+    pub fn is_idle(&self, die: Die) -> bool {
+        let die = &self.dies[die.0 as usize];
+        die.phase == Phase::Idle
+            && die.suspended.is_none()
+            && die.output.is_empty()
+            && die.queues.iter().all(|queue| queue.is_empty())
+    }
+
+    /// Where the time of each die went, up to now.
+    pub fn die_times(&self, now: Time) -> Vec<DieTimes> {
+        self.dies.iter().map(|die| die.times_at(now)).collect()
+    }
+
+    /// Busy and idle time of each channel, up to now.
+    pub fn channel_times(&self, now: Time) -> Vec<(Time, Time)> {
+        let times = |channel: &ChannelState| {
+            // What is booked beyond now has not happened yet; what is after the last use is idle.
+            let beyond = channel.free_at.since(now);
+            (channel.busy.since(beyond), channel.idle + now.since(channel.free_at))
+        };
+        self.channels.iter().map(times).collect()
+    }
+
+    /// Takes a command in. It is freed by whoever gets it back done.
+    pub fn submit(&mut self, events: &mut EventQueue, mut command: Command) -> u32 {
+        let now = events.now();
+        command.queued = now;
+        command.order = self.next_order();
+        let die = command.die;
+        let class = command.class;
+        let index = self.commands.insert(command) as u32;
+        self.append(die, class, index);
+        if class == Class::Read {
+            self.suspend(events, die);
+        }
+        self.start_die(events, die);
+        index
+    }
+
+    /// Sends a read round again: as asked in `senses` and `transfers`, ahead of its class.
+    pub fn again(&mut self, events: &mut EventQueue, index: u32) {
+        let Command { die, class, .. } = self.commands[index as usize];
+        let queue = &mut self.dies[die.0 as usize].queues[class as usize];
+        self.commands[index as usize].next = queue.head;
+        queue.head = index;
+        if queue.tail == NONE {
+            queue.tail = index;
+        }
+        self.start_die(events, die);
+    }
+
+    pub(crate) fn next_order(&mut self) -> u64 {
+        self.order += 1;
+        self.order
+    }
+
+    #[inline]
+    pub(crate) fn append(&mut self, die: Die, class: Class, index: u32) {
+        let queue = &mut self.dies[die.0 as usize].queues[class as usize];
+        if queue.tail == NONE {
+            queue.head = index;
+        } else {
+            self.commands[queue.tail as usize].next = index;
+        }
+        queue.tail = index;
+    }
+}

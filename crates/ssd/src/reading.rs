@@ -1,0 +1,202 @@
+//! The way of a read: units, pages, dies, decoders, and round again when decoding fails.
+
+use crate::command::{Command, Owner};
+use crate::controller::{Parts, Ssd, event, lane};
+use crate::ftl::Lpn;
+use crate::request::Request;
+use crate::scheduler::Class;
+use crate::timeline::{SpanKind, Track};
+use base::Time;
+use nand::geometry::Ppn;
+
+impl Ssd {
+    #[inline]
+    pub(crate) fn read_units(&mut self, slot: u32, request: &Request) {
+        let first = (request.offset / self.unit_bytes) as u32;
+        let last = ((request.offset + request.length - 1) / self.unit_bytes) as u32;
+        // One more than there is, so that nothing completes before all is asked for.
+        self.slots[slot as usize].pending = 1;
+        let mut run: Option<(u32, Ppn, u32)> = None;
+        for unit in first..=last {
+            let place = match self.buffer.find(Lpn(unit)) {
+                Some(held) => {
+                    self.counts.buffer_hits += 1;
+                    self.slots[slot as usize].hit = true;
+                    if let Some(payload) = &mut self.payload {
+                        let held = self.buffer.slot(held);
+                        payload.read(slot, unit, if held.trimmed { 0 } else { held.version });
+                    }
+                    None
+                }
+                None => {
+                    let place = self.ftl.lookup(Lpn(unit));
+                    if let (None, Some(payload)) = (place, &mut self.payload) {
+                        payload.read(slot, unit, 0);
+                    }
+                    place
+                }
+            };
+            // Neighbours in one page are read together.
+            run = match (run, place) {
+                (Some((lpn, from, units)), Some(ppn))
+                    if ppn.0 == from.0 + units
+                        && self.flash.chips.geometry.page_index(ppn)
+                            == self.flash.chips.geometry.page_index(from) =>
+                {
+                    Some((lpn, from, units + 1))
+                }
+                (before, place) => {
+                    if let Some((lpn, from, units)) = before {
+                        self.read_flash(Class::Read, Owner::Request(slot), from, lpn, units);
+                    }
+                    place.map(|ppn| (unit, ppn, 1))
+                }
+            };
+        }
+        if let Some((lpn, from, units)) = run {
+            self.read_flash(Class::Read, Owner::Request(slot), from, lpn, units);
+        }
+        self.read_part_done(slot);
+    }
+
+    #[inline]
+    pub(crate) fn read_flash(
+        &mut self,
+        class: Class,
+        owner: Owner,
+        ppn: Ppn,
+        lpn: u32,
+        units: u32,
+    ) {
+        if let Owner::Request(slot) = owner {
+            self.slots[slot as usize].pending += 1;
+        }
+        let geometry = &self.flash.chips.geometry;
+        let die = geometry.die_of(geometry.block_of(ppn));
+        let bytes = self.codewords[units as usize] * self.codeword_bytes;
+        let command = Command::read(class, owner, die, ppn, lpn, units, bytes);
+        self.flash.submit(&mut self.events, command);
+    }
+
+    /// The data of a read are in the controller: to the decoders.
+    #[inline]
+    pub(crate) fn arrived(&mut self, index: u32) {
+        let now = self.now();
+        let command = self.flash.commands[index as usize];
+        let words = self.codewords[command.units as usize];
+        let mut end = now;
+        let mut corrected = true;
+        for _ in 0..words {
+            let time = match self.clean_decode {
+                Some(time) => time,
+                None => {
+                    let outcome = self.ecc.decode(command.rber, &mut self.errors_rng);
+                    self.counts.raw_bit_errors += u64::from(outcome.errors);
+                    corrected &= outcome.corrected;
+                    if command.attempt == 0 && !outcome.corrected {
+                        self.counts.hard_failures += 1;
+                    }
+                    outcome.time
+                }
+            };
+            let (decoder, start, done) = self.decoders.serve(now, time);
+            self.flash.timeline.record(
+                Track::Decoder,
+                decoder as u32,
+                SpanKind::Decode,
+                start,
+                done,
+            );
+            end = end.max(done);
+        }
+        self.counts.codewords += u64::from(words);
+        // From here on `transfers` says whether the data came back.
+        self.flash.commands[index as usize].transfers = u8::from(corrected);
+        if end == now {
+            self.decoded(index);
+        } else {
+            self.events.push_lane(lane::DECODED, end, event::of(event::DECODED, index));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn decoded(&mut self, index: u32) {
+        let command = self.flash.commands[index as usize];
+        if command.transfers == 0 && self.read_again(index, command) {
+            return;
+        }
+        let failed = command.transfers == 0;
+        self.flash.commands.remove(index as usize);
+        match command.owner {
+            Owner::Request(slot) => {
+                if let Some(payload) = &mut self.payload {
+                    for i in 0..command.units {
+                        payload.read_stored(slot, command.lpn + i, Ppn(command.ppn.0 + i));
+                    }
+                }
+                let now = self.now();
+                let request = &mut self.slots[slot as usize];
+                request.failed |= failed;
+                // The last command to finish is the one that the request waited for.
+                let words = u64::from(self.codewords[command.units as usize]);
+                let decode = self.clean_decode.unwrap_or(Time::ZERO) * words.min(1);
+                request.parts = Parts {
+                    flash: command.array,
+                    bus: command.bus,
+                    ecc: decode,
+                    queue: now.since(command.queued).since(command.array + command.bus + decode),
+                };
+                self.read_part_done(slot);
+            }
+            Owner::Fill(held) => self.filled(held),
+            Owner::Collect => self.collect_read_done(command.die),
+            Owner::Moves(_) | Owner::Slots(_) => unreachable!("programs are not decoded"),
+        }
+    }
+
+    /// After a failed decode: round again as the policy says. False when the page is given up.
+    pub(crate) fn read_again(&mut self, index: u32, command: Command) -> bool {
+        let Some(reread) = self.retry.after_failure(command.attempt) else {
+            self.counts.uncorrectable += 1;
+            return false;
+        };
+        let attempt = usize::from(command.attempt).min(self.counts.soft_reads.len() - 1);
+        self.counts.soft_reads[attempt] += 1;
+        if let Owner::Request(slot) = command.owner
+            && (0..command.units)
+                .any(|i| self.ftl.lookup(Lpn(command.lpn + i)) != Some(Ppn(command.ppn.0 + i)))
+        {
+            // The data have moved on meanwhile, and their block may be gone: look them up anew.
+            self.flash.commands.remove(index as usize);
+            for unit in command.lpn..command.lpn + command.units {
+                if self.buffer.find(Lpn(unit)).is_none()
+                    && let Some(ppn) = self.ftl.lookup(Lpn(unit))
+                {
+                    self.read_flash(Class::Read, Owner::Request(slot), ppn, unit, 1);
+                }
+            }
+            self.read_part_done(slot);
+            return true;
+        }
+        let again = &mut self.flash.commands[index as usize];
+        again.attempt += 1;
+        (again.senses, again.transfers) = (reread.senses, reread.transfers);
+        self.flash.again(&mut self.events, index);
+        true
+    }
+
+    /// One of the things that a read waits for is there; the last one sends the data to the host.
+    #[inline]
+    pub(crate) fn read_part_done(&mut self, slot: u32) {
+        let request = &mut self.slots[slot as usize];
+        request.pending -= 1;
+        if request.pending > 0 {
+            return;
+        }
+        let (length, hit) = (request.request.length, request.hit);
+        let crossing = self.link_time(length);
+        let (_, _, end) = self.link_out.serve(self.events.now(), crossing);
+        let done = end + self.link_latency + if hit { self.buffer_latency } else { Time::ZERO };
+        self.events.push_lane(lane::READ_DONE, done, event::of(event::READ_DONE, slot));
+    }
+}

@@ -1,0 +1,238 @@
+//! The way of a write: the buffer, rows of units, programs, and what becomes durable when.
+
+use crate::buffer::{NONE, State};
+use crate::command::{Command, Done, Kind, Owner};
+use crate::controller::{Slot, Ssd};
+use crate::ftl::{Lpn, Program, Stream};
+use crate::request::Request;
+use crate::scheduler::Class;
+use nand::geometry::Die;
+
+impl Ssd {
+    pub(crate) fn data_in(&mut self, slot: u32) {
+        if !self.stalled.is_empty() || !self.fill_buffer(slot) {
+            // First come, first served: nobody overtakes a stalled write.
+            self.counts.stalls += 1;
+            self.stalled.push_back(slot);
+        }
+        self.drain_buffer();
+    }
+
+    /// Puts the units of a write into the buffer; false when it must wait for room.
+    pub(crate) fn fill_buffer(&mut self, slot: u32) -> bool {
+        let Slot { request, .. } = self.slots[slot as usize];
+        let last = ((request.offset + request.length - 1) / self.unit_bytes) as u32;
+        let durable = request.fua || !self.write_back;
+        while self.slots[slot as usize].cursor <= last {
+            let unit = self.slots[slot as usize].cursor;
+            let Some(held) = self.hold(Lpn(unit), &request, durable) else { return false };
+            if durable {
+                self.buffer.slot(held).waiter = slot;
+                self.slots[slot as usize].pending += 1;
+                self.durable_waits += 1;
+            }
+            if let Some(payload) = &self.payload {
+                self.buffer.slot(held).version = payload.version(slot);
+            }
+            self.slots[slot as usize].cursor += 1;
+        }
+        if !durable {
+            self.acknowledge(slot, self.now() + self.buffer_latency);
+        }
+        true
+    }
+
+    /// A buffer slot for new data of `lpn`; `None` when there is none.
+    #[inline]
+    pub(crate) fn hold(&mut self, lpn: Lpn, request: &Request, durable: bool) -> Option<u32> {
+        let found = self.buffer.find(lpn);
+        if let Some(old) = found {
+            let entry = self.buffer.slot(old);
+            if entry.state != State::InFlight {
+                if durable && entry.waiter != NONE {
+                    return None;
+                }
+                entry.trimmed = false;
+                self.counts.coalesced += 1;
+                return Some(old);
+            }
+        }
+        let start = u64::from(lpn.0) * self.unit_bytes;
+        let whole =
+            request.offset <= start && start + self.unit_bytes <= request.offset + request.length;
+        let old_place = if whole || found.is_some() { None } else { self.ftl.lookup(lpn) };
+        let state = match (found, old_place) {
+            (Some(_), _) => State::Behind,
+            (None, Some(_)) => State::Filling,
+            (None, None) => State::Dirty,
+        };
+        let held = self.buffer.take(lpn, state)?;
+        let streams = self.streams;
+        let entry = self.buffer.slot(held);
+        entry.stream = request.stream % streams;
+        entry.epoch = self.flushes.hold();
+        match (found, old_place) {
+            (Some(old), _) => self.buffer.slot(old).successor = held,
+            (None, Some(ppn)) => {
+                // The sectors that are not written come from the old unit.
+                self.counts.fills += 1;
+                self.read_flash(Class::Read, Owner::Fill(held), ppn, lpn.0, 1);
+            }
+            (None, None) => self.buffer.push_dirty(held),
+        }
+        Some(held)
+    }
+
+    /// The rest of a partly written unit has been read.
+    pub(crate) fn filled(&mut self, held: u32) {
+        if self.buffer.slot(held).trimmed {
+            self.release(held);
+            self.retry_stalled();
+        } else {
+            self.buffer.push_dirty(held);
+        }
+        self.drain_buffer();
+    }
+
+    /// Sends rows of waiting units to free dies. Rows that are not full go only when somebody
+    /// waits for them.
+    #[inline]
+    pub(crate) fn drain_buffer(&mut self) {
+        let row = self.ftl.row_units();
+        for stream in 0..self.streams {
+            loop {
+                let waiting = self.buffer.dirty(stream);
+                let urgent =
+                    self.durable_waits > 0 || self.flushes.waiting() || !self.stalled.is_empty();
+                if waiting == 0 || (waiting < row && !urgent) {
+                    break;
+                }
+                self.buffer.peek_dirty(stream, row, &mut self.lpns);
+                let stream_of = Stream::host(stream);
+                let dies = &self.writable[usize::from(stream)];
+                let Some(program) = self.ftl.place(stream_of, &self.lpns, dies) else {
+                    self.set_aside(stream);
+                    break;
+                };
+                let first = self.buffer.send_dirty(stream, program.units);
+                self.occupy(program.die);
+                self.program(program, Owner::Slots(first));
+                self.start_collect(program.die);
+            }
+        }
+    }
+
+    pub(crate) fn program(&mut self, program: Program, owner: Owner) {
+        // The class follows the frontier and not the owner: what garbage collection puts into a
+        // host frontier must keep that frontier's order.
+        let class = if program.stream == Stream::GC { Class::Collect } else { Class::Write };
+        let pages = u32::from(program.planes) * self.flash.chips.pages_per_program;
+        let bytes =
+            self.codewords[self.flash.chips.geometry.units_per_page as usize] * self.codeword_bytes;
+        let job = self.flash.jobs.insert(program) as u32;
+        let command =
+            Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
+        self.flash.submit(&mut self.events, command);
+    }
+
+    pub(crate) fn done(&mut self, done: Done, die: Die) {
+        match done {
+            Done::Programmed(index) => self.programmed(index),
+            Done::Erased(index) => self.erased(index),
+            Done::Arrived(index) => self.arrived(index),
+            Done::Nothing => {}
+        }
+        if self.background && self.flash.is_idle(die) {
+            self.start_collect(die);
+        }
+    }
+
+    pub(crate) fn programmed(&mut self, index: u32) {
+        let command = self.flash.commands.remove(index as usize);
+        let program = self.flash.jobs.remove(command.job as usize);
+        match command.owner {
+            Owner::Moves(first) => self.moved(&program, first),
+            Owner::Slots(first) => {
+                self.ftl.programmed(&program, &[]);
+                self.vacate(program.die);
+                let mut held = first;
+                for i in 0..program.units {
+                    let entry = *self.buffer.slot(held);
+                    if let Some(payload) = &mut self.payload {
+                        let ppn = program.ppn(&self.flash.chips.geometry, i);
+                        payload.store(ppn, entry.version);
+                    }
+                    if entry.trimmed {
+                        self.ftl.trim(entry.lpn);
+                    }
+                    if entry.successor != NONE {
+                        if self.buffer.slot(entry.successor).trimmed {
+                            self.release(entry.successor);
+                        } else {
+                            self.buffer.push_dirty(entry.successor);
+                        }
+                    }
+                    self.release(held);
+                    held = entry.next;
+                }
+                self.retry_stalled();
+                self.drain_buffer();
+            }
+            Owner::Request(_) | Owner::Fill(_) | Owner::Collect => {
+                unreachable!("reads are not programmed")
+            }
+        }
+    }
+
+    /// Gives a buffer slot back and tells who waited for it.
+    pub(crate) fn release(&mut self, held: u32) {
+        let entry = *self.buffer.slot(held);
+        self.buffer.release(held);
+        if entry.waiter != NONE {
+            self.durable_waits -= 1;
+            self.write_part_done(entry.waiter);
+        }
+        self.flushes.release(entry.epoch);
+        let now = self.now();
+        while let Some(slot) = self.flushes.ready() {
+            self.acknowledge(slot, now);
+        }
+    }
+
+    pub(crate) fn write_part_done(&mut self, slot: u32) {
+        let Slot { request, cursor, .. } = self.slots[slot as usize];
+        let last = ((request.offset + request.length - 1) / self.unit_bytes) as u32;
+        let entry = &mut self.slots[slot as usize];
+        entry.pending -= 1;
+        if entry.pending == 0 && cursor > last {
+            self.acknowledge(slot, self.now());
+        }
+    }
+
+    pub(crate) fn retry_stalled(&mut self) {
+        while let Some(&slot) = self.stalled.front() {
+            if !self.fill_buffer(slot) {
+                return;
+            }
+            self.stalled.pop_front();
+        }
+    }
+
+    /// Forgets every unit that lies wholly inside the request.
+    pub(crate) fn trim_units(&mut self, request: &Request) {
+        let first = request.offset.div_ceil(self.unit_bytes) as u32;
+        let end = ((request.offset + request.length) / self.unit_bytes) as u32;
+        for unit in first..end {
+            if let Some(held) = self.buffer.find(Lpn(unit)) {
+                if self.buffer.slot(held).state == State::Dirty {
+                    self.buffer.unlink_dirty(held);
+                    self.release(held);
+                } else {
+                    self.buffer.slot(held).trimmed = true;
+                }
+            }
+            self.ftl.trim(Lpn(unit));
+        }
+        self.retry_stalled();
+    }
+}
