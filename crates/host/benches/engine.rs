@@ -4,6 +4,8 @@
 //! for a quiet machine of the Zen 4 class; a figure is worth what the machine was worth while it
 //! ran, so each is the best of three runs, and a fixed memory probe is printed beside them.
 
+#![allow(clippy::print_stdout)]
+
 use host::config;
 use host::report::Outside;
 use host::session::{Session, Workload};

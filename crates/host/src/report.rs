@@ -2,7 +2,7 @@
 
 use crate::run::JobView;
 use crate::session::Session;
-use crate::stats::{JobStats, OpStats};
+use crate::stats::OpStats;
 use base::stats::Latency;
 use base::{Result, Time};
 use serde_json::{Map, Value, json};
@@ -190,7 +190,8 @@ impl Session {
             "program": part(|die| die.program_ns),
             "erase": part(|die| die.erase_ns),
             "wait": part(|die| die.wait_ns),
-            "idle": part(|die| die.idle_ns),
+            // A run in which no time passed was idle.
+            "idle": if total == 0 { 1.0 } else { part(|die| die.idle_ns) },
         })
     }
 
@@ -318,12 +319,7 @@ fn fio_job(view: &JobView<'_>, end: Time) -> Value {
         "minf": 0,
         "latency_us": fio_shares(&all, 1e3),
         "latency_ms": fio_shares(&all, 1e6),
-        "requests": requests(view.stats),
     })
-}
-
-fn requests(stats: &JobStats) -> u64 {
-    stats.requests()
 }
 
 fn fio_direction(stats: &OpStats, runtime: Time) -> Value {

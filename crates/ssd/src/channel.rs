@@ -177,9 +177,8 @@ impl Flash {
             match state.phase {
                 Phase::Holding => state.phase = Phase::Idle,
                 Phase::Blocked => {
-                    self.release_to_bus(die);
-                    self.dies[die.0 as usize].phase = Phase::Idle;
-                    self.join_bus(events, die);
+                    state.phase = Phase::Idle;
+                    self.to_output(events, die);
                 }
                 _ => {}
             }

@@ -1,0 +1,349 @@
+//! What a drive must do to the nanosecond, from its parameters alone.
+
+use host::config;
+use host::report::Outside;
+use host::session::{Session, Workload};
+use serde_json::Value;
+use ssd::precondition::Precondition;
+use std::path::PathBuf;
+
+/// A plain drive: no controller time, no link, no buffer cost unless a test adds them.
+const PLAIN: &[&str] = &[
+    "host.link_mb_s=0",
+    "host.link_latency_us=0",
+    "host.submit_us=0",
+    "controller.command_us=0",
+    "buffer.latency_us=0",
+    "chip.timing.t_read_us=[40.0, 65.0]",
+    "chip.timing.t_program_us=[500.0, 1300.0]",
+    "chip.timing.t_erase_us=3000",
+    "chip.timing.t_command_us=0.3",
+    "chip.timing.t_transfer_us=0.1",
+    "chip.timing.bus_mt_s=400",
+    "ecc.t_decode_us=2",
+    "drive.queue_depth=1024",
+];
+
+fn session(sets: &[&str], job: &str, precondition: Precondition) -> Session {
+    let sets: Vec<String> = PLAIN.iter().chain(sets).map(|&set| set.to_owned()).collect();
+    let loaded = config::load("tiny", &sets).unwrap();
+    let workload = Workload::FioText {
+        text: format!("[test]\nnorandommap=1\n{job}\n"),
+        place: "test".into(),
+        dir: PathBuf::from("."),
+    };
+    Session::new(loaded, &workload, precondition, 1 << 32).unwrap()
+}
+
+/// Runs to the end; every run is held to the conservation laws.
+fn run(sets: &[&str], job: &str, precondition: Precondition) -> Value {
+    let mut session = session(sets, job, precondition);
+    while !session.advance(10_000).unwrap() {}
+    let report = session.report(Outside::default()).unwrap();
+    let checks = &report["checks"];
+    assert_eq!(checks["conservation"]["ok"], true, "{checks}");
+    assert!(checks["little_law_error"].as_f64().unwrap() < 0.005, "{checks}");
+    assert!(checks["busy_idle_error"].as_f64().unwrap() < 1e-9, "{checks}");
+    let dies = &report["dies"];
+    let parts = ["read", "program", "erase", "wait", "idle"];
+    let sum: f64 = parts.iter().map(|part| dies[part].as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{dies}");
+    report
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+/// QD1: latency = controller + command + array + transfer + decode + link, exactly.
+#[test]
+fn a_lonely_read_takes_the_sum_of_its_parts() {
+    let sets = ["controller.command_us=1.5", "host.link_mb_s=4000", "host.link_latency_us=0.25"];
+    let job = "rw=randread\nbs=4k\niodepth=1\nnumber_ios=2000";
+    let report = run(&sets, job, Precondition::Fill);
+    // 4096 bytes at 400 MB/s and 0.1 us; the link takes 1.024 us and its latency.
+    let rest = 1.5 + 0.3 + (10.24 + 0.1) + 2.0 + (1.024 + 0.25);
+    let latency = &report["host"]["read"]["latency_us"];
+    assert_eq!(number(&latency["min"]), 40.0 + rest);
+    assert_eq!(number(&latency["max"]), 65.0 + rest);
+    let mean = number(&latency["mean"]);
+    // The page types lie 25 us apart and are read about equally often: four standard errors.
+    assert!((mean - (52.5 + rest)).abs() < 4.0 * 12.5 / 2000f64.sqrt(), "{mean}");
+}
+
+/// Reads of two units of one page are one command; of unmapped units, none.
+#[test]
+fn neighbours_share_a_page_and_nothing_is_read_of_nothing() {
+    let job = "rw=read\nbs=8k\niodepth=1\nnumber_ios=1000";
+    let report = run(&["chip.timing.t_read_us=40"], job, Precondition::Fill);
+    assert_eq!(number(&report["nand"]["reads"]), 1000.0);
+    let transfer = 2.0 * 10.24 + 0.1;
+    // Its two codewords are decoded side by side.
+    let latency = number(&report["host"]["read"]["latency_us"]["max"]);
+    assert!((latency - (40.0 + 0.3 + transfer + 2.0)).abs() < 1e-9, "{latency}");
+    let empty = run(&[], "rw=randread\nbs=4k\nnumber_ios=1000", Precondition::None);
+    assert_eq!(number(&empty["nand"]["reads"]), 0.0);
+}
+
+/// Many reads in flight: the slower of dies and buses decides, to 1 %.
+#[test]
+fn saturated_reads_reach_the_slower_of_dies_and_buses() {
+    let job = "rw=randread\nbs=4k\niodepth=1024\nnumber_ios=60000";
+    let one_plane = "chip.features.multi_plane_read=none";
+    // Four dies, each held from command to the end of its transfer.
+    let dies = run(
+        &["chip.timing.t_read_us=200", one_plane, "ecc.t_decode_us=0"],
+        job,
+        Precondition::Fill,
+    );
+    let expected = 4.0 / (200.0 + 0.3 + 10.34) * 1e6;
+    assert!((number(&dies["host"]["iops"]) / expected - 1.0).abs() < 0.01, "{}", dies["host"]);
+    // Two buses, each taken by a command and a transfer; the second register hides the array.
+    let sets = [
+        "chip.timing.t_read_us=5",
+        "chip.features.cache_read=true",
+        one_plane,
+        "ecc.t_decode_us=0",
+    ];
+    let buses = run(&sets, job, Precondition::Fill);
+    let expected = 2.0 / (0.3 + 10.34) * 1e6;
+    assert!((number(&buses["host"]["iops"]) / expected - 1.0).abs() < 0.01, "{}", buses["host"]);
+    assert!(number(&buses["channels"]["busy_fraction_mean"]) > 0.99);
+}
+
+/// The decoders can be the bottleneck too.
+#[test]
+fn saturated_reads_reach_the_decoders() {
+    let job = "rw=randread\nbs=4k\niodepth=256\nnumber_ios=40000";
+    let report = run(&["ecc.decoders=3", "ecc.t_decode_us=60"], job, Precondition::Fill);
+    let expected = 3.0 / 60.0 * 1e6;
+    assert!((number(&report["host"]["iops"]) / expected - 1.0).abs() < 0.01, "{}", report["host"]);
+}
+
+/// With a second register the next array read overlaps the transfer: a die alone reaches
+/// 1 / max(array + command, transfer) instead of 1 / (array + command + transfer).
+#[test]
+fn cache_read_overlaps_array_and_transfer() {
+    let job = "rw=randread\nbs=4k\niodepth=64\nnumber_ios=20000";
+    let base = [
+        "drive.channels=1",
+        "drive.dies_per_channel=1",
+        "ecc.t_decode_us=0",
+        "chip.geometry.blocks_per_plane=512",
+        "chip.timing.t_read_us=30",
+        "chip.features.multi_plane_read=none",
+    ];
+    let plain = run(&base, job, Precondition::Fill);
+    let sets: Vec<&str> = base.into_iter().chain(["chip.features.cache_read=true"]).collect();
+    let cached = run(&sets, job, Precondition::Fill);
+    let expect = |report: &Value, us: f64| {
+        let iops = number(&report["host"]["iops"]);
+        assert!((iops * us / 1e6 - 1.0).abs() < 0.01, "{iops} against {us} us");
+    };
+    expect(&plain, 30.0 + 0.3 + 10.34);
+    expect(&cached, 30.0 + 0.3);
+}
+
+/// Independent plane reads share the array time of a die.
+#[test]
+fn planes_read_together() {
+    let job = "rw=randread\nbs=4k\niodepth=512\nnumber_ios=40000";
+    let common = ["chip.timing.t_read_us=400", "ecc.t_decode_us=0"];
+    let with = |mode: &str| {
+        let mode = format!("chip.features.multi_plane_read={mode}");
+        let sets: Vec<&str> = common.iter().copied().chain([mode.as_str()]).collect();
+        run(&sets, job, Precondition::Fill)
+    };
+    let (none, free) = (with("none"), with("independent"));
+    let gain = number(&free["host"]["iops"]) / number(&none["host"]["iops"]);
+    assert!((1.8..2.0).contains(&gain), "{gain}");
+    assert!(number(&free["nand"]["joined_reads"]) > 15_000.0);
+}
+
+/// Programs take the time of their page type, and alternate between the types as the map says.
+#[test]
+fn programs_take_the_time_of_their_page_type() {
+    let job = "rw=write\nbs=64k\niodepth=4\nnumber_ios=4000";
+    let report = run(&["buffer.bytes=0"], job, Precondition::None);
+    assert_eq!(number(&report["nand"]["program_us"]["lower"]), 500.0);
+    assert_eq!(number(&report["nand"]["program_us"]["upper"]), 1300.0);
+    assert_eq!(number(&report["nand"]["programs"]), 4000.0 * 8.0);
+    assert_eq!(number(&report["ftl"]["write_amplification"]), 1.0);
+}
+
+/// Times follow wear, where the chip says so.
+#[test]
+fn times_follow_wear() {
+    let job = "rw=randread\nbs=4k\niodepth=1\nnumber_ios=100";
+    let sets = [
+        "chip.timing.t_read_us=40",
+        "chip.timing.wear=[{pe_cycles=0}, {pe_cycles=1000, read=1.5}]",
+        "age.pe_cycles=500",
+    ];
+    let report = run(&sets, job, Precondition::Fill);
+    let rest = 0.3 + 10.34 + 2.0;
+    assert_eq!(number(&report["host"]["read"]["latency_us"]["max"]), 50.0 + rest);
+    assert_eq!(number(&report["nand"]["pe_cycles"]["mean"]), 500.0);
+}
+
+/// A buffered write is as fast as link and buffer; a durable one waits for its program.
+#[test]
+fn acknowledgement_is_what_was_asked_for() {
+    let job = "rw=randwrite\nbs=4k\niodepth=1\nnumber_ios=100";
+    let sets = ["host.link_mb_s=4000", "buffer.latency_us=0.5"];
+    let quick = run(&sets, job, Precondition::None);
+    assert_eq!(number(&quick["host"]["write"]["latency_us"]["max"]), 1.024 + 0.5);
+    // Two pages transfer for one unit's page: the plane that has data takes a whole page.
+    let durable = run(&sets, &format!("{job}\nsync=1"), Precondition::None);
+    let latency = &durable["host"]["write"]["latency_us"];
+    assert_eq!(number(&latency["min"]), 1.024 + 2.0 * 10.24 + 0.1 + 500.0);
+    assert_eq!(number(&latency["max"]), 1.024 + 2.0 * 10.24 + 0.1 + 1300.0);
+}
+
+/// A flush takes as long as what it waits for, and nothing when there is nothing.
+#[test]
+fn a_flush_waits_for_what_came_before() {
+    let job = "rw=randwrite\nbs=4k\niodepth=1\nnumber_ios=200\nfsync=1";
+    let report = run(&[], job, Precondition::None);
+    let flush = &report["host"]["flush"]["latency_us"];
+    assert!(number(&flush["min"]) >= 500.0, "{flush}");
+    // As fio does it: between the writes, none after the last.
+    assert_eq!(number(&flush["count"]), 199.0);
+    let idle = run(&[], "rw=randread\nbs=4k\niodepth=1\nnumber_ios=10", Precondition::None);
+    assert_eq!(number(&idle["host"]["flush"]["latency_us"]["count"]), 0.0);
+}
+
+/// Suspending lets reads pass programs and erases: the tail shrinks, the work stays the same.
+#[test]
+fn suspends_shorten_the_tail_of_reads() {
+    let job = "rw=randrw\nrwmixread=50\nbs=4k\niodepth=8\nnumber_ios=40000";
+    let tail = |sets: &[&str]| {
+        let report = run(sets, job, Precondition::Steady);
+        (number(&report["host"]["read"]["latency_us"]["p99"]), number(&report["nand"]["suspends"]))
+    };
+    let (plain, none) = tail(&["chip.timing.suspends_max=0"]);
+    let (suspended, some) = tail(&[
+        "chip.timing.suspends_max=4",
+        "chip.timing.t_program_suspend_us=20",
+        "chip.timing.t_erase_suspend_us=50",
+    ]);
+    assert_eq!(none, 0.0);
+    assert!(some > 1000.0, "{some} suspends");
+    assert!(suspended < 0.8 * plain, "p99 {suspended} us against {plain} us");
+}
+
+/// Partial units are completed by a read, in the background of the acknowledgement.
+#[test]
+fn partial_units_are_read_modify_written() {
+    let job = "rw=randwrite\nbs=512\niodepth=1\nnumber_ios=3000";
+    let report = run(&["buffer.bytes=65536"], job, Precondition::Fill);
+    assert!(number(&report["buffer"]["fills"]) > 2900.0, "{}", report["buffer"]);
+    let aligned = run(&[], "rw=randwrite\nbs=4k\niodepth=1\nnumber_ios=3000", Precondition::Fill);
+    assert_eq!(number(&aligned["buffer"]["fills"]), 0.0);
+}
+
+/// Closed loop with a submission time: the host's thread is the limit.
+#[test]
+fn submission_time_caps_the_rate() {
+    let job = "rw=randread\nbs=4k\niodepth=64\nnumber_ios=20000";
+    let report =
+        run(&["host.submit_us=50", "chip.features.multi_plane_read=none"], job, Precondition::Fill);
+    assert!((number(&report["host"]["iops"]) / 20_000.0 - 1.0).abs() < 0.01);
+}
+
+/// Poisson arrivals at low load: the mean latency is that of a lonely read and little more, and
+/// the rate is the one asked for.
+#[test]
+fn poisson_rate_is_kept() {
+    let job =
+        "rw=randread\nbs=4k\niodepth=256\nnumber_ios=20000\nrate_iops=2000\nrate_process=poisson";
+    let report = run(&["chip.timing.t_read_us=40"], job, Precondition::Fill);
+    let iops = number(&report["host"]["iops"]);
+    assert!((iops / 2000.0 - 1.0).abs() < 4.0 / 20_000f64.sqrt(), "{iops}");
+    let mean = number(&report["host"]["latency_us"]["mean"]);
+    let lonely = 40.0 + 0.3 + 10.34 + 2.0;
+    assert!((lonely..1.03 * lonely).contains(&mean), "{mean}");
+}
+
+/// Jobs share the drive round robin; stonewall keeps the second group waiting.
+#[test]
+fn jobs_take_turns_and_stonewalls_hold() {
+    let two = "rw=randread\nbs=4k\niodepth=32\nnumber_ios=20000\nnumjobs=2";
+    let report = run(&["drive.queue_depth=8"], two, Precondition::Fill);
+    let jobs = report["jobs"].as_array().unwrap();
+    let iops: Vec<f64> = jobs.iter().map(|job| number(&job["read"]["iops"])).collect();
+    assert!((iops[0] / iops[1] - 1.0).abs() < 0.02, "{iops:?}");
+    let walls =
+        "rw=read\nbs=4k\nnumber_ios=100\n[second]\nstonewall\nrw=write\nbs=4k\nnumber_ios=100";
+    let report = run(&[], walls, Precondition::Fill);
+    let jobs = report["jobs"].as_array().unwrap();
+    assert_eq!(number(&jobs[0]["read"]["total_ios"]), 100.0);
+    assert_eq!(number(&jobs[1]["write"]["total_ios"]), 100.0);
+    assert_eq!(number(&jobs[1]["groupid"]), 1.0);
+}
+
+/// The state of age reaches the chip: an old drive errs, a young one does not.
+#[test]
+fn age_decides_errors() {
+    let job = "rw=randread\nbs=4k\niodepth=4\nnumber_ios=5000";
+    let errs = |age: &str| {
+        let sets = [
+            "chip.array={name='power_law', epsilon=1e-5, alpha=1e-9, k=2.0, beta=0.0, gamma=0.0}",
+            "ecc.model=threshold",
+            "ecc.t=40",
+            age,
+        ];
+        let report = run(&sets, job, Precondition::Fill);
+        (
+            number(&report["ecc"]["raw_bit_errors"]),
+            number(&report["ecc"]["uncorrectable"]),
+            number(&report["host"]["requests_failed"]),
+        )
+    };
+    let (young, lost, failed) = errs("age.pe_cycles=0");
+    // 5000 codewords of 32,768 bits at 1e-5: 0.33 errors each, within four standard errors.
+    assert!((young / 1638.4 - 1.0).abs() < 0.1, "{young}");
+    assert_eq!((lost, failed), (0.0, 0.0));
+    let (old, lost, failed) = errs("age.pe_cycles=1200");
+    // 1.45e-3: 47.5 errors each, the decoder takes 40.
+    assert!((old / (5000.0 * 32768.0 * 1.45e-3) - 1.0).abs() < 0.02, "{old}");
+    assert!(lost > 3500.0 && lost == failed, "{lost} {failed}");
+}
+
+/// Same seed, same bytes; another seed, other bytes; whatever runs beside.
+#[test]
+fn a_seed_decides_everything() {
+    let job =
+        "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=20000\nrandom_distribution=zipf:1.1\nfsync=64";
+    let text = |seed: &str| {
+        let report = run(&[seed, "gc.name=d_choices"], job, Precondition::Steady);
+        report.to_string()
+    };
+    let one = text("seed=1");
+    let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(move || text_of())).collect();
+    fn text_of() -> String {
+        let job = "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=20000\nrandom_distribution=zipf:1.1\nfsync=64";
+        run(&["seed=1", "gc.name=d_choices"], job, Precondition::Steady).to_string()
+    }
+    for thread in threads {
+        assert_eq!(thread.join().unwrap(), one);
+    }
+    assert_ne!(text("seed=2"), one);
+}
+
+/// Golden figures: the same in debug and release builds and on every machine. A change here is a
+/// change of results, and belongs into the CHANGELOG.
+#[test]
+fn golden_run() {
+    let job =
+        "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=20000\nrandom_distribution=zipf:1.1\nfsync=64";
+    let report = run(&["seed=1", "gc.name=d_choices"], job, Precondition::Steady);
+    let golden = [
+        number(&report["host"]["latency_us"]["mean"]),
+        number(&report["host"]["read"]["latency_us"]["p99_99"]),
+        number(&report["ftl"]["gc_copies"]),
+        number(&report["sim"]["simulated_s"]),
+        number(&report["sim"]["events"]),
+    ];
+    assert_eq!(golden, [690.1299255804723, 2862.54, 8692.0, 1.18184378, 86300.0]);
+}
