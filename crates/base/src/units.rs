@@ -1,6 +1,6 @@
 //! Units that are not time: device age, sizes as people write them, and exact fast division.
 
-use crate::{Error, Result};
+use crate::{Error, Result, Time};
 use serde::{Deserialize, Serialize};
 
 /// Age of stored data in hours: how long charge has had to leak. Not simulated time.
@@ -45,6 +45,28 @@ pub fn format_size(bytes: u64) -> String {
         format!("{value} {}", NAMES[power])
     } else {
         format!("{value:.1} {}", NAMES[power])
+    }
+}
+
+/// Time of moving bytes at a fixed rate, in integers: no rounding differs between machines, and
+/// no floating point stands in the way of every transfer.
+#[derive(Debug, Clone, Copy)]
+pub struct PerByte {
+    /// Nanoseconds a byte, times 2^32.
+    scaled: u64,
+}
+
+impl PerByte {
+    /// At `mb_s` times 10^6 bytes a second; 0 is unlimited, and takes no time.
+    pub fn at_mb_s(mb_s: f64) -> Self {
+        let ns = if mb_s > 0.0 { 1e3 / mb_s } else { 0.0 };
+        Self { scaled: (ns * (1u64 << 32) as f64).round() as u64 }
+    }
+
+    /// Time of `bytes`, to the nearest nanosecond.
+    #[inline]
+    pub const fn time(self, bytes: u64) -> Time {
+        Time(((self.scaled as u128 * bytes as u128 + (1 << 31)) >> 32) as u64)
     }
 }
 
@@ -103,6 +125,14 @@ mod tests {
         for text in ["", "k", "-4k", "4x", "1e9", "99999999999t"] {
             assert!(parse_size(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn moves_bytes_to_the_nanosecond() {
+        assert_eq!(PerByte::at_mb_s(400.0).time(4096), Time(10_240));
+        assert_eq!(PerByte::at_mb_s(333.0).time(4096), Time(12_300));
+        assert_eq!(PerByte::at_mb_s(0.0).time(1 << 40), Time(0));
+        assert_eq!(PerByte::at_mb_s(1000.0).time(1 << 40), Time(1 << 40));
     }
 
     #[test]

@@ -104,6 +104,10 @@ mod tests {
             (1.267e-3, 1e-13),
         ] {
             let tail = binomial_tail(34_560, 100, rber);
+            println!(
+                "validation | codeword failure, 34,560 bits, t = 100, RBER {rber} | {tail:e} | \
+                 {fails:e} | 0.02 | independent binomial sums"
+            );
             assert!((tail / fails - 1.0).abs() < 0.02, "{rber}: {tail} against {fails}");
         }
     }

@@ -81,7 +81,7 @@ impl Session {
 
     fn host(&self) -> Value {
         let run = &self.run;
-        let totals = &run.totals;
+        let totals = run.totals();
         let seconds = self.measured().s();
         let bytes = totals.of(Op::Read).bytes + totals.of(Op::Write).bytes;
         let op = |op: Op| {
@@ -113,7 +113,7 @@ impl Session {
     fn ftl(&self) -> Value {
         let ssd = &self.run.ssd;
         let counts = ssd.ftl_counts();
-        let written = self.run.totals.of(Op::Write).bytes as f64 / ssd.unit_bytes() as f64;
+        let written = self.run.totals().of(Op::Write).bytes as f64 / ssd.unit_bytes() as f64;
         json!({
             // Programmed over written by the host, padding counted; what is still in the buffer
             // or was rewritten there has not been programmed.
@@ -222,8 +222,9 @@ impl Session {
         let run = &self.run;
         let now = run.ssd.now();
         // Little's law over everything that was sent: L = lambda W.
-        let measured_all = run.totals.requests() == run.completed;
-        let lambda_w = ratio(run.totals.latency().sum_ns() as f64, now.0 as f64);
+        let totals = run.totals();
+        let measured_all = totals.requests() == run.completed;
+        let lambda_w = ratio(totals.latency().sum_ns() as f64, now.0 as f64);
         let depth = run.mean_queue_depth();
         let little = if measured_all { relative(depth, lambda_w) } else { 0.0 };
         let occupancy = run.ssd.occupancy();

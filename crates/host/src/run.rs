@@ -63,8 +63,6 @@ pub struct Run {
     runners: Vec<Runner>,
     next_queue: usize,
     submit_time: Time,
-    /// What was counted over all jobs.
-    pub totals: JobStats,
     /// Throughput and latency over time.
     pub series: Series,
     /// Every request, if asked for.
@@ -116,7 +114,6 @@ impl Run {
             ssd,
             next_queue: 0,
             submit_time,
-            totals: JobStats::default(),
             series: Series::default(),
             log: None,
             issued: 0,
@@ -138,6 +135,13 @@ impl Run {
     /// Whether every job is over and every request complete.
     pub fn is_finished(&self) -> bool {
         self.finished
+    }
+
+    /// What was counted over all jobs.
+    pub fn totals(&self) -> JobStats {
+        let mut totals = JobStats::default();
+        self.runners.iter().for_each(|runner| totals.merge(&runner.stats));
+        totals
     }
 
     /// Name, statistics, options and measured time of each job.
@@ -310,7 +314,6 @@ impl Run {
         let Request { op, length, .. } = done.request;
         if done.arrival >= runner.measure_from {
             runner.stats.record(op, length, latency, done.failed);
-            self.totals.record(op, length, latency, done.failed);
         }
         if self.series.record(now, op, length, latency) {
             let counts = self.ssd.ftl_counts();

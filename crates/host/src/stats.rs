@@ -33,6 +33,15 @@ impl JobStats {
         stats.failed += u64::from(failed);
     }
 
+    /// Adds the counts of another job.
+    pub fn merge(&mut self, other: &Self) {
+        for (op, theirs) in self.ops.iter_mut().zip(&other.ops) {
+            op.latency.merge(&theirs.latency);
+            op.bytes += theirs.bytes;
+            op.failed += theirs.failed;
+        }
+    }
+
     /// Counts of one operation.
     pub fn of(&self, op: Op) -> &OpStats {
         &self.ops[op as usize]

@@ -55,6 +55,16 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
+/// Prints a row of docs/validation.md (see `tools/regen.py`), then holds it to its tolerance, which
+/// is relative: 0 is equality.
+fn validate(what: &str, ours: f64, reference: f64, tolerance: f64, source: &str) {
+    println!("validation | {what} | {ours} | {reference} | {tolerance:.2e} | {source}");
+    assert!(
+        (ours - reference).abs() <= tolerance * reference.abs(),
+        "{what}: {ours} against {reference}"
+    );
+}
+
 /// QD1: latency = controller + command + array + transfer + decode + link, exactly.
 #[test]
 fn a_lonely_read_takes_the_sum_of_its_parts() {
@@ -64,8 +74,9 @@ fn a_lonely_read_takes_the_sum_of_its_parts() {
     // 4096 bytes at 400 MB/s and 0.1 us; the link takes 1.024 us and its latency.
     let rest = 1.5 + 0.3 + (10.24 + 0.1) + 2.0 + (1.024 + 0.25);
     let latency = &report["host"]["read"]["latency_us"];
-    assert_eq!(number(&latency["min"]), 40.0 + rest);
-    assert_eq!(number(&latency["max"]), 65.0 + rest);
+    let source = "command + array + transfer + decode + link";
+    validate("QD1 read, lower page, us", number(&latency["min"]), 40.0 + rest, 0.0, source);
+    validate("QD1 read, upper page, us", number(&latency["max"]), 65.0 + rest, 0.0, source);
     let mean = number(&latency["mean"]);
     // The page types lie 25 us apart and are read about equally often: four standard errors.
     assert!((mean - (52.5 + rest)).abs() < 4.0 * 12.5 / 2000f64.sqrt(), "{mean}");
@@ -80,7 +91,9 @@ fn neighbours_share_a_page_and_nothing_is_read_of_nothing() {
     let transfer = 2.0 * 10.24 + 0.1;
     // Its two codewords are decoded side by side.
     let latency = number(&report["host"]["read"]["latency_us"]["max"]);
-    assert!((latency - (40.0 + 0.3 + transfer + 2.0)).abs() < 1e-9, "{latency}");
+    let (expected, source) =
+        (40.0 + 0.3 + transfer + 2.0, "one command, one transfer, two decoders");
+    validate("QD1 read of two units of a page, us", latency, expected, 1e-12, source);
     let empty = run(&[], "rw=randread\nbs=4k\nnumber_ios=1000", Precondition::None);
     assert_eq!(number(&empty["nand"]["reads"]), 0.0);
 }
@@ -97,7 +110,8 @@ fn saturated_reads_reach_the_slower_of_dies_and_buses() {
         Precondition::Fill,
     );
     let expected = 4.0 / (200.0 + 0.3 + 10.34) * 1e6;
-    assert!((number(&dies["host"]["iops"]) / expected - 1.0).abs() < 0.01, "{}", dies["host"]);
+    let source = "dies / (command + array + transfer)";
+    validate("saturated reads, dies, IOPS", number(&dies["host"]["iops"]), expected, 0.01, source);
     // Two buses, each taken by a command and a transfer; the second register hides the array.
     let sets = [
         "chip.timing.t_read_us=5",
@@ -107,7 +121,14 @@ fn saturated_reads_reach_the_slower_of_dies_and_buses() {
     ];
     let buses = run(&sets, job, Precondition::Fill);
     let expected = 2.0 / (0.3 + 10.34) * 1e6;
-    assert!((number(&buses["host"]["iops"]) / expected - 1.0).abs() < 0.01, "{}", buses["host"]);
+    let source = "buses / (command + transfer)";
+    validate(
+        "saturated reads, buses, IOPS",
+        number(&buses["host"]["iops"]),
+        expected,
+        0.01,
+        source,
+    );
     assert!(number(&buses["channels"]["busy_fraction_mean"]) > 0.99);
 }
 
@@ -116,8 +137,8 @@ fn saturated_reads_reach_the_slower_of_dies_and_buses() {
 fn saturated_reads_reach_the_decoders() {
     let job = "rw=randread\nbs=4k\niodepth=256\nnumber_ios=40000";
     let report = run(&["ecc.decoders=3", "ecc.t_decode_us=60"], job, Precondition::Fill);
-    let expected = 3.0 / 60.0 * 1e6;
-    assert!((number(&report["host"]["iops"]) / expected - 1.0).abs() < 0.01, "{}", report["host"]);
+    let (iops, expected) = (number(&report["host"]["iops"]), 3.0 / 60.0 * 1e6);
+    validate("saturated reads, decoders, IOPS", iops, expected, 0.01, "decoders / decode time");
 }
 
 /// With a second register the next array read overlaps the transfer: a die alone reaches
@@ -136,12 +157,12 @@ fn cache_read_overlaps_array_and_transfer() {
     let plain = run(&base, job, Precondition::Fill);
     let sets: Vec<&str> = base.into_iter().chain(["chip.features.cache_read=true"]).collect();
     let cached = run(&sets, job, Precondition::Fill);
-    let expect = |report: &Value, us: f64| {
-        let iops = number(&report["host"]["iops"]);
-        assert!((iops * us / 1e6 - 1.0).abs() < 0.01, "{iops} against {us} us");
+    let expect = |what: &str, report: &Value, us: f64, source: &str| {
+        validate(what, number(&report["host"]["iops"]), 1e6 / us, 0.01, source);
     };
-    expect(&plain, 30.0 + 0.3 + 10.34);
-    expect(&cached, 30.0 + 0.3);
+    let source = "1 / (command + array + transfer)";
+    expect("one die, one register, IOPS", &plain, 30.0 + 0.3 + 10.34, source);
+    expect("one die, cache read, IOPS", &cached, 30.0 + 0.3, "1 / (command + array)");
 }
 
 /// Independent plane reads share the array time of a die.
@@ -165,10 +186,14 @@ fn planes_read_together() {
 fn programs_take_the_time_of_their_page_type() {
     let job = "rw=write\nbs=64k\niodepth=4\nnumber_ios=4000";
     let report = run(&["buffer.bytes=0"], job, Precondition::None);
-    assert_eq!(number(&report["nand"]["program_us"]["lower"]), 500.0);
-    assert_eq!(number(&report["nand"]["program_us"]["upper"]), 1300.0);
+    let source = "the chip's program time of the page type";
+    for (name, us) in [("lower", 500.0), ("upper", 1300.0)] {
+        let ours = number(&report["nand"]["program_us"][name]);
+        validate(&format!("program, {name} page, us"), ours, us, 0.0, source);
+    }
     assert_eq!(number(&report["nand"]["programs"]), 4000.0 * 8.0);
-    assert_eq!(number(&report["ftl"]["write_amplification"]), 1.0);
+    let ours = number(&report["ftl"]["write_amplification"]);
+    validate("write amplification, sequential write of an empty drive", ours, 1.0, 0.0, "1");
 }
 
 /// Times follow wear, where the chip says so.
@@ -182,7 +207,8 @@ fn times_follow_wear() {
     ];
     let report = run(&sets, job, Precondition::Fill);
     let rest = 0.3 + 10.34 + 2.0;
-    assert_eq!(number(&report["host"]["read"]["latency_us"]["max"]), 50.0 + rest);
+    let ours = number(&report["host"]["read"]["latency_us"]["max"]);
+    validate("QD1 read of a worn block, us", ours, 50.0 + rest, 0.0, "linear between wear points");
     assert_eq!(number(&report["nand"]["pe_cycles"]["mean"]), 500.0);
 }
 
@@ -192,12 +218,15 @@ fn acknowledgement_is_what_was_asked_for() {
     let job = "rw=randwrite\nbs=4k\niodepth=1\nnumber_ios=100";
     let sets = ["host.link_mb_s=4000", "buffer.latency_us=0.5"];
     let quick = run(&sets, job, Precondition::None);
-    assert_eq!(number(&quick["host"]["write"]["latency_us"]["max"]), 1.024 + 0.5);
+    let ours = number(&quick["host"]["write"]["latency_us"]["max"]);
+    validate("QD1 buffered write, us", ours, 1.024 + 0.5, 0.0, "link + buffer");
     // Two pages transfer for one unit's page: the plane that has data takes a whole page.
     let durable = run(&sets, &format!("{job}\nsync=1"), Precondition::None);
     let latency = &durable["host"]["write"]["latency_us"];
-    assert_eq!(number(&latency["min"]), 1.024 + 2.0 * 10.24 + 0.1 + 500.0);
-    assert_eq!(number(&latency["max"]), 1.024 + 2.0 * 10.24 + 0.1 + 1300.0);
+    let (rest, source) = (1.024 + 2.0 * 10.24 + 0.1, "link + transfer of a whole page + program");
+    let ours = [number(&latency["min"]), number(&latency["max"])];
+    validate("QD1 durable write, lower page, us", ours[0], rest + 500.0, 0.0, source);
+    validate("QD1 durable write, upper page, us", ours[1], rest + 1300.0, 0.0, source);
 }
 
 /// A flush takes as long as what it waits for, and nothing when there is nothing.
@@ -248,7 +277,8 @@ fn submission_time_caps_the_rate() {
     let job = "rw=randread\nbs=4k\niodepth=64\nnumber_ios=20000";
     let report =
         run(&["host.submit_us=50", "chip.features.multi_plane_read=none"], job, Precondition::Fill);
-    assert!((number(&report["host"]["iops"]) / 20_000.0 - 1.0).abs() < 0.01);
+    let iops = number(&report["host"]["iops"]);
+    validate("submission time of 50 us, IOPS", iops, 20_000.0, 0.01, "1 / submission time");
 }
 
 /// Poisson arrivals at low load: the mean latency is that of a lonely read and little more, and
@@ -259,7 +289,8 @@ fn poisson_rate_is_kept() {
         "rw=randread\nbs=4k\niodepth=256\nnumber_ios=20000\nrate_iops=2000\nrate_process=poisson";
     let report = run(&["chip.timing.t_read_us=40"], job, Precondition::Fill);
     let iops = number(&report["host"]["iops"]);
-    assert!((iops / 2000.0 - 1.0).abs() < 4.0 / 20_000f64.sqrt(), "{iops}");
+    let tolerance = 4.0 / 20_000f64.sqrt();
+    validate("Poisson arrivals, IOPS", iops, 2000.0, tolerance, "the rate; four standard errors");
     let mean = number(&report["host"]["latency_us"]["mean"]);
     let lonely = 40.0 + 0.3 + 10.34 + 2.0;
     assert!((lonely..1.03 * lonely).contains(&mean), "{mean}");
@@ -302,11 +333,12 @@ fn age_decides_errors() {
     };
     let (young, lost, failed) = errs("age.pe_cycles=0");
     // 5000 codewords of 32,768 bits at 1e-5: 0.33 errors each, within four standard errors.
-    assert!((young / 1638.4 - 1.0).abs() < 0.1, "{young}");
+    let source = "codewords x bits x RBER";
+    validate("raw bit errors, young", young, 1638.4, 0.1, source);
     assert_eq!((lost, failed), (0.0, 0.0));
     let (old, lost, failed) = errs("age.pe_cycles=1200");
     // 1.45e-3: 47.5 errors each, the decoder takes 40.
-    assert!((old / (5000.0 * 32768.0 * 1.45e-3) - 1.0).abs() < 0.02, "{old}");
+    validate("raw bit errors, worn", old, 5000.0 * 32768.0 * 1.45e-3, 0.02, source);
     assert!(lost > 3500.0 && lost == failed, "{lost} {failed}");
 }
 

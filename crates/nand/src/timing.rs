@@ -1,5 +1,6 @@
 //! How long operations take: per page type, with wear, on the die and on the bus.
 
+use base::units::PerByte;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -113,7 +114,7 @@ pub struct Timing {
     read: Vec<Time>,
     program: Vec<Time>,
     erase: Time,
-    ns_per_byte: f64,
+    bus: PerByte,
     wear: Vec<WearPoint>,
     /// Command and address cycles.
     pub command: Time,
@@ -161,7 +162,7 @@ impl Timing {
             read: each(&config.t_read_us, "t_read_us")?,
             program: each(&config.t_program_us, "t_program_us")?,
             erase: us(config.t_erase_us, "t_erase_us")?,
-            ns_per_byte: 1e3 / (config.bus_mt_s * f64::from(config.bus_bits) / 8.0),
+            bus: PerByte::at_mb_s(config.bus_mt_s * f64::from(config.bus_bits) / 8.0),
             wear: config.wear.clone(),
             command: us(config.t_command_us, "t_command_us")?,
             transfer: us(config.t_transfer_us, "t_transfer_us")?,
@@ -194,7 +195,7 @@ impl Timing {
     /// Bus time of moving `bytes`, fixed part included.
     #[inline]
     pub fn transfer(&self, bytes: u32) -> Time {
-        self.transfer + Time((f64::from(bytes) * self.ns_per_byte).round() as u64)
+        self.transfer + self.bus.time(bytes.into())
     }
 
     #[inline]

@@ -94,6 +94,8 @@ mod tests {
                     assert_eq!(sites[slow as usize], site(1), "slow page of wordline {k}");
                 }
             }
+            let what = format!("page map, even/odd MLC, {pages} pages in place");
+            println!("validation | {what} | {} | {pages} | 0 | map of Grupp 2009", sites.len());
         }
     }
 
@@ -111,6 +113,9 @@ mod tests {
             );
             assert_eq!(fast.parity, slow.parity);
         }
+        println!(
+            "validation | page map, Table 1 of Wang 2014, pairs in place | 4 | 4 | 0 | printed table"
+        );
     }
 
     /// All-bitline MLC: lower(k) = 0 | 2k-1, upper(k) = 2k+2, last upper 2k+1 (Linux `dist3`).
@@ -123,6 +128,8 @@ mod tests {
             assert_eq!(sites[lower as usize], PageSite { wordline: k, parity: 0, page_type: 0 });
             assert_eq!(sites[upper as usize], PageSite { wordline: k, parity: 0, page_type: 1 });
         }
+        let what = "page map, all-bitline MLC, 258 pages in place";
+        println!("validation | {what} | {} | 258 | 0 | Linux pairing `dist3`", sites.len());
     }
 
     /// Every map is a bijection, and a wordline's pages come in the order of their bits.

@@ -191,7 +191,7 @@ impl Simulation {
         py: Python<'py>,
         op: &str,
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
-        let totals = &self.session().run.totals;
+        let totals = self.session().run.totals();
         let latency = match Op::ALL.iter().find(|known| known.name() == op) {
             Some(&op) => totals.of(op).latency.clone(),
             None if op == "all" => totals.latency(),

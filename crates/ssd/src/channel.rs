@@ -75,12 +75,10 @@ impl Flash {
             return;
         }
         let now = events.now();
-        let mut heads = [None; CLASSES];
         let mut waiting = 0;
         let mut class = 0;
         for (i, queue) in state.queues.iter().enumerate() {
             if !queue.is_empty() {
-                heads[i] = Some(self.dies[queue.head as usize].bus_head);
                 waiting += 1;
                 class = i;
             }
@@ -89,7 +87,9 @@ impl Flash {
             return;
         }
         if waiting > 1 {
-            class = self.scheduler.pick(now, &heads);
+            let head =
+                |queue: &Fifo| (!queue.is_empty()).then(|| self.dies[queue.head as usize].bus_head);
+            class = self.scheduler.pick(now, &state.queues.each_ref().map(head));
         }
         let queue = &mut state.queues[class];
         let die = queue.head;
@@ -106,7 +106,8 @@ impl Flash {
         self.counts.energy.bus_uj += self.chips.energy.bus_uj(time);
         state.active = die;
         state.started = state.book(now, time);
-        events.push(state.free_at.max(now), self.events.transfer + channel);
+        let lane = self.events.transfer_lane;
+        events.push_lane(lane, state.free_at.max(now), self.events.transfer + channel);
     }
 
     /// A transfer has ended.

@@ -30,6 +30,7 @@ use crate::retry::Retry;
 use crate::stage::Stage;
 use base::event::EventQueue;
 use base::rng::Rng;
+use base::units::PerByte;
 use base::{Result, Time};
 use ecc::model::{EccConfig, Model};
 use nand::geometry::Die;
@@ -53,13 +54,16 @@ pub(crate) mod event {
     }
 }
 
-/// Event lanes of the stages that are first come first served.
+/// Event lanes: of the stages that are first come first served, and of array reads and transfers,
+/// whose ends mostly come in the order of their starts.
 pub(crate) mod lane {
     pub const READY: usize = 0;
     pub const DATA_IN: usize = 1;
     pub const DECODED: usize = 2;
     pub const READ_DONE: usize = 3;
     pub const WRITE_DONE: usize = 4;
+    pub const ARRAY: usize = 5;
+    pub const TRANSFER: usize = 6;
 }
 
 /// Where the time of a request went. What is left of its latency are controller, buffer and link.
@@ -170,7 +174,7 @@ pub struct Ssd {
     pub(crate) link_in: Stage,
     pub(crate) link_out: Stage,
     pub(crate) command_time: Time,
-    pub(crate) link_ns_per_byte: f64,
+    pub(crate) link: PerByte,
     pub(crate) link_latency: Time,
     pub(crate) buffer_latency: Time,
     pub(crate) write_back: bool,
@@ -202,8 +206,12 @@ pub struct Ssd {
 
 impl Ssd {
     /// Event kinds that the flash asks for.
-    pub(crate) const FLASH_EVENTS: FlashEvents =
-        FlashEvents { array: event::of(event::ARRAY, 0), transfer: event::of(event::TRANSFER, 0) };
+    pub(crate) const FLASH_EVENTS: FlashEvents = FlashEvents {
+        array: event::of(event::ARRAY, 0),
+        array_lane: lane::ARRAY,
+        transfer: event::of(event::TRANSFER, 0),
+        transfer_lane: lane::TRANSFER,
+    };
 
     /// Puts the parts together; see `build` for where they come from.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Self {
@@ -250,11 +258,7 @@ impl Ssd {
             link_in: Stage::new(1),
             link_out: Stage::new(1),
             command_time: Time::from_us(config.controller.command_us),
-            link_ns_per_byte: if config.host.link_mb_s > 0.0 {
-                1e3 / config.host.link_mb_s
-            } else {
-                0.0
-            },
+            link: PerByte::at_mb_s(config.host.link_mb_s),
             link_latency: Time::from_us(config.host.link_latency_us),
             buffer_latency: Time::from_us(config.buffer.latency_us),
             write_back,
@@ -437,7 +441,7 @@ impl Ssd {
     }
 
     pub(crate) fn link_time(&self, bytes: u64) -> Time {
-        Time((bytes as f64 * self.link_ns_per_byte).round() as u64)
+        self.link.time(bytes)
     }
 
     /// A write, trim or flush is complete at `time`.

@@ -120,31 +120,30 @@ impl DieState {
 impl Flash {
     /// The class that the scheduler wants served, of the commands waiting for a die.
     #[inline]
-    pub(crate) fn pick(&self, now: Time, die: &DieState) -> Option<usize> {
-        let mut heads = [None; CLASSES];
+    fn pick(&self, now: Time, die: &DieState) -> Option<usize> {
+        // While something is suspended, only reads may start beside it.
+        let eligible = |class: usize| {
+            !die.queues[class].is_empty()
+                && (die.suspended.is_none() || class == Class::Read as usize)
+        };
+        let mut only = None;
         let mut waiting = 0;
-        let mut only = 0;
-        for (class, queue) in die.queues.iter().enumerate() {
-            // While something is suspended, only reads may start.
-            if queue.is_empty() || (die.suspended.is_some() && class != Class::Read as usize) {
-                continue;
-            }
-            let command = &self.commands[queue.head as usize];
-            heads[class] = Some(Head { since: command.queued, order: command.order });
+        for class in (0..CLASSES).filter(|&class| eligible(class)) {
+            only = Some(class);
             waiting += 1;
-            only = class;
+        }
+        if waiting + u32::from(die.suspended.is_some()) <= 1 {
+            return only.or(die.suspended.map(|suspended| suspended.class as usize));
+        }
+        let mut heads = [None; CLASSES];
+        for class in (0..CLASSES).filter(|&class| eligible(class)) {
+            let command = &self.commands[die.queues[class].head as usize];
+            heads[class] = Some(Head { since: command.queued, order: command.order });
         }
         if let Some(suspended) = &die.suspended {
-            let class = suspended.class as usize;
-            heads[class] = Some(suspended.head);
-            waiting += 1;
-            only = class;
+            heads[suspended.class as usize] = Some(suspended.head);
         }
-        match waiting {
-            0 => None,
-            1 => Some(only),
-            _ => Some(self.scheduler.pick(now, &heads)),
-        }
+        Some(self.scheduler.pick(now, &heads))
     }
 
     /// Starts the next command of a die, if it can take one.
@@ -226,7 +225,7 @@ impl Flash {
         state.active = index;
         state.array_start = start;
         state.end = start + longest;
-        events.push(state.end, self.events.array + die.0);
+        events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
     }
 
     /// Takes the reads that can share the array time of `first` out of their queue.

@@ -45,8 +45,12 @@ pub struct FlashCounts {
 pub struct FlashEvents {
     /// An array operation ends: add the die's number.
     pub array: u32,
+    /// The lane for those of reads.
+    pub array_lane: usize,
     /// A transfer ends: add the channel's number.
     pub transfer: u32,
+    /// The lane for those.
+    pub transfer_lane: usize,
 }
 
 /// All channels and dies of a drive.

@@ -428,9 +428,12 @@ impl Ftl for PageFtl {
             let group = &mut self.next_group[(die.0 * self.streams + stream_index) as usize];
             *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
         }
-        for i in 0..planes * plane_units {
-            let ppn = program.ppn(&self.geometry, i);
-            self.owner[ppn.0 as usize] = lpns.get(i as usize).map_or(PADDING, |lpn| lpn.0);
+        let mut data = lpns[..units as usize].iter();
+        for (first, _) in program.pages(&self.geometry, self.pages_per_program) {
+            let slots = first.0 as usize..(first.0 + page_units) as usize;
+            for owner in &mut self.owner[slots] {
+                *owner = data.next().map_or(PADDING, |lpn| lpn.0);
+            }
         }
         if gc {
             self.counts.moved_units += u64::from(units);
@@ -444,20 +447,28 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn programmed(&mut self, program: &Program, moves: &[Move]) {
-        for i in 0..program.units {
-            let ppn = program.ppn(&self.geometry, i);
-            let lpn = self.owner[ppn.0 as usize];
-            let old = self.map[lpn as usize];
-            if let Some(unit) = moves.get(i as usize)
-                && unit.from.0 != old
-            {
+        let mut i = 0;
+        for (first, block) in program.pages(&self.geometry, self.pages_per_program) {
+            let slots = self.geometry.units_per_page.min(program.units - i);
+            let mut added = 0;
+            for ppn in first.0..first.0 + slots {
+                let lpn = self.owner[ppn as usize];
+                let old = self.map[lpn as usize];
                 // Rewritten or trimmed while it was on its way: this copy is stale at birth.
-                continue;
+                let stale = moves.get(i as usize).is_some_and(|unit| unit.from.0 != old);
+                i += 1;
+                if stale {
+                    continue;
+                }
+                self.map[lpn as usize] = ppn;
+                added += 1;
+                if old != Ppn::NONE.0 {
+                    self.invalidate(old);
+                }
             }
-            self.map[lpn as usize] = ppn.0;
-            self.words[self.geometry.block_of(ppn).0 as usize].add(1);
-            if old != Ppn::NONE.0 {
-                self.invalidate(old);
+            self.words[block.0 as usize].add(added);
+            if i == program.units {
+                break;
             }
         }
         if program.page + self.pages_per_program == self.geometry.pages_per_block {
