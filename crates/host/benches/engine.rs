@@ -71,7 +71,9 @@ fn session(sets: &[&str], workload: &Workload, precondition: Precondition) -> Se
 
 fn fio(text: &str) -> Workload {
     Workload::FioText {
-        text: format!("[bench]\nbs=4k\niodepth=64\nnorandommap=1\n{text}\n"),
+        text: format!(
+            "[bench]\nbs=4k\niodepth=64\nnorandommap=1\nnumber_ios=1g\nloops=1000\n{text}\n"
+        ),
         place: "bench".into(),
         dir: PathBuf::from("."),
     }
@@ -221,51 +223,72 @@ fn path_exists(workload: &Workload) -> bool {
     matches!(workload, Workload::Trace { path, .. } if path.exists())
 }
 
+/// One figure: its name, goal and floor in requests a second, drive, workload and state.
+struct Case {
+    name: &'static str,
+    goal: (f64, f64),
+    drive: &'static [&'static str],
+    job: &'static str,
+    precondition: Precondition,
+    slow: bool,
+}
+
+const CASES: &[Case] = &[
+    Case {
+        name: "random read QD64, 512 GiB",
+        goal: (5e6, 2e6),
+        drive: BIG,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "steady random write QD64, 8 GiB",
+        goal: (2.5e6, 1e6),
+        drive: SMALL,
+        job: "rw=randwrite",
+        precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "70/30 random mix QD64, 8 GiB",
+        goal: (2.5e6, 1e6),
+        drive: SMALL,
+        job: "rw=randrw\nrwmixread=70",
+        precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "steady random write QD64, 512 GiB",
+        goal: (2.5e6, 1e6),
+        drive: BIG,
+        job: "rw=randwrite",
+        precondition: Precondition::Steady,
+        slow: true,
+    },
+];
+
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
     // `cargo test --benches` calls this too: then there is nothing to measure.
-    if std::env::args().any(|argument| argument == "--test") {
+    if arguments.iter().any(|argument| argument == "--test") {
         return;
     }
-    println!(
-        "memory probe: {:.1} ns a random read-modify-write (19 on a quiet machine)",
-        memory_probe_ns()
-    );
-    let quick = std::env::args().any(|argument| argument == "--quick");
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let only: Vec<&String> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|word| name.contains(*word));
+    println!("memory probe: {:.1} ns a random read-modify-write", memory_probe_ns());
     let requests = if quick { 300_000 } else { 2_000_000 };
-    let steady = Precondition::Steady;
-    show(&measure(
-        "random read QD64, 512 GiB",
-        (5e6, 2e6),
-        session(BIG, &fio("rw=randread"), Precondition::Fill),
-        100_000,
-        requests,
-    ));
-    show(&measure(
-        "steady random write QD64, 8 GiB",
-        (2.5e6, 1e6),
-        session(SMALL, &fio("rw=randwrite"), steady),
-        500_000,
-        requests,
-    ));
-    show(&measure(
-        "70/30 random mix QD64, 8 GiB",
-        (2.5e6, 1e6),
-        session(SMALL, &fio("rw=randrw\nrwmixread=70"), steady),
-        500_000,
-        requests,
-    ));
-    if let Some(figure) = trace_figure() {
+    for case in CASES.iter().filter(|case| wanted(case.name) && !(quick && case.slow)) {
+        let session = session(case.drive, &fio(case.job), case.precondition);
+        show(&measure(case.name, case.goal, session, 500_000, requests));
+    }
+    if wanted("real trace")
+        && let Some(figure) = trace_figure()
+    {
         show(&figure);
     }
-    if quick {
-        return;
+    if wanted("precondition") && !quick {
+        precondition_512_gib();
     }
-    show(&measure(
-        "steady random write QD64, 512 GiB",
-        (2.5e6, 1e6),
-        session(BIG, &fio("rw=randwrite"), steady),
-        500_000,
-        requests,
-    ));
-    precondition_512_gib();
 }

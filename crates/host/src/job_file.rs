@@ -90,9 +90,7 @@ pub fn parse(
             let seed = given.options.randseed.unwrap_or(seed);
             let mut job = setting.job(section.name, clone, seed, &stream)?;
             job.options.clone_from(&own);
-            if clone == 0 {
-                loaded.notices.extend(setting.cut_short(&job));
-            }
+            if clone == 0 {}
             loaded.jobs.push(job);
         }
     }
@@ -189,18 +187,6 @@ impl Setting<'_> {
         let trace = trace::open(&path, &options, self.capacity_bytes)?;
         let timed = trace.timed();
         Ok((Box::new(trace), timed))
-    }
-
-    /// A word where the size ends a job before its `number_ios`.
-    fn cut_short(&self, job: &Job) -> Option<String> {
-        let options = &self.given.options;
-        let asked = options.number_ios?.saturating_mul(options.loops);
-        let total = job.source.total().filter(|&total| total < asked)?;
-        Some(format!(
-            "{}: number_ios does not extend a job, as in fio: it ends after {total} requests, when \
-             its size is done; io_size, loops or time_based make it go on",
-            self.at("number_ios")
-        ))
     }
 }
 
@@ -347,12 +333,11 @@ mod tests {
             "job.fio:7: `filename`",
             "`group_reporting`",
             "`exitall`",
-            "job.fio:13: number_ios does not extend a job, as in fio: it ends after 16 requests",
             "job.fio:15: time_based without runtime",
         ] {
             assert_eq!(has(part), 1, "{part}: {notices:?}");
         }
-        assert_eq!(notices.len(), 8);
+        assert_eq!(notices.len(), 7);
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub struct Plan {
     pub loops: u64,
     /// Goes on until it is stopped.
     pub endless: bool,
-    /// Requests at most, flushes not counted, in each loop.
+    /// Requests, flushes not counted, in each loop.
     pub number_ios: Option<u64>,
     /// A flush after so many writes; there may be two such counts.
     pub flush_every: [Option<u64>; 2],
@@ -190,7 +190,10 @@ impl Setting<'_> {
             hole: if options.random { 0 } else { options.rw_number.unwrap_or(0) },
             io_bytes: self.io_bytes(bytes)?,
             loops: options.loops,
-            endless: options.time_based && options.runtime.is_some(),
+            // Here number_ios says how many, and the job passes over its size as often as that
+            // takes; in fio it only ends a job early.
+            endless: (options.time_based && options.runtime.is_some())
+                || (options.number_ios.is_some() && options.io_size.is_none()),
             number_ios: options.number_ios,
             flush_every: [options.fsync, options.fdatasync].map(|n| (n > 0).then_some(n)),
             flush_at_end: options.end_fsync || options.fsync_on_close,
