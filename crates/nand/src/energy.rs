@@ -46,7 +46,7 @@ impl EnergyUse {
     }
 }
 
-/// Powers, checked, in microwatts per nanosecond-microjoule bookkeeping.
+/// Powers, checked, in watts: a watt for a microsecond is a microjoule.
 #[derive(Debug, Clone, Copy)]
 pub struct Energy {
     read_w: f64,

@@ -179,7 +179,7 @@ impl Flash {
                 Phase::Holding => state.phase = Phase::Idle,
                 Phase::Blocked => {
                     state.phase = Phase::Idle;
-                    self.to_output(events, die);
+                    self.hand_over(events, die);
                 }
                 _ => {}
             }

@@ -334,7 +334,7 @@ impl Flash {
                 if self.dies[die.0 as usize].output.is_empty() {
                     let cached = self.chips.features.cache_read;
                     self.set_phase(now, die, if cached { Phase::Idle } else { Phase::Holding });
-                    self.to_output(events, die);
+                    self.hand_over(events, die);
                 } else {
                     self.set_phase(now, die, Phase::Blocked);
                 }
@@ -383,7 +383,7 @@ impl Flash {
 
     /// Page register to output. With a second register the next read goes out first: its command
     /// is what frees the data of this one (ONFI's read cache).
-    pub(crate) fn to_output(&mut self, events: &mut EventQueue, die: Die) {
+    pub(crate) fn hand_over(&mut self, events: &mut EventQueue, die: Die) {
         let state = &mut self.dies[die.0 as usize];
         let head = std::mem::replace(&mut state.active, NONE);
         state.output = Fifo { head, tail: head };

@@ -200,3 +200,97 @@ impl Ssd {
         self.events.push_lane(lane::READ_DONE, done, event::of(event::READ_DONE, slot));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::SsdConfig;
+    use crate::request::{Op, Request};
+    use crate::retry::{Reread, Retry};
+    use crate::{Completion, Ssd, Step};
+    use base::{Time, params};
+
+    /// As many rounds as it is long, each as it says.
+    struct Rounds(&'static [(u8, u8)]);
+
+    impl Retry for Rounds {
+        fn after_failure(&self, attempt: u8) -> Option<Reread> {
+            let &(senses, transfers) = self.0.get(usize::from(attempt))?;
+            Some(Reread { senses, transfers })
+        }
+    }
+
+    /// A drive whose every read fails to decode, holding one unit.
+    fn hopeless(rounds: &'static [(u8, u8)], cache_read: bool) -> Ssd {
+        let text = "
+            drive = { channels = 1, dies_per_channel = 1, queue_depth = 8 }
+            ftl = { name = 'page', overprovisioning = 0.5 }
+            gc = { name = 'greedy' }
+            scheduler = { name = 'out_of_order' }
+            retry = { name = 'none' }
+            ecc = { model = 'threshold', t = 0, t_decode_us = 5 }
+            [chip]
+            cell_bits = 1
+            rated_pe_cycles = 1
+            page_order = 'all_bitline'
+            array = { name = 'power_law', epsilon = 0.01 }
+            energy = { vcc_v = 1, icc_read_ma = 1, icc_program_ma = 1, icc_erase_ma = 1 }
+            geometry = { planes_per_die = 1, blocks_per_plane = 16, pages_per_block = 8, page_bytes = 4096 }
+            timing = { t_read_us = 50, t_program_us = 200, t_erase_us = 1000, bus_mt_s = 400, t_command_us = 0.5 }
+        ";
+        let mut table = params::parse(text, "test").unwrap();
+        let set = format!("chip.features.cache_read={cache_read}");
+        params::merge(&mut table, params::assignment(&set).unwrap());
+        let config: SsdConfig = params::read(&table, "").unwrap();
+        let mut ssd = Ssd::new(&config.complete().unwrap(), 1 << 30).unwrap();
+        ssd.retry = Box::new(Rounds(rounds));
+        ssd.start(0);
+        ssd.submit(Request::new(Op::Write, 0, 4096), 0, Time::ZERO);
+        finish(&mut ssd);
+        ssd
+    }
+
+    fn finish(ssd: &mut Ssd) -> Completion {
+        let Step::Completed(done) = ssd.step() else { panic!("lost") };
+        assert!(matches!(ssd.step(), Step::Idle));
+        done
+    }
+
+    fn read(ssd: &mut Ssd) -> (Completion, Time) {
+        let start = ssd.now();
+        ssd.submit(Request::new(Op::Read, 0, 4096), 1, start);
+        let Step::Completed(done) = ssd.step() else { panic!("lost") };
+        let latency = ssd.now().since(start);
+        assert!(matches!(ssd.step(), Step::Idle));
+        (done, latency)
+    }
+
+    /// Every round costs what it says: command and array for each sense, bus for each transfer,
+    /// one decode for the round; with one register or two.
+    #[test]
+    fn a_failed_read_goes_round_as_asked() {
+        let (command, array, bus, decode) = (500, 50_000, 10_240, 5_000);
+        for cache_read in [false, true] {
+            for (rounds, senses, transfers, commands) in [
+                (&[][..], 1, 1, 1),
+                (&[(1, 2)][..], 3, 3, 3),
+                (&[(2, 1)][..], 3, 2, 2),
+                (&[(1, 2), (2, 1)][..], 5, 4, 4),
+            ] {
+                let mut ssd = hopeless(rounds, cache_read);
+                let (done, latency) = read(&mut ssd);
+                assert!(done.failed);
+                let attempts = 1 + rounds.len() as u64;
+                let expected =
+                    commands * command + senses * array + transfers * bus + attempts * decode;
+                assert_eq!(latency, Time(expected), "{rounds:?} cache read {cache_read}");
+                assert_eq!(done.parts.flash, Time(senses * array));
+                assert_eq!(done.parts.bus, Time(transfers * bus));
+                let counts = ssd.counts();
+                assert_eq!(counts.hard_failures, 1);
+                assert_eq!(counts.uncorrectable, 1);
+                assert_eq!(counts.soft_reads.iter().sum::<u64>(), rounds.len() as u64);
+                ssd.fault().unwrap();
+            }
+        }
+    }
+}
