@@ -186,7 +186,9 @@ mod tests {
     proptest! {
         /// Whatever goes in by whichever door comes out by (time, arrival).
         #[test]
-        fn orders_by_time_then_arrival(asked in prop::collection::vec((0u64..50, 0usize..=LANES), 1..300)) {
+        fn orders_by_time_then_arrival(
+            asked in prop::collection::vec((0u64..50, 0usize..=LANES), 1..300)
+        ) {
             let mut queue = EventQueue::new();
             queue.sequence = 1 << 20;
             for (i, &(time, door)) in asked.iter().enumerate() {

@@ -127,7 +127,8 @@ fn decibel(rate: f64, goal: f64) -> f64 {
 
 fn show(figure: &Figure) {
     println!(
-        "{:<34} {:>7.3} M/s   goal {:>4.1} (floor {:>3.1}) {:>+5.1} dB   {:>5.2} events, {:.4} allocations a request   [{}; {} requests]",
+        "{:<34} {:>7.3} M/s   goal {:>4.1} (floor {:>3.1}) {:>+5.1} dB   \
+         {:>5.2} events, {:.4} allocations a request   [{}; {} requests]",
         figure.name,
         figure.rate / 1e6,
         figure.goal / 1e6,
@@ -174,7 +175,8 @@ fn precondition_512_gib() {
     let (seconds, filled) = (start.elapsed().as_secs_f64(), filled.unwrap_or_default());
     let rate = 2.0 * units as f64 / (seconds - filled);
     println!(
-        "{:<34} {:>7.2} s     goal {:>4.1}             {:>+5.1} dB   fill {filled:.2} s, two overwrites {:.2} s",
+        "{:<34} {:>7.2} s     goal {:>4.1}             {:>+5.1} dB   \
+         fill {filled:.2} s, two overwrites {:.2} s",
         "exact preconditioning, 512 GiB",
         seconds,
         15.0,

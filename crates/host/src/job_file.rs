@@ -90,7 +90,6 @@ pub fn parse(
             let seed = given.options.randseed.unwrap_or(seed);
             let mut job = setting.job(section.name, clone, seed, &stream)?;
             job.options.clone_from(&own);
-            if clone == 0 {}
             loaded.jobs.push(job);
         }
     }

@@ -342,6 +342,10 @@ fn age_decides_errors() {
     assert!(lost > 3500.0 && lost == failed, "{lost} {failed}");
 }
 
+/// A bit of everything: reads, writes, flushes, hot and cold.
+const MIXED: &str = "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=20000\n\
+                     random_distribution=zipf:1.1\nfsync=64";
+
 /// Same seed, same bytes; another seed, other bytes; whatever runs beside.
 #[test]
 fn a_seed_decides_everything() {
@@ -354,7 +358,7 @@ fn a_seed_decides_everything() {
     let one = text("seed=1");
     let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(move || text_of())).collect();
     fn text_of() -> String {
-        let job = "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=20000\nrandom_distribution=zipf:1.1\nfsync=64";
+        let job = MIXED;
         run(&["seed=1", "gc.name=d_choices"], job, Precondition::Steady).to_string()
     }
     for thread in threads {

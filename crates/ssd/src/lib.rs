@@ -1,11 +1,13 @@
 //! Floor 3 of nandlab: the drive.
 //!
 //! `controller` follows one request through it: read that first, then `reading`, `writing` and
-//! `collecting`. `flash` runs the dies (`die`) and the buses (`channel`); `ftl`, `gc`, `scheduler` and `retry` are the families of policies; `build` puts a drive
-//! together from parameters and `precondition` brings it into the state to be studied.
+//! `collecting`. `flash` runs the dies (`die`) and the buses (`channel`); `ftl`, `gc`, `scheduler`
+//! and `retry` are the families of policies; `build` puts a drive together from parameters and
+//! `precondition` brings it into the state to be studied.
 
 pub mod buffer;
 pub mod build;
+pub mod capacity;
 pub mod channel;
 mod collecting;
 pub mod command;

@@ -234,8 +234,17 @@ mod tests {
             page_order = 'all_bitline'
             array = { name = 'power_law', epsilon = 0.01 }
             energy = { vcc_v = 1, icc_read_ma = 1, icc_program_ma = 1, icc_erase_ma = 1 }
-            geometry = { planes_per_die = 1, blocks_per_plane = 16, pages_per_block = 8, page_bytes = 4096 }
-            timing = { t_read_us = 50, t_program_us = 200, t_erase_us = 1000, bus_mt_s = 400, t_command_us = 0.5 }
+            [chip.geometry]
+            planes_per_die = 1
+            blocks_per_plane = 16
+            pages_per_block = 8
+            page_bytes = 4096
+            [chip.timing]
+            t_read_us = 50
+            t_program_us = 200
+            t_erase_us = 1000
+            bus_mt_s = 400
+            t_command_us = 0.5
         ";
         let mut table = params::parse(text, "test").unwrap();
         let set = format!("chip.features.cache_read={cache_read}");

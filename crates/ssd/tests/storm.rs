@@ -18,12 +18,15 @@ struct Truth {
     flying: BTreeMap<u64, u64>,
 }
 
+/// A request in flight: its version, itself, and what a read may return, by unit.
+type InFlight = (u64, Request, BTreeMap<u32, Vec<u64>>);
+
 struct Storm {
     ssd: Ssd,
     rng: Rng,
     truth: Vec<Truth>,
     /// By slot: sequence number, and what reads may return by unit.
-    requests: BTreeMap<u32, (u64, Request, BTreeMap<u32, Vec<u64>>)>,
+    requests: BTreeMap<u32, InFlight>,
     submitted: u64,
     completed: u64,
 }

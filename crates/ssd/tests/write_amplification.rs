@@ -4,6 +4,8 @@
 //! Xiang and Kurkoski. alpha is physical over logical; the effective alpha takes out the blocks
 //! that hold no settled data: the free ones collection keeps and the open one.
 
+#![allow(clippy::print_stdout)]
+
 use base::family::Choice;
 use base::rng::Rng;
 use nand::geometry::{Geometry, GeometryConfig};

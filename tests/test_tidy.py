@@ -1,0 +1,133 @@
+"""The tree keeps the house rules, and each rule catches what it is there for."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def load_tidy() -> ModuleType:
+    """Import tools/tidy.py, which is a script and no package."""
+    spec = importlib.util.spec_from_file_location("tidy", ROOT / "tools" / "tidy.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["tidy"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+tidy = load_tidy()
+
+#: A small tree that breaks nothing.
+MEMBER = """//! `greedy`: the emptiest block first.
+
+pub const MEMBER: Member<Build> =
+    Member { name: "greedy", summary: "emptiest first", citation: "a2012" };
+"""
+GOOD = {
+    "Cargo.toml": '[workspace.package]\nversion = "0.1.0"\n',
+    "CHANGELOG.md": "# Changes\n\n## Unreleased\n",
+    "crates/ssd/Cargo.toml": "[dependencies]\nbase.workspace = true\nnand.workspace = true\n",
+    "crates/ssd/src/lib.rs": "//! Floor 3 of it.\n\nuse nand::chip::Chips; // not host::x\n",
+    "crates/ssd/src/gc.rs": "//! Roster of the policies.\n\nconst R: X = &[greedy::MEMBER];\n",
+    "crates/ssd/src/gc/contract.rs": "//! Contract of a policy.\n",
+    "crates/ssd/src/gc/greedy.rs": MEMBER,
+    "python/x.py": '"""A file that does nothing."""\n',
+    "params/CITATIONS.bib": "@article{a2012,\n  year = {2012}\n}\n",
+    "params/chips/one.toml": (
+        'summary = "with 8 # in it"\ncite = ["a2012"]\n'
+        "bits = 2                # cited: a2012 Table 1\n"
+        "[timing]\nt_read_us = [1.0, 2.5]  # assumed: order of it\n"
+        "wear = [\n  { pe = 0, x = 1.0 },  # derived: from Fig. 2\n]\n"
+        'cache_read = true\nname = "x2"\n'
+    ),
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Write the good tree."""
+    for path, text in GOOD.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def test_the_tree_is_tidy() -> None:
+    """Of this very checkout."""
+    violations = tidy.check(ROOT)
+    assert not violations, "\n" + "\n".join(map(str, violations))
+
+
+def test_the_good_tree_is_tidy(tree: Path) -> None:
+    """So that what the next test finds is what it broke."""
+    assert tidy.check(tree) == []
+
+
+def test_every_rule_is_tried() -> None:
+    """By at least one row below."""
+    assert {row[0] for row in BROKEN} == {
+        *("direction", "first-line", "length", "name", "parameter", "family"),
+        *("columns", "leftover", "lint", "changelog"),
+    }
+    assert len({row[0] for row in BROKEN}) == len(tidy.RULES)
+
+
+CHIP = GOOD["params/chips/one.toml"]
+#: Rule, file, its new text (or None: it is removed), and what is said.
+BROKEN: list[tuple[str, str, str | None, str]] = [
+    ("direction", "crates/ssd/Cargo.toml", "[dependencies]\nhost.workspace = true\n", "uses host"),
+    ("direction", "crates/nand/Cargo.toml", '[dependencies]\necc = { path = "" }\n', "uses ecc"),
+    ("direction", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\nuse host::x;\n", "uses host"),
+    ("first-line", "crates/ssd/src/lib.rs", "use nand::x;\n", "does not say"),
+    ("first-line", "crates/ssd/src/lib.rs", "//! Drive.\n", "does not say"),
+    ("first-line", "python/x.py", "import os\n", "does not say"),
+    ("length", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\n" * 701, "701 lines"),
+    ("name", "python/utils.py", '"""Odds and ends here."""\n', "`utils`"),
+    ("name", "crates/ssd/src/common.rs", "//! Odds and ends.\n", "`common`"),
+    ("parameter", "params/chips/one.toml", CHIP + "n = 3\n", "number without"),
+    ("parameter", "params/chips/one.toml", CHIP + "n = 3  # a guess\n", "number without"),
+    ("parameter", "params/chips/one.toml", CHIP + "n = 3  # assumed:\n", "number without"),
+    ("parameter", "params/chips/one.toml", CHIP + "n = 3  # cited: b2013 p. 1\n", "`b2013`"),
+    ("parameter", "params/chips/one.toml", CHIP.replace("a2012", "a2013"), "`a2013`"),
+    ("parameter", "params/chips/one.toml", CHIP.replace("cite =", "site ="), "no `cite`"),
+    ("family", "crates/ssd/src/gc.rs", None, "no crates/ssd/src/gc.rs"),
+    ("family", "crates/ssd/src/gc/contract.rs", None, "no crates/ssd/src/gc/contract.rs"),
+    ("family", "crates/ssd/src/gc/fifo.rs", MEMBER, "not in the roster"),
+    ("family", "crates/ssd/src/gc/greedy.rs", "//! `greedy` picks it.\n", "no MEMBER"),
+    ("family", "crates/ssd/src/gc/greedy.rs", MEMBER.replace("a2012", "b"), "cites `b`"),
+    ("columns", "crates/ssd/src/lib.rs", "//! Floor 3 of it." + " x" * 42, "102 columns"),
+    ("leftover", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\ntodo" + "!()\n", "`todo!`"),
+    ("leftover", "python/x.py", '"""A file for it."""\n# FIX' + "ME\n", "`FIX" + "ME`"),
+    ("lint", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\n#[allow(unused)]\n", "`unused`"),
+    ("changelog", "CHANGELOG.md", None, "no heading"),
+    ("changelog", "CHANGELOG.md", "## 0.0.9\n", "no heading"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text", "says"), BROKEN)
+def test_each_rule_catches(tree: Path, rule: str, path: str, text: str | None, says: str) -> None:
+    """One break, found by its rule and by no other, and printed with its place."""
+    file = tree / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text)
+    violations = tidy.check(tree)
+    assert violations
+    assert {violation.rule for violation in violations} == {rule}
+    assert any(says in violation.message for violation in violations)
+    assert str(violations[0]).startswith(f"{violations[0].path}:{violations[0].line}: {rule}: ")
+
+
+def test_long_files_are_noted(tree: Path) -> None:
+    """Between the caps: a note and no error."""
+    (tree / "python" / "x.py").write_text('"""A file of lines."""\n' + "\n" * 600)
+    assert tidy.check(tree) == []
+    assert tidy.long_files(tidy.Tree(tree)) == [("python/x.py", 601)]

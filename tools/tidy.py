@@ -1,0 +1,271 @@
+"""House rules that a program can check: `python tools/tidy.py` prints what breaks them.
+
+Each rule is one function from the tree to its violations; `RULES` is the roster. The rules and
+their reasons are in DESIGN.md, section 5. `tests/test_tidy.py` holds the tree to them.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+#: Floors of the crates: a crate may use those on lower floors only.
+FLOORS = {"base": 1, "nand": 2, "ecc": 2, "ssd": 3, "host": 4, "py": 5}
+#: Lines of a file: noted above the first, an error above the second.
+SOFT_LINES, HARD_LINES = 500, 700
+COLUMNS = 100
+BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
+SKIPPED_FOLDERS = {"target", "node_modules", "build", "dist", "__pycache__"}
+#: What a number in params/ starts its comment with.
+MARKS = ("cited", "measured", "derived", "assumed")
+#: Lints that may be switched off on an item.
+ALLOWED_LINTS = {
+    "unsafe_code",
+    "dead_code",
+    "clippy::too_many_arguments",
+    "clippy::type_complexity",
+}
+#: Joined here so that this file does not break its own rule.
+LEFTOVERS = ("dbg" + "!(", "todo" + "!(", "unimplemented" + "!(", "FIX" + "ME", "XX" + "X")
+
+
+class Violation(NamedTuple):
+    """A rule broken at a place."""
+
+    path: str
+    line: int
+    rule: str
+    message: str
+
+    def __str__(self) -> str:
+        """As compilers print it."""
+        return f"{self.path}:{self.line}: {self.rule}: {self.message}"
+
+
+class Tree:
+    """The files of a checkout, as relative paths with `/`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files: list[str] = []
+        for folder, folders, names in os.walk(root):
+            folders[:] = [f for f in folders if f not in SKIPPED_FOLDERS and not f.startswith(".")]
+            self.files += [Path(folder, name).relative_to(root).as_posix() for name in names]
+        self.files.sort()
+
+    def ending(self, *suffixes: str) -> list[str]:
+        """Files with one of these suffixes."""
+        return [path for path in self.files if path.endswith(suffixes)]
+
+    def text(self, path: str) -> str:
+        """The text of a file; nothing where there is none."""
+        file = self.root / path
+        return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+    def lines(self, path: str) -> Iterator[tuple[int, str]]:
+        """The numbered lines of a file."""
+        return enumerate(self.text(path).splitlines(), 1)
+
+    def sources(self) -> list[str]:
+        """Rust files of the crates proper."""
+        return [path for path in self.ending(".rs") if re.match(r"crates/\w+/src/", path)]
+
+    @cached_property
+    def citations(self) -> set[str]:
+        """Keys of the bibliography."""
+        return set(re.findall(r"^@\w+\{([^,\s]+),", self.text("params/CITATIONS.bib"), re.M))
+
+
+def direction(tree: Tree) -> Iterator[Violation]:
+    """A crate depends on lower floors only."""
+    names = "|".join(FLOORS)
+    dependency = re.compile(rf"^({names})(?:\.workspace)?\s*=")
+    use = re.compile(rf"(?<![\w:])({names})::")
+    for path in tree.ending(".rs", "Cargo.toml"):
+        crate = re.match(r"crates/(\w+)/", path)
+        if crate is None or crate[1] not in FLOORS:
+            continue
+        section = ""
+        for number, line in tree.lines(path):
+            if path.endswith(".toml"):
+                section = line.strip() if line.startswith("[") else section
+                found = dependency.findall(line) if section.endswith("dependencies]") else []
+            else:
+                found = use.findall(line.split("//")[0])
+            for other in found:
+                if other != crate[1] and FLOORS[other] >= FLOORS[crate[1]]:
+                    message = f"{crate[1]} (floor {FLOORS[crate[1]]}) uses {other} above it"
+                    yield Violation(path, number, "direction", message)
+
+
+def first_line(tree: Tree) -> Iterator[Violation]:
+    """Every file opens by saying what it is."""
+    for path in tree.sources() + tree.ending(".py"):
+        text = tree.text(path)
+        if path.endswith(".py"):
+            said = (ast.get_docstring(ast.parse(text)) or "").split("\n")[0]
+        else:
+            first = text.split("\n")[0]
+            said = first[3:] if first.startswith("//!") else ""
+        if len(said.split()) < 3:
+            yield Violation(path, 1, "first-line", "does not say what the file is")
+
+
+def length(tree: Tree) -> Iterator[Violation]:
+    """A file is one concept: no more lines than one can keep in mind."""
+    for path, lines in long_files(tree):
+        if lines > HARD_LINES:
+            yield Violation(path, lines, "length", f"{lines} lines, at most {HARD_LINES}")
+
+
+def long_files(tree: Tree) -> list[tuple[str, int]]:
+    """Files above the soft cap, with their lines."""
+    counts = [(path, tree.text(path).count("\n")) for path in tree.ending(".rs", ".py")]
+    return [(path, count) for path, count in counts if count > SOFT_LINES]
+
+
+def names(tree: Tree) -> Iterator[Violation]:
+    """No drawer for odds and ends."""
+    for path in tree.ending(".rs", ".py"):
+        for part in Path(path).with_suffix("").parts:
+            if part in BANNED_NAMES:
+                yield Violation(path, 1, "name", f"`{part}` says nothing: name the concept")
+
+
+def marked(tree: Tree) -> Iterator[Violation]:
+    """Every number in params/ says where it comes from."""
+    rule = "parameter"
+    for path in tree.ending(".toml"):
+        if not path.startswith("params/"):
+            continue
+        cite = re.search(r"^cite\s*=\s*\[([^\]]*)\]", tree.text(path), re.M)
+        listed = set(re.findall(r'"([^"]+)"', cite[1])) if cite else set()
+        if cite is None:
+            yield Violation(path, 1, rule, "no `cite` list")
+        for key in sorted(listed - tree.citations):
+            yield Violation(path, 1, rule, f"`cite` names `{key}`, not in CITATIONS.bib")
+        for number, line in tree.lines(path):
+            # Strings are blanked, so that the first # begins the comment.
+            bare = re.sub(r"\"[^\"]*\"|'[^']*'", lambda match: "_" * len(match[0]), line)
+            code = bare.partition("#")[0]
+            if not _has_number(code):
+                continue
+            mark = re.match(rf"\s*({'|'.join(MARKS)}):\s*(\S+)", line[len(code) + 1 :])
+            if mark is None:
+                message = f"number without a comment of {', '.join(MARKS)}: and its source"
+                yield Violation(path, number, rule, message)
+            elif mark[1] == "cited" and mark[2].rstrip(",;:") not in listed & tree.citations:
+                message = f"cites `{mark[2]}`, not in this file's `cite` and CITATIONS.bib"
+                yield Violation(path, number, rule, message)
+
+
+def _has_number(code: str) -> bool:
+    """Whether a line of TOML, without its strings and comment, gives a number."""
+    is_header = re.fullmatch(r"\s*\[+[A-Za-z_][\w.-]*\]+\s*", code)
+    values = re.sub(r"[\w.-]+\s*=", "", code)
+    return not is_header and re.search(r"(?<![\w.])[-+]?\d", values) is not None
+
+
+def families(tree: Tree) -> Iterator[Violation]:
+    """A folder below src/ is a family: roster, contract, and members that carry their facts."""
+    rule = "family"
+    sources = tree.sources()
+    folders = {str(Path(path).parent.as_posix()) for path in sources}
+    for folder in sorted(folders):
+        if folder.count("/") < 3:
+            continue
+        roster = f"{folder}.rs"
+        for needed in (roster, f"{folder}/contract.rs"):
+            if needed not in sources:
+                yield Violation(folder, 1, rule, f"no {needed}: a folder is a family")
+        for path in sources:
+            name = Path(path).stem
+            if Path(path).parent.as_posix() != folder or name == "contract":
+                continue
+            text = tree.text(path)
+            if not re.search(rf"\b{name}::MEMBER\b", tree.text(roster)):
+                yield Violation(path, 1, rule, f"not in the roster {roster}")
+            if "MEMBER" not in text or not re.search(r'\bsummary:\s*"[^"]+"', text):
+                yield Violation(path, 1, rule, "no MEMBER with a summary")
+            for key in re.findall(r'\bcitation:\s*"([^"]+)"', text):
+                if key not in tree.citations:
+                    yield Violation(path, 1, rule, f"cites `{key}`, not in CITATIONS.bib")
+
+
+def columns(tree: Tree) -> Iterator[Violation]:
+    """Lines fit side by side."""
+    for path in tree.ending(".rs", ".py"):
+        for number, line in tree.lines(path):
+            if len(line) > COLUMNS:
+                message = f"{len(line)} columns, at most {COLUMNS}"
+                yield Violation(path, number, "columns", message)
+
+
+def leftovers(tree: Tree) -> Iterator[Violation]:
+    """Nothing half done is left."""
+    for path in tree.ending(".rs", ".py"):
+        for number, line in tree.lines(path):
+            for word in LEFTOVERS:
+                if word in line:
+                    yield Violation(path, number, "leftover", f"`{word.rstrip('(')}`")
+
+
+def lints(tree: Tree) -> Iterator[Violation]:
+    """Lints are answered, not switched off."""
+    for path in tree.sources():
+        for number, line in tree.lines(path):
+            for listed in re.findall(r"#!?\[(?:allow|expect)\(([^)]*)\)\]", line):
+                for lint in (part.strip() for part in listed.split(",")):
+                    if lint and lint not in ALLOWED_LINTS and not lint.startswith("reason"):
+                        yield Violation(path, number, "lint", f"`{lint}` is switched off")
+
+
+def changelog(tree: Tree) -> Iterator[Violation]:
+    """CHANGELOG.md speaks of the version that is being built."""
+    found = re.search(r'^version\s*=\s*"([^"]+)"', tree.text("Cargo.toml"), re.M)
+    headings = re.findall(r"^##\s+\[?([^\]\s]+)", tree.text("CHANGELOG.md"), re.M)
+    if not {"Unreleased", found[1] if found else ""} & set(headings):
+        yield Violation("CHANGELOG.md", 1, "changelog", "no heading of this version or Unreleased")
+
+
+#: Every rule.
+RULES: tuple[Callable[[Tree], Iterator[Violation]], ...] = (
+    direction,
+    first_line,
+    length,
+    names,
+    marked,
+    families,
+    columns,
+    leftovers,
+    lints,
+    changelog,
+)
+
+
+def check(root: Path) -> list[Violation]:
+    """Every violation in the checkout at `root`, by path and line."""
+    tree = Tree(Path(root))
+    return sorted(violation for rule in RULES for violation in rule(tree))
+
+
+def main() -> int:
+    """Print violations and notes; 1 if there are violations."""
+    root = Path(__file__).resolve().parent.parent
+    violations = check(root)
+    for violation in violations:
+        print(violation)
+    for path, lines in long_files(Tree(root)):
+        if lines <= HARD_LINES:
+            print(f"note: {path} has {lines} lines, above the soft cap of {SOFT_LINES}")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
