@@ -21,9 +21,8 @@ pub enum Pattern {
     TrimWrite,
 }
 
-/// The options of one job, as given or by default.
+/// The options of one job, as given or by default: each field is the option of its name.
 #[derive(Debug, Clone)]
-#[allow(missing_docs)] // Each field is the option of its name.
 pub struct Options {
     pub name: Option<String>,
     pub pattern: Pattern,

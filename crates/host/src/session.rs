@@ -61,7 +61,7 @@ impl Session {
         memory_limit: u64,
     ) -> Result<Self> {
         let config = &loaded.config;
-        let ssd = Ssd::new(config, memory_limit)?;
+        let ssd = Ssd::new(config, memory_limit).map_err(|error| loaded.explain(error))?;
         let capacity = ssd.capacity_bytes();
         let (mut notices, mut global_options, mut summary) = (Vec::new(), Vec::new(), None);
         let jobs = match workload {

@@ -1,5 +1,7 @@
 //! What a drive must do to the nanosecond, from its parameters alone.
 
+#![allow(clippy::print_stdout)]
+
 use host::config;
 use host::report::Outside;
 use host::session::{Session, Workload};
@@ -349,18 +351,11 @@ const MIXED: &str = "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=20000\n\
 /// Same seed, same bytes; another seed, other bytes; whatever runs beside.
 #[test]
 fn a_seed_decides_everything() {
-    let job =
-        "rw=randrw\nbs=4k\niodepth=16\nnumber_ios=20000\nrandom_distribution=zipf:1.1\nfsync=64";
-    let text = |seed: &str| {
-        let report = run(&[seed, "gc.name=d_choices"], job, Precondition::Steady);
-        report.to_string()
-    };
-    let one = text("seed=1");
-    let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(move || text_of())).collect();
-    fn text_of() -> String {
-        let job = MIXED;
-        run(&["seed=1", "gc.name=d_choices"], job, Precondition::Steady).to_string()
+    fn text(seed: &str) -> String {
+        run(&[seed, "gc.name=d_choices"], MIXED, Precondition::Steady).to_string()
     }
+    let one = text("seed=1");
+    let threads: Vec<_> = (0..2).map(|_| std::thread::spawn(|| text("seed=1"))).collect();
     for thread in threads {
         assert_eq!(thread.join().unwrap(), one);
     }

@@ -114,7 +114,8 @@ mod tests {
             assert_eq!(fast.parity, slow.parity);
         }
         println!(
-            "validation | page map, Table 1 of Wang 2014, pairs in place | 4 | 4 | 0 | printed table"
+            "validation | page map, Table 1 of Wang 2014, pairs in place \
+             | 4 | 4 | 0 | printed table"
         );
     }
 

@@ -115,7 +115,8 @@ fn greedy_theory(alpha: f64, b: u32) -> f64 {
 /// Prints a row of docs/validation.md (see `tools/regen.py`), then holds it to its tolerance.
 fn assert_close(what: &str, ours: f64, theory: f64, tolerance: f64, source: &str) {
     println!(
-        "validation | write amplification, {what} | {ours:.4} | {theory:.4} | {tolerance} | {source}"
+        "validation | write amplification, {what} | {ours:.4} | {theory:.4} | {tolerance} \
+         | {source}"
     );
     assert!((ours / theory - 1.0).abs() <= tolerance, "{what}: {ours} against {theory}");
 }
