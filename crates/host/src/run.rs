@@ -170,7 +170,12 @@ impl Run {
         let stop = self.completed + completions;
         while !self.finished && self.completed < stop {
             match self.ssd.step() {
-                Step::Completed(done) => self.complete(&done)?,
+                Step::Completed(done) => {
+                    self.complete(&done)?;
+                    // The run ends with its last request: what the buffer still holds and what
+                    // collection is about are the drive's own affair.
+                    self.finished = self.under_way == 0 && self.runners.iter().all(Runner::is_over);
+                }
                 Step::Wake(job) => {
                     let job = job as usize;
                     self.runners[job].wake = Time::NEVER;
@@ -259,12 +264,11 @@ impl Run {
     #[inline]
     fn end_of_group(&mut self, job: usize) -> Result<()> {
         let runner = &self.runners[job];
-        if runner.phase != Phase::Over || runner.in_flight > 0 {
+        if !runner.is_over() {
             return Ok(());
         }
         let group = runner.group;
-        let over = |runner: &Runner| runner.phase == Phase::Over && runner.in_flight == 0;
-        if self.runners.iter().filter(|runner| runner.group <= group).all(over)
+        if self.runners.iter().filter(|runner| runner.group <= group).all(Runner::is_over)
             && self.runners.iter().any(|r| r.group == group + 1 && r.phase == Phase::Waiting)
         {
             self.start_group(group + 1)?;
@@ -347,6 +351,11 @@ pub struct JobView<'a> {
 }
 
 impl Runner {
+    /// Sends no more, and everything it sent is complete.
+    fn is_over(&self) -> bool {
+        self.phase == Phase::Over && self.in_flight == 0
+    }
+
     /// Draws requests ahead and lets the drive prepare for them.
     #[inline]
     fn draw(&mut self, ssd: &Ssd) -> Result<()> {
