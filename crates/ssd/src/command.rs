@@ -68,6 +68,10 @@ pub struct Command {
     pub array: Time,
     /// Bus time so far.
     pub bus: Time,
+    /// Decoder time so far.
+    pub ecc: Time,
+    /// Whether the last decode gave the data back.
+    pub corrected: bool,
     pub(crate) order: u64,
     pub(crate) next: u32,
 }
@@ -100,6 +104,8 @@ impl Command {
             queued: Time::ZERO,
             array: Time::ZERO,
             bus: Time::ZERO,
+            ecc: Time::ZERO,
+            corrected: false,
             order: 0,
             next: NONE,
         }

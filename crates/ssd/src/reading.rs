@@ -82,18 +82,19 @@ impl Ssd {
     #[inline]
     pub(crate) fn arrived(&mut self, index: u32) {
         let now = self.now();
-        let command = self.flash.commands[index as usize];
-        let words = self.codewords[command.units as usize];
+        let Command { units, rber, attempt, .. } = self.flash.commands[index as usize];
+        let words = self.codewords[units as usize];
         let mut end = now;
+        let mut last = Time::ZERO;
         let mut corrected = true;
         for _ in 0..words {
             let time = match self.clean_decode {
                 Some(time) => time,
                 None => {
-                    let outcome = self.ecc.decode(command.rber, &mut self.errors_rng);
+                    let outcome = self.ecc.decode(rber, &mut self.errors_rng);
                     self.counts.raw_bit_errors += u64::from(outcome.errors);
                     corrected &= outcome.corrected;
-                    if command.attempt == 0 && !outcome.corrected {
+                    if attempt == 0 && !outcome.corrected {
                         self.counts.hard_failures += 1;
                     }
                     outcome.time
@@ -107,11 +108,14 @@ impl Ssd {
                 start,
                 done,
             );
-            end = end.max(done);
+            if done >= end {
+                (end, last) = (done, time);
+            }
         }
         self.counts.codewords += u64::from(words);
-        // From here on `transfers` says whether the data came back.
-        self.flash.commands[index as usize].transfers = u8::from(corrected);
+        let command = &mut self.flash.commands[index as usize];
+        command.corrected = corrected;
+        command.ecc += last;
         if end == now {
             self.decoded(index);
         } else {
@@ -122,10 +126,9 @@ impl Ssd {
     #[inline]
     pub(crate) fn decoded(&mut self, index: u32) {
         let command = self.flash.commands[index as usize];
-        if command.transfers == 0 && self.read_again(index, command) {
+        if !command.corrected && self.read_again(index, command) {
             return;
         }
-        let failed = command.transfers == 0;
         self.flash.commands.remove(index as usize);
         match command.owner {
             Owner::Request(slot) => {
@@ -136,16 +139,11 @@ impl Ssd {
                 }
                 let now = self.now();
                 let request = &mut self.slots[slot as usize];
-                request.failed |= failed;
+                request.failed |= !command.corrected;
                 // The last command to finish is the one that the request waited for.
-                let words = u64::from(self.codewords[command.units as usize]);
-                let decode = self.clean_decode.unwrap_or(Time::ZERO) * words.min(1);
-                request.parts = Parts {
-                    flash: command.array,
-                    bus: command.bus,
-                    ecc: decode,
-                    queue: now.since(command.queued).since(command.array + command.bus + decode),
-                };
+                let Command { queued, array: flash, bus, ecc, .. } = command;
+                let queue = now.since(queued).since(flash + bus + ecc);
+                request.parts = Parts { queue, flash, bus, ecc };
                 self.read_part_done(slot);
             }
             Owner::Fill(held) => self.filled(held),
@@ -294,6 +292,9 @@ mod tests {
                 assert_eq!(latency, Time(expected), "{rounds:?} cache read {cache_read}");
                 assert_eq!(done.parts.flash, Time(senses * array));
                 assert_eq!(done.parts.bus, Time(transfers * bus));
+                assert_eq!(done.parts.ecc, Time(attempts * decode));
+                // What is left are the command cycles.
+                assert_eq!(done.parts.queue, Time(commands * command));
                 let counts = ssd.counts();
                 assert_eq!(counts.hard_failures, 1);
                 assert_eq!(counts.uncorrectable, 1);
