@@ -360,7 +360,11 @@ impl Ssd {
             payload.submitted(slot);
         }
         let (_, _, ready) = self.cores.serve(now, self.command_time);
-        self.events.push_lane(lane::READY, ready, event::of(event::READY, slot));
+        if ready == now {
+            self.command_ready(slot);
+        } else {
+            self.events.push_lane(lane::READY, ready, event::of(event::READY, slot));
+        }
         slot
     }
 
