@@ -21,8 +21,8 @@ pub const LANES: usize = 7;
 pub struct EventQueue {
     heap: Vec<u128>,
     lanes: [VecDeque<u128>; LANES],
-    /// First entry of each lane, `u128::MAX` where it is empty: what `pop` compares.
-    fronts: [u128; LANES],
+    /// First entry of each lane, and last that of the heap; `u128::MAX` where there is none.
+    fronts: [u128; LANES + 1],
     sequence: u64,
     renumbered: u64,
     now: Time,
@@ -43,7 +43,7 @@ impl EventQueue {
         Self {
             heap: Vec::with_capacity(1024),
             lanes: Default::default(),
-            fronts: [u128::MAX; LANES],
+            fronts: [u128::MAX; LANES + 1],
             sequence: 0,
             renumbered: 0,
             now: Time::ZERO,
@@ -66,7 +66,7 @@ impl EventQueue {
     fn renumber(&mut self) {
         let mut pending = std::mem::take(&mut self.heap);
         self.lanes.iter_mut().for_each(|lane| pending.extend(lane.drain(..)));
-        self.fronts = [u128::MAX; LANES];
+        self.fronts = [u128::MAX; LANES + 1];
         pending.sort_unstable();
         const SEQUENCE: u128 = ((1 << SEQUENCE_BITS) - 1) << PAYLOAD_BITS;
         for (i, entry) in pending.iter_mut().enumerate() {
@@ -76,6 +76,7 @@ impl EventQueue {
         self.sequence = pending.len() as u64;
         // A sorted array is a heap.
         self.heap = pending;
+        self.fronts[LANES] = self.heap.first().copied().unwrap_or(u128::MAX);
     }
 
     #[inline]
@@ -114,12 +115,12 @@ impl EventQueue {
     /// Takes the next event, if any, and moves the clock to it.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u32)> {
-        let mut best = self.heap.first().copied().unwrap_or(u128::MAX);
-        let mut source = LANES;
-        for (lane, &front) in self.fronts.iter().enumerate() {
+        let mut best = self.fronts[0];
+        let mut source = 0;
+        for (i, &front) in self.fronts.iter().enumerate().skip(1) {
             if front < best {
                 best = front;
-                source = lane;
+                source = i;
             }
         }
         if best == u128::MAX {
@@ -127,6 +128,7 @@ impl EventQueue {
         }
         if source == LANES {
             self.pop_heap();
+            self.fronts[LANES] = self.heap.first().copied().unwrap_or(u128::MAX);
         } else {
             self.lanes[source].pop_front();
             self.fronts[source] = self.lanes[source].front().copied().unwrap_or(u128::MAX);
@@ -147,6 +149,7 @@ impl EventQueue {
             hole = parent;
         }
         self.heap[hole] = entry;
+        self.fronts[LANES] = self.heap[0];
     }
 
     fn pop_heap(&mut self) {

@@ -1,6 +1,6 @@
 //! A bus: one page's data at a time, command cycles booked ahead, the scheduler's order.
 
-use crate::command::{Done, Fifo, NONE};
+use crate::command::{Done, Fifo, NONE, waiting};
 use crate::die::Phase;
 use crate::flash::Flash;
 use crate::scheduler::{CLASSES, Head};
@@ -75,18 +75,12 @@ impl Flash {
             return;
         }
         let now = events.now();
-        let mut waiting = 0;
-        let mut class = 0;
-        for (i, queue) in state.queues.iter().enumerate() {
-            if !queue.is_empty() {
-                waiting += 1;
-                class = i;
-            }
-        }
+        let waiting = waiting(&state.queues);
         if waiting == 0 {
             return;
         }
-        if waiting > 1 {
+        let mut class = waiting.trailing_zeros() as usize;
+        if waiting & (waiting - 1) != 0 {
             let head =
                 |queue: &Fifo| (!queue.is_empty()).then(|| self.dies[queue.head as usize].bus_head);
             class = self.scheduler.pick(now, &state.queues.each_ref().map(head));

@@ -1,6 +1,6 @@
 //! Flash commands: what the controller asks of a die, and what comes back.
 
-use crate::scheduler::Class;
+use crate::scheduler::{CLASSES, Class};
 use base::Time;
 use nand::geometry::{Die, Ppn};
 
@@ -153,4 +153,11 @@ impl Fifo {
     pub(crate) fn is_empty(self) -> bool {
         self.head == NONE
     }
+}
+
+/// Which classes have something waiting: one bit for each.
+#[inline]
+pub(crate) fn waiting(queues: &[Fifo; CLASSES]) -> u32 {
+    let bit = |class: usize| u32::from(!queues[class].is_empty()) << class;
+    (0..CLASSES).map(bit).sum()
 }

@@ -1,6 +1,6 @@
 //! A die: one array operation at a time, page registers, suspending, and where its time goes.
 
-use crate::command::{Done, Fifo, Kind, NONE};
+use crate::command::{Done, Fifo, Kind, NONE, waiting};
 use crate::flash::Flash;
 use crate::scheduler::{CLASSES, Class, Head};
 use crate::timeline::{SpanKind, Track};
@@ -121,22 +121,16 @@ impl Flash {
     /// The class that the scheduler wants served, of the commands waiting for a die.
     #[inline]
     fn pick(&self, now: Time, die: &DieState) -> Option<usize> {
-        // While something is suspended, only reads may start beside it.
-        let eligible = |class: usize| {
-            !die.queues[class].is_empty()
-                && (die.suspended.is_none() || class == Class::Read as usize)
-        };
-        let mut only = None;
-        let mut waiting = 0;
-        for class in (0..CLASSES).filter(|&class| eligible(class)) {
-            only = Some(class);
-            waiting += 1;
-        }
-        if waiting + u32::from(die.suspended.is_some()) <= 1 {
-            return only.or(die.suspended.map(|suspended| suspended.class as usize));
+        let mut waiting = waiting(&die.queues);
+        if die.suspended.is_some() {
+            // Only reads may start beside what is suspended.
+            waiting &= 1 << Class::Read as usize;
+        } else if waiting & waiting.wrapping_sub(1) == 0 {
+            // Nobody waits, or one class alone.
+            return (waiting != 0).then_some(waiting.trailing_zeros() as usize);
         }
         let mut heads = [None; CLASSES];
-        for class in (0..CLASSES).filter(|&class| eligible(class)) {
+        for class in (0..CLASSES).filter(|class| waiting & (1 << class) != 0) {
             let command = &self.commands[die.queues[class].head as usize];
             heads[class] = Some(Head { since: command.queued, order: command.order });
         }

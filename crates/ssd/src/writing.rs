@@ -107,6 +107,10 @@ impl Ssd {
                 if waiting == 0 || (waiting < row && !urgent) {
                     break;
                 }
+                if self.writable[usize::from(stream)].is_empty() {
+                    self.set_aside(stream);
+                    break;
+                }
                 self.buffer.peek_dirty(stream, row, &mut self.lpns);
                 let stream_of = Stream::host(stream);
                 let dies = &self.writable[usize::from(stream)];
