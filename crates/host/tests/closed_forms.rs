@@ -277,6 +277,24 @@ fn suspends_shorten_the_tail_of_reads() {
     assert!(suspended < 0.8 * plain, "p99 {suspended} us against {plain} us");
 }
 
+/// Collection in the background of idle times is not in the way of the next burst.
+#[test]
+fn background_collection_prepares_for_bursts() {
+    // Bursts of 1000 writes, a tenth of a second between them.
+    let job = "rw=randwrite\nbs=4k\niodepth=16\nnumber_ios=40000\n\
+               thinktime=100ms\nthinktime_blocks=1000";
+    let tail = |sets: &[&str]| {
+        let report = run(sets, job, Precondition::Steady);
+        let latency = &report["host"]["write"]["latency_us"];
+        (number(&latency["p99"]), number(&report["ftl"]["write_amplification_flash"]))
+    };
+    let (plain, wa) = tail(&["buffer.bytes=65536"]);
+    let (prepared, more) = tail(&["buffer.bytes=65536", "gc.background_free_blocks=20"]);
+    assert!(prepared < 0.7 * plain, "p99 {prepared} us against {plain} us");
+    // Collecting early copies more: that is its price.
+    assert!(more > wa, "{more} against {wa}");
+}
+
 /// Partial units are completed by a read, in the background of the acknowledgement.
 #[test]
 fn partial_units_are_read_modify_written() {

@@ -451,7 +451,8 @@ impl Ftl for PageFtl {
         let mut i = 0;
         for (first, block) in program.pages(&self.geometry, self.pages_per_program) {
             let slots = self.geometry.units_per_page.min(program.units - i);
-            let mut added = 0;
+            // First all of them: a unit that comes twice in a row kills its first copy at once.
+            self.words[block.0 as usize].add(slots);
             for ppn in first.0..first.0 + slots {
                 let lpn = self.owner[ppn as usize];
                 let old = self.map[lpn as usize];
@@ -459,15 +460,14 @@ impl Ftl for PageFtl {
                 let stale = moves.get(i as usize).is_some_and(|unit| unit.from.0 != old);
                 i += 1;
                 if stale {
+                    self.words[block.0 as usize].remove_one();
                     continue;
                 }
                 self.map[lpn as usize] = ppn;
-                added += 1;
                 if old != Ppn::NONE.0 {
                     self.invalidate(old);
                 }
             }
-            self.words[block.0 as usize].add(added);
             if i == program.units {
                 break;
             }
