@@ -88,11 +88,17 @@ pub struct Series {
     pub interval: Time,
     /// The intervals from time zero.
     pub bins: Vec<Bin>,
+    /// End of the last of them.
+    open_until: Time,
 }
 
 impl Default for Series {
     fn default() -> Self {
-        Self { interval: Time(100_000), bins: Vec::with_capacity(Self::MOST) }
+        Self {
+            interval: Time(100_000),
+            bins: Vec::with_capacity(Self::MOST),
+            open_until: Time::ZERO,
+        }
     }
 }
 
@@ -103,22 +109,13 @@ impl Series {
     /// Counts a completion. True when it opened a new interval: then call `note`.
     #[inline]
     pub fn record(&mut self, now: Time, op: Op, bytes: u64, latency: Time) -> bool {
-        let mut index = (now.0 / self.interval.0) as usize;
-        while index >= Self::MOST {
-            self.halve();
-            index = (now.0 / self.interval.0) as usize;
-        }
-        let opened = index >= self.bins.len();
+        // Completions come in the order of time: all but the first of an interval find it open.
+        let opened = now >= self.open_until;
         if opened {
-            let last = self.bins.last().copied().unwrap_or_default();
-            let quiet = Bin {
-                moved_units: last.moved_units,
-                reclaimed_blocks: last.reclaimed_blocks,
-                ..Bin::default()
-            };
-            self.bins.resize(index + 1, quiet);
+            self.open(now);
         }
-        let bin = &mut self.bins[index];
+        let last = self.bins.len() - 1;
+        let bin = &mut self.bins[last];
         match op {
             Op::Read => {
                 bin.reads += 1;
@@ -142,7 +139,23 @@ impl Series {
         }
     }
 
+    /// Opens the interval that holds `now`, and quiet ones before it.
     #[cold]
+    fn open(&mut self, now: Time) {
+        while (now.0 / self.interval.0) as usize >= Self::MOST {
+            self.halve();
+        }
+        let index = (now.0 / self.interval.0) as usize;
+        let last = self.bins.last().copied().unwrap_or_default();
+        let quiet = Bin {
+            moved_units: last.moved_units,
+            reclaimed_blocks: last.reclaimed_blocks,
+            ..Bin::default()
+        };
+        self.bins.resize((index + 1).max(self.bins.len()), quiet);
+        self.open_until = self.interval * (index as u64 + 1);
+    }
+
     fn halve(&mut self) {
         self.interval = self.interval * 2;
         let pairs = self.bins.chunks(2).map(|pair| {
