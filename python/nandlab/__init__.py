@@ -1,0 +1,34 @@
+r"""Nandlab: from the threshold voltage of a flash cell to the tail latency of an application.
+
+>>> import nandlab
+>>> result = nandlab.run("tiny", "[reads]\nrw=randread\nnumber_ios=1000\n")
+>>> result.checks.ok
+True
+
+Everything heavy (numpy, pyarrow, matplotlib, duckdb) is imported when it is first needed.
+"""
+
+from nandlab._core import NandlabError, version
+from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
+from nandlab.progress import Progress
+from nandlab.result import Result
+from nandlab.simulate import Interrupted, run
+from nandlab.workload import TraceOptions
+
+__version__ = version()
+
+__all__ = [
+    "Interrupted",
+    "NandlabError",
+    "Preset",
+    "Progress",
+    "Result",
+    "TraceOptions",
+    "__version__",
+    "bibliography",
+    "presets",
+    "run",
+    "schema",
+    "show",
+    "trace_info",
+]

@@ -1,0 +1,5 @@
+"""``python -m nandlab``: the command line."""
+
+from nandlab.cli import main
+
+main()

@@ -1,0 +1,91 @@
+"""What there is: presets and their text, the schema, citations, what a trace holds."""
+
+import json
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+from nandlab import _core
+from nandlab.workload import TraceOptions, native_options
+
+
+class Preset(NamedTuple):
+    """A parameter file that comes with nandlab."""
+
+    kind: str
+    """``drive``, ``chip`` or ``host``."""
+    name: str
+    """What to call it: ``nandlab.run(name, ...)`` where it is a drive."""
+    summary: str
+    """What it is, in one line."""
+
+
+def presets(kind: str | None = None) -> list[Preset]:
+    """All presets, or those of one kind, sorted by kind and name.
+
+    Raises:
+        NandlabError: there is no such kind.
+    """
+    every = [Preset(*row) for row in _core.presets()]
+    kinds = sorted({preset.kind for preset in every})
+    if kind is not None and kind not in kinds:
+        raise _core.NandlabError(f"presets: unknown kind `{kind}`; allowed: {', '.join(kinds)}")
+    return [preset for preset in every if kind in (None, preset.kind)]
+
+
+def show(name: str) -> str:
+    """The TOML text of a preset, with its comments and sources.
+
+    Raises:
+        NandlabError: there is no such preset; names the nearest one.
+    """
+    return _core.show(name)
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of a drive file."""
+    loaded: dict[str, Any] = json.loads(_core.schema())
+    return loaded
+
+
+def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
+    """A drive, completed and checked.
+
+    Returns:
+        ``config`` (every parameter), ``summary``, ``cite`` (keys), ``run`` (its ``[run]`` table).
+
+    Raises:
+        NandlabError: an unknown preset, key or value; says where it stands.
+    """
+    loaded: dict[str, Any] = json.loads(_core.load_config(drive, list(sets)))
+    return loaded
+
+
+def bibliography(drive: str) -> str:
+    """BibTeX entries of all that a drive (preset or file) is built on.
+
+    Raises:
+        NandlabError: the drive cannot be loaded.
+    """
+    return _core.bibliography(load_config(drive)["cite"])
+
+
+def trace_info(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,
+    options: TraceOptions | None = None,
+) -> dict[str, Any]:
+    """Reads a trace once and says what it holds: counts, bytes, times, footprint, locality.
+
+    Args:
+        path: the trace; ``.gz`` and ``.zst`` are opened by themselves.
+        format: a name of the format; left out, it is told from the first line where that is
+            certain.
+        options: how to read it. The policies for times and addresses do not apply here.
+
+    Raises:
+        NandlabError: a bad line (file, line, field, value, what is allowed), or no such file.
+    """
+    loaded: dict[str, Any] = json.loads(_core.trace_info(path, native_options(format, options)))
+    return loaded

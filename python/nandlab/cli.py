@@ -1,0 +1,86 @@
+"""The command line: ``nandlab run | presets | show | schema | trace | cite | demo``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from nandlab import __version__, catalogue, cli_trace
+from nandlab.cli_run import run
+from nandlab.demo import demo
+from nandlab.terminal import console, guarded
+
+app = typer.Typer(
+    name="nandlab",
+    help="From the threshold voltage of a flash cell to the tail latency of an application.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(guarded(run))
+app.add_typer(cli_trace.app, name="trace")
+
+
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"nandlab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@guarded
+def presets(
+    kind: Annotated[str | None, typer.Argument(help="drive, chip or host.")] = None,
+) -> None:
+    """Lists the parameter files that come with nandlab."""
+    from rich.table import Table
+
+    rows = catalogue.presets(kind)
+    table = Table.grid(padding=(0, 2))
+    previous = ""
+    for preset in rows:
+        if preset.kind != previous and len(rows) > 1:
+            table.add_row(*([] if not previous else [""]))
+        table.add_row(preset.kind if preset.kind != previous else "", preset.name, preset.summary)
+        previous = preset.kind
+    console().print(table)
+
+
+@app.command()
+@guarded
+def show(name: Annotated[str, typer.Argument(help="A name that `nandlab presets` lists.")]) -> None:
+    """Prints a preset, with the source of each number."""
+    print(catalogue.show(name).rstrip("\n"))
+
+
+@app.command()
+@guarded
+def schema() -> None:
+    """Prints the JSON Schema of a drive file."""
+    print(json.dumps(catalogue.schema(), indent=2))
+
+
+@app.command()
+@guarded
+def cite(drive: Annotated[str, typer.Argument(help="Preset or drive file.")]) -> None:
+    """Prints BibTeX of everything that a drive is built on."""
+    print(catalogue.bibliography(drive), end="")
+
+
+app.command("demo")(guarded(demo))
+
+
+def main() -> None:
+    """The entry point of the command ``nandlab``."""
+    app()

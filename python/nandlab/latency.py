@@ -1,0 +1,73 @@
+"""A latency distribution: exact moments, and percentiles from an HDR histogram."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nandlab._core import NandlabError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Latency:
+    """Latencies of one kind of request, from arrival to completion, in microseconds.
+
+    Count, mean, minimum and maximum are exact; percentiles are within 0.1 %.
+    """
+
+    def __init__(
+        self,
+        moments: dict[str, Any],
+        edges_ns: NDArray[np.uint64],
+        counts: NDArray[np.uint64],
+    ) -> None:
+        """From the report's ``latency_us`` and the buckets that hold anything.
+
+        Args:
+            moments: ``count``, ``mean``, ``min`` and ``max`` in microseconds.
+            edges_ns: highest latency of each bucket, rising; shape (buckets,).
+            counts: requests in each bucket; shape (buckets,).
+        """
+        self.count: int = moments["count"]
+        self.mean_us: float = moments["mean"]
+        self.min_us: float = moments["min"]
+        self.max_us: float = moments["max"]
+        self.edges_ns = edges_ns
+        self.counts = counts
+
+    def percentile(self, percent: float) -> float:
+        """Latency in microseconds that `percent` of the requests do not exceed.
+
+        Raises:
+            NandlabError: `percent` is not within 0 to 100, or nothing was counted.
+        """
+        import numpy as np
+
+        if not 0.0 <= percent <= 100.0:
+            raise NandlabError(f"percentile: {percent} is out of range; allowed: 0 to 100")
+        if self.count == 0:
+            raise NandlabError(f"percentile: {percent} of no requests")
+        rank = max(1, int(np.ceil(percent / 100.0 * self.count)))
+        bucket = int(np.searchsorted(np.cumsum(self.counts), rank))
+        return float(min(max(int(self.edges_ns[bucket]) / 1e3, self.min_us), self.max_us))
+
+    def exceedance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The complementary distribution: what a tail is read from.
+
+        Returns:
+            Latencies in microseconds, rising, and the share of requests that take longer or as
+            long; both of shape (buckets,).
+        """
+        import numpy as np
+
+        latency_us = np.clip(self.edges_ns / 1e3, self.min_us, self.max_us)
+        share = np.cumsum(self.counts[::-1])[::-1] / max(self.count, 1)
+        return latency_us, share
+
+    def __repr__(self) -> str:
+        if self.count == 0:
+            return "Latency(none)"
+        tail = ", ".join(f"p{p:g}={self.percentile(p):.1f}" for p in (50, 99, 99.99))
+        return f"Latency(count={self.count}, mean={self.mean_us:.1f}, {tail} us)"

@@ -1,0 +1,50 @@
+"""Output files, refused before a run where they could not be written after it."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from nandlab._core import NandlabError
+
+
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str]) -> None:
+    """Makes sure that every output can be written, and that none of them is another file's.
+
+    Args:
+        outputs: what is asked for, by its name in messages; None where it is not.
+        inputs: files that are read, presets among them where they look like one.
+
+    Raises:
+        NandlabError: a folder that does not exist, a file that cannot be written, a file that is
+            an input, one file for two outputs.
+    """
+    taken = {os.path.realpath(name): f"the input {name}" for name in inputs}
+    for name, path in outputs.items():
+        if path is None:
+            continue
+        real = os.path.realpath(path)
+        if real in taken and not _is_stream(path):
+            raise NandlabError(f"{name}: {path} is {taken[real]}; allowed: a file of its own")
+        taken[real] = f"also {name}"
+        _try(name, path)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a terminal, a pipe or the like: nothing to try, nothing to overwrite."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _try(name: str, path: Path) -> None:
+    if not path.parent.is_dir():
+        raise NandlabError(f"{name}: no folder {path.parent}; allowed: an existing folder")
+    if path.is_dir():
+        raise NandlabError(f"{name}: {path} is a folder; allowed: a file")
+    if _is_stream(path):
+        return
+    is_new = not path.exists()
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise NandlabError(f"{name}: cannot write {path}: {error.strerror}") from error
+    if is_new:
+        path.unlink()

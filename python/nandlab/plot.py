@@ -1,0 +1,279 @@
+"""Pictures of a run: the tail of its latencies, and its throughput over time."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab import quantity
+from nandlab._core import NandlabError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from nandlab.result import Result
+
+COLOURS = {"read": "#0072B2", "write": "#D55E00", "trim": "#009E73", "flush": "#CC79A7"}
+"""From the palette of Okabe and Ito, told apart by the colour-blind."""
+
+GREY = "#8C8C8C"
+
+PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+"""Ticks of the latency axis."""
+
+MOST_POINTS = 240
+"""Points along the time axis; more only make noise of a line."""
+
+LEAST_REQUESTS = 20
+"""A distribution of fewer requests is not drawn."""
+
+
+def plot_all(result: Result, path: str | PathLike[str] | None = None) -> Figure:
+    """Latency distribution above throughput over time, also written to `path`.
+
+    Raises:
+        NandlabError: `path` is of a kind that cannot be drawn.
+        OSError: `path` cannot be written.
+    """
+    figure = _figure(8.0, 7.6)
+    above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": [1.35, 1.0]})
+    plot_latency(result, above)
+    plot_throughput(result, below)
+    below.set_title("", loc="left")
+    if path is not None:
+        save(figure, Path(path))
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes a figure; the ending of the name says as what.
+
+    Raises:
+        NandlabError: no such kind of picture.
+        OSError: the file cannot be written.
+    """
+    check_kind(path)
+    figure.savefig(path, dpi=150)
+
+
+def check_kind(path: Path) -> None:
+    """Refuses a picture of an unknown kind.
+
+    Raises:
+        NandlabError: no such kind of picture.
+    """
+    kinds = ("png", "svg", "pdf")
+    if path.suffix.lstrip(".").lower() not in kinds:
+        allowed = ", ".join(f".{kind}" for kind in kinds)
+        raise NandlabError(f"plot: {path}: unknown kind of picture; allowed: {allowed}")
+
+
+def plot_latency(result: Result, axes: Axes | None = None) -> Figure:
+    """Share of requests above a latency, on logarithmic axes: one curve for each operation."""
+    axes = _axes(axes, 8.0, 4.6)
+    shown = {
+        op: latency
+        for op in COLOURS
+        if (latency := getattr(result, op)).count >= LEAST_REQUESTS and latency.max_us > 0
+    }
+    most = max((latency.count for latency in shown.values()), default=100)
+    marks = []
+    for op, latency in shown.items():
+        latency_us, share = latency.exceedance()
+        is_main = op in ("read", "write")
+        axes.step(
+            latency_us,
+            share,
+            where="pre",
+            color=COLOURS[op],
+            linewidth=2.2 if is_main else 1.3,
+            linestyle="-" if is_main else (0, (4, 1.5)),
+            label=f"{op} ({quantity.count(latency.count)})",
+        )
+        if is_main:
+            backed = [p for p in PERCENTILES[:5] if latency.count * (100 - p) >= 100]
+            percent = max(backed, default=50.0)
+            marks.append((op, percent, latency.percentile(percent)))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    bottom = min(0.5 / most, 0.02)
+    axes.set_ylim(bottom, 1.25)
+    ticks = [p for p in PERCENTILES if 1 - p / 100 > bottom]
+    axes.set_yticks([1 - p / 100 for p in ticks], [f"{p:g} %" for p in ticks])
+    axes.yaxis.minorticks_off()
+    axes.set_ylabel("requests done within")
+    axes.set_xlabel("latency")
+    if not shown:
+        axes.set_xlim(1, 1e3)
+        axes.text(0.5, 0.5, "no requests", transform=axes.transAxes, ha="center", color=GREY)
+    else:
+        main = [shown[op] for op in ("read", "write") if op in shown] or list(shown.values())
+        lowest = min(latency.percentile(0.1) for latency in main)
+        axes.set_xlim(left=max(lowest / 1.5, 0.1))
+    _mark(axes, marks)
+    _latency_ticks(axes)
+    if shown:
+        axes.legend(loc="lower left", frameon=False)
+    _finish(axes, result.title)
+    return _owner(axes)
+
+
+def _mark(axes: Axes, marks: list[tuple[str, float, float]]) -> None:
+    """Dots on the curves at the highest percentile, to 99.99, that any request exceeds."""
+    low, high = axes.get_xlim()
+    for op, percent, latency_us in marks:
+        share = 1 - percent / 100
+        other = [us for name, _, us in marks if name != op]
+        is_right = not other or latency_us > other[0] or (latency_us == other[0] and op == "write")
+        axes.plot(latency_us, share, "o", color=COLOURS[op], markersize=7, zorder=5)
+        axes.annotate(
+            f"{op} p{percent:g}\n{quantity.latency(latency_us)}",
+            (latency_us, share),
+            xytext=(9 if is_right else -9, 0),
+            textcoords="offset points",
+            ha="left" if is_right else "right",
+            va="center",
+            color=COLOURS[op],
+            fontweight="bold",
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.5},
+        )
+    if marks:
+        # Room for the words right of the last dot.
+        last = max(latency_us for _, _, latency_us in marks)
+        axes.set_xlim(low, max(high, last * (high / low) ** 0.26))
+
+
+def plot_throughput(result: Result, axes: Axes | None = None) -> Figure:
+    """Read and write bandwidth over simulated time; what garbage collection moved, in grey."""
+    axes = _axes(axes, 8.0, 3.4)
+    series = result.series()
+    names = ("read_mb_s", "write_mb_s", "gc_moved_mb_s")
+    start, duration, rates = _merged(
+        series["time_s"].to_numpy(),
+        series["duration_s"].to_numpy(),
+        [series[name].to_numpy() for name in names],
+    )
+    scale, unit = _time_unit(float(start[-1] + duration[-1]) if len(start) else 0.0)
+    edges = [*(start * scale), *((start + duration)[-1:] * scale)]
+    is_slow = max((rate.max(initial=0.0) for rate in rates), default=0.0) < 0.5
+    read, write, moved = (rate * (1e3 if is_slow else 1.0) for rate in rates)
+    if moved.any():
+        _area(axes, edges, moved, GREY, "moved by GC", 0.35, 0.0)
+    if write.any():
+        _area(axes, edges, write, COLOURS["write"], "write", 0.18, 1.8)
+    if read.any():
+        _area(axes, edges, read, COLOURS["read"], "read", 0.18, 1.8)
+    if edges:
+        axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(bottom=0)
+    axes.margins(y=0.12)
+    axes.set_xlabel(f"simulated time ({unit})")
+    axes.set_ylabel("kB/s" if is_slow else "MB/s")
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(
+            handles[::-1],
+            labels[::-1],
+            loc="lower right",
+            bbox_to_anchor=(1.0, 0.995),
+            ncols=3,
+            frameon=False,
+            borderaxespad=0.2,
+        )
+    _finish(axes, result.title)
+    return _owner(axes)
+
+
+def _area(
+    axes: Axes,
+    edges: list[float],
+    rate: NDArray[np.float64],
+    colour: str,
+    label: str,
+    alpha: float,
+    width: float,
+) -> None:
+    from matplotlib.colors import to_rgba
+
+    axes.stairs(
+        rate,
+        edges,
+        fill=True,
+        facecolor=to_rgba(colour, alpha),
+        edgecolor=colour if width else "none",
+        linewidth=width,
+        label=label,
+    )
+
+
+def _merged(
+    start: NDArray[np.float64], duration: NDArray[np.float64], rates: list[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[NDArray[np.float64]]]:
+    """As few intervals as can be drawn: neighbours become one, with their mean rates."""
+    import numpy as np
+
+    together = -(-len(start) // MOST_POINTS) or 1
+    firsts = np.arange(0, len(start), together)
+    if together == 1 or not len(firsts):
+        return start, duration, rates
+    merged = np.add.reduceat(duration, firsts)
+    means = [np.add.reduceat(rate * duration, firsts) / merged for rate in rates]
+    return start[firsts], merged, means
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _axes(axes: Axes | None, width: float, height: float) -> Axes:
+    return axes if axes is not None else _figure(width, height).subplots()
+
+
+def _owner(axes: Axes) -> Figure:
+    figure: Any = axes.get_figure()
+    found: Figure = figure
+    return found
+
+
+def _finish(axes: Axes, title: str) -> None:
+    """The look that all pictures share."""
+    axes.set_title(title, loc="left", fontsize=15, fontweight="bold", pad=10)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.grid(True, which="major", color="#DDDDDD", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=12)
+    axes.xaxis.label.set_fontsize(13)
+    axes.yaxis.label.set_fontsize(13)
+    legend = axes.get_legend()
+    texts = legend.get_texts() if legend is not None else []
+    for text in [*texts, *axes.texts]:
+        text.set_fontsize(12)
+
+
+def _latency_ticks(axes: Axes) -> None:
+    """Ticks at 1, 10, 100 of a unit that a person says."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axes.get_xlim()
+    decades = high / low
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 100 else (1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda us, _: quantity.latency(us)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _time_unit(seconds: float) -> tuple[float, str]:
+    """Factor from seconds to a unit in which the number is short, and its name."""
+    for size, unit in ((172800.0, "days"), (7200.0, "hours"), (1.0, "s"), (1e-3, "ms")):
+        if seconds >= size:
+            return {"days": 1 / 86400, "hours": 1 / 3600, "s": 1.0, "ms": 1e3}[unit], unit
+    return 1e6, "µs"

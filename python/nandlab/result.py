@@ -1,0 +1,232 @@
+"""What a run came to: latencies, rates, checks, tables, pictures, the JSON report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab._core import OPERATIONS, NandlabError, Simulation
+from nandlab.latency import Latency
+from nandlab.series import series_table
+from nandlab.timeline import Timeline
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Laws that every run is held to."""
+
+    little_law_error: float
+    """Relative difference of mean queue depth and rate x latency; below 0.005."""
+    busy_idle_error: float
+    """Relative difference of busy + idle and elapsed time, of the worst die or channel."""
+    conservation_ok: bool
+    """Issued = completed; mapped + free + invalid + bad units = physical units."""
+
+    LITTLE_LIMIT = 0.005
+    BUSY_IDLE_LIMIT = 1e-9
+
+    @property
+    def ok(self) -> bool:
+        """All of them hold."""
+        return not self.failures()
+
+    def failures(self) -> list[str]:
+        """The checks that do not hold, in words."""
+        failed = []
+        if self.little_law_error >= self.LITTLE_LIMIT:
+            failed.append(f"Little's law is off by {self.little_law_error:.2%}")
+        if self.busy_idle_error >= self.BUSY_IDLE_LIMIT:
+            failed.append(f"busy + idle time is off by {self.busy_idle_error:.2e}")
+        if not self.conservation_ok:
+            failed.append("requests or units were lost")
+        return failed
+
+
+class Result:
+    """The result of a run. The simulated drive itself is gone; this is small."""
+
+    def __init__(
+        self,
+        report: dict[str, Any],
+        latencies: dict[str, Latency],
+        series: pa.Table,
+        requests: Path | pa.Table | None,
+        timeline: Timeline | None,
+    ) -> None:
+        self._report = report
+        self._series = series
+        self._requests = requests
+        self._timeline = timeline
+        self.latency: Latency = latencies["all"]
+        """Of all requests together."""
+        self.read: Latency = latencies["read"]
+        self.write: Latency = latencies["write"]
+        self.trim: Latency = latencies["trim"]
+        self.flush: Latency = latencies["flush"]
+
+    @classmethod
+    def of(
+        cls,
+        simulation: Simulation,
+        report: dict[str, Any],
+        metadata: dict[str, str],
+        *,
+        requests: Path | pa.Table | None,
+        has_timeline: bool,
+    ) -> Result:
+        """Takes everything that is to be kept out of a simulation."""
+        host = report["host"]
+        latencies = {
+            name: Latency(moments["latency_us"], *simulation.latency_buckets(name))
+            for name, moments in [("all", host), *((op, host[op]) for op in OPERATIONS)]
+        }
+        columns, interval_ns = simulation.series()
+        series = series_table(columns, interval_ns, report, metadata)
+        timeline = None
+        if has_timeline:
+            spans, kinds, dropped = simulation.timeline()
+            jobs = [job["jobname"] for job in report["jobs"]]
+            dies = report["nandlab"]["config"]["drive"]["dies_per_channel"]
+            timeline = Timeline(spans, kinds, dropped, jobs, dies, metadata)
+        return cls(report, latencies, series, requests, timeline)
+
+    @property
+    def iops(self) -> float:
+        """Requests completed per simulated second."""
+        return float(self._report["host"]["iops"])
+
+    @property
+    def bandwidth_mb_s(self) -> float:
+        """10^6 bytes read and written per simulated second."""
+        return float(self._report["host"]["bandwidth_mb_s"])
+
+    @property
+    def write_amplification(self) -> float:
+        """Units programmed per unit written by the host; 0 where nothing was written."""
+        return float(self._report["ftl"]["write_amplification"])
+
+    @property
+    def interrupted(self) -> bool:
+        """The run ended before its workload did."""
+        return bool(self._report["sim"]["interrupted"])
+
+    @property
+    def notices(self) -> list[str]:
+        """Things that were accepted and mean nothing here."""
+        return list(self._report["nandlab"]["notices"])
+
+    @property
+    def title(self) -> str:
+        """Drive and workload, as in a title."""
+        about = self._report["nandlab"]
+        return f"{Path(about['drive']).stem} · {about['run']['name']}"
+
+    @property
+    def checks(self) -> Checks:
+        """The laws that every run is held to."""
+        checks = self._report["checks"]
+        return Checks(
+            checks["little_law_error"], checks["busy_idle_error"], checks["conservation"]["ok"]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole report; its keys are described in docs/formats."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._report))
+        return copy
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """The report as JSON text, also written to `path`.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        text = json.dumps(self._report, indent=2) + "\n"
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def requests(self) -> pa.Table:
+        """Every request in the order of completion; columns as in `nandlab.requests.COLUMNS`.
+
+        Raises:
+            NandlabError: they were not kept.
+        """
+        if self._requests is None:
+            raise NandlabError("requests were not kept; allowed: run(..., requests=True or a path)")
+        if isinstance(self._requests, Path):
+            import pyarrow.parquet as pq
+
+            return pq.read_table(self._requests)
+        return self._requests
+
+    def series(self) -> pa.Table:
+        """Throughput, latency and garbage collection over time; see `nandlab.series`."""
+        return self._series
+
+    def sql(self, query: str) -> pa.Table:
+        """DuckDB's answer over the tables ``series`` and, where they were kept, ``requests``.
+
+        >>> result.sql("select op, quantile_cont(latency_ns, 0.99) from requests group by op")
+        """
+        import duckdb
+
+        with duckdb.connect() as connection:
+            connection.register("series", self._series)
+            if self._requests is not None:
+                connection.register("requests", self.requests())
+            return connection.sql(query).to_arrow_table()
+
+    def timeline(self, path: str | PathLike[str]) -> None:
+        """Writes the timeline as JSON for Perfetto or chrome://tracing.
+
+        Raises:
+            NandlabError: it was not kept.
+            OSError: the file cannot be written.
+        """
+        if self._timeline is None:
+            raise NandlabError("no timeline was kept; allowed: run(..., timeline=True or a path)")
+        self._timeline.write(Path(path))
+
+    @property
+    def timeline_dropped(self) -> int:
+        """Spans that the timeline had no room for."""
+        return self._timeline.dropped if self._timeline is not None else 0
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Latency distribution above throughput over time, also written to `path`.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        from nandlab.plot import plot_all
+
+        return plot_all(self, path)
+
+    def plot_latency(self, axes: Axes | None = None) -> Figure:
+        """The tail of the latency distribution on logarithmic axes."""
+        from nandlab.plot import plot_latency
+
+        return plot_latency(self, axes)
+
+    def plot_throughput(self, axes: Axes | None = None) -> Figure:
+        """Read, write and garbage-collection bandwidth over simulated time."""
+        from nandlab.plot import plot_throughput
+
+        return plot_throughput(self, axes)
+
+    def _repr_html_(self) -> str:
+        from nandlab.table import result_html
+
+        return result_html(self)
+
+    def __repr__(self) -> str:
+        state = ", interrupted" if self.interrupted else ""
+        return f"Result({self.title}: {self.iops:.0f} IOPS, {self.latency!r}{state})"

@@ -1,0 +1,235 @@
+"""The table that a person reads after a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab import quantity
+from nandlab._core import OPERATIONS
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from nandlab.latency import Latency
+    from nandlab.result import Result
+
+_BAR = 30
+"""Characters of a bar."""
+
+_WIDE = 94
+"""Columns of a terminal that hold the whole table; on a narrower one it says less."""
+
+_DIE_COLOURS = {
+    "read": "blue",
+    "program": "dark_orange",
+    "erase": "red",
+    "wait": "magenta",
+    "idle": "bright_black",
+}
+
+
+def print_result(result: Result, console: Console) -> None:
+    """Prints a result."""
+    for part in _parts(result, is_narrow=console.width < _WIDE):
+        console.print(part)
+
+
+def result_html(result: Result) -> str:
+    """The same as HTML, for notebooks."""
+    import io
+
+    from rich.console import Console
+
+    console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True)
+    print_result(result, console)
+    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
+    report = result.to_dict()
+    stopped = "by Ctrl-C; this is what was done until then" if result.interrupted else ""
+    yield _facts(
+        {
+            "drive": _drive(report),
+            "changed": ", ".join(report["nandlab"]["run"]["set"]),
+            "workload": _workload(report),
+            "interrupted": stopped,
+        }
+    )
+    yield ""
+    yield _latencies(result, report, is_narrow=is_narrow)
+    yield ""
+    yield _facts(
+        {
+            "write amplification": _amplification(report),
+            "garbage collection": _collection(report),
+            "nand": _nand(report),
+            "errors": _errors(report),
+            "buffer": _buffer(report),
+            "channels": _channels(report["channels"]["busy_fraction"]),
+            "dies": _dies(report["dies"]),
+            "checks": _checks(result),
+            "time": _time(report),
+        }
+    )
+
+
+def _facts(facts: dict[str, str | Text]) -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True, width=19)
+    table.add_column()
+    for name, fact in facts.items():
+        if fact:
+            table.add_row(name, fact)
+    return table
+
+
+def _drive(report: dict[str, Any]) -> str:
+    about = report["nandlab"]
+    capacity = quantity.size(about["capacity_bytes"])
+    return f"{Path(about['drive']).stem}, {capacity}: {about['summary']}"
+
+
+def _workload(report: dict[str, Any]) -> str:
+    run, trace = report["nandlab"]["run"], report["nandlab"]["trace"]
+    text = str(run["name"])
+    if trace:
+        at = "at its own times" if trace["timed"] else f"{run['iodepth']} in flight"
+        text += f", {trace['format']}, {at}"
+    if len(report["jobs"]) > 1:
+        text += f", {len(report['jobs'])} jobs"
+    text += f", mean queue depth {report['host']['mean_queue_depth']:.3g}"
+    before = run["precondition"]
+    if before != "none":
+        settled = report["sim"]["precondition_write_amplification"]
+        text += f"; drive preconditioned: {before}"
+        text += f" (write amplification {settled:.3f})" if settled else ""
+    return text
+
+
+def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bright_black")
+    table.add_column("latency", style="bold")
+    counts = ["IOPS", "MB/s"] if is_narrow else ["requests", "IOPS", "MB/s"]
+    for name in (*counts, "mean", "p50", "p99", "p99.9", "p99.99", "max"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for op in OPERATIONS:
+        latency: Latency = getattr(result, op)
+        if latency.count == 0:
+            continue
+        host = report["host"][op]
+        bandwidth = quantity.rate(host["bandwidth_mb_s"]) if op in ("read", "write") else ""
+        rates = [f"{latency.count:,}", quantity.rate(host["iops"]), bandwidth]
+        at = [latency.mean_us, *(latency.percentile(p) for p in (50, 99, 99.9, 99.99, 100))]
+        digits = 3 if is_narrow else 4
+        cells = [quantity.latency_cell(us, digits) for us in at]
+        table.add_row(op, *rates[-len(counts) :], *cells)
+    if not table.row_count:
+        table.add_row("none", "0")
+    return table
+
+
+def _amplification(report: dict[str, Any]) -> str:
+    ftl = report["ftl"]
+    if not ftl["host_units"]:
+        return ""
+    return (
+        f"{ftl['write_amplification']:.3f} programmed / written by the host"
+        f" ({ftl['write_amplification_flash']:.3f} without what the buffer saved)"
+    )
+
+
+def _collection(report: dict[str, Any]) -> str:
+    ftl = report["ftl"]
+    if not ftl["gc_runs"]:
+        return "none"
+    moved = ftl["gc_copies"] * ftl["unit_bytes"] / 1e6
+    mean = ftl["gc_copies"] / ftl["gc_runs"]
+    return f"{ftl['gc_runs']:,} blocks, {mean:.1f} units moved in each, {moved:,.0f} MB in all"
+
+
+def _nand(report: dict[str, Any]) -> str:
+    nand = report["nand"]
+    text = f"{nand['reads']:,} reads, {nand['programs']:,} programs, {nand['erases']:,} erases"
+    if nand["suspends"]:
+        text += f", {nand['suspends']:,} suspends"
+    return text + f", {quantity.energy(nand['energy_uj'])}"
+
+
+def _errors(report: dict[str, Any]) -> str:
+    ecc = report["ecc"]
+    if not ecc["raw_bit_errors"] and not ecc["uncorrectable"]:
+        return ""
+    return (
+        f"{ecc['raw_bit_errors']:,} raw bit errors in {ecc['codewords']:,} codewords, "
+        f"{ecc['hard_failures']:,} hard failures, {ecc['uncorrectable']:,} uncorrectable"
+    )
+
+
+def _buffer(report: dict[str, Any]) -> str:
+    named = {
+        "read hits": report["buffer"]["read_hits"],
+        "units rewritten in place": report["buffer"]["coalesced"],
+        "stalls": report["buffer"]["stalls"],
+    }
+    return ", ".join(f"{count:,} {name}" for name, count in named.items() if count)
+
+
+def _channels(busy: list[float]) -> Text:
+    from rich.text import Text
+
+    mean = sum(busy) / len(busy)
+    full = round(mean * _BAR)
+    text = Text()
+    text.append("━" * full, style="blue")
+    text.append("━" * (_BAR - full), style=_DIE_COLOURS["idle"])
+    text.append(f" busy {mean:.1%}")
+    if len(busy) > 1:
+        text.append(f", least {min(busy):.1%}, most {max(busy):.1%} of {len(busy)}")
+    return text
+
+
+def _dies(fractions: dict[str, float]) -> Text:
+    """A bar of all dies' time. Its cells are given out by largest remainder, so they add up."""
+    from rich.text import Text
+
+    cells = {name: int(fractions[name] * _BAR) for name in _DIE_COLOURS}
+    by_remainder = sorted(cells, key=lambda name: fractions[name] * _BAR % 1, reverse=True)
+    for name in by_remainder[: _BAR - sum(cells.values())]:
+        cells[name] += 1
+    text = Text()
+    for name, colour in _DIE_COLOURS.items():
+        text.append("━" * cells[name], style=colour)
+    for name, colour in _DIE_COLOURS.items():
+        if fractions[name] > 0:
+            text.append(f" {name}", style=colour)
+            text.append(f" {fractions[name]:.1%}")
+    return text
+
+
+def _checks(result: Result) -> Text:
+    from rich.text import Text
+
+    failures = result.checks.failures()
+    if failures:
+        return Text("FAILED: " + "; ".join(failures), style="bold red")
+    return Text("ok", style="bold green").append(
+        ": conservation, Little's law, busy + idle time", style="not bold default"
+    )
+
+
+def _time(report: dict[str, Any]) -> str:
+    sim = report["sim"]
+    return (
+        f"{quantity.seconds(sim['simulated_s'])} simulated in {quantity.seconds(sim['wall_s'])}, "
+        f"{sim['requests_per_wall_s']:,.0f} requests a second, "
+        f"{sim['peak_rss_mb']:,.0f} MB of memory"
+    )

@@ -1,0 +1,152 @@
+"""What is to run: an argument, or the ``[run]`` table of a drive file, becomes one checked plan."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from nandlab._core import NandlabError
+
+
+class TraceOptions(TypedDict, total=False):
+    """How a trace is read. What is left out keeps its default."""
+
+    action: str
+    """blkparse: which action is replayed: Q (default), D, G, I or C."""
+    device: list[str]
+    """Only these devices, as ``trace_info`` names them."""
+    sector_bytes: int
+    """Bytes of the unit of addresses, where a format counts in sectors (512)."""
+    size_unit_bytes: int
+    """Bytes of the unit of sizes, where it differs from that of addresses."""
+    time_unit: str
+    """Unit of times, where a format leaves it open: ps, ns (default), us, ms, s or 100ns."""
+    time_scale: float
+    """Multiplies all times (1): 0.5 replays twice as fast."""
+    on_bad_line: Literal["fail", "skip"]
+    """A bad line is an error (default), or left out and counted."""
+    address: Literal["reject", "wrap", "compact"]
+    """Addresses beyond the drive: an error (default), modulo, or packed without gaps."""
+    time: Literal["reject", "clamp", "sort-window"]
+    """Times that go back: an error (default), set to the one before, or sorted."""
+    sort_window: int
+    """Records held back for sorting (4096)."""
+
+
+PLAN_KEYS = ("workload", "trace", "format", "iodepth", "precondition")
+"""Keys of a ``[run]`` table; the keys of `TraceOptions` stand beside them."""
+
+
+def native_options(format: str | None, options: Mapping[str, Any] | None) -> str:
+    """Reader options as the JSON that the engine checks; keys that are None stay away."""
+    given = {key: value for key, value in (options or {}).items() if value is not None}
+    if format is not None:
+        given["format"] = format
+    return json.dumps(given)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the engine is told to run."""
+
+    kind: Literal["fio", "fio_text", "trace"]
+    source: str
+    """A path, or the text of a fio job file."""
+    precondition: str = "none"
+    iodepth: int = 1
+    format: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What a title calls it."""
+        return "fio jobs" if self.kind == "fio_text" else Path(self.source).name
+
+    @property
+    def files(self) -> list[str]:
+        """The files that are read."""
+        return [] if self.kind == "fio_text" else [self.source]
+
+    def facts(self) -> dict[str, Any]:
+        """What a report says of it: enough to run it again."""
+        facts: dict[str, Any] = {"kind": self.kind, "source": self.source}
+        facts["precondition"] = self.precondition
+        if self.kind == "trace":
+            facts |= {"iodepth": self.iodepth, "format": self.format, **self.options}
+        return facts
+
+
+def plan(
+    drive: str,
+    table: Mapping[str, Any],
+    *,
+    workload: str | PathLike[str] | None,
+    trace: str | PathLike[str] | None,
+    format: str | None,
+    trace_options: Mapping[str, Any] | None,
+    iodepth: int | None,
+    precondition: str | None,
+) -> Plan:
+    """One plan from the arguments and from `table`, the ``[run]`` of the file `drive`.
+
+    An argument goes before the table. Paths in the table start at the folder of its file.
+
+    Raises:
+        NandlabError: nothing to run, two things to run, or an unknown key in the table.
+    """
+    _check_keys(f"{drive}: run", table, [*PLAN_KEYS, *TraceOptions.__annotations__])
+    if workload is not None and trace is not None:
+        raise NandlabError("workload and trace are both given; allowed: one of them")
+    if workload is None and trace is None:
+        folder = Path(drive).parent
+        if "workload" in table and "trace" in table:
+            raise NandlabError(f"{drive}: run: workload and trace; allowed: one of them")
+        if "workload" in table:
+            workload = folder / _text(drive, table, "workload")
+        elif "trace" in table:
+            trace = folder / _text(drive, table, "trace")
+        else:
+            raise NandlabError(
+                "nothing to run; allowed: a workload (a fio job file), a trace, or a [run] table "
+                "in the drive's file"
+            )
+    precondition = precondition or str(table.get("precondition", "none"))
+    if trace is None:
+        unused = {"format": format, "iodepth": iodepth, **(trace_options or {})}
+        for key, value in unused.items():
+            if value is not None:
+                raise NandlabError(f"{key}: is about traces, and this is a fio job file")
+        source = fspath(workload or "")
+        kind: Literal["fio", "fio_text"] = "fio_text" if _is_job_text(source) else "fio"
+        return Plan(kind, source, precondition)
+    options = {key: table[key] for key in TraceOptions.__annotations__ if key in table}
+    options |= {key: value for key, value in (trace_options or {}).items() if value is not None}
+    depth = iodepth if iodepth is not None else table.get("iodepth", 1)
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 65536:
+        raise NandlabError(f"iodepth: {depth} is out of range; allowed: 1 to 65536")
+    format = format if format is not None else table.get("format")
+    return Plan("trace", fspath(trace), precondition, depth, format, options)
+
+
+def _is_job_text(source: str) -> bool:
+    return "\n" in source or source.lstrip().startswith("[")
+
+
+def _text(drive: str, table: Mapping[str, Any], key: str) -> str:
+    value = table[key]
+    if not isinstance(value, str):
+        raise NandlabError(f"{drive}: run.{key}: {value!r}; allowed: a path in quotes")
+    return value
+
+
+def _check_keys(place: str, table: Iterable[str], known: list[str]) -> None:
+    for key in table:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise NandlabError(
+                f"{place}.{key}: unknown key `{key}`; allowed: {', '.join(known)}{hint}"
+            )

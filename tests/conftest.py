@@ -1,0 +1,107 @@
+"""What the tests share: the installed command, small workloads, the folder of real traces."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TRACES = Path(os.environ.get("NANDLAB_TRACES", ROOT.parent / "shared" / "traces"))
+COMMAND = shutil.which("nandlab", path=str(Path(sys.executable).parent)) or "nandlab"
+
+#: A small mix on a small drive: under a tenth of a second.
+MIXED = "[mixed]\nrw=randrw\nbs=4k\niodepth=16\nnumber_ios=5000\n"
+#: Never ends by itself.
+ENDLESS = "[endless]\nrw=randrw\nbs=4k\niodepth=32\ntime_based\nruntime=1000000\n"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds --full."""
+    parser.addoption("--full", action="store_true", help="run the long tests too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Names the marker of long tests."""
+    config.addinivalue_line("markers", "long: takes more than some seconds; runs with --full")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves long tests out unless they are asked for."""
+    if not config.getoption("--full"):
+        for item in items:
+            if "long" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="a long test: --full runs it"))
+
+
+class Ended:
+    """A command that has ended."""
+
+    def __init__(self, process: subprocess.CompletedProcess[str]) -> None:
+        self.code = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """Standard output, which must be one JSON object and nothing else."""
+        loaded: dict[str, Any] = json.loads(self.out)
+        return loaded
+
+    def succeeded(self) -> Ended:
+        """Itself, if it ended well."""
+        assert self.code == 0, self.err
+        return self
+
+    def refused(self) -> str:
+        """The one line that says why it was refused."""
+        assert self.code == 2, (self.code, self.err)
+        assert "Traceback" not in self.err
+        assert self.out == ""
+        lines = self.err.splitlines()
+        assert len(lines) == 1, lines
+        assert lines[0].startswith("error: ")
+        return lines[0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with the job file mixed.fio."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mixed.fio").write_text(MIXED)
+    return tmp_path
+
+
+@pytest.fixture
+def nandlab(folder: Path) -> Callable[..., Ended]:
+    """Runs the installed command in that folder."""
+
+    def call(*arguments: str | Path, timeout_s: float = 120) -> Ended:
+        command = [COMMAND, *map(str, arguments)]
+        return Ended(
+            subprocess.run(
+                command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False
+            )
+        )
+
+    return call
+
+
+@pytest.fixture
+def real_trace() -> Callable[[str], Path]:
+    """Finds a real trace by its name without .zst, or skips the test."""
+
+    def find(name: str) -> Path:
+        path = TRACES / f"{name}.zst"
+        if not path.is_file():
+            pytest.skip(f"no {path.name} in {TRACES} (NANDLAB_TRACES names the folder)")
+        return path
+
+    return find

@@ -1,0 +1,92 @@
+"""Pictures: they show what the result holds, and other tools draw from our report."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import MIXED
+
+import nandlab
+from nandlab import quantity
+
+
+@pytest.fixture(scope="module")
+def result() -> nandlab.Result:
+    """A small run."""
+    return nandlab.run("tiny", MIXED, precondition="steady")
+
+
+def test_latency_has_a_curve_for_each_operation(result: nandlab.Result):
+    (axes,) = result.plot_latency().axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert [label.split()[0] for label in labels] == ["read", "write"]
+    notes = " ".join(text.get_text() for text in axes.texts)
+    # The highest percentile that any of the 2500 reads exceeds.
+    assert f"read p99.9\n{quantity.latency(result.read.percentile(99.9))}" in notes
+    assert axes.get_title(loc="left") == "tiny · fio jobs"
+
+
+def test_curve_passes_through_the_percentiles(result: nandlab.Result):
+    (axes,) = result.plot_latency().axes
+    curve = next(line for line in axes.get_lines() if line.get_label().startswith("read"))
+    latency_us, share = curve.get_data()
+    at = result.read.percentile(90)
+    assert min(share[latency_us >= at * 0.999].max(), 1) == pytest.approx(0.1, rel=0.2)
+
+
+def test_throughput_starts_at_zero(result: nandlab.Result):
+    (axes,) = result.plot_throughput().axes
+    assert axes.get_ylim()[0] == 0
+    assert axes.get_xlabel().startswith("simulated time (")
+    assert axes.get_ylabel() == "MB/s"
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_files(result: nandlab.Result, tmp_path: Path, kind: str):
+    path = tmp_path / f"p.{kind}"
+    result.plot(path)
+    assert path.stat().st_size > 5000
+
+
+def test_unknown_kind_is_refused(result: nandlab.Result, tmp_path: Path):
+    with pytest.raises(nandlab.NandlabError, match=r"\.png, \.svg, \.pdf"):
+        result.plot(tmp_path / "p.bmp")
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        "[a]\nrw=randread\nnumber_ios=1\n",
+        "[a]\nrw=randtrim\nnumber_ios=100\n",
+        "[a]\nrw=write\nbs=1m\nnumber_ios=30\nfsync=1\n",
+    ],
+)
+def test_little_to_draw(workload: str, tmp_path: Path):
+    nandlab.run("tiny", workload).plot(tmp_path / "p.png")
+
+
+def test_fio_plot_draws_our_report(tmp_path: Path):
+    """fio-plot takes our reports for fio's."""
+    pytest.importorskip("fio_plot", reason="fio-plot is not installed")
+    data = tmp_path / "data"
+    data.mkdir()
+    for iodepth in (1, 4, 16):
+        # It wants iodepth and numjobs among the options, as its own bench-fio writes them.
+        options = f"rw=randread\nbs=4k\niodepth={iodepth}\nnumjobs=1\nnumber_ios=2000\n"
+        workload = f"[randread]\n{options}"
+        result = nandlab.run("tiny", workload, precondition="fill")
+        result.to_json(data / f"randread-{iodepth}-1.json")
+    fio_plot = str(Path(sys.executable).parent / "fio-plot")
+    ended = subprocess.run(
+        [fio_plot, "-i", str(data), "-T", "tiny", "-l", "-r", "randread", "-o", "chart.png"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((data / "randread-1-1.json").read_text())["jobs"]

@@ -1,0 +1,149 @@
+"""Bad input: exit code 2, one line that says what and what is allowed, no traceback."""
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import MIXED, Ended
+
+from nandlab import NandlabError, run
+from nandlab.machine import memory_limit_bytes
+
+RUN = ["run", "--drive", "tiny"]
+JOB = [*RUN, "--workload", "mixed.fio"]
+TRACE = [*RUN, "--format", "msr", "--trace"]
+LINE = "128166372003061629,hm,0,Read,{offset},{length},100\n"
+
+
+def change(assignment: str) -> list[str]:
+    """A run with a parameter changed."""
+    return [*JOB, "--set", assignment]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run"], "no drive"),
+        (["run", "tiny", "--drive", "tiny"], "both given"),
+        (["run", "--drive", "tiny"], "nothing to run"),
+        ([*JOB, "--trace", "x"], "workload and trace"),
+        (["run", "--drive", "tyny", "--workload", "mixed.fio"], "did you mean `tiny`"),
+        (["run", "--drive", "no.toml", "--workload", "mixed.fio"], "cannot read `no.toml`"),
+        (["run", "--drive", "tlc_3d", "--workload", "mixed.fio"], "is a chip, not a drive"),
+        (change("ftl.overprovisionig=0.3"), "did you mean `overprovisioning`"),
+        (change("drive.chanels=2"), "did you mean `channels`"),
+        (change("gc.name=gredy"), "did you mean `greedy`"),
+        (change("ftl.overprovisioning"), "path.to.key=value"),
+        (change("drive.channels=two"), "drive.channels"),
+        (change("drive.channels=0"), "out of range"),
+        (change("chip.geometry.pages_per_block=0"), "out of range"),
+        (change("chip.geometry.page_bytes=1000"), "multiple of 512"),
+        (change("ftl.overprovisioning=-0.5"), "larger than its flash"),
+        (change("ftl.overprovisioning=0"), "at least"),
+        (change("chip.timing.t_read_us=-1"), "t_read_us"),
+        (
+            [*change("drive.channels=4096"), "--set", "drive.dies_per_channel=16"],
+            "units",
+        ),
+        ([*JOB, "--precondition", "stedy"], "did you mean `steady`"),
+        ([*JOB, "--sector-bytes", "512"], "about traces"),
+        ([*JOB, "--json", "nowhere/x.json"], "no folder nowhere"),
+        ([*JOB, "--json", "."], "is a folder"),
+        ([*JOB, "--timeline", "/proc/nowhere"], "cannot write"),
+        ([*JOB, "--plot", "x.bmp"], ".png"),
+        ([*JOB, "--json", "x", "--plot", "x"], "also --json"),
+        ([*JOB, "--requests", "mixed.fio"], "is the input"),
+        ([*JOB, "--timeline-spans", "0"], "timeline_spans"),
+        ([*RUN, "--workload", "no.fio"], "no.fio"),
+        (["presets", "cells"], "chip, drive, host"),
+        (["show", "mqsim_defalt"], "did you mean `mqsim_default`"),
+        (["cite", "mqsim_defalt"], "did you mean `mqsim_default`"),
+        (["trace", "info", "no.csv"], "no.csv"),
+        (["trace", "info", "mixed.fio", "--format", "msx"], "did you mean `msr`"),
+        (["trace", "info", "mixed.fio", "--on-bad-line", "skp"], "did you mean `skip`"),
+        ([*TRACE, "mixed.fio", "--iodepth", "0"], "1 to 65536"),
+        ([*TRACE, "mixed.fio", "--address", "warp"], "did you mean `wrap`"),
+    ],
+)
+def test_arguments(nandlab: Callable[..., Ended], arguments: list[str], words: str):
+    assert words in nandlab(*arguments).refused()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.csv", b"", "empty file"),
+        ("binary.csv", bytes(range(256)) * 8, "binary, not text"),
+        ("cut.csv", LINE.format(offset=0, length=4096)[:30].encode(), "cut.csv:1"),
+        ("cut.csv.zst", b"\x28\xb5\x2f\xfd\x04\x58\x61", "cut.csv.zst"),
+        ("cut.csv.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "cut.csv.gz"),
+        ("zero.csv", LINE.format(offset=0, length=0).encode(), "length `0`"),
+        ("far.csv", LINE.format(offset=2**63, length=4096).encode(), "2^63"),
+        ("farther.csv", LINE.format(offset=2**64, length=4096).encode(), "18446744073709551616"),
+        ("beyond.csv", LINE.format(offset=2**40, length=4096).encode(), "beyond the drive"),
+        ("word.csv", LINE.format(offset="half", length=4096).encode(), "`half`"),
+        ("odd.csv", LINE.format(offset=100, length=4096).encode(), "512"),
+    ],
+)
+def test_traces(nandlab: Callable[..., Ended], folder: Path, name: str, content: bytes, words: str):
+    (folder / name).write_bytes(content)
+    assert words in nandlab(*TRACE, name).refused()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no.* job"),
+        ("[a]\nrw=randred\n", "rw"),
+        ("[a]\nblocksze=4k\n", "did you mean `blocksize`"),
+        ("[a]\nrw=read\nsize=100t\n", "size"),
+        ("[a]\nrw=read\nbs=4q\n", "4q"),
+        ("rw=read\n", "job.fio:1"),
+    ],
+)
+def test_job_files(nandlab: Callable[..., Ended], folder: Path, text: str, words: str):
+    (folder / "job.fio").write_text(text)
+    line = nandlab(*RUN, "--workload", "job.fio").refused()
+    assert re.search(words, line), line
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[drive\n", "my.toml:1"),
+        ('drive_preset = "tiny"\n[drive]\nchanels = 3\n', "my.toml:3"),
+        ('drive_preset = "tiny"\n[run]\nworklod = "mixed.fio"\n', "did you mean `workload`"),
+        ("[drive]\nchannels = 1\n", "missing"),
+    ],
+)
+def test_drive_files(nandlab: Callable[..., Ended], folder: Path, text: str, words: str):
+    (folder / "my.toml").write_text(text)
+    assert words in nandlab("run", "my.toml", "--workload", "mixed.fio").refused()
+
+
+def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch):
+    """Refused with the estimate before anything is allocated."""
+    monkeypatch.setattr("nandlab.simulate.memory_limit_bytes", lambda: 10**6)
+    with pytest.raises(NandlabError, match=r"needs 2\.\d+ MiB of memory; .* at most 976.6 KiB"):
+        run("tiny", MIXED)
+
+
+def test_the_limit_is_below_what_the_machine_has():
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 10**7 < memory_limit_bytes() < pages
+
+
+def test_usage_errors_end_with_2_too(nandlab: Callable[..., Ended]):
+    for arguments in (["--nonsense"], ["run", "--seed", "x"], ["nonsense"]):
+        ended = nandlab(*arguments)
+        assert ended.code == 2
+        assert "Traceback" not in ended.err
+
+
+def test_nothing_is_written_where_something_is_refused(nandlab: Callable[..., Ended], folder: Path):
+    before = set(folder.iterdir())
+    nandlab(*change("drive.chanels=2"), "--json", "a", "--requests", "b").refused()
+    nandlab(*JOB, "--requests", "b", "--json", "nowhere/x").refused()
+    assert set(folder.iterdir()) == before

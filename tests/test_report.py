@@ -1,0 +1,117 @@
+"""The JSON report: every key of the plan, and the four commands that must work."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Ended
+
+LATENCY = ["mean", "p50", "p90", "p99", "p99_9", "p99_99", "max"]
+FIO = ["min", "max", "mean", "stddev", "N", "percentile"]
+
+#: DESIGN.md, section 4.
+KEYS = {
+    "nandlab": ["version", "seed", "config_hash", "config", "cite"],
+    "sim": ["simulated_s", "wall_s", "requests_per_wall_s", "events", "peak_rss_mb"],
+    "host": [
+        *["requests_issued", "requests_completed", "iops", "bandwidth_mb_s", "latency_us"],
+        *["read", "write", "mean_queue_depth"],
+    ],
+    "host.latency_us": LATENCY,
+    "host.read": ["iops", "bandwidth_mb_s", "latency_us"],
+    "host.read.latency_us": LATENCY,
+    "host.write": ["iops", "bandwidth_mb_s", "latency_us"],
+    "host.write.latency_us": LATENCY,
+    "ftl": ["write_amplification", "gc_runs", "gc_copies", "mapping_bytes_per_unit"],
+    "nand": ["reads", "programs", "erases", "energy_uj", "pe_cycles", "program_us"],
+    "nand.pe_cycles": ["min", "mean", "max"],
+    "channels": ["busy_fraction_mean", "busy_fraction"],
+    "dies": ["read", "program", "erase", "wait", "idle"],
+    "ecc": ["codewords", "hard_failures", "soft_reads", "uncorrectable", "raw_bit_errors"],
+    "checks": ["little_law_error", "conservation", "busy_idle_error"],
+}
+
+#: In miniature where the drive is large: what matters here is that all of it works together.
+RANDREAD = "[randread]\nrw=randread\nbs=4k\niodepth=64\nnumber_ios=20000\n"
+RANDWRITE = "[randwrite]\nrw=randwrite\nbs=4k\niodepth=64\nnumber_ios=20000\n"
+SMALL = ["--set", "chip.geometry.blocks_per_plane=128", "--set", "gc.start_free_blocks=13"]
+
+
+def hold(report: dict[str, Any]) -> None:
+    """What must be true of every report of a run that ended."""
+    for path, keys in KEYS.items():
+        part = report
+        for key in path.split("."):
+            part = part[key]
+        assert set(keys) <= set(part), path
+    for job in report["jobs"]:
+        for direction in ("read", "write", "trim"):
+            counts = job[direction]
+            assert {"total_ios", "io_bytes", "iops", "bw_bytes", "lat_ns"} <= set(counts)
+            assert set(FIO) <= set(counts["lat_ns"])
+    host, checks = report["host"], report["checks"]
+    assert host["requests_issued"] == host["requests_completed"] > 0
+    assert checks["conservation"]["ok"]
+    assert checks["little_law_error"] < 0.005
+    assert checks["busy_idle_error"] < 1e-9
+    assert sum(report["dies"].values()) == pytest.approx(1)
+    assert not report["sim"]["interrupted"]
+
+
+def test_random_reads(nandlab: Callable[..., Ended], folder: Path):
+    (folder / "randread.fio").write_text(RANDREAD)
+    ended = nandlab(
+        *["run", "--drive", "mqsim_default", "--workload", "randread.fio", "--json", "-"]
+    ).succeeded()
+    hold(ended.json)
+    assert ended.json["host"]["read"]["requests"] == 20000
+    assert "checks" in ended.err
+
+
+def test_random_writes_on_a_drive_long_in_use(nandlab: Callable[..., Ended], folder: Path):
+    (folder / "randwrite.fio").write_text(RANDWRITE)
+    report = nandlab(
+        *["run", "--drive", "mqsim_default", "--set", "ftl.overprovisioning=0.28", *SMALL],
+        *["--workload", "randwrite.fio", "--precondition", "steady", "--json", "-", "--quiet"],
+    ).succeeded()
+    hold(report.json)
+    assert report.err == ""
+    assert report.json["sim"]["precondition_write_amplification"] > 1.5
+
+
+def test_real_trace_with_every_output(
+    nandlab: Callable[..., Ended], folder: Path, real_trace: Callable[[str], Path]
+):
+    trace = real_trace("msr_rsrch_1.full.csv")
+    ended = nandlab(
+        *["run", "--drive", "zuolo2016_d_tlc", "--trace", trace, "--format", "msr", "--json", "-"],
+        *["--requests", "r.parquet", "--timeline", "t.json", "--plot", "p.png"],
+    ).succeeded()
+    hold(ended.json)
+    assert ended.json["host"]["requests_completed"] == 13780
+    assert (folder / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in folder.iterdir()} == {
+        *["mixed.fio", "r.parquet", "t.json", "p.png"]
+    }
+
+
+def test_trace_info(nandlab: Callable[..., Ended], real_trace: Callable[[str], Path]):
+    trace = real_trace("spc_financial1.head10k.reconstructed.spc")
+    table = nandlab("trace", "info", trace).succeeded().out
+    for words in ("spc", "10,000", "259.601 s", "5,923", "59.2%"):
+        assert words in table
+    info = nandlab("trace", "info", trace, "--json").succeeded().json
+    assert (info["requests"], info["format"]) == (10000, "spc")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("precondition", ["none", "fill", "steady"])
+def test_large_drive_as_it_is(nandlab: Callable[..., Ended], folder: Path, precondition: str):
+    (folder / "randwrite.fio").write_text(RANDWRITE)
+    report = nandlab(
+        *["run", "--drive", "mqsim_default", "--set", "ftl.overprovisioning=0.28"],
+        *["--workload", "randwrite.fio", "--precondition", precondition, "--json", "-"],
+        timeout_s=600,
+    ).succeeded()
+    hold(report.json)

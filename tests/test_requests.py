@@ -1,0 +1,122 @@
+"""Requests and series as tables: the same run as the report tells."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from conftest import Ended
+
+import nandlab
+from nandlab.requests import COLUMNS
+
+#: Enough for several row groups.
+MANY = "[many]\nrw=randrw\nbs=4k\nnorandommap\niodepth=32\nnumber_ios=300000\nio_size=100g\n"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[nandlab.Result, Path]:
+    """A run whose requests are in a file."""
+    path = tmp_path_factory.mktemp("requests") / "r.parquet"
+    return nandlab.run("tiny", MANY, precondition="fill", requests=path), path
+
+
+def test_columns_and_metadata(run: tuple[nandlab.Result, Path]):
+    result, path = run
+    schema = pq.read_schema(path)
+    assert schema.names == list(COLUMNS)
+    assert schema.field("op").type == pa.dictionary(pa.int8(), pa.string())
+    about = result.to_dict()["nandlab"]
+    assert schema.metadata[b"config_hash"].decode() == about["config_hash"]
+    assert schema.metadata[b"seed"].decode() == str(about["seed"])
+
+
+def test_rows_come_in_groups(run: tuple[nandlab.Result, Path]):
+    """So memory does not grow with their number."""
+    metadata = pq.ParquetFile(run[1]).metadata
+    assert metadata.num_rows == 300_000
+    assert metadata.num_row_groups >= 2
+    assert metadata.row_group(0).num_rows < 250_000
+
+
+def test_counts_and_percentiles_are_those_of_the_report(run: tuple[nandlab.Result, Path]):
+    result, _ = run
+    table = result.requests()
+    host = result.to_dict()["host"]
+    assert table.num_rows == host["requests_completed"]
+    for op in ("read", "write"):
+        rows = table.filter(pc.equal(table["op"], op))
+        latency_us = rows["latency_ns"].to_numpy() / 1e3
+        said = host[op]["latency_us"]
+        assert rows.num_rows == host[op]["requests"]
+        assert pc.sum(rows["length_bytes"]).as_py() == host[op]["bytes"]
+        assert latency_us.mean() == pytest.approx(said["mean"], rel=1e-9)
+        assert latency_us.max() == pytest.approx(said["max"], rel=1e-9)
+        for key, percent in [("p50", 50), ("p99", 99), ("p99_9", 99.9), ("p99_99", 99.99)]:
+            exact = np.percentile(latency_us, percent, method="inverted_cdf")
+            assert said[key] == pytest.approx(exact, rel=0.01)
+
+
+def test_times_follow_each_other(run: tuple[nandlab.Result, Path]):
+    table = run[0].requests()
+    rows = {name: table[name].to_numpy() for name in COLUMNS}
+    assert np.all(rows["arrival_ns"] <= rows["start_ns"])
+    assert np.all(rows["start_ns"] <= rows["completion_ns"])
+    assert np.all(np.diff(rows["completion_ns"].astype(np.int64)) >= 0)
+    assert np.all(rows["latency_ns"] == rows["completion_ns"] - rows["arrival_ns"])
+    parts = sum(rows[name] for name in ("queue_ns", "flash_ns", "bus_ns", "ecc_ns"))
+    assert np.all(parts <= rows["latency_ns"])
+    assert np.any(rows["flash_ns"] > 0)
+
+
+def test_other_tools_read_it(run: tuple[nandlab.Result, Path]):
+    query = f"select op, count(*) n from '{run[1]}' group by op order by op"
+    counts = dict(duckdb.sql(query).fetchall())
+    assert counts == {"read": run[0].read.count, "write": run[0].write.count}
+
+
+def test_in_memory_is_the_same(run: tuple[nandlab.Result, Path]):
+    kept = nandlab.run("tiny", MANY, precondition="fill", requests=True).requests()
+    filed = run[0].requests()
+    assert kept.num_rows == filed.num_rows
+    for name in COLUMNS:
+        assert kept[name].to_pylist()[:1000] == filed[name].to_pylist()[:1000]
+
+
+def test_sql_answers(run: tuple[nandlab.Result, Path]):
+    query = "select quantile_disc(latency_ns, 0.99) / 1e3 as us from requests where op = 'read'"
+    answer = run[0].sql(query)["us"][0].as_py()
+    assert answer == pytest.approx(run[0].read.percentile(99), rel=0.01)
+    assert run[0].sql("select count(*) n from series")["n"][0].as_py() > 1
+
+
+def test_series_adds_up_to_the_report(run: tuple[nandlab.Result, Path]):
+    result, _ = run
+    series = {name: result.series()[name].to_numpy() for name in result.series().column_names}
+    report = result.to_dict()
+    duration_s = series["duration_s"]
+    for op in ("read", "write"):
+        assert (series[f"{op}_iops"] * duration_s).sum() == pytest.approx(
+            report["host"][op]["requests"]
+        )
+        assert (series[f"{op}_mb_s"] * duration_s).sum() == pytest.approx(
+            report["host"][op]["bytes"] / 1e6
+        )
+    assert series["gc_moved_units"].sum() == report["ftl"]["gc_copies"]
+    assert series["gc_reclaimed_blocks"].sum() == report["ftl"]["gc_runs"]
+    assert duration_s.sum() == pytest.approx(report["sim"]["simulated_s"])
+    assert series["latency_max_us"].max() == report["host"]["latency_us"]["max"]
+    done = (series["read_iops"] + series["write_iops"]) * duration_s
+    mean_us = np.nansum(series["latency_mean_us"] * done) / done.sum()
+    assert mean_us == pytest.approx(report["host"]["latency_us"]["mean"])
+
+
+def test_empty_file_of_a_run_without_requests(nandlab: Callable[..., Ended], folder: Path):
+    (folder / "none.fio").write_text("[a]\nrw=randread\nruntime=1us\nstartdelay=1\n")
+    nandlab(*["run", "--drive", "tiny", "--workload", "none.fio", "--requests", "r.parquet"])
+    if (folder / "r.parquet").exists():
+        assert pq.read_schema(folder / "r.parquet").names == list(COLUMNS)

@@ -1,0 +1,180 @@
+"""`nandlab.run`: workloads, traces, overrides, what a result answers."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import MIXED
+
+import nandlab
+
+IOLOG = """fio version 3 iolog
+0 disk add
+0 disk open
+10 disk write 0 4096
+20 disk write 4096 4096
+500 disk read 0 8192
+900 disk datasync 0 0
+1000 disk trim 0 4096
+2000 disk close
+"""
+
+
+def test_answers_in_types():
+    result = nandlab.run("tiny", MIXED)
+    assert result.latency.count == 5000 == result.read.count + result.write.count
+    assert result.latency.min_us <= result.latency.mean_us <= result.latency.max_us
+    assert result.latency.percentile(0) <= result.latency.percentile(50)
+    assert result.latency.percentile(100) == result.latency.max_us
+    assert result.iops > 0
+    assert result.bandwidth_mb_s == pytest.approx(result.iops * 4096 / 1e6)
+    assert result.write_amplification > 0
+    assert result.checks.ok
+    assert not result.interrupted
+    assert repr(result).startswith("Result(tiny · fio jobs: ")
+    assert "write amplification" in result._repr_html_()
+
+
+def test_percentiles_are_those_of_the_report():
+    result = nandlab.run("tiny", MIXED)
+    host = result.to_dict()["host"]
+    for latency, said in [(result.latency, host), (result.read, host["read"])]:
+        for key, percent in [("p50", 50), ("p90", 90), ("p99_9", 99.9), ("p99_999", 99.999)]:
+            assert latency.percentile(percent) == said["latency_us"][key]
+
+
+def test_distribution_falls_from_one():
+    latency_us, share = nandlab.run("tiny", MIXED).latency.exceedance()
+    assert share[0] == 1
+    assert np.all(np.diff(share) < 0)
+    assert np.all(np.diff(latency_us) > 0)
+
+
+def test_percentile_refuses_what_it_cannot_answer():
+    result = nandlab.run("tiny", "[r]\nrw=randread\nnumber_ios=10\n")
+    with pytest.raises(nandlab.NandlabError, match="0 to 100"):
+        result.latency.percentile(101)
+    with pytest.raises(nandlab.NandlabError, match="no requests"):
+        result.write.percentile(50)
+
+
+def test_workload_is_a_path_or_a_text(folder: Path):
+    by_text = nandlab.run("tiny", MIXED).to_dict()
+    by_path = nandlab.run("tiny", folder / "mixed.fio").to_dict()
+    assert by_text["host"] == by_path["host"]
+    assert by_path["nandlab"]["run"]["name"] == "mixed.fio"
+
+
+@pytest.mark.parametrize("sets", [{"ftl.overprovisioning": 0.5}, ["ftl.overprovisioning=0.5"]])
+def test_set_changes_parameters(sets):
+    report = nandlab.run("tiny", MIXED, set=sets).to_dict()
+    assert report["nandlab"]["config"]["ftl"]["overprovisioning"] == 0.5
+    assert report["nandlab"]["run"]["set"] == ["ftl.overprovisioning=0.5"]
+
+
+def test_set_keeps_types():
+    values = {"gc.name": "greedy", "scheduler.suspend": False, "seed": np.int64(7)}
+    config = nandlab.run("tiny", MIXED, set=values).to_dict()["nandlab"]["config"]
+    assert config["scheduler"]["suspend"] is False
+    assert config["seed"] == 7
+
+
+def test_trace_runs_at_its_times(folder: Path):
+    (folder / "log").write_text(IOLOG)
+    result = nandlab.run("tiny", trace="log", requests=True)
+    assert result.to_dict()["nandlab"]["trace"]["requests"] == 5
+    counts = [getattr(result, op).count for op in ("read", "write", "trim", "flush")]
+    assert counts == [1, 2, 1, 1]
+    rows = result.requests().sort_by("arrival_ns").to_pydict()
+    assert rows["arrival_ns"] == [0, 10_000, 490_000, 890_000, 990_000]
+    assert rows["op"] == ["write", "write", "read", "flush", "trim"]
+    assert rows["offset_bytes"] == [0, 4096, 0, 0, 0]
+
+
+def test_trace_options_reach_the_reader(folder: Path):
+    with gzip.open(folder / "log.gz", "wt") as file:
+        file.write(IOLOG)
+    slow = nandlab.run("tiny", trace="log.gz", trace_options={"time_scale": 1000.0})
+    assert slow.to_dict()["sim"]["simulated_s"] >= 0.99
+    with pytest.raises(nandlab.NandlabError, match=r"trace\.time_scal.*did you mean `time_scale`"):
+        nandlab.run("tiny", trace="log.gz", trace_options={"time_scal": 1000.0})
+
+
+def test_the_reader_knows_our_trace_options(folder: Path):
+    """The one list in Python is the list of the engine."""
+    (folder / "log").write_text(IOLOG)
+    with pytest.raises(nandlab.NandlabError) as refused:
+        nandlab.trace_info("log", options={"": 1})
+    allowed = str(refused.value).partition("; allowed: ")[2].split(", ")
+    assert sorted(allowed) == sorted([*nandlab.TraceOptions.__annotations__, "format"])
+
+
+def test_a_drive_file_says_what_to_run(folder: Path):
+    (folder / "there").mkdir()
+    (folder / "there" / "log").write_text(IOLOG)
+    drive = folder / "there" / "drive.toml"
+    drive.write_text('drive_preset = "tiny"\n[run]\ntrace = "log"\ntime_scale = 2.0\n')
+    run = nandlab.run(drive).to_dict()["nandlab"]["run"]
+    assert (run["kind"], run["time_scale"], run["precondition"]) == ("trace", 2.0, "none")
+    given = nandlab.run(drive, MIXED, precondition="fill").to_dict()["nandlab"]["run"]
+    assert (given["kind"], given["precondition"]) == ("fio_text", "fill")
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('worklod = "x"', "run.worklod: unknown key .* did you mean `workload`"),
+        ('workload = "x"\ntrace = "y"', "allowed: one of them"),
+        ("trace = 1", "run.trace"),
+        ("", "nothing to run"),
+        ('trace = "x"\niodepth = 0', "iodepth: 0 is out of range"),
+    ],
+)
+def test_a_drive_file_that_says_it_wrong(folder: Path, table: str, words: str):
+    (folder / "drive.toml").write_text(f'drive_preset = "tiny"\n[run]\n{table}\n')
+    with pytest.raises(nandlab.NandlabError, match=words):
+        nandlab.run("drive.toml")
+
+
+def test_trace_without_times_runs_in_a_closed_loop(folder: Path):
+    lines = "".join(f"disk read {i * 4096} 4096\n" for i in range(500))
+    (folder / "log").write_text("fio version 2 iolog\ndisk add\ndisk open\n" + lines)
+    depth = [
+        nandlab.run("tiny", trace="log", iodepth=iodepth, precondition="fill").to_dict()["host"]
+        for iodepth in (1, 8)
+    ]
+    assert depth[0]["mean_queue_depth"] == pytest.approx(1, abs=0.05)
+    assert depth[1]["iops"] > 2 * depth[0]["iops"]
+
+
+def test_what_was_not_kept_is_refused(folder: Path):
+    result = nandlab.run("tiny", MIXED)
+    with pytest.raises(nandlab.NandlabError, match="requests were not kept"):
+        result.requests()
+    with pytest.raises(nandlab.NandlabError, match="no timeline was kept"):
+        result.timeline("t.json")
+
+
+def test_report_is_a_copy_and_a_file(folder: Path):
+    result = nandlab.run("tiny", MIXED)
+    result.to_dict()["host"].clear()
+    assert result.to_dict()["host"]
+    assert json.loads(result.to_json("r.json")) == json.loads(Path("r.json").read_text())
+
+
+def test_presets_run_and_cite():
+    kinds = {preset.kind for preset in nandlab.presets()}
+    assert kinds == {"chip", "drive", "host"}
+    for preset in nandlab.presets("drive"):
+        assert preset.summary
+        nandlab.bibliography(preset.name)
+    assert "tavakkol2018" in nandlab.bibliography("mqsim_default")
+    assert nandlab.show("tiny").startswith("#")
+    assert nandlab.schema()["properties"]["drive"]
+
+
+def test_example_in_the_package_docstring_holds():
+    result = nandlab.run("tiny", "[reads]\nrw=randread\nnumber_ios=1000\n")
+    assert result.checks.ok
