@@ -28,8 +28,10 @@ def spans(timeline: dict[str, Any]) -> dict[tuple[str, str], list[tuple[Decimal,
     names: dict[tuple[str, int, int], str] = {}
     for event in timeline["traceEvents"]:
         if event["ph"] == "M" and event["name"] in ("process_name", "thread_name"):
-            key = (event["name"], event["pid"], event["tid"])
-            names[key] = event["args"]["name"]
+            assert event["pid"] > 0
+            # The name of a process stands on any of its threads.
+            tid = 0 if event["name"] == "process_name" else event["tid"]
+            names[event["name"], event["pid"], tid] = event["args"]["name"]
     threads = defaultdict(list)
     for event in timeline["traceEvents"]:
         if event["ph"] == "X":
@@ -81,6 +83,26 @@ def test_die_time_is_that_of_the_report(run: tuple[nandlab.Result, dict[str, Any
     assert float(busy["Dies", "erase"]) / total_us == pytest.approx(
         report["dies"]["erase"], rel=0.25
     )
+
+
+def test_dies_lie_on_the_channel_that_their_data_use(tmp_path: Path):
+    """One read at a time: the data of a die come over the channel in its name."""
+    path = tmp_path / "t.json"
+    workload = "[r]\nrw=randread\nbs=4k\nnumber_ios=200\n"
+    sets = {"drive.channels": 3, "drive.dies_per_channel": 2}
+    nandlab.run("tiny", workload, set=sets, precondition="fill", timeline=path)
+    threads = spans(json.loads(path.read_text(), parse_float=Decimal))
+    reads, transfers = [], []
+    for (process, name), events in threads.items():
+        if process == "Dies":
+            reads += [(end, name) for _, end, _ in events]
+        elif process == "Channels":
+            transfers += [(start, name) for start, _, _ in events]
+    pairs = list(zip(sorted(reads), sorted(transfers), strict=True))
+    assert len(pairs) == 200
+    assert len({die for (_, die), _ in pairs}) == 6
+    for (_, die), (_, channel) in pairs:
+        assert die.startswith(f"{channel} die ")
 
 
 def test_full_timeline_says_so(tmp_path: Path):

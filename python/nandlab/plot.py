@@ -85,9 +85,10 @@ def plot_latency(result: Result, axes: Axes | None = None) -> Figure:
     for op, latency in shown.items():
         latency_us, share = latency.exceedance()
         is_main = op in ("read", "write")
+        # It starts at the top, and falls off the picture at the greatest latency.
         axes.step(
-            latency_us,
-            share,
+            [latency_us[0], *latency_us, latency_us[-1]],
+            [1.0, *share, 0.5 / latency.count],
             where="pre",
             color=COLOURS[op],
             linewidth=2.2 if is_main else 1.3,
@@ -127,19 +128,19 @@ def _mark(axes: Axes, marks: list[tuple[str, float, float]]) -> None:
     low, high = axes.get_xlim()
     for op, percent, latency_us in marks:
         share = 1 - percent / 100
-        other = [us for name, _, us in marks if name != op]
-        is_right = not other or latency_us > other[0] or (latency_us == other[0] and op == "write")
         axes.plot(latency_us, share, "o", color=COLOURS[op], markersize=7, zorder=5)
+        # A curve only falls: right above a dot and left below it, its words have room.
+        greater = [us for name, _, us in marks if (us, name) > (latency_us, op)]
+        is_left = any((us / latency_us) < (high / low) ** 0.35 for us in greater)
         axes.annotate(
             f"{op} p{percent:g}\n{quantity.latency(latency_us)}",
             (latency_us, share),
-            xytext=(9 if is_right else -9, 0),
+            xytext=(-7, -4) if is_left else (7, 4),
             textcoords="offset points",
-            ha="left" if is_right else "right",
-            va="center",
+            ha="right" if is_left else "left",
+            va="top" if is_left else "bottom",
             color=COLOURS[op],
             fontweight="bold",
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1.5},
         )
     if marks:
         # Room for the words right of the last dot.

@@ -33,7 +33,7 @@ def count(number: float) -> str:
 
 def rate(per_s: float) -> str:
     """A rate: whole where it is large, three digits where it is small."""
-    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:.3g}"
+    return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:#.3g}".rstrip(".")
 
 
 def seconds(wall_s: float) -> str:

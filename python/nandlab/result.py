@@ -94,8 +94,8 @@ class Result:
         if has_timeline:
             spans, kinds, dropped = simulation.timeline()
             jobs = [job["jobname"] for job in report["jobs"]]
-            dies = report["nandlab"]["config"]["drive"]["dies_per_channel"]
-            timeline = Timeline(spans, kinds, dropped, jobs, dies, metadata)
+            channels = report["nandlab"]["config"]["drive"]["channels"]
+            timeline = Timeline(spans, kinds, dropped, jobs, channels, metadata)
         return cls(report, latencies, series, requests, timeline)
 
     @property

@@ -151,9 +151,8 @@ def _collection(report: dict[str, Any]) -> str:
     ftl = report["ftl"]
     if not ftl["gc_runs"]:
         return "none"
-    moved = ftl["gc_copies"] * ftl["unit_bytes"] / 1e6
-    mean = ftl["gc_copies"] / ftl["gc_runs"]
-    return f"{ftl['gc_runs']:,} blocks, {mean:.1f} units moved in each, {moved:,.0f} MB in all"
+    size = quantity.size(ftl["gc_copies"] * ftl["unit_bytes"])
+    return f"{ftl['gc_copies']:,} units moved ({size}), {ftl['gc_runs']:,} blocks reclaimed"
 
 
 def _nand(report: dict[str, Any]) -> str:

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TRACKS = ("Host", "Channels", "Dies", "Decoders")
-"""What the numbers in the column ``track`` stand for; a process each, in this order."""
+"""What the numbers in the column ``track`` stand for; a process each, shown in this order."""
 
-HOST, CHANNELS, DIES, DECODERS = range(len(TRACKS))
+HOST, CHANNELS, DIES, DECODERS = PIDS = (4, 1, 2, 3)
+"""Their process numbers: those of the column, but to Perfetto 0 is the idle process of Linux."""
 
 COLOURS = {
     "gc read": "yellow",
@@ -45,7 +46,7 @@ class Timeline:
     dropped: int
     """Spans that came after the limit."""
     jobs: list[str]
-    dies_per_channel: int
+    channels: int
     metadata: dict[str, str]
 
     def write(self, path: Path) -> None:
@@ -62,23 +63,19 @@ class Timeline:
         file.write('{"displayTimeUnit":"ns","otherData":')
         json.dump(facts, file)
         file.write(',"traceEvents":[\n')
-        for pid, name in enumerate(TRACKS):
-            file.write(_name("process_name", pid, 0, name) + ",\n")
-            file.write(_sort("process_sort_index", pid, 0, pid) + ",\n")
+        for place, (pid, name) in enumerate(zip(PIDS, TRACKS, strict=True)):
+            file.write(_name("process_name", pid, 1, name) + ",\n")
+            file.write(_sort("process_sort_index", pid, 1, place) + ",\n")
         threads: dict[tuple[int, int], None] = {}
         for line, thread in self._events():
             threads[thread] = None
             file.write(line)
-        last = [
-            line
-            for pid, tid in sorted(threads)
-            for line in (
-                _name("thread_name", pid, tid, self._thread(pid, tid)),
-                _sort("thread_sort_index", pid, tid, tid),
-            )
-        ]
-        file.write(",\n".join(last) if last else _sort("process_sort_index", 0, 0, 0))
-        file.write("\n]}\n")
+        for pid, tid in threads:
+            name, place = self._thread(pid, tid)
+            file.write(_name("thread_name", pid, tid, name) + ",\n")
+            file.write(_sort("thread_sort_index", pid, tid, place) + ",\n")
+        # The last event has no comma after it.
+        file.write(_sort("process_sort_index", HOST, 1, 0) + "\n]}\n")
 
     def _events(self) -> Iterator[tuple[str, tuple[int, int]]]:
         """Lines of the file in the order of their start, and the thread that each belongs to."""
@@ -91,21 +88,22 @@ class Timeline:
         ]
         heads = [_head(kind) for kind in self.kinds]
         lanes: dict[int, _Lanes] = {}
-        for start, end, pid, index, kind in zip(*columns, strict=True):
+        for start, end, track, index, kind in zip(*columns, strict=True):
+            pid = PIDS[track]
             lane = lanes.setdefault(index, _Lanes()).take(start, end) if pid == HOST else 0
             tid = index * LANES + lane + 1
             yield f'{heads[kind]}{pid},"tid":{tid},{_times(start, end)}}},\n', (pid, tid)
 
-    def _thread(self, pid: int, tid: int) -> str:
+    def _thread(self, pid: int, tid: int) -> tuple[str, int]:
+        """What a thread is called, and its place among those of its process."""
         index, lane = divmod(tid - 1, LANES)
         if pid == HOST:
-            return f"{self.jobs[index]} (job {index}) lane {lane}"
-        if pid == CHANNELS:
-            return f"channel {index}"
+            return f"{self.jobs[index]} (job {index}) lane {lane}", tid
         if pid == DIES:
-            channel, die = divmod(index, self.dies_per_channel)
-            return f"channel {channel} die {die}"
-        return f"decoder {index}"
+            # Dies are counted through the channels first.
+            die, channel = divmod(index, self.channels)
+            return f"channel {channel} die {die}", channel * LANES + die
+        return ("channel" if pid == CHANNELS else "decoder") + f" {index}", index
 
 
 class _Lanes:

@@ -237,7 +237,9 @@ impl Run {
                 break;
             };
             let Some((due, arrival)) = runner.due(&next, now) else { break };
-            if due > runner.deadline || (due == Time::NEVER) {
+            // A trace's request belongs to its own time, however late the drive takes it.
+            let sent = if runner.job.pace == Pace::Open { due } else { due.max(now) };
+            if sent > runner.deadline {
                 runner.phase = Phase::Over;
                 break;
             }

@@ -16,6 +16,14 @@ impl Ssd {
         let last = ((request.offset + request.length - 1) / self.unit_bytes) as u32;
         // One more than there is, so that nothing completes before all is asked for.
         self.slots[slot as usize].pending = 1;
+        self.read_range(slot, first, last);
+        self.read_part_done(slot);
+    }
+
+    /// Asks for units `first` to `last`: from the buffer, from the flash, or nothing where there
+    /// is nothing.
+    #[inline]
+    fn read_range(&mut self, slot: u32, first: u32, last: u32) {
         let mut run: Option<(u32, Ppn, u32)> = None;
         for unit in first..=last {
             let place = match self.buffer.find(Lpn(unit)) {
@@ -56,7 +64,6 @@ impl Ssd {
         if let Some((lpn, from, units)) = run {
             self.read_flash(Class::Read, Owner::Request(slot), from, lpn, units);
         }
-        self.read_part_done(slot);
     }
 
     #[inline]
@@ -160,21 +167,26 @@ impl Ssd {
         };
         let attempt = usize::from(command.attempt).min(self.counts.soft_reads.len() - 1);
         self.counts.soft_reads[attempt] += 1;
-        if let Owner::Request(slot) = command.owner
-            && (0..command.units)
-                .any(|i| self.ftl.lookup(Lpn(command.lpn + i)) != Some(Ppn(command.ppn.0 + i)))
-        {
-            // The data have moved on meanwhile, and their block may be gone: look them up anew.
-            self.flash.commands.remove(index as usize);
-            for unit in command.lpn..command.lpn + command.units {
-                if self.buffer.find(Lpn(unit)).is_none()
-                    && let Some(ppn) = self.ftl.lookup(Lpn(unit))
-                {
-                    self.read_flash(Class::Read, Owner::Request(slot), ppn, unit, 1);
-                }
+        // Data of the host may have moved on meanwhile, and their block may be gone.
+        let (first, units) = (command.lpn, command.units);
+        let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(command.ppn.0 + i)));
+        let mut moved = || places.any(|(lpn, ppn)| self.ftl.lookup(lpn) != Some(ppn));
+        match command.owner {
+            Owner::Request(slot) if moved() => {
+                self.flash.commands.remove(index as usize);
+                self.read_range(slot, first, first + units - 1);
+                self.read_part_done(slot);
+                return true;
             }
-            self.read_part_done(slot);
-            return true;
+            Owner::Fill(held) if moved() => {
+                self.flash.commands.remove(index as usize);
+                match self.ftl.lookup(Lpn(first)) {
+                    Some(ppn) => self.read_flash(Class::Read, command.owner, ppn, first, 1),
+                    None => self.filled(held),
+                }
+                return true;
+            }
+            _ => {}
         }
         let again = &mut self.flash.commands[index as usize];
         again.attempt += 1;
