@@ -26,8 +26,7 @@ def series_table(
         ``time_s`` (start of the interval), ``duration_s``, ``read_iops``, ``write_iops``,
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
-        ``gc_reclaimed_blocks``. The mean is NaN where nothing completed, and in runs with trims
-        or flushes, whose number in an interval the engine does not keep.
+        ``gc_reclaimed_blocks``. The mean is NaN where nothing completed.
     """
     import numpy as np
     import pyarrow as pa
@@ -38,9 +37,7 @@ def series_table(
     duration_s = np.full(intervals, interval_s)
     if intervals:
         duration_s[-1] = max(report["sim"]["simulated_s"] - time_s[-1], 1e-9)
-    completed = (columns["reads"] + columns["writes"]).astype(np.float64)
-    if any(report["host"][op]["requests"] for op in ("trim", "flush")):
-        completed[:] = 0
+    completed = columns["requests"].astype(np.float64)
     completed[completed == 0] = np.nan
     moved = _gains(columns["moved_units"], report["ftl"]["gc_copies"])
     unit_mb = report["ftl"]["unit_bytes"] / 1e6

@@ -318,6 +318,7 @@ fn fio_job(view: &JobView<'_>, end: Time) -> Value {
         "ctx": 0,
         "majf": 0,
         "minf": 0,
+        "latency_ns": fio_shares(&all, 1.0),
         "latency_us": fio_shares(&all, 1e3),
         "latency_ms": fio_shares(&all, 1e6),
     })
@@ -373,8 +374,9 @@ fn fio_latency(latency: &Latency) -> Value {
     })
 }
 
-/// fio's latency table: the share of requests in each range, in percent. `unit_ns` is 1000 for
-/// the microsecond table and 10^6 for the millisecond one.
+/// fio's latency table: the share of requests in each range, in percent. `unit_ns` is 1 for the
+/// nanosecond table, 1000 for the microsecond one and 10^6 for the millisecond one. What is below
+/// a unit belongs to the table before it, what is above 1000 units to the one after it.
 fn fio_shares(latency: &Latency, unit_ns: f64) -> Value {
     let milli = unit_ns > 1e5;
     let mut edges = vec![2u64, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
@@ -384,8 +386,7 @@ fn fio_shares(latency: &Latency, unit_ns: f64) -> Value {
     let mut shares = vec![0u64; edges.len() + 1];
     for (ns, count) in latency.buckets() {
         let value = ns as f64 / unit_ns;
-        // What is below a millisecond belongs to the other table, and the other way round.
-        if (milli && value < 1.0) || (!milli && !(1.0..=1000.0).contains(&value)) {
+        if value < 1.0 || (!milli && value > 1000.0) {
             continue;
         }
         shares[edges.partition_point(|&edge| (edge as f64) < value)] += count;

@@ -63,6 +63,8 @@ impl JobStats {
 /// What happened in one interval of simulated time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Bin {
+    /// Requests completed, of every kind.
+    pub requests: u64,
     /// Reads completed.
     pub reads: u64,
     /// Writes completed.
@@ -116,6 +118,7 @@ impl Series {
         }
         let last = self.bins.len() - 1;
         let bin = &mut self.bins[last];
+        bin.requests += 1;
         match op {
             Op::Read => {
                 bin.reads += 1;
@@ -161,6 +164,7 @@ impl Series {
         let pairs = self.bins.chunks(2).map(|pair| {
             let mut sum = pair[0];
             if let Some(second) = pair.get(1) {
+                sum.requests += second.requests;
                 sum.reads += second.reads;
                 sum.writes += second.writes;
                 sum.read_bytes += second.read_bytes;
@@ -248,6 +252,7 @@ mod tests {
         }
         assert!(series.bins.len() <= Series::MOST);
         assert_eq!(series.bins.iter().map(|bin| bin.reads).sum::<u64>(), 100_000);
+        assert_eq!(series.bins.iter().map(|bin| bin.requests).sum::<u64>(), 100_000);
         assert_eq!(series.bins.iter().map(|bin| bin.latency_sum_ns).sum::<u64>(), 1_000_000);
         assert!(series.interval.0 * series.bins.len() as u64 >= 99_999_000_000);
     }

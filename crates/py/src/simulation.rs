@@ -172,6 +172,7 @@ impl Simulation {
         let columns = PyDict::new(py);
         let column =
             |of: fn(&host::stats::Bin) -> u64| -> Vec<u64> { series.bins.iter().map(of).collect() };
+        columns.set_item("requests", column(|b| b.requests).into_pyarray(py))?;
         columns.set_item("reads", column(|b| b.reads).into_pyarray(py))?;
         columns.set_item("writes", column(|b| b.writes).into_pyarray(py))?;
         columns.set_item("read_bytes", column(|b| b.read_bytes).into_pyarray(py))?;

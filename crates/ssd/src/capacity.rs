@@ -5,8 +5,8 @@ use nand::geometry::{Geometry, Plane};
 
 /// Logical units of a drive with this over-provisioning; refuses what cannot be run.
 ///
-/// `held` are the blocks of each plane that never hold settled data: the reserve of garbage
-/// collection and one open block for each stream.
+/// `held` are the blocks of each plane that never hold settled data: the free ones that garbage
+/// collection keeps and one open block for each stream.
 pub fn logical_units(
     geometry: &Geometry,
     bad: &[bool],
@@ -33,7 +33,9 @@ pub fn logical_units(
             "chip.geometry.blocks_per_plane",
             format!("{least_good} good blocks in a plane"),
         )
-        .allow(format!("more than {held}: the reserve and one open block for each stream")));
+        .allow(format!(
+            "more than {held}: gc.start_free_blocks and one open block for each stream"
+        )));
     }
     let logical = (good as f64 / (1.0 + overprovisioning)) as u64;
     // One block more than the held ones must be dead, or there is nothing to gain anywhere.
@@ -46,8 +48,8 @@ pub fn logical_units(
             format!("{overprovisioning} leaves {logical} logical of {good} physical units"),
         )
         .allow(format!(
-            "at least {least:.4} with this geometry: {held} blocks of each plane are held open or \
-             in reserve"
+            "at least {least:.4} with this geometry: {held} blocks of each plane are kept free \
+             (gc.start_free_blocks) or open"
         )));
     }
     Ok(logical as u32)

@@ -24,7 +24,7 @@ impl Precondition {
 }
 
 /// Units written between looks at the clock, signals and progress.
-const CHUNK: u64 = 1 << 20;
+const CHUNK: u64 = 1 << 17;
 
 /// A preconditioning in progress.
 pub struct Preconditioning {
@@ -83,7 +83,7 @@ impl Preconditioning {
         self.halves.last().copied()
     }
 
-    /// Does a part of the work: about a million units.
+    /// Does a part of the work: about a hundred thousand units.
     pub fn advance(&mut self, ftl: &mut dyn Ftl) {
         let units = u64::from(ftl.logical_units());
         if self.done {

@@ -233,7 +233,7 @@ mod tests {
     fn hopeless(rounds: &'static [(u8, u8)], cache_read: bool) -> Ssd {
         let text = "
             drive = { channels = 1, dies_per_channel = 1, queue_depth = 8 }
-            ftl = { name = 'page', overprovisioning = 0.5 }
+            ftl = { name = 'page', overprovisioning = 0.9 }
             gc = { name = 'greedy' }
             scheduler = { name = 'out_of_order' }
             retry = { name = 'none' }

@@ -129,7 +129,7 @@ impl PageFtl {
             &geometry,
             &context.bad,
             config.overprovisioning,
-            config.gc_reserve_blocks + streams,
+            gc.start_free_blocks.max(config.gc_reserve_blocks) + streams,
         )?;
         if config.gc_reserve_blocks == 0 {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").allow("at least 1"));
