@@ -15,7 +15,7 @@ RUN = ["run", "--drive", "tiny", "--workload", "mixed.fio"]
 
 
 def test_table_for_a_person(nandlab: Callable[..., Ended]):
-    ended = nandlab(*RUN).succeeded()
+    ended = nandlab(*RUN, "--precondition", "fill").succeeded()
     for words in ("tiny, 800 MiB", "mixed.fio", "p99.99", "write amplification", "checks", "ok"):
         assert words in ended.out
     assert ended.err == ""
@@ -38,6 +38,13 @@ def test_notices_go_to_the_person(nandlab: Callable[..., Ended], folder: Path):
     ended = nandlab("run", "--drive", "tiny", "--workload", "real.fio").succeeded()
     assert ended.err.startswith("note: ")
     assert "ioengine" in ended.err
+
+
+def test_reads_of_an_empty_drive_are_pointed_out(nandlab: Callable[..., Ended], folder: Path):
+    (folder / "reads.fio").write_text("[a]\nrw=randread\nnumber_ios=100\n")
+    command = ["run", "--drive", "tiny", "--workload", "reads.fio"]
+    assert "no read went to the flash" in nandlab(*command).succeeded().err
+    assert nandlab(*command, "--precondition", "fill").succeeded().err == ""
 
 
 def test_series_file(nandlab: Callable[..., Ended], folder: Path):

@@ -167,6 +167,8 @@ def _tell(result: Result, *, to_stderr: bool) -> None:
 
     for notice in result.notices:
         say(f"note: {notice}")
+    if result.read.count and not result.to_dict()["nand"]["reads"]:
+        say("note: no read went to the flash: nothing was written there (--precondition fill)")
     print_result(result, console(stderr=to_stderr))
     if result.timeline_dropped:
         say(

@@ -294,27 +294,48 @@ impl PageFtl {
         if (*looks).is_multiple_of(WEAR_LOOK_EVERY) { self.least_worn(plane) } else { None }
     }
 
-    /// Whether a plane has fewer free blocks than it should.
+    /// Whether the planes of a group have fewer free blocks than they should.
     #[inline]
-    fn short_of_blocks(&self, plane: Plane, background: bool) -> bool {
+    fn short_of_blocks(&self, die: Die, group: u32, background: bool) -> bool {
         let threshold = if background {
             self.gc.background_free_blocks.max(self.gc.start_free_blocks)
         } else {
             self.gc.start_free_blocks
         };
-        (self.free[plane.0 as usize].len() as u32) < threshold
+        self.free_blocks(die, group) < threshold
     }
 
-    /// Picks victims for a die: in its planes that are short of blocks, or in all planes that have
-    /// any, to finish a row that was begun.
+    /// The planes of a group.
+    #[inline]
+    fn planes_of(&self, die: Die, group: u32) -> impl Iterator<Item = Plane> + use<> {
+        let first = self.geometry.plane(die, group * self.joined).0;
+        (first..first + self.joined).map(Plane)
+    }
+
+    /// Dead units that collecting a group could gain.
+    #[inline]
+    fn gain(&self, die: Die, group: u32) -> u64 {
+        self.planes_of(die, group).map(|plane| self.dead[plane.0 as usize]).sum()
+    }
+
+    /// Picks victims for a die: in the groups that are short of blocks and have a row to gain, or
+    /// in all that have any gain, to finish a row that was begun. The planes of a group are opened
+    /// together, so they are collected together: one victim in each, also where it gains nothing.
+    /// Less than a row is no gain: padding the last row would eat it up.
     fn pick_victims(&mut self, die: Die, background: bool, finish: bool, into: &mut Collection) {
         (into.page, into.victim, into.slot) = (0, 0, 0);
-        for plane in 0..self.geometry.planes_per_die {
-            let plane = self.geometry.plane(die, plane);
-            let wanted = self.dead[plane.0 as usize] > 0
-                && (finish || self.short_of_blocks(plane, background));
-            if wanted && let Some(block) = self.pick(plane) {
-                into.victims.push(block);
+        for group in 0..self.groups {
+            let gain = self.gain(die, group);
+            let wanted = if finish {
+                gain > 0
+            } else {
+                gain >= u64::from(self.row_units) && self.short_of_blocks(die, group, background)
+            };
+            if !wanted {
+                continue;
+            }
+            for plane in self.planes_of(die, group) {
+                into.victims.extend(self.pick(plane));
             }
         }
     }
@@ -496,10 +517,10 @@ impl Ftl for PageFtl {
     fn wants_collect(&self, die: Die, background: bool) -> bool {
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
-            || (0..self.geometry.planes_per_die).any(|plane| {
-                let plane = self.geometry.plane(die, plane);
-                self.short_of_blocks(plane, background)
-                    && (self.dead[plane.0 as usize] > 0 || !collection.victims.is_empty())
+            || (0..self.groups).any(|group| {
+                self.short_of_blocks(die, group, background)
+                    && (!collection.victims.is_empty()
+                        || self.gain(die, group) >= u64::from(self.row_units))
             })
     }
 
