@@ -52,7 +52,8 @@ def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
     """A drive, completed and checked.
 
     Returns:
-        ``config`` (every parameter), ``summary``, ``cite`` (keys), ``run`` (its ``[run]`` table).
+        ``config`` (every parameter), ``config_hash``, ``summary``, ``cite`` (keys),
+        ``run`` (its ``[run]`` table).
 
     Raises:
         NandlabError: an unknown preset, key or value; says where it stands.

@@ -105,8 +105,8 @@ def run(
         raise _core.NandlabError(f"timeline_spans: {timeline_spans}; allowed: 1 or more")
     check_outputs({"requests": requests_path, "timeline": timeline_path}, [drive, *what.files])
 
+    facts = _facts(drive, sets, loaded, what)
     simulation = _simulation(drive, sets, what)
-    facts = _facts(drive, sets, loaded, what, simulation)
     log = None
     if requests is not False:
         log = RequestLog(requests_path, _metadata(facts))
@@ -158,18 +158,15 @@ def _simulation(drive: str, sets: list[str], what: Plan) -> _core.Simulation:
     )
 
 
-def _facts(
-    drive: str, sets: list[str], loaded: dict[str, Any], what: Plan, simulation: _core.Simulation
-) -> dict[str, Any]:
+def _facts(drive: str, sets: list[str], loaded: dict[str, Any], what: Plan) -> dict[str, Any]:
     """What names a run, known before it starts."""
-    made = json.loads(simulation.report(0.0, 0.0))["nandlab"]
     return {
         "drive": drive,
         "summary": loaded["summary"],
         "run": {"name": what.name, **what.facts(), "set": sets},
-        "config_hash": made["config_hash"],
-        "seed": made["seed"],
-        "version": made["version"],
+        "config_hash": loaded["config_hash"],
+        "seed": loaded["config"]["seed"],
+        "version": _core.version(),
     }
 
 

@@ -7,7 +7,8 @@ use hdrhistogram::Histogram;
 /// significant digits (HDR histogram) from 1 ns to a year, so an overloaded replay fits too.
 #[derive(Debug, Clone)]
 pub struct Latency {
-    histogram: Histogram<u64>,
+    /// Made with the first count: it takes a third of a megabyte, and many stay empty.
+    histogram: Option<Box<Histogram<u64>>>,
     sum_ns: u128,
     sum_squares: f64,
     min_ns: u64,
@@ -24,23 +25,22 @@ impl Latency {
     /// Longest latency that is told apart: one year.
     const LIMIT_NS: u64 = 365 * 86_400 * 1_000_000_000;
 
+    #[cold]
+    fn empty() -> Box<Histogram<u64>> {
+        let bounds = Histogram::new_with_bounds(1, Self::LIMIT_NS, 3);
+        Box::new(bounds.expect("bounds are valid by construction"))
+    }
+
     /// An empty histogram.
     pub fn new() -> Self {
-        Self {
-            histogram: Histogram::new_with_bounds(1, Self::LIMIT_NS, 3)
-                .expect("bounds are valid by construction"),
-            sum_ns: 0,
-            sum_squares: 0.0,
-            min_ns: u64::MAX,
-            max_ns: 0,
-        }
+        Self { histogram: None, sum_ns: 0, sum_squares: 0.0, min_ns: u64::MAX, max_ns: 0 }
     }
 
     /// Counts one latency.
     #[inline]
     pub fn record(&mut self, latency: Time) {
         let ns = latency.0;
-        self.histogram.saturating_record(ns.max(1));
+        self.histogram.get_or_insert_with(Self::empty).saturating_record(ns.max(1));
         self.sum_ns += u128::from(ns);
         self.sum_squares += (ns as f64) * (ns as f64);
         self.min_ns = self.min_ns.min(ns);
@@ -49,7 +49,8 @@ impl Latency {
 
     /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("same bounds");
+        let Some(theirs) = &other.histogram else { return };
+        self.histogram.get_or_insert_with(Self::empty).add(&**theirs).expect("same bounds");
         self.sum_ns += other.sum_ns;
         self.sum_squares += other.sum_squares;
         self.min_ns = self.min_ns.min(other.min_ns);
@@ -58,7 +59,7 @@ impl Latency {
 
     /// How many were counted.
     pub fn count(&self) -> u64 {
-        self.histogram.len()
+        self.histogram.as_ref().map_or(0, |histogram| histogram.len())
     }
 
     /// Exact sum in nanoseconds.
@@ -92,16 +93,15 @@ impl Latency {
 
     /// Latency at `percent` (0 to 100) in nanoseconds, within 0.1 %; never above the maximum.
     pub fn percentile_ns(&self, percent: f64) -> u64 {
-        if self.count() == 0 {
-            return 0;
-        }
-        self.histogram.value_at_percentile(percent).clamp(self.min_ns, self.max_ns)
+        let Some(histogram) = &self.histogram else { return 0 };
+        histogram.value_at_percentile(percent).clamp(self.min_ns, self.max_ns)
     }
 
     /// The buckets that hold anything: (highest latency of the bucket in ns, count).
     pub fn buckets(&self) -> Vec<(u64, u64)> {
         self.histogram
-            .iter_recorded()
+            .iter()
+            .flat_map(|histogram| histogram.iter_recorded())
             .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
             .collect()
     }

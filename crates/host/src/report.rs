@@ -6,6 +6,7 @@ use crate::stats::OpStats;
 use base::stats::Latency;
 use base::{Result, Time};
 use serde_json::{Map, Value, json};
+use ssd::config::SsdConfig;
 use ssd::request::Op;
 
 /// fio's default percentiles, and ours beyond.
@@ -26,8 +27,7 @@ pub struct Outside {
 impl Session {
     /// The whole report.
     pub fn report(&mut self, outside: Outside) -> Result<Value> {
-        let config = serde_json::to_value(&self.loaded.config)
-            .map_err(|error| base::Error::new("report", error.to_string()))?;
+        let config = config_json(&self.loaded.config)?;
         let run = &self.run;
         let elapsed = run.ssd.now();
         let mut report = Map::new();
@@ -61,7 +61,7 @@ impl Session {
             }),
         );
         report.insert("host".into(), self.host());
-        let jobs: Vec<Value> = run.jobs().map(|job| fio_job(&job, elapsed)).collect();
+        let jobs: Vec<Value> = run.jobs().map(|job| fio_job(&job)).collect();
         report.insert("jobs".into(), json!(jobs));
         report.insert("ftl".into(), self.ftl());
         report.insert("nand".into(), self.nand());
@@ -266,10 +266,18 @@ fn relative(a: f64, b: f64) -> f64 {
     if scale > 0.0 { (a - b).abs() / scale } else { 0.0 }
 }
 
-/// FNV-1a of the text: names a configuration.
+/// Names a configuration: FNV-1a of its JSON.
+pub fn config_hash(config: &SsdConfig) -> Result<String> {
+    Ok(hash(&config_json(config)?.to_string()))
+}
+
 fn hash(text: &str) -> String {
     let fold = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
+}
+
+fn config_json(config: &SsdConfig) -> Result<Value> {
+    serde_json::to_value(config).map_err(|error| base::Error::new("report", error.to_string()))
 }
 
 fn options(list: &[(String, String)]) -> Value {
@@ -293,8 +301,8 @@ fn latency_us(latency: &Latency) -> Value {
 }
 
 /// A job as fio prints it.
-fn fio_job(view: &JobView<'_>, end: Time) -> Value {
-    let runtime = end.since(view.start);
+fn fio_job(view: &JobView<'_>) -> Value {
+    let runtime = view.end.since(view.start);
     let error = i64::from(view.stats.ops.iter().any(|op| op.failed > 0));
     let all = view.stats.latency();
     json!({
@@ -303,7 +311,7 @@ fn fio_job(view: &JobView<'_>, end: Time) -> Value {
         // fio's error number 5 is EIO.
         "error": 5 * error,
         "eta": 0,
-        "elapsed": end.s().ceil() as u64,
+        "elapsed": view.end.s().ceil() as u64,
         "job options": options(&view.job.options),
         "read": fio_direction(view.stats.of(Op::Read), runtime),
         "write": fio_direction(view.stats.of(Op::Write), runtime),

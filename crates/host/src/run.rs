@@ -44,6 +44,8 @@ struct Runner {
     queue: VecDeque<(Time, Request)>,
     /// Sent and not completed.
     in_flight: u32,
+    /// When its last request completed.
+    last_completion: Time,
     /// The job's thread is busy until then.
     ready_at: Time,
     /// Requests until the next pause.
@@ -100,6 +102,7 @@ impl Run {
                 exhausted: false,
                 queue: VecDeque::new(),
                 in_flight: 0,
+                last_completion: Time::ZERO,
                 ready_at: Time::ZERO,
                 until_think: job.think.map_or(0, |think| think.every),
                 due: [Time::ZERO; 3],
@@ -150,6 +153,7 @@ impl Run {
             job: &runner.job,
             stats: &runner.stats,
             start: runner.measure_from,
+            end: runner.last_completion,
             group: runner.group,
         })
     }
@@ -316,6 +320,14 @@ impl Run {
         let job = done.token as usize;
         let runner = &mut self.runners[job];
         runner.in_flight -= 1;
+        runner.last_completion = now;
+        if let Some(think) = runner.job.think
+            && runner.until_think == 0
+            && runner.in_flight == 0
+        {
+            // The pause begins when all that was sent before it is complete.
+            runner.ready_at = runner.ready_at.max(now + think.time);
+        }
         let latency = now.since(done.arrival);
         let Request { op, length, .. } = done.request;
         if done.arrival >= runner.measure_from {
@@ -348,6 +360,8 @@ pub struct JobView<'a> {
     pub stats: &'a JobStats,
     /// From when on.
     pub start: Time,
+    /// When its last request completed.
+    pub end: Time,
     /// Its group: jobs between two stonewalls.
     pub group: u32,
 }
@@ -413,14 +427,11 @@ impl Runner {
         if self.job.pace != Pace::Open {
             self.ready_at = self.ready_at.max(now) + submit_time;
         }
-        if let Some(Think { time, every }) = self.job.think {
+        if let Some(Think { every, .. }) = self.job.think {
             if self.until_think == 0 {
                 self.until_think = every;
             }
             self.until_think -= 1;
-            if self.until_think == 0 {
-                self.ready_at += time;
-            }
         }
         if let Pace::Rated { rates, poisson, .. } = &self.job.pace
             && let Some((i, rate)) = rate_of(rates, request.op)

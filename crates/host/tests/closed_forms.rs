@@ -409,5 +409,5 @@ fn golden_run() {
         number(&report["sim"]["simulated_s"]),
         number(&report["sim"]["events"]),
     ];
-    assert_eq!(golden, [690.1299255804723, 2862.54, 6340.0, 0.94884234, 59138.0]);
+    assert_eq!(golden, [765.1464854137726, 2942.56, 7752.0, 1.06125688, 63401.0]);
 }

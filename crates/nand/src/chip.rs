@@ -120,7 +120,7 @@ impl Chips {
             page_sites(config.page_order, config.cell_bits, config.geometry.pages_per_block)?;
         let mut choice = config.array.clone();
         let array = (choice.resolve(array::ROSTER, "chip.array")?.build)(&choice.params)?;
-        let block = BlockState { pe_cycles, aged: true, ..BlockState::default() };
+        let block = BlockState { pe_cycles, ..BlockState::default() };
         Ok(Self {
             timing: Timing::new(&config.timing, config.cell_bits)?,
             energy: Energy::new(&config.energy)?,
@@ -158,7 +158,8 @@ impl Chips {
 
     /// Says that a block was filled up to `pages` before the run began.
     pub fn load(&mut self, block: Block, pages: u32) {
-        self.blocks[block.0 as usize].next_page = pages;
+        let state = &mut self.blocks[block.0 as usize];
+        (state.next_page, state.aged) = (pages, pages > 0);
     }
 
     /// Senses a page: how long it takes and the bit error rate of what comes back.

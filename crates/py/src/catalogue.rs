@@ -3,7 +3,7 @@
 use crate::patience::patiently;
 use crate::refuse;
 use base::params::{self, Table};
-use host::{config, trace};
+use host::{config, report, trace};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -37,12 +37,13 @@ pub fn bibliography(keys: Vec<String>) -> PyResult<String> {
     config::bibliography(&keys).map_err(refuse)
 }
 
-/// A drive, completed and checked: JSON with `config`, `summary`, `cite`, `run`.
+/// A drive, completed and checked: JSON with `config`, `config_hash`, `summary`, `cite`, `run`.
 #[pyfunction]
 pub fn load_config(drive: &str, sets: Vec<String>) -> PyResult<String> {
     let loaded = config::load(drive, &sets).map_err(refuse)?;
     let json = serde_json::json!({
         "config": loaded.config,
+        "config_hash": report::config_hash(&loaded.config).map_err(refuse)?,
         "summary": loaded.summary,
         "cite": loaded.cite,
         "run": loaded.run,

@@ -3,7 +3,7 @@
 
 use crate::command::{Command, Kind, Owner};
 use crate::controller::Ssd;
-use crate::ftl::{Collect, Move, Program, Stream};
+use crate::ftl::{Collect, Move, Program, Stream, Urgency};
 use crate::scheduler::Class;
 use nand::geometry::{Block, Die, MAX_PLANES};
 
@@ -19,13 +19,17 @@ impl Ssd {
     /// Starts collecting a die, if it wants that and is not at it.
     #[inline]
     pub(crate) fn start_collect(&mut self, die: Die) {
-        if !self.collectors[die.0 as usize].busy
-            && self.ftl.wants_collect(die, self.background && self.flash.is_idle(die))
-        {
+        if !self.collectors[die.0 as usize].busy && self.ftl.wants_collect(die, self.urgency(die)) {
             self.collectors[die.0 as usize].busy = true;
             self.collecting += 1;
             self.collect(die);
         }
+    }
+
+    /// An idle die has time, if collecting in the background is switched on.
+    #[inline]
+    fn urgency(&self, die: Die) -> Urgency {
+        if self.background && self.flash.is_idle(die) { Urgency::Idle } else { Urgency::Due }
     }
 
     pub(crate) fn stop_collect(&mut self, die: Die) {
@@ -35,13 +39,13 @@ impl Ssd {
 
     /// The next step of collecting a die.
     pub(crate) fn collect(&mut self, die: Die) {
-        let background = self.background && self.flash.is_idle(die);
-        if !self.ftl.wants_collect(die, background) {
+        let urgency = self.urgency(die);
+        if !self.ftl.wants_collect(die, urgency) {
             self.stop_collect(die);
             return;
         }
         let mut moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
-        match self.ftl.collect(die, background, &mut moves) {
+        match self.ftl.collect(die, urgency, &mut moves) {
             Collect::Nothing => self.stop_collect(die),
             Collect::Move => self.collect_reads(die, &moves),
             Collect::Erase { n, blocks } => self.erase(die, n, blocks),

@@ -1,6 +1,6 @@
 //! A die: one array operation at a time, page registers, suspending, and where its time goes.
 
-use crate::command::{Done, Fifo, Kind, NONE, waiting};
+use crate::command::{Command, Done, Fifo, Kind, NONE, waiting};
 use crate::flash::Flash;
 use crate::scheduler::{CLASSES, Class, Head};
 use crate::timeline::{SpanKind, Track};
@@ -335,15 +335,7 @@ impl Flash {
                 Done::Nothing
             }
             Phase::Programming => {
-                self.span(
-                    now,
-                    die,
-                    if class == Class::Collect {
-                        SpanKind::CollectProgram
-                    } else {
-                        SpanKind::Program
-                    },
-                );
+                self.span(now, die, program_span(class));
                 self.finish(now, die);
                 Done::Programmed(index)
             }
@@ -400,8 +392,12 @@ impl Flash {
         if timing.suspends_max <= state.suspends || !self.scheduler.reads_suspend() {
             return;
         }
+        if state.active == NONE {
+            return;
+        }
+        let Command { class, order, .. } = self.commands[state.active as usize];
         let (cost, kind) = match state.phase {
-            Phase::Programming => (timing.program_suspend, SpanKind::Program),
+            Phase::Programming => (timing.program_suspend, program_span(class)),
             Phase::Erasing if now >= state.array_start => (timing.erase_suspend, SpanKind::Erase),
             _ => return,
         };
@@ -409,13 +405,11 @@ impl Flash {
         if remaining <= cost {
             return;
         }
-        let command = &self.commands[state.active as usize];
-        let class = command.class;
         state.suspended = Some(Suspended {
             command: state.active,
             phase: state.phase,
             remaining,
-            head: Head { since: now, order: command.order },
+            head: Head { since: now, order },
             class,
         });
         self.span(now, die, kind);
@@ -440,4 +434,9 @@ impl Flash {
         state.end = now + resume + suspended.remaining;
         events.push(state.end, self.events.array + die.0);
     }
+}
+
+/// How a program of this class is shown.
+fn program_span(class: Class) -> SpanKind {
+    if class == Class::Collect { SpanKind::CollectProgram } else { SpanKind::Program }
 }

@@ -4,7 +4,8 @@ pub mod contract;
 mod page;
 
 pub use contract::{
-    Build, Collect, Context, DieSet, Ftl, FtlConfig, FtlCounts, Lpn, Move, Program, Stream, Untimed,
+    Build, Collect, Context, DieSet, Ftl, FtlConfig, FtlCounts, Lpn, Move, Program, Stream,
+    Untimed, Urgency,
 };
 
 use base::family::Member;

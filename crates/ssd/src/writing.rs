@@ -171,6 +171,8 @@ impl Ssd {
                     }
                     if entry.successor != NONE {
                         if self.buffer.slot(entry.successor).trimmed {
+                            // Newer data were trimmed: those that are mapped now are gone too.
+                            self.ftl.trim(entry.lpn);
                             self.release(entry.successor);
                         } else {
                             self.buffer.push_dirty(entry.successor);

@@ -173,6 +173,37 @@ impl Storm {
     }
 }
 
+/// A trim of what was rewritten while it was on its way to the flash: both versions are gone.
+#[test]
+fn a_trim_leaves_nothing_of_data_in_flight() {
+    let mut ssd = drive::small(&[]);
+    ssd.keep_payload();
+    ssd.start(0);
+    let row = 8 * UNIT;
+    for request in [
+        Request::new(Op::Write, 0, row),
+        Request::new(Op::Write, 0, UNIT),
+        Request::new(Op::Trim, 0, UNIT),
+    ] {
+        let now = ssd.now();
+        ssd.submit(request, 0, now);
+        let Step::Completed(_) = ssd.step() else { panic!("lost") };
+    }
+    for flush in [false, true] {
+        if flush {
+            let now = ssd.now();
+            ssd.submit(Request::FLUSH, 0, now);
+            let Step::Completed(_) = ssd.step() else { panic!("lost") };
+        }
+        let now = ssd.now();
+        ssd.submit(Request::new(Op::Read, 0, 2 * UNIT), 0, now);
+        let Step::Completed(done) = ssd.step() else { panic!("lost") };
+        let found = ssd.found(done.slot).to_vec();
+        assert!(found.contains(&(0, 0)), "after a flush: {flush}: {found:?}");
+        assert!(found.contains(&(1, 1)), "after a flush: {flush}: {found:?}");
+    }
+}
+
 /// Every combination of the rosters.
 #[test]
 fn reads_return_the_newest_version_for_every_member() {

@@ -192,6 +192,18 @@ impl Program {
     }
 }
 
+/// How much room collection is to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// As much as the host needs to go on: what a drive is left with when writes never pause.
+    /// Preconditioning works so.
+    Blocked,
+    /// As much as `gc.start_free_blocks` says.
+    Due,
+    /// As much as `gc.background_free_blocks` says: there is time.
+    Idle,
+}
+
 /// What the FTL wants done on a die next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Collect {
@@ -310,11 +322,11 @@ pub trait Ftl: Send {
     /// Forgets the data of a unit.
     fn trim(&mut self, lpn: Lpn);
 
-    /// Whether `collect` of this die has work; with `background`, also work that can wait.
-    fn wants_collect(&self, die: Die, background: bool) -> bool;
+    /// Whether `collect` of this die has work of this urgency.
+    fn wants_collect(&self, die: Die, urgency: Urgency) -> bool;
 
     /// The next step of internal work on `die`; `moves` is cleared and filled for a `Move`.
-    fn collect(&mut self, die: Die, background: bool, moves: &mut Vec<Move>) -> Collect;
+    fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect;
 
     /// A block given by `collect` has been erased.
     fn erased(&mut self, block: Block);
@@ -363,10 +375,10 @@ pub trait Ftl: Send {
         }
     }
 
-    /// Carries out all collection that a die wants, without time.
+    /// Carries out the collection that the host waits for, without time.
     fn settle_untimed(&mut self, die: Die, untimed: &mut Untimed) {
-        while self.wants_collect(die, false) {
-            match self.collect(die, false, &mut untimed.moves) {
+        while self.wants_collect(die, Urgency::Blocked) {
+            match self.collect(die, Urgency::Blocked, &mut untimed.moves) {
                 Collect::Nothing => break,
                 Collect::Move => {
                     untimed.lpns.clear();

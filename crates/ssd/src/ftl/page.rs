@@ -6,7 +6,8 @@
 //! the map; a physical unit is valid when the two point at each other, so no bitmap is kept.
 
 use super::contract::{
-    Build, Collect, Context, DieSet, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream, Wear,
+    Build, Collect, Context, DieSet, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream,
+    Urgency, Wear,
 };
 use crate::capacity::logical_units;
 use crate::gc::{BlockWord, GcConfig, Victims};
@@ -296,13 +297,13 @@ impl PageFtl {
 
     /// Whether the planes of a group have fewer free blocks than they should.
     #[inline]
-    fn short_of_blocks(&self, die: Die, group: u32, background: bool) -> bool {
-        let threshold = if background {
-            self.gc.background_free_blocks.max(self.gc.start_free_blocks)
-        } else {
-            self.gc.start_free_blocks
+    fn short_of_blocks(&self, die: Die, group: u32, urgency: Urgency) -> bool {
+        let least = match urgency {
+            Urgency::Blocked => self.reserve + 1,
+            Urgency::Due => self.gc.start_free_blocks,
+            Urgency::Idle => self.gc.background_free_blocks.max(self.gc.start_free_blocks),
         };
-        self.free_blocks(die, group) < threshold
+        self.free_blocks(die, group) < least
     }
 
     /// The planes of a group.
@@ -322,14 +323,14 @@ impl PageFtl {
     /// in all that have any gain, to finish a row that was begun. The planes of a group are opened
     /// together, so they are collected together: one victim in each, also where it gains nothing.
     /// Less than a row is no gain: padding the last row would eat it up.
-    fn pick_victims(&mut self, die: Die, background: bool, finish: bool, into: &mut Collection) {
+    fn pick_victims(&mut self, die: Die, urgency: Urgency, finish: bool, into: &mut Collection) {
         (into.page, into.victim, into.slot) = (0, 0, 0);
         for group in 0..self.groups {
             let gain = self.gain(die, group);
             let wanted = if finish {
                 gain > 0
             } else {
-                gain >= u64::from(self.row_units) && self.short_of_blocks(die, group, background)
+                gain >= u64::from(self.row_units) && self.short_of_blocks(die, group, urgency)
             };
             if !wanted {
                 continue;
@@ -514,22 +515,22 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn wants_collect(&self, die: Die, background: bool) -> bool {
+    fn wants_collect(&self, die: Die, urgency: Urgency) -> bool {
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
             || (0..self.groups).any(|group| {
-                self.short_of_blocks(die, group, background)
+                self.short_of_blocks(die, group, urgency)
                     && (!collection.victims.is_empty()
                         || self.gain(die, group) >= u64::from(self.row_units))
             })
     }
 
-    fn collect(&mut self, die: Die, background: bool, moves: &mut Vec<Move>) -> Collect {
+    fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect {
         moves.clear();
         let mut collection = std::mem::take(&mut self.collections[die.0 as usize]);
         while collection.drained.is_empty() || !moves.is_empty() {
             if collection.victims.is_empty() {
-                self.pick_victims(die, background, !moves.is_empty(), &mut collection);
+                self.pick_victims(die, urgency, !moves.is_empty(), &mut collection);
                 if collection.victims.is_empty() {
                     break;
                 }
@@ -545,15 +546,16 @@ impl Ftl for PageFtl {
             // One block of each plane: a multi-plane erase can take them all.
             let mut blocks = [Block(0); MAX_PLANES];
             let mut n = 0;
-            let geometry = &self.geometry;
+            let (geometry, joined) = (&self.geometry, self.joined as usize);
             collection.drained.retain(|&block| {
                 let plane = geometry.plane_of(block);
                 let taken = blocks[..n].iter().any(|&other| geometry.plane_of(other) == plane);
-                if !taken {
+                let erased = !taken && n < joined;
+                if erased {
                     blocks[n] = block;
                     n += 1;
                 }
-                taken
+                !erased
             });
             Collect::Erase { n: n as u8, blocks }
         } else {
