@@ -411,3 +411,32 @@ fn golden_run() {
     ];
     assert_eq!(golden, [765.1464854137726, 2942.56, 7752.0, 1.06125688, 63401.0]);
 }
+
+/// Found by drawing drives at random: two planes that are not joined, the one with nothing to
+/// gain at its reserve while the other is collected into it.
+#[test]
+fn planes_that_are_not_joined_share_the_reserve() {
+    let sets = [
+        "seed=1034",
+        "drive.channels=1",
+        "drive.dies_per_channel=2",
+        "drive.queue_depth=1",
+        "chip.cell_bits=1",
+        "chip.timing.t_read_us=75",
+        "chip.timing.t_program_us=750",
+        "chip.page_order=even_odd",
+        "chip.geometry.blocks_per_plane=40",
+        "chip.geometry.pages_per_block=10",
+        "chip.geometry.page_bytes=2048",
+        "ftl.unit_bytes=512",
+        "ftl.overprovisioning=0.4",
+        "gc.name=fifo",
+        "gc.start_free_blocks=2",
+        "gc.background_free_blocks=5",
+        "chip.features.multi_plane_program=false",
+        "buffer.bytes=0",
+    ];
+    let job = "rw=trimwrite\nbs=64k\niodepth=8\nnumber_ios=2000\nnumjobs=3";
+    run(&sets, job, Precondition::Steady);
+    run(&sets, "rw=randwrite\nbs=1k\niodepth=8\nnumber_ios=20000", Precondition::Steady);
+}

@@ -5,6 +5,7 @@ use crate::command::{Command, Kind, Owner};
 use crate::controller::Ssd;
 use crate::ftl::{Collect, Move, Program, Stream, Urgency};
 use crate::scheduler::Class;
+use base::Error;
 use nand::geometry::{Block, Die, MAX_PLANES};
 
 /// Garbage collection of a die.
@@ -79,10 +80,12 @@ impl Ssd {
         while done < moves.len() {
             lpns.clear();
             lpns.extend(moves[done..].iter().map(|unit| unit.lpn));
-            let program = self
-                .ftl
-                .place(Stream::GC, &lpns, &self.one_die)
-                .expect("the reserve always takes what collection moves");
+            let Some(program) = self.ftl.place(Stream::GC, &lpns, &self.one_die) else {
+                // A broken FTL: the run ends with this.
+                let problem = "no place for data that collection moves";
+                self.flash.fault.get_or_insert(Error::new("ftl", problem));
+                break;
+            };
             self.collectors[die.0 as usize].pending += 1;
             self.program(program, Owner::Moves(done as u32));
             done += program.units as usize;

@@ -319,25 +319,26 @@ impl PageFtl {
         self.planes_of(die, group).map(|plane| self.dead[plane.0 as usize]).sum()
     }
 
-    /// Picks victims for a die: in the groups that are short of blocks and have a row to gain, or
-    /// in all that have any gain, to finish a row that was begun. The planes of a group are opened
+    /// Picks victims for a die: in the group that is shortest of blocks and has a row to gain, or in
+    /// one that has any gain, to finish a row that was begun. The planes of a group are opened
     /// together, so they are collected together: one victim in each, also where it gains nothing.
-    /// Less than a row is no gain: padding the last row would eat it up.
+    /// Less than a row is no gain: padding the last row would eat it up. One group at a time,
+    /// because moved data may go to any group of the die: the reserve holds for one block set.
     fn pick_victims(&mut self, die: Die, urgency: Urgency, finish: bool, into: &mut Collection) {
         (into.page, into.victim, into.slot) = (0, 0, 0);
-        for group in 0..self.groups {
-            let gain = self.gain(die, group);
-            let wanted = if finish {
+        let wanted = |group: &u32| {
+            let gain = self.gain(die, *group);
+            let row = u64::from(self.row_units);
+            if finish {
                 gain > 0
             } else {
-                gain >= u64::from(self.row_units) && self.short_of_blocks(die, group, urgency)
-            };
-            if !wanted {
-                continue;
+                gain >= row && self.short_of_blocks(die, *group, urgency)
             }
-            for plane in self.planes_of(die, group) {
-                into.victims.extend(self.pick(plane));
-            }
+        };
+        let shortest = |group: &u32| self.free_blocks(die, *group);
+        let Some(group) = (0..self.groups).filter(wanted).min_by_key(shortest) else { return };
+        for plane in self.planes_of(die, group) {
+            into.victims.extend(self.pick(plane));
         }
     }
 
