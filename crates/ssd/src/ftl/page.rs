@@ -319,8 +319,8 @@ impl PageFtl {
         self.planes_of(die, group).map(|plane| self.dead[plane.0 as usize]).sum()
     }
 
-    /// Picks victims for a die: in the group that is shortest of blocks and has a row to gain, or in
-    /// one that has any gain, to finish a row that was begun. The planes of a group are opened
+    /// Picks victims for a die: in the group that is shortest of blocks and has a row to gain, or
+    /// in one that has any gain, to finish a row that was begun. The planes of a group are opened
     /// together, so they are collected together: one victim in each, also where it gains nothing.
     /// Less than a row is no gain: padding the last row would eat it up. One group at a time,
     /// because moved data may go to any group of the die: the reserve holds for one block set.
