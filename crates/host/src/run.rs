@@ -44,6 +44,8 @@ struct Runner {
     queue: VecDeque<(Time, Request)>,
     /// Sent and not completed.
     in_flight: u32,
+    /// Arrival of the request sent last: requests of a job arrive in their order.
+    last_arrival: Time,
     /// When its last request completed.
     last_completion: Time,
     /// The job's thread is busy until then.
@@ -102,6 +104,7 @@ impl Run {
                 exhausted: false,
                 queue: VecDeque::new(),
                 in_flight: 0,
+                last_arrival: Time::ZERO,
                 last_completion: Time::ZERO,
                 ready_at: Time::ZERO,
                 until_think: job.think.map_or(0, |think| think.every),
@@ -254,6 +257,7 @@ impl Run {
                 }
                 break;
             }
+            runner.last_arrival = arrival;
             runner.sent(&next.request, now, self.submit_time);
             runner.ahead.pop_front();
             runner.queue.push_back((arrival, next.request));
@@ -410,11 +414,13 @@ impl Runner {
                 if self.in_flight >= *depth {
                     return None;
                 }
-                let due = match rate_of(rates, next.request.op) {
-                    Some((i, _)) => self.due[i],
-                    None => self.start,
+                let sent = now.max(earliest);
+                let Some((i, _)) = rate_of(rates, next.request.op) else {
+                    // What has no rate of its own arrives when it is sent.
+                    return Some((earliest, sent));
                 };
-                let arrival = if *poisson { due } else { now.max(earliest).max(due) };
+                let due = self.due[i];
+                let arrival = if *poisson { due.max(self.last_arrival) } else { sent.max(due) };
                 Some((earliest.max(due), arrival))
             }
         }

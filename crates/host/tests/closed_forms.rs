@@ -440,3 +440,20 @@ fn planes_that_are_not_joined_share_the_reserve() {
     run(&sets, job, Precondition::Steady);
     run(&sets, "rw=randwrite\nbs=1k\niodepth=8\nnumber_ios=20000", Precondition::Steady);
 }
+
+/// Found by drawing drives at random: a block that has its last page while its neighbours in the
+/// frontier still wait for theirs is collected and opened again before they get it.
+#[test]
+fn a_full_block_leaves_its_frontier() {
+    let sets = [
+        "drive.channels=3",
+        "chip.cell_bits=4",
+        "chip.timing.t_read_us=75",
+        "chip.timing.t_program_us=750",
+        "chip.page_order=one_shot",
+        "chip.geometry.pages_per_block=4",
+        "chip.geometry.blocks_per_plane=30",
+    ];
+    run(&sets, "rw=randread\nnumber_ios=100", Precondition::Steady);
+    run(&sets, "rw=randwrite\nbs=4k\nnumber_ios=5000\nfsync=3", Precondition::Steady);
+}

@@ -295,6 +295,13 @@ impl PageFtl {
         if (*looks).is_multiple_of(WEAR_LOOK_EVERY) { self.least_worn(plane) } else { None }
     }
 
+    /// Whether block `i` of an open frontier has its last page while others still wait for theirs:
+    /// it is the frontier's no longer, and may have been collected and opened elsewhere since.
+    fn is_full(&self, frontier: &Frontier, i: usize) -> bool {
+        (i as u32) < frontier.planes_done
+            && frontier.page + self.pages_per_program == self.geometry.pages_per_block
+    }
+
     /// Whether the planes of a group have fewer free blocks than they should.
     #[inline]
     fn short_of_blocks(&self, die: Die, group: u32, urgency: Urgency) -> bool {
@@ -583,7 +590,7 @@ impl Ftl for PageFtl {
         let first = die.0 as usize * per_die;
         for frontier in self.frontiers[first..first + per_die].iter().filter(|f| f.open) {
             for (i, &open) in frontier.blocks[..self.joined as usize].iter().enumerate() {
-                if open == block {
+                if open == block && !self.is_full(frontier, i) {
                     let ahead = (i as u32) < frontier.planes_done;
                     return frontier.page + if ahead { self.pages_per_program } else { 0 };
                 }
@@ -632,7 +639,10 @@ impl Ftl for PageFtl {
             bad: self.bad.iter().filter(|&&bad| bad).count() as u64 * per_block,
         };
         for frontier in self.frontiers.iter().filter(|frontier| frontier.open) {
-            for &block in &frontier.blocks[..self.joined as usize] {
+            for (i, &block) in frontier.blocks[..self.joined as usize].iter().enumerate() {
+                if self.is_full(frontier, i) {
+                    continue;
+                }
                 let unused = self.geometry.pages_per_block - self.filled_pages(block);
                 occupancy.free += u64::from(unused * self.geometry.units_per_page);
             }
