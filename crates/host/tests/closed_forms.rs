@@ -457,3 +457,16 @@ fn a_full_block_leaves_its_frontier() {
     run(&sets, "rw=randread\nnumber_ios=100", Precondition::Steady);
     run(&sets, "rw=randwrite\nbs=4k\nnumber_ios=5000\nfsync=3", Precondition::Steady);
 }
+
+/// Flushes have no rate of their own, and a mix has one clock for each direction: neither may
+/// count the other's lag as its latency.
+#[test]
+fn poisson_latencies_count_from_real_arrivals() {
+    let poisson = "bs=4k\nnumber_ios=5000\nrate_iops=1000\nrate_process=poisson";
+    let flushed =
+        run(&[], &format!("rw=randwrite\niodepth=8\nfsync=10\n{poisson}"), Precondition::None);
+    assert!(number(&flushed["host"]["flush"]["latency_us"]["mean"]) < 10_000.0);
+    let job = format!("rw=randrw\nrwmixread=70\niodepth=64\n{poisson}");
+    let mixed = run(&[], &job, Precondition::Fill);
+    assert!(number(&mixed["host"]["write"]["latency_us"]["mean"]) < 10_000.0, "{}", mixed["host"]);
+}
