@@ -113,7 +113,7 @@ impl Session {
     fn ftl(&self) -> Value {
         let ssd = &self.run.ssd;
         let counts = ssd.ftl_counts();
-        let written = self.run.totals().of(Op::Write).bytes as f64 / ssd.unit_bytes() as f64;
+        let written = self.run.write_bytes as f64 / ssd.unit_bytes() as f64;
         json!({
             // Programmed over written by the host, padding counted; what is still in the buffer
             // or was rewritten there has not been programmed.

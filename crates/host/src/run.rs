@@ -77,6 +77,8 @@ pub struct Run {
     pub completed: u64,
     /// Completed with data lost.
     pub failed: u64,
+    /// Bytes of all writes completed, those of ramp times included: what the flash's counts cover.
+    pub write_bytes: u64,
     /// Integral of the requests under way (queued or in the drive) over time, in ns.
     area: u128,
     area_at: Time,
@@ -125,6 +127,7 @@ impl Run {
             issued: 0,
             completed: 0,
             failed: 0,
+            write_bytes: 0,
             area: 0,
             area_at: Time::ZERO,
             under_way: 0,
@@ -334,6 +337,7 @@ impl Run {
         }
         let latency = now.since(done.arrival);
         let Request { op, length, .. } = done.request;
+        self.write_bytes += if op == Op::Write { length } else { 0 };
         if done.arrival >= runner.measure_from {
             runner.stats.record(op, length, latency, done.failed);
         }

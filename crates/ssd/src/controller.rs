@@ -180,6 +180,8 @@ pub struct Ssd {
     pub(crate) write_back: bool,
     pub(crate) background: bool,
     pub(crate) unit_bytes: u64,
+    /// Its power of two, where it is one: every request asks for its units several times.
+    unit_shift: Option<u32>,
     pub(crate) codewords: Vec<u32>,
     pub(crate) codeword_bytes: u32,
     pub(crate) buffer: Buffer,
@@ -264,6 +266,7 @@ impl Ssd {
             write_back,
             background,
             unit_bytes: u64::from(unit_bytes),
+            unit_shift: unit_bytes.is_power_of_two().then(|| unit_bytes.trailing_zeros()),
             codewords,
             codeword_bytes: ecc_common.payload_bytes + ecc_common.parity_bytes,
             buffer: Buffer::new(capacity, ftl.host_streams()),
@@ -297,6 +300,15 @@ impl Ssd {
         u64::from(self.ftl.logical_units()) * self.unit_bytes
     }
 
+    /// The unit that holds a byte.
+    #[inline]
+    pub(crate) fn unit_at(&self, byte: u64) -> u64 {
+        match self.unit_shift {
+            Some(shift) => byte >> shift,
+            None => byte / self.unit_bytes,
+        }
+    }
+
     /// Whether the drive can take another request.
     #[inline]
     pub fn has_room(&self) -> bool {
@@ -322,7 +334,7 @@ impl Ssd {
     /// Brings near what `request` will look up, if there is time before it is submitted.
     #[inline]
     pub fn prefetch(&self, request: &Request) {
-        let unit = request.offset / self.unit_bytes;
+        let unit = self.unit_at(request.offset);
         if unit < u64::from(self.ftl.logical_units()) {
             self.ftl.prefetch(Lpn(unit as u32));
         }
@@ -331,7 +343,7 @@ impl Ssd {
     /// Brings near what lies behind that, once `prefetch` has had time to act.
     #[inline]
     pub fn prefetch_blocks(&self, request: &Request) {
-        let unit = request.offset / self.unit_bytes;
+        let unit = self.unit_at(request.offset);
         if unit < u64::from(self.ftl.logical_units())
             && let Some(block) = self.ftl.prefetch_old(Lpn(unit as u32))
         {
@@ -418,7 +430,7 @@ impl Ssd {
         match request.op {
             Op::Read => self.read_units(slot, &request),
             Op::Write => {
-                self.slots[slot as usize].cursor = (request.offset / self.unit_bytes) as u32;
+                self.slots[slot as usize].cursor = self.unit_at(request.offset) as u32;
                 let now = self.now();
                 let crossing = self.link_time(request.length);
                 let (_, _, end) = self.link_in.serve(now, crossing);

@@ -12,8 +12,8 @@ use nand::geometry::Ppn;
 impl Ssd {
     #[inline]
     pub(crate) fn read_units(&mut self, slot: u32, request: &Request) {
-        let first = (request.offset / self.unit_bytes) as u32;
-        let last = ((request.offset + request.length - 1) / self.unit_bytes) as u32;
+        let first = self.unit_at(request.offset) as u32;
+        let last = self.unit_at(request.offset + request.length - 1) as u32;
         // One more than there is, so that nothing completes before all is asked for.
         self.slots[slot as usize].pending = 1;
         self.read_range(slot, first, last);

@@ -21,7 +21,7 @@ impl Ssd {
     /// Puts the units of a write into the buffer; false when it must wait for room.
     pub(crate) fn fill_buffer(&mut self, slot: u32) -> bool {
         let Slot { request, .. } = self.slots[slot as usize];
-        let last = ((request.offset + request.length - 1) / self.unit_bytes) as u32;
+        let last = self.unit_at(request.offset + request.length - 1) as u32;
         let durable = request.fua || !self.write_back;
         while self.slots[slot as usize].cursor <= last {
             let unit = self.slots[slot as usize].cursor;
@@ -207,7 +207,7 @@ impl Ssd {
 
     pub(crate) fn write_part_done(&mut self, slot: u32) {
         let Slot { request, cursor, .. } = self.slots[slot as usize];
-        let last = ((request.offset + request.length - 1) / self.unit_bytes) as u32;
+        let last = self.unit_at(request.offset + request.length - 1) as u32;
         let entry = &mut self.slots[slot as usize];
         entry.pending -= 1;
         if entry.pending == 0 && cursor > last {
