@@ -81,8 +81,8 @@ struct BlockState {
     reads: u32,
     /// Pages below this have been programmed since the erase.
     next_page: u32,
-    /// Holds data from before the run, which have the age the run was started with.
-    aged: bool,
+    /// Pages below this hold data from before the run, of the age that the run started with.
+    aged_pages: u32,
 }
 
 /// All chips of a drive.
@@ -159,7 +159,7 @@ impl Chips {
     /// Says that a block was filled up to `pages` before the run began.
     pub fn load(&mut self, block: Block, pages: u32) {
         let state = &mut self.blocks[block.0 as usize];
-        (state.next_page, state.aged) = (pages, pages > 0);
+        (state.next_page, state.aged_pages) = (pages, pages);
     }
 
     /// Senses a page: how long it takes and the bit error rate of what comes back.
@@ -178,7 +178,7 @@ impl Chips {
         let rber = self.array.rber(&PageState {
             page_type,
             pe_cycles: state.pe_cycles,
-            retention: if state.aged { self.retention } else { Hours(0.0) },
+            retention: if page < state.aged_pages { self.retention } else { Hours(0.0) },
             reads: state.reads,
         });
         Ok((time, rber))

@@ -44,6 +44,8 @@ pub struct Slot {
     pub successor: u32,
     /// Next slot of the list it is in.
     pub next: u32,
+    /// The one before, of those that wait to be programmed.
+    previous: u32,
     /// Version of the data (see `payload`).
     pub version: u64,
 }
@@ -80,6 +82,7 @@ impl Buffer {
             epoch: 0,
             successor: NONE,
             next: NONE,
+            previous: NONE,
             version: 0,
         };
         let mut slots = vec![empty; capacity as usize];
@@ -207,9 +210,9 @@ impl Buffer {
     #[inline]
     pub fn push_dirty(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
-        entry.state = State::Dirty;
-        entry.next = NONE;
         let list = &mut self.dirty[usize::from(entry.stream)];
+        entry.state = State::Dirty;
+        (entry.previous, entry.next) = (list.tail, NONE);
         if list.tail == NONE {
             list.head = slot;
         } else {
@@ -248,6 +251,8 @@ impl Buffer {
         list.head = slot;
         if slot == NONE {
             list.tail = NONE;
+        } else {
+            self.slots[slot as usize].previous = NONE;
         }
         list.len -= count;
         if last != NONE {
@@ -256,23 +261,17 @@ impl Buffer {
         first
     }
 
-    /// Takes one waiting slot out of its list, wherever it is (a trim; linear).
+    /// Takes one waiting slot out of its list, wherever it is (a trim).
     pub fn unlink_dirty(&mut self, slot: u32) {
-        let entry = self.slots[slot as usize];
-        let list = &mut self.dirty[usize::from(entry.stream)];
-        let mut previous = NONE;
-        let mut at = list.head;
-        while at != slot {
-            previous = at;
-            at = self.slots[at as usize].next;
+        let Slot { stream, previous, next, .. } = self.slots[slot as usize];
+        let list = &mut self.dirty[usize::from(stream)];
+        match previous {
+            NONE => list.head = next,
+            before => self.slots[before as usize].next = next,
         }
-        if previous == NONE {
-            list.head = entry.next;
-        } else {
-            self.slots[previous as usize].next = entry.next;
-        }
-        if list.tail == slot {
-            list.tail = previous;
+        match next {
+            NONE => list.tail = previous,
+            after => self.slots[after as usize].previous = previous,
         }
         list.len -= 1;
     }
@@ -336,9 +335,18 @@ mod tests {
         assert_eq!(lpns, [0, 1, 2, 3].map(Lpn));
         let third = buffer.find(Lpn(2)).unwrap();
         buffer.unlink_dirty(third);
-        let first = buffer.send_dirty(0, 3);
+        let first = buffer.send_dirty(0, 1);
         assert_eq!(buffer.slot(first).lpn, Lpn(0));
-        assert_eq!((buffer.dirty(0), buffer.dirty(1)), (0, 2));
+        // The new first, then the last, then the only one.
+        for (lpn, left) in [(1, 1), (3, 0)] {
+            let slot = buffer.find(Lpn(lpn)).unwrap();
+            buffer.unlink_dirty(slot);
+            assert_eq!(buffer.dirty(0), left);
+        }
+        buffer.push_dirty(third);
+        buffer.peek_dirty(0, 8, &mut lpns);
+        assert_eq!(lpns, [Lpn(2)]);
+        assert_eq!(buffer.dirty(1), 2);
         buffer.peek_dirty(1, 1, &mut lpns);
         assert_eq!(lpns, [Lpn(4)]);
     }

@@ -86,15 +86,16 @@ impl Ssd {
         Ok(Self::assemble(config, DriveParts { flash, ftl, ecc, ecc_common, retry, background }))
     }
 
-    /// Begins a run on what preconditioning has left: tells the chips what they hold, sets every
-    /// block's wear, and starts what garbage collection is due.
+    /// Begins a run on what preconditioning has left: tells the chips what they hold and sets
+    /// every block's wear. Collection that is due begins with the first write; only a drive that
+    /// collects in the background is at it when the host comes.
     pub fn start(&mut self, pe_cycles: u32) {
         self.ftl.start_run(pe_cycles);
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
             self.flash.chips.load(block, self.ftl.filled_pages(block));
         }
-        for die in 0..self.flash.chips.geometry.dies {
-            self.start_collect(Die(die));
+        if self.background {
+            (0..self.flash.chips.geometry.dies).for_each(|die| self.start_collect(Die(die)));
         }
     }
 

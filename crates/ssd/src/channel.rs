@@ -154,6 +154,7 @@ impl Flash {
         (state.suspends, state.array_start) = (0, now);
         state.end = now + longest;
         events.push(state.end, self.events.array + die.0);
+        self.suspend_for_reads(events, die);
     }
 
     /// The data of a read have left the die.

@@ -306,6 +306,7 @@ impl Flash {
         (state.active, state.suspends, state.array_start) = (index, 0, start);
         state.end = start + longest;
         events.push(state.end, self.events.array + die.0);
+        self.suspend_for_reads(events, die);
     }
 
     /// An array operation has ended (or had been meant to end now, before it was suspended).
@@ -384,24 +385,33 @@ impl Flash {
         state.phase = phase;
     }
 
-    /// Suspends a program or an erase for a host read, if chip, scheduler and limit allow.
-    pub(crate) fn suspend(&mut self, events: &mut EventQueue, die: Die) {
-        let now = events.now();
+    /// Suspends a program or an erase if a host read waits, and chip, scheduler and limit allow.
+    /// To be called whenever one of the two arrives.
+    #[inline]
+    pub(crate) fn suspend_for_reads(&mut self, events: &mut EventQueue, die: Die) {
+        let state = &self.dies[die.0 as usize];
+        if state.suspends < self.chips.timing.suspends_max
+            && matches!(state.phase, Phase::Programming | Phase::Erasing)
+            && !state.queues[Class::Read as usize].is_empty()
+            && self.scheduler.reads_suspend()
+        {
+            self.suspend(events, die);
+        }
+    }
+
+    fn suspend(&mut self, events: &mut EventQueue, die: Die) {
         let timing = &self.chips.timing;
         let state = &mut self.dies[die.0 as usize];
-        if timing.suspends_max <= state.suspends || !self.scheduler.reads_suspend() {
-            return;
-        }
-        if state.active == NONE {
-            return;
-        }
         let Command { class, order, .. } = self.commands[state.active as usize];
-        let (cost, kind) = match state.phase {
-            Phase::Programming => (timing.program_suspend, program_span(class)),
-            Phase::Erasing if now >= state.array_start => (timing.erase_suspend, SpanKind::Erase),
-            _ => return,
+        let (cost, kind) = if state.phase == Phase::Programming {
+            (timing.program_suspend, program_span(class))
+        } else {
+            (timing.erase_suspend, SpanKind::Erase)
         };
-        let remaining = state.end.since(now);
+        // An erase that still takes its command cycles is suspended when they are over.
+        let now = events.now();
+        let from = now.max(state.array_start);
+        let remaining = state.end.since(from);
         if remaining <= cost {
             return;
         }
@@ -409,16 +419,16 @@ impl Flash {
             command: state.active,
             phase: state.phase,
             remaining,
-            head: Head { since: now, order },
+            head: Head { since: from, order },
             class,
         });
-        self.span(now, die, kind);
+        self.span(from, die, kind);
         self.set_phase(now, die, Phase::Suspending);
         let state = &mut self.dies[die.0 as usize];
         state.suspends += 1;
         state.active = NONE;
-        state.array_start = now;
-        state.end = now + cost;
+        state.array_start = from;
+        state.end = from + cost;
         events.push(state.end, self.events.array + die.0);
         self.counts.suspends += 1;
     }

@@ -154,9 +154,7 @@ impl Flash {
         let class = command.class;
         let index = self.commands.insert(command) as u32;
         self.append(die, class, index);
-        if class == Class::Read {
-            self.suspend(events, die);
-        }
+        self.suspend_for_reads(events, die);
         self.start_die(events, die);
         index
     }

@@ -28,4 +28,4 @@ pub mod stage;
 pub mod timeline;
 mod writing;
 
-pub use controller::{Completion, Ssd, Step};
+pub use controller::{Completion, Parts, Ssd, Step};

@@ -123,10 +123,27 @@ impl Ssd {
         let command = &mut self.flash.commands[index as usize];
         command.corrected = corrected;
         command.ecc += last;
+        if corrected {
+            self.note_found(index);
+        }
         if end == now {
             self.decoded(index);
         } else {
             self.events.push_lane(lane::DECODED, end, event::of(event::DECODED, index));
+        }
+    }
+
+    /// Keeps what a read of the host has found, as it left the die: while a decoder is at it,
+    /// its place may be erased and written again.
+    #[inline]
+    fn note_found(&mut self, index: u32) {
+        if let Some(payload) = &mut self.payload
+            && let Command { owner: Owner::Request(slot), lpn, ppn, units, .. } =
+                self.flash.commands[index as usize]
+        {
+            for i in 0..units {
+                payload.read_stored(slot, lpn + i, Ppn(ppn.0 + i));
+            }
         }
     }
 
@@ -139,11 +156,6 @@ impl Ssd {
         self.flash.commands.remove(index as usize);
         match command.owner {
             Owner::Request(slot) => {
-                if let Some(payload) = &mut self.payload {
-                    for i in 0..command.units {
-                        payload.read_stored(slot, command.lpn + i, Ppn(command.ppn.0 + i));
-                    }
-                }
                 let now = self.now();
                 let request = &mut self.slots[slot as usize];
                 request.failed |= !command.corrected;
@@ -163,6 +175,7 @@ impl Ssd {
     pub(crate) fn read_again(&mut self, index: u32, command: Command) -> bool {
         let Some(reread) = self.retry.after_failure(command.attempt) else {
             self.counts.uncorrectable += 1;
+            self.note_found(index);
             return false;
         };
         let attempt = usize::from(command.attempt).min(self.counts.soft_reads.len() - 1);

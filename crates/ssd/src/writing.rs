@@ -2,10 +2,11 @@
 
 use crate::buffer::{NONE, State};
 use crate::command::{Command, Done, Kind, Owner};
-use crate::controller::{Slot, Ssd};
+use crate::controller::{Parts, Slot, Ssd};
 use crate::ftl::{Lpn, Program, Stream};
 use crate::request::Request;
 use crate::scheduler::Class;
+use base::Time;
 use nand::geometry::Die;
 
 impl Ssd {
@@ -159,6 +160,9 @@ impl Ssd {
             Owner::Slots(first) => {
                 self.ftl.programmed(&program, &[]);
                 self.vacate(program.die);
+                let Command { queued, array: flash, bus, .. } = command;
+                let queue = self.now().since(queued).since(flash + bus);
+                let parts = Parts { queue, flash, bus, ecc: Time::ZERO };
                 let mut held = first;
                 for i in 0..program.units {
                     let entry = *self.buffer.slot(held);
@@ -177,6 +181,10 @@ impl Ssd {
                         } else {
                             self.buffer.push_dirty(entry.successor);
                         }
+                    }
+                    if entry.waiter != NONE {
+                        // The last program to finish is the one that the request waited for.
+                        self.slots[entry.waiter as usize].parts = parts;
                     }
                     self.release(held);
                     held = entry.next;

@@ -49,8 +49,13 @@ impl Storm {
 
     fn draw(&mut self) -> Request {
         let sectors = self.ssd.capacity_bytes() / 512;
-        // A hot tenth makes rewrites, coalescing and reads of data in flight frequent.
-        let span = if self.rng.chance(0.5) { sectors / 10 } else { sectors };
+        // A hot tenth and a few very hot units make rewrites, coalescing and reads of data in
+        // flight frequent.
+        let span = match self.rng.below(10) {
+            0..2 => 8 * 16,
+            2..6 => sectors / 10,
+            _ => sectors,
+        };
         let length = match self.rng.below(4) {
             0 => 8,
             1 => 1 + self.rng.below(15),
@@ -225,7 +230,7 @@ fn reads_return_the_newest_version_for_every_member() {
 /// Every way the parts can work.
 #[test]
 fn reads_return_the_newest_version_in_every_mode() {
-    let modes: [&[&str]; 13] = [
+    let modes: [&[&str]; 14] = [
         &["buffer.bytes=0"],
         &["buffer.bytes=65536"],
         &["chip.features.cache_read=true"],
@@ -242,6 +247,7 @@ fn reads_return_the_newest_version_in_every_mode() {
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
         &["chip.geometry.bad_block_fraction=0.05", "ftl.overprovisioning=0.9"],
         &["gc.background_free_blocks=6"],
+        &["ecc.payload_bytes=512", "ecc.t_decode_us=5000", "ecc.decoders=64"],
         &["scheduler.name=fifo", "chip.features.cache_read=true", "ftl.static_wear_delta=2"],
     ];
     for mode in modes {

@@ -34,7 +34,9 @@ pub type Build = fn(&Table) -> Result<Box<dyn Scheduler>>;
 ///
 /// Commands of one class on one die are served in their order; a scheduler chooses between
 /// classes. It is asked for dies (commands) and for buses (transfers) alike. Promises: it picks a
-/// class that has a head; no class waits for ever while it is asked.
+/// class that has a head; no class waits for ever while it is asked; and a head of `Collect` never
+/// goes before an older one of `Read`, because the collection that erases a block has been asked
+/// for after every read of what it held.
 pub trait Scheduler: Send {
     /// The class to serve, as an index into `heads`; at least one head is there.
     fn pick(&self, now: Time, heads: &[Option<Head>; CLASSES]) -> usize;
