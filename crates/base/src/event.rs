@@ -14,7 +14,7 @@ const PAYLOAD_BITS: u32 = 28;
 const SEQUENCE_BITS: u32 = 36;
 
 /// How many lanes a queue has.
-pub const LANES: usize = 7;
+pub const LANES: usize = 8;
 
 /// The future, ordered by (time, arrival).
 #[derive(Debug)]

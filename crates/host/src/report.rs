@@ -151,8 +151,7 @@ impl Session {
                 program.insert(name.into(), json!(time.us() / commands as f64));
             }
         }
-        let mut energy = counts.energy;
-        energy.standby_uj = ssd.standby_uj();
+        let energy = ssd.energy();
         json!({
             "reads": counts.reads,
             "programs": counts.programs,

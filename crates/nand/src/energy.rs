@@ -24,6 +24,22 @@ pub struct EnergyConfig {
     pub icc_standby_ua: f64,
 }
 
+/// How long what was done, summed over all dies: what energies are made of. Whole nanoseconds, so
+/// that nothing is rounded on the way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OperationTimes {
+    /// Array reads.
+    pub read: Time,
+    /// Programs.
+    pub program: Time,
+    /// Erases.
+    pub erase: Time,
+    /// Data on the buses.
+    pub bus: Time,
+    /// Dies standing by.
+    pub standby: Time,
+}
+
 /// Energies summed over a run, in microjoules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct EnergyUse {
@@ -83,29 +99,15 @@ impl Energy {
         })
     }
 
-    /// Array read, in microjoules (one watt for one microsecond is one microjoule).
-    pub fn read_uj(&self, time: Time) -> f64 {
-        self.read_w * time.us()
-    }
-
-    /// Program.
-    pub fn program_uj(&self, time: Time) -> f64 {
-        self.program_w * time.us()
-    }
-
-    /// Erase.
-    pub fn erase_uj(&self, time: Time) -> f64 {
-        self.erase_w * time.us()
-    }
-
-    /// Data on the bus.
-    pub fn bus_uj(&self, time: Time) -> f64 {
-        self.bus_w * time.us()
-    }
-
-    /// One die standing by.
-    pub fn standby_uj(&self, time: Time) -> f64 {
-        self.standby_w * time.us()
+    /// What these operations took.
+    pub fn of(&self, times: &OperationTimes) -> EnergyUse {
+        EnergyUse {
+            read_uj: self.read_w * times.read.us(),
+            program_uj: self.program_w * times.program.us(),
+            erase_uj: self.erase_w * times.erase.us(),
+            bus_uj: self.bus_w * times.bus.us(),
+            standby_uj: self.standby_w * times.standby.us(),
+        }
     }
 }
 
@@ -125,8 +127,15 @@ mod tests {
             icc_standby_ua: 10.0,
         })
         .unwrap();
-        assert!((energy.read_uj(Time::from_us(25.0)) - 2.0625).abs() < 1e-9);
-        assert!((energy.program_uj(Time::from_us(220.0)) - 18.15).abs() < 1e-9);
-        assert!((energy.erase_uj(Time::from_us(1500.0)) - 123.75).abs() < 1e-9);
+        let used = energy.of(&OperationTimes {
+            read: Time::from_us(25.0),
+            program: Time::from_us(220.0),
+            erase: Time::from_us(1500.0),
+            ..OperationTimes::default()
+        });
+        assert!((used.read_uj - 2.0625).abs() < 1e-9);
+        assert!((used.program_uj - 18.15).abs() < 1e-9);
+        assert!((used.erase_uj - 123.75).abs() < 1e-9);
+        assert!((used.total_uj() - 143.9625).abs() < 1e-9);
     }
 }

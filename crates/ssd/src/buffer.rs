@@ -89,7 +89,7 @@ impl Buffer {
         for (i, slot) in slots.iter_mut().enumerate() {
             slot.next = if i + 1 == capacity as usize { NONE } else { i as u32 + 1 };
         }
-        let cells = (2 * capacity as usize).next_power_of_two();
+        let cells = (4 * capacity as usize).next_power_of_two();
         Self {
             slots,
             free: 0,

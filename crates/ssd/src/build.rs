@@ -14,6 +14,7 @@ use base::rng::Rng;
 use base::units::{Hours, format_size};
 use base::{Error, Result, Time};
 use nand::chip::Chips;
+use nand::energy::{EnergyUse, OperationTimes};
 use nand::geometry::{Block, Die, Geometry};
 
 /// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks.
@@ -174,10 +175,10 @@ impl Ssd {
         self.events.scheduled()
     }
 
-    /// Energy of all dies standing by until now.
-    pub fn standby_uj(&self) -> f64 {
-        let dies = f64::from(self.flash.chips.geometry.dies);
-        dies * self.flash.chips.energy.standby_uj(self.now())
+    /// Energy that all dies have used.
+    pub fn energy(&self) -> EnergyUse {
+        let standby = self.now() * u64::from(self.dies());
+        self.flash.chips.energy.of(&OperationTimes { standby, ..self.flash.counts.times })
     }
 
     /// Bytes of a mapping unit.

@@ -1,9 +1,9 @@
 //! A bus: one page's data at a time, command cycles booked ahead, the scheduler's order.
 
-use crate::command::{Done, Fifo, NONE, waiting};
+use crate::command::{Done, Fifo, NONE, Queues};
 use crate::die::Phase;
 use crate::flash::Flash;
-use crate::scheduler::{CLASSES, Head};
+use crate::scheduler::Head;
 use crate::timeline::{SpanKind, Track};
 use base::Time;
 use base::event::EventQueue;
@@ -14,7 +14,7 @@ pub(crate) struct ChannelState {
     pub(crate) free_at: Time,
     /// Die whose data are moving.
     pub(crate) active: u32,
-    pub(crate) queues: [Fifo; CLASSES],
+    pub(crate) queues: Queues,
     pub(crate) started: Time,
     pub(crate) busy: Time,
     pub(crate) idle: Time,
@@ -57,12 +57,9 @@ impl Flash {
         let index = if state.phase == Phase::Loading { state.active } else { state.output.head };
         let class = self.commands[index as usize].class as usize;
         let channel = state.channel;
-        let queue = &mut self.channels[channel as usize].queues[class];
-        let tail = std::mem::replace(&mut queue.tail, die.0);
-        if tail == NONE {
-            queue.head = die.0;
-        } else {
-            self.dies[tail as usize].bus_next = die.0;
+        let before = self.channels[channel as usize].queues.push(class, die.0);
+        if before != NONE {
+            self.dies[before as usize].bus_next = die.0;
         }
         self.start_transfer(events, channel);
     }
@@ -75,29 +72,27 @@ impl Flash {
             return;
         }
         let now = events.now();
-        let waiting = waiting(&state.queues);
+        let waiting = state.queues.waiting();
         if waiting == 0 {
             return;
         }
         let mut class = waiting.trailing_zeros() as usize;
         if waiting & (waiting - 1) != 0 {
-            let head =
-                |queue: &Fifo| (!queue.is_empty()).then(|| self.dies[queue.head as usize].bus_head);
-            class = self.scheduler.pick(now, &state.queues.each_ref().map(head));
+            let head = |class: usize| {
+                let die = state.queues.head(class);
+                (die != NONE).then(|| self.dies[die as usize].bus_head)
+            };
+            class = self.scheduler.pick(now, &std::array::from_fn(head));
         }
-        let queue = &mut state.queues[class];
-        let die = queue.head;
+        let die = state.queues.head(class);
         let dies = &mut self.dies[die as usize];
-        queue.head = dies.bus_next;
-        if queue.head == NONE {
-            queue.tail = NONE;
-        }
+        state.queues.take(class, NONE, dies.bus_next);
         dies.on_bus = false;
         let index = if dies.phase == Phase::Loading { dies.active } else { dies.output.head };
         let command = &mut self.commands[index as usize];
         let time = self.chips.timing.transfer(command.bytes);
         command.bus += time;
-        self.counts.energy.bus_uj += self.chips.energy.bus_uj(time);
+        self.counts.times.bus += time;
         state.active = die;
         state.started = state.book(now, time);
         let lane = self.events.transfer_lane;
@@ -141,7 +136,7 @@ impl Flash {
                 Time::ZERO
             });
             self.counts.programs += u64::from(self.chips.pages_per_program);
-            self.counts.energy.program_uj += self.chips.energy.program_uj(time);
+            self.counts.times.program += time;
             longest = longest.max(time);
         }
         let page_type = usize::from(self.chips.page_type(job.page));
@@ -153,7 +148,7 @@ impl Flash {
         let state = &mut self.dies[die.0 as usize];
         (state.suspends, state.array_start) = (0, now);
         state.end = now + longest;
-        events.push(state.end, self.events.array + die.0);
+        events.push_lane(self.events.program_lane, state.end, self.events.array + die.0);
         self.suspend_for_reads(events, die);
     }
 

@@ -155,9 +155,63 @@ impl Fifo {
     }
 }
 
-/// Which classes have something waiting: one bit for each.
-#[inline]
-pub(crate) fn waiting(queues: &[Fifo; CLASSES]) -> u32 {
-    let bit = |class: usize| u32::from(!queues[class].is_empty()) << class;
-    (0..CLASSES).map(bit).sum()
+/// One list for each class, threaded through what it holds: whoever pushes and takes links the
+/// entries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Queues {
+    lists: [Fifo; CLASSES],
+    /// Which classes have something waiting: one bit for each.
+    waiting: u32,
+}
+
+impl Queues {
+    pub(crate) const EMPTY: Self = Self { lists: [Fifo::EMPTY; CLASSES], waiting: 0 };
+
+    #[inline]
+    pub(crate) fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    #[inline]
+    pub(crate) fn head(&self, class: usize) -> u32 {
+        self.lists[class].head
+    }
+
+    /// Appends an entry: the one that it follows, to be linked to it, or `NONE`.
+    #[inline]
+    pub(crate) fn push(&mut self, class: usize, entry: u32) -> u32 {
+        self.waiting |= 1 << class;
+        let list = &mut self.lists[class];
+        let before = std::mem::replace(&mut list.tail, entry);
+        if before == NONE {
+            list.head = entry;
+        }
+        before
+    }
+
+    /// Puts an entry first: the one that follows it, or `NONE`.
+    pub(crate) fn push_front(&mut self, class: usize, entry: u32) -> u32 {
+        self.waiting |= 1 << class;
+        let list = &mut self.lists[class];
+        let after = std::mem::replace(&mut list.head, entry);
+        if after == NONE {
+            list.tail = entry;
+        }
+        after
+    }
+
+    /// Takes an entry out that stands between `before` and `after`; the caller links those.
+    #[inline]
+    pub(crate) fn take(&mut self, class: usize, before: u32, after: u32) {
+        let list = &mut self.lists[class];
+        if before == NONE {
+            list.head = after;
+        }
+        if after == NONE {
+            list.tail = before;
+        }
+        if list.head == NONE {
+            self.waiting &= !(1 << class);
+        }
+    }
 }

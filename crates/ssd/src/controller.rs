@@ -54,8 +54,8 @@ pub(crate) mod event {
     }
 }
 
-/// Event lanes: of the stages that are first come first served, and of array reads and transfers,
-/// whose ends mostly come in the order of their starts.
+/// Event lanes: of the stages that are first come first served, and of array reads, transfers and
+/// programs, whose ends mostly come in the order of their starts.
 pub(crate) mod lane {
     pub const READY: usize = 0;
     pub const DATA_IN: usize = 1;
@@ -64,6 +64,7 @@ pub(crate) mod lane {
     pub const WRITE_DONE: usize = 4;
     pub const ARRAY: usize = 5;
     pub const TRANSFER: usize = 6;
+    pub const PROGRAM: usize = 7;
 }
 
 /// Where the time of a request went. What is left of its latency are controller, buffer and link.
@@ -211,6 +212,7 @@ impl Ssd {
     pub(crate) const FLASH_EVENTS: FlashEvents = FlashEvents {
         array: event::of(event::ARRAY, 0),
         array_lane: lane::ARRAY,
+        program_lane: lane::PROGRAM,
         transfer: event::of(event::TRANSFER, 0),
         transfer_lane: lane::TRANSFER,
     };
@@ -372,7 +374,11 @@ impl Ssd {
             payload.submitted(slot);
         }
         let (_, _, ready) = self.cores.serve(now, self.command_time);
-        if ready == now {
+        if request.op == Op::Write {
+            // Commands leave the cores in their order: the link can be booked now, and the
+            // write is heard of again when its data are there.
+            self.send_data_in(slot, ready);
+        } else if ready == now {
             self.command_ready(slot);
         } else {
             self.events.push_lane(lane::READY, ready, event::of(event::READY, slot));
@@ -429,18 +435,7 @@ impl Ssd {
         let request = self.slots[slot as usize].request;
         match request.op {
             Op::Read => self.read_units(slot, &request),
-            Op::Write => {
-                self.slots[slot as usize].cursor = self.unit_at(request.offset) as u32;
-                let now = self.now();
-                let crossing = self.link_time(request.length);
-                let (_, _, end) = self.link_in.serve(now, crossing);
-                let arrived = end + self.link_latency;
-                if arrived == now {
-                    self.data_in(slot);
-                } else {
-                    self.events.push_lane(lane::DATA_IN, arrived, event::of(event::DATA_IN, slot));
-                }
-            }
+            Op::Write => unreachable!("a write goes on with its data"),
             Op::Trim => {
                 self.trim_units(&request);
                 self.acknowledge(slot, self.now());
@@ -453,6 +448,21 @@ impl Ssd {
                     self.drain_buffer();
                 }
             }
+        }
+    }
+
+    /// The data of a write, whose command is decoded at `ready`, cross the link.
+    #[inline]
+    fn send_data_in(&mut self, slot: u32, ready: Time) {
+        let Request { offset, length, .. } = self.slots[slot as usize].request;
+        self.slots[slot as usize].cursor = self.unit_at(offset) as u32;
+        let crossing = self.link_time(length);
+        let (_, _, end) = self.link_in.serve(ready, crossing);
+        let arrived = end + self.link_latency;
+        if arrived == self.now() {
+            self.data_in(slot);
+        } else {
+            self.events.push_lane(lane::DATA_IN, arrived, event::of(event::DATA_IN, slot));
         }
     }
 

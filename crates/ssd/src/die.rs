@@ -1,6 +1,6 @@
 //! A die: one array operation at a time, page registers, suspending, and where its time goes.
 
-use crate::command::{Command, Done, Fifo, Kind, NONE, waiting};
+use crate::command::{Command, Done, Fifo, Kind, NONE, Queues};
 use crate::flash::Flash;
 use crate::scheduler::{CLASSES, Class, Head};
 use crate::timeline::{SpanKind, Track};
@@ -43,7 +43,7 @@ pub(crate) struct DieState {
     pub(crate) phase: Phase,
     /// End of the array operation in progress; an event at another time is a stale one.
     pub(crate) end: Time,
-    pub(crate) queues: [Fifo; CLASSES],
+    pub(crate) queues: Queues,
     /// In the array or the page register.
     pub(crate) active: u32,
     /// Ready to go out over the bus.
@@ -59,8 +59,16 @@ pub(crate) struct DieState {
     pub(crate) since: Time,
     /// When the array read in progress left the command cycles behind.
     pub(crate) array_start: Time,
-    pub(crate) times: DieTimes,
+    pub(crate) times: [u64; DOINGS],
 }
+
+/// What the time of a die is booked to, in the order of `DieTimes`.
+const READ: usize = 0;
+const PROGRAM: usize = 1;
+const ERASE: usize = 2;
+const WAIT: usize = 3;
+const IDLE: usize = 4;
+pub(crate) const DOINGS: usize = 5;
 
 /// Where the time of a die went.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
@@ -88,32 +96,39 @@ impl DieState {
     /// Books the time since the last change to what the die has been doing.
     #[inline]
     pub(crate) fn account(&mut self, now: Time) {
-        self.times = self.times_at(now);
+        let (doing, worked, waited) = self.spent_until(now);
+        self.times[doing] += worked;
+        self.times[WAIT] += waited;
         self.since = now;
     }
 
+    /// Since the last change: what it has been doing, for how long, and how long it waited.
     #[inline]
-    pub(crate) fn times_at(&self, now: Time) -> DieTimes {
-        let mut times = self.times;
+    fn spent_until(&self, now: Time) -> (usize, u64, u64) {
         let spent = now.since(self.since).0;
-        match self.phase {
-            Phase::Idle if self.output.is_empty() && self.suspended.is_none() => {
-                times.idle_ns += spent
-            }
-            Phase::Reading | Phase::Erasing => {
-                // Command cycles come first.
-                let cycles = self.array_start.since(self.since).0.min(spent);
-                times.wait_ns += cycles;
-                if self.phase == Phase::Reading {
-                    times.read_ns += spent - cycles;
-                } else {
-                    times.erase_ns += spent - cycles;
-                }
-            }
-            Phase::Programming => times.program_ns += spent,
-            _ => times.wait_ns += spent,
-        }
-        times
+        let doing = match self.phase {
+            Phase::Idle if self.output.is_empty() && self.suspended.is_none() => IDLE,
+            Phase::Reading => READ,
+            Phase::Erasing => ERASE,
+            Phase::Programming => PROGRAM,
+            _ => WAIT,
+        };
+        // Command cycles come first.
+        let cycles = if doing == READ || doing == ERASE {
+            self.array_start.since(self.since).0.min(spent)
+        } else {
+            0
+        };
+        (doing, spent - cycles, cycles)
+    }
+
+    pub(crate) fn times_at(&self, now: Time) -> DieTimes {
+        let (doing, worked, waited) = self.spent_until(now);
+        let mut times = self.times;
+        times[doing] += worked;
+        times[WAIT] += waited;
+        let [read_ns, program_ns, erase_ns, wait_ns, idle_ns] = times;
+        DieTimes { read_ns, program_ns, erase_ns, wait_ns, idle_ns }
     }
 }
 
@@ -121,7 +136,7 @@ impl Flash {
     /// The class that the scheduler wants served, of the commands waiting for a die.
     #[inline]
     fn pick(&self, now: Time, die: &DieState) -> Option<usize> {
-        let mut waiting = waiting(&die.queues);
+        let mut waiting = die.queues.waiting();
         if die.suspended.is_some() {
             // Only reads may start beside what is suspended.
             waiting &= 1 << Class::Read as usize;
@@ -131,7 +146,7 @@ impl Flash {
         }
         let mut heads = [None; CLASSES];
         for class in (0..CLASSES).filter(|class| waiting & (1 << class) != 0) {
-            let command = &self.commands[die.queues[class].head as usize];
+            let command = &self.commands[die.queues.head(class) as usize];
             heads[class] = Some(Head { since: command.queued, order: command.order });
         }
         if let Some(suspended) = &die.suspended {
@@ -158,7 +173,7 @@ impl Flash {
             }
             return;
         }
-        let index = state.queues[class].head;
+        let index = state.queues.head(class);
         let kind = self.commands[index as usize].kind;
         if output && kind != Kind::Read {
             // The registers still hold data; only a read can go on beside them.
@@ -178,12 +193,10 @@ impl Flash {
 
     #[inline]
     pub(crate) fn unlink_head(&mut self, die: Die, class: usize) {
-        let queue = &mut self.dies[die.0 as usize].queues[class];
-        let next = std::mem::replace(&mut self.commands[queue.head as usize].next, NONE);
-        queue.head = next;
-        if next == NONE {
-            queue.tail = NONE;
-        }
+        let queues = &mut self.dies[die.0 as usize].queues;
+        let head = queues.head(class) as usize;
+        let next = std::mem::replace(&mut self.commands[head].next, NONE);
+        queues.take(class, NONE, next);
     }
 
     #[inline]
@@ -198,7 +211,7 @@ impl Flash {
         let mut commands = 1;
         let mut longest = self.sense(index);
         if self.chips.features.multi_plane_read != MultiPlaneRead::None
-            && !self.dies[die.0 as usize].queues[class].is_empty()
+            && self.dies[die.0 as usize].queues.waiting() & 1 << class != 0
         {
             let mut last = index;
             let (joined, n) = self.join_reads(die, class, index);
@@ -238,7 +251,7 @@ impl Flash {
         let mut joined = [NONE; MAX_PLANES];
         let mut n = 0;
         let mut previous = NONE;
-        let mut at = self.dies[die.0 as usize].queues[class].head;
+        let mut at = self.dies[die.0 as usize].queues.head(class);
         for _ in 0..JOIN_WINDOW {
             if at == NONE {
                 break;
@@ -253,14 +266,9 @@ impl Flash {
                 fits
             };
             if fits {
-                let queue = &mut self.dies[die.0 as usize].queues[class];
-                if previous == NONE {
-                    queue.head = next;
-                } else {
+                self.dies[die.0 as usize].queues.take(class, previous, next);
+                if previous != NONE {
                     self.commands[previous as usize].next = next;
-                }
-                if queue.tail == at {
-                    queue.tail = previous;
                 }
                 self.commands[at as usize].next = NONE;
                 joined[n] = at;
@@ -286,7 +294,7 @@ impl Flash {
         let time = time * u64::from(command.senses);
         command.array += time;
         self.counts.reads += u64::from(command.senses);
-        self.counts.energy.read_uj += self.chips.energy.read_uj(time);
+        self.counts.times.read += time;
         time
     }
 
@@ -297,7 +305,7 @@ impl Flash {
         for &block in &job.blocks[..usize::from(job.planes)] {
             let time = self.chips.erase(block);
             self.counts.erases += 1;
-            self.counts.energy.erase_uj += self.chips.energy.erase_uj(time);
+            self.counts.times.erase += time;
             longest = longest.max(time);
         }
         let start = self.book_commands(now, die, 1);
@@ -392,7 +400,7 @@ impl Flash {
         let state = &self.dies[die.0 as usize];
         if state.suspends < self.chips.timing.suspends_max
             && matches!(state.phase, Phase::Programming | Phase::Erasing)
-            && !state.queues[Class::Read as usize].is_empty()
+            && state.queues.waiting() & 1 << Class::Read as usize != 0
             && self.scheduler.reads_suspend()
         {
             self.suspend(events, die);

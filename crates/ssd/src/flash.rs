@@ -9,15 +9,15 @@
 //! `die` holds what a die does, `channel` what a bus does; this file holds them together.
 
 use crate::channel::ChannelState;
-use crate::command::{Command, Fifo, NONE};
-use crate::die::{DieState, DieTimes, Phase};
+use crate::command::{Command, Fifo, NONE, Queues};
+use crate::die::{DOINGS, DieState, DieTimes, Phase};
 use crate::ftl::Program;
-use crate::scheduler::{CLASSES, Class, Head, Scheduler};
+use crate::scheduler::{Class, Head, Scheduler};
 use crate::timeline::Timeline;
 use base::event::EventQueue;
 use base::{Error, Time};
 use nand::chip::Chips;
-use nand::energy::EnergyUse;
+use nand::energy::OperationTimes;
 use nand::geometry::Die;
 use slab::Slab;
 
@@ -36,8 +36,8 @@ pub struct FlashCounts {
     pub joined_reads: u64,
     /// Program commands and their time, by type of the (first) page.
     pub program_time: [(u64, Time); 4],
-    /// Energies.
-    pub energy: EnergyUse,
+    /// How long what was done, over all dies.
+    pub times: OperationTimes,
 }
 
 /// The kinds of events that flash asks for; the payload's index is a die or a channel.
@@ -47,6 +47,8 @@ pub struct FlashEvents {
     pub array: u32,
     /// The lane for those of reads.
     pub array_lane: usize,
+    /// The lane for those of programs.
+    pub program_lane: usize,
     /// A transfer ends: add the channel's number.
     pub transfer: u32,
     /// The lane for those.
@@ -85,7 +87,7 @@ impl Flash {
         let die = |i: u32| DieState {
             phase: Phase::Idle,
             end: Time::NEVER,
-            queues: [Fifo::EMPTY; CLASSES],
+            queues: Queues::EMPTY,
             active: NONE,
             output: Fifo::EMPTY,
             suspended: None,
@@ -96,12 +98,12 @@ impl Flash {
             bus_next: NONE,
             since: Time::ZERO,
             array_start: Time::ZERO,
-            times: DieTimes::default(),
+            times: [0; DOINGS],
         };
         let channel = || ChannelState {
             free_at: Time::ZERO,
             active: NONE,
-            queues: [Fifo::EMPTY; CLASSES],
+            queues: Queues::EMPTY,
             started: Time::ZERO,
             busy: Time::ZERO,
             idle: Time::ZERO,
@@ -127,7 +129,7 @@ impl Flash {
         die.phase == Phase::Idle
             && die.suspended.is_none()
             && die.output.is_empty()
-            && die.queues.iter().all(|queue| queue.is_empty())
+            && die.queues.waiting() == 0
     }
 
     /// Where the time of each die went, up to now.
@@ -162,12 +164,8 @@ impl Flash {
     /// Sends a read round again: as asked in `senses` and `transfers`, ahead of its class.
     pub fn again(&mut self, events: &mut EventQueue, index: u32) {
         let Command { die, class, .. } = self.commands[index as usize];
-        let queue = &mut self.dies[die.0 as usize].queues[class as usize];
-        self.commands[index as usize].next = queue.head;
-        queue.head = index;
-        if queue.tail == NONE {
-            queue.tail = index;
-        }
+        let after = self.dies[die.0 as usize].queues.push_front(class as usize, index);
+        self.commands[index as usize].next = after;
         self.start_die(events, die);
     }
 
@@ -178,12 +176,9 @@ impl Flash {
 
     #[inline]
     pub(crate) fn append(&mut self, die: Die, class: Class, index: u32) {
-        let queue = &mut self.dies[die.0 as usize].queues[class as usize];
-        if queue.tail == NONE {
-            queue.head = index;
-        } else {
-            self.commands[queue.tail as usize].next = index;
+        let before = self.dies[die.0 as usize].queues.push(class as usize, index);
+        if before != NONE {
+            self.commands[before as usize].next = index;
         }
-        queue.tail = index;
     }
 }

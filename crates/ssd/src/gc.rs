@@ -48,6 +48,7 @@ mod tests {
                     0 if !candidates.contains(&block) => {
                         *word = BlockWord::default();
                         word.add(rng.below(u64::from(UNITS) + 1) as u32);
+                        word.set_closed(true);
                         gc.closed(plane, block, word.valid(), clock);
                         candidates.insert(block);
                     }
@@ -55,7 +56,10 @@ mod tests {
                         word.remove_one();
                         gc.invalidated(plane, block, word.valid());
                     }
-                    5 if candidates.remove(&block) => gc.withdraw(plane, block, word.valid()),
+                    5 if candidates.remove(&block) => {
+                        gc.withdraw(plane, block, word.valid());
+                        word.set_closed(false);
+                    }
                     6 => {
                         let any = candidates.iter().any(|b| b / BLOCKS == plane);
                         let picked = gc.pick(plane, &words, clock);
@@ -63,6 +67,7 @@ mod tests {
                         if let Some(picked) = picked {
                             assert_eq!(picked / BLOCKS, plane, "{}", member.name);
                             assert!(candidates.remove(&picked), "{}", member.name);
+                            words[picked as usize].set_closed(false);
                         }
                     }
                     _ => {}

@@ -464,6 +464,8 @@ impl Ftl for PageFtl {
             let slots = first.0 as usize..(first.0 + page_units) as usize;
             for owner in &mut self.owner[slots] {
                 *owner = data.next().map_or(PADDING, |lpn| lpn.0);
+                // Looked up when the flash has it.
+                prefetch(&self.map, *owner as usize);
             }
         }
         if gc {
@@ -613,7 +615,6 @@ impl Ftl for PageFtl {
         }
         let block = self.geometry.block_of(Ppn(old));
         prefetch(&self.words, block.0 as usize);
-        self.victims.prefetch(block.0);
         Some(block)
     }
 

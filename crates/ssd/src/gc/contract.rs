@@ -98,7 +98,8 @@ pub type VictimsBuild = fn(&Shape, &Table, Rng) -> Result<Box<dyn Victims>>;
 ///
 /// The caller promises: a block is a candidate from `closed` until `pick` returns it or
 /// `withdraw` takes it; `invalidated` is called for candidates only, once for each unit, with the
-/// count after it. The policy promises: `pick` returns a candidate of the plane if there is one,
+/// count after it; the words given to `pick` are those of the candidates and of nobody else
+/// marked closed, with these counts. The policy promises: `pick` returns a candidate of the plane if there is one,
 /// and forgets it. `clock` counts host units written: the FTL has no other time.
 pub trait Victims: Send {
     /// A block became full with `valid` valid units.
@@ -112,9 +113,6 @@ pub trait Victims: Send {
 
     /// The next victim of `plane`. `blocks` is indexed by block.
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], clock: u64) -> Option<u32>;
-
-    /// Brings near what `invalidated` will touch.
-    fn prefetch(&self, _block: u32) {}
 }
 
 /// The candidates of every plane, unordered: add, remove and draw in constant time.
