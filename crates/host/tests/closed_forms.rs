@@ -427,7 +427,7 @@ fn golden_run() {
         number(&report["sim"]["simulated_s"]),
         number(&report["sim"]["events"]),
     ];
-    assert_eq!(golden, [796.4357541178805, 2983.02, 8068.0, 1.09408748, 64438.0]);
+    assert_eq!(golden, [822.143236753324, 2957.72, 8328.0, 1.11627494, 65204.0]);
 }
 
 /// Found by drawing drives at random: two planes that are not joined, the one with nothing to

@@ -88,14 +88,15 @@ impl Flash {
         let dies = &mut self.dies[die as usize];
         state.queues.take(class, NONE, dies.bus_next);
         dies.on_bus = false;
-        let index = if dies.phase == Phase::Loading { dies.active } else { dies.output.head };
+        let loading = dies.phase == Phase::Loading;
+        let index = if loading { dies.active } else { dies.output.head };
         let command = &mut self.commands[index as usize];
         let time = self.chips.timing.transfer(command.bytes);
         command.bus += time;
         self.counts.times.bus += time;
         state.active = die;
         state.started = state.book(now, time);
-        let lane = self.events.transfer_lane;
+        let lane = if loading { self.events.to_die_lane } else { self.events.from_die_lane };
         events.push_lane(lane, state.free_at.max(now), self.events.transfer + channel);
     }
 

@@ -57,14 +57,14 @@ pub(crate) mod event {
 /// Event lanes: of the stages that are first come first served, and of array reads, transfers and
 /// programs, whose ends mostly come in the order of their starts.
 pub(crate) mod lane {
-    pub const READY: usize = 0;
-    pub const DATA_IN: usize = 1;
-    pub const DECODED: usize = 2;
-    pub const READ_DONE: usize = 3;
-    pub const WRITE_DONE: usize = 4;
-    pub const ARRAY: usize = 5;
-    pub const TRANSFER: usize = 6;
-    pub const PROGRAM: usize = 7;
+    pub const HOST_IN: usize = 0;
+    pub const DECODED: usize = 1;
+    pub const READ_DONE: usize = 2;
+    pub const WRITE_DONE: usize = 3;
+    pub const ARRAY: usize = 4;
+    pub const PROGRAM: usize = 5;
+    pub const TO_DIE: usize = 6;
+    pub const FROM_DIE: usize = 7;
 }
 
 /// Where the time of a request went. What is left of its latency are controller, buffer and link.
@@ -214,7 +214,8 @@ impl Ssd {
         array_lane: lane::ARRAY,
         program_lane: lane::PROGRAM,
         transfer: event::of(event::TRANSFER, 0),
-        transfer_lane: lane::TRANSFER,
+        to_die_lane: lane::TO_DIE,
+        from_die_lane: lane::FROM_DIE,
     };
 
     /// Puts the parts together; see `build` for where they come from.
@@ -381,7 +382,7 @@ impl Ssd {
         } else if ready == now {
             self.command_ready(slot);
         } else {
-            self.events.push_lane(lane::READY, ready, event::of(event::READY, slot));
+            self.events.push_lane(lane::HOST_IN, ready, event::of(event::READY, slot));
         }
         slot
     }
@@ -462,7 +463,7 @@ impl Ssd {
         if arrived == self.now() {
             self.data_in(slot);
         } else {
-            self.events.push_lane(lane::DATA_IN, arrived, event::of(event::DATA_IN, slot));
+            self.events.push_lane(lane::HOST_IN, arrived, event::of(event::DATA_IN, slot));
         }
     }
 

@@ -51,8 +51,10 @@ pub struct FlashEvents {
     pub program_lane: usize,
     /// A transfer ends: add the channel's number.
     pub transfer: u32,
-    /// The lane for those.
-    pub transfer_lane: usize,
+    /// The lane for those to a die.
+    pub to_die_lane: usize,
+    /// The lane for those from a die.
+    pub from_die_lane: usize,
 }
 
 /// All channels and dies of a drive.

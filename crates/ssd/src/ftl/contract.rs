@@ -412,7 +412,7 @@ pub trait Ftl: Send {
         draw: &mut dyn FnMut() -> Lpn,
         untimed: &mut Untimed,
     ) {
-        const AHEAD: usize = 64;
+        const AHEAD: usize = 128;
         const HALF: usize = AHEAD / 2;
         let mut ring = [Lpn(0); AHEAD];
         for slot in &mut ring {

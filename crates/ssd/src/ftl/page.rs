@@ -361,6 +361,8 @@ impl PageFtl {
                     return;
                 }
                 let ppn = first + collection.slot;
+                // Each die is a stream of its own, too many for the processor to follow.
+                prefetch(&self.owner, ppn as usize + 64);
                 if let Some(&ahead) = self.owner.get(ppn as usize + 16) {
                     prefetch(&self.map, ahead as usize);
                 }
