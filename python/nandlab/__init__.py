@@ -13,6 +13,7 @@ from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace
 from nandlab.progress import Progress
 from nandlab.result import Result
 from nandlab.simulate import Interrupted, run
+from nandlab.tvr import Tvr, tvr
 from nandlab.workload import TraceOptions
 
 __version__ = version()
@@ -24,6 +25,7 @@ __all__ = [
     "Progress",
     "Result",
     "TraceOptions",
+    "Tvr",
     "__version__",
     "bibliography",
     "presets",
@@ -31,4 +33,5 @@ __all__ = [
     "schema",
     "show",
     "trace_info",
+    "tvr",
 ]

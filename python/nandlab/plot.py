@@ -39,7 +39,7 @@ def plot_all(result: Result, path: str | PathLike[str] | None = None) -> Figure:
         NandlabError: `path` is of a kind that cannot be drawn.
         OSError: `path` cannot be written.
     """
-    figure = _figure(8.0, 7.6)
+    figure = new_figure(8.0, 7.6)
     above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": [1.35, 1.0]})
     plot_latency(result, above)
     plot_throughput(result, below)
@@ -119,7 +119,7 @@ def plot_latency(result: Result, axes: Axes | None = None) -> Figure:
     _latency_ticks(axes)
     if shown:
         axes.legend(loc="lower left", frameon=False)
-    _finish(axes, result.title)
+    finish(axes, result.title)
     return _owner(axes)
 
 
@@ -185,7 +185,7 @@ def plot_throughput(result: Result, axes: Axes | None = None) -> Figure:
             frameon=False,
             borderaxespad=0.2,
         )
-    _finish(axes, result.title)
+    finish(axes, result.title)
     return _owner(axes)
 
 
@@ -226,7 +226,8 @@ def _merged(
     return start[firsts], merged, means
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, drawn without a display."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -236,7 +237,7 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _axes(axes: Axes | None, width: float, height: float) -> Axes:
-    return axes if axes is not None else _figure(width, height).subplots()
+    return axes if axes is not None else new_figure(width, height).subplots()
 
 
 def _owner(axes: Axes) -> Figure:
@@ -245,7 +246,7 @@ def _owner(axes: Axes) -> Figure:
     return found
 
 
-def _finish(axes: Axes, title: str) -> None:
+def finish(axes: Axes, title: str) -> None:
     """The look that all pictures share."""
     axes.set_title(title, loc="left", fontsize=15, fontweight="bold", pad=10)
     for side in ("top", "right"):
