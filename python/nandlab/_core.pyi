@@ -10,8 +10,10 @@ __all__ = [
     "OPERATIONS",
     "NandlabError",
     "Simulation",
+    "array_rber",
     "bibliography",
     "load_config",
+    "page_sites",
     "presets",
     "schema",
     "show",
@@ -30,6 +32,8 @@ def schema() -> str: ...
 def bibliography(keys: list[str]) -> str: ...
 def load_config(drive: str, sets: list[str]) -> str: ...
 def trace_info(path: str | PathLike[str], options: str) -> str: ...
+def page_sites(order: str, cell_bits: int, pages: int) -> list[tuple[int, int, int]]: ...
+def array_rber(model: str, states: list[tuple[int, int, float, int]]) -> list[float]: ...
 
 @final
 class Simulation:

@@ -1,8 +1,10 @@
 //! What a read of a page gives back: the roster of array models.
 
 pub mod contract;
+mod exponential;
 mod ideal;
 mod power_law;
+mod retention_law;
 
 pub use contract::{Array, PageState};
 
@@ -14,7 +16,8 @@ use base::params::Table;
 pub type Build = fn(&Table) -> Result<Box<dyn Array>>;
 
 /// Every array model.
-pub const ROSTER: &[Member<Build>] = &[ideal::MEMBER, power_law::MEMBER];
+pub const ROSTER: &[Member<Build>] =
+    &[ideal::MEMBER, power_law::MEMBER, exponential::MEMBER, retention_law::MEMBER];
 
 #[cfg(test)]
 mod tests {
@@ -40,6 +43,8 @@ mod tests {
                 state(1000, 100.0, 0),
                 state(1000, 100.0, 10_000),
                 state(3000, 9000.0, 1_000_000),
+                // Past the life of any: the law of Wang has no errors below 940,000 cycles.
+                state(2_000_000, 9000.0, 1_000_000),
             ] {
                 let rber = array.rber(&state);
                 assert!((0.0..=0.5).contains(&rber), "{}: {rber}", member.name);

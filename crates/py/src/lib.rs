@@ -1,6 +1,7 @@
 //! Floor 5 of nandlab: the Python doors. No logic: text and numbers in, text and arrays out.
 
 mod catalogue;
+mod flash;
 mod patience;
 mod simulation;
 
@@ -31,6 +32,8 @@ mod _core {
     use super::NandlabError;
     #[pymodule_export]
     use super::catalogue::{bibliography, load_config, presets, schema, show, trace_info, version};
+    #[pymodule_export]
+    use super::flash::{array_rber, page_sites};
     #[pymodule_export]
     use super::simulation::Simulation;
 
