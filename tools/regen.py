@@ -3,7 +3,8 @@
 - `docs/reference.md`: command line, families, keys, presets, sources; from the installed package,
   `params/CITATIONS.bib` and the rosters in the Rust sources (which need not be built).
 - `docs/validation.md`: the rows that Rust tests print as
-  `validation | what | ours | reference | tolerance | source`; runs them, which takes a minute.
+  `validation | what | ours | reference | tolerance | source`; runs them, which takes a minute. And
+  the rows of `experiments/`, which `nandlab papers` prints.
 
 `python tools/regen.py reference` does one of them only.
 """
@@ -376,6 +377,7 @@ def validation(rows: Sequence[Row] | None = None) -> str:
     for title, belongs in SECTIONS:
         chosen = [row for row in rows if belongs(row) and row.passes]
         lines += [f"## {title[0]}", "", title[1], "", *rows_table(chosen)] if chosen else []
+    lines += papers()
     lines += ["## Calibrated, not validated", "", *calibrated()]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -427,6 +429,46 @@ def rows_table(rows: Sequence[Row]) -> list[str]:
             for row in rows
         ],
     )
+
+
+def papers() -> Iterator[str]:
+    """Every paper's rows with their verdicts, misses among them."""
+    from nandlab.cli_papers import figure
+    from nandlab.papers import KINDS
+    from nandlab.papers import papers as reproduced
+
+    kinds = "; ".join(f"*{kind}*: {meaning}" for kind, meaning in KINDS.items())
+    yield from [
+        "## Papers",
+        "",
+        "What a paper prints, and what comes out here: `nandlab papers`, from `experiments/`. "
+        "These rows are not counted above. A miss is *explained* where its reason is known; a test "
+        f"fails where it is not. What kind of evidence a row is: {kinds}.",
+        "",
+    ]
+    header = ["what", "ours", "paper", "tolerance", "place", "evidence", "verdict"]
+    for paper in reproduced(ROOT / "experiments"):
+        rows, notes = [], []
+        for outcome in paper.run():
+            row = outcome.row
+            relation = "" if row.relation == "=" else f"{row.relation} "
+            ours = f"{figure(outcome.ours)} {row.unit}"
+            printed = f"{relation}{figure(row.paper)} {row.unit}"
+            kind, verdict = outcome.expected.kind, outcome.verdict
+            rows.append([row.claim, ours, printed, outcome.tolerance, row.place, kind, verdict])
+            if verdict != "met":
+                why = outcome.expected.explained or "no explanation yet"
+                notes.append(f"- {verdict}: {row.claim}: {why}")
+        yield from [
+            f"### {paper.title}",
+            "",
+            *table(header, rows),
+            *notes,
+            *([""] if notes else []),
+        ]
+        if paper.waiting:
+            waiting = ", ".join(f"{row.claim} ({row.needs})" for row in paper.waiting)
+            yield from [f"Not run yet, and what each waits for: {waiting}.", ""]
 
 
 def percent(share: float) -> str:

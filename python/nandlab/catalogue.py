@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Sequence
+from difflib import get_close_matches
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
+from nandlab.toml_file import parse_toml, read_toml
 from nandlab.workload import TraceOptions, native_options
 
 
@@ -60,6 +63,33 @@ def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
     """
     loaded: dict[str, Any] = json.loads(_core.load_config(drive, list(sets)))
     return loaded
+
+
+def chip(name: str) -> dict[str, Any]:
+    """The tables of a chip: a preset by its name, or a TOML file by its path.
+
+    Raises:
+        NandlabError: there is no such chip, or it is no TOML.
+        OSError: the file cannot be read.
+    """
+    if name.endswith(".toml"):
+        return read_toml(Path(name))
+    return parse_toml(chip_text(name), f"params/chips/{name}.toml")
+
+
+def chip_text(name: str) -> str:
+    """The text of a chip preset.
+
+    Raises:
+        NandlabError: there is no such chip; names the nearest one.
+    """
+    names = [preset.name for preset in presets("chip")]
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        allowed = "a name that `nandlab presets chip` lists, or the path of a TOML file"
+        raise _core.NandlabError(f"unknown chip `{name}`; allowed: {allowed}{hint}")
+    return _core.show(f"chip/{name}")
 
 
 def bibliography(drive: str) -> str:

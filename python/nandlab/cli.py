@@ -1,4 +1,4 @@
-"""The command line: ``nandlab run | presets | show | schema | trace | cite | demo``."""
+"""The command line: ``nandlab run | presets | show | schema | trace | cite | papers | demo``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab import __version__, catalogue, cli_trace
+from nandlab.cli_papers import papers
 from nandlab.cli_run import run
 from nandlab.demo import demo
 from nandlab.terminal import console, guarded
@@ -20,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(guarded(run))
+app.command()(guarded(papers))
 app.add_typer(cli_trace.app, name="trace")
 
 

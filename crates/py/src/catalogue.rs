@@ -66,3 +66,11 @@ pub fn trace_options(json: &str) -> PyResult<trace::Options> {
         .map_err(|error| refuse(base::Error::new("trace", error.to_string())))?;
     params::read(&table, "trace").map_err(refuse)
 }
+
+/// A TOML document as JSON; `place` names it in errors, which carry the line.
+#[pyfunction]
+pub fn toml_to_json(text: &str, place: &str) -> PyResult<String> {
+    let table = params::parse(text, place).map_err(refuse)?;
+    serde_json::to_string(&table)
+        .map_err(|error| refuse(base::Error::new(place, error.to_string())))
+}

@@ -31,7 +31,9 @@ mod _core {
     #[pymodule_export]
     use super::NandlabError;
     #[pymodule_export]
-    use super::catalogue::{bibliography, load_config, presets, schema, show, trace_info, version};
+    use super::catalogue::{
+        bibliography, load_config, presets, schema, show, toml_to_json, trace_info, version,
+    };
     #[pymodule_export]
     use super::flash::{array_rber, page_sites};
     #[pymodule_export]

@@ -1,0 +1,208 @@
+"""Grupp et al. (MICRO'09): eleven chips, fast and slow pages, write-once codes, cost and power.
+
+One function for each row of `reference.csv`; `nandlab papers grupp2009` runs them.
+"""
+
+from functools import cache
+
+import nandlab
+from nandlab import _core
+from nandlab.catalogue import chip
+
+# --- Slide "The Test Subjects": capacities -------------------------------------------------------
+
+#: Chip, and dies in its package as the slide has them. A preset is one die.
+CHIPS = {
+    "a_slc2": 1,
+    "a_slc4": 1,
+    "a_slc8": 1,
+    "b_slc2": 1,
+    "b_slc4": 1,
+    "e_slc8": 2,
+    "b_mlc8": 1,
+    "b_mlc32": 2,
+    "c_mlc64": 2,
+    "d_mlc32": 2,
+    "e_mlc8": 2,
+}
+
+
+def capacity_gbit(name):
+    """From the preset's geometry."""
+    geometry = chip(f"grupp2009_{name}")["geometry"]
+    die_bytes = (
+        geometry["planes_per_die"]
+        * geometry["blocks_per_plane"]
+        * geometry["pages_per_block"]
+        * geometry["page_bytes"]
+    )
+    return CHIPS[name] * die_bytes * 8 / 2**30
+
+
+def a_slc2_gbit():
+    return capacity_gbit("a_slc2")
+
+
+def a_slc4_gbit():
+    return capacity_gbit("a_slc4")
+
+
+def a_slc8_gbit():
+    return capacity_gbit("a_slc8")
+
+
+def b_slc2_gbit():
+    return capacity_gbit("b_slc2")
+
+
+def b_slc4_gbit():
+    return capacity_gbit("b_slc4")
+
+
+def e_slc8_gbit():
+    return capacity_gbit("e_slc8")
+
+
+def b_mlc8_gbit():
+    return capacity_gbit("b_mlc8")
+
+
+def b_mlc32_gbit():
+    return capacity_gbit("b_mlc32")
+
+
+def c_mlc64_gbit():
+    return capacity_gbit("c_mlc64")
+
+
+def d_mlc32_gbit():
+    return capacity_gbit("d_mlc32")
+
+
+def e_mlc8_gbit():
+    return capacity_gbit("e_mlc8")
+
+
+# --- Slides "High & Low Order Bits", "MLC as SLC" ------------------------------------------------
+
+
+@cache
+def is_fast():
+    """Of every page of a block of 128."""
+    return [page_type == 0 for _, _, page_type in _core.page_sites("even_odd", 2, 128)]
+
+
+def fast_pages_in_place():
+    """Against the closed form: pages 0 and 1, then 4k - 2 and 4k - 1."""
+    published = {0, 1} | {4 * k - 2 + e for k in range(1, 32) for e in (0, 1)}
+    return sum(fast == (page in published) for page, fast in enumerate(is_fast()))
+
+
+def fast_share_percent():
+    return 100 * sum(is_fast()) / 128
+
+
+def mlc_over_slc_price_percent():
+    """31 and 94 cents a gigabit."""
+    return 100 * 31 / 94
+
+
+def fast_pages_only_price_cents():
+    """MLC of which only the fast pages are used."""
+    return 31 / (fast_share_percent() / 100)
+
+
+# --- Slides "Write-Once Memory (WOM) Codes", "Effective Lifetime" --------------------------------
+
+FIRST = {"00": "111", "01": "110", "10": "101", "11": "011"}
+SECOND = {"00": "000", "01": "001", "10": "010", "11": "100"}
+
+
+def reprogram(physical, logical):
+    """The second write of two bits: unchanged data stay as they are."""
+    return physical if FIRST[logical] == physical else SECOND[logical]
+
+
+def wom_rewrites_without_erase():
+    """Pairs of old and new data where no bit turns from 0 to 1, of 16."""
+    pairs = [(FIRST[old], reprogram(FIRST[old], new)) for old in FIRST for new in FIRST]
+    return sum(all(b <= a for a, b in zip(old, new, strict=True)) for old, new in pairs)
+
+
+def wom_example_bits():
+    """Bits of the slide's example that come out: 01 11 01 10, then 10 00 01 11."""
+    first = [FIRST[data] for data in ("01", "11", "01", "10")]
+    new = ("10", "00", "01", "11")
+    second = [reprogram(old, data) for old, data in zip(first, new, strict=True)]
+    ours, printed = "".join(first + second), "110011110101" + "010000110100"
+    return sum(a == b for a, b in zip(ours, printed, strict=True))
+
+
+def wom_slc_gain_percent():
+    return 100 * (2 * 2 / 3 - 1)
+
+
+def wom_mlc_gain_percent():
+    """Only the WOM-safe half of the pages."""
+    return 100 * (0.5 * (2 * 2 / 3) + 0.5 - 1)
+
+
+# --- Slide "Power & Energy" ----------------------------------------------------------------------
+
+
+def power_mw(current):
+    """The most that any of the eleven takes by its preset."""
+    energies = [chip(f"grupp2009_{name}")["energy"] for name in CHIPS]
+    return max(energy["vcc_v"] * energy[current] for energy in energies)
+
+
+def read_power_mw():
+    return power_mw("icc_read_ma")
+
+
+def program_power_mw():
+    return power_mw("icc_program_ma")
+
+
+def erase_power_mw():
+    return power_mw("icc_erase_ma")
+
+
+def busy_die_power_mw():
+    """Mean of a drive of B-MLC32 that is written at random, for each die, standby included."""
+    job = "[fill]\nrw=randwrite\nbs=4k\niodepth=32\nnumber_ios=4000\n"
+    report = nandlab.run("grupp2009_b_mlc32", job, seed=1).to_dict()
+    drive = report["nandlab"]["config"]["drive"]
+    dies = drive["channels"] * drive["dies_per_channel"]
+    return report["nand"]["energy_uj"] / report["sim"]["simulated_s"] / 1e3 / dies
+
+
+def other_chip_power_mw():
+    """A program of the chip of Wang 2014, whose currents are of other sources."""
+    energy = chip("wang2014_mlc")["energy"]
+    return energy["vcc_v"] * energy["icc_program_ma"]
+
+
+def picture():
+    """The pages of the first blocks' wordlines: fast ones high, slow ones low."""
+    from nandlab.plot import COLOURS, finish, new_figure
+
+    timing = chip("wang2014_mlc")["timing"]["t_program_us"]
+    figure = new_figure(8.0, 4.6)
+    axes = figure.subplots()
+    for fast, label, colour in ((True, "fast", "read"), (False, "slow", "write")):
+        pages = [page for page in range(48) if is_fast()[page] == fast]
+        times = [timing[0 if fast else 1]] * len(pages)
+        axes.bar(pages, times, color=COLOURS[colour], label=f"{label} pages", width=0.8)
+    axes.set_xlabel("page of the block, in program order")
+    axes.set_ylabel("program time (µs)")
+    axes.set_ylim(0, 1500)
+    axes.legend(loc="upper left", ncols=2, frameon=False)
+    finish(axes, "fast and slow pages of an MLC block")
+    return figure
+
+
+if __name__ == "__main__":
+    from nandlab.papers import main
+
+    main(__file__)

@@ -1,0 +1,189 @@
+"""Wang, Xie, Zhou (ICS'14): what reduced threshold voltages win, and which pages share a cell.
+
+One function for each row of `reference.csv`; `nandlab papers wang2014` runs them.
+"""
+
+from functools import cache
+
+import nandlab
+from nandlab import _core
+from nandlab.tvr import coupling_shift_v
+
+# Section 4.1, as printed, in microseconds.
+PAGE_11_US, PAGE_01_US = 672.0, 880.0
+MSB_11_US, LSB_11_US = 380.0, 919.0
+MSB_LATE_STATES = 1.42
+
+
+@cache
+def reduction():
+    """Section 5 with the levels of `nandlab.tvr`."""
+    return nandlab.tvr()
+
+
+# --- Section 5.2: distances ----------------------------------------------------------------------
+
+
+def delta_0_v():
+    return reduction().below_v[0]
+
+
+def delta_1_v():
+    return reduction().above_v[0]
+
+
+def delta_2_v():
+    return reduction().below_v[1]
+
+
+def delta_3_v():
+    return reduction().above_v[1]
+
+
+def delta_4_v():
+    return reduction().below_v[2]
+
+
+def delta_5_v():
+    return reduction().above_v[2]
+
+
+# --- Section 5.3: steps of a program -------------------------------------------------------------
+
+
+def msb_steps():
+    return reduction().pages[0].steps
+
+
+def lsb_steps():
+    return reduction().pages[1].steps
+
+
+def mean_steps():
+    return reduction().steps
+
+
+def reduced_msb_way_v():
+    return reduction().pages[0].reduced_way_v
+
+
+def reduced_lsb_way_v():
+    return reduction().pages[1].reduced_way_v
+
+
+def reduced_msb_steps():
+    return reduction().pages[0].reduced_steps
+
+
+def reduced_lsb_steps():
+    return reduction().pages[1].reduced_steps
+
+
+def reduced_mean_steps():
+    return reduction().reduced_steps
+
+
+def program_time_change_percent():
+    return 100 * reduction().program_time_change
+
+
+# --- Section 5.4: life by equation 8 -------------------------------------------------------------
+
+
+def life_e5_cycles():
+    return reduction().pe_cycles / 1e5
+
+
+def reduced_life_e5_cycles():
+    return reduction().reduced_pe_cycles / 1e5
+
+
+def life_change_percent():
+    return 100 * reduction().life_change
+
+
+def rber_at_end_of_life():
+    """By the array model that drives use."""
+    [rber] = _core.array_rber('{"name": "exponential"}', [(0, 1_246_900, 0.0, 0)])
+    return rber
+
+
+# --- Section 2.3: coupling -----------------------------------------------------------------------
+
+
+def coupling_change_percent():
+    before, after = (coupling_shift_v(0.02, 0.006, swing) for swing in (5.4, 5.4 - 2.0))
+    return 100 * (after / before - 1)
+
+
+# --- Table 1: pages that share their cells -------------------------------------------------------
+
+
+@cache
+def sites():
+    """Wordline, parity and type of each page of the 128."""
+    return _core.page_sites("even_odd", 2, 128)
+
+
+def partner(page):
+    """The slow page in the cells of a fast page."""
+    wordline, parity, _ = sites()[page]
+    return sites().index((wordline, parity, 1))
+
+
+def lsb_page_of_page_10():
+    return partner(10)
+
+
+def lsb_page_of_page_26():
+    return partner(26)
+
+
+def lsb_page_of_page_42():
+    return partner(42)
+
+
+def lsb_page_of_page_58():
+    return partner(58)
+
+
+def wordlines_of_table_1():
+    """How many of the eight pages lie on the wordline of the table, counted from one."""
+    table = {10: 4, 16: 4, 26: 8, 32: 8, 42: 12, 48: 12, 58: 16, 64: 16}
+    return sum(sites()[page][0] + 1 == wordline for page, wordline in table.items())
+
+
+# --- Section 4.1: what the printed times say of each other ---------------------------------------
+
+
+def state_3_over_state_0_percent():
+    return 100 * (PAGE_01_US / PAGE_11_US - 1)
+
+
+def page_11_from_its_pages_us():
+    """The mean of its MSB and its LSB page."""
+    return (MSB_11_US + LSB_11_US) / 2
+
+
+def lsb_01_from_its_mean_us():
+    """What the LSB page must take where the mean of both is 880 us."""
+    return 2 * PAGE_01_US - MSB_LATE_STATES * MSB_11_US
+
+
+def program_time_drop_over_life_percent():
+    """10.3 % until 2e5 cycles, then 4.8 %."""
+    return 100 * (1 - (1 - 0.103) * (1 - 0.048))
+
+
+def msb_over_lsb_by_steps():
+    return msb_steps() / lsb_steps()
+
+
+def picture():
+    return reduction().plot()
+
+
+if __name__ == "__main__":
+    from nandlab.papers import main
+
+    main(__file__)

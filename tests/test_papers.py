@@ -1,0 +1,158 @@
+"""Papers side by side: every row runs, verdicts are right, a further paper is a further folder."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Ended
+
+from nandlab import NandlabError
+from nandlab.papers import Expected, Outcome, Paper, Row, paper, papers
+
+EXPERIMENTS = ROOT / "experiments"
+NAMES = [found.name for found in papers(EXPERIMENTS)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_row_is_missed_without_a_reason(name: str):
+    outcomes = list(paper(name, EXPERIMENTS).run())
+    assert outcomes
+    assert [o.row.name for o in outcomes if o.verdict == "missed"] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_and_functions_are_the_same(name: str):
+    """A row runs where its function stands, and nothing pretends to run one that waits."""
+    found = paper(name, EXPERIMENTS)
+    script = ast.parse((found.folder / "run.py").read_text(encoding="utf-8"))
+    functions = {node.name for node in script.body if isinstance(node, ast.FunctionDef)}
+    assert {row.name for row in found.rows if not row.needs} <= functions
+    assert functions.isdisjoint(row.name for row in found.waiting)
+    assert "picture" in functions
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_folders_are_whole(name: str):
+    folder = EXPERIMENTS / name
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    assert (folder / "picture.png").stat().st_size > 10_000
+    assert f"nandlab papers {name}" in readme
+    for row in paper(name, EXPERIMENTS).rows:
+        assert row.place, row.name
+
+
+def test_validation_shows_every_row_of_today():
+    """As `tools/regen.py` wrote them."""
+    page = (ROOT / "docs/validation.md").read_text(encoding="utf-8")
+    for found in papers(EXPERIMENTS):
+        section = page.split(f"### {found.title}\n")[1].split("\n### ")[0]
+        shown = re.findall(r"\| (\w+) \|$", section, re.M)
+        assert shown[1:] == [outcome.verdict for outcome in found.run()], found.name
+
+
+@pytest.mark.parametrize(
+    ("relation", "printed", "ours", "relative", "absolute", "is_met"),
+    [
+        ("=", 0.36, 0.3602, 0, 0.005, True),
+        ("=", 0.36, 0.365, 0, 0.005, True),
+        ("=", 0.36, 0.3651, 0, 0.005, False),
+        ("=", 100, 101, 0.01, 0, True),
+        ("=", 100, 102, 0.01, 0, False),
+        ("=", 22, 22, 0, 0, True),
+        ("<=", 90, 82.5, 0, 0, True),
+        ("<=", 90, 91, 0, 0, False),
+        (">=", 2, 1.9, 0, 0.2, True),
+        (">=", 2, 1.5, 0, 0, False),
+        ("=", 1, float("nan"), 0.5, 0, False),
+    ],
+)
+def test_verdicts(
+    relation: str, printed: float, ours: float, relative: float, absolute: float, is_met: bool
+):
+    row = Row("x", "a claim", relation, printed, "V", "5.2", "")
+    bare, known = (
+        Outcome("p", row, Expected("validated", relative, absolute, why), ours)
+        for why in ("", "a misprint")
+    )
+    assert bare.verdict == ("met" if is_met else "missed")
+    assert known.verdict == ("met" if is_met else "explained")
+
+
+# --- A further paper ------------------------------------------------------------------------------
+
+HEADING = "row,claim,relation,paper,unit,place,needs\n"
+GOOD = {
+    "README.md": "# A paper of our own\n",
+    "reference.csv": HEADING + "gain,gain of it,=,2,%,Table 1,\nlater,later,=,3,%,Table 2,board\n",
+    "expected.toml": 'gain = { kind = "validated", relative = 0.1 }\n',
+    "run.py": '"""A paper of our own."""\n\n\ndef gain():\n    return 2.5\n',
+}
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder of experiments with one paper in it."""
+    folder = tmp_path / "own" / "mine2026"
+    folder.mkdir(parents=True)
+    for name, text in GOOD.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_a_folder_is_all_it_takes(nandlab: Callable[..., Ended], own: Path):
+    """And a miss is shown without a failure."""
+    ended = nandlab("papers", "mine2026", "--folder", own.parent).succeeded()
+    assert "A paper of our own" in ended.out
+    assert re.search(r"gain of it\s+2 %\s+2.5 %\s+10 % of it\s+validated\s+missed", ended.out)
+    assert "1 rows: 0 met, 0 explained, 1 missed; 1 wait for board" in ended.out
+
+
+def test_json(nandlab: Callable[..., Ended], own: Path):
+    ended = nandlab("papers", "--folder", own.parent, "--json", "-").succeeded()
+    [report] = json.loads(ended.out)
+    assert report["paper"] == "mine2026"
+    assert report["rows"][0]["verdict"] == "missed"
+    assert report["waiting"][0]["name"] == "later"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("reference.csv", "row,claim\n", "allowed: row, claim"),
+        ("reference.csv", HEADING + "gain,x,=,two,%,1,\n", "reference.csv:2: paper `two`"),
+        ("reference.csv", HEADING + "gain,x,=,nan,%,1,\n", "`nan`"),
+        ("reference.csv", HEADING + "gain,x,~,2,%,1,\n", "relation `~`"),
+        ("reference.csv", HEADING + "gain,x,=,2\n", "7 fields"),
+        ("reference.csv", HEADING + "gain,x,=,2,%,1,\n" * 2, "allowed: a name"),
+        ("expected.toml", "gain = 1\n", "no [gain]"),
+        ("expected.toml", "", "no [gain]"),
+        ("expected.toml", 'gian = { kind = "validated" }\n', "did you mean `gain`"),
+        ("expected.toml", 'gain = { kind = "validatd" }\n', "did you mean `validated`"),
+        ("expected.toml", 'gain = { kind = "validated", relativ = 1 }\n', "mean `relative`"),
+        ("expected.toml", 'gain = { kind = "validated", absolute = -1 }\n', "0 or more"),
+        ("expected.toml", "gain = {\n", "expected.toml:1"),
+        ("run.py", '"""A paper of our own."""\n\n\ndef gian():\n    return 2\n', "mean `gian`"),
+    ],
+)
+def test_refusals(nandlab: Callable[..., Ended], own: Path, file: str, text: str, words: str):
+    (own / file).write_text(text)
+    with pytest.raises(NandlabError) as caught:
+        list(Paper(own).run())
+    assert words in str(caught.value)
+    ended = nandlab("papers", "mine2026", "--folder", own.parent)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "Traceback" not in ended.err
+
+
+def test_unknown_papers(nandlab: Callable[..., Ended], own: Path, folder: Path):
+    line = nandlab("papers", "mine2062", "--folder", own.parent).refused()
+    assert "did you mean `mine2026`" in line
+    empty = folder / "empty"
+    empty.mkdir()
+    assert "no papers in" in nandlab("papers", "--folder", empty).refused()
+    assert "one paper's picture" in nandlab("papers", "--plot", "x.png").refused()
