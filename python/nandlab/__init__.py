@@ -5,11 +5,12 @@ r"""Nandlab: from the threshold voltage of a flash cell to the tail latency of a
 >>> result.checks.ok
 True
 
-Everything heavy (numpy, pyarrow, matplotlib, duckdb) is imported when it is first needed.
+Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it is first needed.
 """
 
 from nandlab._core import NandlabError, version
 from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
+from nandlab.endurance import Endurance, endurance
 from nandlab.progress import Progress
 from nandlab.result import Result
 from nandlab.simulate import Interrupted, run
@@ -19,6 +20,7 @@ from nandlab.workload import TraceOptions
 __version__ = version()
 
 __all__ = [
+    "Endurance",
     "Interrupted",
     "NandlabError",
     "Preset",
@@ -28,6 +30,7 @@ __all__ = [
     "Tvr",
     "__version__",
     "bibliography",
+    "endurance",
     "presets",
     "run",
     "schema",

@@ -1,0 +1,65 @@
+"""Picture of endurances: cycles over retention, a curve for each temperature, ECC, UBER, spread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nandlab.plot import COLOURS, finish, new_figure, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from nandlab.endurance import Endurance, Point
+
+_STYLES = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
+
+
+def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
+    """On logarithmic axes; a curve's name says only what differs between the curves."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+
+    from nandlab.endurance import duration
+
+    curves: dict[tuple[float, int, float, float], list[Point]] = {}
+    for point in result.points:
+        key = (point.temperature_c, point.t, point.uber, point.rber_spread)
+        curves.setdefault(key, []).append(point)
+    differs = [len({key[i] for key in curves}) > 1 for i in range(4)]
+    figure = new_figure(8.0, 5.0)
+    axes = figure.subplots()
+    colours = list(COLOURS.values())
+    # A colour for each temperature and a line for each of the rest; one temperature, a colour each.
+    temperatures = list(dict.fromkeys(key[0] for key in curves))
+    others = list(dict.fromkeys(key[1:] for key in curves))
+    for key, points in curves.items():
+        colour, style = temperatures.index(key[0]), others.index(key[1:])
+        if len(temperatures) == 1:
+            colour, style = style, 0
+        said = [f"{key[0]:g} °C", f"t = {key[1]:g}", f"UBER {key[2]:.0e}", f"spread {key[3]:g}"]
+        shown = [point for point in points if point.pe_cycles > 0 and point.retention_hours > 0]
+        axes.plot(
+            [point.retention_hours for point in shown],
+            [point.pe_cycles for point in shown],
+            marker="o",
+            markersize=6,
+            linewidth=2.2,
+            color=colours[colour % len(colours)],
+            linestyle=_STYLES[style % len(_STYLES)],
+            label=", ".join(word for word, is_said in zip(said, differs, strict=True) if is_said),
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    hours = sorted({point.retention_hours for point in result.points if point.retention_hours > 0})
+    axes.set_xticks(hours)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel("retention of the data")
+    axes.set_ylabel("endurance (P/E cycles)")
+    if any(differs):
+        axes.legend(loc="lower left", frameon=False)
+    finish(axes, f"endurance of {result.chip}")
+    if path is not None:
+        save(figure, path)
+    return figure

@@ -1,0 +1,184 @@
+"""Endurance: exact tails, Arrhenius and JESD218, laws that must hold, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nandlab
+from nandlab.endurance import MOST_PE_CYCLES, PROFILES, acceleration, duration
+from nandlab.uber import Ecc, ln_codeword_failure, rber_limit, uber
+
+LUO = {"name": "retention_law"}
+
+
+def exact_binomial(n: int, t: int, p: Fraction) -> Fraction:
+    return sum(
+        (math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(t + 1, n + 1)), Fraction(0)
+    )
+
+
+def exact_beta_binomial(n: int, t: int, a: int, b: int) -> Fraction:
+    """With whole parameters, so that every beta function is a ratio of factorials."""
+
+    def beta(x: int, y: int) -> Fraction:
+        return Fraction(math.factorial(x - 1) * math.factorial(y - 1), math.factorial(x + y - 1))
+
+    return sum(
+        (math.comb(n, k) * beta(k + a, n - k + b) / beta(a, b) for k in range(t + 1, n + 1)),
+        Fraction(0),
+    )
+
+
+@pytest.mark.parametrize(("n", "t", "p"), [(64, 3, 1e-3), (500, 12, 1e-5), (20, 0, 0.25)])
+def test_binomial_tails_are_exact(n: int, t: int, p: float):
+    exact = exact_binomial(n, t, Fraction(p))
+    ours = ln_codeword_failure(p, Ecc(t, n, n))
+    log = math.log(exact.numerator) - math.log(exact.denominator)
+    assert ours == pytest.approx(log, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n", "t", "a", "b"), [(64, 3, 2, 998), (300, 20, 1, 400)])
+def test_beta_binomial_tails_are_exact(n: int, t: int, a: int, b: int):
+    exact = exact_beta_binomial(n, t, a, b)
+    mean = a / (a + b)
+    spread = math.sqrt(b / (a * (a + b + 1)))
+    log = math.log(exact.numerator) - math.log(exact.denominator)
+    assert ln_codeword_failure(mean, Ecc(t, n, n), spread) == pytest.approx(log, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rber", "failure"),
+    [(2.557e-3, 1e-1), (2.106e-3, 1e-3), (1.501e-3, 1e-9), (1.173e-3, 1e-15), (1.130e-3, 1e-16)],
+)
+def test_the_code_of_zuolo(rber: float, failure: float):
+    """100 errors in 4320 bytes, as worked out apart."""
+    assert math.exp(ln_codeword_failure(rber, Ecc())) == pytest.approx(failure, rel=0.02)
+
+
+def test_spread_vanishes_and_only_hurts():
+    ecc = Ecc()
+    bare = ln_codeword_failure(1e-3, ecc)
+    for spread in (1e-3, 1e-5, 1e-7):
+        # To second order a spread s moves the logarithm by (t - n p)^2 s^2 / 2.
+        moved = ln_codeword_failure(1e-3, ecc, spread) - bare
+        assert moved == pytest.approx((101 - 34.56) ** 2 * spread**2 / 2, rel=0.05, abs=1e-8)
+    assert ln_codeword_failure(1e-3, ecc, 0.1) > bare
+    assert rber_limit(1e-15, ecc, 0.3) < rber_limit(1e-15, ecc, 0.1) < rber_limit(1e-15, ecc)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+@pytest.mark.parametrize("target", [1e-13, 1e-16])
+def test_the_limit_is_where_the_target_is(target: float, spread: float):
+    limit = rber_limit(target, Ecc(), spread)
+    assert uber(limit, Ecc(), spread) == pytest.approx(target, rel=1e-6)
+
+
+@pytest.mark.parametrize(("celsius", "hours"), [(52, 506), (66, 100)])
+def test_bakes_of_jesd218(celsius: float, hours: float):
+    """A year at 30 C: 506 h at 52 C, 100 h at 66 C, for 1.1 eV."""
+    assert 8760 / acceleration(celsius, 30.0) == pytest.approx(hours, rel=0.005)
+
+
+def test_the_bake_gives_the_same_endurance():
+    year = nandlab.endurance(LUO, retention_hours=8760, temperature_c=30).points[0]
+    bake = nandlab.endurance(LUO, retention_hours=8760 / acceleration(66, 30), temperature_c=66)
+    assert bake.points[0].pe_cycles == pytest.approx(year.pe_cycles, abs=1)
+
+
+def cycles(**arguments: Any) -> list[int]:
+    arguments = {"retention_hours": 8760.0, **arguments}
+    return [point.pe_cycles for point in nandlab.endurance(LUO, **arguments).points]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("retention_hours", [24, 2190, 8760, 87600]),
+        ("temperature_c", [25, 30, 40, 55]),
+        ("t", [140, 100, 60]),
+        ("uber", [1e-13, 1e-15, 1e-16]),
+        ("rber_spread", [0, 0.1, 0.3]),
+    ],
+)
+def test_more_asked_is_less_endured(name: str, values: list[float]):
+    found = cycles(**{name: values})
+    assert len(found) == len(values)
+    assert all(more > less for more, less in pairwise(found))
+
+
+def test_the_last_cycle_is_the_last():
+    from nandlab._core import array_rber
+
+    [point] = nandlab.endurance(LUO, retention_hours=8760).points
+    states = [(0, point.pe_cycles + i, 8760.0, 0) for i in (0, 1)]
+    within, beyond = array_rber('{"name": "retention_law"}', states)
+    assert within <= point.rber_limit < beyond
+
+
+def test_presets_files_and_profiles(tmp_path: Path):
+    by_name = nandlab.endurance("tlc_3d", t=300)
+    (tmp_path / "mine.toml").write_text(nandlab.show("chip/tlc_3d"))
+    by_file = nandlab.endurance(str(tmp_path / "mine.toml"), t=300)
+    assert [p.pe_cycles for p in by_name.points] == [p.pe_cycles for p in by_file.points]
+    client, enterprise = PROFILES["client"], PROFILES["enterprise"]
+    assert client.retention_hours > enterprise.retention_hours
+    assert client.uber > enterprise.uber
+
+
+def test_ends_of_the_scale():
+    assert cycles(t=2) == [0]
+    flat = {"name": "power_law", "alpha": 0.0, "beta": 0.0, "gamma": 0.0, "epsilon": 1e-5}
+    assert nandlab.endurance(flat, retention_hours=0).points[0].pe_cycles == MOST_PE_CYCLES
+
+
+def test_table_and_picture(tmp_path: Path):
+    result = nandlab.endurance("tlc_3d", t=300, temperature_c=[30, 40], rber_spread=[0, 0.1])
+    assert result.to_arrow().num_rows == len(result.points) == 24
+    text = str(result)
+    assert "10 years" in text
+    assert text.count("\n") == 26
+    figure = result.plot(tmp_path / "e.png")
+    [axes] = figure.axes
+    assert axes.get_xlabel() == "retention of the data"
+    labels = [entry.get_text() for entry in axes.get_legend().get_texts()]
+    assert labels[0] == "30 °C, spread 0"
+    assert len(labels) == 4
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"), [(0, "at once"), (5, "5 h"), (8760, "1 year"), (87600, "10 years")]
+)
+def test_durations(hours: float, said: str):
+    assert duration(hours) == said
+
+
+@pytest.mark.parametrize(
+    ("chip", "arguments", "words"),
+    [
+        ("tlc_3e", {}, "did you mean `tlc_3d`"),
+        ("wang2014_mlc", {}, "no error rates"),
+        ({"name": "retention_lw"}, {}, "did you mean `retention_law`"),
+        (LUO, {"t": -1}, "t = -1"),
+        (LUO, {"t": 40000}, "34559"),
+        (LUO, {"user_bits": 50000}, "user bits"),
+        (LUO, {"uber": 0}, "target = 0"),
+        (LUO, {"uber": 1e-3}, "below 3.05e-05"),
+        (LUO, {"rber_spread": -0.1}, "rber_spread"),
+        (LUO, {"temperature_c": 1000}, "temperature_c"),
+        (LUO, {"retention_hours": -5}, "retention_hours"),
+        (LUO, {"retention_hours": "a year"}, "no number"),
+        (LUO, {"activation_ev": -1}, "activation_ev"),
+        (LUO, {"reads": -1}, "reads"),
+    ],
+)
+def test_refusals(chip: Any, arguments: dict[str, Any], words: str):
+    with pytest.raises(nandlab.NandlabError) as caught:
+        nandlab.endurance(chip, **arguments)
+    assert words in str(caught.value)
+    assert "allowed:" in str(caught.value)
