@@ -97,7 +97,8 @@ def reference() -> str:
         "Derived by `python tools/regen.py`; not to be edited. Formats of files: "
         "[report](formats/report.md), [requests](formats/requests.md), "
         "[timeline](formats/timeline.md), [traces](formats/traces.md), "
-        "[drive files](formats/drive-files.md), [fio jobs](formats/jobs.md).",
+        "[drive files](formats/drive-files.md), [fio jobs](formats/jobs.md), "
+        "[measurements of a chip](formats/fit.md).",
         "",
         *commands(),
         "## Families",

@@ -11,6 +11,7 @@ Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it
 from nandlab._core import NandlabError, version
 from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
 from nandlab.endurance import Endurance, endurance
+from nandlab.fit import Fit, fit
 from nandlab.progress import Progress
 from nandlab.result import Result
 from nandlab.simulate import Interrupted, run
@@ -21,6 +22,7 @@ __version__ = version()
 
 __all__ = [
     "Endurance",
+    "Fit",
     "Interrupted",
     "NandlabError",
     "Preset",
@@ -31,6 +33,7 @@ __all__ = [
     "__version__",
     "bibliography",
     "endurance",
+    "fit",
     "presets",
     "run",
     "schema",

@@ -1,4 +1,4 @@
-"""The command line: ``nandlab run | presets | show | schema | trace | cite | papers | demo``."""
+"""The command line: ``nandlab run | presets | show | schema | trace | fit | papers | ...``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab import __version__, catalogue, cli_trace
+from nandlab.cli_fit import fit
 from nandlab.cli_papers import papers
 from nandlab.cli_run import run
 from nandlab.demo import demo
@@ -21,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(guarded(run))
+app.command()(guarded(fit))
 app.command()(guarded(papers))
 app.add_typer(cli_trace.app, name="trace")
 

@@ -1,0 +1,259 @@
+"""Fits a law to measurements of a real chip: parameters with intervals, a picture, a chip file.
+
+What each law is stands in `fit_law` and `fit_mixture`, how it is estimated in `fit_estimate`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nandlab._core import NandlabError
+from nandlab.fit_data import Measurements, read_measurements
+from nandlab.fit_estimate import Estimate, from_counts, from_rates
+from nandlab.fit_law import LAWS, Options
+from nandlab.fit_mixture import MIXTURES, Histogram, best_references, histogram, mixture
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+EVERY_LAW = (*LAWS, *MIXTURES)
+
+
+class Parameter(NamedTuple):
+    """A fitted parameter with its interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+
+
+class Fit:
+    """A law fitted to measurements."""
+
+    def __init__(
+        self,
+        law: str,
+        data: Measurements,
+        estimate: Estimate,
+        parameters: list[Parameter],
+        array: dict[str, Any],
+        level: float,
+        notes: list[str],
+        bins: Histogram | None = None,
+    ) -> None:
+        self.law = law
+        self.data = data
+        self.estimate = estimate
+        self.parameters = parameters
+        self.array = array
+        """The table of an array model, by which a drive uses the fit."""
+        self.level = level
+        self.notes = notes
+        self.bins = bins
+
+    def __getitem__(self, name: str) -> Parameter:
+        """A parameter by its name."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        names = [parameter.name for parameter in self.parameters]
+        problem = f"fit: unknown parameter `{name}`; allowed: {', '.join(names)}"
+        raise NandlabError(problem + _nearest(name, names))
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether counts were fitted, and not rates."""
+        return "rber" not in self.data.columns
+
+    @property
+    def method(self) -> str:
+        """How the intervals were made."""
+        percent = f"{100 * self.level:g} %"
+        if not self.is_counted:
+            return f"least squares of ln RBER; {percent} Wald intervals, Student t"
+        kind = "Poisson" if self.bins is not None else "binomial"
+        more = self.estimate.overdispersion
+        widened = f"widened by {math.sqrt(more):.3g}" if more > 1 else "not widened"
+        return f"{kind} likelihood; {percent} Wald intervals (Fisher, Student t), {widened}"
+
+    def __str__(self) -> str:
+        """A table for people."""
+        lines = [f"{self.law} fitted to {self.data.name}: {self._trials()}", ""]
+        lines.append(f"{'parameter':14} {'value':>13}   {f'{100 * self.level:g} % interval':>26}")
+        for one in self.parameters:
+            span = f"{one.low:.5g} .. {one.high:.5g}"
+            lines.append(f"{one.name:14} {one.value:>13.6g}   {span:>26}")
+        lines += ["", f"intervals: {self.method}"]
+        if self.is_counted:
+            lines.append(
+                f"over-dispersion: {self.estimate.overdispersion:.3g} (Pearson's chi-squared over "
+                f"its degrees of freedom; 1 is the scatter of independent errors)"
+            )
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _trials(self) -> str:
+        if self.bins is not None:
+            return f"{self.bins.cells.sum():,.0f} cells in {len(self.bins.cells)} bins"
+        if not self.is_counted:
+            return f"{self.data.rows} rates"
+        errors, bits = self.data.columns["bit_errors"], self.data.columns["bits_read"]
+        return f"{errors.sum():,.0f} errors of {bits.sum():.4g} bits in {self.data.rows} rows"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        return {
+            "law": self.law,
+            "data": self.data.name,
+            "rows": self.data.rows,
+            "trials": self._trials(),
+            "level": self.level,
+            "method": self.method,
+            "overdispersion": self.estimate.overdispersion if self.is_counted else None,
+            "degrees_of_freedom": self.estimate.degrees,
+            "parameters": {p.name: [p.value, p.low, p.high] for p in self.parameters},
+            "array": self.array,
+            "notes": self.notes,
+        }
+
+    def chip_toml(self, chip: str) -> str:
+        """The text of a chip file: the chip (preset or file) with these error rates.
+
+        Raises:
+            NandlabError: no such chip, or rates that an array model refuses.
+        """
+        from nandlab.fit_chip import chip_toml
+
+        return chip_toml(self, chip)
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Data with the law above its residuals, also written to `path`."""
+        from nandlab.fit_plot import plot_fit
+
+        return plot_fit(self, None if path is None else Path(path))
+
+
+def fit(
+    data: str | Path | Mapping[str, Sequence[float]],
+    law: str,
+    *,
+    level: float = 0.95,
+    states: int = 4,
+    page_bits: int = 16384,
+    reference_c: float = 25.0,
+    without: Sequence[str] = (),
+) -> Fit:
+    """Fits a law to measurements of a chip.
+
+    Args:
+        data: a ``.csv`` or ``.parquet`` file with the columns of docs/formats/fit.md, or a mapping
+            of such columns.
+        law: ``power_law``, ``exponential``, ``exponential_vth`` or ``retention_law`` of error
+            rates, ``gaussian`` or ``student_t`` states of a histogram of voltages.
+        level: of the intervals.
+        states: of the histogram.
+        page_bits: bits of the page that the exponential laws count errors in.
+        reference_c: temperature that the retention law is written for.
+        without: terms of the power law that are left out: epsilon, wear, retention, reads.
+
+    Raises:
+        NandlabError: an unknown law or column, a value out of range, data that cannot tell the
+            parameters.
+        OSError: the file cannot be read.
+    """
+    if law not in EVERY_LAW:
+        problem = f"fit: unknown law `{law}`; allowed: {', '.join(EVERY_LAW)}"
+        raise NandlabError(problem + _nearest(law, EVERY_LAW))
+    if not 0.5 <= level < 1:
+        raise NandlabError(f"fit: level = {level:g}: out of range; allowed: 0.5 to below 1")
+    if not 1 <= page_bits < 2**32:
+        raise NandlabError(f"fit: page_bits = {page_bits}: out of range; allowed: 1 to 2^32 - 1")
+    if not -100 <= reference_c <= 300:
+        raise NandlabError(
+            f"fit: reference_c = {reference_c:g}: out of range; allowed: -100 to 300"
+        )
+    if without and law != "power_law":
+        raise NandlabError(f"fit: {law} has no terms to leave out; allowed: with power_law")
+    measured = read_measurements(data)
+    if law in MIXTURES:
+        return _fit_states(measured, law, states, level)
+    _one_kind_of_rate(measured)
+    fitted = LAWS[law](measured, Options(page_bits, reference_c, tuple(without)))
+    if "rber" in measured.columns:
+        estimate = from_rates(fitted.law, measured.columns["rber"], level)
+    else:
+        errors, bits = measured.need("bit_errors", "bits_read")
+        estimate = from_counts(fitted.law, errors, bits, level)
+    parameters = _parameters(fitted.law.names, estimate)
+    array = fitted.array({p.name: p.value for p in parameters})
+    return Fit(law, measured, estimate, parameters, array, level, fitted.notes)
+
+
+def _fit_states(measured: Measurements, law: str, states: int, level: float) -> Fit:
+    bins = histogram(measured)
+    estimate = from_counts(mixture(bins, law, states), bins.cells, None, level)
+    names = mixture(bins, law, states).names
+    each = len(names) // states
+    # In the order of their voltages, whatever order the descent left them in.
+    raw = _parameters(names, estimate)
+    groups = sorted((raw[i : i + each] for i in range(0, len(raw), each)), key=lambda g: g[0].value)
+    parameters = [
+        parameter._replace(name=names[each * s + i])
+        for s, group in enumerate(groups)
+        for i, parameter in enumerate(group)
+    ]
+    values = {p.name: p.value for p in parameters}
+    reading = best_references(values, states)
+    bits = math.log2(states)
+    rber = sum(reading.rber) / bits
+    at = ", ".join(f"{volts:.3f}" for volts in reading.references_v)
+    notes = [f"least errors at references {at} V: mean RBER {rber:.3g}, no wear, no retention"]
+    if bits != int(bits):
+        notes.append(f"{states} states are no whole number of bits: RBER is over log2 of them")
+    array = {
+        "name": "power_law",
+        **{"epsilon": rber, "alpha": 0.0, "k": 1.0, "beta": 0.0, "m": 0.0, "n": 1.0},
+        **{"gamma": 0.0, "p": 0.0, "q": 1.0},
+    }
+    return Fit(law, measured, estimate, parameters, array, level, notes, bins)
+
+
+def _parameters(names: Sequence[str], estimate: Estimate) -> list[Parameter]:
+    return [
+        Parameter(name, float(value), float(low), float(high))
+        for name, value, low, high in zip(
+            names, estimate.values, estimate.low, estimate.high, strict=True
+        )
+    ]
+
+
+def _one_kind_of_rate(measured: Measurements) -> None:
+    """Counts or rates, and no rate of zero, which has no logarithm."""
+    import numpy as np
+
+    has = [name for name in ("rber", "bit_errors", "bits_read") if name in measured.columns]
+    if has not in (["rber"], ["bit_errors", "bits_read"]):
+        problem = f"{measured.name}: {' and '.join(has) if has else 'no rates'}"
+        raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or rber")
+    if has == ["rber"] and (measured.columns["rber"] <= 0).any():
+        row = int(np.argmax(measured.columns["rber"] <= 0)) + 1
+        problem = f"{measured.name}: rate {row}, column rber: 0 has no logarithm"
+        raise NandlabError(f"{problem}; allowed: above 0, or bit_errors and bits_read")
+    if has != ["rber"] and measured.columns["bit_errors"].sum() == 0:
+        problem = f"{measured.name}: column bit_errors holds no errors at all"
+        raise NandlabError(f"{problem}; allowed: at least some, or there is nothing to fit")
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean `{close[0]}`?" if close else ""

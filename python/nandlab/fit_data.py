@@ -1,0 +1,191 @@
+"""Measurements of a real chip as checked columns: CSV or Parquet in, arrays with units out."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from nandlab._core import NandlabError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+
+class Kind(NamedTuple):
+    """What a column may hold."""
+
+    meaning: str
+    least: float
+    most: float
+    is_whole: bool
+
+
+_COUNT = 2.0**63
+
+COLUMNS = {
+    "pe_cycles": Kind("program/erase cycles of the block before the read", 0, 2**32 - 1, False),
+    "retention_hours": Kind("hours between program and read", 0, 1e9, False),
+    "reads": Kind("reads of the block since its erase", 0, 2**32 - 1, False),
+    "temperature_c": Kind("degrees Celsius at which the data were kept", -100, 300, False),
+    "vth_v": Kind("threshold voltage in volts", -100, 100, False),
+    "bits_read": Kind("bits that were read", 1, _COUNT, True),
+    "bit_errors": Kind("bits of them that were wrong", 0, _COUNT, True),
+    "rber": Kind("raw bit error rate, where there are no counts", 0, 0.5, False),
+    "cells": Kind("cells in the bin around vth_v", 0, _COUNT, True),
+}
+"""Every column that a fit reads. Units stand last in the name."""
+
+LABELS = ("chip", "block", "page", "wordline", "page_type", "note")
+"""Columns that may be there and are not read."""
+
+
+class Measurements(NamedTuple):
+    """Columns of one length."""
+
+    name: str
+    columns: dict[str, Column]
+
+    @property
+    def rows(self) -> int:
+        """Their length."""
+        return len(next(iter(self.columns.values())))
+
+    def need(self, *names: str) -> list[Column]:
+        """Columns that must be there.
+
+        Raises:
+            NandlabError: one is not.
+        """
+        for name in names:
+            if name not in self.columns:
+                problem = f"{self.name}: no column `{name}` ({COLUMNS[name].meaning})"
+                raise NandlabError(f"{problem}; allowed: {', '.join(names)}; {self._has()}")
+        return [self.columns[name] for name in names]
+
+    def varies(self, name: str) -> bool:
+        """Whether a column is there with more than one value."""
+        column = self.columns.get(name)
+        return column is not None and bool((column != column[0]).any())
+
+    def _has(self) -> str:
+        return f"it has {', '.join(self.columns)}"
+
+
+def read_measurements(data: str | Path | Mapping[str, Sequence[float]]) -> Measurements:
+    """Columns of a file (``.csv`` or ``.parquet``) or of a mapping.
+
+    Raises:
+        NandlabError: an unknown column, a value that is no number or out of range: says the row
+            and the column.
+        OSError: the file cannot be read.
+    """
+    if isinstance(data, Mapping):
+        columns: dict[str, list[object]] = {name: list(values) for name, values in data.items()}
+        return _checked("data", columns, range(1, 1 + max(map(len, columns.values()), default=0)))
+    path = Path(data)
+    kind = path.suffix.lower()
+    if kind == ".parquet":
+        columns = _parquet(path)
+        return _checked(
+            str(path), columns, range(1, 1 + max(map(len, columns.values()), default=0))
+        )
+    if kind != ".csv":
+        raise NandlabError(f"{path}: unknown kind of file; allowed: .csv, .parquet")
+    return _checked(str(path), *_csv(path))
+
+
+def _parquet(path: Path) -> dict[str, list[object]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        columns: dict[str, list[object]] = pq.read_table(path).to_pydict()
+    except pa.ArrowInvalid as error:
+        said = str(error).split("\n")[0]
+        raise NandlabError(f"{path}: no Parquet: {said}; allowed: a Parquet file") from None
+    return columns
+
+
+def _csv(path: Path) -> tuple[dict[str, list[object]], list[int]]:
+    """Columns of text and the lines of the rows; lines that begin with # are comments."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        try:
+            numbered = [(i, line) for i, line in enumerate(file, 1) if line.strip()]
+        except UnicodeDecodeError:
+            raise NandlabError(f"{path}: binary, no text; allowed: a CSV file") from None
+    numbered = [(i, line) for i, line in numbered if not line.startswith("#")]
+    numbers = [i for i, _ in numbered[1:]]
+    rows = list(csv.reader(line for _, line in numbered))
+    if not rows or not rows[0]:
+        raise NandlabError(f"{path}: empty file; allowed: a line of column names, then rows")
+    names = [name.strip() for name in rows[0]]
+    for number, row in zip(numbers, rows[1:], strict=False):
+        if len(row) != len(names):
+            problem = f"{path}: row {number}: {len(row)} fields"
+            raise NandlabError(f"{problem}; allowed: {len(names)}, as the column names")
+    columns: dict[str, list[object]] = {}
+    for i, name in enumerate(names):
+        if name in columns:
+            raise NandlabError(f"{path}: column `{name}` stands twice; allowed: once")
+        columns[name] = [row[i] for row in rows[1:]]
+    return columns, numbers
+
+
+def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int]) -> Measurements:
+    """Numbers within their ranges; `lines` is what the rows are called."""
+    import numpy as np
+
+    for column in columns:
+        if column not in COLUMNS and column not in LABELS:
+            allowed = ", ".join((*COLUMNS, *LABELS))
+            near = difflib.get_close_matches(column, COLUMNS, 1, 0.5)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise NandlabError(f"{name}: unknown column `{column}`; allowed: {allowed}{hint}")
+    kept = {column: values for column, values in columns.items() if column in COLUMNS}
+    if not kept or not all(kept.values()):
+        raise NandlabError(f"{name}: no rows of {', '.join(COLUMNS)}; allowed: at least one")
+    if len({len(values) for values in kept.values()}) > 1:
+        raise NandlabError(f"{name}: columns of different lengths; allowed: one length")
+    found: dict[str, Column] = {}
+    for column, values in kept.items():
+        kind = COLUMNS[column]
+        numbers = np.empty(len(values))
+        for i, value in enumerate(values):
+            numbers[i] = _number(value, kind, f"{name}: row {lines[i]}, column {column}")
+        found[column] = numbers
+    result = Measurements(name, found)
+    if "bit_errors" in found and "bits_read" in found:
+        over = found["bit_errors"] > found["bits_read"]
+        if over.any():
+            i = int(np.argmax(over))
+            problem = (
+                f"{name}: row {lines[i]}, column bit_errors: {found['bit_errors'][i]:.0f} errors "
+                f"of {found['bits_read'][i]:.0f} bits"
+            )
+            raise NandlabError(f"{problem}; allowed: at most bits_read")
+    return result
+
+
+def _number(value: object, kind: Kind, place: str) -> float:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        shown = "empty" if value in ("", None) else f"`{value}`"
+        raise NandlabError(f"{place}: {shown}: no number; allowed: {_range(kind)}") from None
+    is_in = math.isfinite(number) and kind.least <= number <= kind.most
+    if not is_in or (kind.is_whole and number != int(number)):
+        raise NandlabError(f"{place}: {value}: out of range; allowed: {_range(kind)}")
+    return number
+
+
+def _range(kind: Kind) -> str:
+    what = "a whole number" if kind.is_whole else "a number"
+    most = "" if kind.most >= _COUNT else f" to {kind.most:g}"
+    return f"{what} from {kind.least:g}{most}"

@@ -1,0 +1,205 @@
+"""The estimate behind every fit: likelihood of counts, or least squares of logarithms of rates.
+
+Counts: the binomial (rates) or Poisson (histograms) deviance is brought to its least. Intervals are
+Wald intervals from the expected Fisher information, on the scale of the logarithm for what must be
+positive, with Student's t. Where the counts scatter more than their distribution allows, Pearson's
+chi-squared over its degrees of freedom (McCullagh and Nelder 1989, section 4.5) says how much more,
+and widens them by its root; it never narrows them.
+
+Rates without counts: least squares of ln RBER; the scatter of the residuals gives the intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nandlab._core import NandlabError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+LEAST_EXPECTED = 1.0
+"""A row counts for the over-dispersion where so many errors are expected."""
+
+FLOOR = 1e-12
+"""Expected counts are at least this, so that every count has a likelihood."""
+
+
+class Law(NamedTuple):
+    """A law with free parameters, in coordinates in which it is well conditioned."""
+
+    start: Sequence[Column]
+    """Where to start from; the best end wins."""
+    mean: Callable[[Column], Column]
+    """Expected rate (or count) of each row at some coordinates."""
+    natural: Callable[[Column], Column]
+    """The parameters at some coordinates; those that are positive as their logarithm."""
+    names: Sequence[str]
+    is_log: Sequence[bool]
+    """Which of the parameters `natural` gives as logarithms."""
+
+
+class Estimate(NamedTuple):
+    """What came out."""
+
+    values: Column
+    low: Column
+    high: Column
+    mean: Column
+    """Expected rate (or count) of each row."""
+    residuals: Column
+    """Pearson's (counts), or standardised (rates)."""
+    overdispersion: float
+    """Pearson's chi-squared over its degrees of freedom; nan for rates."""
+    degrees: int
+    """Rows less parameters."""
+    coordinates: Column
+    covariance: Column
+    """Of the coordinates, over-dispersion included."""
+
+
+def from_counts(law: Law, observed: Column, trials: Column | None, level: float) -> Estimate:
+    """Binomial where there are `trials`, Poisson where the counts are all there is.
+
+    Raises:
+        NandlabError: fewer rows than parameters, or data that leave a parameter open.
+    """
+    import numpy as np
+
+    size = np.ones_like(observed) if trials is None else trials
+
+    def expected(u: Column) -> Column:
+        return np.maximum(law.mean(u) * size, FLOOR)
+
+    def residuals(u: Column) -> Column:
+        """Signed roots of the deviance: their squares add up to it."""
+        mean = expected(u)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = np.where(observed > 0, observed * np.log(observed / mean), 0.0)
+            if trials is None:
+                deviance = part - (observed - mean)
+            else:
+                rest, good = trials - observed, np.maximum(trials - mean, FLOOR)
+                deviance = part + np.where(rest > 0, rest * np.log(rest / good), 0.0)
+        signed: Column = np.sign(observed - mean) * np.sqrt(2 * np.maximum(deviance, 0.0))
+        return signed
+
+    u = _least(law, residuals, len(observed))
+    mean = expected(u)
+    variance = mean if trials is None else np.maximum(mean * (1 - mean / trials), FLOOR)
+    pearson = (observed - mean) / np.sqrt(variance)
+    degrees = len(observed) - len(law.names)
+    told = mean >= LEAST_EXPECTED
+    spare = int(told.sum()) - len(law.names)
+    dispersion = float((pearson[told] ** 2).sum() / spare) if spare > 0 else 1.0
+    jacobian = _jacobian(lambda v: expected(v) / np.sqrt(variance), u)
+    widened = max(dispersion, 1.0)
+    estimate = _intervals(law, u, jacobian, widened, max(spare, 1), level)
+    return estimate._replace(
+        mean=mean / size, residuals=pearson, overdispersion=dispersion, degrees=degrees
+    )
+
+
+def from_rates(law: Law, rber: Column, level: float) -> Estimate:
+    """Least squares of the logarithm of rates.
+
+    Raises:
+        NandlabError: fewer rows than parameters, or data that leave a parameter open.
+    """
+    import numpy as np
+
+    def residuals(u: Column) -> Column:
+        difference: Column = np.log(rber) - np.log(np.maximum(law.mean(u), 1e-30))
+        return difference
+
+    u = _least(law, residuals, len(rber))
+    degrees = len(rber) - len(law.names)
+    rest = residuals(u)
+    variance = float((rest**2).sum() / degrees)
+    estimate = _intervals(law, u, _jacobian(residuals, u), variance, degrees, level)
+    scale = math.sqrt(variance) or 1.0
+    return estimate._replace(
+        mean=law.mean(u), residuals=rest / scale, overdispersion=math.nan, degrees=degrees
+    )
+
+
+def _least(law: Law, residuals: Callable[[Column], Column], rows: int) -> Column:
+    """The coordinates with the least sum of squares, over all starts."""
+    import numpy as np
+    from scipy.optimize import least_squares
+
+    if rows <= len(law.names):
+        problem = f"fit: {rows} rows for {len(law.names)} parameters ({', '.join(law.names)})"
+        raise NandlabError(f"{problem}; allowed: more rows than parameters")
+    best, least = None, math.inf
+    for start in law.start:
+        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+            if not np.isfinite(residuals(start)).all():
+                continue
+            try:
+                found = least_squares(
+                    lambda u: np.nan_to_num(residuals(u), nan=1e9, posinf=1e9, neginf=-1e9),
+                    start,
+                    x_scale="jac",
+                    max_nfev=400,
+                    xtol=1e-12,
+                    ftol=1e-12,
+                    gtol=1e-12,
+                )
+            except ValueError:
+                continue
+        if found.cost < least:
+            best, least = found.x, found.cost
+    if best is None:
+        raise NandlabError("fit: no start of the law fits the data at all; allowed: another law")
+    coordinates: Column = best
+    return coordinates
+
+
+def _jacobian(function: Callable[[Column], Column], u: Column) -> Column:
+    """By central differences."""
+    import numpy as np
+
+    columns = []
+    for i in range(len(u)):
+        step = np.zeros_like(u)
+        step[i] = 1e-5 * max(abs(u[i]), 1e-2)
+        columns.append((function(u + step) - function(u - step)) / (2 * step[i]))
+    return np.stack(columns, axis=-1)
+
+
+def _intervals(
+    law: Law, u: Column, jacobian: Column, variance: float, degrees: int, level: float
+) -> Estimate:
+    import numpy as np
+    from scipy.stats import t as student
+
+    # Scaled, so that coordinates of different sizes do not look singular.
+    scale = np.sqrt((jacobian**2).sum(axis=0))
+    natural = law.natural(u)
+    values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
+    if (scale > 0).all():
+        unit = jacobian / scale
+        _, singular, _ = np.linalg.svd(unit, full_matrices=False)
+        is_open = singular[-1] < 1e-9 * singular[0]
+    else:
+        is_open = True
+    if is_open:
+        names = ", ".join(law.names)
+        problem = f"fit: the data leave the parameters open ({names})"
+        raise NandlabError(f"{problem}; allowed: rows in which more of the columns vary, or more")
+    covariance = variance * np.linalg.inv(unit.T @ unit) / np.outer(scale, scale)
+    change = _jacobian(law.natural, u)
+    error = np.sqrt(np.einsum("ij,jk,ik->i", change, covariance, change))
+    wide = float(student.ppf(0.5 + level / 2, degrees)) * error
+    low, high = natural - wide, natural + wide
+    with np.errstate(over="ignore"):
+        low = np.where(law.is_log, np.exp(np.where(law.is_log, low, 0)), low)
+        high = np.where(law.is_log, np.exp(np.where(law.is_log, high, 0)), high)
+    blank = np.empty(0)
+    return Estimate(values, low, high, blank, blank, math.nan, degrees, u, covariance)

@@ -1,0 +1,359 @@
+"""Fits: known parameters come back within their intervals, chips run, bad data are refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import Ended
+from scipy.special import ndtr, stdtr
+
+import nandlab
+from nandlab import _core
+from nandlab.fit import EVERY_LAW
+
+Data = dict[str, "np.ndarray[Any, Any]"]
+Truth = dict[str, float]
+
+
+# --- Data made from known parameters --------------------------------------------------------------
+
+
+def grid(*axes: Any) -> list[Any]:
+    """Every combination, as columns."""
+    return [axis.ravel().astype(float) for axis in np.meshgrid(*axes, indexing="ij")]
+
+
+def counted(rng: np.random.Generator, rate: Any, bits: float, spread: float = 0.0) -> Data:
+    """Errors of `bits` bits; `spread` is the deviation of the rate from row to row, over it."""
+    size = np.full(len(rate), int(bits))
+    if spread:
+        shape = 1 / spread**2
+        rate = np.minimum(rate * rng.gamma(shape, 1 / shape, len(rate)), 0.5)
+    return {"bits_read": size, "bit_errors": rng.binomial(size, rate)}
+
+
+def power_law(rng: np.random.Generator, spread: float = 0.0) -> tuple[Data, Truth]:
+    cycles, hours, reads = grid([300, 1000, 3000, 6000], [0, 24, 240, 2400], [0, 1e3, 1e4, 1e5])
+    t = {"epsilon": 1e-5, "alpha": 3.3e-11, "k": 1.9, "beta": 2e-8, "m": 0.9, "n": 0.6}
+    t |= {"gamma": 4e-13, "p": 0.9, "q": 1.1}
+    rate = t["epsilon"] + t["alpha"] * cycles ** t["k"]
+    rate = rate + t["beta"] * cycles ** t["m"] * (hours / 24) ** t["n"]
+    rate = rate + t["gamma"] * cycles ** t["p"] * reads ** t["q"]
+    columns = {"pe_cycles": cycles, "retention_hours": hours, "reads": reads}
+    return {**columns, **counted(rng, rate, 2e8, spread)}, t
+
+
+def wang_rate(a: Any, b: Any, cycles: Any) -> Any:
+    return np.clip(a * np.exp(b * cycles / 1e5) - 1, 0, None) / 16384
+
+
+def exponential(rng: np.random.Generator) -> tuple[Data, Truth]:
+    cycles = np.repeat(np.arange(1, 14) * 1e5, 4)
+    t = {"a": 0.0015, "b": 0.7}
+    rate = wang_rate(t["a"], t["b"], cycles)
+    return {"pe_cycles": cycles, **counted(rng, rate, 64 * 16384)}, t
+
+
+def exponential_vth(rng: np.random.Generator) -> tuple[Data, Truth]:
+    """Wang's own coefficients, at the voltages of three states."""
+    cycles, volts = grid(np.arange(8, 14, 0.5) * 1e5, [1.3, 2.65, 4.0])
+    t = {"alpha_1": -5e-4, "beta_1": 0.0019, "alpha_2": 0.036, "beta_2": 0.6616}
+    a = t["alpha_1"] * np.log(volts) + t["beta_1"]
+    b = t["alpha_2"] * np.log(volts) + t["beta_2"]
+    columns = {"pe_cycles": cycles, "vth_v": volts}
+    return {**columns, **counted(rng, wang_rate(a, b, cycles), 2000 * 16384)}, t
+
+
+def retention_law(rng: np.random.Generator) -> tuple[Data, Truth]:
+    """Luo's coefficients, at three temperatures."""
+    cycles, hours, celsius = grid([500, 2000, 5000, 10000], [1, 10, 100, 1000], [25, 55, 70])
+    t = {"a_slope": 7.92e-6, "b_slope": 0.25, "c_level": 3.28e-5, "d_level": -12.72}
+    t |= {"activation_ev": 1.1}
+    faster = (1 / 298.15 - 1 / (celsius + 273.15)) / 8.617333e-5
+    late = np.maximum(np.log(hours * 3600) + t["activation_ev"] * faster, 0)
+    slope = t["a_slope"] * cycles + t["b_slope"]
+    rate = np.exp(slope * late + t["c_level"] * cycles + t["d_level"])
+    columns = {"pe_cycles": cycles, "retention_hours": hours, "temperature_c": celsius}
+    return {**columns, **counted(rng, rate, 1e7)}, t
+
+
+def states(rng: np.random.Generator, tails: list[float] | None) -> tuple[Data, Truth]:
+    """A quarter of a million cells in four states."""
+    edges = np.arange(-5, 5.5, 0.05)
+    share, t = np.zeros(len(edges) - 1), {}
+    rows = [(-2.2, 0.42, 0.26), (1.3, 0.16, 0.25), (2.65, 0.15, 0.25), (4.0, 0.16, 0.24)]
+    for s, (mu, sigma, weight) in enumerate(rows):
+        z = (edges - mu) / sigma
+        share += weight * np.diff(ndtr(z) if tails is None else stdtr(tails[s], z))
+        t |= {f"mu_{s}_v": mu, f"sigma_{s}_v": sigma, f"weight_{s}": weight}
+        t |= {} if tails is None else {f"nu_{s}": tails[s]}
+    cells = rng.multinomial(2**18, np.append(share, 1 - share.sum()))[:-1]
+    return {"vth_v": (edges[1:] + edges[:-1]) / 2, "cells": cells}, t
+
+
+def gaussian(rng: np.random.Generator) -> tuple[Data, Truth]:
+    return states(rng, None)
+
+
+def student_t(rng: np.random.Generator) -> tuple[Data, Truth]:
+    return states(rng, [8, 6, 6, 5])
+
+
+MADE: dict[str, Callable[[np.random.Generator], tuple[Data, Truth]]] = {
+    "power_law": power_law,
+    "exponential": exponential,
+    "exponential_vth": exponential_vth,
+    "retention_law": retention_law,
+    "gaussian": gaussian,
+    "student_t": student_t,
+}
+
+
+def inside(law: str, seeds: range) -> dict[str, int]:
+    """For each parameter, in how many seeds its interval holds the truth."""
+    hits: dict[str, int] = {}
+    for seed in seeds:
+        data, truth = MADE[law](np.random.default_rng(seed))
+        found = nandlab.fit(data, law)
+        assert [p.name for p in found.parameters] == list(
+            dict.fromkeys(p.name for p in found.parameters)
+        )
+        assert {p.name for p in found.parameters} == set(truth)
+        for name, value in truth.items():
+            hits[name] = hits.get(name, 0) + (found[name].low <= value <= found[name].high)
+    return hits
+
+
+def test_every_law_has_data():
+    assert set(MADE) == set(EVERY_LAW)
+
+
+@pytest.mark.parametrize("law", EVERY_LAW)
+def test_known_parameters_come_back(law: str):
+    """Ten seeds: by chance a parameter with 95 % is inside fewer than 7 times once in 1e4."""
+    hits = inside(law, range(10))
+    assert min(hits.values()) >= 7, hits
+    assert sum(hits.values()) >= 8.7 * len(hits), hits
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("law", EVERY_LAW)
+def test_intervals_cover(law: str):
+    """Of 300 seeds at least 93 in 100, for every parameter by itself (nominal 95)."""
+    hits = inside(law, range(300))
+    assert min(hits.values()) >= 0.93 * 300, hits
+
+
+def test_scatter_beyond_counts_widens_intervals():
+    """Rates that differ by 10 % from row to row: seen, and the truth is inside again."""
+    hits = dict.fromkeys(power_law(np.random.default_rng(0))[1], 0)
+    for seed in range(8):
+        data, truth = power_law(np.random.default_rng(seed), spread=0.1)
+        found = nandlab.fit(data, "power_law")
+        assert found.estimate.overdispersion > 5
+        for name, value in truth.items():
+            hits[name] += found[name].low <= value <= found[name].high
+    assert sum(hits.values()) >= 0.85 * 8 * len(hits), hits
+    assert "widened by" in found.method
+
+
+def test_rates_without_counts():
+    data, truth = retention_law(np.random.default_rng(3))
+    columns = {name: data[name] for name in ("pe_cycles", "retention_hours", "temperature_c")}
+    found = nandlab.fit(
+        {**columns, "rber": data["bit_errors"] / data["bits_read"]}, "retention_law"
+    )
+    assert "least squares" in found.method
+    assert found["b_slope"].value == pytest.approx(truth["b_slope"], rel=0.05)
+    assert math.isnan(found.estimate.overdispersion)
+
+
+def test_terms_without_data_are_left_out():
+    data, truth = power_law(np.random.default_rng(5))
+    fresh = {name: values[np.asarray(data["reads"]) == 0] for name, values in data.items()}
+    found = nandlab.fit(fresh, "power_law")
+    assert [p.name for p in found.parameters] == ["epsilon", "alpha", "k", "beta", "m", "n"]
+    assert found.notes == ["no reads term: reads does not vary"]
+    assert found["k"].value == pytest.approx(truth["k"], rel=0.05)
+    bare = nandlab.fit(fresh, "power_law", without=["epsilon"])
+    assert bare.estimate.overdispersion > 2 * found.estimate.overdispersion
+
+
+def test_a_higher_level_is_wider():
+    data, _ = exponential(np.random.default_rng(1))
+    narrow, wide = (nandlab.fit(data, "exponential", level=level)["b"] for level in (0.8, 0.99))
+    assert wide.low < narrow.low < narrow.value == wide.value < narrow.high < wide.high
+
+
+# --- The array model is the law -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("law", ["power_law", "exponential", "retention_law"])
+def test_the_drive_has_the_rates_of_the_fit(law: str):
+    """The engine's array model gives what was fitted, row by row."""
+    data, _ = MADE[law](np.random.default_rng(2))
+    found = nandlab.fit(data, law)
+    zero = np.zeros(len(data["bits_read"]))
+    columns = [data.get(name, zero) for name in ("pe_cycles", "retention_hours", "reads")]
+    rows = np.asarray(data["temperature_c"]) == 25 if law == "retention_law" else zero == 0
+    states = [(0, int(n), float(t), int(r)) for n, t, r in zip(*columns, strict=True)]
+    engine = np.array(_core.array_rber(json.dumps(found.array), states))
+    ours = found.estimate.mean
+    assert engine[rows] == pytest.approx(ours[rows], rel=1e-6, abs=1e-15)
+
+
+def test_states_tell_their_references():
+    data, _ = gaussian(np.random.default_rng(0))
+    found = nandlab.fit(data, "gaussian")
+    cells = np.asarray(data["cells"])
+    # Two pairs of states 1.35 V apart, a quarter of the cells each, and two bits a cell.
+    overlap = 2 * (2 * 0.25 * ndtr(-1.35 / 0.31)) / 2
+    assert found.array["epsilon"] == pytest.approx(overlap, rel=0.15)
+    assert "references" in found.notes[0]
+    assert sum(found[f"weight_{s}"].value for s in range(4)) == pytest.approx(1, abs=1e-9)
+    assert found.estimate.mean.sum() == pytest.approx(cells.sum(), rel=1e-3)
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+
+def write(path: Path, data: Data) -> Path:
+    """A CSV file of the columns, with a comment."""
+    lines = ["# made by a test", ",".join(data)]
+    lines += [
+        ",".join(f"{value:.12g}" for value in row) for row in zip(*data.values(), strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_the_command_and_the_chip_that_it_makes(nandlab: Callable[..., Ended], folder: Path):
+    data = write(folder / "chip.csv", power_law(np.random.default_rng(0))[0])
+    out = ["--chip", "mqsim_mlc", "--toml", "mine.toml", "--plot", "fit.png", "--json", "fit.json"]
+    ended = nandlab("fit", data, "--law", "power_law", *out).succeeded()
+    assert "95 % interval" in ended.out
+    assert "errors of 1.28e+10 bits in 64 rows" in ended.out
+    report = json.loads((folder / "fit.json").read_text())
+    value, low, high = report["parameters"]["k"]
+    assert low < value < high
+    assert (folder / "fit.png").stat().st_size > 10_000
+    chip = (folder / "mine.toml").read_text()
+    assert f"k = {value}" in chip
+    assert "# measured: 95 %" in chip
+    sets = ["--set", "chip.preset=mine.toml", "--set", "chip.geometry.blocks_per_plane=64"]
+    model = ["--set", "ecc.model=threshold", "--set", "ecc.t=40", "--set", "ecc.parity_bytes=80"]
+    run = ["run", "--drive", "tiny", *sets, *model, "--workload", "mixed.fio", "--json", "-"]
+    age = ["--set", "age.pe_cycles=6000", "--precondition", "fill"]
+    ran = nandlab(*run, *age).succeeded().json
+    assert ran["nandlab"]["config"]["chip"]["array"]["k"] == value
+    assert ran["ecc"]["raw_bit_errors"] > 0
+
+
+def test_chips_of_every_law_are_read(folder: Path):
+    for law, make in MADE.items():
+        found = nandlab.fit(make(np.random.default_rng(4))[0], law)
+        (folder / f"{law}.toml").write_text(found.chip_toml("wang2014_mlc"))
+        changed = [f"chip.preset={law}.toml"]
+        loaded = json.loads(_core.load_config("wang2014_mlc", changed))["config"]["chip"]
+        assert loaded["array"]["name"] == found.array["name"]
+        assert loaded["rated_pe_cycles"] == 10000
+
+
+def test_parquet_is_csv(folder: Path):
+    data, _ = exponential(np.random.default_rng(6))
+    pq.write_table(pa.table({**data, "note": ["x"] * len(data["bits_read"])}), folder / "c.parquet")
+    by_csv = nandlab.fit(write(folder / "c.csv", data), "exponential")
+    by_parquet = nandlab.fit(folder / "c.parquet", "exponential")
+    assert by_csv.parameters == by_parquet.parameters
+
+
+def test_pictures(folder: Path):
+    for law, make in MADE.items():
+        figure = nandlab.fit(make(np.random.default_rng(7))[0], law).plot(folder / f"{law}.png")
+        above, below = figure.axes
+        assert above.get_ylabel() in ("raw bit error rate", "cells in a bin")
+        assert below.get_ylabel() == "residual (st. dev.)"
+        assert below.get_xlabel()
+
+
+# --- What is refused ------------------------------------------------------------------------------
+
+HEAD = "pe_cycles,bits_read,bit_errors\n"
+ROWS = "".join(f"{n},1000000,{n // 100}\n" for n in range(1000, 9000, 1000))
+
+
+@pytest.mark.parametrize(
+    ("text", "law", "words"),
+    [
+        (HEAD + ROWS, "power_lw", "did you mean `power_law`"),
+        ("pe_cycle,bits_read,bit_errors\n1,1,1\n", "power_law", "did you mean `pe_cycles`"),
+        ("retention_days,rber\n1,1e-3\n", "power_law", "did you mean `retention_hours`"),
+        ("# a note\n" + HEAD + "1000,1000000\n", "power_law", "row 3: 2 fields"),
+        (HEAD + "1000,1000000,10\n2000,1e6,x\n", "power_law", "row 3, column bit_errors: `x`"),
+        (HEAD + "1000,1000000,\n", "power_law", "column bit_errors: empty"),
+        (HEAD + "-1,1000000,10\n", "power_law", "row 2, column pe_cycles: -1"),
+        (HEAD + "1,1000000,1.5\n", "power_law", "a whole number"),
+        (HEAD + "1,100,101\n", "power_law", "101 errors of 100 bits"),
+        (HEAD + "1,nan,1\n", "power_law", "column bits_read: nan"),
+        (HEAD + "1,100,0\n2,100,0\n", "power_law", "no errors at all"),
+        (HEAD + "\n".join(ROWS.split()[:3]), "power_law", "more rows than parameters"),
+        (HEAD + "5,1000000,9\n" * 9, "exponential", "column pe_cycles holds one value"),
+        (HEAD + ROWS, "retention_law", "no column `retention_hours`"),
+        (HEAD + ROWS, "exponential_vth", "no column `vth_v`"),
+        (HEAD + ROWS, "gaussian", "no column `vth_v`"),
+        ("pe_cycles,rber\n1,0\n2,1e-3\n3,1e-3\n", "exponential", "0 has no logarithm"),
+        ("pe_cycles\n1\n2\n", "exponential", "bit_errors and bits_read, or rber"),
+        ("pe_cycles,rber,bits_read\n1,1e-3,5\n", "exponential", "rber and bits_read"),
+        ("pe_cycles,pe_cycles\n1,1\n", "exponential", "stands twice"),
+        ("", "exponential", "empty file"),
+        (HEAD, "exponential", "no rows"),
+        ("vth_v,cells\n1,50\n2,50\n2,50\n3,50\n4,5\n", "gaussian", "not rising"),
+        ("vth_v,cells\n1,5\n2,5\n3,5\n4,5\n", "gaussian", "20 cells"),
+    ],
+)
+def test_refusals(nandlab: Callable[..., Ended], folder: Path, text: str, law: str, words: str):
+    (folder / "chip.csv").write_text(text)
+    line = nandlab("fit", "chip.csv", "--law", law).refused()
+    assert words in line, line
+    assert "allowed:" in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no.csv"], "no.csv"),
+        (["mixed.fio"], ".csv, .parquet"),
+        (["chip.csv", "--level", "1.5"], "level"),
+        (["chip.csv", "--without", "retentoin"], "epsilon, wear, retention, reads"),
+        (["chip.csv", "--chip", "mqsim_mlc"], "--chip without --toml"),
+        (["chip.csv", "--chip", "mqsim_mcl", "--toml", "x.toml"], "did you mean `mqsim_mlc`"),
+        (["chip.csv", "--chip", "mqsim_mlc", "--toml", "x.txt"], "ends with .toml"),
+        (["chip.csv", "--plot", "x.bmp"], ".png"),
+        (["chip.csv", "--json", "chip.csv"], "is the input"),
+        (["bad.parquet"], "no Parquet"),
+        (["binary.csv"], "no text"),
+    ],
+)
+def test_arguments(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], words: str):
+    (folder / "chip.csv").write_text(HEAD + ROWS)
+    (folder / "bad.parquet").write_text("no")
+    (folder / "binary.csv").write_bytes(b"\xff\xfe\x80")
+    line = nandlab("fit", *arguments, "--law", "power_law").refused()
+    assert words in line, line
+
+
+def test_a_chip_that_heals_is_refused():
+    cycles = np.arange(1000, 9000, 500)
+    data = {"pe_cycles": cycles, "bits_read": cycles * 0 + 10**7, "bit_errors": 9 * 10**6 // cycles}
+    found = nandlab.fit(data, "power_law", without=["epsilon"])
+    assert found["k"].value < 0
+    with pytest.raises(nandlab.NandlabError, match="heals"):
+        found.chip_toml("mqsim_mlc")
