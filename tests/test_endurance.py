@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from conftest import Ended
 
 import nandlab
+from nandlab import _core
 from nandlab.endurance import MOST_PE_CYCLES, PROFILES, acceleration, duration
 from nandlab.uber import Ecc, ln_codeword_failure, rber_limit, uber
 
@@ -113,11 +118,9 @@ def test_more_asked_is_less_endured(name: str, values: list[float]):
 
 
 def test_the_last_cycle_is_the_last():
-    from nandlab._core import array_rber
-
     [point] = nandlab.endurance(LUO, retention_hours=8760).points
     states = [(0, point.pe_cycles + i, 8760.0, 0) for i in (0, 1)]
-    within, beyond = array_rber('{"name": "retention_law"}', states)
+    within, beyond = _core.array_rber('{"name": "retention_law"}', states)
     assert within <= point.rber_limit < beyond
 
 
@@ -149,6 +152,52 @@ def test_table_and_picture(tmp_path: Path):
     labels = [entry.get_text() for entry in axes.get_legend().get_texts()]
     assert labels[0] == "30 °C, spread 0"
     assert len(labels) == 4
+
+
+def test_a_fit_gives_intervals(tmp_path: Path):
+    """Made of a known law, whose endurances they hold."""
+    rng = np.random.default_rng(8)
+    cycles, hours = (
+        axis.ravel() for axis in np.meshgrid([300, 1000, 3000, 6000], [1.0, 24, 240, 2400])
+    )
+    law = {"name": "power_law", "epsilon": 1e-5, "alpha": 3.3e-11, "k": 1.9, "beta": 2e-8}
+    law |= {"m": 0.9, "n": 0.6, "gamma": 0.0, "p": 0.0, "q": 1.0}
+    states = [(0, int(n), float(t), 0) for n, t in zip(cycles, hours, strict=True)]
+    rates = np.array(_core.array_rber(json.dumps(law), states))
+    size = np.full(len(rates), 10**7)
+    data = {"pe_cycles": cycles, "retention_hours": hours, "bits_read": size}
+    found = nandlab.fit({**data, "bit_errors": rng.binomial(size, rates)}, "power_law")
+    ages = [24, 730, 8760]
+    truth = nandlab.endurance(law, retention_hours=ages, t=40).points
+    result = nandlab.endurance(found, retention_hours=ages, t=40)
+    for ours, known in zip(result.points, truth, strict=True):
+        assert ours.pe_cycles_low is not None
+        assert ours.pe_cycles_high is not None
+        assert ours.pe_cycles_low < ours.pe_cycles < ours.pe_cycles_high
+        assert ours.pe_cycles_low <= known.pe_cycles <= ours.pe_cycles_high
+        assert known.pe_cycles_low is None
+    assert "95 % interval" in str(result)
+    assert result.plot(tmp_path / "e.png").axes[0].collections
+
+
+def test_the_command(nandlab: Callable[..., Ended], folder: Path):
+    out = ["--t", "300", "--plot", "e.png"]
+    ended = nandlab("endurance", "tlc_3d", *out, "--temperature-c", "30", "--temperature-c", "40")
+    assert "endurance of tlc_3d" in ended.succeeded().out
+    assert (folder / "e.png").stat().st_size > 10_000
+    for profile in PROFILES:
+        ended = nandlab("endurance", "tlc_3d", "--profile", profile, "--t", "300", "--json", "-")
+        [point] = json.loads(ended.succeeded().out)
+        assert point["uber"] == PROFILES[profile].uber
+    refused = {
+        "did you mean `client`": ["tlc_3d", "--profile", "clint"],
+        "the profile, or": ["tlc_3d", "--profile", "client", "--uber", "1e-9"],
+        "did you mean `tlc_3d`": ["tlc_3dd"],
+        "no error rates": ["wang2014_mlc"],
+        "none.toml": ["none.toml"],
+    }
+    for words, arguments in refused.items():
+        assert words in nandlab("endurance", *arguments).refused()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab import __version__, catalogue, cli_trace
+from nandlab.cli_endurance import endurance
 from nandlab.cli_fit import fit
 from nandlab.cli_papers import papers
 from nandlab.cli_run import run
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 app.command()(guarded(run))
 app.command()(guarded(fit))
+app.command()(guarded(endurance))
 app.command()(guarded(papers))
 app.add_typer(cli_trace.app, name="trace")
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import chip as chip_tables
+from nandlab.fit import Fit
 from nandlab.uber import Ecc, rber_limit
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ HOURS_PER_YEAR = 8760.0
 
 RETENTION_HOURS = (24.0, 168.0, 730.0, 2190.0, HOURS_PER_YEAR, 10 * HOURS_PER_YEAR)
 """A day, a week, a month, three months, a year, ten years."""
+
+DRAWS = 200
+"""Array models drawn from a fit for an interval."""
 
 MOST_PE_CYCLES = 100_000_000
 """More than any block takes; an endurance that reaches it is not limited by errors."""
@@ -63,13 +67,17 @@ class Point(NamedTuple):
     """Highest bit error rate that ECC and UBER allow."""
     pe_cycles: int
     """Cycles after which data of that age are still within it."""
+    pe_cycles_low: int | None = None
+    """Of the interval, where the rates were fitted."""
+    pe_cycles_high: int | None = None
 
 
 class Endurance:
     """Endurances of a chip: a table and a picture."""
 
-    def __init__(self, chip: str, points: Sequence[Point], ecc: Ecc) -> None:
+    def __init__(self, chip: str, points: Sequence[Point], ecc: Ecc, level: float = 0.95) -> None:
         self.chip = chip
+        self.level = level
         self.points = list(points)
         self.ecc = ecc
 
@@ -86,15 +94,21 @@ class Endurance:
             f"endurance of {self.chip}",
             "",
             f"{'retention':>10} {'at':>7} {'t':>5} {'UBER':>7} {'spread':>7} "
-            f"{'RBER limit':>11} {'cycles':>12}",
+            f"{'RBER limit':>11} {'cycles':>12}{self._interval()}",
         ]
         for point in self.points:
             lines.append(
                 f"{duration(point.retention_hours):>10} {point.temperature_c:>5.3g} C "
                 f"{point.t:>5} {point.uber:>7.0e} {point.rber_spread:>7.2g} "
-                f"{point.rber_limit:>11.3e} {_cycles(point.pe_cycles):>12}"
+                f"{point.rber_limit:>11.3e} {_cycles(point.pe_cycles):>12}{_span(point)}"
             )
         return "\n".join(lines)
+
+    def _interval(self) -> str:
+        """The heading of the intervals, where there are any."""
+        if not any(point.pe_cycles_low is not None for point in self.points):
+            return ""
+        return f"{f'{100 * self.level:g} % interval':>22}"
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Cycles over retention, a curve for each of the rest, also written to `path`."""
@@ -104,7 +118,7 @@ class Endurance:
 
 
 def endurance(
-    chip: str | Mapping[str, Any],
+    chip: str | Mapping[str, Any] | Fit,
     *,
     retention_hours: float | Iterable[float] = RETENTION_HOURS,
     temperature_c: float | Iterable[float] = 30.0,
@@ -117,11 +131,13 @@ def endurance(
     rber_spread: float | Iterable[float] = 0.0,
     reads: int = 0,
     page_type: int = 0,
+    level: float = 0.95,
 ) -> Endurance:
     """Endurances for every combination of what is given.
 
     Args:
-        chip: a preset or a chip file; or the table of an array model, as ``[array]`` has it.
+        chip: a preset or a chip file; the table of an array model, as ``[array]`` has it; or a
+            fit, whose uncertainty then gives every endurance an interval.
         retention_hours: how long data are kept.
         temperature_c: at which temperature they are kept.
         reference_c: the temperature that the chip's error rates hold for. No array model but
@@ -135,11 +151,12 @@ def endurance(
             tail, more a beta-binomial one.
         reads: of the block since it was erased.
         page_type: which bit of the cell, from the lower page.
+        level: of the intervals, where `chip` is a fit.
 
     Raises:
         NandlabError: no such chip, one without errors, or a value out of range.
     """
-    name, array = _array(chip)
+    name, array, drawn = _array(chip)
     _check(activation_ev, reference_c, reads, page_type)
     points = []
     for bits in _each(t, "t"):
@@ -155,8 +172,11 @@ def endurance(
                             raise NandlabError(f"{problem}; allowed: 0 or more")
                         state = (page_type, hours * faster, reads)
                         cycles = _last_cycle(array, limit, state)
-                        points.append(Point(hours, celsius, ecc.t, target, spread, limit, cycles))
-    return Endurance(name, points, Ecc(codeword_bits=codeword_bits, user_bits=user_bits))
+                        span = _spread_of(drawn, limit, state, level)
+                        given = (hours, celsius, ecc.t, target, spread, limit, cycles)
+                        points.append(Point(*given, *span))
+    every = Ecc(codeword_bits=codeword_bits, user_bits=user_bits)
+    return Endurance(name, points, every, level)
 
 
 def acceleration(temperature_c: float, reference_c: float, activation_ev: float = 1.1) -> float:
@@ -184,16 +204,36 @@ def duration(hours: float) -> str:
     return f"{hours:.3g} h"
 
 
-def _array(chip: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Name and array model of a chip."""
-    if isinstance(chip, str):
+def _array(
+    chip: str | Mapping[str, Any] | Fit,
+) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    """Name and array model of a chip; more of them where it is a fit, by its uncertainty."""
+    drawn = []
+    if isinstance(chip, Fit):
+        name, array = f"{chip.law} of {Path(chip.data.name).name}", chip.array
+        drawn = chip.draws(DRAWS)
+        if len(drawn) < DRAWS // 2:
+            problem = f"endurance: {name}: {DRAWS - len(drawn)} of {DRAWS} draws heal with stress"
+            raise NandlabError(f"{problem}; allowed: a fit that is surer of itself: more data")
+    elif isinstance(chip, str):
         name, array = chip, chip_tables(chip).get("array", {})
     else:
         name, array = str(chip.get("name", "")), dict(chip)
     if array.get("name", "ideal") == "ideal":
         problem = f"endurance: {name or 'the chip'} has no error rates (array `ideal`)"
         raise NandlabError(f"{problem}; allowed: a chip with another array model")
-    return name, dict(array)
+    return name, dict(array), drawn
+
+
+def _spread_of(
+    drawn: list[dict[str, Any]], limit: float, state: tuple[int, float, int], level: float
+) -> tuple[int | None, int | None]:
+    """Ends of the interval over the draws of a fit."""
+    if not drawn:
+        return None, None
+    cycles = sorted(_last_cycle(array, limit, state) for array in drawn)
+    out = round((1 - level) / 2 * (len(cycles) - 1))
+    return cycles[out], cycles[-1 - out]
 
 
 def _check(activation_ev: float, reference_c: float, reads: int, page_type: int) -> None:
@@ -238,6 +278,12 @@ def _last_cycle(array: dict[str, Any], limit: float, state: tuple[int, float, in
         good = [cycle for cycle, within in zip(tried, is_within(tried), strict=True) if within]
         low, high = (max(good, default=low), min((c for c in tried if c not in good), default=high))
     return low
+
+
+def _span(point: Point) -> str:
+    if point.pe_cycles_low is None or point.pe_cycles_high is None:
+        return ""
+    return f"{_cycles(point.pe_cycles_low)} .. {_cycles(point.pe_cycles_high)}".rjust(22)
 
 
 def _cycles(cycles: int) -> str:

@@ -46,8 +46,15 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
             linewidth=2.2,
             color=colours[colour % len(colours)],
             linestyle=_STYLES[style % len(_STYLES)],
+            zorder=3,
             label=", ".join(word for word, is_said in zip(said, differs, strict=True) if is_said),
         )
+        low = [point.pe_cycles_low for point in shown if point.pe_cycles_low is not None]
+        high = [point.pe_cycles_high for point in shown if point.pe_cycles_high is not None]
+        if low:
+            ages = [point.retention_hours for point in shown]
+            shade = colours[colour % len(colours)]
+            axes.fill_between(ages, low, high, color=shade, alpha=0.2, linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
     hours = sorted({point.retention_hours for point in result.points if point.retention_hours > 0})

@@ -12,10 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.fit_data import Measurements, read_measurements
 from nandlab.fit_estimate import Estimate, from_counts, from_rates
-from nandlab.fit_law import LAWS, Options
+from nandlab.fit_law import LAWS, Fitted, Options
 from nandlab.fit_mixture import MIXTURES, Histogram, best_references, histogram, mixture
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Fit:
         array: dict[str, Any],
         level: float,
         notes: list[str],
+        fitted: Fitted,
         bins: Histogram | None = None,
     ) -> None:
         self.law = law
@@ -60,6 +62,30 @@ class Fit:
         self.level = level
         self.notes = notes
         self.bins = bins
+        self._fitted = fitted
+
+    def draws(self, count: int, seed: int = 0) -> list[dict[str, Any]]:
+        """Array models drawn from the uncertainty of the fit: normal in its coordinates.
+
+        Draws that an array model refuses, because they would heal with stress, are left out.
+        """
+        import json
+
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        at, covariance = self.estimate.coordinates, self.estimate.covariance
+        law, found = self._fitted.law, []
+        for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
+            natural = law.natural(u)
+            values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
+            array = self._fitted.array(dict(zip(law.names, map(float, values), strict=True)))
+            try:
+                _core.array_rber(json.dumps(array), [])
+            except NandlabError:
+                continue
+            found.append(array)
+        return found
 
     def __getitem__(self, name: str) -> Parameter:
         """A parameter by its name."""
@@ -196,13 +222,14 @@ def fit(
         estimate = from_counts(fitted.law, errors, bits, level)
     parameters = _parameters(fitted.law.names, estimate)
     array = fitted.array({p.name: p.value for p in parameters})
-    return Fit(law, measured, estimate, parameters, array, level, fitted.notes)
+    return Fit(law, measured, estimate, parameters, array, level, fitted.notes, fitted)
 
 
 def _fit_states(measured: Measurements, law: str, states: int, level: float) -> Fit:
     bins = histogram(measured)
-    estimate = from_counts(mixture(bins, law, states), bins.cells, None, level)
-    names = mixture(bins, law, states).names
+    made = mixture(bins, law, states)
+    estimate = from_counts(made, bins.cells, None, level)
+    names = made.names
     each = len(names) // states
     # In the order of their voltages, whatever order the descent left them in.
     raw = _parameters(names, estimate)
@@ -214,18 +241,21 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float) -> 
     ]
     values = {p.name: p.value for p in parameters}
     reading = best_references(values, states)
-    bits = math.log2(states)
-    rber = sum(reading.rber) / bits
+    array = _states_array(values, states)
+    rber, bits = array["epsilon"], math.log2(states)
     at = ", ".join(f"{volts:.3f}" for volts in reading.references_v)
     notes = [f"least errors at references {at} V: mean RBER {rber:.3g}, no wear, no retention"]
     if bits != int(bits):
         notes.append(f"{states} states are no whole number of bits: RBER is over log2 of them")
-    array = {
-        "name": "power_law",
-        **{"epsilon": rber, "alpha": 0.0, "k": 1.0, "beta": 0.0, "m": 0.0, "n": 1.0},
-        **{"gamma": 0.0, "p": 0.0, "q": 1.0},
-    }
-    return Fit(law, measured, estimate, parameters, array, level, notes, bins)
+    fitted = Fitted(made, lambda drawn: _states_array(drawn, states), notes)
+    return Fit(law, measured, estimate, parameters, array, level, notes, fitted, bins)
+
+
+def _states_array(values: dict[str, float], states: int) -> dict[str, Any]:
+    """A rate without wear: the overlap of neighbours at the best references, over the bits."""
+    rber = sum(best_references(values, states).rber) / math.log2(states)
+    idle = {"alpha": 0.0, "k": 1.0, "beta": 0.0, "m": 0.0, "n": 1.0, "gamma": 0.0, "p": 0.0}
+    return {"name": "power_law", "epsilon": rber, **idle, "q": 1.0}
 
 
 def _parameters(names: Sequence[str], estimate: Estimate) -> list[Parameter]:

@@ -2,8 +2,8 @@
 //!
 //! ln RBER = (a_slope N + b_slope) ln t + c_level N + d_level, with N program/erase cycles and t
 //! the retention in seconds, from one second on. A temperature other than the reference stretches
-//! the time by Arrhenius: t at the reference = t exp(E/k (1/T_reference - 1/T)). Defaults: as public
-//! code has the paper's chip (devices.md 5.3); its table was not read again.
+//! the time by Arrhenius: t at the reference = t exp(E/k (1/T_reference - 1/T)). Defaults: as
+//! public code has the paper's chip (devices.md 5.3); its table was not read again.
 
 use super::{Array, Build, PageState};
 use base::family::{Member, schema};

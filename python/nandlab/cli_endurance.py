@@ -1,0 +1,82 @@
+"""``nandlab endurance``: cycles of a chip by retention, temperature, ECC and UBER."""
+
+from __future__ import annotations
+
+import json as json_text
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab._core import NandlabError
+from nandlab.outputs import check_outputs
+
+_OUT = "Outputs"
+
+
+def endurance(
+    chip: Annotated[str, typer.Argument(help="Preset or chip file.")],
+    retention_hours: Annotated[
+        list[float] | None, typer.Option(help="Age of the data; a day to ten years where left out.")
+    ] = None,
+    temperature_c: Annotated[list[float] | None, typer.Option(help="Where they are kept.")] = None,
+    reference_c: Annotated[
+        float, typer.Option(help="Temperature that the chip's error rates hold for.")
+    ] = 30.0,
+    t: Annotated[list[int] | None, typer.Option(help="Errors that are corrected.")] = None,
+    codeword_bits: Annotated[int, typer.Option(help="With parity.")] = 34560,
+    user_bits: Annotated[int, typer.Option(help="Without.")] = 32768,
+    uber: Annotated[list[float] | None, typer.Option(help="Still allowed.")] = None,
+    rber_spread: Annotated[
+        list[float] | None, typer.Option(help="Of the rate over pages, by its mean; 0 is none.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="JESD218: client or enterprise.", metavar="PROFILE")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(metavar="FILE|-", help="All points.", rich_help_panel=_OUT)
+    ] = None,
+) -> None:
+    """Works out after how many cycles data still last; lists multiply."""
+    from nandlab.endurance import PROFILES, RETENTION_HOURS
+    from nandlab.endurance import endurance as worked_out
+    from nandlab.plot import check_kind
+
+    if profile is not None:
+        if profile not in PROFILES:
+            near = get_close_matches(profile, PROFILES, 1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            problem = f"endurance: unknown profile `{profile}`"
+            raise NandlabError(f"{problem}; allowed: {', '.join(PROFILES)}{hint}")
+        if retention_hours or temperature_c or uber:
+            problem = "endurance: --profile says retention, temperature and UBER"
+            raise NandlabError(f"{problem}; allowed: the profile, or these options")
+        given = PROFILES[profile]
+        retention_hours, temperature_c = [given.retention_hours], [given.temperature_c]
+        uber = [given.uber]
+    to_stdout = json == Path("-")
+    check_outputs({"--plot": plot, "--json": None if to_stdout else json}, [chip])
+    if plot is not None:
+        check_kind(plot)
+    result = worked_out(
+        chip,
+        retention_hours=retention_hours or RETENTION_HOURS,
+        temperature_c=temperature_c or 30.0,
+        reference_c=reference_c,
+        t=t or 100,
+        codeword_bits=codeword_bits,
+        user_bits=user_bits,
+        uber=uber or 1e-15,
+        rber_spread=rber_spread or 0.0,
+    )
+    text = json_text.dumps([point._asdict() for point in result.points], indent=2)
+    print(text if to_stdout else result)
+    if json is not None and not to_stdout:
+        json.write_text(text + "\n", encoding="utf-8")
+    if plot is not None:
+        result.plot(plot)
