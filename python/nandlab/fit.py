@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 EVERY_LAW = (*LAWS, *MIXTURES)
 
 
+SUSPECT = 20.0
+"""Over-dispersion from which on the law itself is in doubt."""
+
+
 class Parameter(NamedTuple):
     """A fitted parameter with its interval."""
 
@@ -125,6 +129,8 @@ class Fit:
                 f"over-dispersion: {self.estimate.overdispersion:.3g} (Pearson's chi-squared over "
                 f"its degrees of freedom; 1 is the scatter of independent errors)"
             )
+        if self.estimate.overdispersion > SUSPECT:
+            lines.append("note: far more scatter than counts have: another law? see the residuals")
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -137,7 +143,7 @@ class Fit:
         return f"{errors.sum():,.0f} errors of {bits.sum():.4g} bits in {self.data.rows} rows"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, for JSON."""
+        """Everything, for JSON; an interval without an end has null there."""
         return {
             "law": self.law,
             "data": self.data.name,
@@ -147,7 +153,10 @@ class Fit:
             "method": self.method,
             "overdispersion": self.estimate.overdispersion if self.is_counted else None,
             "degrees_of_freedom": self.estimate.degrees,
-            "parameters": {p.name: [p.value, p.low, p.high] for p in self.parameters},
+            "parameters": {
+                p.name: [p.value, *(end if math.isfinite(end) else None for end in (p.low, p.high))]
+                for p in self.parameters
+            },
             "array": self.array,
             "notes": self.notes,
         }
