@@ -357,3 +357,45 @@ def test_a_chip_that_heals_is_refused():
     assert found["k"].value < 0
     with pytest.raises(nandlab.NandlabError, match="heals"):
         found.chip_toml("mqsim_mlc")
+
+
+def some_column(rng: np.random.Generator, rows: int, most: float) -> Any:
+    """One value, whole values, four values or values over all decades."""
+    kind = rng.integers(0, 4)
+    if kind == 0:
+        return np.full(rows, float(rng.integers(0, most)))
+    if kind == 1:
+        return rng.integers(0, most, rows).astype(float)
+    if kind == 2:
+        return np.sort(rng.choice([0.0, 1.0, most / 3, most], rows))
+    return 10 ** rng.uniform(0, np.log10(most), rows)
+
+
+@pytest.mark.filterwarnings("error")
+def test_any_data_is_fitted_or_refused():
+    """Nonsense in every column: no traceback, no warning, no interval without its value."""
+    rng = np.random.default_rng(7)
+    fitted, refused = 0, []
+    for i in range(90):
+        law, rows = EVERY_LAW[i % len(EVERY_LAW)], int(rng.integers(1, 40))
+        most = {"pe_cycles": 2e6, "retention_hours": 1e5, "reads": 1e7, "temperature_c": 150}
+        data = {name: some_column(rng, rows, m) for name, m in most.items() if rng.random() < 0.7}
+        if law in ("exponential_vth", "gaussian", "student_t"):
+            data["vth_v"] = np.sort(rng.uniform(rng.choice([-1, 0.1]), 5, rows))
+        if law in ("gaussian", "student_t"):
+            data["cells"] = rng.integers(0, int(10 ** rng.uniform(0, 5)), rows)
+        elif rng.random() < 0.7:
+            data["bits_read"] = rng.integers(1, int(10 ** rng.uniform(1, 10)), rows)
+            data["bit_errors"] = rng.binomial(data["bits_read"], 10 ** rng.uniform(-8, 0))
+        else:
+            data["rber"] = 10 ** rng.uniform(-8, -0.4, rows)
+        try:
+            found = nandlab.fit(data, law, states=int(rng.integers(2, 6)))
+            assert all(p.low <= p.value <= p.high for p in found.parameters)
+            json.loads(json.dumps(found.to_dict(), allow_nan=False))
+            found.chip_toml("mqsim_mlc")
+            fitted += 1
+        except nandlab.NandlabError as error:
+            refused.append(str(error))
+    assert fitted > 5
+    assert all("allowed:" in said for said in refused)

@@ -185,7 +185,7 @@ def _intervals(
     values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
     if (scale > 0).all():
         unit = jacobian / scale
-        _, singular, _ = np.linalg.svd(unit, full_matrices=False)
+        _, singular, turned = np.linalg.svd(unit, full_matrices=False)
         is_open = singular[-1] < 1e-9 * singular[0]
     else:
         is_open = True
@@ -193,9 +193,10 @@ def _intervals(
         names = ", ".join(law.names)
         problem = f"fit: the data leave the parameters open ({names})"
         raise NandlabError(f"{problem}; allowed: rows in which more of the columns vary, or more")
-    covariance = variance * np.linalg.inv(unit.T @ unit) / np.outer(scale, scale)
-    change = _jacobian(law.natural, u)
-    error = np.sqrt(np.einsum("ij,jk,ik->i", change, covariance, change))
+    # A root of the covariance: products of it cannot turn negative by rounding.
+    root = math.sqrt(variance) * turned.T / singular / scale[:, None]
+    covariance = root @ root.T
+    error = np.sqrt(((_jacobian(law.natural, u) @ root) ** 2).sum(axis=1))
     wide = float(student.ppf(0.5 + level / 2, degrees)) * error
     low, high = natural - wide, natural + wide
     with np.errstate(over="ignore"):
