@@ -6,7 +6,10 @@
 
 pub mod array;
 pub mod chip;
+pub mod distribution;
+pub mod draw;
 pub mod energy;
 pub mod geometry;
+pub mod gray;
 pub mod timing;
 pub mod wordline;

@@ -1,0 +1,429 @@
+//! How threshold voltages of one level are distributed: exact tails, and mixtures of them.
+//!
+//! The core of a level is Gaussian (Wang, ICS'14, equation 2) or Student's t, whose heavier tails
+//! fit measured flash better (Luo, JSAC'16). What adds to it without being of that shape (the
+//! uniform overshoot of a pulse, neighbours, telegraph noise) is a list of atoms: values with
+//! weights, shortened without losing their moments by Gauss quadrature.
+
+use base::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Probability that a standard normal deviate exceeds `z`: Q(z), exact in both tails.
+pub fn upper_tail(z: f64) -> f64 {
+    0.5 * libm::erfc(z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// The `z` with Q(z) = `p`, for p in (0, 1), to rounding.
+pub fn upper_quantile(p: f64) -> f64 {
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..80 {
+        let middle = 0.5 * (low + high);
+        if upper_tail(middle) > p { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+/// The shape of a level's core. Its width is always the standard deviation.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Normal (Wang, equation 2).
+    #[default]
+    Gaussian,
+    /// Student's t with so many degrees of freedom (3 to 200), scaled to its standard deviation.
+    StudentT(f64),
+}
+
+impl Shape {
+    /// Refuses degrees of freedom without a variance.
+    pub fn check(self, place: &str) -> Result<Self> {
+        match self {
+            Self::StudentT(dof) if !(3.0..=200.0).contains(&dof) => {
+                Err(Error::new(place, format!("{dof} degrees of freedom")).allow("3 to 200"))
+            }
+            shape => Ok(shape),
+        }
+    }
+
+    /// Probability of more than `z` standard deviations above the mean.
+    pub fn upper_tail(self, z: f64) -> f64 {
+        match self {
+            Self::Gaussian => upper_tail(z),
+            Self::StudentT(dof) => {
+                // The unscaled variate has variance dof / (dof - 2).
+                let t = z * libm::sqrt(dof / (dof - 2.0));
+                let half = 0.5 * incomplete_beta(0.5 * dof, 0.5, dof / (dof + t * t));
+                if z >= 0.0 { half } else { 1.0 - half }
+            }
+        }
+    }
+
+    /// The deviate of this shape that has the tail of the normal deviate `z`.
+    pub fn from_normal(self, z: f64) -> f64 {
+        match self {
+            Self::Gaussian => z,
+            Self::StudentT(_) => {
+                let p = upper_tail(z.abs());
+                let (mut low, mut high) = (0.0, 1.0);
+                while self.upper_tail(high) > p && high < 1e6 {
+                    high *= 2.0;
+                }
+                for _ in 0..60 {
+                    let middle = 0.5 * (low + high);
+                    if self.upper_tail(middle) > p { low = middle } else { high = middle }
+                }
+                (0.5 * (low + high)).copysign(z)
+            }
+        }
+    }
+}
+
+/// Regularised incomplete beta function I_x(a, b), by Lentz's continued fraction.
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return x.clamp(0.0, 1.0);
+    }
+    if x > (a + 1.0) / (a + b + 2.0) {
+        return 1.0 - incomplete_beta(b, a, 1.0 - x);
+    }
+    let front = libm::exp(
+        libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b)
+            + a * libm::log(x)
+            + b * libm::log1p(-x),
+    ) / a;
+    let away_from_zero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
+    let mut c = 1.0;
+    let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
+    let mut fraction = d;
+    for m in 1..200 {
+        let m = f64::from(m);
+        for step in [
+            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
+        ] {
+            d = 1.0 / away_from_zero(1.0 + step * d);
+            c = away_from_zero(1.0 + step / c);
+            fraction *= c * d;
+        }
+        if (c * d - 1.0).abs() < 1e-15 {
+            break;
+        }
+    }
+    front * fraction
+}
+
+/// A value that a random addend takes, and how often.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Atom {
+    /// Value.
+    pub at: f64,
+    /// Probability.
+    pub weight: f64,
+}
+
+/// All sums of an atom of `a` and one of `b`.
+pub fn sums(a: &[Atom], b: &[Atom]) -> Vec<Atom> {
+    a.iter()
+        .flat_map(|x| b.iter().map(|y| Atom { at: x.at + y.at, weight: x.weight * y.weight }))
+        .collect()
+}
+
+/// Mean and variance of atoms whose weights add to one.
+pub fn moments(atoms: &[Atom]) -> (f64, f64) {
+    let mean: f64 = atoms.iter().map(|a| a.weight * a.at).sum();
+    let variance = atoms.iter().map(|a| a.weight * (a.at - mean) * (a.at - mean)).sum();
+    (mean, variance)
+}
+
+/// At most `most` atoms with the first 2 `most` - 1 moments of `atoms`: Gauss quadrature of a
+/// discrete measure (Stieltjes' recurrence, then the eigenvalues of its Jacobi matrix).
+pub fn shorten(atoms: &[Atom], most: usize) -> Vec<Atom> {
+    let (mean, variance) = moments(atoms);
+    if atoms.len() <= most {
+        return atoms.to_vec();
+    }
+    if variance <= 1e-18 {
+        return vec![Atom { at: mean, weight: 1.0 }];
+    }
+    let scale = libm::sqrt(variance);
+    let x: Vec<f64> = atoms.iter().map(|a| (a.at - mean) / scale).collect();
+    let weights: Vec<f64> = atoms.iter().map(|a| a.weight).collect();
+    let (mut before, mut now) = (vec![0.0; x.len()], vec![1.0; x.len()]);
+    let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
+    let mut norm: f64 = weights.iter().sum();
+    let total = norm;
+    let mut ratio = 0.0;
+    for _ in 0..most {
+        let inner: f64 = (0..x.len()).map(|i| weights[i] * x[i] * now[i] * now[i]).sum();
+        let a = inner / norm;
+        diagonal.push(a);
+        let next: Vec<f64> =
+            (0..x.len()).map(|i| (x[i] - a) * now[i] - ratio * before[i]).collect();
+        let next_norm: f64 = (0..x.len()).map(|i| weights[i] * next[i] * next[i]).sum();
+        ratio = next_norm / norm;
+        // Fewer different values than `most`: the measure is exhausted.
+        if ratio < 1e-12 {
+            break;
+        }
+        beside.push(libm::sqrt(ratio));
+        (before, now, norm) = (now, next, next_norm);
+    }
+    let (values, first) = eigen(&diagonal, &beside);
+    values
+        .into_iter()
+        .zip(first)
+        .map(|(value, first)| Atom { at: mean + scale * value, weight: total * first * first })
+        .collect()
+}
+
+/// Eigenvalues, rising, of the symmetric tridiagonal matrix with this diagonal and this line
+/// beside it, and the first component of each eigenvector. Jacobi's rotations: it is small.
+fn eigen(diagonal: &[f64], beside: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let n = diagonal.len();
+    let mut m = vec![vec![0.0; n]; n];
+    let mut vectors = vec![vec![0.0; n]; n];
+    for i in 0..n {
+        (m[i][i], vectors[i][i]) = (diagonal[i], 1.0);
+        if i + 1 < n {
+            (m[i][i + 1], m[i + 1][i]) = (beside[i], beside[i]);
+        }
+    }
+    for _ in 0..60 {
+        let mut off = 0.0;
+        for p in 0..n {
+            for q in p + 1..n {
+                off += m[p][q] * m[p][q];
+                if m[p][q].abs() < 1e-300 {
+                    continue;
+                }
+                let theta = (m[q][q] - m[p][p]) / (2.0 * m[p][q]);
+                let t = theta.signum() / (theta.abs() + libm::sqrt(theta * theta + 1.0));
+                let cosine = 1.0 / libm::sqrt(t * t + 1.0);
+                let sine = t * cosine;
+                for row in &mut m {
+                    (row[p], row[q]) =
+                        (cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]);
+                }
+                for k in 0..n {
+                    (m[p][k], m[q][k]) =
+                        (cosine * m[p][k] - sine * m[q][k], sine * m[p][k] + cosine * m[q][k]);
+                }
+                for row in &mut vectors {
+                    (row[p], row[q]) =
+                        (cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]);
+                }
+            }
+        }
+        if off < 1e-28 {
+            break;
+        }
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&a, &b| m[a][a].total_cmp(&m[b][b]));
+    (order.iter().map(|&i| m[i][i]).collect(), order.iter().map(|&i| vectors[0][i]).collect())
+}
+
+/// `most` atoms that stand for a standard normal deviate (Gauss and Hermite).
+pub fn normal_atoms(most: usize) -> Vec<Atom> {
+    let beside: Vec<f64> = (1..most).map(|k| libm::sqrt(k as f64)).collect();
+    let (values, first) = eigen(&vec![0.0; most], &beside);
+    values.into_iter().zip(first).map(|(at, f)| Atom { at, weight: f * f }).collect()
+}
+
+/// `most` atoms that stand for a uniform deviate of this width around zero (Gauss and Legendre).
+pub fn uniform_atoms(width: f64, most: usize) -> Vec<Atom> {
+    let beside: Vec<f64> = (1..most)
+        .map(|k| k as f64 / libm::sqrt(4.0 * (k * k) as f64 - 1.0))
+        .collect();
+    let (values, first) = eigen(&vec![0.0; most], &beside);
+    values.into_iter().zip(first).map(|(x, f)| Atom { at: 0.5 * width * x, weight: f * f }).collect()
+}
+
+/// `2 most` atoms that stand for +-E, E exponential of this mean (Gauss and Laguerre).
+pub fn laplace_atoms(mean: f64, most: usize) -> Vec<Atom> {
+    let diagonal: Vec<f64> = (0..most).map(|k| 2.0 * k as f64 + 1.0).collect();
+    let beside: Vec<f64> = (1..most).map(|k| k as f64).collect();
+    let (values, first) = eigen(&diagonal, &beside);
+    values
+        .into_iter()
+        .zip(first)
+        .flat_map(|(x, f)| {
+            [-1.0, 1.0].map(|sign| Atom { at: sign * mean * x, weight: 0.5 * f * f })
+        })
+        .collect()
+}
+
+/// The law of the voltages of one level, as programmed and read: a core, plus atoms, with a width
+/// that differs from page to page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Law {
+    /// Shape of the core.
+    pub shape: Shape,
+    /// Mean of the core.
+    pub mean_v: f64,
+    /// Standard deviation of the core on a median page.
+    pub sigma_v: f64,
+    /// What is added to the core.
+    pub atoms: Vec<Atom>,
+    /// Standard deviation, over pages, of the logarithm of the core's width.
+    pub spread: f64,
+}
+
+/// Atoms that a law keeps.
+const ATOMS: usize = 8;
+/// Widths of pages that a law is averaged over.
+const WIDTHS: usize = 5;
+
+impl Law {
+    /// A core alone.
+    pub fn core(shape: Shape, mean_v: f64, sigma_v: f64) -> Self {
+        Self { shape, mean_v, sigma_v, atoms: vec![Atom { at: 0.0, weight: 1.0 }], spread: 0.0 }
+    }
+
+    /// Adds an independent Gaussian part (to the core, whose shape it takes).
+    pub fn widen(&mut self, sigma_v: f64) {
+        self.sigma_v = libm::sqrt(self.sigma_v * self.sigma_v + sigma_v * sigma_v);
+    }
+
+    /// Adds an independent part that is not of the core's shape.
+    pub fn add(&mut self, atoms: &[Atom]) {
+        self.atoms = shorten(&sums(&self.atoms, atoms), ATOMS);
+    }
+
+    /// Mean of the voltages.
+    pub fn mean(&self) -> f64 {
+        self.mean_v + moments(&self.atoms).0
+    }
+
+    /// Standard deviation of the voltages, over all pages.
+    pub fn sigma(&self) -> f64 {
+        let core = self.sigma_v * self.sigma_v * libm::exp(2.0 * self.spread * self.spread);
+        libm::sqrt(core + moments(&self.atoms).1)
+    }
+
+    /// The law as a list of cores of one shape, (mean, standard deviation, weight): what its tails
+    /// are summed over.
+    pub fn parts(&self) -> Vec<(f64, f64, f64)> {
+        let widths = if self.spread > 0.0 { normal_atoms(WIDTHS) } else { normal_atoms(1) };
+        widths
+            .iter()
+            .flat_map(|width| {
+                let sigma = self.sigma_v * libm::exp(self.spread * width.at);
+                self.atoms
+                    .iter()
+                    .map(move |atom| (self.mean_v + atom.at, sigma, width.weight * atom.weight))
+            })
+            .collect()
+    }
+
+    /// Probability of a voltage above `v`.
+    pub fn above(&self, v: f64) -> f64 {
+        tail(self.shape, &self.parts(), v, 1.0)
+    }
+
+    /// Probability of a voltage below `v`.
+    pub fn below(&self, v: f64) -> f64 {
+        tail(self.shape, &self.parts(), v, -1.0)
+    }
+}
+
+/// Probability above (`side` 1) or below (`side` -1) `v` of a sum of cores.
+pub fn tail(shape: Shape, parts: &[(f64, f64, f64)], v: f64, side: f64) -> f64 {
+    parts
+        .iter()
+        .map(|&(mean, sigma, weight)| {
+            let away = side * (v - mean);
+            // A core without width is on one side or on the other.
+            let p = if sigma > 0.0 {
+                shape.upper_tail(away / sigma)
+            } else {
+                f64::from(u8::from(away < 0.0))
+            };
+            weight * p
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaussian_tails_are_known_values() {
+        // Abramowitz and Stegun, table 26.1; Q(3.1214) and Q(3.3201) are devices.md 2.1.
+        for (z, q) in [(1.0, 0.158_655_253_931_457), (3.0, 1.349_898_031_630_09e-3)] {
+            assert!((upper_tail(z) / q - 1.0).abs() < 1e-12, "{z}");
+        }
+        assert!((upper_quantile(9.0e-4) - 3.1214).abs() < 5e-5);
+        assert!((upper_quantile(4.5e-4) - 3.3201).abs() < 5e-5);
+        assert!((upper_tail(-3.0) + upper_tail(3.0) - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn student_tails_are_known_values() {
+        // Two-sided 1 % points of t: 5.8409 (3), 3.1693 (10), 2.7500 (30).
+        for (dof, t) in [(3.0f64, 5.840_909), (10.0, 3.169_273), (30.0, 2.749_996)] {
+            let z = t / (dof / (dof - 2.0)).sqrt();
+            let p = Shape::StudentT(dof).upper_tail(z);
+            assert!((p - 0.005).abs() < 1e-7, "{dof}: {p}");
+            let z2 = Shape::StudentT(dof).from_normal(upper_quantile(0.005));
+            assert!((z2 - z).abs() < 1e-6, "{dof}");
+        }
+        // With three degrees of freedom there is a closed form.
+        let t = 7.0f64;
+        let s = t / 3.0f64.sqrt();
+        let exact = 0.5 - (s.atan() + s / (1.0 + s * s)) / std::f64::consts::PI;
+        let ours = Shape::StudentT(3.0).upper_tail(t / 3.0f64.sqrt());
+        assert!((ours / exact - 1.0).abs() < 1e-10, "{ours} {exact}");
+        assert!(Shape::StudentT(2.0).check("x").is_err());
+    }
+
+    #[test]
+    fn shortened_atoms_keep_their_moments() {
+        let atoms: Vec<Atom> = (0..64)
+            .map(|i| Atom { at: (f64::from(i) * 0.37).sin(), weight: 1.0 / 64.0 })
+            .collect();
+        let short = shorten(&atoms, 6);
+        assert_eq!(short.len(), 6);
+        let moment = |atoms: &[Atom], k| atoms.iter().map(|a| a.weight * a.at.powi(k)).sum::<f64>();
+        for k in 0..12 {
+            assert!((moment(&atoms, k) - moment(&short, k)).abs() < 1e-12, "moment {k}");
+        }
+        // Two values only: two atoms are all there is.
+        let two: Vec<Atom> =
+            (0..10).map(|i| Atom { at: f64::from(i % 2), weight: 0.1 }).collect();
+        assert_eq!(shorten(&two, 6).len(), 2);
+        for (atoms, even) in [
+            (normal_atoms(8), [1.0, 1.0, 3.0, 15.0]),
+            (uniform_atoms(2.0, 8), [1.0, 1.0 / 3.0, 0.2, 1.0 / 7.0]),
+            (laplace_atoms(1.0, 8), [1.0, 2.0, 24.0, 720.0]),
+        ] {
+            for (k, exact) in even.into_iter().enumerate() {
+                let ours = moment(&atoms, 2 * k as i32);
+                assert!((ours - exact).abs() < 1e-9 * exact.max(1.0), "{k}: {ours} {exact}");
+            }
+        }
+    }
+
+    /// A uniform part convolved with a Gaussian has a closed form, tails included.
+    #[test]
+    fn a_law_with_a_uniform_part_has_the_exact_tail() {
+        let (width, sigma) = (0.228, 0.0863);
+        let mut law = Law::core(Shape::Gaussian, 0.0, sigma);
+        law.add(&uniform_atoms(width, 8));
+        let g = |x: f64| {
+            let z = x / sigma;
+            let density = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
+            sigma * (density - z * upper_tail(z))
+        };
+        for v in [0.1, 0.2, 0.3, 0.4, 0.5] {
+            let exact = (g(v - 0.5 * width) - g(v + 0.5 * width)) / width;
+            let ours = law.above(v);
+            assert!((ours / exact - 1.0).abs() < 1e-5, "{v}: {ours} {exact}");
+            assert!((law.below(-v) / ours - 1.0).abs() < 1e-9, "symmetric");
+        }
+        let sigma_all = (sigma * sigma + width * width / 12.0).sqrt();
+        assert!((law.sigma() - sigma_all).abs() < 1e-12);
+    }
+}
