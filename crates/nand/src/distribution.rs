@@ -140,11 +140,11 @@ pub fn moments(atoms: &[Atom]) -> (f64, f64) {
 /// discrete measure (Stieltjes' recurrence, then the eigenvalues of its Jacobi matrix).
 pub fn shorten(atoms: &[Atom], most: usize) -> Vec<Atom> {
     let (mean, variance) = moments(atoms);
-    if atoms.len() <= most {
-        return atoms.to_vec();
-    }
     if variance <= 1e-18 {
         return vec![Atom { at: mean, weight: 1.0 }];
+    }
+    if atoms.len() <= most {
+        return atoms.to_vec();
     }
     let scale = libm::sqrt(variance);
     let x: Vec<f64> = atoms.iter().map(|a| (a.at - mean) / scale).collect();
@@ -233,11 +233,14 @@ pub fn normal_atoms(most: usize) -> Vec<Atom> {
 
 /// `most` atoms that stand for a uniform deviate of this width around zero (Gauss and Legendre).
 pub fn uniform_atoms(width: f64, most: usize) -> Vec<Atom> {
-    let beside: Vec<f64> = (1..most)
-        .map(|k| k as f64 / libm::sqrt(4.0 * (k * k) as f64 - 1.0))
-        .collect();
+    let beside: Vec<f64> =
+        (1..most).map(|k| k as f64 / libm::sqrt(4.0 * (k * k) as f64 - 1.0)).collect();
     let (values, first) = eigen(&vec![0.0; most], &beside);
-    values.into_iter().zip(first).map(|(x, f)| Atom { at: 0.5 * width * x, weight: f * f }).collect()
+    values
+        .into_iter()
+        .zip(first)
+        .map(|(x, f)| Atom { at: 0.5 * width * x, weight: f * f })
+        .collect()
 }
 
 /// `2 most` atoms that stand for +-E, E exponential of this mean (Gauss and Laguerre).
@@ -381,9 +384,8 @@ mod tests {
 
     #[test]
     fn shortened_atoms_keep_their_moments() {
-        let atoms: Vec<Atom> = (0..64)
-            .map(|i| Atom { at: (f64::from(i) * 0.37).sin(), weight: 1.0 / 64.0 })
-            .collect();
+        let atoms: Vec<Atom> =
+            (0..64).map(|i| Atom { at: (f64::from(i) * 0.37).sin(), weight: 1.0 / 64.0 }).collect();
         let short = shorten(&atoms, 6);
         assert_eq!(short.len(), 6);
         let moment = |atoms: &[Atom], k| atoms.iter().map(|a| a.weight * a.at.powi(k)).sum::<f64>();
@@ -391,8 +393,7 @@ mod tests {
             assert!((moment(&atoms, k) - moment(&short, k)).abs() < 1e-12, "moment {k}");
         }
         // Two values only: two atoms are all there is.
-        let two: Vec<Atom> =
-            (0..10).map(|i| Atom { at: f64::from(i % 2), weight: 0.1 }).collect();
+        let two: Vec<Atom> = (0..10).map(|i| Atom { at: f64::from(i % 2), weight: 0.1 }).collect();
         assert_eq!(shorten(&two, 6).len(), 2);
         for (atoms, even) in [
             (normal_atoms(8), [1.0, 1.0, 3.0, 15.0]),

@@ -111,16 +111,16 @@ const LN_POLY: [f32; 7] = [
     0.119_310_54,
 ];
 
-/// exp(-x) for x >= 0, to 2e-6; nothing beyond 8.
+/// Exponential, to 3e-6 of its value, for -80 <= x <= 80 (limited to that).
 #[inline(always)]
-pub fn exp_minus(x: f32) -> f32 {
-    // Taylor's polynomial of x / 16, squared four times.
-    let y = x.min(8.0) * (-1.0 / 16.0);
-    let p = 1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0 + y * (1.0 / 24.0 + y * (1.0 / 120.0)))));
-    let p = p * p;
-    let p = p * p;
-    let p = p * p;
-    p * p
+pub fn exp(x: f32) -> f32 {
+    // 2^k e^r with |r| <= ln(2) / 2: adding 1.5 x 2^23 rounds to an integer in the lowest bits.
+    const ROUND: f32 = 12_582_912.0;
+    let x = x.clamp(-80.0, 80.0);
+    let shifted = x * std::f32::consts::LOG2_E + ROUND;
+    let r = x - (shifted - ROUND) * LN_2;
+    let p = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0)))));
+    p * f32::from_bits((shifted.to_bits() << 23).wrapping_add(0x3f80_0000))
 }
 
 /// The standard normal deviate of 32 random bits: the top one is the sign.
@@ -160,7 +160,9 @@ mod tests {
     #[test]
     fn deviates_are_the_quantiles_of_their_bits() {
         let mut worst = 0.0f64;
-        for k in (0..31).flat_map(|e| (0..64u32).map(move |i| ((1u64 << e) * u64::from(64 + i)) >> 6)) {
+        for k in
+            (0..31).flat_map(|e| (0..64u32).map(move |i| ((1u64 << e) * u64::from(64 + i)) >> 6))
+        {
             let bits = k as u32 & 0x7fff_ffff;
             let p = (f64::from(bits) + 0.5) / 4_294_967_296.0;
             let z = f64::from(normal_of(bits));
@@ -169,7 +171,9 @@ mod tests {
             worst = worst.max(((upper_tail(z) - p) / density).abs());
             assert_eq!(normal_of(bits | 0x8000_0000), -normal_of(bits));
         }
-        println!("validation | normal deviate, error in standard deviations | {worst:e} | 0 | 4e-5 | exact erfc");
+        println!(
+            "validation | normal deviate, error in standard deviations | {worst:e} | 0 | 4e-5 | exact erfc"
+        );
         assert!(worst < 4e-5, "{worst}");
     }
 
@@ -182,14 +186,19 @@ mod tests {
         let n = n as f64;
         let moment = |k: i32| z.iter().map(|&z| f64::from(z).powi(k)).sum::<f64>() / n;
         // Four standard errors: var(z^k) = 1, 2, 15, 96.
-        for (k, exact, variance) in [(1, 0.0, 1.0f64), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
+        for (k, exact, variance) in
+            [(1, 0.0, 1.0f64), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)]
+        {
             let ours = moment(k);
             assert!((ours - exact).abs() < 4.0 * (variance / n).sqrt() + 1e-4, "{k}: {ours}");
         }
         for at in [1.0f64, 2.0, 3.0, 4.0, 4.5, 5.0] {
             let hits = z.iter().filter(|z| f64::from(z.abs()) > at).count() as f64;
             let expected = 2.0 * upper_tail(at) * n;
-            assert!((hits - expected).abs() < 4.0 * expected.sqrt() + 1.0, "{at}: {hits} {expected}");
+            assert!(
+                (hits - expected).abs() < 4.0 * expected.sqrt() + 1.0,
+                "{at}: {hits} {expected}"
+            );
         }
     }
 
@@ -198,7 +207,9 @@ mod tests {
         for i in 1..4000 {
             let x = i as f32 * 0.002;
             assert!((ln(x) - x.ln()).abs() < 3e-6 * (1.0 + x.ln().abs()), "ln {x}");
-            assert!((exp_minus(x) - (-x).exp()).abs() < 2e-6, "exp -{x}");
+            for x in [x, -x] {
+                assert!((exp(x) / x.exp() - 1.0).abs() < 5e-6, "exp {x}");
+            }
         }
         let mut e = vec![0.0f32; 1 << 20];
         Draws::stream(2, "test").exponential(&mut e);

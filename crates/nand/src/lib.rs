@@ -5,11 +5,14 @@
 //! (`chip`). Nothing here knows of error correction or of drives.
 
 pub mod array;
+pub mod cell;
+pub mod cell_block;
 pub mod chip;
 pub mod distribution;
 pub mod draw;
 pub mod energy;
 pub mod geometry;
 pub mod gray;
+pub mod level;
 pub mod timing;
 pub mod wordline;

@@ -1,0 +1,301 @@
+//! A cell: its levels and the mechanisms that move them, composed. The roster of mechanisms.
+//!
+//! [`Cell`] is one set of parameters, checked. In closed form it tells the law of each level, where
+//! storage has moved it, and so the error rate of each page type; `block` keeps real voltages that
+//! follow the same mechanisms. What a parameter file leaves out is off.
+
+pub mod contract;
+mod erase;
+mod interference;
+mod program;
+mod program_disturb;
+mod read_disturb;
+mod retention;
+mod sensing;
+mod telegraph;
+mod variation;
+mod wear;
+
+pub use contract::{Coupling, Effort, Mechanism, ProgramJob, Stress};
+pub use program::steps as program_steps;
+pub use retention::{PROFILES, Profile, acceleration, profile};
+
+use crate::distribution::{Atom, Law, normal_atoms, tail};
+use crate::level::{Levels, LevelsConfig};
+use crate::wordline::PageOrder;
+use base::family::{Member, find};
+use base::params::{self, Table};
+use base::{Error, Result, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Builds a mechanism from its checked parameters, for cells with these levels.
+pub type Build = fn(&Table, &Levels) -> Result<Box<dyn Mechanism>>;
+
+/// Every mechanism, in the order in which storage applies them.
+pub const ROSTER: &[Member<Build>] = &[
+    program::MEMBER,
+    erase::MEMBER,
+    wear::MEMBER,
+    variation::MEMBER,
+    interference::MEMBER,
+    program_disturb::MEMBER,
+    read_disturb::MEMBER,
+    retention::MEMBER,
+    telegraph::MEMBER,
+    sensing::MEMBER,
+];
+
+/// A cell, as a parameter file gives it: levels, and one table for each mechanism that is on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CellConfig {
+    /// The levels.
+    pub levels: LevelsConfig,
+    /// Parameters of mechanisms, by name.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub mechanisms: Table,
+}
+
+impl CellConfig {
+    /// From a TOML document; `place` names it in errors. `summary` and `cite` are left aside.
+    pub fn parse(text: &str, place: &str) -> Result<Self> {
+        let mut table = params::parse(text, place)?;
+        table.remove("summary");
+        table.remove("cite");
+        params::read(&table, "cell")
+    }
+}
+
+/// Refuses a parameter out of range.
+fn check_range(member: &str, key: &str, value: f64, low: f64, high: f64) -> Result<()> {
+    if (low..=high).contains(&value) {
+        Ok(())
+    } else {
+        Err(Error::new(format!("cell.{member}.{key}"), format!("{value} is out of range"))
+            .allow(format!("{low} to {high}")))
+    }
+}
+
+/// Points that a cell's own deviate is averaged over.
+const OWN_POINTS: usize = 10;
+
+/// Cells of one kind.
+pub struct Cell {
+    /// Levels and passes.
+    pub levels: Levels,
+    mechanisms: Vec<Box<dyn Mechanism>>,
+    own: Vec<Atom>,
+}
+
+impl Cell {
+    /// Checks `config` for cells of `cell_bits` bits whose pages lie in `order`.
+    pub fn new(config: &CellConfig, cell_bits: u32, order: PageOrder) -> Result<Self> {
+        let levels = Levels::new(&config.levels, cell_bits, order)?;
+        for (name, value) in &config.mechanisms {
+            find(ROSTER, "cell", name)?;
+            if !value.is_table() {
+                return Err(Error::new(format!("cell.{name}"), format!("{value}"))
+                    .allow("a table of parameters"));
+            }
+        }
+        let mut mechanisms = Vec::new();
+        for member in ROSTER {
+            let Some(table) = config.mechanisms.get(member.name).and_then(|v| v.as_table()) else {
+                continue;
+            };
+            let table = (member.check)(table, &format!("cell.{}", member.name))?;
+            mechanisms.push((member.build)(&table, &levels)?);
+        }
+        let differs = mechanisms.iter().any(|mechanism| mechanism.differs_by_cell());
+        let own = normal_atoms(if differs { OWN_POINTS } else { 1 });
+        Ok(Self { levels, mechanisms, own })
+    }
+
+    /// The mechanisms that are on.
+    pub fn mechanisms(&self) -> &[Box<dyn Mechanism>] {
+        &self.mechanisms
+    }
+
+    /// The law of a level as programmed and read after `stress`, before storage moved it.
+    pub fn law(&self, level: usize, stress: &Stress) -> Law {
+        let levels = &self.levels;
+        let mut law = Law::core(levels.shape, levels.mean_v[level], levels.sigma_v[level]);
+        for mechanism in &self.mechanisms {
+            mechanism.shape(level, stress, &mut law);
+        }
+        law
+    }
+
+    /// Where a cell that stood at `v` under `from` stands under `to`.
+    pub fn moved_v(&self, v: f64, own: f64, from: &Stress, to: &Stress) -> f64 {
+        self.mechanisms.iter().fold(v, |v, mechanism| mechanism.moved_v(v, own, from, to))
+    }
+
+    /// Where a cell that stands at `v` after `stress` stood when it was programmed.
+    pub fn origin_v(&self, v: f64, own: f64, stress: &Stress) -> f64 {
+        let back = self.mechanisms.iter().rev();
+        back.fold(v, |v, mechanism| mechanism.origin_v(v, own, stress))
+    }
+
+    /// Moves voltages from one state of storage to another. `own` is what each cell owns.
+    pub fn move_cells(&self, voltages: &mut [f32], own: &[f32], from: &Stress, to: &Stress) {
+        for mechanism in &self.mechanisms {
+            if mechanism.move_bound_v(from, to) > 0.0 {
+                mechanism.move_cells(voltages, own, from, to);
+            }
+        }
+    }
+
+    /// About how far storage between two states moves the cell that it moves most.
+    pub fn move_bound_v(&self, from: &Stress, to: &Stress) -> f64 {
+        self.mechanisms.iter().map(|mechanism| mechanism.move_bound_v(from, to)).sum()
+    }
+
+    /// Hours at the reference temperature that leave the same mark as `hours` at `celsius`.
+    pub fn equivalent_hours(&self, hours: f64, celsius: f64) -> f64 {
+        self.mechanisms.iter().fold(hours, |hours, m| m.equivalent_hours(hours, celsius))
+    }
+
+    /// Probability that a cell of `level` reads above `v`.
+    pub fn above(&self, level: usize, v: f64, stress: &Stress) -> f64 {
+        self.tail(&self.law(level, stress), v, stress, 1.0)
+    }
+
+    /// Probability that a cell of a law reads above (`side` 1) or below (`side` -1) `v`.
+    fn tail(&self, law: &Law, v: f64, stress: &Stress, side: f64) -> f64 {
+        let parts = law.parts();
+        self.own
+            .iter()
+            .map(|own| {
+                let origin = self.origin_v(v, own.at, stress);
+                own.weight * tail(law.shape, &parts, origin, side)
+            })
+            .sum()
+    }
+
+    /// Mean and standard deviation of the voltages of a level after storage, by quadrature.
+    pub fn moments_v(&self, level: usize, stress: &Stress) -> (f64, f64) {
+        let law = self.law(level, stress);
+        let fresh = Stress { pe_cycles: stress.pe_cycles, ..Stress::default() };
+        let core = normal_atoms(24);
+        let (mut first, mut second) = (0.0, 0.0);
+        for (mean, sigma, weight) in law.parts() {
+            for z in &core {
+                for own in &self.own {
+                    let v = mean + sigma * law.shape.from_normal(z.at);
+                    let moved = self.moved_v(v, own.at, &fresh, stress);
+                    let weight = weight * z.weight * own.weight;
+                    first += weight * moved;
+                    second += weight * moved * moved;
+                }
+            }
+        }
+        (first, libm::sqrt((second - first * first).max(0.0)))
+    }
+
+    /// References at which a page type is sensed, from the lowest.
+    pub fn references_v(&self, page_type: usize) -> &[f64] {
+        self.levels.passes.last().map_or(&[], |pass| &pass.page_v[page_type])
+    }
+
+    /// Raw bit error rate of a page type, read with its references shifted by `shifts_v` (missing
+    /// ones are not shifted): Wang's equations 10 and 11 for any number of bits, with every level
+    /// on every side of every reference.
+    pub fn rber(&self, page_type: usize, shifts_v: &[f64], stress: &Stress) -> f64 {
+        let references: Vec<f64> = self
+            .references_v(page_type)
+            .iter()
+            .enumerate()
+            .map(|(i, v)| v + shifts_v.get(i).copied().unwrap_or(0.0))
+            .collect();
+        let levels = self.levels.count();
+        let mut errors = 0.0;
+        for level in 0..levels {
+            let law = self.law(level, stress);
+            let bit = self.levels.gray.bit(page_type, level);
+            // Regions between references hold 1, 0, 1, ... from below; sum over the wrong ones,
+            // each as a difference of the tail that is small there.
+            let flips = references.iter().filter(|&&v| v < law.mean_v).count();
+            for region in (0..=references.len()).filter(|r| (1 ^ (*r as u8 & 1)) != bit) {
+                let side = if region > flips { 1.0 } else { -1.0 };
+                let tail_at = |v: &f64| self.tail(&law, *v, stress, side);
+                let low = region.checked_sub(1).map(|r| tail_at(&references[r]));
+                let high = references.get(region).map(tail_at);
+                let share = if side > 0.0 {
+                    low.unwrap_or(1.0) - high.unwrap_or(0.0)
+                } else {
+                    high.unwrap_or(1.0) - low.unwrap_or(0.0)
+                };
+                errors += share.max(0.0);
+            }
+        }
+        (errors / levels as f64).clamp(0.0, 1.0)
+    }
+
+    /// Pulses, verifies and time of a program; nothing where no mechanism tells.
+    pub fn program_effort(&self, job: &ProgramJob) -> Effort {
+        self.mechanisms.iter().find_map(|m| m.program_effort(job)).unwrap_or_default()
+    }
+
+    /// Pulses and time of an erase of a block whose cells stand, on average, at the share `filled`
+    /// of the way from the erased to the highest level.
+    pub fn erase_effort(&self, pe_cycles: u32, filled: f64) -> Effort {
+        self.mechanisms.iter().find_map(|m| m.erase_effort(pe_cycles, filled)).unwrap_or_default()
+    }
+
+    /// Time of sensing at so many references.
+    pub fn sense_time(&self, references: usize) -> Time {
+        self.mechanisms.iter().find_map(|m| m.sense_time(references)).unwrap_or_default()
+    }
+
+    /// A job of pass `pass` that raises cells to `levels` (bits) of its states.
+    pub fn program_job(&self, pass: usize, levels: u32, pe_cycles: u32) -> ProgramJob {
+        let mut mean_v = [0.0; 16];
+        let last = pass + 1 == self.levels.passes.len();
+        let stress = Stress { pe_cycles, ..Stress::default() };
+        for (level, state) in self.levels.passes[pass].states.iter().enumerate() {
+            mean_v[level] = if last { self.law(level, &stress).mean_v } else { state.mean_v };
+        }
+        ProgramJob {
+            pass,
+            last,
+            levels: levels & !1,
+            mean_v,
+            pe_cycles,
+            start_shift_v: self.mechanisms.iter().map(|m| m.start_shift_v(pe_cycles)).sum(),
+        }
+    }
+
+    /// Logarithm of the factor on the widths of a wordline, whose own deviate is `deviate`.
+    pub fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {
+        self.mechanisms.iter().map(|m| m.width_ln(wordline, wordlines, deviate)).sum()
+    }
+
+    /// Whether programs are simulated pulse by pulse.
+    pub fn by_pulses(&self) -> bool {
+        self.mechanisms.iter().any(|m| m.by_pulses())
+    }
+
+    /// Programs pulse by pulse, where a mechanism does; see [`Mechanism::program_by_pulses`].
+    pub fn program_by_pulses(
+        &self,
+        voltages: &mut [f32],
+        targets: &[f32],
+        noise_v: &[f32],
+        own: &[f32],
+        job: &ProgramJob,
+    ) -> Option<Effort> {
+        let mut all = self.mechanisms.iter();
+        all.find_map(|m| m.program_by_pulses(voltages, targets, noise_v, own, job))
+    }
+
+    /// Coupling to neighbours.
+    pub fn coupling(&self) -> Coupling {
+        self.mechanisms.iter().find_map(|m| m.coupling()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[path = "cell_tests.rs"]
+mod tests;

@@ -1,0 +1,54 @@
+//! `variation`: cells, pages, layers and blocks are not alike.
+//!
+//! Widths of a wordline's levels are lognormal over wordlines, which makes the error rates of pages
+//! lognormal too, as measured: counts of errors are over-dispersed (Taranalli, arXiv 1602.07743).
+//! In a 3D block the width also follows the layer, smoothly from end to end.
+
+use super::contract::{Mechanism, Stress};
+use super::{Build, check_range};
+use crate::distribution::Law;
+use base::family::{Member, check, schema};
+use base::params;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "variation",
+    summary: "widths that differ from cell to cell, page to page and layer to layer",
+    citation: "",
+    schema: schema::<Variation>,
+    check: check::<Variation>,
+    build: |table, _| {
+        let variation: Variation = params::read(table, "cell.variation")?;
+        check_range("variation", "cell_v", variation.cell_v, 0.0, 5.0)?;
+        check_range("variation", "page_spread", variation.page_spread, 0.0, 1.0)?;
+        check_range("variation", "layer_spread", variation.layer_spread, 0.0, 1.0)?;
+        Ok(Box::new(variation))
+    },
+};
+
+/// Parameters of `variation`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Variation {
+    /// Gaussian part of every level that comes from the cells, beside that of programming.
+    cell_v: f64,
+    /// Standard deviation of the logarithm of a wordline's width, at random.
+    page_spread: f64,
+    /// The same from layer to layer: widest at both ends of the block, a cosine.
+    layer_spread: f64,
+}
+
+impl Mechanism for Variation {
+    fn shape(&self, _: usize, _: &Stress, law: &mut Law) {
+        law.widen(self.cell_v);
+        let (page, layer) = (self.page_spread, self.layer_spread);
+        law.spread = libm::sqrt(law.spread * law.spread + page * page + layer * layer);
+    }
+
+    fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {
+        let turn = (f64::from(wordline) + 0.5) / f64::from(wordlines.max(1));
+        let layer = libm::cos(2.0 * std::f64::consts::PI * turn) * std::f64::consts::SQRT_2;
+        self.page_spread * deviate + self.layer_spread * layer
+    }
+}

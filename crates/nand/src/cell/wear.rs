@@ -1,0 +1,87 @@
+//! `wear`: cycling widens the levels, moves them up, and makes programming faster.
+//!
+//! Widths and shifts follow powers of the cycles, the form Y = A x^B + C of Luo (JSAC'16). Trapped
+//! charge lets programming start higher, so that it needs fewer pulses: Wang (ICS'14), 4.1.
+
+use super::contract::{Mechanism, Stress, growth};
+use super::{Build, check_range};
+use crate::distribution::Law;
+use base::family::{Member, check, schema};
+use base::params;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "wear",
+    summary: "cycling widens and raises levels, and makes programming faster",
+    citation: "wang2014",
+    schema: schema::<Wear>,
+    check: check::<Wear>,
+    build: |table, _| {
+        let wear: Wear = params::read(table, "cell.wear")?;
+        for (key, value) in [
+            ("erased_shift_v", wear.erased_shift_v),
+            ("erased_widen_v", wear.erased_widen_v),
+            ("shift_v", wear.shift_v),
+            ("widen_v", wear.widen_v),
+            ("start_shift_v", wear.start_shift_v),
+        ] {
+            check_range("wear", key, value, 0.0, 5.0)?;
+        }
+        for (key, value) in [("power", wear.power), ("start_power", wear.start_power)] {
+            check_range("wear", key, value, 0.01, 4.0)?;
+        }
+        Ok(Box::new(wear))
+    },
+};
+
+/// Each is at 1000 cycles.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Wear {
+    /// Rise of the erased level.
+    erased_shift_v: f64,
+    /// Gaussian part that the erased level gains.
+    erased_widen_v: f64,
+    /// Rise of programmed levels.
+    shift_v: f64,
+    /// Gaussian part that programmed levels gain.
+    widen_v: f64,
+    /// Power of the cycles in those four.
+    power: f64,
+    /// By how much programming starts higher.
+    start_shift_v: f64,
+    /// Power of the cycles in that.
+    start_power: f64,
+}
+
+impl Default for Wear {
+    fn default() -> Self {
+        Self {
+            erased_shift_v: 0.0,
+            erased_widen_v: 0.0,
+            shift_v: 0.0,
+            widen_v: 0.0,
+            power: 0.5,
+            start_shift_v: 0.0,
+            start_power: 0.2,
+        }
+    }
+}
+
+impl Mechanism for Wear {
+    fn shape(&self, level: usize, stress: &Stress, law: &mut Law) {
+        let grown = growth(stress.pe_cycles, self.power);
+        let (shift, widen) = if level == 0 {
+            (self.erased_shift_v, self.erased_widen_v)
+        } else {
+            (self.shift_v, self.widen_v)
+        };
+        law.mean_v += shift * grown;
+        law.widen(widen * grown);
+    }
+
+    fn start_shift_v(&self, pe_cycles: u32) -> f64 {
+        self.start_shift_v * growth(pe_cycles, self.start_power)
+    }
+}
