@@ -73,7 +73,7 @@ fn main() {
         let mut block = block(case);
         let bytes = block.program_bytes();
         let data: Vec<u8> =
-            (0..bytes as u64).map(|i| (i * i * 2_654_435_761 >> 13) as u8).collect();
+            (0..bytes as u64).map(|i| ((i * i * 2_654_435_761) >> 13) as u8).collect();
         let mut out = vec![0; PAGE_BYTES as usize];
         let step = bytes / PAGE_BYTES as usize;
         let (mut program, mut read, mut sink) = (f64::INFINITY, f64::INFINITY, 0u64);

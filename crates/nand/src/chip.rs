@@ -5,6 +5,7 @@
 //! erases, and only what has been programmed can be read.
 
 use crate::array::{self, Array, PageState};
+use crate::cell::{Cell, CellConfig};
 use crate::energy::{Energy, EnergyConfig};
 use crate::geometry::{Block, Geometry, GeometryConfig};
 use crate::timing::{Timing, TimingConfig};
@@ -15,6 +16,7 @@ use base::units::Hours;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A chip, as a parameter file gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,9 +37,26 @@ pub struct ChipConfig {
     pub features: FeaturesConfig,
     /// Voltage and currents.
     pub energy: EnergyConfig,
+    /// The cell, where its physics is known; some array models need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub cell: Option<CellConfig>,
     /// What a read gives back (a member of the `array` family).
     #[schemars(with = "serde_json::Value")]
     pub array: Choice,
+}
+
+impl ChipConfig {
+    /// The chip's cell, checked, where it has one.
+    pub fn cell(&self) -> Result<Option<Arc<Cell>>> {
+        let built = self.cell.as_ref().map(|cell| {
+            Cell::new(cell, self.cell_bits, self.page_order).map_err(|mut error| {
+                error.place = format!("chip.{}", error.place);
+                error
+            })
+        });
+        Ok(built.transpose()?.map(Arc::new))
+    }
 }
 
 /// Commands that a chip may or may not have.
@@ -119,7 +138,9 @@ impl Chips {
         let sites =
             page_sites(config.page_order, config.cell_bits, config.geometry.pages_per_block)?;
         let mut choice = config.array.clone();
-        let array = (choice.resolve(array::ROSTER, "chip.array")?.build)(&choice.params)?;
+        let cell = config.cell()?;
+        let member = choice.resolve(array::ROSTER, "chip.array")?;
+        let array = (member.build)(&choice.params, cell.as_ref())?;
         let block = BlockState { pe_cycles, ..BlockState::default() };
         Ok(Self {
             timing: Timing::new(&config.timing, config.cell_bits)?,

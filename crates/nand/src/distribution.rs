@@ -205,9 +205,10 @@ fn eigen(diagonal: &[f64], beside: &[f64]) -> (Vec<f64>, Vec<f64>) {
                     (row[p], row[q]) =
                         (cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]);
                 }
-                for k in 0..n {
-                    (m[p][k], m[q][k]) =
-                        (cosine * m[p][k] - sine * m[q][k], sine * m[p][k] + cosine * m[q][k]);
+                // p < q: the rows of both, without looking at either twice.
+                let (upper, lower) = m.split_at_mut(q);
+                for (x, y) in upper[p].iter_mut().zip(&mut lower[0]) {
+                    (*x, *y) = (cosine * *x - sine * *y, sine * *x + cosine * *y);
                 }
                 for row in &mut vectors {
                     (row[p], row[q]) =

@@ -102,10 +102,10 @@ pub fn ln(x: f32) -> f32 {
 
 /// ln(1 + m) / m for 1 + m in [sqrt(1/2), sqrt(2)).
 const LN_POLY: [f32; 7] = [
-    1.000_000_96,
+    1.000_001,
     -0.500_011_45,
     0.333_146_74,
-    -0.249_082_89,
+    -0.249_082_9,
     0.204_917_6,
     -0.186_807_51,
     0.119_310_54,
@@ -134,17 +134,17 @@ fn normal_of(bits: u32) -> f32 {
 }
 
 /// t at p = 1/2 and at p = 2^-33.
-const T_LOW: f32 = 1.177_410_0;
+const T_LOW: f32 = 1.177_41;
 const T_HIGH: f32 = 6.763_705_6;
 
 /// Q^-1 as a function of t, scaled to [-1, 1].
 const QUANTILE: [f32; 10] = [
-    3.368_969_9,
+    3.368_97,
     3.056_905_5,
     -0.134_403_14,
-    0.072_605_073,
+    0.072_605_07,
     -0.047_394_03,
-    0.030_410_901,
+    0.030_410_9,
     -0.000_455_929_75,
     -0.003_703_975_8,
     -0.017_716_825,
@@ -171,9 +171,6 @@ mod tests {
             worst = worst.max(((upper_tail(z) - p) / density).abs());
             assert_eq!(normal_of(bits | 0x8000_0000), -normal_of(bits));
         }
-        println!(
-            "validation | normal deviate, error in standard deviations | {worst:e} | 0 | 4e-5 | exact erfc"
-        );
         assert!(worst < 4e-5, "{worst}");
     }
 

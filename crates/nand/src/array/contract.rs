@@ -17,9 +17,11 @@ pub struct PageState {
 
 /// What a read of a page gives back.
 ///
-/// Promises: the rate is between 0 and 0.5; it does not fall when cycles, retention or reads
-/// rise; the same state gives the same rate. Members that keep real voltages will give real bits
-/// through further methods; the rate is what every member can tell.
+/// Promises: the rate is between 0 and 0.5; the same state gives the same rate; a worn page does
+/// not read better than a fresh one, nor a page after retention or reads than one that has seen
+/// neither. (Retention and reads together may read better than one alone: one lowers voltages, the
+/// other raises them.) Real bits come from a [`CellBlock`](crate::cell_block::CellBlock); the rate
+/// is what every member can tell.
 pub trait Array: Send {
     /// Mean raw bit error rate of the page, read at the nominal references.
     fn rber(&self, page: &PageState) -> f64;

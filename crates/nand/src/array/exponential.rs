@@ -20,7 +20,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "wang2014",
     schema: schema::<Exponential>,
     check: |table, place| params::write(&read(table, place)?),
-    build: |table| Ok(Box::new(read(table, "chip.array")?)),
+    build: |table, _| Ok(Box::new(read(table, "chip.array")?)),
 };
 
 /// Coefficients of the law.

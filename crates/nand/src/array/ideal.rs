@@ -9,7 +9,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |_| Ok(Box::new(Ideal)),
+    build: |_, _| Ok(Box::new(Ideal)),
 };
 
 struct Ideal;

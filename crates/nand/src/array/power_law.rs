@@ -15,7 +15,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "kim2019",
     schema: schema::<PowerLaw>,
     check: check::<PowerLaw>,
-    build: |table| Ok(Box::new(params::read::<PowerLaw>(table, "chip.array")?)),
+    build: |table, _| Ok(Box::new(params::read::<PowerLaw>(table, "chip.array")?)),
 };
 
 /// Coefficients of the law.

@@ -18,7 +18,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "luo2018",
     schema: schema::<RetentionLaw>,
     check: |table, place| params::write(&read(table, place)?),
-    build: |table| Ok(Box::new(read(table, "chip.array")?)),
+    build: |table, _| Ok(Box::new(read(table, "chip.array")?)),
 };
 
 /// Boltzmann's constant in electron volts by kelvin.

@@ -114,9 +114,9 @@ pub trait Mechanism: Send + Sync {
         false
     }
 
-    /// Programs voltages pulse by pulse up to their targets, which are means of `job`: the slow way,
-    /// which counts each cell's pulses. `noise_v` is where a cell ends beside where it is verified,
-    /// `own` what it owns. Nothing where programming is not simulated pulse by pulse.
+    /// Programs voltages pulse by pulse up to their targets, which are means of `job`: the slow
+    /// way, which counts each cell's pulses. `noise_v` is where a cell ends beside where it is
+    /// verified, `own` what it owns. Nothing where programming is not simulated pulse by pulse.
     fn program_by_pulses(
         &self,
         _voltages: &mut [f32],

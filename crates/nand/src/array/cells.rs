@@ -1,0 +1,54 @@
+//! `cells`: the rate of the cell's own mechanisms, in closed form.
+//!
+//! What a block of real voltages ([`crate::cell_block`]) would show on average, without keeping
+//! them: equations 10 and 11 of Wang (ICS'14) for any number of bits and all mechanisms. A rate
+//! takes a tenth of a millisecond, so rates are kept: cycles are rounded down to 1 part in 64,
+//! hours and reads to 1 part in 16.
+
+use super::{Array, Build, PageState, needs_cell};
+use crate::cell::{Cell, Stress};
+use base::family::{Member, NoParams, check, schema};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub const MEMBER: Member<Build> = Member {
+    name: "cells",
+    summary: "the mechanisms of the chip's cell, in closed form",
+    citation: "wang2014",
+    schema: schema::<NoParams>,
+    check: check::<NoParams>,
+    build: |_, cell| {
+        let cell = needs_cell(cell, MEMBER.name)?.clone();
+        Ok(Box::new(Cells { cell, known: RefCell::default() }))
+    },
+};
+
+struct Cells {
+    cell: Arc<Cell>,
+    known: RefCell<HashMap<(u8, u32, u64, u32), f64>>,
+}
+
+/// The leading `bits` + 1 binary digits of `value`, the others zero: rounds down.
+fn leading(value: u32, bits: u32) -> u32 {
+    let spare = (32 - value.leading_zeros()).saturating_sub(bits + 1);
+    value >> spare << spare
+}
+
+impl Array for Cells {
+    fn rber(&self, page: &PageState) -> f64 {
+        let pe_cycles = leading(page.pe_cycles, 6);
+        let reads = leading(page.reads, 4);
+        // Sixteen steps for each doubling of the hours: four digits of the fraction.
+        let hours = page.retention.0.max(0.0).to_bits() >> 48 << 48;
+        let key = (page.page_type, pe_cycles, hours, reads);
+        if let Some(&rber) = self.known.borrow().get(&key) {
+            return rber;
+        }
+        let hours = f64::from_bits(hours);
+        let stress = Stress { pe_cycles, hours, reads: reads.into(), reprograms: 0 };
+        let rber = self.cell.rber(usize::from(page.page_type), &[], &stress).min(0.5);
+        self.known.borrow_mut().insert(key, rber);
+        rber
+    }
+}
