@@ -6,8 +6,10 @@ mod exponential;
 mod ideal;
 mod power_law;
 mod retention_law;
+mod table;
 
 pub use contract::{Array, PageState};
+pub use table::{Grid, RateTable};
 
 use crate::cell::Cell;
 use base::family::Member;
@@ -25,6 +27,7 @@ pub const ROSTER: &[Member<Build>] = &[
     exponential::MEMBER,
     retention_law::MEMBER,
     cells::MEMBER,
+    table::MEMBER,
 ];
 
 /// The cell, for a model that cannot do without.

@@ -20,8 +20,9 @@ pub use contract::{Coupling, Effort, Mechanism, ProgramJob, Stress};
 pub use program::steps as program_steps;
 pub use retention::{PROFILES, Profile, acceleration, profile};
 
-use crate::distribution::{Atom, Law, normal_atoms, tail};
+use crate::distribution::{Atom, Law, normal_atoms};
 use crate::level::{Levels, LevelsConfig};
+use crate::sense::Condition;
 use crate::wordline::PageOrder;
 use base::family::{Member, find};
 use base::params::{self, Table};
@@ -78,7 +79,7 @@ fn check_range(member: &str, key: &str, value: f64, low: f64, high: f64) -> Resu
 }
 
 /// Points that a cell's own deviate is averaged over.
-const OWN_POINTS: usize = 10;
+const OWN_POINTS: usize = 8;
 
 /// Cells of one kind.
 pub struct Cell {
@@ -157,21 +158,9 @@ impl Cell {
         self.mechanisms.iter().fold(hours, |hours, m| m.equivalent_hours(hours, celsius))
     }
 
-    /// Probability that a cell of `level` reads above `v`.
-    pub fn above(&self, level: usize, v: f64, stress: &Stress) -> f64 {
-        self.tail(&self.law(level, stress), v, stress, 1.0)
-    }
-
-    /// Probability that a cell of a law reads above (`side` 1) or below (`side` -1) `v`.
-    fn tail(&self, law: &Law, v: f64, stress: &Stress, side: f64) -> f64 {
-        let parts = law.parts();
-        self.own
-            .iter()
-            .map(|own| {
-                let origin = self.origin_v(v, own.at, stress);
-                own.weight * tail(law.shape, &parts, origin, side)
-            })
-            .sum()
+    /// What a cell's own deviate is averaged over.
+    pub fn own_points(&self) -> &[Atom] {
+        &self.own
     }
 
     /// Mean and standard deviation of the voltages of a level after storage, by quadrature.
@@ -203,34 +192,7 @@ impl Cell {
     /// ones are not shifted): Wang's equations 10 and 11 for any number of bits, with every level
     /// on every side of every reference.
     pub fn rber(&self, page_type: usize, shifts_v: &[f64], stress: &Stress) -> f64 {
-        let references: Vec<f64> = self
-            .references_v(page_type)
-            .iter()
-            .enumerate()
-            .map(|(i, v)| v + shifts_v.get(i).copied().unwrap_or(0.0))
-            .collect();
-        let levels = self.levels.count();
-        let mut errors = 0.0;
-        for level in 0..levels {
-            let law = self.law(level, stress);
-            let bit = self.levels.gray.bit(page_type, level);
-            // Regions between references hold 1, 0, 1, ... from below; sum over the wrong ones,
-            // each as a difference of the tail that is small there.
-            let flips = references.iter().filter(|&&v| v < law.mean_v).count();
-            for region in (0..=references.len()).filter(|r| (1 ^ (*r as u8 & 1)) != bit) {
-                let side = if region > flips { 1.0 } else { -1.0 };
-                let tail_at = |v: &f64| self.tail(&law, *v, stress, side);
-                let low = region.checked_sub(1).map(|r| tail_at(&references[r]));
-                let high = references.get(region).map(tail_at);
-                let share = if side > 0.0 {
-                    low.unwrap_or(1.0) - high.unwrap_or(0.0)
-                } else {
-                    high.unwrap_or(1.0) - low.unwrap_or(0.0)
-                };
-                errors += share.max(0.0);
-            }
-        }
-        (errors / levels as f64).clamp(0.0, 1.0)
+        Condition::new(self, stress).rber(page_type, shifts_v)
     }
 
     /// Pulses, verifies and time of a program; nothing where no mechanism tells.

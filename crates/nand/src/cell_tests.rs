@@ -215,7 +215,7 @@ fn monte_carlo_is_the_closed_form() {
             assert!((ratio - 1.0).abs() < slack + 1e-4, "{name}: sigma ratio {ratio}");
             for z in [-3.0, -2.0, 2.0, 3.0] {
                 let v = expected + z * sigma;
-                let p = cell.above(level, v, &HARD);
+                let p = Condition::new(&cell, &HARD).sides(v)[level].above;
                 let hits = cells.iter().filter(|&&c| f64::from(c) > v).count() as f64;
                 let error = 5.0 * (n * p * (1.0 - p)).sqrt() + 1.0;
                 let pages = 5.0 * law.spread / 16.0 * z.abs() * 1.5 * (n * p.min(1.0 - p) * 3.0);

@@ -190,18 +190,22 @@ impl Chips {
         if page >= state.next_page {
             return Err(illegal("read of a page that is not programmed", block, page));
         }
-        let page_type = self.sites[page as usize].page_type;
+        let site = self.sites[page as usize];
+        let page_type = site.page_type;
         let time = self.timing.read(page_type, state.pe_cycles);
         if !self.errs {
             return Ok((time, 0.0));
         }
         state.reads = state.reads.saturating_add(1);
-        let rber = self.array.rber(&PageState {
+        let page = PageState {
             page_type,
             pe_cycles: state.pe_cycles,
             retention: if page < state.aged_pages { self.retention } else { Hours(0.0) },
             reads: state.reads,
-        });
+        };
+        // Pages of one row of cells are alike.
+        let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
+        let rber = self.array.rber_of_page(&page, u64::from(block.0) << 32 | row);
         Ok((time, rber))
     }
 

@@ -14,5 +14,6 @@ pub mod energy;
 pub mod geometry;
 pub mod gray;
 pub mod level;
+pub mod sense;
 pub mod timing;
 pub mod wordline;

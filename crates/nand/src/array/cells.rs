@@ -29,6 +29,16 @@ struct Cells {
     known: RefCell<HashMap<(u8, u32, u64, u32), f64>>,
 }
 
+/// The stress of a page's cells.
+pub(super) fn stress_of(page: &PageState) -> Stress {
+    Stress {
+        pe_cycles: page.pe_cycles,
+        hours: page.retention.0.max(0.0),
+        reads: page.reads.into(),
+        reprograms: 0,
+    }
+}
+
 /// The leading `bits` + 1 binary digits of `value`, the others zero: rounds down.
 fn leading(value: u32, bits: u32) -> u32 {
     let spare = (32 - value.leading_zeros()).saturating_sub(bits + 1);
@@ -50,5 +60,9 @@ impl Array for Cells {
         let rber = self.cell.rber(usize::from(page.page_type), &[], &stress).min(0.5);
         self.known.borrow_mut().insert(key, rber);
         rber
+    }
+
+    fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
+        self.cell.rber(usize::from(page.page_type), shifts_v, &stress_of(page))
     }
 }

@@ -26,6 +26,18 @@ pub trait Array: Send {
     /// Mean raw bit error rate of the page, read at the nominal references.
     fn rber(&self, page: &PageState) -> f64;
 
+    /// The same for one page among others: where pages differ, `key` says which one it is, and
+    /// their mean is [`Array::rber`].
+    fn rber_of_page(&self, page: &PageState, _key: u64) -> f64 {
+        self.rber(page)
+    }
+
+    /// The same with the references of the page shifted, from the lowest; missing ones are not.
+    /// A model without references gives the rate at the nominal ones.
+    fn rber_shifted(&self, page: &PageState, _shifts_v: &[f64]) -> f64 {
+        self.rber(page)
+    }
+
     /// Never an error: lets the engine skip the error path altogether.
     fn is_ideal(&self) -> bool {
         false

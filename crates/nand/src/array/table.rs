@@ -1,0 +1,348 @@
+//! `table`: rates measured once on a grid of cycles, hours and reads, and played back at the speed
+//! of a drive.
+//!
+//! The points come from the chip's cell (its closed form, which Monte Carlo over real cells agrees
+//! with) or stand in the parameter file, measured on a chip. Between them the logarithm of the rate
+//! is interpolated linearly in ln(1 + x / unit) of each axis; beyond the last point nothing grows.
+//! Pages differ: each has a lognormal factor of its own, as wide as the cell's wordlines make it
+//! (over-dispersion, Taranalli, arXiv 1602.07743). Where the cell is known, rates at shifted
+//! references follow from the confusion of neighbouring levels at each reference.
+
+use super::cells::stress_of;
+use super::{Array, Build, PageState, needs_cell};
+use crate::cell::{Cell, Stress};
+use crate::distribution::upper_quantile;
+use crate::sense::Condition;
+use base::family::{Member, check, schema};
+use base::{Error, Result, params};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+pub const MEMBER: Member<Build> = Member {
+    name: "table",
+    summary: "rates by cycles, hours and reads, tabulated from the cell or from measurements",
+    citation: "",
+    schema: schema::<Params>,
+    check: check::<Params>,
+    build: |table, cell| {
+        let params: Params = params::read(table, "chip.array")?;
+        let table = if params.points.is_empty() {
+            let cell = needs_cell(cell, "table` without `points")?;
+            RateTable::characterize(cell, &Grid::of(&params)?)
+        } else {
+            RateTable::from_points(&params.points, params.page_spread)?
+        };
+        Ok(Box::new(table))
+    },
+};
+
+/// Parameters of `table`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Params {
+    /// Most program/erase cycles of the grid.
+    pe_cycles_max: f64,
+    /// Longest retention of the grid, in hours.
+    hours_max: f64,
+    /// Most reads of the grid.
+    reads_max: f64,
+    /// Points of each axis of the grid (2 to 64).
+    nodes: u32,
+    /// Measured points, a full grid in any order; left out, they are taken from the chip's cell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    points: Vec<Point>,
+    /// Standard deviation over pages of the logarithm of the rate, for measured points.
+    page_spread: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            pe_cycles_max: 2e4,
+            hours_max: 2e4,
+            reads_max: 1e6,
+            nodes: 8,
+            points: Vec::new(),
+            page_spread: 0.0,
+        }
+    }
+}
+
+/// A measured point.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Program/erase cycles.
+    pub pe_cycles: f64,
+    /// Hours since programming.
+    pub hours: f64,
+    /// Reads since programming.
+    pub reads: f64,
+    /// Raw bit error rate of each page type.
+    pub rber: Vec<f64>,
+}
+
+/// Units of the axes: below them a coordinate is nearly linear, above nearly logarithmic.
+const UNITS: [f64; 3] = [100.0, 1.0, 1000.0];
+/// Rates below this are told from none by nobody.
+const LEAST: f64 = 1e-15;
+/// Reference shifts that are tabulated: so many on each side, so far apart.
+const SHIFTS: usize = 5;
+const SHIFT_V: f64 = 0.08;
+
+/// The points of a grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    /// Cycles, hours and reads, each rising from its least.
+    pub axes: [Vec<f64>; 3],
+}
+
+impl Grid {
+    /// `nodes` points on each axis up to these, evenly in the coordinates.
+    pub fn new(pe_cycles_max: f64, hours_max: f64, reads_max: f64, nodes: u32) -> Result<Self> {
+        if !(2..=64).contains(&nodes) {
+            return Err(Error::new("chip.array.nodes", format!("{nodes} points")).allow("2 to 64"));
+        }
+        let maxima = [pe_cycles_max, hours_max, reads_max];
+        let keys = ["pe_cycles_max", "hours_max", "reads_max"];
+        for (key, most) in keys.into_iter().zip(maxima) {
+            if !(1.0..=1e9).contains(&most) {
+                return Err(
+                    Error::new(format!("chip.array.{key}"), format!("{most}")).allow("1 to 1e9")
+                );
+            }
+        }
+        let axes = std::array::from_fn(|axis| {
+            let last = libm::log1p(maxima[axis] / UNITS[axis]);
+            let at = |i| UNITS[axis] * libm::expm1(last * f64::from(i) / f64::from(nodes - 1));
+            (0..nodes).map(at).collect()
+        });
+        Ok(Self { axes })
+    }
+
+    fn of(params: &Params) -> Result<Self> {
+        Self::new(params.pe_cycles_max, params.hours_max, params.reads_max, params.nodes)
+    }
+
+    /// The point of a node.
+    fn stress(&self, node: usize) -> Stress {
+        let [pe_cycles, hours, reads] = &self.axes;
+        let (rest, k) = (node / reads.len(), node % reads.len());
+        Stress {
+            pe_cycles: pe_cycles[rest / hours.len()].round() as u32,
+            hours: hours[rest % hours.len()],
+            reads: reads[k].round() as u64,
+            reprograms: 0,
+        }
+    }
+
+    fn nodes(&self) -> usize {
+        self.axes.iter().map(Vec::len).product()
+    }
+}
+
+/// Rates on a grid.
+pub struct RateTable {
+    /// Coordinates of the grid's points on each axis.
+    axes: [Vec<f64>; 3],
+    page_types: usize,
+    /// For each node and page type: logarithm of the mean rate, and its spread over pages.
+    rates: Vec<[f64; 2]>,
+    /// Quantiles of a standard normal: which page is how good.
+    quantiles: Vec<f64>,
+    cell: Option<(Arc<Cell>, Grid)>,
+    /// Confusions at shifted references, made when first asked for.
+    shifted: OnceCell<Shifted>,
+}
+
+/// For each node, reference, shift and side: logarithm of the share of the level below that reads
+/// above, and of the level above that reads below.
+struct Shifted {
+    confusions: Vec<[f64; 2]>,
+}
+
+fn coordinate(axis: usize, value: f64) -> f64 {
+    libm::log1p(value.max(0.0) / UNITS[axis])
+}
+
+fn ln(rate: f64) -> f64 {
+    libm::log(rate.max(LEAST))
+}
+
+impl RateTable {
+    fn with(axes: &[Vec<f64>; 3], page_types: usize, rates: Vec<[f64; 2]>) -> Self {
+        let axes: [Vec<f64>; 3] =
+            std::array::from_fn(|a| axes[a].iter().map(|&v| coordinate(a, v)).collect());
+        let quantiles = (0..1024).map(|i| upper_quantile((f64::from(i) + 0.5) / 1024.0)).collect();
+        Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new() }
+    }
+
+    /// Measures `cell` at every point of `grid`.
+    pub fn characterize(cell: &Arc<Cell>, grid: &Grid) -> Self {
+        let page_types = cell.levels.gray.cell_bits() as usize;
+        let mut rates = Vec::with_capacity(grid.nodes() * page_types);
+        for node in 0..grid.nodes() {
+            let stress = grid.stress(node);
+            let mean = Condition::new(cell, &stress);
+            let differ = cell.law(0, &stress).spread > 0.0;
+            let sides =
+                differ.then(|| [-1.0, 1.0].map(|d| Condition::of_wordline(cell, &stress, d)));
+            for page_type in 0..page_types {
+                let spread = sides.as_ref().map_or(0.0, |sides| {
+                    let [low, high] = sides.each_ref().map(|side| ln(side.rber(page_type, &[])));
+                    0.5 * (high - low)
+                });
+                rates.push([ln(mean.rber(page_type, &[])), spread]);
+            }
+        }
+        let mut table = Self::with(&grid.axes, page_types, rates);
+        table.cell = Some((cell.clone(), grid.clone()));
+        table
+    }
+
+    /// From measured points, which must be a full grid.
+    pub fn from_points(points: &[Point], page_spread: f64) -> Result<Self> {
+        let place = "chip.array.points";
+        let page_types = points.first().map_or(0, |point| point.rber.len());
+        let of = |point: &Point| [point.pe_cycles, point.hours, point.reads];
+        if !(0.0..=5.0).contains(&page_spread) {
+            return Err(
+                Error::new("chip.array.page_spread", format!("{page_spread}")).allow("0 to 5")
+            );
+        }
+        for point in points {
+            let sound = of(point).iter().all(|v| (0.0..=1e9).contains(v))
+                && point.rber.iter().all(|rate| (0.0..=0.5).contains(rate));
+            if !sound || point.rber.len() != page_types || page_types == 0 {
+                return Err(Error::new(place, format!("{point:?}"))
+                    .allow("values up to 1e9, and as many rates up to 0.5 as page types"));
+            }
+        }
+        let axes: [Vec<f64>; 3] = std::array::from_fn(|axis| {
+            let mut values: Vec<f64> = points.iter().map(|point| of(point)[axis]).collect();
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            values
+        });
+        let nodes: usize = axes.iter().map(Vec::len).product();
+        let mut rates = vec![[f64::NAN, page_spread]; nodes * page_types];
+        for point in points {
+            let node = (0..3).fold(0, |node, axis| {
+                let at = axes[axis].iter().position(|&v| v == of(point)[axis]).unwrap_or(0);
+                node * axes[axis].len() + at
+            });
+            for (page_type, &rate) in point.rber.iter().enumerate() {
+                rates[node * page_types + page_type][0] = ln(rate);
+            }
+        }
+        if points.len() != nodes || rates.iter().any(|rate| rate[0].is_nan()) {
+            return Err(Error::new(place, format!("{} points", points.len())).allow(format!(
+                "each of the {nodes} combinations of their cycles, hours and reads once"
+            )));
+        }
+        Ok(Self::with(&axes, page_types, rates))
+    }
+
+    /// The eight nodes around a page, and the weight of each.
+    #[inline]
+    fn corners(&self, page: &PageState) -> [(usize, f64); 8] {
+        let values = [f64::from(page.pe_cycles), page.retention.0, f64::from(page.reads)];
+        let mut corners = [(0usize, 1.0f64); 8];
+        for axis in 0..3 {
+            let points = &self.axes[axis];
+            let x = coordinate(axis, values[axis]);
+            let above = points.partition_point(|&p| p <= x);
+            let low = above.saturating_sub(1);
+            let high = above.min(points.len() - 1);
+            let width = points[high] - points[low];
+            let part = if width > 0.0 { (x - points[low]) / width } else { 0.0 };
+            for (i, (node, weight)) in corners.iter_mut().enumerate() {
+                let (at, share) = if i >> axis & 1 == 1 { (high, part) } else { (low, 1.0 - part) };
+                *node = *node * points.len() + at;
+                *weight *= share;
+            }
+        }
+        corners
+    }
+
+    /// Logarithm of the mean rate of a page, and its spread over pages.
+    #[inline]
+    fn at(&self, page: &PageState) -> [f64; 2] {
+        let page_type = usize::from(page.page_type).min(self.page_types - 1);
+        let mut sum = [0.0; 2];
+        for (node, weight) in self.corners(page) {
+            let [rate, spread] = self.rates[node * self.page_types + page_type];
+            sum = [sum[0] + weight * rate, sum[1] + weight * spread];
+        }
+        sum
+    }
+
+    /// The confusions of `cell` at every node of `grid` and every shift.
+    fn shifted(cell: &Cell, grid: &Grid) -> Shifted {
+        let mut confusions = Vec::new();
+        for node in 0..grid.nodes() {
+            let condition = Condition::new(cell, &grid.stress(node));
+            for (reference, &v) in cell.levels.read_v.iter().enumerate() {
+                for shift in 0..=2 * SHIFTS {
+                    let away = (shift as f64 - SHIFTS as f64) * SHIFT_V;
+                    let sides = condition.sides(v + away);
+                    confusions.push([ln(sides[reference].above), ln(sides[reference + 1].below)]);
+                }
+            }
+        }
+        Shifted { confusions }
+    }
+}
+
+impl Array for RateTable {
+    fn rber(&self, page: &PageState) -> f64 {
+        libm::exp(self.at(page)[0]).min(0.5)
+    }
+
+    fn rber_of_page(&self, page: &PageState, key: u64) -> f64 {
+        let [rate, spread] = self.at(page);
+        if spread == 0.0 {
+            return libm::exp(rate).min(0.5);
+        }
+        // The finalizer of SplitMix64 spreads the key.
+        let mixed = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let z = self.quantiles[(mixed >> 54) as usize];
+        // The mean of a lognormal factor is one.
+        libm::exp(rate + spread * z - 0.5 * spread * spread).min(0.5)
+    }
+
+    fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
+        let Some((cell, grid)) = &self.cell else { return self.rber(page) };
+        let table = self.shifted.get_or_init(|| Self::shifted(cell, grid));
+        let references = cell.levels.read_v.len();
+        let page_type = usize::from(page.page_type).min(self.page_types - 1);
+        let corners = self.corners(page);
+        let mut errors = 0.0;
+        for (i, &reference) in cell.levels.gray.references[page_type].iter().enumerate() {
+            let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
+            if !(0.0..=2.0 * SHIFTS as f64).contains(&shift) {
+                // Off the table: ask the cell.
+                return cell.rber(page_type, shifts_v, &stress_of(page)).min(0.5);
+            }
+            let low = (shift as usize).min(2 * SHIFTS - 1);
+            let part = shift - low as f64;
+            let mut sum = [0.0; 2];
+            for (node, weight) in corners {
+                let row = (node * references + usize::from(reference) - 1) * (2 * SHIFTS + 1);
+                let (a, b) = (table.confusions[row + low], table.confusions[row + low + 1]);
+                for side in 0..2 {
+                    sum[side] += weight * (a[side] + part * (b[side] - a[side]));
+                }
+            }
+            errors += libm::exp(sum[0]) + libm::exp(sum[1]);
+        }
+        (errors / (references + 1) as f64).min(0.5)
+    }
+}
+
+#[cfg(test)]
+#[path = "../array_table_tests.rs"]
+mod tests;

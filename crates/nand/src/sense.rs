@@ -1,0 +1,285 @@
+//! Reading cells of one condition: hard reads, soft reads, log-likelihood ratios, and where to put
+//! the references.
+//!
+//! A read places each cell in a region between references. What is known of its bits is how often
+//! cells of each level are found there: the confusion of levels. From it follow the error rate of
+//! a hard read (Wang, ICS'14, equations 10 and 11), the log-likelihood ratio of each region of a
+//! soft read, and the mutual information between bit and region, which soft references are placed
+//! to maximise (Wang, JSAC 2014).
+
+use crate::cell::{Cell, Stress};
+use crate::distribution::{Law, Shape, tail};
+
+/// Cells under one stress, ready to be asked: the laws of all levels.
+pub struct Condition<'a> {
+    cell: &'a Cell,
+    stress: Stress,
+    /// Each level: its core's parts, their mean, and how far from it a tail can still matter.
+    levels: Vec<(Vec<(f64, f64, f64)>, f64, f64)>,
+}
+
+/// Shares of cells of one level above and below a voltage.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sides {
+    /// Above.
+    pub above: f64,
+    /// Below.
+    pub below: f64,
+}
+
+impl<'a> Condition<'a> {
+    /// `cell` after `stress`, averaged over wordlines.
+    pub fn new(cell: &'a Cell, stress: &Stress) -> Self {
+        Self::made(cell, stress, |law| law)
+    }
+
+    /// `cell` after `stress` on a wordline that is `deviate` standard deviations wider than the
+    /// median one, in the logarithm of the width.
+    pub fn of_wordline(cell: &'a Cell, stress: &Stress, deviate: f64) -> Self {
+        Self::made(cell, stress, |mut law| {
+            law.sigma_v *= libm::exp(deviate * law.spread);
+            law.spread = 0.0;
+            law
+        })
+    }
+
+    fn made(cell: &'a Cell, stress: &Stress, change: impl Fn(Law) -> Law) -> Self {
+        let levels = (0..cell.levels.count())
+            .map(|level| {
+                let law = change(cell.law(level, stress));
+                let parts = law.parts();
+                let widest = parts.iter().fold(0.0, |w, &(_, sigma, _)| f64::max(w, sigma));
+                let far = parts.iter().fold(0.0, |w, &(m, ..)| f64::max(w, (m - law.mean_v).abs()));
+                let reach = if law.shape == Shape::Gaussian { 9.0 * widest + far } else { 1e9 };
+                (parts, law.mean_v, reach)
+            })
+            .collect();
+        Self { cell, stress: *stress, levels }
+    }
+
+    /// What has happened to the cells.
+    pub fn stress(&self) -> &Stress {
+        &self.stress
+    }
+
+    /// Shares of each level above and below `v`, from the erased level.
+    pub fn sides(&self, v: f64) -> Vec<Sides> {
+        let shape = self.cell.levels.shape;
+        let mut all = vec![Sides { above: 0.0, below: 0.0 }; self.levels.len()];
+        for own in self.cell.own_points() {
+            // Storage keeps the order of voltages: ask where the reference would have stood.
+            let origin = self.cell.origin_v(v, own.at, &self.stress);
+            for (sides, (parts, mean, reach)) in all.iter_mut().zip(&self.levels) {
+                let (above, below) = if origin > mean + reach {
+                    (0.0, 1.0)
+                } else if origin < mean - reach {
+                    (1.0, 0.0)
+                } else if origin > *mean {
+                    let above = tail(shape, parts, origin, 1.0);
+                    (above, 1.0 - above)
+                } else {
+                    let below = tail(shape, parts, origin, -1.0);
+                    (1.0 - below, below)
+                };
+                sides.above += own.weight * above;
+                sides.below += own.weight * below;
+            }
+        }
+        all
+    }
+
+    /// The confusion of levels: for each level, the share of its cells in each region between
+    /// `references_v` (rising), from the lowest region.
+    pub fn confusion(&self, references_v: &[f64]) -> Vec<Vec<f64>> {
+        let sides: Vec<Vec<Sides>> = references_v.iter().map(|&v| self.sides(v)).collect();
+        (0..self.levels.len())
+            .map(|level| {
+                (0..=references_v.len())
+                    .map(|region| {
+                        let low = region.checked_sub(1).map(|r| sides[r][level]);
+                        let high = sides.get(region).map(|sides| sides[level]);
+                        // The difference of the two tails that are small there.
+                        match (low, high) {
+                            (None, None) => 1.0,
+                            (None, Some(high)) => high.below,
+                            (Some(low), None) => low.above,
+                            (Some(low), Some(high)) if low.above < 0.5 => {
+                                (low.above - high.above).max(0.0)
+                            }
+                            (Some(low), Some(high)) => (high.below - low.below).max(0.0),
+                        }
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// References of a page type, shifted (missing shifts are none), each at every offset; rising
+    /// as long as offsets do not cross.
+    pub fn references_v(&self, page_type: usize, shifts_v: &[f64], offsets_v: &[f64]) -> Vec<f64> {
+        let mut all = Vec::new();
+        for (i, &v) in self.cell.references_v(page_type).iter().enumerate() {
+            let shifted = v + shifts_v.get(i).copied().unwrap_or(0.0);
+            all.extend(offsets_v.iter().map(|offset| shifted + offset));
+        }
+        all
+    }
+
+    /// Raw bit error rate of a page type with its references shifted.
+    pub fn rber(&self, page_type: usize, shifts_v: &[f64]) -> f64 {
+        let confusion = self.confusion(&self.references_v(page_type, shifts_v, &[0.0]));
+        let gray = self.cell.levels.gray;
+        let wrong = |(level, regions): (usize, &Vec<f64>)| -> f64 {
+            let bit = gray.bit(page_type, level);
+            let differs = |region: usize| 1 ^ (region as u8 & 1) != bit;
+            regions.iter().enumerate().filter(|&(r, _)| differs(r)).map(|(_, p)| p).sum()
+        };
+        let errors: f64 = confusion.iter().enumerate().map(wrong).sum();
+        (errors / confusion.len() as f64).clamp(0.0, 1.0)
+    }
+
+    /// What a soft read of a page type tells in each of its regions.
+    pub fn soft(&self, page_type: usize, shifts_v: &[f64], offsets_v: &[f64]) -> Soft {
+        let mut references = self.references_v(page_type, shifts_v, offsets_v);
+        // Regions count references below a cell, whatever their order.
+        references.sort_by(f64::total_cmp);
+        let confusion = self.confusion(&references);
+        let mut shares = vec![[0.0f64; 2]; references.len() + 1];
+        for (level, regions) in confusion.iter().enumerate() {
+            let bit = usize::from(self.cell.levels.gray.bit(page_type, level));
+            for (share, p) in shares.iter_mut().zip(regions) {
+                share[bit] += p / confusion.len() as f64;
+            }
+        }
+        Soft { shares }
+    }
+
+    /// Offsets for `count` references (1 to 7) around each reference of a page type that keep the
+    /// most information: symmetric, one set for all references of the page.
+    pub fn best_offsets_v(&self, page_type: usize, shifts_v: &[f64], count: usize) -> Vec<f64> {
+        let widest = self.levels.iter().skip(1).flat_map(|(parts, ..)| parts);
+        let sigma = widest.fold(1e-3, |w, &(_, sigma, _)| f64::max(w, sigma));
+        best_offsets(count, 2.0 * sigma, 12, |offsets| {
+            self.soft(page_type, shifts_v, offsets).information()
+        })
+    }
+
+    /// Shifts of the references of a page type at which it reads best: each reference by itself,
+    /// since each lies between its own two levels.
+    pub fn best_shifts_v(&self, page_type: usize) -> Vec<f64> {
+        let gray = self.cell.levels.gray;
+        let references = self.cell.references_v(page_type);
+        let pairs = references.iter().zip(gray.references[page_type]);
+        pairs
+            .map(|(&v, &reference)| {
+                let (low, high) = (usize::from(reference) - 1, usize::from(reference));
+                let errors = |shift: f64| {
+                    let sides = self.sides(v + shift);
+                    -libm::log(sides[low].above + sides[high].below + 1e-300)
+                };
+                let room = 0.5 * (self.levels[high].1 - self.levels[low].1);
+                highest(-room, room, 40, errors)
+            })
+            .collect()
+    }
+}
+
+/// What a soft read tells: how often each region holds a zero and a one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Soft {
+    /// For each region from the lowest: the share of all cells there that hold 0, and 1.
+    pub shares: Vec<[f64; 2]>,
+}
+
+impl Soft {
+    /// ln P(0 | region) / P(1 | region) for each region: above zero where the bit is likely zero.
+    /// Where nothing was ever found it is limited to +-40.
+    pub fn llr(&self) -> Vec<f64> {
+        let log = |share: f64| libm::log(share.max(1e-300));
+        self.shares.iter().map(|[zero, one]| (log(*zero) - log(*one)).clamp(-40.0, 40.0)).collect()
+    }
+
+    /// Mutual information between bit and region, in bits.
+    pub fn information(&self) -> f64 {
+        let entropy = |p: f64| if p > 0.0 { -p * libm::log2(p) } else { 0.0 };
+        let bit = |b: usize| self.shares.iter().map(|share| share[b]).sum::<f64>();
+        let total = bit(0) + bit(1);
+        // H(bit) - H(bit | region), each region by the smaller of its shares.
+        let left: f64 = self
+            .shares
+            .iter()
+            .map(|[zero, one]| {
+                let sum = zero + one;
+                let small = zero.min(*one) / sum.max(1e-300);
+                let rest = -(1.0 - small) * libm::log1p(-small) * std::f64::consts::LOG2_E;
+                sum * (entropy(small) + if small < 1.0 { rest } else { 0.0 })
+            })
+            .sum();
+        (entropy(bit(0) / total) + entropy(bit(1) / total)) - left / total
+    }
+}
+
+/// The symmetric offsets, `count` of them (1 to 7), at which `information` is highest: zero and
+/// pairs for an odd count, pairs alone for an even one. `scale` is about how far they may go.
+pub fn best_offsets(
+    count: usize,
+    scale: f64,
+    rounds: usize,
+    information: impl Fn(&[f64]) -> f64,
+) -> Vec<f64> {
+    let count = count.clamp(1, 7);
+    let pairs = count / 2;
+    let all = |half: &[f64]| -> Vec<f64> {
+        let below = half.iter().rev().map(|v| -v);
+        let middle = (count % 2 == 1).then_some(0.0);
+        below.chain(middle).chain(half.iter().copied()).collect()
+    };
+    let mut half: Vec<f64> =
+        (0..pairs).map(|i| 0.5 * scale * (i + 1) as f64 / (pairs + 1) as f64).collect();
+    for round in 0..rounds {
+        let before = half.clone();
+        for i in 0..pairs {
+            let low = if i == 0 { 0.0 } else { half[i - 1] };
+            let high = half.get(i + 1).copied().unwrap_or(scale);
+            half[i] = highest(low, high, 36, |v| {
+                let mut moved = half.clone();
+                moved[i] = v;
+                information(&all(&moved))
+            });
+        }
+        // Each offset waits for its neighbours: go on in the direction that all have taken.
+        if round % 3 == 2 {
+            let ahead: Vec<f64> =
+                half.iter().zip(&before).map(|(now, before)| now + 1.5 * (now - before)).collect();
+            let rises = ahead.windows(2).all(|pair| pair[0] < pair[1])
+                && ahead.first().is_some_and(|&first| first > 0.0);
+            if rises && information(&all(&ahead)) > information(&all(&half)) {
+                half = ahead;
+            }
+        }
+    }
+    all(&half)
+}
+
+/// Where a function with one peak between `low` and `high` is highest (golden section).
+fn highest(mut low: f64, mut high: f64, steps: usize, f: impl Fn(f64) -> f64) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_895;
+    let (mut a, mut b) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
+    let (mut at_a, mut at_b) = (f(a), f(b));
+    for _ in 0..steps {
+        if at_a > at_b {
+            (high, b, at_b) = (b, a, at_a);
+            a = high - GOLDEN * (high - low);
+            at_a = f(a);
+        } else {
+            (low, a, at_a) = (a, b, at_b);
+            b = low + GOLDEN * (high - low);
+            at_b = f(b);
+        }
+    }
+    0.5 * (low + high)
+}
+
+#[cfg(test)]
+#[path = "sense_tests.rs"]
+mod tests;
