@@ -26,7 +26,7 @@ pub fn array_rber(model: &str, states: Vec<(u8, u32, f64, u32)>) -> PyResult<Vec
     let mut choice: Choice = serde_json::from_str(model)
         .map_err(|error| refuse(Error::new("chip.array", error.to_string())))?;
     let member = choice.resolve(array::ROSTER, "chip.array").map_err(refuse)?;
-    let array = (member.build)(&choice.params).map_err(refuse)?;
+    let array = (member.build)(&choice.params, None).map_err(refuse)?;
     let rber = |(page_type, pe_cycles, hours, reads)| {
         array.rber(&PageState { page_type, pe_cycles, retention: Hours(hours), reads })
     };
