@@ -446,6 +446,7 @@ fn planes_that_are_not_joined_share_the_reserve() {
         "chip.geometry.blocks_per_plane=40",
         "chip.geometry.pages_per_block=10",
         "chip.geometry.page_bytes=2048",
+        "ecc.payload_bytes=2048",
         "ftl.unit_bytes=512",
         "ftl.overprovisioning=0.4",
         "gc.name=fifo",
@@ -487,4 +488,27 @@ fn poisson_latencies_count_from_real_arrivals() {
     let job = format!("rw=randrw\nrwmixread=70\niodepth=64\n{poisson}");
     let mixed = run(&[], &job, Precondition::Fill);
     assert!(number(&mixed["host"]["write"]["latency_us"]["mean"]) < 10_000.0, "{}", mixed["host"]);
+}
+
+/// Write amplification is programmed over written, both of the whole run: what is written in the
+/// ramp time is programmed too.
+#[test]
+fn write_amplification_has_one_window() {
+    // A tenth of the writes fall into the measured time; nothing is rewritten in the buffer and
+    // nothing collected, so that every byte is programmed once.
+    let job = "rw=write\nbs=64k\niodepth=4\nnumber_ios=4000";
+    let whole = run(&["buffer.bytes=0"], job, Precondition::None);
+    let ramp = number(&whole["sim"]["simulated_s"]) * 0.9;
+    let ramped = format!("{job}\nramp_time={}us", (ramp * 1e6) as u64);
+    let report = run(&["buffer.bytes=0"], &ramped, Precondition::None);
+    let measured = number(&report["host"]["write"]["requests"]);
+    assert!((300.0..500.0).contains(&measured), "{measured}");
+    assert_eq!(number(&report["ftl"]["write_amplification"]), 1.0);
+    assert_eq!(number(&report["ftl"]["write_amplification_flash"]), 1.0);
+    // Where data are collected and rewritten: the ramp moves no figure of the flash.
+    let job = "rw=randwrite\nbs=4k\niodepth=16\nnumber_ios=20000";
+    let plain = run(&[], job, Precondition::Steady);
+    let ramped = run(&[], &format!("{job}\nramp_time=200ms"), Precondition::Steady);
+    assert!(number(&ramped["host"]["write"]["requests"]) < 19_000.0);
+    assert_eq!(plain["ftl"], ramped["ftl"]);
 }
