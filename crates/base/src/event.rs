@@ -112,7 +112,12 @@ impl EventQueue {
         }
     }
 
-    /// Takes the next event, if any, and moves the clock to it.
+    /// Whether something was asked for that [`pop`](Self::pop) has not given yet.
+    pub fn is_pending(&self) -> bool {
+        self.fronts.iter().any(|&front| front != u128::MAX)
+    }
+
+    /// Takes the next event before [`Time::LIMIT`], if any, and moves the clock to it.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u32)> {
         let mut best = self.fronts[0];
@@ -123,7 +128,8 @@ impl EventQueue {
                 source = i;
             }
         }
-        if best == u128::MAX {
+        // No event at all compares as the latest of all.
+        if best >= u128::from(Time::LIMIT.0) << 64 {
             return None;
         }
         if source == LANES {
@@ -185,6 +191,17 @@ impl EventQueue {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn nothing_happens_beyond_the_limit() {
+        let mut queue = EventQueue::new();
+        assert!(!queue.is_pending());
+        queue.push(Time::LIMIT, 1);
+        queue.push_lane(0, Time::NEVER, 2);
+        queue.push(Time(Time::LIMIT.0 - 1), 3);
+        assert_eq!(queue.pop(), Some((Time(Time::LIMIT.0 - 1), 3)));
+        assert_eq!((queue.pop(), queue.is_pending()), (None, true));
+    }
 
     proptest! {
         /// Whatever goes in by whichever door comes out by (time, arrival).

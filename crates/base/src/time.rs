@@ -1,4 +1,7 @@
-//! Simulated time: unsigned nanoseconds since the start of a run, good for 584 years.
+//! Simulated time: unsigned nanoseconds since the start of a run, good for 292 years.
+//!
+//! Sums and products stop at the end of the range instead of wrapping around: what would happen
+//! beyond [`Time::LIMIT`] never happens, and the run says so.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -13,6 +16,9 @@ pub struct Time(pub u64);
 impl Time {
     /// The start of a run.
     pub const ZERO: Self = Self(0);
+    /// Nothing happens at this time or after it: half of the range, so that adding the length of
+    /// one operation to any time before it is exact.
+    pub const LIMIT: Self = Self(1 << 63);
     /// Later than anything that happens.
     pub const NEVER: Self = Self(u64::MAX);
 
@@ -57,13 +63,13 @@ impl Time {
 impl Add for Time {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0 + other.0)
+        Self(self.0.saturating_add(other.0))
     }
 }
 
 impl AddAssign for Time {
     fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
+        *self = *self + other;
     }
 }
 
@@ -77,7 +83,7 @@ impl Sub for Time {
 impl Mul<u64> for Time {
     type Output = Self;
     fn mul(self, times: u64) -> Self {
-        Self(self.0 * times)
+        Self(self.0.saturating_mul(times))
     }
 }
 
@@ -89,5 +95,19 @@ impl fmt::Display for Time {
             10_000_000..10_000_000_000 => write!(f, "{:.3} ms", self.0 as f64 / 1e6),
             _ => write!(f, "{:.3} s", self.s()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_products_stop_at_the_end() {
+        let mut time = Time::LIMIT + Time::LIMIT;
+        assert_eq!((time, Time::LIMIT * 3), (Time::NEVER, Time::NEVER));
+        time += Time(1);
+        assert_eq!(time, Time::NEVER);
+        assert_eq!((Time(2) + Time(3), Time(2) * 3), (Time(5), Time(6)));
     }
 }

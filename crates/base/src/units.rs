@@ -63,10 +63,11 @@ impl PerByte {
         Self { scaled: (ns * (1u64 << 32) as f64).round() as u64 }
     }
 
-    /// Time of `bytes`, to the nearest nanosecond.
+    /// Time of `bytes`, to the nearest nanosecond; never more than there is.
     #[inline]
     pub const fn time(self, bytes: u64) -> Time {
-        Time(((self.scaled as u128 * bytes as u128 + (1 << 31)) >> 32) as u64)
+        let ns = (self.scaled as u128 * bytes as u128 + (1 << 31)) >> 32;
+        Time(if ns > u64::MAX as u128 { u64::MAX } else { ns as u64 })
     }
 }
 
@@ -133,6 +134,8 @@ mod tests {
         assert_eq!(PerByte::at_mb_s(333.0).time(4096), Time(12_300));
         assert_eq!(PerByte::at_mb_s(0.0).time(1 << 40), Time(0));
         assert_eq!(PerByte::at_mb_s(1000.0).time(1 << 40), Time(1 << 40));
+        assert_eq!(PerByte::at_mb_s(0.001).time(1 << 52), Time::NEVER);
+        assert_eq!(PerByte::at_mb_s(1e-300).time(u64::MAX), Time::NEVER);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use base::stats::Latency;
 use base::{Result, Time};
 use serde_json::{Map, Value, json};
 use ssd::config::SsdConfig;
+use ssd::die::DieTimes;
 use ssd::request::Op;
 
 /// fio's default percentiles, and ours beyond.
@@ -180,10 +181,9 @@ impl Session {
 
     fn dies(&self) -> Value {
         let times = self.run.ssd.die_times();
-        let total: u64 = times.iter().map(|die| die.total_ns()).sum();
-        let part = |of: fn(&ssd::die::DieTimes) -> u64| {
-            ratio(times.iter().map(of).sum::<u64>() as f64, total as f64)
-        };
+        let sum = |of: fn(&DieTimes) -> u64| times.iter().map(|die| u128::from(of(die))).sum();
+        let total: u128 = sum(DieTimes::total_ns);
+        let part = |of: fn(&DieTimes) -> u64| ratio(sum(of) as f64, total as f64);
         json!({
             "read": part(|die| die.read_ns),
             "program": part(|die| die.program_ns),

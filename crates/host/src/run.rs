@@ -16,6 +16,9 @@ use std::collections::VecDeque;
 /// Requests that a job draws ahead, so that the drive's map can be brought near in time.
 const AHEAD: usize = 16;
 
+/// What simulated time is good for.
+const YEARS: f64 = Time::LIMIT.0 as f64 / (365.25 * 86_400e9);
+
 /// How far a job has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -83,6 +86,9 @@ pub struct Run {
     area: u128,
     area_at: Time,
     under_way: u64,
+    /// Bytes of the units that fetched reads may touch, and the most they may be.
+    reading: u64,
+    most_reading: u64,
     finished: bool,
     started: bool,
 }
@@ -117,8 +123,11 @@ impl Run {
                 job,
             }
         });
+        let runners = runners.collect();
         Ok(Self {
-            runners: runners.collect(),
+            runners,
+            reading: 0,
+            most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
             ssd,
             next_queue: 0,
             submit_time,
@@ -136,9 +145,10 @@ impl Run {
         })
     }
 
-    /// Requests that the jobs will send, where all of them know.
+    /// Requests that the jobs will send, where all of them know and the sum can be told.
     pub fn total(&self) -> Option<u64> {
-        self.runners.iter().map(|runner| runner.job.source.total()).sum()
+        let mut totals = self.runners.iter().map(|runner| runner.job.source.total());
+        totals.try_fold(0u64, |sum, total| sum.checked_add(total?))
     }
 
     /// Whether every job is over and every request complete.
@@ -194,6 +204,12 @@ impl Run {
                 }
                 Step::Idle => {
                     self.ssd.fault()?;
+                    if self.ssd.is_out_of_time() {
+                        let problem = format!("the run goes on for more than {YEARS:.0} years");
+                        return Err(Error::new("simulated time", problem).allow(
+                            "2^63 ns: fewer requests, higher rates, shorter pauses and delays",
+                        ));
+                    }
                     if self.under_way > 0 {
                         // The check that other simulators lack: a lost request is an error.
                         let lost = format!("{} requests never completed", self.under_way);
@@ -225,6 +241,12 @@ impl Run {
             self.send(job)?;
         }
         self.fetch()
+    }
+
+    /// Bytes of the units that a read may touch, its first and last ones whole.
+    #[inline]
+    fn touched(&self, request: &Request) -> u64 {
+        if request.op == Op::Read { request.length + 2 * self.ssd.unit_bytes() } else { 0 }
     }
 
     fn count_area(&mut self) {
@@ -306,6 +328,12 @@ impl Run {
                         return Err(Error::new(self.runners[job].job.name.clone(), problem)
                             .allow(format!("{} bytes", self.ssd.capacity_bytes())));
                     }
+                    self.reading += self.touched(&request);
+                    if self.reading > self.most_reading {
+                        let problem = format!("reads of {} bytes at a time", self.reading);
+                        return Err(Error::new(self.runners[job].job.name.clone(), problem)
+                            .allow(format!("{} bytes: smaller or fewer", self.most_reading)));
+                    }
                     self.ssd.submit(request, job as u32, arrival);
                     self.issued += 1;
                     if self.runners[job].job.pace == Pace::Open {
@@ -323,6 +351,7 @@ impl Run {
         self.count_area();
         self.under_way -= 1;
         self.completed += 1;
+        self.reading -= self.touched(&done.request);
         self.failed += u64::from(done.failed);
         let job = done.token as usize;
         let runner = &mut self.runners[job];

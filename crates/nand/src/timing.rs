@@ -140,9 +140,9 @@ impl Timing {
         let each = |values: &PerPageType, name: &str| -> Result<Vec<Time>> {
             Ok(values.values(cell_bits, &key(name))?.into_iter().map(Time::from_us).collect())
         };
-        if !(config.bus_mt_s > 0.0 && config.bus_mt_s <= 1e5) {
+        if !(1e-3..=1e5).contains(&config.bus_mt_s) {
             let problem = format!("{} MT/s", config.bus_mt_s);
-            return Err(Error::new(key("bus_mt_s"), problem).allow("above 0, up to 1e5"));
+            return Err(Error::new(key("bus_mt_s"), problem).allow("0.001 to 100000"));
         }
         if !(config.bus_bits == 8 || config.bus_bits == 16) {
             return Err(Error::new(key("bus_bits"), config.bus_bits.to_string()).allow("8 or 16"));
@@ -264,6 +264,7 @@ mod tests {
         assert!(refused(|c| c.t_read_us = PerPageType::Each(vec![1.0; 3])).contains("t_read_us"));
         assert!(refused(|c| c.t_erase_us = -1.0).contains("t_erase_us"));
         assert!(refused(|c| c.bus_mt_s = 0.0).contains("bus_mt_s"));
+        assert!(refused(|c| c.bus_mt_s = 1e-9).contains("0.001 to 100000"));
         assert!(refused(|c| c.wear.reverse()).contains("pe_cycles rising"));
     }
 }

@@ -1,7 +1,7 @@
 //! From parameters to a drive: builds every part, and refuses before allocating.
 
 use crate::config::SsdConfig;
-use crate::controller::{ControllerCounts, DriveParts, Ssd};
+use crate::controller::{ControllerCounts, DriveParts, Ssd, event};
 use crate::die::DieTimes;
 use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{Occupancy, Wear};
@@ -22,11 +22,45 @@ pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
     let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
     let geometry = Geometry::new(&config.chip.geometry, dies, config.drive_unit_bytes())?;
     let lists = u64::from(geometry.planes()) * u64::from(geometry.units_per_block() + 1) * 4;
-    let buffer = config.buffer.bytes / u64::from(geometry.unit_bytes) * 64;
+    let buffer = buffer_slots(config, &geometry) * 64;
     Ok(8 * u64::from(geometry.units()) + 64 * u64::from(geometry.blocks()) + lists + buffer)
 }
 
+/// Units that the largest program carries, at most.
+fn most_row_units(config: &SsdConfig, geometry: &Geometry) -> u64 {
+    let planes = u64::from(geometry.planes_per_die * geometry.units_per_page);
+    planes * u64::from(config.chip.cell_bits)
+}
+
+/// Units that the write buffer holds, at most (see `Ssd::assemble`).
+fn buffer_slots(config: &SsdConfig, geometry: &Geometry) -> u64 {
+    let row = most_row_units(config, geometry);
+    match config.buffer.bytes / u64::from(geometry.unit_bytes) {
+        0 => 2 * row * u64::from(geometry.dies),
+        units => units.max(row),
+    }
+}
+
+/// Refuses a drive whose flash commands could be too many to be numbered in an event: a fill for
+/// each buffer slot, what collection moves, and the reads that [`Ssd::MOST_READ_UNITS`] leaves to
+/// the host.
+fn check_commands(config: &SsdConfig, geometry: &Geometry) -> Result<()> {
+    let collection = u64::from(geometry.dies) * (2 * most_row_units(config, geometry) + 2);
+    let others = buffer_slots(config, geometry) + collection;
+    let most = u64::from(event::MASK) - Ssd::MOST_READ_UNITS;
+    if others <= most {
+        return Ok(());
+    }
+    let problem = format!("{others} units could be in the buffer and under collection");
+    Err(Error::new("drive", problem).allow(format!(
+        "at most {most}: a smaller buffer.bytes, fewer dies or a larger ftl.unit_bytes"
+    )))
+}
+
 impl Ssd {
+    /// Units that the reads under way may touch: half of what events can number.
+    pub const MOST_READ_UNITS: u64 = 1 << (event::SHIFT - 1);
+
     /// Builds the drive of a completed configuration. `memory_limit` bytes may be used for it:
     /// a drive that needs more is refused with the estimate.
     pub fn new(config: &SsdConfig, memory_limit: u64) -> Result<Self> {
@@ -50,6 +84,7 @@ impl Ssd {
             Hours(config.age.retention_hours),
         )?;
         let geometry = chips.geometry.clone();
+        check_commands(config, &geometry)?;
         let (gc_config, mut gc_choice) = config.gc_parts()?;
         let shape = Shape {
             planes: geometry.planes(),
@@ -179,6 +214,11 @@ impl Ssd {
     pub fn energy(&self) -> EnergyUse {
         let standby = self.now() * u64::from(self.dies());
         self.flash.chips.energy.of(&OperationTimes { standby, ..self.flash.counts.times })
+    }
+
+    /// Whether there is more to happen than simulated time is good for.
+    pub fn is_out_of_time(&self) -> bool {
+        self.events.is_pending()
     }
 
     /// Bytes of a mapping unit.

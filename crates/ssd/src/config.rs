@@ -144,7 +144,11 @@ impl SsdConfig {
         range("drive.queue_depth", self.drive.queue_depth.into(), 1.0, 65536.0)?;
         range("controller.command_us", self.controller.command_us, 0.0, 1e6)?;
         range("controller.cores", self.controller.cores.into(), 1.0, 4096.0)?;
-        range("host.link_mb_s", self.host.link_mb_s, 0.0, 1e7)?;
+        if self.host.link_mb_s != 0.0 && !(1e-3..=1e7).contains(&self.host.link_mb_s) {
+            let problem = format!("{} is out of range", self.host.link_mb_s);
+            return Err(Error::new("host.link_mb_s", problem)
+                .allow("0.001 to 10000000, or 0 for unlimited"));
+        }
         range("host.link_latency_us", self.host.link_latency_us, 0.0, 1e6)?;
         range("host.submit_us", self.host.submit_us, 0.0, 1e6)?;
         range("buffer.latency_us", self.buffer.latency_us, 0.0, 1e6)?;
@@ -161,9 +165,22 @@ impl SsdConfig {
         self.chip.array.resolve(nand::array::ROSTER, "chip.array")?;
         complete::<FtlConfig, _>(&mut self.ftl, crate::ftl::ROSTER, "ftl")?;
         complete::<GcConfig, _>(&mut self.gc, crate::gc::ROSTER, "gc")?;
+        let (ftl, gc) = (self.ftl_parts()?.0, self.gc_parts()?.0);
+        let blocks = self.chip.geometry.blocks_per_plane;
+        for (key, kept) in [
+            ("ftl.gc_reserve_blocks", ftl.gc_reserve_blocks),
+            ("gc.start_free_blocks", gc.start_free_blocks),
+            ("gc.background_free_blocks", gc.background_free_blocks),
+        ] {
+            if kept > blocks {
+                return Err(Error::new(key, format!("{kept} blocks"))
+                    .allow(format!("up to chip.geometry.blocks_per_plane, {blocks}")));
+            }
+        }
         self.scheduler.resolve(crate::scheduler::ROSTER, "scheduler")?;
         self.retry.resolve(crate::retry::ROSTER, "retry")?;
         let (common, mut choice) = self.ecc_parts()?;
+        self.check_codewords(&common)?;
         choice.resolve(ecc::model::ROSTER, "ecc").map_err(|mut error| {
             error.place = error.place.replace("ecc.name", "ecc.model");
             error
@@ -172,6 +189,23 @@ impl SsdConfig {
         self.ecc.insert("model".into(), choice.name.into());
         params::merge(&mut self.ecc, choice.params);
         Ok(self)
+    }
+
+    /// Refuses codewords that do not fit their page: data and parity travel and lie together.
+    fn check_codewords(&self, ecc: &EccConfig) -> Result<()> {
+        let geometry = &self.chip.geometry;
+        let (page, spare) = (geometry.page_bytes, geometry.spare_bytes);
+        if ecc.payload_bytes > page {
+            let problem = format!("{} bytes do not fit a page", ecc.payload_bytes);
+            return Err(Error::new("ecc.payload_bytes", problem)
+                .allow(format!("up to chip.geometry.page_bytes, {page}")));
+        }
+        let parity = u64::from(ecc.parity_bytes) * u64::from(page.div_ceil(ecc.payload_bytes));
+        if spare > 0 && parity > u64::from(spare) {
+            return Err(Error::new("ecc.parity_bytes", format!("{parity} bytes for a page"))
+                .allow(format!("in all up to chip.geometry.spare_bytes, {spare}")));
+        }
+        Ok(())
     }
 
     /// Bytes of a mapping unit: as asked for, or the smaller of 4096 and the page.

@@ -5,7 +5,7 @@
 
 use super::{Array, Build, PageState};
 use base::family::{Member, check, schema};
-use base::params;
+use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,10 @@ pub const MEMBER: Member<Build> = Member {
     summary: "RBER by power laws of cycles, retention and reads",
     citation: "kim2019",
     schema: schema::<PowerLaw>,
-    check: check::<PowerLaw>,
+    check: |table, place| {
+        params::read::<PowerLaw>(table, place)?.check(place)?;
+        check::<PowerLaw>(table, place)
+    },
     build: |table, _| Ok(Box::new(params::read::<PowerLaw>(table, "chip.array")?)),
 };
 
@@ -59,6 +62,29 @@ impl Default for PowerLaw {
     }
 }
 
+impl PowerLaw {
+    /// Refuses what is no number or negative: no error rate falls with cycles, time or reads.
+    fn check(&self, place: &str) -> Result<()> {
+        for (key, value) in [
+            ("epsilon", self.epsilon),
+            ("alpha", self.alpha),
+            ("k", self.k),
+            ("beta", self.beta),
+            ("m", self.m),
+            ("n", self.n),
+            ("gamma", self.gamma),
+            ("p", self.p),
+            ("q", self.q),
+        ] {
+            if !(value >= 0.0 && value.is_finite()) {
+                let problem = format!("{value} is out of range");
+                return Err(Error::new(format!("{place}.{key}"), problem).allow("0 or more"));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Array for PowerLaw {
     fn rber(&self, page: &PageState) -> f64 {
         let cycles = f64::from(page.pe_cycles);
@@ -68,7 +94,8 @@ impl Array for PowerLaw {
             + self.alpha * libm::pow(cycles, self.k)
             + self.beta * libm::pow(cycles, self.m) * libm::pow(days, self.n)
             + self.gamma * libm::pow(cycles, self.p) * libm::pow(reads, self.q);
-        rber.clamp(0.0, 0.5)
+        // Terms beyond all numbers: 0 x infinity is no number, and then all bits are coin tosses.
+        if rber.is_nan() { 0.5 } else { rber.clamp(0.0, 0.5) }
     }
 }
 
@@ -76,6 +103,25 @@ impl Array for PowerLaw {
 mod tests {
     use super::*;
     use base::units::Hours;
+
+    #[test]
+    fn refuses_what_is_no_coefficient() {
+        let checked = |text: &str| (MEMBER.check)(&text.parse().unwrap(), "chip.array");
+        assert!(checked("k = 2.5\ngamma = 0.0").is_ok());
+        for text in ["epsilon = nan", "alpha = inf", "n = -0.5", "q = -inf"] {
+            let error = checked(text).unwrap_err();
+            assert!(error.place.starts_with("chip.array."), "{error}");
+            assert_eq!(error.allowed, "0 or more");
+        }
+    }
+
+    #[test]
+    fn is_a_rate_whatever_the_powers() {
+        let law = PowerLaw { k: 1e300, n: 1e300, ..PowerLaw::default() };
+        let law = PowerLaw { alpha: 0.0, ..law };
+        let page = PageState { page_type: 0, pe_cycles: 9, retention: Hours(1e6), reads: 9 };
+        assert_eq!(law.rber(&page), 0.5);
+    }
 
     #[test]
     fn adds_its_terms() {

@@ -1,0 +1,43 @@
+//! Drives under workloads for tests: preset `tiny` with any of its parameters changed, and a job.
+
+#![allow(dead_code)]
+
+use base::Result;
+use host::config;
+use host::report::Outside;
+use host::session::{Session, Workload};
+use serde_json::Value;
+use ssd::precondition::Precondition;
+use std::path::PathBuf;
+
+/// A session of `job` (fio's options, one a line) on `tiny` with `sets` laid over it.
+pub fn session(sets: &[&str], job: &str, precondition: Precondition) -> Result<Session> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let loaded = config::load("tiny", &sets)?;
+    let workload = Workload::FioText {
+        text: format!("[test]\n{job}\n"),
+        place: "test".into(),
+        dir: PathBuf::from("."),
+    };
+    Session::new(loaded, &workload, precondition, 1 << 32)
+}
+
+/// Runs to the end.
+pub fn run(sets: &[&str], job: &str, precondition: Precondition) -> Result<Value> {
+    let mut session = session(sets, job, precondition)?;
+    while !session.advance(10_000)? {}
+    session.report(Outside::default())
+}
+
+/// The reason why a configuration or a run is refused.
+pub fn refused(sets: &[&str], job: &str) -> String {
+    match run(sets, job, Precondition::None) {
+        Ok(_) => panic!("{sets:?} with {job:?} was run"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A number of a report.
+pub fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
