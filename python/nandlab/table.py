@@ -107,9 +107,11 @@ def _workload(report: dict[str, Any]) -> str:
     text += f", mean queue depth {report['host']['mean_queue_depth']:.3g}"
     before = run["precondition"]
     if before != "none":
-        settled = report["sim"]["precondition_write_amplification"]
+        sim = report["sim"]
+        amplification = sim["precondition_write_amplification"]
+        unsettled = ", not settled" if sim["precondition_settled"] is False else ""
         text += f"; drive preconditioned: {before}"
-        text += f" (write amplification {settled:.3f})" if settled else ""
+        text += f" (write amplification {amplification:.3f}{unsettled})" if amplification else ""
     return text
 
 

@@ -87,7 +87,7 @@ fn measure(
     warm: u64,
     requests: u64,
 ) -> Figure {
-    while !session.precondition() {}
+    while !session.precondition().expect("a sound FTL") {}
     session.advance(warm).expect("a sound run");
     let mut best: Option<Figure> = None;
     for _ in 0..3 {
@@ -163,7 +163,7 @@ fn precondition_512_gib() {
     let start = Instant::now();
     let mut filled = None;
     loop {
-        let done = bench.precondition();
+        let done = bench.precondition().expect("a sound FTL");
         let (written, _) = bench.precondition_progress();
         if filled.is_none() && written >= units {
             filled = Some(start.elapsed().as_secs_f64());

@@ -59,6 +59,7 @@ impl Session {
                 "events": run.ssd.events(),
                 "peak_rss_mb": outside.peak_rss_mb,
                 "precondition_write_amplification": self.precondition_write_amplification(),
+                "precondition_settled": self.precondition_settled(),
             }),
         );
         report.insert("host".into(), self.host());

@@ -95,9 +95,9 @@ impl Session {
     }
 
     /// Does a part of the preconditioning: whether it is finished.
-    pub fn precondition(&mut self) -> bool {
-        self.preconditioning.advance(self.run.ssd.ftl_mut());
-        self.preconditioning.is_done()
+    pub fn precondition(&mut self) -> Result<bool> {
+        self.preconditioning.advance(self.run.ssd.ftl_mut())?;
+        Ok(self.preconditioning.is_done())
     }
 
     /// Units written by preconditioning, and the least that will be.
@@ -110,13 +110,16 @@ impl Session {
         self.preconditioning.write_amplification()
     }
 
+    /// Whether `steady` preconditioning settled before its most overwrites; `None` for others.
+    pub fn precondition_settled(&self) -> Option<bool> {
+        self.preconditioning.settled()
+    }
+
     /// Goes on for about `completions` more requests: whether the run is over.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         if !self.started {
             self.started = true;
-            while !self.preconditioning.is_done() {
-                self.precondition();
-            }
+            while !self.precondition()? {}
             self.run.ssd.start(self.loaded.config.age.pe_cycles);
         }
         self.run.advance(completions)

@@ -427,7 +427,7 @@ fn golden_run() {
         number(&report["sim"]["simulated_s"]),
         number(&report["sim"]["events"]),
     ];
-    assert_eq!(golden, [822.143236753324, 2957.72, 8328.0, 1.11627494, 65204.0]);
+    assert_eq!(golden, [781.1620906925978, 2405.82, 7828.0, 1.064889, 63587.0]);
 }
 
 /// Found by drawing drives at random: two planes that are not joined, the one with nothing to

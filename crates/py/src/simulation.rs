@@ -79,9 +79,9 @@ impl Simulation {
     }
 
     /// Does a part of the preconditioning: True when it is finished.
-    fn precondition(&mut self, py: Python<'_>) -> bool {
+    fn precondition(&mut self, py: Python<'_>) -> PyResult<bool> {
         let session = self.session();
-        py.detach(|| session.precondition())
+        py.detach(|| session.precondition()).map_err(refuse)
     }
 
     /// Units written by preconditioning, and the least that will be.

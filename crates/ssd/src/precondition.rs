@@ -3,7 +3,8 @@
 //! The very same FTL code that runs under the engine writes the drive: `fill` writes every unit
 //! once in order; `steady` then overwrites at random until write amplification settles.
 
-use crate::ftl::{Ftl, Lpn, Untimed};
+use crate::ftl::{Ftl, FtlCounts, Lpn, Untimed};
+use base::Result;
 use base::rng::Rng;
 
 /// What to do before a run.
@@ -33,9 +34,9 @@ pub struct Preconditioning {
     rng: Rng,
     filled: u64,
     overwritten: u64,
-    /// Write amplification of each completed half drive write.
-    halves: Vec<f64>,
-    half_start: (u64, u64),
+    /// What the FTL had done at the start of the overwrites and after each half drive write.
+    halves: Vec<FtlCounts>,
+    settled: bool,
     done: bool,
 }
 
@@ -44,8 +45,10 @@ impl Preconditioning {
     const LEAST_OVERWRITES: f64 = 2.0;
     /// Most overwrites of the whole drive.
     const MOST_OVERWRITES: f64 = 12.0;
-    /// Settled when the last half drive write differs from the one before by less than this.
-    const SETTLED: f64 = 0.01;
+    /// Settled when the last drive write differs from the one before by less than this. What was
+    /// programmed comes in blocks reclaimed: n of them scatter by 1 / sqrt(n), were they chance, and
+    /// collection is more regular. So few blocks settle to half of that, at most the second figure.
+    const SETTLED: (f64, f64) = (0.01, 0.1);
 
     /// For a drive of `dies` dies.
     pub fn new(goal: Precondition, dies: u32, seed: u64) -> Self {
@@ -56,7 +59,7 @@ impl Preconditioning {
             filled: 0,
             overwritten: 0,
             halves: Vec::new(),
-            half_start: (0, 0),
+            settled: false,
             done: goal == Precondition::None,
         }
     }
@@ -78,42 +81,59 @@ impl Preconditioning {
         (written, least.max(written))
     }
 
-    /// Write amplification of the last completed half drive write.
+    /// Write amplification of the last completed drive write.
     pub fn write_amplification(&self) -> Option<f64> {
-        self.halves.last().copied()
+        let counts = self.drive_write(0)?;
+        Some(counts.write_amplification())
+    }
+
+    /// Whether write amplification settled before the most overwrites were done; `None` where
+    /// nobody asked for that, or it is not known yet.
+    pub fn settled(&self) -> Option<bool> {
+        (self.goal == Precondition::Steady && self.done).then_some(self.settled)
+    }
+
+    /// What the FTL has done in a drive write: 0 is the last, 1 the one before.
+    fn drive_write(&self, back: usize) -> Option<FtlCounts> {
+        let end = self.halves.len().checked_sub(1 + 2 * back)?;
+        let (from, to) = (self.halves[end.checked_sub(2)?], self.halves[end]);
+        Some(FtlCounts {
+            host_units: to.host_units - from.host_units,
+            moved_units: to.moved_units - from.moved_units,
+            padding_units: to.padding_units - from.padding_units,
+            reclaimed_blocks: to.reclaimed_blocks - from.reclaimed_blocks,
+            ..FtlCounts::default()
+        })
     }
 
     /// Does a part of the work: about a hundred thousand units.
-    pub fn advance(&mut self, ftl: &mut dyn Ftl) {
+    pub fn advance(&mut self, ftl: &mut dyn Ftl) -> Result<()> {
         let units = u64::from(ftl.logical_units());
         if self.done {
-            return;
+            return Ok(());
         }
         if self.filled < units {
-            self.fill(ftl, units);
+            self.fill(ftl, units)?;
             self.done = self.filled == units && self.goal == Precondition::Fill;
-            return;
+            return Ok(());
+        }
+        if self.halves.is_empty() {
+            self.halves.push(ftl.counts());
         }
         let half = units.div_ceil(2);
-        let into_half = self.overwritten % half;
-        if into_half == 0 {
-            let counts = ftl.counts();
-            self.half_start = (counts.host_units, counts.programmed_units());
-        }
-        let count = CHUNK.min(half - into_half);
+        let count = CHUNK.min(half - self.overwritten % half);
         let rng = &mut self.rng;
-        ftl.overwrite_untimed(count, &mut || Lpn(rng.below(units) as u32), &mut self.untimed);
+        ftl.overwrite_untimed(count, &mut || Lpn(rng.below(units) as u32), &mut self.untimed)?;
         self.overwritten += count;
         if self.overwritten.is_multiple_of(half) {
-            let counts = ftl.counts();
-            let host = counts.host_units - self.half_start.0;
-            let programmed = counts.programmed_units() - self.half_start.1;
-            self.halves.push(programmed as f64 / host as f64);
-            self.done = self.settled();
+            self.halves.push(ftl.counts());
+            self.settled = self.is_settled();
+            self.done = self.settled || self.overwrites() >= Self::MOST_OVERWRITES;
         }
+        Ok(())
     }
 
-    fn fill(&mut self, ftl: &mut dyn Ftl, units: u64) {
+    fn fill(&mut self, ftl: &mut dyn Ftl, units: u64) -> Result<()> {
         let row = u64::from(ftl.row_units());
         let end = (self.filled + CHUNK).min(units);
         let mut batch = Vec::with_capacity(row as usize);
@@ -121,15 +141,27 @@ impl Preconditioning {
             let stop = (self.filled + row).min(units);
             batch.clear();
             batch.extend((self.filled..stop).map(|unit| Lpn(unit as u32)));
-            ftl.write_untimed(&batch, &mut self.untimed);
+            ftl.write_untimed(&batch, &mut self.untimed)?;
             self.filled = stop;
         }
+        Ok(())
     }
 
-    fn settled(&self) -> bool {
-        let writes = self.halves.len() as f64 / 2.0;
-        let &[.., before, last] = self.halves.as_slice() else { return false };
-        writes >= Self::MOST_OVERWRITES
-            || (writes >= Self::LEAST_OVERWRITES && (last / before - 1.0).abs() < Self::SETTLED)
+    /// Overwrites of the whole drive so far, in halves.
+    fn overwrites(&self) -> f64 {
+        self.halves.len().saturating_sub(1) as f64 / 2.0
+    }
+
+    /// Whether the last drive write was as the one before. Before anything had to be reclaimed it
+    /// cannot be told.
+    fn is_settled(&self) -> bool {
+        let (Some(last), Some(before)) = (self.drive_write(0), self.drive_write(1)) else {
+            return false;
+        };
+        let reclaimed = last.reclaimed_blocks.min(before.reclaimed_blocks);
+        let (least, most) = Self::SETTLED;
+        let tolerance = (0.5 / (reclaimed as f64).sqrt()).clamp(least, most);
+        let change = last.write_amplification() / before.write_amplification() - 1.0;
+        self.overwrites() >= Self::LEAST_OVERWRITES && reclaimed > 0 && change.abs() < tolerance
     }
 }

@@ -4,7 +4,9 @@
 mod drive;
 
 use base::rng::Rng;
-use ssd::ftl::{Lpn, ROSTER, Untimed};
+use nand::geometry::{Block, Die, Ppn};
+use ssd::ftl::contract::{Move, Occupancy, Wear};
+use ssd::ftl::{Collect, DieSet, Ftl, FtlCounts, Lpn, Program, ROSTER, Stream, Untimed, Urgency};
 use std::collections::BTreeSet;
 
 #[test]
@@ -35,7 +37,7 @@ fn maps_are_injective_and_units_accounted_for() {
                 let span = if rng.chance(0.5) { 1 + units / 50 } else { units };
                 let batch: Vec<Lpn> =
                     (0..8 * length).map(|_| Lpn(rng.below(span) as u32)).collect();
-                ftl.write_untimed(&batch, &mut untimed);
+                ftl.write_untimed(&batch, &mut untimed).unwrap();
                 written.extend(batch.iter().map(|lpn| lpn.0));
                 for _ in 0..rng.below(20) {
                     let lpn = rng.below(units) as u32;
@@ -60,5 +62,61 @@ fn maps_are_injective_and_units_accounted_for() {
             }
             assert!(ftl.counts().reclaimed_blocks > 0, "{shape:?}: no collection");
         }
+    }
+}
+
+/// An FTL that breaks its promises: it takes no data, and collects nothing or for ever.
+struct Broken {
+    collects: bool,
+}
+
+impl Ftl for Broken {
+    fn logical_units(&self) -> u32 {
+        8
+    }
+    fn row_units(&self) -> u32 {
+        1
+    }
+    fn lookup(&mut self, _: Lpn) -> Option<Ppn> {
+        None
+    }
+    fn place(&mut self, _: Stream, _: &[Lpn], _: &DieSet) -> Option<Program> {
+        None
+    }
+    fn programmed(&mut self, _: &Program, _: &[Move]) {}
+    fn trim(&mut self, _: Lpn) {}
+    fn wants_collect(&self, _: Die, _: Urgency) -> bool {
+        self.collects
+    }
+    fn collect(&mut self, _: Die, _: Urgency, _: &mut Vec<Move>) -> Collect {
+        Collect::Erase { n: 1, blocks: [Block(0); 16] }
+    }
+    fn erased(&mut self, _: Block) {}
+    fn filled_pages(&self, _: Block) -> u32 {
+        0
+    }
+    fn counts(&self) -> FtlCounts {
+        FtlCounts::default()
+    }
+    fn start_run(&mut self, _: u32) {}
+    fn occupancy(&self) -> Occupancy {
+        Occupancy::default()
+    }
+    fn wear(&self) -> Wear {
+        Wear::default()
+    }
+    fn bytes_per_unit(&self) -> f64 {
+        0.0
+    }
+}
+
+#[test]
+fn broken_promises_are_errors_and_not_endless() {
+    for (collects, problem) in
+        [(false, "no die takes data"), (true, "collection of a die does not end")]
+    {
+        let mut ftl = Broken { collects };
+        let error = ftl.write_untimed(&[Lpn(0)], &mut Untimed::new(2)).unwrap_err();
+        assert!(error.problem.contains(problem), "{error}");
     }
 }

@@ -17,12 +17,12 @@ fn spread(sets: &[&str], rounds: u64) -> (u32, u32, f64) {
     for first in (0..units).step_by(row as usize) {
         let lpns: Vec<Lpn> =
             (first..units.min(first + u64::from(row))).map(|unit| Lpn(unit as u32)).collect();
-        ftl.write_untimed(&lpns, &mut untimed);
+        ftl.write_untimed(&lpns, &mut untimed).unwrap();
     }
     ftl.start_run(0);
     let mut rng = Rng::stream(4, "hot");
     let hot = units / 20;
-    ftl.overwrite_untimed(hot * rounds, &mut || Lpn(rng.below(hot) as u32), &mut untimed);
+    ftl.overwrite_untimed(hot * rounds, &mut || Lpn(rng.below(hot) as u32), &mut untimed).unwrap();
     let wear = ftl.wear();
     (wear.min, wear.max, ftl.counts().write_amplification())
 }
@@ -50,7 +50,7 @@ fn dynamic_levelling_spreads_uniform_traffic() {
     let units = u64::from(ftl.logical_units());
     let mut rng = Rng::stream(5, "uniform");
     let mut untimed = Untimed::new(dies);
-    ftl.overwrite_untimed(units * 300, &mut || Lpn(rng.below(units) as u32), &mut untimed);
+    ftl.overwrite_untimed(units * 300, &mut || Lpn(rng.below(units) as u32), &mut untimed).unwrap();
     let wear = ftl.wear();
     assert!(wear.mean > 150.0, "{wear:?}");
     assert!(f64::from(wear.max - wear.min) < 0.25 * wear.mean, "{wear:?}");

@@ -6,8 +6,8 @@
 //! the engine and, through `write_untimed`, as fast as memory allows: preconditioning is exact.
 
 use crate::gc::{GcConfig, Victims};
-use base::Result;
 use base::params::Table;
+use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -359,49 +359,68 @@ pub trait Ftl: Send {
     fn bytes_per_unit(&self) -> f64;
 
     /// Writes units in order, without time: place, programmed, and all collection they cause.
-    fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) {
+    /// Refuses when no die takes data and collecting changes nothing: a broken promise.
+    fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) -> Result<()> {
         let mut rest = lpns;
         while !rest.is_empty() {
             if let Some(program) = self.place(Stream::host(0), rest, &untimed.dies) {
                 self.programmed(&program, &[]);
                 rest = &rest[program.units as usize..];
-                self.settle_untimed(program.die, untimed);
-            } else {
-                // Every die stands at its reserve: collect them all.
-                for die in 0..untimed.dies.dies {
-                    self.settle_untimed(Die(die), untimed);
-                }
+                self.settle_untimed(program.die, untimed)?;
+                continue;
+            }
+            // Every die stands at its reserve: collect them all.
+            let mut steps = 0;
+            for die in 0..untimed.dies.dies {
+                steps += self.settle_untimed(Die(die), untimed)?;
+            }
+            if steps == 0 {
+                return Err(broken("no die takes data, and none has anything to collect"));
             }
         }
+        Ok(())
     }
 
-    /// Carries out the collection that the host waits for, without time.
-    fn settle_untimed(&mut self, die: Die, untimed: &mut Untimed) {
+    /// Carries out the collection that the host waits for, without time: how many steps it took.
+    fn settle_untimed(&mut self, die: Die, untimed: &mut Untimed) -> Result<u64> {
+        // A step moves or erases something. Moving the data of the whole drive so often without
+        // an end is going round in circles.
+        let most = 256 * (u64::from(self.logical_units()) + 4096);
+        let mut steps = 0;
         while self.wants_collect(die, Urgency::Blocked) {
             match self.collect(die, Urgency::Blocked, &mut untimed.moves) {
                 Collect::Nothing => break,
-                Collect::Move => {
-                    untimed.lpns.clear();
-                    untimed.lpns.extend(untimed.moves.iter().map(|unit| unit.lpn));
-                    untimed.one.insert(die);
-                    let mut done = 0;
-                    while done < untimed.lpns.len() {
-                        let program = self
-                            .place(Stream::GC, &untimed.lpns[done..], &untimed.one)
-                            .expect("the reserve always takes what collection moves");
-                        let end = done + program.units as usize;
-                        self.programmed(&program, &untimed.moves[done..end]);
-                        done = end;
-                    }
-                    untimed.one.remove(die);
-                }
+                Collect::Move => self.move_untimed(die, untimed)?,
                 Collect::Erase { n, blocks } => {
                     for &block in &blocks[..usize::from(n)] {
                         self.erased(block);
                     }
                 }
             }
+            steps += 1;
+            if steps > most {
+                return Err(broken("collection of a die does not end"));
+            }
         }
+        Ok(steps)
+    }
+
+    /// Moves the units that `collect` has listed, without time.
+    fn move_untimed(&mut self, die: Die, untimed: &mut Untimed) -> Result<()> {
+        untimed.lpns.clear();
+        untimed.lpns.extend(untimed.moves.iter().map(|unit| unit.lpn));
+        untimed.one.insert(die);
+        let mut done = 0;
+        while done < untimed.lpns.len() {
+            let program = self
+                .place(Stream::GC, &untimed.lpns[done..], &untimed.one)
+                .ok_or_else(|| broken("no place for data that collection moves"))?;
+            let end = done + program.units as usize;
+            self.programmed(&program, &untimed.moves[done..end]);
+            done = end;
+        }
+        untimed.one.remove(die);
+        Ok(())
     }
 
     /// Overwrites `count` units drawn by `draw`, without time. Addresses are drawn ahead so that
@@ -411,7 +430,7 @@ pub trait Ftl: Send {
         count: u64,
         draw: &mut dyn FnMut() -> Lpn,
         untimed: &mut Untimed,
-    ) {
+    ) -> Result<()> {
         const AHEAD: usize = 128;
         const HALF: usize = AHEAD / 2;
         let mut ring = [Lpn(0); AHEAD];
@@ -427,11 +446,17 @@ pub trait Ftl: Send {
             self.prefetch(ring[slot]);
             self.prefetch_old(ring[(slot + HALF) % AHEAD]);
             if batch.len() == row || i + 1 == count {
-                self.write_untimed(&batch, untimed);
+                self.write_untimed(&batch, untimed)?;
                 batch.clear();
             }
         }
+        Ok(())
     }
+}
+
+/// The FTL broke a promise: the run ends with this.
+fn broken(problem: &str) -> Error {
+    Error::new("ftl", problem).allow("nothing of the kind: a defect of the FTL")
 }
 
 /// Working space of the untimed way through an FTL.
