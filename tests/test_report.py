@@ -53,8 +53,9 @@ def hold(report: dict[str, Any]) -> None:
     host, checks = report["host"], report["checks"]
     assert host["requests_issued"] == host["requests_completed"] > 0
     assert checks["conservation"]["ok"]
-    assert checks["little_law_error"] < 0.005
-    assert checks["busy_idle_error"] < 1e-9
+    # Null where the run keeps no depth (a trace), or no time passes.
+    assert (checks["little_law_error"] or 0) < 1e-9
+    assert (checks["busy_idle_error"] or 0) < 1e-9
     assert sum(report["dies"].values()) == pytest.approx(1)
     assert not report["sim"]["interrupted"]
 

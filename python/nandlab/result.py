@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 class Checks:
     """Laws that every run is held to."""
 
-    little_law_error: float
-    """Relative difference of mean queue depth and rate x latency; below 0.005."""
-    busy_idle_error: float
-    """Relative difference of busy + idle and elapsed time, of the worst die or channel."""
+    little_law_error: float | None
+    """How far a closed loop's mean depth, from its latencies, is from the depth asked for; below
+    0.005. None where no depth was to be kept."""
+    busy_idle_error: float | None
+    """How far the dies' busy times are from counts x times, and busy + idle from elapsed time.
+    None where no time passed."""
     conservation_ok: bool
     """Issued = completed; mapped + free + invalid + bad units = physical units."""
 
@@ -41,10 +43,10 @@ class Checks:
     def failures(self) -> list[str]:
         """The checks that do not hold, in words."""
         failed = []
-        if self.little_law_error >= self.LITTLE_LIMIT:
+        if self.little_law_error is not None and self.little_law_error >= self.LITTLE_LIMIT:
             failed.append(f"Little's law is off by {self.little_law_error:.2%}")
-        if self.busy_idle_error >= self.BUSY_IDLE_LIMIT:
-            failed.append(f"busy + idle time is off by {self.busy_idle_error:.2e}")
+        if self.busy_idle_error is not None and self.busy_idle_error >= self.BUSY_IDLE_LIMIT:
+            failed.append(f"busy and idle times are off by {self.busy_idle_error:.2e}")
         if not self.conservation_ok:
             failed.append("requests or units were lost")
         return failed

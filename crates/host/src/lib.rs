@@ -1,6 +1,7 @@
 //! Floor 4 of nandlab: who talks to the drive.
 
 mod block_size;
+mod checks;
 pub mod config;
 mod config_preset;
 mod config_schema;

@@ -71,7 +71,7 @@ impl Session {
         report.insert("dies".into(), self.dies());
         report.insert("ecc".into(), self.ecc());
         report.insert("buffer".into(), self.buffer());
-        report.insert("checks".into(), self.checks());
+        report.insert("checks".into(), self.checks()?);
         Ok(Value::Object(report))
     }
 
@@ -217,53 +217,10 @@ impl Session {
             "fills": counts.fills,
         })
     }
-
-    fn checks(&self) -> Value {
-        let run = &self.run;
-        let now = run.ssd.now();
-        // Little's law over everything that was sent: L = lambda W.
-        let totals = run.totals();
-        let measured_all = totals.requests() == run.completed;
-        let lambda_w = ratio(totals.latency().sum_ns() as f64, now.0 as f64);
-        let depth = run.mean_queue_depth();
-        let little = if measured_all { relative(depth, lambda_w) } else { 0.0 };
-        let occupancy = run.ssd.occupancy();
-        let physical = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
-        let dies = run.ssd.die_times();
-        let channels = run.ssd.channel_times();
-        let busy_idle = dies
-            .iter()
-            .map(|die| die.total_ns())
-            .chain(channels.iter().map(|&(busy, idle)| busy.0 + idle.0))
-            .map(|total| relative(total as f64, now.0 as f64))
-            .fold(0.0, f64::max);
-        let all_complete = !run.is_finished() || run.issued == run.completed;
-        json!({
-            "little_law_error": little,
-            "little_law_covers_all": measured_all,
-            "busy_idle_error": busy_idle,
-            "conservation": {
-                "ok": all_complete && physical == run.ssd.physical_units(),
-                "finished": run.is_finished(),
-                "issued": run.issued,
-                "completed": run.completed,
-                "mapped_units": occupancy.mapped,
-                "free_units": occupancy.free,
-                "invalid_units": occupancy.invalid,
-                "bad_units": occupancy.bad,
-                "physical_units": run.ssd.physical_units(),
-            },
-        })
-    }
 }
 
 fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
-}
-
-fn relative(a: f64, b: f64) -> f64 {
-    let scale = a.abs().max(b.abs());
-    if scale > 0.0 { (a - b).abs() / scale } else { 0.0 }
 }
 
 /// Names a configuration: FNV-1a of its JSON.

@@ -51,6 +51,9 @@ struct Runner {
     last_arrival: Time,
     /// When its last request completed.
     last_completion: Time,
+    /// When it was found to send no more, and the time that requests took after that.
+    over_at: Time,
+    tail_ns: u128,
     /// The job's thread is busy until then.
     ready_at: Time,
     /// Requests until the next pause.
@@ -114,6 +117,8 @@ impl Run {
                 in_flight: 0,
                 last_arrival: Time::ZERO,
                 last_completion: Time::ZERO,
+                over_at: Time::ZERO,
+                tail_ns: 0,
                 ready_at: Time::ZERO,
                 until_think: job.think.map_or(0, |think| think.every),
                 due: [Time::ZERO; 3],
@@ -171,6 +176,7 @@ impl Run {
             start: runner.measure_from,
             end: runner.last_completion,
             group: runner.group,
+            mean_depth: runner.mean_depth(),
         })
     }
 
@@ -265,14 +271,14 @@ impl Run {
                 runner.draw(&self.ssd)?;
             }
             let Some(&next) = runner.ahead.front() else {
-                runner.phase = Phase::Over;
+                runner.end_sending(now);
                 break;
             };
             let Some((due, arrival)) = runner.due(&next, now) else { break };
             // A trace's request belongs to its own time, however late the drive takes it.
             let sent = if runner.job.pace == Pace::Open { due } else { due.max(now) };
             if sent > runner.deadline {
-                runner.phase = Phase::Over;
+                runner.end_sending(now);
                 break;
             }
             if due > now {
@@ -357,6 +363,9 @@ impl Run {
         let runner = &mut self.runners[job];
         runner.in_flight -= 1;
         runner.last_completion = now;
+        if runner.phase == Phase::Over {
+            runner.tail_ns += u128::from(now.since(runner.over_at).0);
+        }
         if let Some(think) = runner.job.think
             && runner.until_think == 0
             && runner.in_flight == 0
@@ -401,12 +410,29 @@ pub struct JobView<'a> {
     pub end: Time,
     /// Its group: jobs between two stonewalls.
     pub group: u32,
+    /// Mean number of its requests in flight while it had more to send, from their latencies, and
+    /// how long that was; `None` before it is over, and where `ramp` leaves latencies out.
+    pub mean_depth: Option<(f64, Time)>,
 }
 
 impl Runner {
     /// Sends no more, and everything it sent is complete.
     fn is_over(&self) -> bool {
         self.phase == Phase::Over && self.in_flight == 0
+    }
+
+    fn end_sending(&mut self, now: Time) {
+        (self.phase, self.over_at) = (Phase::Over, now);
+    }
+
+    /// See [`JobView::mean_depth`].
+    fn mean_depth(&self) -> Option<(f64, Time)> {
+        let window = self.over_at.since(self.start);
+        if !self.is_over() || self.job.ramp > Time::ZERO || window == Time::ZERO {
+            return None;
+        }
+        let latencies: u128 = self.stats.ops.iter().map(|op| op.latency.sum_ns()).sum();
+        Some((latencies.saturating_sub(self.tail_ns) as f64 / window.0 as f64, window))
     }
 
     /// Draws requests ahead and lets the drive prepare for them.

@@ -192,6 +192,32 @@ impl Timing {
         self.worn(self.erase, pe_cycles, |row| row.erase)
     }
 
+    /// Shortest and longest array read, whatever the page and its wear.
+    pub fn read_range(&self) -> (Time, Time) {
+        self.range(&self.read, |row| row.read)
+    }
+
+    /// Shortest and longest program of a page type, whatever its wear.
+    pub fn program_range(&self, page_type: u8) -> (Time, Time) {
+        self.range(&self.program[usize::from(page_type)..][..1], |row| row.program)
+    }
+
+    /// Shortest and longest erase, whatever the wear.
+    pub fn erase_range(&self) -> (Time, Time) {
+        self.range(&[self.erase], |row| row.erase)
+    }
+
+    /// Extremes of times under wear: factors lie between those of the rows.
+    fn range(&self, times: &[Time], factor: impl Fn(&WearPoint) -> f64) -> (Time, Time) {
+        let (mut least, mut most) = if self.wear.is_empty() { (1.0, 1.0) } else { (100.0, 0.0) };
+        for factor in self.wear.iter().map(factor) {
+            (least, most) = (factor.min(least), factor.max(most));
+        }
+        let shortest = times.iter().min().copied().unwrap_or_default();
+        let longest = times.iter().max().copied().unwrap_or_default();
+        (shortest.scaled(least), longest.scaled(most))
+    }
+
     /// Bus time of moving `bytes`, fixed part included.
     #[inline]
     pub fn transfer(&self, bytes: u32) -> Time {
@@ -250,6 +276,9 @@ mod tests {
         assert_eq!(timing.program(1, 2000), Time::from_us(1300.0 * 0.95));
         assert_eq!(timing.erase(0), Time::from_us(3500.0));
         assert_eq!(timing.erase(9000), Time::from_us(7000.0));
+        assert_eq!(timing.read_range(), (Time::from_us(40.0), Time::from_us(65.0)));
+        assert_eq!(timing.program_range(1), (Time::from_us(1170.0), Time::from_us(1300.0)));
+        assert_eq!(timing.erase_range(), (Time::from_us(3500.0), Time::from_us(7000.0)));
         // 4096 bytes at 400 MB/s, and the fixed part.
         assert_eq!(timing.transfer(4096), Time(10_240 + 100));
     }

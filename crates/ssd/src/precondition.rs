@@ -46,8 +46,8 @@ impl Preconditioning {
     /// Most overwrites of the whole drive.
     const MOST_OVERWRITES: f64 = 12.0;
     /// Settled when the last drive write differs from the one before by less than this. What was
-    /// programmed comes in blocks reclaimed: n of them scatter by 1 / sqrt(n), were they chance, and
-    /// collection is more regular. So few blocks settle to half of that, at most the second figure.
+    /// programmed comes in blocks reclaimed: n of them scatter by 1 / sqrt(n), were they chance,
+    /// and collection is more regular. Few blocks settle to half of that, at most to the second.
     const SETTLED: (f64, f64) = (0.01, 0.1);
 
     /// For a drive of `dies` dies.

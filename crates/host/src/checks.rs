@@ -1,0 +1,171 @@
+//! What every run is held to: Little's law, conservation, and the time that operations take.
+//!
+//! Each law compares two accounts that are kept apart: latencies against the depth that a job asked
+//! for, requests and units counted on both sides, busy times of the dies against counts and the
+//! chip's times. A law that says nothing about a run is `null` in its report.
+
+use crate::request::Pace;
+use crate::run::JobView;
+use crate::session::Session;
+use base::{Result, Time};
+use nand::timing::Timing;
+use serde_json::{Value, json};
+use ssd::die::DieTimes;
+
+impl Session {
+    /// The report's `checks`.
+    pub(crate) fn checks(&self) -> Result<Value> {
+        let run = &self.run;
+        let occupancy = run.ssd.occupancy();
+        let physical = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
+        let all_complete = !run.is_finished() || run.issued == run.completed;
+        Ok(json!({
+            "little_law_error": self.little_law_error(),
+            "busy_idle_error": self.busy_idle_error()?,
+            "conservation": {
+                "ok": all_complete && physical == run.ssd.physical_units(),
+                "finished": run.is_finished(),
+                "issued": run.issued,
+                "completed": run.completed,
+                "mapped_units": occupancy.mapped,
+                "free_units": occupancy.free,
+                "invalid_units": occupancy.invalid,
+                "bad_units": occupancy.bad,
+                "physical_units": run.ssd.physical_units(),
+            },
+        }))
+    }
+
+    /// How far a closed loop is from the depth that it was asked to keep; the worst job's.
+    fn little_law_error(&self) -> Option<f64> {
+        let submit = Time::from_us(self.loaded.config.host.submit_us);
+        self.run.jobs().filter_map(|job| depth_error(&job, submit)).reduce(f64::max)
+    }
+
+    /// How far the dies' times are from what their operations take, and from the run's time. Each
+    /// kind of operation is compared with counts x times: exactly where they have one time, with
+    /// the shortest and the longest where it depends on page or wear. Operations that the end of
+    /// the run cuts short, one for each die, may be missing.
+    fn busy_idle_error(&self) -> Result<Option<f64>> {
+        let ssd = &self.run.ssd;
+        let now = ssd.now();
+        if now == Time::ZERO {
+            return Ok(None);
+        }
+        let chip = &self.loaded.config.chip;
+        let timing = Timing::new(&chip.timing, chip.cell_bits)?;
+        let (counts, dies) = (ssd.flash_counts(), ssd.die_times());
+        let spent =
+            |of: fn(&DieTimes) -> u64| -> u128 { dies.iter().map(|die| u128::from(of(die))).sum() };
+        let resumes = Spent::at(counts.suspends, (Time::ZERO, timing.resume));
+
+        let cache = if chip.features.cache_read { timing.cache } else { Time::ZERO };
+        let (least, most) = timing.read_range();
+        let range = (least + cache, most + cache);
+        let again = ssd.counts().soft_reads.iter().any(|&attempts| attempts > 0);
+        // A command that goes round again may sense several times, joined with others or not.
+        let reads = if again {
+            Spent::at(counts.reads, (Time::ZERO, range.1))
+        } else {
+            Spent::at(counts.reads - counts.joined_reads, range)
+        };
+        let reads = reads.cut_short(dies.len(), range.1);
+
+        let mut programs = resumes;
+        let mut longest = Time::ZERO;
+        for (page_type, &(commands, _)) in counts.program_time.iter().enumerate() {
+            if commands > 0 {
+                let range = timing.program_range(page_type as u8);
+                programs.add(Spent::at(commands, range));
+                longest = longest.max(range.1);
+            }
+        }
+        let programs = programs.cut_short(dies.len(), longest);
+
+        // An erase takes one block or one of each plane.
+        let (least, most) = timing.erase_range();
+        let planes = u64::from(chip.geometry.planes_per_die);
+        let mut erases = resumes;
+        erases.add(Spent {
+            least: Spent::at(counts.erases.div_ceil(planes), (least, least)).least,
+            most: Spent::at(counts.erases, (most, most)).most,
+        });
+        let erases = erases.cut_short(dies.len(), most);
+
+        let kinds = [
+            reads.error(spent(|die| die.read_ns)),
+            programs.error(spent(|die| die.program_ns)),
+            erases.error(spent(|die| die.erase_ns)),
+        ];
+        let whole = Spent { least: now.0.into(), most: now.0.into() };
+        let parts = dies.iter().map(|die| u128::from(die.total_ns()));
+        let channels = ssd.channel_times().into_iter();
+        let channels = channels.map(|(busy, idle)| u128::from(busy.0) + u128::from(idle.0));
+        let totals = parts.chain(channels).map(|total| whole.error(total));
+        Ok(totals.chain(kinds).reduce(f64::max))
+    }
+}
+
+/// What operations may have taken together, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    least: u128,
+    most: u128,
+}
+
+impl Spent {
+    /// `count` operations of at least and at most so long.
+    fn at(count: u64, (least, most): (Time, Time)) -> Self {
+        let times = |time: Time| u128::from(count) * u128::from(time.0);
+        Self { least: times(least), most: times(most) }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.least += other.least;
+        self.most += other.most;
+    }
+
+    /// The same where `operations` of them may not have begun or ended.
+    fn cut_short(self, operations: usize, longest: Time) -> Self {
+        let missing = operations as u128 * u128::from(longest.0);
+        Self { least: self.least.saturating_sub(missing), ..self }
+    }
+
+    /// How far `spent` is out of it, relative to the larger.
+    fn error(self, spent: u128) -> f64 {
+        let beyond = spent.saturating_sub(self.most).max(self.least.saturating_sub(spent));
+        beyond as f64 / spent.max(self.least).max(1) as f64
+    }
+}
+
+/// How far a job's mean depth, from its latencies (L = lambda W), is from the depth asked for.
+/// `None` where it did not have to keep one: rated, with pauses, at a trace's times.
+///
+/// While the job's thread submits one request it cannot send another that is due, so the depth may
+/// lack that share of the time.
+fn depth_error(job: &JobView<'_>, submit: Time) -> Option<f64> {
+    let Pace::Closed { depth } = job.job.pace else { return None };
+    if job.job.think.is_some() {
+        return None;
+    }
+    let (mean, window) = job.mean_depth?;
+    let most = f64::from(depth);
+    let submitting = job.stats.requests() as f64 * submit.s() / window.s();
+    let least = most * (1.0 - submitting).max(0.0);
+    Some((least - mean).max(mean - most).max(0.0) / most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_out_of_range_is_an_error() {
+        let two = Spent::at(2, (Time(40), Time(60)));
+        assert_eq!((two.error(80), two.error(120), two.error(100)), (0.0, 0.0, 0.0));
+        assert_eq!((two.error(60), two.error(160)), (0.25, 0.25));
+        assert_eq!(two.cut_short(1, Time(60)).error(20), 0.0);
+        assert_eq!(Spent::default().error(0), 0.0);
+        assert_eq!(Spent::default().error(7), 1.0);
+    }
+}
