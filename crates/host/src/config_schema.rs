@@ -198,7 +198,9 @@ mod tests {
                 }
             }
         }
-        let d = &schema["properties"]["gc"]["anyOf"][3]["properties"]["d"];
+        let members = schema["properties"]["gc"]["anyOf"].as_array().unwrap();
+        let d_choices = members.iter().find(|member| member["title"] == "d_choices").unwrap();
+        let d = &d_choices["properties"]["d"];
         assert_eq!((&d["type"], &d["default"]), (&json!("integer"), &json!(10)), "{d}");
     }
 
