@@ -1,0 +1,402 @@
+//! Drives and jobs drawn at random: each is refused with a clear error, or runs and keeps the laws.
+//!
+//! A failure names its seed and prints what was drawn: `--drive tiny`, the `--set`s, the job. The
+//! members of all families are drawn from their rosters, so that a new one is drawn too.
+
+mod running;
+
+use base::family::Member;
+use base::rng::Rng;
+use base::{Error, Result};
+use host::report::Outside;
+use serde_json::Value;
+use ssd::precondition::Precondition;
+use std::collections::BTreeSet;
+use std::fmt::{Display, Write};
+use std::ops::Range;
+use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// Mapping units of a drawn drive, about: so that preconditioning takes no time to speak of.
+const UNITS: u64 = 16_000;
+/// Completions after which a run that goes on is looked at as it is.
+const COMPLETIONS: u64 = 20_000;
+/// No draw takes a hundredth of this.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a seed stands for.
+struct Draw {
+    sets: Vec<String>,
+    job: String,
+    precondition: Precondition,
+}
+
+impl Display for Draw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (name, _) = Precondition::ALL[self.precondition as usize];
+        write!(f, "--drive tiny --precondition {name}")?;
+        self.sets.iter().try_for_each(|set| write!(f, " \\\n  --set \"{set}\""))?;
+        write!(f, "\n[test]\n{}", self.job)
+    }
+}
+
+/// Draws, and remembers.
+struct Dice {
+    rng: Rng,
+    sets: Vec<String>,
+    job: String,
+}
+
+impl Dice {
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.rng.below(of.len() as u64) as usize]
+    }
+
+    fn from(&mut self, range: Range<u64>) -> u64 {
+        range.start + self.rng.below(range.end - range.start)
+    }
+
+    fn set(&mut self, key: &str, value: impl Display) {
+        self.sets.push(format!("{key}={value}"));
+    }
+
+    /// Sets a key in some draws and leaves it in the others.
+    fn maybe<T: Copy + Display>(&mut self, chance: f64, key: &str, of: &[T]) {
+        if self.rng.chance(chance) {
+            let value = self.one(of);
+            self.set(key, value);
+        }
+    }
+
+    fn member<F>(&mut self, key: &str, roster: &[Member<F>]) -> &'static str {
+        let name = roster[self.rng.below(roster.len() as u64) as usize].name;
+        self.set(key, name);
+        name
+    }
+
+    /// Gives the job an option in some draws.
+    fn option(&mut self, chance: f64, lines: &[&str]) {
+        if self.rng.chance(chance) {
+            let line = self.one(lines);
+            writeln!(self.job, "{line}").expect("a string takes it");
+        }
+    }
+}
+
+fn draw(seed: u64) -> Draw {
+    let mut dice = Dice { rng: Rng::stream(seed, "draw"), sets: Vec::new(), job: String::new() };
+    dice.set("seed", seed);
+    shape(&mut dice);
+    chip(&mut dice);
+    firmware(&mut dice);
+    // What belongs to one place of the range only: most of it is to be refused.
+    if dice.rng.chance(0.05) {
+        let odd = [
+            "chip.geometry.page_bytes=1000",
+            "ftl.overprovisioning=0",
+            "ftl.overprovisioning=100",
+            "ftl.gc_reserve_blocks=4294967295",
+            "gc.start_free_blocks=1",
+            "chip.geometry.bad_block_fraction=0.49",
+            "chip.timing.bus_mt_s=0.001",
+            "host.link_mb_s=0.001",
+            "ecc.payload_bytes=1048576",
+            "drive.queue_depth=0",
+            "age.retention_hours=1e7",
+        ];
+        let odd = dice.one(&odd).to_owned();
+        dice.sets.push(odd);
+    }
+    job(&mut dice);
+    if dice.rng.chance(0.2) {
+        dice.job.push_str("[second]\n");
+        dice.option(0.5, &["stonewall"]);
+        job(&mut dice);
+    }
+    let precondition = Precondition::ALL[dice.rng.below(3) as usize].1;
+    Draw { sets: dice.sets, job: dice.job, precondition }
+}
+
+/// Channels, dies, planes, blocks, pages, units.
+fn shape(dice: &mut Dice) {
+    let (channels, dies) = (dice.from(1..4), dice.from(1..4));
+    dice.set("drive.channels", channels);
+    dice.set("drive.dies_per_channel", dies);
+    let depth = dice.one(&[1, 2, 7, 32, 256]);
+    dice.set("drive.queue_depth", depth);
+    let bits = dice.from(1..5);
+    dice.set("chip.cell_bits", bits);
+    let (order, parities) = dice.one(&[("even_odd", 2), ("all_bitline", 1), ("one_shot", 1)]);
+    dice.set("chip.page_order", order);
+    let planes = dice.one(&[1, 1, 2, 2, 3, 4, 16]);
+    dice.set("chip.geometry.planes_per_die", planes);
+    let pages = bits * parities * dice.one(&[1, 2, 3, 5, 8, 12]);
+    dice.set("chip.geometry.pages_per_block", pages);
+    let page = dice.one(&[512, 2048, 4096, 8192, 18432]);
+    dice.set("chip.geometry.page_bytes", page);
+    let unit = dice.one(&[512, 2560, 4096, 4096, page]).min(page);
+    dice.set("ftl.unit_bytes", unit);
+    let block = channels * dies * planes * pages * (page / unit);
+    let blocks = dice.from(9..60).min(UNITS / block).max(9);
+    dice.set("chip.geometry.blocks_per_plane", blocks);
+    dice.maybe(0.2, "chip.geometry.bad_block_fraction", &[0.02, 0.1]);
+    let payload = dice.one(&[512, 1024, 4096, page]).min(page);
+    dice.set("ecc.payload_bytes", payload);
+    let parity = dice.one(&[0, 16, 64]);
+    dice.set("ecc.parity_bytes", parity);
+    let spare = dice.one(&[0, page.div_ceil(payload) * parity + 10]);
+    dice.set("chip.geometry.spare_bytes", spare);
+}
+
+/// Times, commands, errors, age.
+fn chip(dice: &mut Dice) {
+    let read = dice.one(&[0.0, 25.0, 75.0]);
+    dice.set("chip.timing.t_read_us", read);
+    let program = dice.one(&[0.0, 200.0, 750.0]);
+    dice.set("chip.timing.t_program_us", program);
+    dice.maybe(0.3, "chip.timing.t_erase_us", &[0.0, 1.0, 9000.0]);
+    dice.maybe(0.3, "chip.timing.t_command_us", &[0.0, 5.0]);
+    dice.maybe(0.3, "chip.timing.t_cache_us", &[0.0, 3.0]);
+    dice.maybe(0.5, "chip.timing.suspends_max", &[0, 1, 3]);
+    dice.maybe(0.5, "chip.timing.t_program_suspend_us", &[0.0, 10.0, 100.0]);
+    dice.maybe(0.5, "chip.timing.t_erase_suspend_us", &[0.0, 10.0, 100.0]);
+    dice.maybe(0.3, "chip.timing.t_resume_us", &[0.0, 7.0]);
+    let wear = "[{pe_cycles=0}, {pe_cycles=500, read=1.5, program=0.8, erase=2.0}]";
+    dice.maybe(0.2, "chip.timing.wear", &[wear]);
+    dice.maybe(0.5, "chip.features.cache_read", &[true, false]);
+    dice.maybe(0.5, "chip.features.multi_plane_program", &[true, false]);
+    dice.maybe(0.5, "chip.features.multi_plane_read", &["none", "same_page", "independent"]);
+    if dice.member("chip.array.name", nand::array::ROSTER) == "power_law" {
+        dice.maybe(0.5, "chip.array.epsilon", &[0.0, 1e-4, 0.01, 0.6]);
+    }
+    if dice.member("ecc.model", ecc::model::ROSTER) == "threshold" {
+        dice.maybe(0.7, "ecc.t", &[0, 4, 40]);
+    }
+    dice.maybe(0.5, "ecc.t_decode_us", &[0.0, 5.0, 80.0]);
+    dice.maybe(0.3, "ecc.decoders", &[0, 1, 3]);
+    dice.maybe(0.3, "age.pe_cycles", &[0, 100, 3000]);
+    dice.maybe(0.3, "age.retention_hours", &[0.0, 24.0, 9000.0]);
+}
+
+/// FTL, garbage collection, scheduler, retry, buffer, controller, link.
+fn firmware(dice: &mut Dice) {
+    if dice.member("ftl.name", ssd::ftl::ROSTER) == "page" {
+        dice.maybe(0.3, "ftl.separate_gc_stream", &[true, false]);
+        dice.maybe(0.3, "ftl.host_streams", &[1, 2, 3]);
+        dice.maybe(0.5, "ftl.static_wear_delta", &[0, 3, 100]);
+    }
+    let overprovisioning = dice.one(&[0.1, 0.28, 0.5, 1.0, 2.5]);
+    dice.set("ftl.overprovisioning", overprovisioning);
+    if dice.member("gc.name", ssd::gc::ROSTER) == "d_choices" {
+        dice.maybe(0.5, "gc.d", &[1, 2, 30]);
+    }
+    let reserve = dice.one(&[1, 1, 1, 2]);
+    dice.set("ftl.gc_reserve_blocks", reserve);
+    let start = reserve + dice.one(&[1, 1, 2, 4]);
+    dice.set("gc.start_free_blocks", start);
+    dice.maybe(0.4, "gc.background_free_blocks", &[0, 3, 5]);
+    dice.member("scheduler.name", ssd::scheduler::ROSTER);
+    dice.member("retry.name", ssd::retry::ROSTER);
+    let buffer = dice.one(&[0, 0, 1, 4096, 65536, 1_048_576]);
+    dice.set("buffer.bytes", buffer);
+    dice.maybe(0.3, "buffer.latency_us", &[0.0, 2.0]);
+    dice.maybe(0.5, "controller.command_us", &[0.0, 3.0]);
+    dice.maybe(0.3, "controller.cores", &[1, 3]);
+    dice.maybe(0.5, "host.link_mb_s", &[0.0, 50.0, 3200.0]);
+    dice.maybe(0.5, "host.link_latency_us", &[0.0, 0.5]);
+    dice.maybe(0.5, "host.submit_us", &[0.0, 1.0, 30.0]);
+}
+
+fn job(dice: &mut Dice) {
+    let (plain, holes, random) =
+        (["read", "write", "trim", "rw", "trimwrite"], ["read:8k", "write:4k"], "rand");
+    let pattern = match dice.rng.below(8) {
+        0..3 => dice.one(&plain).to_owned(),
+        3 => dice.one(&holes).to_owned(),
+        _ => {
+            let burst = dice.one(&["", "", "", ":3"]);
+            random.to_owned()
+                + dice.one(&["read", "write", "write", "trim", "rw", "trimwrite"])
+                + burst
+        }
+    };
+    writeln!(dice.job, "rw={pattern}").expect("a string takes it");
+    let sizes = [
+        "bs=512",
+        "bs=4k",
+        "bs=4k",
+        "bs=8k",
+        "bs=64k",
+        "bs=3k",
+        "bsrange=512-24k",
+        "bssplit=512/20:4k/60:48k/",
+        "bs=4k,16k,64k",
+    ];
+    dice.option(1.0, &sizes);
+    dice.option(0.8, &["iodepth=2", "iodepth=8", "iodepth=32", "iodepth=300"]);
+    let number = dice.from(1..5000);
+    writeln!(dice.job, "number_ios={number}").expect("a string takes it");
+    dice.option(0.6, &["norandommap"]);
+    let distributions = [
+        "random_distribution=zipf:1.2",
+        "random_distribution=pareto:0.3",
+        "random_distribution=normal:20",
+        "random_distribution=zoned:70/10:30/90",
+    ];
+    dice.option(0.2, &distributions);
+    dice.option(0.15, &["percentage_random=50", "percentage_random=90,10"]);
+    dice.option(0.2, &["rwmixread=10", "rwmixread=80"]);
+    dice.option(0.25, &["fsync=1", "fsync=7", "fdatasync=20", "end_fsync=1"]);
+    dice.option(0.15, &["sync=1"]);
+    dice.option(0.2, &["write_hint=short", "write_hint=long"]);
+    dice.option(0.3, &["numjobs=2", "numjobs=3"]);
+    dice.option(0.1, &["thinktime=100", "thinktime=20ms\nthinktime_blocks=50"]);
+    dice.option(0.15, &["rate_iops=2000", "rate=10m", "rate_iops=900,500"]);
+    dice.option(0.2, &["rate_process=poisson"]);
+    dice.option(0.15, &["ramp_time=1ms", "ramp_time=1s"]);
+    dice.option(0.1, &["runtime=2ms", "runtime=1"]);
+    dice.option(0.1, &["startdelay=1ms", "startdelay=0-1"]);
+    dice.option(0.2, &["size=50%", "size=64k", "offset=30%", "io_size=2m", "loops=3"]);
+}
+
+/// What became of a draw.
+enum Outcome {
+    /// It was refused, clearly.
+    Refused,
+    /// It ran, and kept the laws.
+    Ran,
+}
+
+/// Runs a draw. Errors are failures of the drive, or laws broken.
+fn trial(seed: u64) -> Result<Outcome> {
+    let mut draw = draw(seed);
+    let session = running::session(&as_texts(&draw.sets), &draw.job, draw.precondition);
+    let session = session.or_else(|error| match least_overprovisioning(&error) {
+        // What an error advises must be enough.
+        Some(least) => {
+            draw.sets.push(format!("ftl.overprovisioning={least}"));
+            running::session(&as_texts(&draw.sets), &draw.job, draw.precondition).map_err(|again| {
+                if least_overprovisioning(&again).is_some() {
+                    Error::new("advice", format!("{error}, then {again}"))
+                } else {
+                    again
+                }
+            })
+        }
+        None => Err(error),
+    });
+    let mut session = match session {
+        Ok(session) => session,
+        Err(error) if error.place == "advice" => return Err(error),
+        Err(error) if error.place.is_empty() || error.allowed.is_empty() => {
+            return Err(Error::new("unclear", error.to_string()));
+        }
+        Err(_) => return Ok(Outcome::Refused),
+    };
+    while !session.advance(1000)? && session.run.completed < COMPLETIONS {}
+    laws(&session.report(Outside::default())?)?;
+    Ok(Outcome::Ran)
+}
+
+fn as_texts(sets: &[String]) -> Vec<&str> {
+    sets.iter().map(String::as_str).collect()
+}
+
+/// The over-provisioning that an error asks for.
+fn least_overprovisioning(error: &Error) -> Option<&str> {
+    let asked = error.problem.contains("logical of");
+    error.allowed.strip_prefix("at least ").filter(|_| asked)?.split(' ').next()
+}
+
+/// What must be true of every report.
+fn laws(report: &Value) -> Result<()> {
+    let checks = &report["checks"];
+    let conservation = &checks["conservation"];
+    let small = |value: &Value| value.is_null() || value.as_f64().is_some_and(|error| error < 1e-9);
+    let dies = report["dies"].as_object().into_iter().flatten();
+    let shares: f64 = dies.filter_map(|(_, share)| share.as_f64()).sum();
+    let complete =
+        conservation["finished"] == false || conservation["issued"] == conservation["completed"];
+    if conservation["ok"] == true
+        && complete
+        && small(&checks["little_law_error"])
+        && small(&checks["busy_idle_error"])
+        && (shares - 1.0).abs() < 1e-9
+    {
+        return Ok(());
+    }
+    Err(Error::new("laws", format!("{checks}, dies {}", report["dies"])))
+}
+
+/// Holds every draw of `seeds` to its promise: how many were refused and how many ran.
+fn hold(seeds: Range<u64>) -> (u64, u64) {
+    let next = Arc::new(AtomicU64::new(seeds.start));
+    let (send, events) = mpsc::channel();
+    for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+        let (next, send) = (Arc::clone(&next), send.clone());
+        std::thread::spawn(move || {
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= seeds.end || send.send((seed, None)).is_err() {
+                    break;
+                }
+                let outcome = catch_unwind(|| trial(seed));
+                let outcome = outcome.unwrap_or_else(|_| Err(Error::new("panic", "see above")));
+                if send.send((seed, Some(outcome))).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    drop(send);
+    let (mut refused, mut ran) = (0, 0);
+    let mut under_way = BTreeSet::new();
+    let mut failures = Vec::new();
+    loop {
+        let (seed, outcome) = match events.recv_timeout(PATIENCE) {
+            Ok(event) => event,
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                let stuck: Vec<_> = under_way.into_iter().map(|seed| (seed, "no end")).collect();
+                panic!("{}", told(&stuck));
+            }
+        };
+        match outcome {
+            None => _ = under_way.insert(seed),
+            Some(outcome) => {
+                under_way.remove(&seed);
+                match outcome {
+                    Ok(Outcome::Refused) => refused += 1,
+                    Ok(Outcome::Ran) => ran += 1,
+                    Err(error) => failures.push((seed, error.to_string())),
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", told(&failures));
+    (refused, ran)
+}
+
+/// Failures with what was drawn, the first few.
+fn told(failures: &[(u64, impl Display)]) -> String {
+    let mut text = format!("{} draws failed\n", failures.len());
+    for (seed, what) in failures.iter().take(5) {
+        text += &format!("seed {seed}: {what}\n{}\n", draw(*seed));
+    }
+    text
+}
+
+#[test]
+fn some_drawn_drives() {
+    let (refused, ran) = hold(0..120);
+    assert!(ran >= 80, "{ran} ran, {refused} were refused");
+}
+
+#[test]
+#[ignore = "a long test: ./lab test --full runs it"]
+fn many_drawn_drives() {
+    let (refused, ran) = hold(1000..6000);
+    assert!(ran >= 3500, "{ran} ran, {refused} were refused");
+}
