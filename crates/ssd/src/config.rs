@@ -180,7 +180,6 @@ impl SsdConfig {
         self.scheduler.resolve(crate::scheduler::ROSTER, "scheduler")?;
         self.retry.resolve(crate::retry::ROSTER, "retry")?;
         let (common, mut choice) = self.ecc_parts()?;
-        self.check_codewords(&common)?;
         choice.resolve(ecc::model::ROSTER, "ecc").map_err(|mut error| {
             error.place = error.place.replace("ecc.name", "ecc.model");
             error
@@ -192,7 +191,8 @@ impl SsdConfig {
     }
 
     /// Refuses codewords that do not fit their page: data and parity travel and lie together.
-    fn check_codewords(&self, ecc: &EccConfig) -> Result<()> {
+    pub fn check_codewords(&self) -> Result<()> {
+        let (ecc, _) = self.ecc_parts()?;
         let geometry = &self.chip.geometry;
         let (page, spare) = (geometry.page_bytes, geometry.spare_bytes);
         if ecc.payload_bytes > page {
