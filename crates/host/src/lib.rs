@@ -16,6 +16,7 @@ mod permutation;
 pub mod report;
 pub mod request;
 pub mod run;
+mod runner;
 pub mod session;
 mod shares;
 pub mod stats;

@@ -1,0 +1,334 @@
+//! Tests of job files: what reaches the jobs, what is noticed, what is refused.
+
+use super::*;
+use proptest::prelude::{any, prop_assert, proptest};
+use ssd::request::Request;
+
+const CAPACITY: u64 = 1 << 30;
+
+fn read(text: &str) -> Result<Loaded> {
+    parse(text, "job.fio", Path::new("/nowhere"), CAPACITY, 1)
+}
+
+/// One job with options separated by blanks.
+fn job(options: &str) -> Job {
+    let text = format!("[job]\n{}", options.replace(' ', "\n"));
+    read(&text).unwrap().jobs.swap_remove(0)
+}
+
+fn requests(job: &mut Job, most: usize) -> Vec<Request> {
+    let next = || job.source.next().unwrap().map(|arrival| arrival.request);
+    std::iter::from_fn(next).take(most).collect()
+}
+
+#[test]
+fn globals_reach_the_jobs_below_them() {
+    let text = "\
+        ; a comment\n\
+        # another\n\
+        [global]\n  rw = randread   ; behind an option\n bs=8k\n\n\
+        [one]\n\
+        [two]\n bs=16k # its own\n rw=write\n\
+        [global]\n iodepth=32\n bs=64k\n\
+        [three]\n size=1m\n";
+    let mut loaded = read(text).unwrap();
+    let seen: Vec<_> = loaded
+        .jobs
+        .iter_mut()
+        .map(|job| {
+            let first = requests(job, 1)[0];
+            (job.name.clone(), first.op.name(), first.length >> 10, job.pace.clone())
+        })
+        .collect();
+    let closed = |depth| Pace::Closed { depth };
+    let expected = [
+        ("one".to_owned(), "read", 8, closed(1)),
+        ("two".to_owned(), "write", 16, closed(1)),
+        ("three".to_owned(), "read", 64, closed(32)),
+    ];
+    assert_eq!(seen, expected);
+    let options = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+    };
+    let global = [("rw", "randread"), ("bs", "8k"), ("iodepth", "32"), ("bs", "64k")];
+    assert_eq!(loaded.global_options, options(&global));
+    assert_eq!(loaded.jobs[1].options, options(&[("bs", "16k"), ("rw", "write")]));
+    assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
+}
+
+#[test]
+fn paces_follow_rates_and_depths() {
+    let rated = |rates, poisson| Pace::Rated { depth: 4, rates, poisson };
+    let (bytes, ios) = (|n| Some(Rate::Bytes(n)), |n| Some(Rate::Requests(n)));
+    for (options, pace) in [
+        ("iodepth=4", Pace::Closed { depth: 4 }),
+        ("iodepth=4 rate_process=poisson", Pace::Closed { depth: 4 }),
+        ("iodepth=4 rate=0", Pace::Closed { depth: 4 }),
+        ("iodepth=4 rate=1m", rated([bytes(1048576.0); 3], false)),
+        ("iodepth=4 rate=1k,", rated([bytes(1024.0), None, None], false)),
+        ("iodepth=4 rate_iops=,50", rated([None, ios(50.0), ios(50.0)], false)),
+        ("iodepth=4 rate_iops=9 rate_process=poisson", rated([ios(9.0); 3], true)),
+        ("iodepth=4 rate_iops=9,8,7", rated([ios(9.0), ios(8.0), ios(7.0)], false)),
+    ] {
+        assert_eq!(job(options).pace, pace, "{options}");
+    }
+}
+
+#[test]
+fn times_reach_the_job() {
+    let job = job("runtime=2m ramp_time=500ms startdelay=3 thinktime=50 thinktime_blocks=8");
+    assert_eq!(job.runtime, Some(Time::from_s(120.0)));
+    assert_eq!(job.ramp, Time(500_000_000));
+    assert_eq!(job.start_delay, Time::from_s(3.0));
+    assert_eq!(job.think, Some(Think { time: Time(50_000), every: 8 }));
+    let plain = self::job("runtime=0 thinktime=0");
+    assert_eq!((plain.runtime, plain.think, plain.stonewall), (None, None, false));
+    assert_eq!(self::job("timeout=10").runtime, Some(Time::from_s(10.0)));
+    let drawn = self::job("startdelay=2-4").start_delay;
+    assert!((Time::from_s(2.0)..=Time::from_s(4.0)).contains(&drawn));
+}
+
+#[test]
+fn clones_have_streams_and_places_of_their_own() {
+    let text = "[w]\nrw=randwrite\nnumjobs=3\noffset=64m\noffset_increment=128m\nsize=128m\n\
+                stonewall\nstartdelay=0-9\n[w]\nrw=randwrite\nsize=128m\n";
+    let mut jobs = read(text).unwrap().jobs;
+    assert_eq!(jobs.len(), 4);
+    let walls: Vec<bool> = jobs.iter().map(|job| job.stonewall).collect();
+    assert_eq!(walls, [true, false, false, false]);
+    let mut orders = Vec::new();
+    for (index, job) in jobs.iter_mut().enumerate() {
+        assert_eq!(job.name, "w");
+        let start = if index < 3 { (64 + 128 * index as u64) << 20 } else { 0 };
+        let all = requests(job, 40_000);
+        assert_eq!(all.len(), 32_768);
+        let offsets: Vec<u64> = all.iter().map(|request| request.offset - start).collect();
+        assert!(offsets.iter().all(|&offset| offset < 128 << 20));
+        orders.push(offsets);
+    }
+    assert!((1..4).all(|i| orders[..i].iter().all(|other| *other != orders[i])));
+    assert_ne!(jobs[0].start_delay, jobs[1].start_delay);
+}
+
+#[test]
+fn seeds_decide() {
+    let first = |text: &str, seed| {
+        let loaded = parse(text, "job.fio", Path::new(""), CAPACITY, seed).unwrap();
+        requests(&mut { loaded.jobs }[0], 100)
+    };
+    let (plain, fixed) = ("[j]\nrw=randread\n", "[j]\nrw=randread\nrandseed=7\n");
+    assert_eq!(first(plain, 1), first(plain, 1));
+    assert_ne!(first(plain, 1), first(plain, 2));
+    assert_eq!(first(fixed, 1), first(fixed, 2));
+    assert_eq!(first(fixed, 1), first(plain, 7));
+    // Another job before it, or another option, changes nothing.
+    let after = "[a]\nrw=randread\n[j]\nrw=randread\niodepth=9\n";
+    let mut loaded = parse(after, "job.fio", Path::new(""), CAPACITY, 1).unwrap();
+    assert_eq!(requests(&mut loaded.jobs[1], 100), first(plain, 1));
+}
+
+#[test]
+fn notices_name_each_option_once() {
+    let text = "[global]\nioengine=libaio\ndirect=1\nrandrepeat=1\nallrandrepeat=0\n\
+                [a]\nfilename=/dev/sda\ngroup_reporting\n[b]\nfilename=/dev/sdb\nexitall\n\
+                size=64k\nnumber_ios=100\n[c]\ntime_based\n";
+    let notices = read(text).unwrap().notices;
+    let has = |part: &str| notices.iter().filter(|notice| notice.contains(part)).count();
+    for part in [
+        "job.fio:2: `ioengine`",
+        "job.fio:3: `direct`",
+        "job.fio:5: runs always repeat",
+        "job.fio:7: `filename`",
+        "`group_reporting`",
+        "`exitall`",
+        "job.fio:15: time_based without runtime",
+    ] {
+        assert_eq!(has(part), 1, "{part}: {notices:?}");
+    }
+    assert_eq!(notices.len(), 7);
+}
+
+#[test]
+fn bad_input_is_told_with_its_place() {
+    for (text, parts) in [
+        ("", &["job.fio: no job", "[name]"][..]),
+        ("[global]\nbs=4k", &["no job"]),
+        ("[j]\nblcoksize=4k", &["job.fio:2", "`blcoksize`", "did you mean `blocksize`"]),
+        ("[j]\niodetph=4", &["job.fio:2", "did you mean `iodepth`"]),
+        ("[j]\nbs", &["job.fio:2", "`bs` needs a value", "bs=VALUE"]),
+        ("[j]\nbs=", &["job.fio:2", "needs a value"]),
+        ("[j]\nbs=4000", &["job.fio:2", "bs: `4000`", "multiple of 512"]),
+        ("[j]\n\nbs=4k,x", &["job.fio:3", "bs: `x`"]),
+        ("[j]\nbs=0", &["bs: `0`"]),
+        ("[j]\nbssplit=4k/60:8k/60", &["bssplit", "120 %", "100 % in all"]),
+        ("[j]\nbsrange=1-2k", &["bsrange", "`1`"]),
+        ("[j]\nba=100", &["ba: `100`", "multiple of 512"]),
+        ("[j]\nrw=randrad", &["rw: `randrad`", "randread", "did you mean `randread`"]),
+        ("[j]\nrw=read:-8k", &["rw: `-8k`", "backwards"]),
+        ("[j]\nrw=randread:0", &["rw: `0`", "from 1"]),
+        ("[j]\nrw_sequencer=x", &["rw_sequencer: `x`", "identical"]),
+        ("[j]\niodepth=0", &["iodepth: `0`", "whole number from 1"]),
+        ("[j]\niodepth=many", &["iodepth: `many`"]),
+        ("[j]\nnumjobs=9999", &["numjobs", "4096"]),
+        ("[j]\nsize=2g", &["job.fio:2", "size", "2 GiB", "1 GiB", "1073741824 bytes"]),
+        ("[j]\noffset=512m\nsize=600m", &["job.fio:3", "size", "offset 512 MiB", "1 GiB"]),
+        ("[j]\noffset=1g", &["job.fio:2", "offset", "not on the drive", "capacity"]),
+        ("[j]\noffset=100", &["job.fio:2", "offset", "whole sectors", "512"]),
+        ("[j]\nnumjobs=3\noffset_increment=600m", &["job.fio:3", "offset_increment"]),
+        ("[j]\nnumjobs=2\nsize=600m\noffset_increment=500m", &["job.fio:3", "size"]),
+        ("[j]\nsize=1000", &["size", "whole sectors"]),
+        ("[j]\nsize=4k\nbs=8k", &["job.fio:2", "size", "8 KiB"]),
+        ("[j]\nrw=rw\nsize=4k\nbs=4k,8k", &["job.fio:3", "cannot hold a write of 8 KiB"]),
+        ("[j]\nsize=101%", &["size: `101%`", "1% to 100%"]),
+        ("[j]\nsize=x", &["size: `x`", "or a percentage"]),
+        ("[j]\nio_size=100", &["io_size", "whole sectors"]),
+        ("[j]\nfilesize=2g", &["filesize", "1 GiB"]),
+        ("[j]\nfilesize=1m\noffset=1m", &["job.fio:2", "filesize", "above the offset"]),
+        ("[j]\nruntime=5x", &["runtime: `5x`", "ms, s, m, h or d"]),
+        ("[j]\nthinktime=-1", &["thinktime: `-1`"]),
+        ("[j]\nrwmixread=101", &["rwmixread: `101`", "0 to 100"]),
+        ("[j]\npercentage_random=200", &["percentage_random: `200`"]),
+        ("[j]\nrandom_distribution=zpif", &["`zpif`", "did you mean `zipf`", "pareto"]),
+        ("[j]\nrandom_distribution=zipf:0", &["random_distribution: theta `0`"]),
+        ("[j]\nrandom_distribution=zoned:50/50", &["add up to 50 %"]),
+        (
+            "[j]\nrw=randread\nrandom_distribution=zoned_abs:100/2g",
+            &["job.fio:3", "random_distribution", "2 GiB do not fit", "1 GiB in all"],
+        ),
+        ("[j]\nrate=1m\nrate_iops=5", &["job.fio:3", "rate_iops", "one of rate"]),
+        ("[j]\nrate_process=fast", &["rate_process: `fast`", "linear, poisson"]),
+        ("[j]\ntime_based=maybe", &["time_based: `maybe`", "1 or 0"]),
+        ("[j]\nrandrepeat=x", &["randrepeat: `x`", "1 or 0"]),
+        ("[j]\nwrite_hint=forever", &["write_hint: `forever`", "extreme"]),
+        ("[j]\nsync=perhaps", &["sync: `perhaps`", "dsync"]),
+        ("[j]\nloops=0", &["loops: `0`"]),
+        ("[j]\nsize=${SIZE}", &["job.fio:2", "size: `${SIZE}`", "variable", "every machine"]),
+        ("[j]\nbs=$pagesize", &["bs: `$pagesize`", "variable"]),
+        ("[j]\nzonemode=zbd", &["zonemode: `zbd`", "none"]),
+        ("[j]\nwait_for=a", &["`wait_for` is not supported", "stonewall"]),
+        ("[j]\nkb_base=1000", &["kb_base: `1000`", "1024"]),
+        ("[j]\nread_iolog=:", &["read_iolog", "names no file"]),
+        ("[j]\nread_iolog=none.log", &["/nowhere/none.log"]),
+    ] {
+        let error = read(text).map(|_| ()).expect_err(text).to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
+    }
+    let error = load(Path::new("/nowhere/a.fio"), CAPACITY, 1).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("/nowhere/a.fio: cannot be read"), "{error}");
+}
+
+/// Offset and bytes that the requests of a job reach.
+#[test]
+fn regions_are_where_they_should_be() {
+    const M: u64 = 1 << 20;
+    for (options, region) in [
+        ("bs=1m", 0..1024 * M),
+        ("bs=1m offset=256m", 256 * M..1024 * M),
+        ("bs=1m offset=25%", 256 * M..1024 * M),
+        ("bs=1m offset=25% size=50%", 256 * M..768 * M),
+        ("bs=1m offset=75% size=50%", 768 * M..1024 * M),
+        ("bs=1m size=64m", 0..64 * M),
+        ("bs=1m filesize=64m", 0..64 * M),
+        ("bs=1m filesize=64m offset=16m size=1g", 16 * M..64 * M),
+        ("bs=3m offset=10%", 105 * M..1023 * M),
+        ("bs=1m offset=10% offset_align=128m", 128 * M..1024 * M),
+        ("bs=1m fileoffset=0x100000 size=0", M..1024 * M),
+    ] {
+        let all = requests(&mut job(&format!("rw=read {options}")), 5000);
+        let reached = all[0].offset..all.iter().filter_map(Request::end).max().unwrap();
+        assert_eq!(reached, region, "{options}");
+    }
+    // With filesize, size is how much to send.
+    assert_eq!(job("rw=read bs=1m filesize=64m size=1g").source.total(), Some(1024));
+    assert_eq!(job("rw=read bs=1m size=64m io_size=25%").source.total(), Some(16));
+}
+
+#[test]
+fn names_and_odd_but_valid_texts() {
+    assert_eq!(job("name=shown").name, "shown");
+    for text in [
+        "[j]\r\nbs = 4k\r\n",
+        "  [ j ]  ; comment\n\tbs=4k",
+        "[j]\nstonewall=0\nwait_for_previous=1\ntime_based=0",
+        "[j]\nrw=randread\nrandom_distribution=zoned_abs=60/20m:40/100m",
+        "[j]\nrw=randread\nrandom_distribution=random\nnorandommap=0",
+        "[j]\ndescription=a line of words, $5\nfilename=${DEVICE}",
+        "[j]\nrw=randrw\nrwmixwrite=0x10",
+    ] {
+        assert_eq!(read(text).map(|loaded| loaded.jobs.len()), Ok(1), "{text}");
+    }
+}
+
+#[test]
+fn traces_are_replayed_by_clones_in_turn() {
+    let dir = std::env::temp_dir().join(format!("nandlab-read-iolog-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let timed = "fio version 3 iolog\n0 f add\n0 f open\n0 f write 4096 512\n\
+                 8000000 f read 0 4096\n9000000 f close\n";
+    let plain = "fio version 2 iolog\nf add\nf open\nf read 8192 4096\nf close\n";
+    std::fs::write(dir.join("timed.log"), timed).unwrap();
+    std::fs::write(dir.join("plain.log"), plain).unwrap();
+    let text = "[t]\nread_iolog=timed.log:plain.log\nnumjobs=2\niodepth=8\n\
+                [n]\nread_iolog=timed.log\nreplay_no_stall\nreplay_time_scale=200\n";
+    let mut jobs = parse(text, "job.fio", &dir, CAPACITY, 1).unwrap().jobs;
+    std::fs::remove_dir_all(&dir).unwrap();
+    let paces: Vec<Pace> = jobs.iter().map(|job| job.pace.clone()).collect();
+    let closed = |depth| Pace::Closed { depth };
+    assert_eq!(paces, [Pace::Open, closed(8), closed(1)]);
+    let last = |job: &mut Job| {
+        let next = || job.source.next().unwrap();
+        std::iter::from_fn(next).last().map(|arrival| (arrival.at, arrival.request.offset))
+    };
+    let (slow, fast) = (last(&mut jobs[0]).unwrap(), last(&mut jobs[2]).unwrap());
+    assert_eq!((slow.1, fast.1), (0, 0));
+    assert_eq!(slow.0.ns(), 2 * fast.0.ns());
+    assert!(slow.0 > Time::ZERO);
+    assert_eq!(last(&mut jobs[1]).map(|(_, offset)| offset), Some(8192));
+}
+
+#[test]
+fn example_jobs_load_and_open_with_what_they_show() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/jobs");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with("# "), "{path:?}");
+        for capacity in [64 << 20, 512 << 30] {
+            let mut loaded = load(&path, capacity, 1).unwrap();
+            assert!(loaded.notices.is_empty(), "{path:?}: {:?}", loaded.notices);
+            for job in &mut loaded.jobs {
+                assert_eq!(requests(job, 1000).len(), 1000, "{path:?}");
+            }
+        }
+        seen += 1;
+    }
+    assert!(seen >= 8);
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in any::<String>()) {
+        let _ = read(&text);
+        let _ = read(&format!("[j]\n{text}"));
+    }
+
+    /// Real names with random values, near to what is valid.
+    #[test]
+    fn no_value_panics(
+        name in "rw|bs|ba|bsrange|bssplit|size|io_size|offset|offset_increment|filesize|loops|\
+                 runtime|startdelay|random_distribution|rate|percentage_random|number_ios|\
+                 randseed|fsync|thinktime|offset_align|numjobs|read_iolog",
+        value in "(zipf:|pareto:|normal:|zoned:|zoned_abs:|rand|read:|write)?\
+                  [0-9]{0,9}[kmgt%sux]?[-,:/.]{0,2}[0-9]{0,21}[kmgt%]?[:,/]?[0-9]{0,3}",
+        more in "(rw=randrw|rw=randread|norandommap|time_based|numjobs=3|bs=4k,8k)?",
+    ) {
+        if let Ok(mut loaded) = read(&format!("[j]\nruntime=1\n{more}\n{name}={value}\n")) {
+            for job in loaded.jobs.iter_mut().take(3) {
+                for request in requests(job, 50) {
+                    prop_assert!(request.end().is_some_and(|end| end <= CAPACITY));
+                }
+            }
+        }
+    }
+}

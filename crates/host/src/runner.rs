@@ -1,0 +1,192 @@
+//! A job under way: when it may send its next request, and how far it has come.
+
+use crate::request::{Arrival, Job, Pace, Rate, Think};
+use crate::stats::JobStats;
+use base::rng::Rng;
+use base::{Result, Time};
+use ssd::Ssd;
+use ssd::request::{Op, Request};
+use std::collections::VecDeque;
+
+/// Requests that a job draws ahead, so that the drive's map can be brought near in time.
+pub const AHEAD: usize = 16;
+
+/// How far a job has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Its group has not started.
+    Waiting,
+    /// It sends.
+    Running,
+    /// It sends no more.
+    Over,
+}
+
+/// A job under way.
+pub struct Runner {
+    pub job: Job,
+    pub phase: Phase,
+    pub group: u32,
+    pub start: Time,
+    /// Sends nothing later than this.
+    pub deadline: Time,
+    /// Counts what is sent from here on.
+    pub measure_from: Time,
+    /// Drawn and not yet sent.
+    pub ahead: VecDeque<Arrival>,
+    pub exhausted: bool,
+    /// Sent and not yet fetched: arrival and request.
+    pub queue: VecDeque<(Time, Request)>,
+    /// Sent and not completed.
+    pub in_flight: u32,
+    /// Arrival of the request sent last: requests of a job arrive in their order.
+    pub last_arrival: Time,
+    /// When its last request completed.
+    pub last_completion: Time,
+    /// When it was found to send no more, and the time that requests took after that.
+    pub over_at: Time,
+    pub tail_ns: u128,
+    /// The job's thread is busy until then.
+    pub ready_at: Time,
+    /// Requests until the next pause.
+    pub until_think: u32,
+    /// Rated: when the next read, write, trim is due.
+    pub due: [Time; 3],
+    /// A wake-up is asked for at this time.
+    pub wake: Time,
+    pub rng: Rng,
+    pub stats: JobStats,
+}
+
+impl Runner {
+    /// A job of group `group` that has not started; `rng` draws its arrivals.
+    pub fn new(job: Job, group: u32, rng: Rng) -> Self {
+        Self {
+            phase: Phase::Waiting,
+            group,
+            start: Time::ZERO,
+            deadline: Time::NEVER,
+            measure_from: Time::ZERO,
+            ahead: VecDeque::with_capacity(AHEAD),
+            exhausted: false,
+            queue: VecDeque::new(),
+            in_flight: 0,
+            last_arrival: Time::ZERO,
+            last_completion: Time::ZERO,
+            over_at: Time::ZERO,
+            tail_ns: 0,
+            ready_at: Time::ZERO,
+            until_think: job.think.map_or(0, |think| think.every),
+            due: [Time::ZERO; 3],
+            wake: Time::NEVER,
+            rng,
+            stats: JobStats::default(),
+            job,
+        }
+    }
+
+    /// Sends no more, and everything it sent is complete.
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over && self.in_flight == 0
+    }
+
+    pub fn end_sending(&mut self, now: Time) {
+        (self.phase, self.over_at) = (Phase::Over, now);
+    }
+
+    /// See [`JobView::mean_depth`].
+    pub fn mean_depth(&self) -> Option<(f64, Time)> {
+        let window = self.over_at.since(self.start);
+        if !self.is_over() || self.job.ramp > Time::ZERO || window == Time::ZERO {
+            return None;
+        }
+        let latencies: u128 = self.stats.ops.iter().map(|op| op.latency.sum_ns()).sum();
+        Some((latencies.saturating_sub(self.tail_ns) as f64 / window.0 as f64, window))
+    }
+
+    /// Draws requests ahead and lets the drive prepare for them.
+    #[inline]
+    pub fn draw(&mut self, ssd: &Ssd) -> Result<()> {
+        while self.ahead.len() < AHEAD {
+            let Some(arrival) = self.job.source.next()? else {
+                self.exhausted = true;
+                break;
+            };
+            ssd.prefetch(&arrival.request);
+            self.ahead.push_back(arrival);
+            if self.ahead.len() > AHEAD / 2 {
+                ssd.prefetch_blocks(&self.ahead[AHEAD / 2].request);
+            }
+        }
+        Ok(())
+    }
+
+    /// When the next request may be sent and from when its latency counts; `None` where only a
+    /// completion can tell.
+    #[inline]
+    pub fn due(&self, next: &Arrival, now: Time) -> Option<(Time, Time)> {
+        if self.job.think.is_some() && self.until_think == 0 && self.in_flight > 0 {
+            return None;
+        }
+        let earliest = self.ready_at.max(self.start);
+        match &self.job.pace {
+            Pace::Closed { depth } => {
+                (self.in_flight < *depth).then(|| (earliest, now.max(earliest)))
+            }
+            Pace::Open => {
+                // Only the head waits in the queue: the others stay in the source.
+                let at = self.start + next.at;
+                self.queue.is_empty().then_some((at.max(self.start), at))
+            }
+            Pace::Rated { depth, rates, poisson } => {
+                if self.in_flight >= *depth {
+                    return None;
+                }
+                let sent = now.max(earliest);
+                let Some((i, _)) = rate_of(rates, next.request.op) else {
+                    // What has no rate of its own arrives when it is sent.
+                    return Some((earliest, sent));
+                };
+                let due = self.due[i];
+                let arrival = if *poisson { due.max(self.last_arrival) } else { sent.max(due) };
+                Some((earliest.max(due), arrival))
+            }
+        }
+    }
+
+    /// A request has been put into the queue.
+    #[inline]
+    pub fn sent(&mut self, request: &Request, now: Time, submit_time: Time) {
+        self.in_flight += 1;
+        if self.job.pace != Pace::Open {
+            self.ready_at = self.ready_at.max(now) + submit_time;
+        }
+        if let Some(Think { every, .. }) = self.job.think {
+            if self.until_think == 0 {
+                self.until_think = every;
+            }
+            self.until_think -= 1;
+        }
+        if let Pace::Rated { rates, poisson, .. } = &self.job.pace
+            && let Some((i, rate)) = rate_of(rates, request.op)
+        {
+            let mean_ns = match rate {
+                Rate::Requests(per_s) => 1e9 / per_s,
+                Rate::Bytes(per_s) => request.length as f64 * 1e9 / per_s,
+            };
+            let ns = if *poisson { self.rng.exponential(mean_ns) } else { mean_ns };
+            self.due[i] += Time(ns.round() as u64);
+        }
+    }
+}
+
+/// The rate that governs an operation, and its place.
+fn rate_of(rates: &[Option<Rate>; 3], op: Op) -> Option<(usize, Rate)> {
+    let i = match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Trim => 2,
+        Op::Flush => return None,
+    };
+    rates[i].map(|rate| (i, rate))
+}
