@@ -24,7 +24,7 @@ mod tests {
     /// Every member: clean words decode, hopeless words do not (unless it is ideal), counts fit.
     #[test]
     fn clean_words_pass_and_counts_fit() {
-        let common = EccConfig::default();
+        let common = EccConfig { payload_bytes: 4096, ..EccConfig::default() };
         for member in ROSTER {
             let params = (member.check)(&Table::new(), "ecc").unwrap();
             let mut model = (member.build)(&common, &params).unwrap();

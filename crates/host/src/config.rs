@@ -388,7 +388,7 @@ fn check_chip(config: &SsdConfig) -> Result<()> {
     let chip = &config.chip;
     let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
     Geometry::new(&chip.geometry, dies, config.drive_unit_bytes())?;
-    config.check_codewords()?;
+    config.check_fit()?;
     page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
     Timing::new(&chip.timing, chip.cell_bits)?;
     Energy::new(&chip.energy)?;

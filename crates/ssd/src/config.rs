@@ -165,18 +165,6 @@ impl SsdConfig {
         self.chip.array.resolve(nand::array::ROSTER, "chip.array")?;
         complete::<FtlConfig, _>(&mut self.ftl, crate::ftl::ROSTER, "ftl")?;
         complete::<GcConfig, _>(&mut self.gc, crate::gc::ROSTER, "gc")?;
-        let (ftl, gc) = (self.ftl_parts()?.0, self.gc_parts()?.0);
-        let blocks = self.chip.geometry.blocks_per_plane;
-        for (key, kept) in [
-            ("ftl.gc_reserve_blocks", ftl.gc_reserve_blocks),
-            ("gc.start_free_blocks", gc.start_free_blocks),
-            ("gc.background_free_blocks", gc.background_free_blocks),
-        ] {
-            if kept > blocks {
-                return Err(Error::new(key, format!("{kept} blocks"))
-                    .allow(format!("up to chip.geometry.blocks_per_plane, {blocks}")));
-            }
-        }
         self.scheduler.resolve(crate::scheduler::ROSTER, "scheduler")?;
         self.retry.resolve(crate::retry::ROSTER, "retry")?;
         let (common, mut choice) = self.ecc_parts()?;
@@ -190,8 +178,21 @@ impl SsdConfig {
         Ok(self)
     }
 
-    /// Refuses codewords that do not fit their page: data and parity travel and lie together.
-    pub fn check_codewords(&self) -> Result<()> {
+    /// Refuses what does not fit the chip, once its geometry is known to be one: blocks that a
+    /// plane does not have, and codewords that their page cannot hold.
+    pub fn check_fit(&self) -> Result<()> {
+        let (ftl, gc) = (self.ftl_parts()?.0, self.gc_parts()?.0);
+        let blocks = self.chip.geometry.blocks_per_plane;
+        for (key, kept) in [
+            ("ftl.gc_reserve_blocks", ftl.gc_reserve_blocks),
+            ("gc.start_free_blocks", gc.start_free_blocks),
+            ("gc.background_free_blocks", gc.background_free_blocks),
+        ] {
+            if kept > blocks {
+                return Err(Error::new(key, format!("{kept} blocks"))
+                    .allow(format!("up to chip.geometry.blocks_per_plane, {blocks}")));
+            }
+        }
         let (ecc, _) = self.ecc_parts()?;
         let geometry = &self.chip.geometry;
         let (page, spare) = (geometry.page_bytes, geometry.spare_bytes);
@@ -239,7 +240,12 @@ impl SsdConfig {
             }
             None => return Err(Error::new("ecc", "missing key `model`").allow("ideal, threshold")),
         };
-        let (common, params) = params::split::<EccConfig>(&table, "ecc")?;
+        let (mut common, params) = params::split::<EccConfig>(&table, "ecc")?;
+        if common.payload_bytes == 0 {
+            let page = self.chip.geometry.page_bytes;
+            common.payload_bytes =
+                if page.is_multiple_of(512) { page.clamp(512, 4096) } else { 4096 };
+        }
         common.check()?;
         Ok((common, Choice { name, params }))
     }

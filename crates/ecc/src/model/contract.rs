@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EccConfig {
-    /// Data bytes of a codeword.
+    /// Data bytes of a codeword; 0 takes the smaller of 4096 and the page.
     pub payload_bytes: u32,
     /// Parity bytes of a codeword: they travel on the bus with the data.
     pub parity_bytes: u32,
@@ -21,7 +21,7 @@ pub struct EccConfig {
 
 impl Default for EccConfig {
     fn default() -> Self {
-        Self { payload_bytes: 4096, parity_bytes: 0, decoders: 0, t_decode_us: 0.0 }
+        Self { payload_bytes: 0, parity_bytes: 0, decoders: 0, t_decode_us: 0.0 }
     }
 }
 
