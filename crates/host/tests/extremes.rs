@@ -74,3 +74,11 @@ fn totals_beyond_64_bits_are_unknown() {
     let total = session(&[], job, Precondition::None).unwrap().run.total();
     assert_eq!(total, Some(u64::MAX - 1));
 }
+
+/// An event numbers flash commands with 25 bits: more reads than that are refused, not mixed up.
+#[test]
+fn more_reads_than_can_be_numbered_are_refused() {
+    let job = "rw=read\nbs=700m\niodepth=64\nnumber_ios=64";
+    let error = refused(&["ftl.unit_bytes=512"], job);
+    assert!(error.contains("bytes at a time"), "{error}");
+}
