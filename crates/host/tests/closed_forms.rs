@@ -472,7 +472,7 @@ fn golden_run() {
         number(&report["sim"]["simulated_s"]),
         number(&report["sim"]["events"]),
     ];
-    assert_eq!(golden, [781.1620906925978, 2405.82, 7828.0, 1.064889, 63587.0]);
+    assert_eq!(golden, [805.4732863663426, 2694.08, 7540.0, 1.05916184, 62936.0]);
 }
 
 /// Found by drawing drives at random: two planes that are not joined, the one with nothing to
