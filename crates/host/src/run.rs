@@ -167,12 +167,12 @@ impl Run {
                 continue;
             }
             runner.phase = Phase::Running;
-            runner.start = now + runner.job.start_delay;
-            runner.measure_from = runner.start + runner.job.ramp;
+            runner.start = now.saturating_add(runner.job.start_delay);
+            runner.measure_from = runner.start.saturating_add(runner.job.ramp);
             runner.ready_at = runner.start;
             runner.due = [runner.start; 3];
             if let Some(runtime) = runner.job.runtime {
-                runner.deadline = runner.measure_from + runtime;
+                runner.deadline = runner.measure_from.saturating_add(runtime);
             }
             self.send(job)?;
         }
@@ -301,7 +301,7 @@ impl Run {
             && runner.in_flight == 0
         {
             // The pause begins when all that was sent before it is complete.
-            runner.ready_at = runner.ready_at.max(now + think.time);
+            runner.ready_at = runner.ready_at.max(now.saturating_add(think.time));
         }
         let latency = now.since(done.arrival);
         let Request { op, length, .. } = done.request;

@@ -135,7 +135,7 @@ impl Runner {
             }
             Pace::Open => {
                 // Only the head waits in the queue: the others stay in the source.
-                let at = self.start + next.at;
+                let at = self.start.saturating_add(next.at);
                 self.queue.is_empty().then_some((at.max(self.start), at))
             }
             Pace::Rated { depth, rates, poisson } => {
@@ -159,7 +159,7 @@ impl Runner {
     pub fn sent(&mut self, request: &Request, now: Time, submit_time: Time) {
         self.in_flight += 1;
         if self.job.pace != Pace::Open {
-            self.ready_at = self.ready_at.max(now) + submit_time;
+            self.ready_at = self.ready_at.max(now).saturating_add(submit_time);
         }
         if let Some(Think { every, .. }) = self.job.think {
             if self.until_think == 0 {
@@ -175,7 +175,7 @@ impl Runner {
                 Rate::Bytes(per_s) => request.length as f64 * 1e9 / per_s,
             };
             let ns = if *poisson { self.rng.exponential(mean_ns) } else { mean_ns };
-            self.due[i] += Time(ns.round() as u64);
+            self.due[i] = self.due[i].saturating_add(Time(ns.round() as u64));
         }
     }
 }
