@@ -119,7 +119,7 @@ def reference() -> str:
         "crates/host/src/workload",
     )
     lines += ["## Keys of a drive file", "", *keys(schema), "## Presets", ""]
-    for kind in ("drive", "chip", "host"):
+    for kind in ("drive", "chip", "cell", "host"):
         rows = [[code(p.name), p.summary] for p in nandlab.presets(kind)]
         lines += [f"### {kind.capitalize()}s", "", *table(["name", "what it is"], rows)]
     lines += ["## Sources", "", "`nandlab cite DRIVE` prints the BibTeX entries of a drive.", ""]

@@ -1,8 +1,9 @@
 //! A drive from text: layers of TOML become one checked [`SsdConfig`].
 //!
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
-//! assignments in their order. In every layer `[chip] preset` and `[host] preset` name a further
-//! file, which lies under that section. What lies higher wins, key by key. Two choices throw away
+//! assignments in their order. In every layer `[chip] preset`, `[chip.cell] preset` and `[host]
+//! preset` name a further file, which lies under that section; a chip's file may name its cell so
+//! too. What lies higher wins, key by key. Two choices throw away
 //! what lower layers said, because it was said of something else:
 //!
 //! - another `preset` of a section drops all keys of that section;
@@ -27,6 +28,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::Value;
 use toml::de::{DeTable, DeValue};
+
+/// Kinds of presets that lie under a section, and the section; outer ones first.
+const SECTIONS: [(&str, &str); 3] = [("chip", "chip"), ("cell", "chip.cell"), ("host", "host")];
 
 /// A drive, checked.
 #[derive(Debug, Clone)]
@@ -170,6 +174,22 @@ fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Table> {
     path.split('.').try_fold(table, |table, key| table.get_mut(key)?.as_table_mut())
 }
 
+/// Puts a table at a dotted path, in place of what is there.
+fn put(table: &mut Table, path: &str, value: Table) {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+    match rest {
+        None => {
+            table.insert(first.to_owned(), Value::Table(value));
+        }
+        Some(rest) => {
+            let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = inner {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
 /// The member that a table chooses.
 fn chosen<'a>(table: &'a Table, family: &Family) -> Option<&'a str> {
     at(table, family.path)?.get(family.selector)?.as_str()
@@ -233,14 +253,14 @@ impl Layers {
     /// Lays a table, whose keys were written at `origins`, over the rest.
     fn lay(&mut self, mut table: Table, origins: &Origins, folder: &Path) -> Result<()> {
         let written = |path: &str| origins.paths.get(path).or(origins.paths.values().next());
-        for section in ["chip", "host"] {
-            let Some(Value::Table(inner)) = table.get_mut(section) else { continue };
+        for (kind, section) in SECTIONS {
+            let Some(inner) = at_mut(&mut table, section) else { continue };
             let name = take_text(inner, "preset").map_err(|mut error| {
                 error.place = format!("{section}.preset");
                 origins.locate(error)
             })?;
             if let (Some(name), Some(by)) = (name, written(&format!("{section}.preset"))) {
-                self.choose(section, name, by, origins, folder)?;
+                self.choose((kind, section), name, by, origins, folder)?;
             }
         }
         for family in FAMILIES.iter() {
@@ -254,10 +274,10 @@ impl Layers {
         Ok(())
     }
 
-    /// Puts another preset under a section.
+    /// Puts another preset of a kind under a section.
     fn choose(
         &mut self,
-        section: &'static str,
+        (kind, section): (&'static str, &'static str),
         name: String,
         by: &Origin,
         origins: &Origins,
@@ -268,15 +288,36 @@ impl Layers {
         }
         self.origins.paths.remove(&format!("{section}.preset"));
         self.origins.drop_path(section, by)?;
-        let file = preset::find(section, &name, &format!("{section}.preset"), folder)
+        let below = |other: &&str| other.strip_prefix(section).is_some_and(|r| r.starts_with('.'));
+        for (_, other) in SECTIONS.iter().filter(|(_, other)| below(other)) {
+            self.presets.remove(other);
+            self.cites.remove(other);
+        }
+        let file = preset::find(kind, &name, &format!("{section}.preset"), folder)
             .map_err(|error| origins.locate(error))?;
         let mut table = params::parse(&file.text, &file.place)?;
-        self.origins.add_file(&file.text, &file.place, section);
-        let (_, cite) =
-            take_facts(&mut table, section).map_err(|error| self.origins.locate(error))?;
+        let mut written = Origins { place: file.place.clone(), ..Origins::default() };
+        written.add_file(&file.text, &file.place, section);
+        let (_, cite) = take_facts(&mut table, section).map_err(|error| written.locate(error))?;
         self.cites.insert(section, cite.into_iter().collect());
-        self.table.insert(section.to_owned(), Value::Table(table));
+        put(&mut self.table, section, Table::new());
         self.presets.insert(section, name);
+        // Files that this one names lie under it.
+        let mut outer = Table::new();
+        put(&mut outer, section, table);
+        let folder = Path::new(&file.place).parent().unwrap_or(Path::new(""));
+        for (kind, inner) in SECTIONS.iter().filter(|(_, inner)| below(inner)) {
+            let Some(own) = at_mut(&mut outer, inner) else { continue };
+            let name = take_text(own, "preset").map_err(|mut error| {
+                error.place = format!("{inner}.preset");
+                written.locate(error)
+            })?;
+            if let (Some(name), Some(by)) = (name, written.paths.get(&format!("{inner}.preset"))) {
+                self.choose((kind, inner), name, by, &written, folder)?;
+            }
+        }
+        params::merge(&mut self.table, outer);
+        self.origins.paths.extend(written.paths);
         Ok(())
     }
 
@@ -392,6 +433,7 @@ fn check_chip(config: &SsdConfig) -> Result<()> {
     page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
     Timing::new(&chip.timing, chip.cell_bits)?;
     Energy::new(&chip.energy)?;
+    chip.cell()?;
     Ok(())
 }
 

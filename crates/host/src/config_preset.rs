@@ -9,12 +9,16 @@ use std::path::Path;
 static PARAMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../params");
 
 /// Kinds of presets and their folders.
-const KINDS: [(&str, &str); 3] = [("chip", "chips"), ("drive", "drives"), ("host", "hosts")];
+const KINDS: [(&str, &str); 4] =
+    [("cell", "cells"), ("chip", "chips"), ("drive", "drives"), ("host", "hosts")];
+
+/// Where a name is looked for when its kind is not said.
+const SEARCH: [&str; 4] = ["drive", "chip", "host", "cell"];
 
 /// A parameter file that comes with nandlab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preset {
-    /// What it describes: `drive`, `chip` or `host`.
+    /// What it describes: `drive`, `chip`, `cell` or `host`.
     pub kind: &'static str,
     /// What users call it: the name of its file.
     pub name: String,
@@ -44,12 +48,12 @@ pub fn presets() -> Vec<Preset> {
     presets
 }
 
-/// The text of a preset, comments included. A drive goes before a chip or a host of the same
-/// name; `chip/NAME` and `host/NAME` name those.
+/// The text of a preset, comments included. A drive goes before a chip, a host or a cell of the
+/// same name; `chip/NAME`, `host/NAME` and `cell/NAME` name those.
 pub fn show(name: &str) -> Result<String> {
     let found = match name.split_once('/') {
         Some((kind, name)) => embedded(kind, name),
-        None => ["drive", "chip", "host"].into_iter().find_map(|kind| embedded(kind, name)),
+        None => SEARCH.into_iter().find_map(|kind| embedded(kind, name)),
     };
     found.map(|text| text.text).ok_or_else(|| {
         let names: Vec<String> = KINDS
@@ -135,7 +139,7 @@ pub(crate) fn find(kind: &str, name: &str, place: &str, folder: &Path) -> Result
     let names = names(kind);
     let allowed = format!("{}, or the path of a TOML file", names.join(", "));
     let mut error = Error::new(place, format!("unknown {kind} preset `{name}`")).allow(allowed);
-    if let Some((other, _)) = KINDS.iter().find(|(other, _)| embedded(other, name).is_some()) {
+    if let Some(other) = SEARCH.iter().find(|other| embedded(other, name).is_some()) {
         error.problem = format!("preset `{name}` is a {other}, not a {kind}");
     }
     error.nearest = nearest(name, names.iter().map(String::as_str)).map(str::to_owned);

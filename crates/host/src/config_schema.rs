@@ -2,6 +2,7 @@
 
 use base::family::{Member, schema as schema_of};
 use ecc::model::EccConfig;
+use nand::level::LevelsConfig;
 use serde_json::{Map, Value, json};
 use ssd::config::SsdConfig;
 use ssd::ftl::FtlConfig;
@@ -132,6 +133,9 @@ pub fn schema() -> Value {
         let holder = definition_of(&root, section);
         root["$defs"][&holder]["properties"]["preset"] = preset(section, "lies under this section");
     }
+    let cell = cell_schema(&mut root);
+    let holder = definition_of(&root, "chip");
+    root["$defs"][&holder]["properties"]["cell"] = cell;
     let properties = &mut root["properties"];
     properties["summary"] = json!({ "type": "string", "description": "What it is, in one line" });
     properties["cite"] = json!({
@@ -141,7 +145,41 @@ pub fn schema() -> Value {
     });
     properties["drive_preset"] = preset("drive", "lies under this file");
     properties["run"] = json!({ "type": "object", "description": "What to run on the drive" });
+    drop_required(&mut root);
     root
+}
+
+/// Schema of a chip's cell: its levels, and a table for each mechanism of the roster.
+fn cell_schema(root: &mut Value) -> Value {
+    let mut levels = schema_of::<LevelsConfig>();
+    let mut definitions = take(&mut levels, "$defs");
+    let mut properties = Map::new();
+    properties.insert("preset".into(), preset("cell", "lies under this section"));
+    properties.insert("levels".into(), plain(levels));
+    for member in nand::cell::ROSTER {
+        let mut own = (member.schema)();
+        definitions.extend(take(&mut own, "$defs"));
+        own["description"] = json!(member.summary);
+        properties.insert(member.name.into(), plain(own));
+    }
+    for (name, definition) in definitions {
+        root["$defs"][name] = definition;
+    }
+    json!({
+        "description": "The cell, where its physics is known; mechanisms left out are off",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// A schema without what only a whole document has.
+fn plain(mut schema: Value) -> Value {
+    if let Some(map) = schema.as_object_mut() {
+        map.remove("$schema");
+        map.remove("title");
+    }
+    schema
 }
 
 /// Name of the definition that a section of the root refers to.

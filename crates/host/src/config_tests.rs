@@ -83,10 +83,40 @@ fn every_drive_is_sane() {
     }
 }
 
+/// Every cell fits under a chip with as many bits, and replaces the chip's own.
+#[test]
+fn every_cell_is_sane() {
+    for preset in presets().iter().filter(|preset| preset.kind == "cell") {
+        let set = format!("chip.cell.preset={}", preset.name);
+        let fits = ["slc", "mlc", "tlc", "qlc"]
+            .iter()
+            .position(|kind| preset.name.contains(kind))
+            .unwrap_or_else(|| panic!("{} says what it is", preset.name));
+        let chip = ["grupp2009_a_slc2", "wang2014_mlc", "tlc_3d", "tlc_3d"][fits];
+        let chip = format!("chip.preset={chip}");
+        let bits = format!("chip.cell_bits={}", fits + 1);
+        let drive = loaded(SMALL, &[&chip, &bits, &set]).unwrap_or_else(|e| panic!("{set}: {e}"));
+        let cell = drive.config.chip.cell().unwrap().expect("a cell");
+        assert_eq!(cell.levels.gray.cell_bits() as usize, fits + 1, "{set}");
+        assert!(!preset.summary.is_empty(), "{set}");
+    }
+    let other = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.preset=slc"]);
+    assert!(other.unwrap_err().to_string().contains("8 for 3 bits"));
+    // A chip's cell is the chip's: it goes with it.
+    let sets = ["chip.preset=tlc_3d", "chip.preset=mqsim_mlc"];
+    assert!(loaded(SMALL, &sets).unwrap().config.chip.cell.is_none());
+    let changed = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.retention.share=0.5"]).unwrap();
+    let cell = changed.config.chip.cell.expect("a cell");
+    assert_eq!(cell.mechanisms["retention"]["share"].as_float(), Some(0.5));
+    let wrong = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.retention.shaer=0.5"]);
+    assert!(wrong.unwrap_err().to_string().contains("did you mean `share`"));
+}
+
 /// Every chip and host fits under a drive.
 #[test]
 fn every_chip_and_host_is_sane() {
-    for preset in presets().iter().filter(|preset| preset.kind != "drive") {
+    let kinds = ["chip", "host"];
+    for preset in presets().iter().filter(|preset| kinds.contains(&preset.kind)) {
         let set = format!("{}.preset={}", preset.kind, preset.name);
         // The parity of SMALL is more than old pages can hold.
         let drive =
@@ -123,7 +153,8 @@ fn bibliography_covers_every_source() {
     for drive in drives() {
         keys.extend(load(&drive.name, &[]).unwrap().cite);
     }
-    for preset in presets().iter().filter(|preset| preset.kind != "drive") {
+    let kinds = ["chip", "host"];
+    for preset in presets().iter().filter(|preset| kinds.contains(&preset.kind)) {
         let set = format!("{}.preset={}", preset.kind, preset.name);
         keys.extend(load("tiny", &[set]).unwrap().cite);
     }

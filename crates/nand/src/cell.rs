@@ -92,7 +92,7 @@ pub struct Cell {
 impl Cell {
     /// Checks `config` for cells of `cell_bits` bits whose pages lie in `order`.
     pub fn new(config: &CellConfig, cell_bits: u32, order: PageOrder) -> Result<Self> {
-        let levels = Levels::new(&config.levels, cell_bits, order)?;
+        let mut levels = Levels::new(&config.levels, cell_bits, order)?;
         for (name, value) in &config.mechanisms {
             find(ROSTER, "cell", name)?;
             if !value.is_table() {
@@ -110,6 +110,13 @@ impl Cell {
         }
         let differs = mechanisms.iter().any(|mechanism| mechanism.differs_by_cell());
         let own = normal_atoms(if differs { OWN_POINTS } else { 1 });
+        if config.levels.read_v.is_empty() {
+            // Where nobody placed the references they lie between the levels as they are read.
+            let fresh = Stress::default();
+            let laws = (0..levels.count()).map(|level| law(&levels, &mechanisms, level, &fresh));
+            let levels_read: Vec<_> = laws.map(|law| (law.mean(), law.sigma())).collect();
+            levels.place_between(&levels_read);
+        }
         Ok(Self { levels, mechanisms, own })
     }
 
@@ -120,12 +127,12 @@ impl Cell {
 
     /// The law of a level as programmed and read after `stress`, before storage moved it.
     pub fn law(&self, level: usize, stress: &Stress) -> Law {
-        let levels = &self.levels;
-        let mut law = Law::core(levels.shape, levels.mean_v[level], levels.sigma_v[level]);
-        for mechanism in &self.mechanisms {
-            mechanism.shape(level, stress, &mut law);
-        }
-        law
+        law(&self.levels, &self.mechanisms, level, stress)
+    }
+
+    /// The laws of all levels.
+    pub fn laws(&self, stress: &Stress) -> Vec<Law> {
+        (0..self.levels.count()).map(|level| self.law(level, stress)).collect()
     }
 
     /// Where a cell that stood at `v` under `from` stands under `to`.
@@ -169,12 +176,12 @@ impl Cell {
         let fresh = Stress { pe_cycles: stress.pe_cycles, ..Stress::default() };
         let core = normal_atoms(24);
         let (mut first, mut second) = (0.0, 0.0);
-        for (mean, sigma, weight) in law.parts() {
+        for part in law.parts() {
             for z in &core {
                 for own in &self.own {
-                    let v = mean + sigma * law.shape.from_normal(z.at);
+                    let v = part.mean_v + part.sigma_v * law.shape.from_normal(z.at);
                     let moved = self.moved_v(v, own.at, &fresh, stress);
-                    let weight = weight * z.weight * own.weight;
+                    let weight = part.weight * z.weight * own.weight;
                     first += weight * moved;
                     second += weight * moved * moved;
                 }
@@ -213,19 +220,22 @@ impl Cell {
 
     /// A job of pass `pass` that raises cells to `levels` (bits) of its states.
     pub fn program_job(&self, pass: usize, levels: u32, pe_cycles: u32) -> ProgramJob {
-        let mut mean_v = [0.0; 16];
+        let (mut mean_v, mut from_v) = ([0.0; 16], [f64::NAN; 16]);
         let last = pass + 1 == self.levels.passes.len();
+        let states = ((1u64 << self.levels.passes[pass].states.len()) - 1) as u32;
         let stress = Stress { pe_cycles, ..Stress::default() };
         for (level, state) in self.levels.passes[pass].states.iter().enumerate() {
             mean_v[level] = if last { self.law(level, &stress).mean_v } else { state.mean_v };
+            from_v[level] = self.levels.before_v(pass, state.word).unwrap_or(f64::NAN);
         }
         ProgramJob {
             pass,
             last,
-            levels: levels & !1,
+            levels: levels & !1 & states,
             mean_v,
-            pe_cycles,
+            from_v,
             start_shift_v: self.mechanisms.iter().map(|m| m.start_shift_v(pe_cycles)).sum(),
+            time_factor: self.mechanisms.iter().map(|m| m.program_time_factor(pe_cycles)).product(),
         }
     }
 
@@ -256,6 +266,14 @@ impl Cell {
     pub fn coupling(&self) -> Coupling {
         self.mechanisms.iter().find_map(|m| m.coupling()).unwrap_or_default()
     }
+}
+
+fn law(levels: &Levels, all: &[Box<dyn Mechanism>], level: usize, stress: &Stress) -> Law {
+    let mut law = Law::core(levels.shape, levels.mean_v[level], levels.sigma_v[level]);
+    for mechanism in all {
+        mechanism.shape(level, stress, &mut law);
+    }
+    law
 }
 
 #[cfg(test)]

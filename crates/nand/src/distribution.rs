@@ -275,9 +275,9 @@ pub struct Law {
 }
 
 /// Atoms that a law keeps.
-const ATOMS: usize = 8;
+const ATOMS: usize = 7;
 /// Widths of pages that a law is averaged over.
-const WIDTHS: usize = 5;
+const WIDTHS: usize = 3;
 
 impl Law {
     /// A core alone.
@@ -295,6 +295,13 @@ impl Law {
         self.atoms = shorten(&sums(&self.atoms, atoms), ATOMS);
     }
 
+    /// The law on a wordline `deviate` standard deviations wider than the median one.
+    #[must_use]
+    pub fn of_wordline(&self, deviate: f64) -> Self {
+        let sigma_v = self.sigma_v * libm::exp(deviate * self.spread);
+        Self { sigma_v, spread: 0.0, ..self.clone() }
+    }
+
     /// Mean of the voltages.
     pub fn mean(&self) -> f64 {
         self.mean_v + moments(&self.atoms).0
@@ -306,17 +313,18 @@ impl Law {
         libm::sqrt(core + moments(&self.atoms).1)
     }
 
-    /// The law as a list of cores of one shape, (mean, standard deviation, weight): what its tails
-    /// are summed over.
-    pub fn parts(&self) -> Vec<(f64, f64, f64)> {
+    /// The law as a sum of cores of one shape: what its tails are summed over.
+    pub fn parts(&self) -> Vec<Part> {
         let widths = if self.spread > 0.0 { normal_atoms(WIDTHS) } else { normal_atoms(1) };
         widths
             .iter()
             .flat_map(|width| {
-                let sigma = self.sigma_v * libm::exp(self.spread * width.at);
-                self.atoms
-                    .iter()
-                    .map(move |atom| (self.mean_v + atom.at, sigma, width.weight * atom.weight))
+                let sigma_v = self.sigma_v * libm::exp(self.spread * width.at);
+                self.atoms.iter().map(move |atom| Part {
+                    mean_v: self.mean_v + atom.at,
+                    sigma_v,
+                    weight: width.weight * atom.weight,
+                })
             })
             .collect()
     }
@@ -332,19 +340,30 @@ impl Law {
     }
 }
 
+/// A core among those of a sum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// Mean.
+    pub mean_v: f64,
+    /// Standard deviation.
+    pub sigma_v: f64,
+    /// Share of the sum.
+    pub weight: f64,
+}
+
 /// Probability above (`side` 1) or below (`side` -1) `v` of a sum of cores.
-pub fn tail(shape: Shape, parts: &[(f64, f64, f64)], v: f64, side: f64) -> f64 {
+pub fn tail(shape: Shape, parts: &[Part], v: f64, side: f64) -> f64 {
     parts
         .iter()
-        .map(|&(mean, sigma, weight)| {
-            let away = side * (v - mean);
+        .map(|part| {
+            let away = side * (v - part.mean_v);
             // A core without width is on one side or on the other.
-            let p = if sigma > 0.0 {
-                shape.upper_tail(away / sigma)
+            let p = if part.sigma_v > 0.0 {
+                shape.upper_tail(away / part.sigma_v)
             } else {
                 f64::from(u8::from(away < 0.0))
             };
-            weight * p
+            part.weight * p
         })
         .sum()
 }

@@ -26,7 +26,8 @@ pub struct LevelsConfig {
     pub vth_mean_v: Vec<f64>,
     /// Standard deviations as programmed, fresh.
     pub vth_sigma_v: Vec<f64>,
-    /// Read references between the levels; left out, at equal distance in standard deviations.
+    /// Read references between the levels; left out, at equal distance in standard deviations of
+    /// the levels as fresh cells are read, neighbours and noise included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_v: Vec<f64>,
     /// How far a state that is not final stays below the lowest level it may become.
@@ -205,19 +206,35 @@ impl Levels {
         states
     }
 
+    /// Places the read references between levels of these means and standard deviations.
+    pub fn place_between(&mut self, levels: &[(f64, f64)]) {
+        self.read_v = levels.windows(2).map(|pair| middle(pair[0], pair[1])).collect();
+        let gray = self.gray;
+        let Some(last) = self.passes.last_mut() else { return };
+        last.between_v.clone_from(&self.read_v);
+        for (page, references) in last.page_v.iter_mut().zip(gray.references) {
+            *page = references.iter().map(|&r| self.read_v[usize::from(r) - 1]).collect();
+        }
+    }
+
     /// How many levels there are.
     pub fn count(&self) -> usize {
         self.mean_v.len()
     }
 
+    /// Mean voltage before pass `pass` of cells that it leaves with `word`; nothing for cells that
+    /// are erased until then.
+    pub fn before_v(&self, pass: usize, word: u8) -> Option<f64> {
+        let earlier = &self.passes[pass.checked_sub(1)?];
+        let mask = ((1u16 << pass) - 1) as u8;
+        let state = earlier.states.iter().find(|state| state.word == word & mask)?;
+        (state.level > 0).then_some(state.mean_v)
+    }
+
     /// Mean voltage of what becomes `level` before the last pass.
     pub fn before_last_v(&self, level: usize) -> f64 {
-        let Some(before) = self.passes.len().checked_sub(2).map(|p| &self.passes[p]) else {
-            return self.mean_v[0];
-        };
-        let mask = ((1u16 << (self.gray.cell_bits() - 1)) - 1) as u8;
-        let word = self.gray.word(level) & mask;
-        before.states.iter().find(|state| state.word == word).map_or(self.mean_v[0], |s| s.mean_v)
+        let last = self.passes.len() - 1;
+        self.before_v(last, self.gray.word(level)).unwrap_or(self.mean_v[0])
     }
 }
 

@@ -8,14 +8,21 @@
 //! to maximise (Wang, JSAC 2014).
 
 use crate::cell::{Cell, Stress};
-use crate::distribution::{Law, Shape, tail};
+use crate::distribution::{Law, Part, Shape, tail};
 
 /// Cells under one stress, ready to be asked: the laws of all levels.
 pub struct Condition<'a> {
     cell: &'a Cell,
     stress: Stress,
-    /// Each level: its core's parts, their mean, and how far from it a tail can still matter.
-    levels: Vec<(Vec<(f64, f64, f64)>, f64, f64)>,
+    levels: Vec<Spread>,
+}
+
+/// The law of a level, ready for its tails.
+struct Spread {
+    parts: Vec<Part>,
+    mean_v: f64,
+    /// How far from the mean a tail can still matter.
+    reach_v: f64,
 }
 
 /// Shares of cells of one level above and below a voltage.
@@ -30,28 +37,21 @@ pub struct Sides {
 impl<'a> Condition<'a> {
     /// `cell` after `stress`, averaged over wordlines.
     pub fn new(cell: &'a Cell, stress: &Stress) -> Self {
-        Self::made(cell, stress, |law| law)
+        Self::with_laws(cell, &cell.laws(stress), stress)
     }
 
-    /// `cell` after `stress` on a wordline that is `deviate` standard deviations wider than the
-    /// median one, in the logarithm of the width.
-    pub fn of_wordline(cell: &'a Cell, stress: &Stress, deviate: f64) -> Self {
-        Self::made(cell, stress, |mut law| {
-            law.sigma_v *= libm::exp(deviate * law.spread);
-            law.spread = 0.0;
-            law
-        })
-    }
-
-    fn made(cell: &'a Cell, stress: &Stress, change: impl Fn(Law) -> Law) -> Self {
-        let levels = (0..cell.levels.count())
-            .map(|level| {
-                let law = change(cell.law(level, stress));
+    /// The same with laws that are known: those of any stress with the same cycles.
+    pub fn with_laws(cell: &'a Cell, laws: &[Law], stress: &Stress) -> Self {
+        let levels = laws
+            .iter()
+            .map(|law| {
                 let parts = law.parts();
-                let widest = parts.iter().fold(0.0, |w, &(_, sigma, _)| f64::max(w, sigma));
-                let far = parts.iter().fold(0.0, |w, &(m, ..)| f64::max(w, (m - law.mean_v).abs()));
-                let reach = if law.shape == Shape::Gaussian { 9.0 * widest + far } else { 1e9 };
-                (parts, law.mean_v, reach)
+                let widest = parts.iter().fold(0.0, |w, part| f64::max(w, part.sigma_v));
+                let away = |part: &Part| (part.mean_v - law.mean_v).abs();
+                let far = parts.iter().map(away).fold(0.0, f64::max);
+                let gaussian = law.shape == Shape::Gaussian;
+                let reach_v = if gaussian { 9.0 * widest + far } else { 1e9 };
+                Spread { parts, mean_v: law.mean_v, reach_v }
             })
             .collect();
         Self { cell, stress: *stress, levels }
@@ -69,16 +69,16 @@ impl<'a> Condition<'a> {
         for own in self.cell.own_points() {
             // Storage keeps the order of voltages: ask where the reference would have stood.
             let origin = self.cell.origin_v(v, own.at, &self.stress);
-            for (sides, (parts, mean, reach)) in all.iter_mut().zip(&self.levels) {
-                let (above, below) = if origin > mean + reach {
+            for (sides, level) in all.iter_mut().zip(&self.levels) {
+                let (above, below) = if origin > level.mean_v + level.reach_v {
                     (0.0, 1.0)
-                } else if origin < mean - reach {
+                } else if origin < level.mean_v - level.reach_v {
                     (1.0, 0.0)
-                } else if origin > *mean {
-                    let above = tail(shape, parts, origin, 1.0);
+                } else if origin > level.mean_v {
+                    let above = tail(shape, &level.parts, origin, 1.0);
                     (above, 1.0 - above)
                 } else {
-                    let below = tail(shape, parts, origin, -1.0);
+                    let below = tail(shape, &level.parts, origin, -1.0);
                     (1.0 - below, below)
                 };
                 sides.above += own.weight * above;
@@ -157,8 +157,8 @@ impl<'a> Condition<'a> {
     /// Offsets for `count` references (1 to 7) around each reference of a page type that keep the
     /// most information: symmetric, one set for all references of the page.
     pub fn best_offsets_v(&self, page_type: usize, shifts_v: &[f64], count: usize) -> Vec<f64> {
-        let widest = self.levels.iter().skip(1).flat_map(|(parts, ..)| parts);
-        let sigma = widest.fold(1e-3, |w, &(_, sigma, _)| f64::max(w, sigma));
+        let parts = self.levels.iter().skip(1).flat_map(|level| &level.parts);
+        let sigma = parts.fold(1e-3, |w, part| f64::max(w, part.sigma_v));
         best_offsets(count, 2.0 * sigma, 12, |offsets| {
             self.soft(page_type, shifts_v, offsets).information()
         })
@@ -177,7 +177,7 @@ impl<'a> Condition<'a> {
                     let sides = self.sides(v + shift);
                     -libm::log(sides[low].above + sides[high].below + 1e-300)
                 };
-                let room = 0.5 * (self.levels[high].1 - self.levels[low].1);
+                let room = 0.5 * (self.levels[high].mean_v - self.levels[low].mean_v);
                 highest(-room, room, 40, errors)
             })
             .collect()

@@ -11,7 +11,7 @@
 use super::cells::stress_of;
 use super::{Array, Build, PageState, needs_cell};
 use crate::cell::{Cell, Stress};
-use crate::distribution::upper_quantile;
+use crate::distribution::{Law, upper_quantile};
 use crate::sense::Condition;
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
@@ -183,18 +183,24 @@ impl RateTable {
     pub fn characterize(cell: &Arc<Cell>, grid: &Grid) -> Self {
         let page_types = cell.levels.gray.cell_bits() as usize;
         let mut rates = Vec::with_capacity(grid.nodes() * page_types);
+        // Laws change with cycles only, and those with the nodes' first axis.
+        let mut laws: [Vec<Law>; 3] = Default::default();
+        let mut laws_of = None;
         for node in 0..grid.nodes() {
             let stress = grid.stress(node);
-            let mean = Condition::new(cell, &stress);
-            let differ = cell.law(0, &stress).spread > 0.0;
-            let sides =
-                differ.then(|| [-1.0, 1.0].map(|d| Condition::of_wordline(cell, &stress, d)));
+            if laws_of != Some(stress.pe_cycles) {
+                let mean = cell.laws(&stress);
+                let wordlines = |d| mean.iter().map(|law| law.of_wordline(d)).collect();
+                laws = [wordlines(-1.0), wordlines(1.0), mean];
+                laws_of = Some(stress.pe_cycles);
+            }
+            let [narrow, wide, mean] =
+                laws.each_ref().map(|laws| Condition::with_laws(cell, laws, &stress));
+            let differ = laws[2].iter().any(|law| law.spread > 0.0);
             for page_type in 0..page_types {
-                let spread = sides.as_ref().map_or(0.0, |sides| {
-                    let [low, high] = sides.each_ref().map(|side| ln(side.rber(page_type, &[])));
-                    0.5 * (high - low)
-                });
-                rates.push([ln(mean.rber(page_type, &[])), spread]);
+                let rate = |condition: &Condition<'_>| ln(condition.rber(page_type, &[]));
+                let spread = if differ { 0.5 * (rate(&wide) - rate(&narrow)) } else { 0.0 };
+                rates.push([rate(&mean), spread]);
             }
         }
         let mut table = Self::with(&grid.axes, page_types, rates);
@@ -250,9 +256,8 @@ impl RateTable {
     fn corners(&self, page: &PageState) -> [(usize, f64); 8] {
         let values = [f64::from(page.pe_cycles), page.retention.0, f64::from(page.reads)];
         let mut corners = [(0usize, 1.0f64); 8];
-        for axis in 0..3 {
-            let points = &self.axes[axis];
-            let x = coordinate(axis, values[axis]);
+        for (axis, (points, value)) in self.axes.iter().zip(values).enumerate() {
+            let x = coordinate(axis, value);
             let above = points.partition_point(|&p| p <= x);
             let low = above.saturating_sub(1);
             let high = above.min(points.len() - 1);
@@ -282,8 +287,13 @@ impl RateTable {
     /// The confusions of `cell` at every node of `grid` and every shift.
     fn shifted(cell: &Cell, grid: &Grid) -> Shifted {
         let mut confusions = Vec::new();
+        let (mut laws, mut laws_of) = (Vec::new(), None);
         for node in 0..grid.nodes() {
-            let condition = Condition::new(cell, &grid.stress(node));
+            let stress = grid.stress(node);
+            if laws_of != Some(stress.pe_cycles) {
+                (laws, laws_of) = (cell.laws(&stress), Some(stress.pe_cycles));
+            }
+            let condition = Condition::with_laws(cell, &laws, &stress);
             for (reference, &v) in cell.levels.read_v.iter().enumerate() {
                 for shift in 0..=2 * SHIFTS {
                     let away = (shift as f64 - SHIFTS as f64) * SHIFT_V;

@@ -38,10 +38,12 @@ pub struct ProgramJob {
     pub levels: u32,
     /// Mean voltages of those levels.
     pub mean_v: [f64; 16],
-    /// Cycles of the block.
-    pub pe_cycles: u32,
+    /// Mean voltages that their cells come from; not a number for the erased level.
+    pub from_v: [f64; 16],
     /// By how much wear lets cells start higher.
     pub start_shift_v: f64,
+    /// Factor of wear on the time.
+    pub time_factor: f64,
 }
 
 /// What a program or an erase took.
@@ -137,6 +139,11 @@ pub trait Mechanism: Send + Sync {
     /// By how much wear lets programming start higher.
     fn start_shift_v(&self, _pe_cycles: u32) -> f64 {
         0.0
+    }
+
+    /// Factor of wear on the time of programs.
+    fn program_time_factor(&self, _pe_cycles: u32) -> f64 {
+        1.0
     }
 
     /// Logarithm of the factor on the width of a wordline's levels; `deviate` is its own.

@@ -33,9 +33,10 @@ pub const MEMBER: Member<Build> = Member {
         ] {
             check_range("program", key, value, low, high)?;
         }
-        for &fixed in params.fixed_us.iter().chain(&params.start_v) {
-            check_range("program", "fixed_us or start_v", fixed, -20.0, 1e6)?;
+        for &fixed in &params.fixed_us {
+            check_range("program", "fixed_us", fixed, 0.0, 1e6)?;
         }
+        check_range("program", "start_v", params.start_v.unwrap_or(0.0), -20.0, 20.0)?;
         let rise = params.beta * params.step_v;
         let narrow = levels.sigma_v[1..].iter().copied().fold(f64::INFINITY, f64::min);
         if params.overshoot && rise * rise / 12.0 > narrow * narrow {
@@ -64,10 +65,10 @@ struct Program {
     coarse_step_v: f64,
     /// beta: rise of a cell for each volt of that.
     beta: f64,
-    /// Where cells start, for each pass (the last value holds for all later ones); left out, the
-    /// mean of the erased level.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    start_v: Vec<f64>,
+    /// Where erased cells start; left out, at the mean of the erased level. Others start where the
+    /// pass before has left them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_v: Option<f64>,
     /// Standard deviation over cells of where they start.
     start_sigma_v: f64,
     /// The slowest cell of a page is so many of those behind.
@@ -93,7 +94,7 @@ impl Default for Program {
             step_v: 0.0,
             coarse_step_v: 0.0,
             beta: 1.0,
-            start_v: Vec::new(),
+            start_v: None,
             start_sigma_v: 0.0,
             slow_sigmas: 0.0,
             overshoot: false,
@@ -129,8 +130,13 @@ impl Built {
         self.params.beta * step
     }
 
-    fn start_v(&self, job: &ProgramJob) -> f64 {
-        at(&self.params.start_v, job.pass).unwrap_or(self.erased_v) + job.start_shift_v
+    fn start_v(&self, job: &ProgramJob, level: usize) -> f64 {
+        let from = if job.from_v[level].is_nan() {
+            self.params.start_v.unwrap_or(self.erased_v)
+        } else {
+            job.from_v[level]
+        };
+        from + job.start_shift_v
     }
 
     /// Where cells of this mean are verified.
@@ -143,13 +149,13 @@ impl Built {
         let us = fixed
             + f64::from(pulses) * self.params.pulse_us
             + f64::from(verifies) * self.params.verify_us;
-        Effort { pulses, verifies, time: Time::from_us(us) }
+        Effort { pulses, verifies, time: Time::from_us(us * job.time_factor) }
     }
 }
 
-/// Levels of a job and their means.
-fn levels(job: &ProgramJob) -> impl Iterator<Item = f64> + '_ {
-    (0..16).filter(|level| job.levels >> level & 1 == 1).map(|level| job.mean_v[level])
+/// Levels of a job.
+fn levels(job: &ProgramJob) -> impl Iterator<Item = usize> + '_ {
+    (0..16).filter(|level| job.levels >> level & 1 == 1)
 }
 
 impl Mechanism for Built {
@@ -178,11 +184,12 @@ impl Mechanism for Built {
     }
 
     fn program_effort(&self, job: &ProgramJob) -> Option<Effort> {
-        let (rise, start) = (self.rise_v(job.last), self.start_v(job));
+        let rise = self.rise_v(job.last);
         let slow = self.params.slow_sigmas * self.params.start_sigma_v;
         let (mut pulses, mut verifies) = (0, 0);
-        for mean in levels(job) {
-            let verify = self.verify_v(mean, job.last);
+        for level in levels(job) {
+            let verify = self.verify_v(job.mean_v[level], job.last);
+            let start = self.start_v(job, level);
             let last = steps(verify - start + slow, 1.0, rise).max(1);
             // A level is verified from when its fastest cell may be there.
             let first = steps(verify - start - slow, 1.0, rise).clamp(1, last);
@@ -208,11 +215,12 @@ impl Mechanism for Built {
         if !self.by_pulses() {
             return None;
         }
-        let start = self.start_v(job) as f32;
         let sigma = self.params.start_sigma_v as f32;
         let (mut pulses, mut verifies) = (0, 0);
-        for mean in levels(job) {
+        for level in levels(job) {
+            let mean = job.mean_v[level];
             let verify = self.verify_v(mean, job.last) as f32;
+            let start = self.start_v(job, level) as f32;
             let (mut first, mut last) = (u32::MAX, 0);
             for i in 0..voltages.len() {
                 if targets[i] != mean as f32 {

@@ -25,10 +25,15 @@ pub const MEMBER: Member<Build> = Member {
             ("shift_v", wear.shift_v),
             ("widen_v", wear.widen_v),
             ("start_shift_v", wear.start_shift_v),
+            ("speedup", wear.speedup),
         ] {
             check_range("wear", key, value, 0.0, 5.0)?;
         }
-        for (key, value) in [("power", wear.power), ("start_power", wear.start_power)] {
+        for (key, value) in [
+            ("power", wear.power),
+            ("start_power", wear.start_power),
+            ("speedup_power", wear.speedup_power),
+        ] {
             check_range("wear", key, value, 0.01, 4.0)?;
         }
         Ok(Box::new(wear))
@@ -53,6 +58,10 @@ struct Wear {
     start_shift_v: f64,
     /// Power of the cycles in that.
     start_power: f64,
+    /// Share by which the whole of a program gets shorter.
+    speedup: f64,
+    /// Power of the cycles in that.
+    speedup_power: f64,
 }
 
 impl Default for Wear {
@@ -65,6 +74,8 @@ impl Default for Wear {
             power: 0.5,
             start_shift_v: 0.0,
             start_power: 0.2,
+            speedup: 0.0,
+            speedup_power: 0.2,
         }
     }
 }
@@ -83,5 +94,9 @@ impl Mechanism for Wear {
 
     fn start_shift_v(&self, pe_cycles: u32) -> f64 {
         self.start_shift_v * growth(pe_cycles, self.start_power)
+    }
+
+    fn program_time_factor(&self, pe_cycles: u32) -> f64 {
+        (1.0 - self.speedup * growth(pe_cycles, self.speedup_power)).max(0.5)
     }
 }
