@@ -387,6 +387,10 @@ def _is(prefix: str) -> Callable[[Row], bool]:
     return lambda row: row.what.startswith(prefix)
 
 
+def _any(*prefixes: str) -> Callable[[Row], bool]:
+    return lambda row: row.what.startswith(prefixes)
+
+
 #: Title and introduction of each section, and which rows belong to it: the last takes the rest.
 SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     (
@@ -402,6 +406,24 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     ),
     (("Pages of a block", "`crates/nand/src/wordline.rs`."), _is("page map")),
     (("Codewords", "`crates/ecc/src/sample.rs`."), _is("codeword")),
+    (
+        (
+            "Cells",
+            "Error rates of cells in closed form against the printed equations, and counted on "
+            "blocks of real voltages against the closed form of the same mechanisms, within four "
+            "standard errors. `crates/nand/src/cell_tests.rs`, `cell_block_tests.rs`, `cell/`, "
+            "`array_table_tests.rs`.",
+        ),
+        _any("RBER", "program steps", "hours at", "table rate"),
+    ),
+    (
+        (
+            "Soft reads",
+            "Where references keep the most information, and how many errors that bears. "
+            "`crates/nand/src/sense_tests.rs`.",
+        ),
+        _any("soft offset", "largest RBER"),
+    ),
     (
         (
             "Times and rates of the whole drive",

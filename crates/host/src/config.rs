@@ -434,6 +434,7 @@ fn check_chip(config: &SsdConfig) -> Result<()> {
     Timing::new(&chip.timing, chip.cell_bits)?;
     Energy::new(&chip.energy)?;
     chip.cell()?;
+    chip.timing()?;
     Ok(())
 }
 

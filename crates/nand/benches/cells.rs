@@ -5,6 +5,8 @@
 
 #![allow(clippy::print_stdout)]
 
+use base::units::Hours;
+use nand::array::{Array, Grid, PageState, RateTable};
 use nand::cell::{Cell, CellConfig};
 use nand::cell_block::CellBlock;
 use nand::wordline::PageOrder;
@@ -61,6 +63,38 @@ fn show(what: &str, cells: f64, seconds: f64) {
     );
 }
 
+/// What the engine pays for the rate of a page.
+fn table() {
+    let case = &CASES[3];
+    let block = block(case);
+    let start = Instant::now();
+    let grid = Grid::new(2e4, 2e4, 1e6, 8).expect("the bench's own grid");
+    let table = RateTable::characterize(block.cell(), &grid);
+    let made = start.elapsed().as_secs_f64();
+    let mut best = f64::INFINITY;
+    let mut sum = 0.0;
+    for _ in 0..5 {
+        let start = Instant::now();
+        for key in 0..1_000_000u64 {
+            let page = PageState {
+                page_type: (key % 3) as u8,
+                pe_cycles: 3000,
+                retention: Hours(100.0),
+                reads: key as u32,
+            };
+            sum += table.rber_of_page(&page, key * 0x9e37_79b9);
+        }
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    assert!(sum > 0.0);
+    println!(
+        "{:<38} {:>7.1} ns             goal  100             {:>+5.1} dB   made in {made:.2} s",
+        "table, rate of a page",
+        best * 1e3,
+        10.0 * (100.0 / (best * 1e3)).log10(),
+    );
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // `cargo test --benches` calls this too: then there is nothing to measure.
@@ -99,5 +133,8 @@ fn main() {
         let cells = f64::from(PAGE_BYTES) * 8.0 * f64::from(block.pages());
         show(&format!("program, {}", case.name), cells / step as f64, program);
         show(&format!("read, {}", case.name), cells, read);
+    }
+    if only.is_empty() || only.iter().any(|word| "table".contains(word.as_str())) {
+        table();
     }
 }

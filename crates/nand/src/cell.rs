@@ -81,6 +81,18 @@ fn check_range(member: &str, key: &str, value: f64, low: f64, high: f64) -> Resu
 /// Points that a cell's own deviate is averaged over.
 const OWN_POINTS: usize = 8;
 
+/// What operations take, by page type from the lower page up. With one-shot programming a program
+/// is that of the wordline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Times {
+    /// Array read.
+    pub read_us: Vec<f64>,
+    /// Program.
+    pub program_us: Vec<f64>,
+    /// Erase of a block of random data.
+    pub erase_us: f64,
+}
+
 /// Cells of one kind.
 pub struct Cell {
     /// Levels and passes.
@@ -216,6 +228,22 @@ impl Cell {
     /// Time of sensing at so many references.
     pub fn sense_time(&self, references: usize) -> Time {
         self.mechanisms.iter().find_map(|m| m.sense_time(references)).unwrap_or_default()
+    }
+
+    /// What operations take with random data, after `pe_cycles`.
+    pub fn times(&self, pe_cycles: u32) -> Times {
+        let bits = self.levels.gray.cell_bits() as usize;
+        let of = |page: usize| {
+            let pass = page.min(self.levels.passes.len() - 1);
+            self.program_effort(&self.program_job(pass, u32::MAX, pe_cycles)).time.us()
+        };
+        Times {
+            read_us: (0..bits)
+                .map(|page| self.sense_time(self.references_v(page).len()).us())
+                .collect(),
+            program_us: (0..bits).map(of).collect(),
+            erase_us: self.erase_effort(pe_cycles, 0.5).time.us(),
+        }
     }
 
     /// A job of pass `pass` that raises cells to `levels` (bits) of its states.

@@ -234,7 +234,8 @@ impl CellBlock {
 
     /// Reads a page at each of `offsets_v` (rising) around every reference, and gives for each
     /// cell of the page the number of references below it: 0 is the lowest region, and there are
-    /// references x offsets + 1 of them. Counts as one read for each offset.
+    /// references x offsets + 1 of them. Counts as one read for each offset; the noise is that of
+    /// one sensing.
     pub fn sense_soft(
         &mut self,
         page: u32,

@@ -8,7 +8,7 @@ use crate::array::{self, Array, PageState};
 use crate::cell::{Cell, CellConfig};
 use crate::energy::{Energy, EnergyConfig};
 use crate::geometry::{Block, Geometry, GeometryConfig};
-use crate::timing::{Timing, TimingConfig};
+use crate::timing::{PerPageType, Timing, TimingConfig, WearPoint};
 use crate::wordline::{PageOrder, PageSite, page_sites};
 use base::family::Choice;
 use base::memory::{prefetch, table};
@@ -41,6 +41,10 @@ pub struct ChipConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub cell: Option<CellConfig>,
+    /// Times of reads, programs and erases follow from the cell's pulses and references instead of
+    /// standing under `timing`.
+    #[serde(default)]
+    pub cell_times: bool,
     /// What a read gives back (a member of the `array` family).
     #[schemars(with = "serde_json::Value")]
     pub array: Choice,
@@ -57,7 +61,44 @@ impl ChipConfig {
         });
         Ok(built.transpose()?.map(Arc::new))
     }
+
+    /// The chip's times, from its cell if the configuration asks for that: random data, every level
+    /// in use, and wear as the cell has it.
+    pub fn timing(&self) -> Result<Timing> {
+        let mut config = self.timing.clone();
+        if self.cell_times {
+            let cell = self.cell()?.ok_or_else(|| {
+                Error::new("chip.cell_times", "true on a chip without `chip.cell`")
+                    .allow("false, or a chip with a cell")
+            })?;
+            let times = cell.times(0);
+            config.t_read_us = PerPageType::Each(times.read_us);
+            config.t_program_us = PerPageType::Each(times.program_us.clone());
+            config.t_erase_us = times.erase_us;
+            let (program, erase) = (times.program_us.iter().sum::<f64>(), times.erase_us);
+            config.wear = WEAR_CYCLES
+                .into_iter()
+                .map(|pe_cycles| {
+                    let worn = cell.times(pe_cycles);
+                    let factor = |now: f64, fresh: f64| if fresh > 0.0 { now / fresh } else { 1.0 };
+                    WearPoint {
+                        pe_cycles,
+                        read: 1.0,
+                        program: factor(worn.program_us.iter().sum(), program),
+                        erase: factor(worn.erase_us, erase),
+                    }
+                })
+                .collect();
+        }
+        Timing::new(&config, self.cell_bits)
+    }
 }
+
+/// Cycles at which the times of a cell are taken; between them they are interpolated.
+const WEAR_CYCLES: [u32; 13] = [
+    0, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 200_000, 300_000, 500_000, 1_000_000,
+    3_000_000,
+];
 
 /// Commands that a chip may or may not have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -143,7 +184,7 @@ impl Chips {
         let array = (member.build)(&choice.params, cell.as_ref())?;
         let block = BlockState { pe_cycles, ..BlockState::default() };
         Ok(Self {
-            timing: Timing::new(&config.timing, config.cell_bits)?,
+            timing: config.timing()?,
             energy: Energy::new(&config.energy)?,
             features: config.features.clone(),
             pages_per_program: match config.page_order {

@@ -58,6 +58,18 @@ fn wang_page_times() {
     assert!((ratio(1_246_900) - (1.0 - 0.146)).abs() < 0.01);
 }
 
+/// Random data: the highest level decides, and reads go by their references.
+#[test]
+fn times_of_random_data() {
+    let times = load("wang2014_mlc", 2, PageOrder::EvenOdd).times(0);
+    assert_eq!(times.read_us, [37.5, 50.0]);
+    assert!(times.program_us[1] > 2.0 * times.program_us[0], "\"2 to 3 times\": {times:?}");
+    let tlc = load("tlc_3d", 3, PageOrder::OneShot).times(0);
+    // Calibrated: the wordline of the chip tlc_3d takes 1170 us.
+    assert!((tlc.program_us[0] / 1170.0 - 1.0).abs() < 0.01, "{tlc:?}");
+    assert!((tlc.read_us.iter().sum::<f64>() / 3.0 - 50.0).abs() < 1.0, "{tlc:?}");
+}
+
 /// Calibrated: erase times of '11' and '01' young and old.
 #[test]
 fn wang_erase_times() {
