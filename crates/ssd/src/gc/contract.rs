@@ -99,8 +99,8 @@ pub type VictimsBuild = fn(&Shape, &Table, Rng) -> Result<Box<dyn Victims>>;
 /// The caller promises: a block is a candidate from `closed` until `pick` returns it or
 /// `withdraw` takes it; `invalidated` is called for candidates only, once for each unit, with the
 /// count after it; the words given to `pick` are those of the candidates and of nobody else
-/// marked closed, with these counts. The policy promises: `pick` returns a candidate of the plane if there is one,
-/// and forgets it. `clock` counts host units written: the FTL has no other time.
+/// marked closed, with these counts. The policy promises: `pick` returns a candidate of the plane
+/// if there is one, and forgets it. `clock` counts host units written: the FTL has no other time.
 pub trait Victims: Send {
     /// A block became full with `valid` valid units.
     fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64);
