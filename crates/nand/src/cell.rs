@@ -20,7 +20,7 @@ pub use contract::{Coupling, Effort, Mechanism, ProgramJob, Stress};
 pub use program::steps as program_steps;
 pub use retention::{PROFILES, Profile, acceleration, profile};
 
-use crate::distribution::{Atom, Law, normal_atoms};
+use crate::distribution::{Atom, Law, Reshape, normal_atoms};
 use crate::level::{Levels, LevelsConfig};
 use crate::sense::Condition;
 use crate::wordline::PageOrder;
@@ -97,6 +97,8 @@ pub struct Times {
 pub struct Cell {
     /// Levels and passes.
     pub levels: Levels,
+    /// From normal deviates to those of the levels' shape.
+    pub reshape: Reshape,
     mechanisms: Vec<Box<dyn Mechanism>>,
     own: Vec<Atom>,
 }
@@ -129,7 +131,8 @@ impl Cell {
             let levels_read: Vec<_> = laws.map(|law| (law.mean(), law.sigma())).collect();
             levels.place_between(&levels_read);
         }
-        Ok(Self { levels, mechanisms, own })
+        let reshape = Reshape::new(levels.shape);
+        Ok(Self { levels, reshape, mechanisms, own })
     }
 
     /// The mechanisms that are on.

@@ -6,6 +6,7 @@
 //! is bit `i % 8` of byte `i / 8`, and belongs to cell `i`.
 
 use crate::cell::{Cell, Effort, Stress};
+use crate::cell_bits::{pack, states_of, targets};
 use crate::draw::Draws;
 use crate::wordline::{PageOrder, PageSite, page_sites};
 use base::units::Hours;
@@ -161,9 +162,13 @@ impl CellBlock {
         }
     }
 
-    /// Lets `age` pass at `celsius`.
+    /// Lets `age` pass at `celsius`: hours at the reference temperature are added by Arrhenius' law.
     pub fn age(&mut self, age: Hours, celsius: f64) {
-        self.hours += self.cell.equivalent_hours(age.0.max(0.0), celsius).max(0.0);
+        let hours = self.cell.equivalent_hours(age.0.max(0.0), celsius);
+        // What is no number, or negative, is no time.
+        if hours > 0.0 {
+            self.hours += hours.min(1e12);
+        }
     }
 
     /// Reads the block so many times without looking at what comes back.
@@ -320,13 +325,12 @@ impl CellBlock {
             page_type: 0,
         };
         let sigma = (law.sigma_v * self.width(site, index)) as f32;
-        let shape = shape_table(&self.cell);
         let mut draws = self.draws(index, "erased");
         let mut voltages = std::mem::take(&mut self.rows[index].voltages);
         voltages.resize(self.page_bytes * 8, 0.0);
         for chunk in voltages.chunks_mut(CHUNK) {
             draws.normal(chunk);
-            reshape(&shape, chunk);
+            self.cell.reshape.apply(chunk);
             for v in chunk {
                 *v = law.mean_v as f32 + sigma * *v;
             }
@@ -384,12 +388,10 @@ impl CellBlock {
             .iter()
             .map(|row| std::array::from_fn(|bits| row.get(bits).copied().unwrap_or(0)))
             .collect();
-        let pages = data.len() / self.page_bytes;
         let programs = self.rows[index].programs;
         let mut draws = self.draws(index, &format!("program/{programs}"));
         let mut scatter = self.draws(index, &format!("scatter/{programs}"));
         let mut own = self.owned(index, "speed");
-        let shape = shape_table(cell);
         let job = cell.program_job(pass, u32::MAX, self.pe_cycles);
         let by_pulses = cell.by_pulses();
         let (mut used, mut sum, mut effort) = (0u32, 0u64, None::<Effort>);
@@ -398,8 +400,10 @@ impl CellBlock {
         let (mut aim, mut noise) = ([0.0f32; CHUNK], [0.0f32; CHUNK]);
         for (c, chunk) in voltages.chunks_mut(CHUNK).enumerate() {
             let n = chunk.len();
-            states_of(chunk, &before_v, &mut states);
-            targets(&mut states[..n], &target, data, self.page_bytes, c * CHUNK / 8, pages);
+            states_of(chunk, &before_v, &mut states[..n]);
+            let pages: Vec<&[u8]> =
+                data.chunks(self.page_bytes).map(|page| &page[c * CHUNK / 8..]).collect();
+            targets(&mut states[..n], &target, &pages);
             for s in 0..made.states.len() {
                 if used >> s & 1 == 0 && states[..n].contains(&(s as u8)) {
                     used |= 1 << s;
@@ -407,7 +411,7 @@ impl CellBlock {
             }
             sum += states[..n].iter().map(|&s| u64::from(s)).sum::<u64>();
             draws.normal(&mut noise[..n]);
-            reshape(&shape, &mut noise[..n]);
+            cell.reshape.apply(&mut noise[..n]);
             for i in 0..n {
                 aim[i] = mean[usize::from(states[i] & 15)];
                 noise[i] *= sigma[usize::from(states[i] & 15)];
@@ -480,14 +484,16 @@ impl CellBlock {
         self.after.clear();
         self.after.extend_from_slice(row);
         let after = &self.after;
-        for i in 0..row.len() {
-            let mut sum = 0.0;
-            for n in [i.wrapping_sub(1), i + 1] {
-                if let (Some(rise), Some(v)) = (rise.get(n), after.get(n)) {
-                    sum += rise.min(v - after[i]).max(0.0);
-                }
-            }
-            row[i] += beside * sum;
+        let kick = |rise: f32, neighbour: f32, me: f32| rise.min(neighbour - me).max(0.0);
+        // From the left, then from the right: each a plain walk over neighbours.
+        for ((v, me), (rise, left)) in row.iter_mut().zip(after).skip(1).zip(rise.iter().zip(after))
+        {
+            *v += beside * kick(*rise, *left, *me);
+        }
+        for ((v, me), (rise, right)) in
+            row.iter_mut().zip(after).zip(rise.iter().zip(after).skip(1))
+        {
+            *v += beside * kick(*rise, *right, *me);
         }
     }
 
@@ -550,75 +556,6 @@ fn longest(a: Option<Effort>, b: Effort) -> Effort {
         verifies: a.verifies.max(b.verifies),
         time: a.time.max(b.time),
     }
-}
-
-/// Points of a shape's quantile function over that of the normal, 1/64 standard deviation apart;
-/// empty for the normal itself.
-fn shape_table(cell: &Cell) -> Vec<f32> {
-    if cell.levels.shape == crate::distribution::Shape::Gaussian {
-        return Vec::new();
-    }
-    (0..=450).map(|i| cell.levels.shape.from_normal(f64::from(i) / 64.0) as f32).collect()
-}
-
-/// Turns normal deviates into those of another shape.
-fn reshape(table: &[f32], deviates: &mut [f32]) {
-    if table.is_empty() {
-        return;
-    }
-    for z in deviates {
-        let at = z.abs() * 64.0;
-        let i = (at as usize).min(table.len() - 2);
-        let value = table[i] + (at - i as f32) * (table[i + 1] - table[i]);
-        *z = value.copysign(*z);
-    }
-}
-
-/// Which state each voltage is in: how many references lie below it.
-#[inline]
-fn states_of(voltages: &[f32], references: &[f32], states: &mut [u8; CHUNK]) {
-    states.fill(0);
-    for &reference in references {
-        for (state, &v) in states.iter_mut().zip(voltages) {
-            *state += u8::from(v >= reference);
-        }
-    }
-}
-
-/// States after a pass, by the states before it and the new bits of each page.
-#[inline]
-fn targets(
-    states: &mut [u8],
-    target: &[[u8; 16]],
-    data: &[u8],
-    page_bytes: usize,
-    first_byte: usize,
-    pages: usize,
-) {
-    for (b, group) in states.chunks_mut(8).enumerate() {
-        let mut bits = 0u64;
-        for page in 0..pages {
-            bits |= unpack(data[page * page_bytes + first_byte + b]) << page;
-        }
-        for (state, bits) in group.iter_mut().zip(bits.to_le_bytes()) {
-            // Both are small: the masks only spare the checks.
-            let from = &target[usize::from(*state).min(target.len() - 1)];
-            *state = from[usize::from(bits & 15)];
-        }
-    }
-}
-
-/// The bits of a byte, one in each byte of the result.
-#[inline(always)]
-fn unpack(byte: u8) -> u64 {
-    let spread = (u64::from(byte) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
-    ((spread + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101
-}
-
-/// Eight bits, one a byte, to a byte.
-#[inline(always)]
-fn pack(bits: [u8; 8]) -> u8 {
-    (u64::from_le_bytes(bits).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
 #[cfg(test)]

@@ -308,6 +308,7 @@ fn refuses_without_panic() {
     assert!(CellBlock::new(evenly(3, PageOrder::OneShot, 0.1, ""), 13, 64, 1, 0).is_err());
     block.age(Hours(-1.0), 1e9);
     block.age(Hours(f64::NAN), -300.0);
+    block.age(Hours(f64::INFINITY), f64::NAN);
     block.disturb(u64::MAX);
     block.cycle(u32::MAX);
     block.sense(0, &[], &mut out).unwrap();

@@ -79,6 +79,36 @@ impl Shape {
     }
 }
 
+/// Turns normal deviates into those of a shape, by its quantiles over those of the normal, 1/64
+/// standard deviation apart.
+#[derive(Debug, Clone, Default)]
+pub struct Reshape(Vec<f32>);
+
+impl Reshape {
+    /// For `shape`.
+    pub fn new(shape: Shape) -> Self {
+        match shape {
+            Shape::Gaussian => Self::default(),
+            Shape::StudentT(_) => {
+                let quantile = |i| shape.from_normal(f64::from(i) / 64.0) as f32;
+                Self((0..=450).map(quantile).collect())
+            }
+        }
+    }
+
+    /// Turns `deviates`.
+    #[inline]
+    pub fn apply(&self, deviates: &mut [f32]) {
+        let Some(last) = self.0.len().checked_sub(2) else { return };
+        for z in deviates {
+            let at = z.abs() * 64.0;
+            let i = (at as usize).min(last);
+            let value = self.0[i] + (at - i as f32) * (self.0[i + 1] - self.0[i]);
+            *z = value.copysign(*z);
+        }
+    }
+}
+
 /// Regularised incomplete beta function I_x(a, b), by Lentz's continued fraction.
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {

@@ -6,6 +6,7 @@
 
 pub mod array;
 pub mod cell;
+mod cell_bits;
 pub mod cell_block;
 pub mod chip;
 pub mod distribution;

@@ -12,6 +12,7 @@ use super::cells::stress_of;
 use super::{Array, Build, PageState, needs_cell};
 use crate::cell::{Cell, Stress};
 use crate::distribution::{Law, upper_quantile};
+use crate::draw;
 use crate::sense::Condition;
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
@@ -163,8 +164,15 @@ struct Shifted {
     confusions: Vec<[f64; 2]>,
 }
 
+#[inline]
 fn coordinate(axis: usize, value: f64) -> f64 {
-    libm::log1p(value.max(0.0) / UNITS[axis])
+    // Six digits are enough, and this is most of what a look-up takes.
+    f64::from(draw::ln((1.0 + value.clamp(0.0, 1e12) / UNITS[axis]) as f32))
+}
+
+#[inline]
+fn rate_of(ln: f64) -> f64 {
+    f64::from(draw::exp(ln as f32)).min(0.5)
 }
 
 fn ln(rate: f64) -> f64 {
@@ -258,7 +266,8 @@ impl RateTable {
         let mut corners = [(0usize, 1.0f64); 8];
         for (axis, (points, value)) in self.axes.iter().zip(values).enumerate() {
             let x = coordinate(axis, value);
-            let above = points.partition_point(|&p| p <= x);
+            // Few points: counting them takes less than a search.
+            let above = points.iter().filter(|&&p| p <= x).count();
             let low = above.saturating_sub(1);
             let high = above.min(points.len() - 1);
             let width = points[high] - points[low];
@@ -308,20 +317,20 @@ impl RateTable {
 
 impl Array for RateTable {
     fn rber(&self, page: &PageState) -> f64 {
-        libm::exp(self.at(page)[0]).min(0.5)
+        rate_of(self.at(page)[0])
     }
 
     fn rber_of_page(&self, page: &PageState, key: u64) -> f64 {
         let [rate, spread] = self.at(page);
         if spread == 0.0 {
-            return libm::exp(rate).min(0.5);
+            return rate_of(rate);
         }
         // The finalizer of SplitMix64 spreads the key.
         let mixed = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let z = self.quantiles[(mixed >> 54) as usize];
         // The mean of a lognormal factor is one.
-        libm::exp(rate + spread * z - 0.5 * spread * spread).min(0.5)
+        rate_of(rate + spread * z - 0.5 * spread * spread)
     }
 
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
