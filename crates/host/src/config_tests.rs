@@ -99,7 +99,21 @@ fn every_cell_is_sane() {
         let cell = drive.config.chip.cell().unwrap().expect("a cell");
         assert_eq!(cell.levels.gray.cell_bits() as usize, fits + 1, "{set}");
         assert!(!preset.summary.is_empty(), "{set}");
+        for array in ["cells", "table"] {
+            let array = format!("chip.array.name={array}");
+            let sets = [&chip, &bits, &set, &array, "chip.cell_times=true"];
+            let chip = loaded(SMALL, &sets).unwrap().config.chip;
+            let hours = base::units::Hours(100.0);
+            let mut chips = nand::chip::Chips::new(&chip, 1, 512, 1000, hours).unwrap();
+            let block = nand::geometry::Block(0);
+            chips.load(block, chip.geometry.pages_per_block);
+            let (time, rber) = chips.read(block, 0).unwrap();
+            assert!((15.0..150.0).contains(&time.us()), "{set}: {time}");
+            assert!((0.0..0.01).contains(&rber), "{set}: {rber}");
+        }
     }
+    let without = loaded(SMALL, &["chip.cell_times=true"]).unwrap_err().to_string();
+    assert!(without.contains("chip.cell_times"), "{without}");
     let other = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.preset=slc"]);
     assert!(other.unwrap_err().to_string().contains("8 for 3 bits"));
     // A chip's cell is the chip's: it goes with it.

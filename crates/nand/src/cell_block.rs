@@ -162,7 +162,8 @@ impl CellBlock {
         }
     }
 
-    /// Lets `age` pass at `celsius`: hours at the reference temperature are added by Arrhenius' law.
+    /// Lets `age` pass at `celsius`; it counts as the hours at the reference temperature that leave
+    /// the same mark.
     pub fn age(&mut self, age: Hours, celsius: f64) {
         let hours = self.cell.equivalent_hours(age.0.max(0.0), celsius);
         // What is no number, or negative, is no time.
