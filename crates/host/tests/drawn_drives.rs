@@ -128,6 +128,8 @@ fn shape(dice: &mut Dice) {
     dice.set("drive.queue_depth", depth);
     let bits = dice.from(1..5);
     dice.set("chip.cell_bits", bits);
+    let cells = ["slc", "wang2014_mlc", "tlc_3d", "qlc_3d"];
+    dice.set("chip.cell.preset", cells[bits as usize - 1]);
     let (order, parities) = dice.one(&[("even_odd", 2), ("all_bitline", 1), ("one_shot", 1)]);
     dice.set("chip.page_order", order);
     let planes = dice.one(&[1, 1, 2, 2, 3, 4, 16]);
