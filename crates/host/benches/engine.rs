@@ -38,6 +38,17 @@ static ALLOCATOR: Counting = Counting;
 
 /// 512 GiB of 4 KiB units: 8 channels x 8 dies x 2 planes, blocks of 512 pages of 8 KiB.
 const BIG: &[&str] = &["chip.geometry.blocks_per_plane=1024", "chip.geometry.pages_per_block=512"];
+/// The same, its reads wrong as those of worn MLC are, a page and a read at a time.
+const BIG_WITH_ERRORS: &[&str] = &[
+    BIG[0],
+    BIG[1],
+    "chip.cell.preset=wang2014_mlc",
+    "chip.array.name=table",
+    "age.pe_cycles=10000",
+    "age.retention_hours=100",
+    "ecc.model=threshold",
+    "ecc.t=40",
+];
 /// 8 GiB of the same.
 const SMALL: &[&str] = &["chip.geometry.blocks_per_plane=64", "chip.geometry.pages_per_block=128"];
 /// What both share: plain 4 KiB mapping, a 16 MiB buffer, write amplification of about two.
@@ -240,6 +251,14 @@ const CASES: &[Case] = &[
         name: "random read QD64, 512 GiB",
         goal: (5e6, 2e6),
         drive: BIG,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "the same with errors from a table",
+        goal: (5e6, 2e6),
+        drive: BIG_WITH_ERRORS,
         job: "rw=randread",
         precondition: Precondition::Fill,
         slow: false,

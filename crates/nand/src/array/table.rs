@@ -18,7 +18,7 @@ use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cell::OnceCell;
+use std::cell::{Cell as StdCell, OnceCell};
 use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
@@ -156,6 +156,18 @@ pub struct RateTable {
     cell: Option<(Arc<Cell>, Grid)>,
     /// Confusions at shifted references, made when first asked for.
     shifted: OnceCell<Shifted>,
+    /// Where the last page lay on each axis: most blocks of a drive have the same cycles, most
+    /// data the same age.
+    last: [StdCell<Position>; 3],
+}
+
+/// A value on an axis: the points around it, and how far it is from the lower to the upper.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    value: f64,
+    low: usize,
+    high: usize,
+    part: f64,
 }
 
 /// For each node, reference, shift and side: logarithm of the share of the level below that reads
@@ -184,7 +196,10 @@ impl RateTable {
         let axes: [Vec<f64>; 3] =
             std::array::from_fn(|a| axes[a].iter().map(|&v| coordinate(a, v)).collect());
         let quantiles = (0..1024).map(|i| upper_quantile((f64::from(i) + 0.5) / 1024.0)).collect();
-        Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new() }
+        // No value is not a number: the first look-up makes these.
+        let nowhere = || StdCell::new(Position { value: f64::NAN, low: 0, high: 0, part: 0.0 });
+        let last = std::array::from_fn(|_| nowhere());
+        Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new(), last }
     }
 
     /// Measures `cell` at every point of `grid`.
@@ -259,19 +274,33 @@ impl RateTable {
         Ok(Self::with(&axes, page_types, rates))
     }
 
+    /// Where a value lies on an axis.
+    #[inline]
+    fn position(&self, axis: usize, value: f64) -> Position {
+        let last = self.last[axis].get();
+        if last.value == value {
+            return last;
+        }
+        let points = &self.axes[axis];
+        let x = coordinate(axis, value);
+        // Few points: counting them takes less than a search.
+        let above = points.iter().filter(|&&p| p <= x).count();
+        let low = above.saturating_sub(1);
+        let high = above.min(points.len() - 1);
+        let width = points[high] - points[low];
+        let part = if width > 0.0 { (x - points[low]) / width } else { 0.0 };
+        let position = Position { value, low, high, part };
+        self.last[axis].set(position);
+        position
+    }
+
     /// The eight nodes around a page, and the weight of each.
     #[inline]
     fn corners(&self, page: &PageState) -> [(usize, f64); 8] {
         let values = [f64::from(page.pe_cycles), page.retention.0, f64::from(page.reads)];
         let mut corners = [(0usize, 1.0f64); 8];
         for (axis, (points, value)) in self.axes.iter().zip(values).enumerate() {
-            let x = coordinate(axis, value);
-            // Few points: counting them takes less than a search.
-            let above = points.iter().filter(|&&p| p <= x).count();
-            let low = above.saturating_sub(1);
-            let high = above.min(points.len() - 1);
-            let width = points[high] - points[low];
-            let part = if width > 0.0 { (x - points[low]) / width } else { 0.0 };
+            let Position { low, high, part, .. } = self.position(axis, value);
             for (i, (node, weight)) in corners.iter_mut().enumerate() {
                 let (at, share) = if i >> axis & 1 == 1 { (high, part) } else { (low, 1.0 - part) };
                 *node = *node * points.len() + at;
