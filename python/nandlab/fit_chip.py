@@ -30,7 +30,6 @@ def chip_toml(fitted: Fit, chip: str) -> str:
     is_file = chip.endswith(".toml")
     text = Path(chip).read_text(encoding="utf-8") if is_file else chip_text(chip)
     tables = parse_toml(text, chip)
-    _core.array_rber(json.dumps(fitted.array), [])
     falling = [
         name
         for name in ("epsilon", "alpha", "k", "beta", "m", "n", "gamma", "p", "q")
@@ -40,6 +39,7 @@ def chip_toml(fitted: Fit, chip: str) -> str:
         low = ", ".join(f"{name} = {fitted.array[name]:.3g}" for name in falling)
         problem = f"fit: the fitted law heals with stress ({low})"
         raise NandlabError(f"{problem}; allowed: parameters of 0 or more; more data, or --without")
+    _core.array_rber(json.dumps(fitted.array), [])
     summary = f"{tables.get('summary', chip)}; error rates fitted to {Path(fitted.data.name).name}"
     text = re.sub(
         r"^summary\s*=.*$", lambda _: f"summary = {toml_value(summary)}", text, count=1, flags=re.M
