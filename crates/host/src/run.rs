@@ -196,7 +196,7 @@ impl Run {
     fn send(&mut self, job: usize) -> Result<()> {
         let now = self.ssd.now();
         let runner = &mut self.runners[job];
-        while runner.phase == Phase::Running {
+        while runner.phase == Phase::Running && !runner.is_full() {
             if !runner.exhausted && runner.ahead.len() < AHEAD {
                 runner.draw(&self.ssd)?;
             }
@@ -222,10 +222,12 @@ impl Run {
             runner.sent(&next.request, now, self.submit_time);
             runner.ahead.pop_front();
             runner.queue.push_back((arrival, next.request));
+            if self.area_at < now {
+                self.area += u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
+                self.area_at = now;
+            }
             // An open-loop arrival may lie behind us: the drive was full.
-            self.area += u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
             self.area += u128::from(now.since(arrival).0);
-            self.area_at = now;
             self.under_way += 1;
         }
         self.end_of_group(job)

@@ -121,6 +121,15 @@ impl Runner {
         Ok(())
     }
 
+    /// Whether as many requests as it keeps at a time are under way.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        match self.job.pace {
+            Pace::Closed { depth } | Pace::Rated { depth, .. } => self.in_flight >= depth,
+            Pace::Open => false,
+        }
+    }
+
     /// When the next request may be sent and from when its latency counts; `None` where only a
     /// completion can tell.
     #[inline]
@@ -130,18 +139,13 @@ impl Runner {
         }
         let earliest = self.ready_at.max(self.start);
         match &self.job.pace {
-            Pace::Closed { depth } => {
-                (self.in_flight < *depth).then(|| (earliest, now.max(earliest)))
-            }
+            Pace::Closed { .. } => Some((earliest, now.max(earliest))),
             Pace::Open => {
                 // Only the head waits in the queue: the others stay in the source.
                 let at = self.start.saturating_add(next.at);
                 self.queue.is_empty().then_some((at.max(self.start), at))
             }
-            Pace::Rated { depth, rates, poisson } => {
-                if self.in_flight >= *depth {
-                    return None;
-                }
+            Pace::Rated { rates, poisson, .. } => {
                 let sent = now.max(earliest);
                 let Some((i, _)) = rate_of(rates, next.request.op) else {
                     // What has no rate of its own arrives when it is sent.
