@@ -1,6 +1,7 @@
 //! Floor 5 of nandlab: the Python doors. No logic: text and numbers in, text and arrays out.
 
 mod catalogue;
+mod cell;
 mod flash;
 mod patience;
 mod simulation;
@@ -34,6 +35,8 @@ mod _core {
     use super::catalogue::{
         bibliography, load_config, presets, schema, show, toml_to_json, trace_info, version,
     };
+    #[pymodule_export]
+    use super::cell::Cell;
     #[pymodule_export]
     use super::flash::{array_rber, page_sites};
     #[pymodule_export]

@@ -1,0 +1,203 @@
+//! A cell by itself: where its levels stand, what is read of it, where its references belong.
+
+use crate::refuse;
+use base::{Error, params};
+use nand::cell::{self, CellConfig, Stress};
+use nand::sense::Condition;
+use nand::wordline::PageOrder;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// A column of numbers for Python.
+type Column<'py> = Bound<'py, PyArray1<f64>>;
+
+/// Program/erase cycles, hours at the reference temperature, reads, programs on top.
+type State = (u32, f64, u64, u32);
+
+/// The page order called `name`.
+fn page_order(name: &str) -> PyResult<PageOrder> {
+    serde_json::from_value(name.into()).map_err(|_| {
+        let names = ["even_odd", "all_bitline", "one_shot"];
+        refuse(Error::unknown("cell", "page_order", name, names))
+    })
+}
+
+/// A cell, checked. Levels count from the erased one, page types from the lower page.
+#[pyclass(frozen)]
+pub struct Cell {
+    cell: Arc<cell::Cell>,
+    mechanisms: Vec<String>,
+}
+
+impl Cell {
+    fn page(&self, page_type: usize) -> PyResult<usize> {
+        let bits = self.cell.levels.gray.cell_bits() as usize;
+        if page_type < bits {
+            return Ok(page_type);
+        }
+        let error = Error::new("cell", format!("page_type = {page_type}: out of range"));
+        Err(refuse(error.allow(format!("0 to {}", bits - 1))))
+    }
+}
+
+fn stress((pe_cycles, hours, reads, reprograms): State) -> Stress {
+    Stress { pe_cycles, hours, reads, reprograms }
+}
+
+#[pymethods]
+impl Cell {
+    /// From the TOML `text` of a cell, which `place` names in errors, with assignments `sets`.
+    #[new]
+    fn new(
+        text: &str,
+        place: &str,
+        sets: Vec<String>,
+        cell_bits: u32,
+        order: &str,
+    ) -> PyResult<Self> {
+        let order = page_order(order)?;
+        let within = |mut error: Error| {
+            error.place = format!("{place}: {}", error.place);
+            refuse(error)
+        };
+        let mut table = params::parse(text, place).map_err(refuse)?;
+        for set in &sets {
+            params::merge(&mut table, params::assignment(set).map_err(refuse)?);
+        }
+        for fact in ["summary", "cite"] {
+            table.remove(fact);
+        }
+        let config: CellConfig = params::read(&table, "cell").map_err(within)?;
+        let mechanisms = config.mechanisms.keys().cloned().collect();
+        let cell = cell::Cell::new(&config, cell_bits, order).map_err(within)?;
+        Ok(Self { cell: Arc::new(cell), mechanisms })
+    }
+
+    /// Name of the Gray map.
+    fn gray(&self) -> &'static str {
+        self.cell.levels.gray.name
+    }
+
+    /// Names of the mechanisms that are on.
+    fn mechanisms(&self) -> Vec<String> {
+        self.mechanisms.clone()
+    }
+
+    /// The bits of each level: bit `p` is that of page type `p`.
+    fn words(&self) -> Vec<u32> {
+        let levels = &self.cell.levels;
+        (0..levels.count()).map(|level| levels.gray.word(level).into()).collect()
+    }
+
+    /// Read references, rising: number `r` lies between the levels `r` and `r + 1`.
+    fn read_v(&self) -> Vec<f64> {
+        self.cell.levels.read_v.clone()
+    }
+
+    /// Read references of a page type, rising.
+    fn references_v(&self, page_type: usize) -> PyResult<Vec<f64>> {
+        Ok(self.cell.references_v(self.page(page_type)?).to_vec())
+    }
+
+    /// Hours at the reference temperature that leave the same mark as `hours` at `celsius`.
+    fn equivalent_hours(&self, hours: f64, celsius: f64) -> f64 {
+        self.cell.equivalent_hours(hours, celsius)
+    }
+
+    /// Mean and standard deviation of each level.
+    fn moments_v(&self, py: Python<'_>, state: State) -> Vec<(f64, f64)> {
+        let (cell, stress) = (self.cell.clone(), stress(state));
+        py.detach(move || {
+            (0..cell.levels.count()).map(|level| cell.moments_v(level, &stress)).collect()
+        })
+    }
+
+    /// Shares of a level's cells above and below each voltage.
+    fn sides<'py>(
+        &self,
+        py: Python<'py>,
+        state: State,
+        voltages_v: PyReadonlyArray1<'py, f64>,
+    ) -> (Column<'py>, Column<'py>) {
+        let (cell, stress) = (self.cell.clone(), stress(state));
+        let voltages: Vec<f64> = voltages_v.as_array().iter().copied().collect();
+        // Rows by level, so that Python sees one array of levels x voltages.
+        let (above, below) = py.detach(move || {
+            let condition = Condition::new(&cell, &stress);
+            let (levels, count) = (cell.levels.count(), voltages.len());
+            let mut above = vec![0.0; levels * count];
+            let mut below = above.clone();
+            for (i, &v) in voltages.iter().enumerate() {
+                for (level, sides) in condition.sides(v).into_iter().enumerate() {
+                    above[level * count + i] = sides.above;
+                    below[level * count + i] = sides.below;
+                }
+            }
+            (above, below)
+        });
+        (above.into_pyarray(py), below.into_pyarray(py))
+    }
+
+    /// Bit error rate of a page type in each state.
+    fn rber<'py>(
+        &self,
+        py: Python<'py>,
+        page_type: usize,
+        shifts_v: Vec<f64>,
+        states: Vec<State>,
+    ) -> PyResult<Column<'py>> {
+        let page_type = self.page(page_type)?;
+        let cell = self.cell.clone();
+        let rates: Vec<f64> = py.detach(move || {
+            let rber = |state| cell.rber(page_type, &shifts_v, &stress(state));
+            states.into_iter().map(rber).collect()
+        });
+        Ok(rates.into_pyarray(py))
+    }
+
+    /// Shifts of the references of a page type at which it reads best.
+    fn best_shifts_v(&self, page_type: usize, state: State) -> PyResult<Vec<f64>> {
+        let page_type = self.page(page_type)?;
+        Ok(Condition::new(&self.cell, &stress(state)).best_shifts_v(page_type))
+    }
+
+    /// So many offsets around each reference of a page type that keep the most information.
+    fn best_offsets_v(
+        &self,
+        py: Python<'_>,
+        page_type: usize,
+        shifts_v: Vec<f64>,
+        count: usize,
+        state: State,
+    ) -> PyResult<Vec<f64>> {
+        let page_type = self.page(page_type)?;
+        let (cell, stress) = (self.cell.clone(), stress(state));
+        Ok(py.detach(move || {
+            Condition::new(&cell, &stress).best_offsets_v(page_type, &shifts_v, count)
+        }))
+    }
+
+    /// What a soft read tells: shares of zeros and ones, and the log-likelihood ratio, of each
+    /// region from the lowest; mutual information of bit and region, in bits.
+    #[allow(clippy::type_complexity)]
+    fn soft(
+        &self,
+        page_type: usize,
+        shifts_v: Vec<f64>,
+        offsets_v: Vec<f64>,
+        state: State,
+    ) -> PyResult<(Vec<[f64; 2]>, Vec<f64>, f64)> {
+        let page_type = self.page(page_type)?;
+        let condition = Condition::new(&self.cell, &stress(state));
+        let soft = condition.soft(page_type, &shifts_v, &offsets_v);
+        let (llr, information) = (soft.llr(), soft.information());
+        Ok((soft.shares, llr, information))
+    }
+
+    /// What operations take after so many cycles: reads and programs by page type, and an erase.
+    fn times_us(&self, pe_cycles: u32) -> (Vec<f64>, Vec<f64>, f64) {
+        let times = self.cell.times(pe_cycles);
+        (times.read_us, times.program_us, times.erase_us)
+    }
+}
