@@ -10,6 +10,7 @@ Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it
 
 from nandlab._core import NandlabError, version
 from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
+from nandlab.cell import Cell, cell
 from nandlab.endurance import Endurance, endurance
 from nandlab.fit import Fit, fit
 from nandlab.progress import Progress
@@ -21,6 +22,7 @@ from nandlab.workload import TraceOptions
 __version__ = version()
 
 __all__ = [
+    "Cell",
     "Endurance",
     "Fit",
     "Interrupted",
@@ -32,6 +34,7 @@ __all__ = [
     "Tvr",
     "__version__",
     "bibliography",
+    "cell",
     "endurance",
     "fit",
     "presets",

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab import __version__, catalogue, cli_trace
+from nandlab.cli_cell import cell
 from nandlab.cli_endurance import endurance
 from nandlab.cli_fit import fit
 from nandlab.cli_papers import papers
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(guarded(run))
 app.command()(guarded(fit))
 app.command()(guarded(endurance))
+app.command()(guarded(cell))
 app.command()(guarded(papers))
 app.add_typer(cli_trace.app, name="trace")
 
@@ -47,7 +49,7 @@ def _options(
 @app.command()
 @guarded
 def presets(
-    kind: Annotated[str | None, typer.Argument(help="drive, chip or host.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="cell, chip, drive or host.")] = None,
 ) -> None:
     """Lists the parameter files that come with nandlab."""
     from rich.table import Table

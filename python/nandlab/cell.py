@@ -1,0 +1,428 @@
+"""A cell: where its levels stand, how often each page errs, where its references belong.
+
+>>> import nandlab
+>>> cell = nandlab.cell("tlc_3d")
+>>> [page.name for page in cell.pages]
+['lower', 'middle', 'upper']
+>>> bool(cell.rber(1, pe_cycles=3000, hours=8760.0) > cell.rber(1))
+True
+
+Everything is the closed form of the engine (``crates/nand/src/cell.rs``, ``sense.rs``): levels as
+programmed and read, moved by what happened since. Voltages are in volts, hours are hours at a
+temperature, or at the cell's own reference temperature where none is given.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nandlab import _core
+from nandlab._core import NandlabError
+from nandlab.cell_source import PAGE_ORDERS, Source, find
+from nandlab.toml_value import toml_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike, NDArray
+
+    from nandlab.cell_endurance import EnduranceMap
+
+    Column = NDArray[np.float64]
+
+_PAGES = {
+    1: ("page",),
+    2: ("lower", "upper"),
+    3: ("lower", "middle", "upper"),
+    4: ("lower", "middle", "upper", "top"),
+}
+
+_STEP_V = 1e-4
+"""Half the width that a density is taken over: far below any level's width."""
+
+OVER = ("cycles", "hours", "reads")
+"""What pictures go over."""
+
+
+class Level(NamedTuple):
+    """A level, counted from the erased one."""
+
+    level: int
+    bits: str
+    """What it holds, the lower page first."""
+    mean_v: float
+    sigma_v: float
+
+
+class Page(NamedTuple):
+    """A page type: one bit of every cell."""
+
+    page_type: int
+    name: str
+    """The lower page is programmed first."""
+    references_v: tuple[float, ...]
+    """Where it is read, rising."""
+
+
+class Soft(NamedTuple):
+    """A soft read: several references around each one of a page."""
+
+    offsets_v: tuple[float, ...]
+    """Around each reference of the page."""
+    shares: list[list[float]]
+    """For each region from the lowest, the share of all cells there that hold 0, and 1."""
+    llr: list[float]
+    """ln P(0) / P(1) of each region, within +-40."""
+    information: float
+    """Mutual information between bit and region, in bits."""
+
+
+class State(NamedTuple):
+    """What has happened to the cells."""
+
+    pe_cycles: int = 0
+    hours: float = 0.0
+    """Since they were programmed, at `temperature_c`."""
+    reads: int = 0
+    """Of the block since then."""
+    reprograms: int = 0
+    """Programs of the wordline beyond those that its pages need."""
+    temperature_c: float | None = None
+    """Left out, the temperature that the cell's parameters hold for."""
+
+
+class Times(NamedTuple):
+    """What operations take with random data."""
+
+    read_us: list[float]
+    """By page type."""
+    program_us: list[float]
+    """By page type; of the wordline where it is programmed in one shot."""
+    erase_us: float
+
+
+class Cell:
+    """A cell, in closed form. Numbers of stress may be numpy arrays wherever a rate is asked."""
+
+    def __init__(
+        self, source: Source, sets: Iterable[str] = (), page_order: str | None = None
+    ) -> None:
+        self.name = source.name
+        self.summary = source.summary
+        self.changed = [_within_cell(each) for each in sets]
+        self.chip = source.chip
+        self.page_order = page_order or source.page_order
+        if self.page_order not in PAGE_ORDERS:
+            problem = f"cell: unknown page_order `{self.page_order}`"
+            raise NandlabError(f"{problem}; allowed: {', '.join(PAGE_ORDERS)}")
+        given = [*source.sets, *self.changed]
+        self._core = _core.Cell(source.text, source.place, given, source.cell_bits, self.page_order)
+        self.cell_bits = source.cell_bits
+        self.gray = self._core.gray()
+        self.mechanisms = self._core.mechanisms()
+        self.read_v = tuple(self._core.read_v())
+        words = self._core.words()
+        self.bits = ["".join(str(word >> p & 1) for p in range(self.cell_bits)) for word in words]
+        self.pages = [
+            Page(page_type, name, tuple(self._core.references_v(page_type)))
+            for page_type, name in enumerate(_PAGES[self.cell_bits])
+        ]
+
+    def __repr__(self) -> str:
+        return f"<cell {self.name}: {self.cell_bits} bits, Gray map {self.gray}>"
+
+    @property
+    def rated_pe_cycles(self) -> int | None:
+        """Of the chip around it, where one is known."""
+        rated = self.chip.get("rated_pe_cycles")
+        return None if rated is None else int(rated)
+
+    def equivalent_hours(self, hours: float, temperature_c: float) -> float:
+        """Hours at the cell's reference temperature that leave the same mark (Arrhenius)."""
+        state = _checked(State(hours=hours, temperature_c=temperature_c))
+        return self._core.equivalent_hours(state.hours, temperature_c)
+
+    def levels(self, state: State | None = None, **stress: Any) -> list[Level]:
+        """Mean and standard deviation of each level, after the storage that `stress` says."""
+        moments = self._core.moments_v(self._state(state, stress))
+        rows = zip(self.bits, moments, strict=True)
+        return [Level(i, bits, mean, sigma) for i, (bits, (mean, sigma)) in enumerate(rows)]
+
+    def sides(
+        self, voltages_v: ArrayLike, state: State | None = None, **stress: Any
+    ) -> tuple[Column, Column]:
+        """Shares of the cells of each level above and below voltages: levels x voltages.
+
+        Small shares keep all of their digits: ask for the side that is small.
+        """
+        import numpy as np
+
+        volts = np.atleast_1d(np.asarray(voltages_v, dtype=float))
+        if volts.ndim != 1 or not np.isfinite(volts).all() or (abs(volts) > 1e3).any():
+            raise NandlabError(f"cell: voltages_v = {voltages_v!r}; allowed: -1000 to 1000, a row")
+        above, below = self._core.sides(self._state(state, stress), volts)
+        shape = (len(self.bits), len(volts))
+        return above.reshape(shape), below.reshape(shape)
+
+    def density(
+        self,
+        voltages_v: ArrayLike,
+        level: int | None = None,
+        state: State | None = None,
+        **stress: Any,
+    ) -> Column:
+        """Share of a level's cells per volt, at voltages: each level's area is one.
+
+        Args:
+            voltages_v: a row of voltages.
+            level: which one; left out, all: levels x voltages.
+            state: what has happened to the cells; or, by name, any of
+            stress: `pe_cycles`, `hours`, `reads`, `reprograms`, `temperature_c`.
+
+        Raises:
+            NandlabError: a level or a stress that cannot be.
+        """
+        import numpy as np
+
+        if level is not None and not 0 <= level < len(self.bits):
+            allowed = f"0 to {len(self.bits) - 1}"
+            raise NandlabError(f"cell: level = {level}: out of range; allowed: {allowed}")
+        volts = np.atleast_1d(np.asarray(voltages_v, dtype=float))
+        above_low, below_low = self.sides(volts - _STEP_V, state, **stress)
+        above_high, below_high = self.sides(volts + _STEP_V, state, **stress)
+        # The difference of the tails that are small there.
+        is_upper = above_low < 0.5
+        share = np.where(is_upper, above_low - above_high, below_high - below_low)
+        every: Column = np.maximum(share, 0.0) / (2 * _STEP_V)
+        return every if level is None else every[level]
+
+    def rber(
+        self,
+        page_type: int,
+        *,
+        shifts_v: Iterable[float] = (),
+        pe_cycles: ArrayLike = 0,
+        hours: ArrayLike = 0.0,
+        reads: ArrayLike = 0,
+        reprograms: ArrayLike = 0,
+        temperature_c: float | None = None,
+    ) -> Column | np.float64:
+        """Raw bit error rate of a page type; arrays of stress give an array of rates.
+
+        Args:
+            page_type: 0 is the lower page.
+            shifts_v: of the page's references from the lowest; missing ones stay.
+            pe_cycles: rounded to whole ones.
+            hours: since programming.
+            reads: of the block since then.
+            reprograms: programs on top of those needed.
+            temperature_c: at which the hours passed.
+
+        Raises:
+            NandlabError: a page or a stress that cannot be.
+        """
+        import numpy as np
+
+        columns = [np.asarray(column) for column in (pe_cycles, hours, reads, reprograms)]
+        try:
+            given = np.broadcast_arrays(*columns)
+        except ValueError as error:
+            shapes = ", ".join(str(column.shape) for column in columns)
+            problem = f"cell: arrays of the shapes {shapes} do not go together"
+            raise NandlabError(f"{problem}; allowed: one shape, or single numbers") from error
+        rows = zip(*(column.ravel().tolist() for column in given), strict=True)
+        states = [
+            self._core_state(State(cycles, age, read, more, temperature_c))
+            for cycles, age, read, more in rows
+        ]
+        rates = self._core.rber(page_type, _shifts(shifts_v), states).reshape(given[0].shape)
+        return rates if rates.ndim else np.float64(rates[()])
+
+    def best_shifts_v(
+        self, page_type: int, state: State | None = None, **stress: Any
+    ) -> tuple[float, ...]:
+        """Shifts of the references of a page type at which it errs least."""
+        return tuple(self._core.best_shifts_v(page_type, self._state(state, stress)))
+
+    def soft(
+        self,
+        page_type: int,
+        count: int = 3,
+        *,
+        offsets_v: Iterable[float] | None = None,
+        shifts_v: Iterable[float] = (),
+        state: State | None = None,
+        **stress: Any,
+    ) -> Soft:
+        """A soft read of a page type: regions, their log-likelihood ratios, their information.
+
+        Args:
+            page_type: 0 is the lower page.
+            count: references around each one of the page, 1 to 7, placed to keep the most
+                information (Wang, JSAC 2014).
+            offsets_v: or these.
+            shifts_v: of the page's references.
+            state: what has happened to the cells; or, by name, any of
+            stress: `pe_cycles`, `hours`, `reads`, `reprograms`, `temperature_c`.
+
+        Raises:
+            NandlabError: a page, a count or a stress that cannot be.
+        """
+        if not 1 <= count <= 7:
+            raise NandlabError(f"cell: count = {count}: out of range; allowed: 1 to 7")
+        now, shifts = self._state(state, stress), _shifts(shifts_v)
+        if offsets_v is None:
+            offsets = self._core.best_offsets_v(page_type, shifts, count, now)
+        else:
+            offsets = _shifts(offsets_v, "offsets_v")
+        shares, llr, information = self._core.soft(page_type, shifts, offsets, now)
+        return Soft(tuple(offsets), [list(pair) for pair in shares], llr, information)
+
+    def times(self, pe_cycles: int = 0) -> Times:
+        """What operations take; zero where the cell does not say."""
+        state = _checked(State(pe_cycles=pe_cycles))
+        return Times(*self._core.times_us(state.pe_cycles))
+
+    def endurance(self, **given: Any) -> EnduranceMap:
+        """Allowed cycles over retention and temperature; see `nandlab.cell_endurance.cell_map`."""
+        from nandlab.cell_endurance import cell_map
+
+        return cell_map(self, **given)
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        state: State | None = None,
+        **stress: Any,
+    ) -> Figure:
+        """Distributions of threshold voltages with references and errors, also into `path`."""
+        from nandlab.cell_plot import plot_levels
+
+        return plot_levels(self, _merged(state, stress), _path(path))
+
+    def plot_rber(
+        self,
+        path: str | PathLike[str] | None = None,
+        over: str = "cycles",
+        state: State | None = None,
+        **stress: Any,
+    ) -> Figure:
+        """Error rates of the pages over cycles, hours or reads, also into `path`."""
+        from nandlab.cell_plot import plot_rber
+
+        return plot_rber(self, over, _merged(state, stress), _path(path))
+
+    def plot_program(self, path: str | PathLike[str] | None = None, pe_cycles: int = 0) -> Figure:
+        """Program time by page number, also into `path`."""
+        from nandlab.cell_plot import plot_program
+
+        return plot_program(self, pe_cycles, _path(path))
+
+    def animate(
+        self,
+        path: str | PathLike[str],
+        over: str = "cycles",
+        state: State | None = None,
+        *,
+        frames: int = 40,
+        **stress: Any,
+    ) -> None:
+        """A moving picture into `path` (.gif or .html): from nothing to what the state says."""
+        from nandlab.cell_motion import animate
+
+        animate(self, Path(path), over, _merged(state, stress), frames)
+
+    def _state(self, state: State | None, stress: Mapping[str, Any]) -> tuple[int, float, int, int]:
+        return self._core_state(_merged(state, stress))
+
+    def _core_state(self, state: State) -> tuple[int, float, int, int]:
+        checked = _checked(state)
+        hours = checked.hours
+        if checked.temperature_c is not None:
+            hours = self._core.equivalent_hours(hours, checked.temperature_c)
+        return checked.pe_cycles, hours, checked.reads, checked.reprograms
+
+
+def cell(
+    name: str | PathLike[str],
+    *,
+    set: Mapping[str, object] | Iterable[str] = (),
+    page_order: str | None = None,
+) -> Cell:
+    """A cell: a preset (cell, or a chip or a drive with one), or a TOML file of one of these.
+
+    Args:
+        name: what `nandlab presets cell` lists, or the path of a file that ends with .toml.
+        set: parameters to change: ``{"retention.share": 0.002}``, or as the command line has
+            them: ``["retention.share=0.002"]``.
+        page_order: how its pages lie on wordlines; left out, as its chip says.
+
+    Raises:
+        NandlabError: no such cell, or parameters that no cell can have.
+    """
+    if isinstance(set, Mapping):
+        sets = [f"{path}={toml_value(value)}" for path, value in set.items()]
+    else:
+        sets = list(set)
+    return Cell(find(fspath(name)), sets, page_order)
+
+
+def _within_cell(assignment: str) -> str:
+    """An assignment below the cell; where it starts at the drive or the chip, without that."""
+    for start in ("chip.cell.", "cell."):
+        if assignment.startswith(start):
+            return assignment[len(start) :]
+    return assignment
+
+
+def _path(path: str | PathLike[str] | None) -> Path | None:
+    return None if path is None else Path(path)
+
+
+def _shifts(values: Iterable[float], name: str = "shifts_v") -> list[float]:
+    shifts = [float(value) for value in values]
+    for shift in shifts:
+        if not abs(shift) <= 100:
+            raise NandlabError(f"cell: {name} = {shift:g}: out of range; allowed: -100 to 100 V")
+    return shifts
+
+
+def _merged(state: State | None, stress: Mapping[str, Any]) -> State:
+    for name in stress:
+        if name not in State._fields:
+            problem = f"cell: unknown stress `{name}`"
+            raise NandlabError(f"{problem}; allowed: {', '.join(State._fields)}")
+    return (state or State())._replace(**stress)
+
+
+def _checked(state: State) -> State:
+    """Whole numbers whole, and everything in its range.
+
+    Raises:
+        NandlabError: what cannot be.
+    """
+    whole = {"pe_cycles": 2**32 - 1, "reads": 10**15, "reprograms": 10**6}
+    for name, most in whole.items():
+        _within(name, getattr(state, name), 0, most)
+    _within("hours", state.hours, 0, 1e9)
+    if state.temperature_c is not None:
+        _within("temperature_c", state.temperature_c, -100, 300)
+    return State(
+        pe_cycles=round(state.pe_cycles),
+        hours=float(state.hours),
+        reads=round(state.reads),
+        reprograms=round(state.reprograms),
+        temperature_c=state.temperature_c,
+    )
+
+
+def _within(name: str, value: Any, low: float, high: float) -> None:
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise NandlabError(f"cell: {name} = {value!r}: no number; allowed: {low:g} to {high:g}")
+    if not low <= float(value) <= high or math.isnan(float(value)):
+        problem = f"cell: {name} = {float(value):g}: out of range"
+        raise NandlabError(f"{problem}; allowed: {low:g} to {high:g}")
