@@ -236,6 +236,8 @@ def test_pictures(tmp_path: Path):
     heights = [bar.get_height() for bar in figure.axes[0].patches]
     # Fast pages first, then slow and fast in turn: Grupp's map, times of Wang's chip.
     assert heights[:8] == [460, 460, 460, 460, 1118, 1118, 460, 460]
+    # The block goes on behind the pages that are drawn: it does not end here.
+    assert heights[-4:] == [1118, 1118, 460, 460]
     cell.endurance(t=40).plot(tmp_path / "d.png")
     assert all((tmp_path / name).stat().st_size > 5000 for name in ("a.png", "b.svg", "d.png"))
 

@@ -304,8 +304,9 @@ def plot_program(cell: Cell, pe_cycles: int = 0, path: Path | None = None) -> Fi
 
     times, of = program_us(cell, pe_cycles)
     wordline = len(cell.pages) * (2 if cell.page_order == "even_odd" else 1)
-    pages = int(cell.chip.get("geometry", {}).get("pages_per_block", MOST_PAGES))
-    pages = max(min(pages, MOST_PAGES) // wordline, 1) * wordline
+    block = int(cell.chip.get("geometry", {}).get("pages_per_block", 2 * MOST_PAGES))
+    block = max(block // wordline, 1) * wordline
+    pages = min(block, MOST_PAGES)
     figure = new_figure(8.0, 4.4)
     axes = figure.subplots()
     if cell.page_order == "one_shot":
@@ -316,14 +317,13 @@ def plot_program(cell: Cell, pe_cycles: int = 0, path: Path | None = None) -> Fi
         label = f"one program, {wordline} pages" if wordline > 1 else "each page"
         handles = [Patch(color=colour, label=label)]
     else:
-        for page, (_, _, page_type) in enumerate(
-            page_sites(cell.page_order, cell.cell_bits, pages)
-        ):
+        sites = page_sites(cell.page_order, cell.cell_bits, block)[:pages]
+        for page, (_, _, page_type) in enumerate(sites):
             axes.bar(page, times[page_type], width=0.8, color=PAGE_COLOURS[page_type])
         handles = [Patch(color=PAGE_COLOURS[p.page_type], label=p.name) for p in cell.pages]
     axes.set_xlim(-1, pages)
     axes.set_ylim(0, max(times) * 1.08)
-    axes.set_xlabel("page number in the block")
+    axes.set_xlabel(f"page number (of {block:,} in the block)")
     axes.set_ylabel("program time (µs)")
     axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1.0), ncols=4, frameon=False)
     finish(axes, f"{cell.name} · {of}")
