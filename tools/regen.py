@@ -262,13 +262,24 @@ def _keys(schema: dict[str, Any], node: dict[str, Any], prefix: str, rows: list[
 def kind(target: dict[str, Any]) -> str:
     """The type of a value, in words."""
     if "oneOf" in target:
-        return ", ".join(code(one["const"]) for one in target["oneOf"])
+        return ", ".join(_variant(one) for one in target["oneOf"])
     if "anyOf" in target:
         return " or ".join(dict.fromkeys(kind(one) for one in target["anyOf"]))
     words = {"integer": "whole", "number": "number", "string": "text", "boolean": "true, false"}
     if target.get("type") == "array":
         return "list"
-    return words.get(target.get("type", ""), "table")
+    types = target.get("type", "")
+    if isinstance(types, list):
+        return " or ".join(words.get(one, "table") for one in types if one != "null")
+    return words.get(types, "table")
+
+
+def _variant(one: dict[str, Any]) -> str:
+    """One value of several: a name, or a table with one key."""
+    if "const" in one:
+        return code(one["const"])
+    given = ", ".join(f"{name} = {kind(value)}" for name, value in one["properties"].items())
+    return code(f"{{ {given} }}")
 
 
 def sources() -> Iterator[tuple[str, str]]:
