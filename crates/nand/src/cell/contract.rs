@@ -177,8 +177,13 @@ pub struct Field {
 impl Field {
     /// After `dose` = rate x n volts at the reference voltage, if nothing slowed it down.
     pub fn moved_v(&self, v: f64, dose_v: f64) -> f64 {
-        let push = self.per_v * dose_v * libm::exp(-self.per_v * (v - self.reference_v));
-        v + libm::log1p(push) / self.per_v
+        if dose_v <= 0.0 {
+            return v;
+        }
+        // Far down, where the exponential would overflow, ln(1 + push) is ln(push).
+        let ln_push = libm::log(self.per_v * dose_v) - self.per_v * (v - self.reference_v);
+        let rise = if ln_push > 40.0 { ln_push } else { libm::log1p(libm::exp(ln_push)) };
+        v + rise / self.per_v
     }
 
     /// Where a cell that stands at `v` stood before; minus infinity where none gets so low.
