@@ -151,6 +151,24 @@ def test_retention_is_the_closed_form(ageing: nandlab.Cell):
     assert ageing.rber(1, hours=100.0, temperature_c=30) == ageing.rber(1, hours=100.0)
 
 
+def test_heavy_tails_and_long_lives_stay_numbers():
+    """Tails of Student's t reach far down, where fields are strong: they move finitely."""
+    cell = nandlab.cell("tlc_3d", set=["levels.shape={student_t=4}"])
+    for stress in ({}, {"reads": 10_000}, {"pe_cycles": 3000, "hours": 8760.0, "reads": 100}):
+        assert all(0 < level.sigma_v < 1 for level in cell.levels(**stress))
+    with pytest.raises(nandlab.NandlabError, match="pe_cycles"):
+        cell.levels(pe_cycles=2**32 - 1)
+
+
+def test_pictures_of_a_cell_without_errors(tmp_path: Path):
+    (tmp_path / "sharp.toml").write_text("[levels]\nvth_mean_v = [-2, 1]\nvth_sigma_v = [0, 0]")
+    sharp = nandlab.cell(tmp_path / "sharp.toml")
+    assert sharp.rber(0) == 0
+    sharp.plot(tmp_path / "a.png")
+    for over in ("cycles", "hours", "reads"):
+        sharp.plot_rber(tmp_path / "b.png", over)
+
+
 def test_best_references_err_less():
     cell = nandlab.cell("tlc_3d")
     state = {"pe_cycles": 3000, "hours": 8760.0}

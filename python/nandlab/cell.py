@@ -149,6 +149,9 @@ class Cell:
     def levels(self, state: State | None = None, **stress: Any) -> list[Level]:
         """Mean and standard deviation of each level, after the storage that `stress` says."""
         moments = self._core.moments_v(self._state(state, stress))
+        if not all(math.isfinite(value) for pair in moments for value in pair):
+            problem = f"cell: {self.name}: its levels have no mean and width after this much"
+            raise NandlabError(f"{problem}; allowed: less, or other parameters")
         rows = zip(self.bits, moments, strict=True)
         return [Level(i, bits, mean, sigma) for i, (bits, (mean, sigma)) in enumerate(rows)]
 
@@ -163,7 +166,7 @@ class Cell:
 
         volts = np.atleast_1d(np.asarray(voltages_v, dtype=float))
         if volts.ndim != 1 or not np.isfinite(volts).all() or (abs(volts) > 1e3).any():
-            raise NandlabError(f"cell: voltages_v = {voltages_v!r}; allowed: -1000 to 1000, a row")
+            raise NandlabError("cell: voltages_v: out of range; allowed: -1000 to 1000, in a row")
         above, below = self._core.sides(self._state(state, stress), volts)
         shape = (len(self.bits), len(volts))
         return above.reshape(shape), below.reshape(shape)
@@ -386,8 +389,8 @@ def _path(path: str | PathLike[str] | None) -> Path | None:
 def _shifts(values: Iterable[float], name: str = "shifts_v") -> list[float]:
     shifts = [float(value) for value in values]
     for shift in shifts:
-        if not abs(shift) <= 100:
-            raise NandlabError(f"cell: {name} = {shift:g}: out of range; allowed: -100 to 100 V")
+        if not abs(shift) <= 1e6:
+            raise NandlabError(f"cell: {name} = {shift:g}: out of range; allowed: -1e6 to 1e6 V")
     return shifts
 
 
@@ -405,7 +408,7 @@ def _checked(state: State) -> State:
     Raises:
         NandlabError: what cannot be.
     """
-    whole = {"pe_cycles": 2**32 - 1, "reads": 10**15, "reprograms": 10**6}
+    whole = {"pe_cycles": 10**8, "reads": 10**15, "reprograms": 10**6}
     for name, most in whole.items():
         _within(name, getattr(state, name), 0, most)
     _within("hours", state.hours, 0, 1e9)

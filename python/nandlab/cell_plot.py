@@ -65,7 +65,7 @@ def view_of(cell: Cell, states: list[State]) -> View:
     voltages = np.linspace(low, high, POINTS)
     share = 1 / len(cell.bits)
     most = max(float(cell.density(voltages, state=state).max()) * share for state in states)
-    return View(voltages, most)
+    return View(voltages, max(most, 1e-3))
 
 
 def plot_levels(cell: Cell, state: State, path: Path | None = None) -> Figure:
@@ -249,12 +249,13 @@ def draw_rber(
             )
             for each in states
         ]
-        handles += axes.plot(values, rates, color=colour, linewidth=2.2, label=page.name)
+        seen = [rate if rate > 0 else float("nan") for rate in rates]
+        handles += axes.plot(values, seen, color=colour, linewidth=2.2, label=page.name)
         axes.plot(values, best, color=colour, linewidth=1.6, linestyle=(0, (3, 2)))
-        highest = max([highest, *rates])
+        highest = max([highest, *rates, *best])
         lowest = min([lowest, *(rate for rate in best if rate > 0)])
+    axes.set_ylim(max(min(lowest, highest) / 2, 1e-13), min(highest * 3, 1.0))
     axes.set_yscale("log")
-    axes.set_ylim(max(lowest / 2, 1e-13), min(highest * 3, 1.0))
     axes.set_ylabel("raw bit error rate")
     axes.set_xlabel(_AXES[over])
     if over == "cycles":
