@@ -58,7 +58,6 @@ pub struct CellBlock {
     seed: u64,
     number: u64,
     pe_cycles: u32,
-    erases: u64,
     hours: f64,
     reads: u64,
     senses: u64,
@@ -95,7 +94,6 @@ impl CellBlock {
             seed,
             number,
             pe_cycles: 0,
-            erases: 0,
             hours: 0.0,
             reads: 0,
             senses: 0,
@@ -153,12 +151,11 @@ impl CellBlock {
     /// Wears the block by `cycles` program/erase cycles at once and leaves it erased.
     pub fn cycle(&mut self, cycles: u32) {
         self.pe_cycles = self.pe_cycles.saturating_add(cycles);
-        self.erases += 1;
-        self.reads = 0;
+        (self.reads, self.senses, self.hours) = (0, 0, 0.0);
         for row in &mut self.rows {
             let mut voltages = std::mem::take(&mut row.voltages);
             voltages.clear();
-            *row = Row { voltages, start_hours: self.hours, ..Row::default() };
+            *row = Row { voltages, ..Row::default() };
         }
     }
 
@@ -294,9 +291,10 @@ impl CellBlock {
         }
     }
 
-    /// A stream that belongs to a row and this erase of it.
+    /// A stream that belongs to a row and this cycle of it: a block is what its cycles made it,
+    /// however many of them were skipped.
     fn draws(&self, index: usize, what: &str) -> Draws {
-        let name = format!("cells/{}/{}/{index}/{what}", self.number, self.erases);
+        let name = format!("cells/{}/{}/{index}/{what}", self.number, self.pe_cycles);
         Draws::stream(self.seed, &name)
     }
 
