@@ -7,6 +7,7 @@
 use crate::array::{self, Array, PageState};
 use crate::cell::{Cell, CellConfig};
 use crate::energy::{Energy, EnergyConfig};
+use crate::fault::FaultConfig;
 use crate::geometry::{Block, Geometry, GeometryConfig};
 use crate::timing::{PerPageType, Timing, TimingConfig, WearPoint};
 use crate::wordline::{PageOrder, PageSite, page_sites};
@@ -37,6 +38,9 @@ pub struct ChipConfig {
     pub features: FeaturesConfig,
     /// Voltage and currents.
     pub energy: EnergyConfig,
+    /// When blocks report failures; on a test board only.
+    #[serde(default, skip_serializing_if = "FaultConfig::is_default")]
+    pub fault: FaultConfig,
     /// The cell, where its physics is known; some array models need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]

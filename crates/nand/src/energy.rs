@@ -99,6 +99,11 @@ impl Energy {
         })
     }
 
+    /// Power while an array read, a program, an erase, a transfer goes on, in that order, in mW.
+    pub fn powers_mw(&self) -> [f64; 4] {
+        [self.read_w, self.program_w, self.erase_w, self.bus_w].map(|watt| watt * 1e3)
+    }
+
     /// What these operations took.
     pub fn of(&self, times: &OperationTimes) -> EnergyUse {
         EnergyUse {

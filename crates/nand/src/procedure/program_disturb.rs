@@ -1,0 +1,165 @@
+//! `program_disturb`: pages programmed again without an erase, and which of them survive.
+//!
+//! As Grupp (MICRO'09) had it: a block is erased and its pages are programmed in order; pages of one
+//! type are programmed again, with new data, before the next page. New data only clear bits, as
+//! those of write-once codes do. A page survives where it and the other pages of its cells read
+//! nearly without errors: then it is safe for such codes.
+
+use super::Build;
+use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
+use crate::bench::{Bench, CellRow, Row, Tally, cell_rows, page_type_name};
+use crate::raw_chip::PageAddress;
+use base::Result;
+use base::family::{Member, check, schema};
+use base::params;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "program_disturb",
+    summary: "pages programmed again without an erase: which of them survive",
+    citation: "grupp2009",
+    schema: schema::<ProgramDisturb>,
+    check: check::<ProgramDisturb>,
+    build: |table, identity| {
+        let params: ProgramDisturb = params::read(table, "procedure")?;
+        check_range("block", params.block, 0, identity.blocks - 1)?;
+        check_range("cycles", params.cycles, 0, 100_000_000)?;
+        check_range("reprograms", params.reprograms, 0, 10_000)?;
+        check_range("safe_rber", params.safe_rber, 0.0, 1.0)?;
+        let rounds = if identity.pages_per_program() > 1 { 1 } else { identity.gray.cell_bits() };
+        let rows = cell_rows(identity);
+        let written = Vec::new();
+        Ok(Box::new(Run { params, pages: identity.pages(), rounds, rows, written }))
+    },
+};
+
+/// Parameters of `program_disturb`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ProgramDisturb {
+    /// The block.
+    block: u32,
+    /// Cycles that it has been through.
+    cycles: u32,
+    /// Programs of each page after its first one.
+    reprograms: u32,
+    /// Errors for each bit with which a page still survives.
+    safe_rber: f64,
+}
+
+impl Default for ProgramDisturb {
+    fn default() -> Self {
+        // One error in 512 bytes: what the simplest codes of the time corrected.
+        Self { block: 0, cycles: 0, reprograms: 1, safe_rber: 1.0 / 4096.0 }
+    }
+}
+
+struct Run {
+    params: ProgramDisturb,
+    pages: u32,
+    /// Page types that are programmed again one after another; one where all go together.
+    rounds: u32,
+    rows: Vec<CellRow>,
+    /// What each page holds at last.
+    written: Vec<Vec<u8>>,
+}
+
+/// Rows of cells that one step reads.
+const AT_ONCE: usize = 8;
+
+impl Run {
+    fn steps_of_round(&self) -> u64 {
+        self.rows.len().div_ceil(AT_ONCE) as u64
+    }
+
+    /// Fills the block; pages of type `round` again.
+    fn prepare(&mut self, bench: &mut Bench<'_>, round: u32) -> Result<()> {
+        let block = self.params.block;
+        let target = self.params.cycles + round;
+        let done = bench.board.pe_cycles(block);
+        bench.board.cycle(block, target.saturating_sub(done))?;
+        bench.any_order()?;
+        let identity = bench.identity();
+        let at_once = identity.pages_per_program();
+        self.written.clear();
+        for page in (0..self.pages).step_by(at_once as usize) {
+            let again = at_once > 1 || u32::from(identity.sites[page as usize].page_type) == round;
+            let mut held: Vec<u8> = Vec::new();
+            for time in 0..=if again { self.params.reprograms } else { 0 } {
+                let new: Vec<u8> = (page..page + at_once)
+                    .flat_map(|page| bench.random_page(&format!("again/{round}/{page}/{time}")))
+                    .collect();
+                held = if time == 0 {
+                    new
+                } else {
+                    held.iter().zip(&new).map(|(held, new)| held & new).collect()
+                };
+                bench.board.program(&[PageAddress { block, page }], &held)?;
+            }
+            let size = identity.page_bytes as usize;
+            self.written.extend(held.chunks(size).map(<[u8]>::to_vec));
+        }
+        Ok(())
+    }
+}
+
+impl Procedure for Run {
+    fn steps(&self) -> u64 {
+        self.steps_of_round() * u64::from(self.rounds)
+    }
+
+    /// Each round has a cycle of its own.
+    fn replay_from(&self, step: u64) -> u64 {
+        step - step % self.steps_of_round()
+    }
+
+    fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
+        let round = (step / self.steps_of_round()) as u32;
+        let first = (step % self.steps_of_round()) as usize;
+        if first == 0 {
+            self.prepare(bench, round)?;
+        }
+        let bits = bench.identity().gray.cell_bits();
+        let mut all = Vec::new();
+        for cells in self.rows.iter().skip(first * AT_ONCE).take(AT_ONCE) {
+            let mut tally = Vec::new();
+            for &page in &cells.pages {
+                let (read, _) = bench.read(self.params.block, page)?;
+                let mut own = Tally::default();
+                own.add(&self.written[page as usize], &read);
+                tally.push(own);
+            }
+            let safe = |tally: &Tally| {
+                tally.bit_errors as f64 <= self.params.safe_rber * tally.bits as f64
+            };
+            for (page_type, (&page, own)) in (0u8..).zip(cells.pages.iter().zip(&tally)) {
+                if self.rounds > 1 && u32::from(page_type) != round {
+                    continue;
+                }
+                let whole: u64 = tally.iter().map(|tally| tally.bit_errors).sum();
+                all.push(
+                    row(step)
+                        .whole("page", page)
+                        .whole("wordline", cells.wordline)
+                        .word("page_type", page_type_name(page_type, bits))
+                        .whole("pe_cycles", self.params.cycles)
+                        .whole("reprograms", self.params.reprograms)
+                        .bits(own)
+                        .whole("other_pages_bit_errors", whole - own.bit_errors)
+                        .whole("survives", i64::from(tally.iter().all(safe))),
+                );
+            }
+        }
+        Ok(all)
+    }
+
+    fn picture(&self) -> Picture {
+        Picture {
+            x: Axis { column: "page", label: "page of the block, in program order", log: false },
+            panels: &[Axis { column: "rber", label: "bit errors after reprograms", log: true }],
+            series: &["page_type"],
+            style: Style::Dots,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `rber`: raw bit error rate of each page type against cycles, after a bake if one is asked for.
+
+use super::Build;
+use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
+use crate::bench::{Bench, Row, Tally, grid, page_type_name};
+use base::Result;
+use base::family::{Member, check, schema};
+use base::params;
+use base::units::Hours;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "rber",
+    summary: "raw bit error rate of each page type against cycles",
+    citation: "",
+    schema: schema::<Rber>,
+    check: check::<Rber>,
+    build: |table, identity| {
+        let mut params: Rber = params::read(table, "procedure")?;
+        if params.cycles == 0 {
+            params.cycles = identity.rated_pe_cycles;
+        }
+        check_range("block", params.block, 0, identity.blocks - 1)?;
+        check_range("cycles", params.cycles, 1, 100_000_000)?;
+        check_range("points", params.points, 1, 100_000)?;
+        check_range("repeats", params.repeats, 1, 10_000)?;
+        check_range("retention_hours", params.retention_hours, 0.0, 1e7)?;
+        check_range("temperature_c", params.temperature_c, -60.0, 300.0)?;
+        let mut points = grid(params.first_cycles, params.cycles, params.points, params.by_factor);
+        // What one point takes must be over before the next.
+        points.dedup_by(|next, point| next.saturating_sub(*point) < params.repeats);
+        Ok(Box::new(Run { params, points }))
+    },
+};
+
+/// Parameters of `rber`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Rber {
+    /// The block.
+    block: u32,
+    /// Cycles at the last point; 0: those that the chip is rated for.
+    cycles: u32,
+    /// Cycles at the first point.
+    first_cycles: u32,
+    /// Points.
+    points: u32,
+    /// Whether points are apart by a factor rather than by a difference.
+    by_factor: bool,
+    /// How often the block is filled and read at each point.
+    repeats: u32,
+    /// Bake between programming and reading.
+    retention_hours: f64,
+    /// Its temperature.
+    temperature_c: f64,
+}
+
+impl Default for Rber {
+    fn default() -> Self {
+        Self {
+            block: 0,
+            cycles: 0,
+            first_cycles: 0,
+            points: 20,
+            by_factor: false,
+            repeats: 1,
+            retention_hours: 0.0,
+            temperature_c: 25.0,
+        }
+    }
+}
+
+struct Run {
+    params: Rber,
+    points: Vec<u32>,
+}
+
+impl Procedure for Run {
+    fn steps(&self) -> u64 {
+        self.points.len() as u64
+    }
+
+    /// A block is what its cycles made it; the bake of a step ends with its erase.
+    fn replay_from(&self, step: u64) -> u64 {
+        step
+    }
+
+    fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
+        let params = &self.params;
+        let block = params.block;
+        let cycles = self.points[step as usize];
+        let done = bench.board.pe_cycles(block);
+        bench.board.cycle(block, cycles.saturating_sub(done))?;
+        let identity = bench.identity();
+        let bits = identity.gray.cell_bits();
+        let mut tally = vec![Tally::default(); bits as usize];
+        // What is left to erase is erased by the leap to the next point.
+        for repeat in 0..params.repeats {
+            let name = |page| format!("rber/{cycles}/{repeat}/{page}");
+            if repeat > 0 {
+                bench.board.erase(&[block])?;
+            }
+            bench.fill(block, &mut |bench, page| bench.random_page(&name(page)))?;
+            if params.retention_hours > 0.0 {
+                bench.board.bake(Hours(params.retention_hours), params.temperature_c)?;
+            }
+            for (page, site) in (0..).zip(identity.sites.iter()) {
+                let (read, _) = bench.read(block, page)?;
+                tally[usize::from(site.page_type)].add(&bench.random_page(&name(page)), &read);
+            }
+        }
+        let types = (0..).zip(&tally);
+        Ok(types
+            .map(|(page_type, tally)| {
+                row(step)
+                    .whole("pe_cycles", cycles)
+                    .word("page_type", page_type_name(page_type, bits))
+                    .real("retention_hours", params.retention_hours)
+                    .real("temperature_c", params.temperature_c)
+                    .bits(tally)
+            })
+            .collect())
+    }
+
+    fn picture(&self) -> Picture {
+        let label = "P/E cycles";
+        Picture {
+            x: Axis { column: "pe_cycles", label, log: self.params.by_factor },
+            panels: &[Axis { column: "rber", label: "raw bit error rate", log: true }],
+            series: &["page_type"],
+            style: Style::Lines,
+        }
+    }
+}

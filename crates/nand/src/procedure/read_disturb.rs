@@ -1,0 +1,109 @@
+//! `read_disturb`: errors of a block against the reads of it since it was programmed.
+
+use super::Build;
+use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
+use crate::bench::{Bench, Row, Tally, page_type_name};
+use base::Result;
+use base::family::{Member, check, schema};
+use base::params;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "read_disturb",
+    summary: "errors of each page type against reads of the block",
+    citation: "grupp2009",
+    schema: schema::<ReadDisturb>,
+    check: check::<ReadDisturb>,
+    build: |table, identity| {
+        let mut params: ReadDisturb = params::read(table, "procedure")?;
+        if params.cycles == 0 {
+            params.cycles = identity.rated_pe_cycles;
+        }
+        check_range("block", params.block, 0, identity.blocks - 1)?;
+        check_range("cycles", params.cycles, 0, 100_000_000)?;
+        check_range("reads", params.reads, 1, 1_000_000_000_000)?;
+        check_range("points", params.points, 1, 10_000)?;
+        Ok(Box::new(Run { params, done: 0 }))
+    },
+};
+
+/// Parameters of `read_disturb`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct ReadDisturb {
+    /// The block.
+    block: u32,
+    /// Cycles that it has been through; 0: those that the chip is rated for.
+    cycles: u32,
+    /// Reads of the block at the last point.
+    reads: u64,
+    /// Points, apart by a factor, after one without any reads.
+    points: u32,
+}
+
+impl Default for ReadDisturb {
+    fn default() -> Self {
+        Self { block: 0, cycles: 0, reads: 10_000_000, points: 16 }
+    }
+}
+
+struct Run {
+    params: ReadDisturb,
+    /// Reads so far.
+    done: u64,
+}
+
+impl Run {
+    /// Reads before step `step`: none, then from a thousandth of the last by a factor.
+    fn reads(&self, step: u64) -> u64 {
+        let Some(index) = step.checked_sub(1) else { return 0 };
+        let last = self.params.reads as f64;
+        let part = (index + 1) as f64 / f64::from(self.params.points);
+        libm::pow(last, 0.4 + 0.6 * part).round() as u64
+    }
+}
+
+impl Procedure for Run {
+    fn steps(&self) -> u64 {
+        u64::from(self.params.points) + 1
+    }
+
+    fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
+        let block = self.params.block;
+        let name = |page| format!("reads/{page}");
+        if step == 0 {
+            bench.board.cycle(block, self.params.cycles)?;
+            bench.fill(block, &mut |bench, page| bench.random_page(&name(page)))?;
+        }
+        let reads = self.reads(step);
+        bench.board.disturb(block, reads.saturating_sub(self.done))?;
+        let identity = bench.identity();
+        let bits = identity.gray.cell_bits();
+        let mut tally = vec![Tally::default(); bits as usize];
+        for (page, site) in (0..).zip(identity.sites.iter()) {
+            let (read, _) = bench.read(block, page)?;
+            tally[usize::from(site.page_type)].add(&bench.random_page(&name(page)), &read);
+        }
+        self.done = self.done.max(reads) + u64::from(identity.pages());
+        let types = (0..).zip(&tally);
+        Ok(types
+            .map(|(page_type, tally)| {
+                row(step)
+                    .whole("reads", reads)
+                    .whole("pe_cycles", self.params.cycles)
+                    .word("page_type", page_type_name(page_type, bits))
+                    .bits(tally)
+            })
+            .collect())
+    }
+
+    fn picture(&self) -> Picture {
+        Picture {
+            x: Axis { column: "reads", label: "reads of the block", log: true },
+            panels: &[Axis { column: "rber", label: "raw bit error rate", log: true }],
+            series: &["page_type"],
+            style: Style::Lines,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `retention`: errors of a block against its age, in an oven that makes hours of months.
+//!
+//! The block is programmed once and read at each age; what oven and chip do to time is the cell's
+//! affair (Arrhenius).
+
+use super::Build;
+use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
+use crate::bench::{Bench, Row, Tally, page_type_name};
+use base::Result;
+use base::family::{Member, check, schema};
+use base::params;
+use base::units::Hours;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "retention",
+    summary: "errors of each page type against age, at a temperature",
+    citation: "desnoyers2013",
+    schema: schema::<Retention>,
+    check: check::<Retention>,
+    build: |table, identity| {
+        let mut params: Retention = params::read(table, "procedure")?;
+        if params.cycles == 0 {
+            params.cycles = identity.rated_pe_cycles;
+        }
+        check_range("block", params.block, 0, identity.blocks - 1)?;
+        check_range("cycles", params.cycles, 0, 100_000_000)?;
+        check_range("hours", params.hours, 1e-3, 1e7)?;
+        check_range("temperature_c", params.temperature_c, -60.0, 300.0)?;
+        check_range("points", params.points, 1, 10_000)?;
+        Ok(Box::new(Run { params }))
+    },
+};
+
+/// Parameters of `retention`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Retention {
+    /// The block.
+    block: u32,
+    /// Cycles that it has been through; 0: those that the chip is rated for.
+    cycles: u32,
+    /// Hours in the oven at the last point.
+    hours: f64,
+    /// Temperature of the oven.
+    temperature_c: f64,
+    /// Points, apart by a factor, after one at once.
+    points: u32,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { block: 0, cycles: 0, hours: 8760.0, temperature_c: 40.0, points: 16 }
+    }
+}
+
+struct Run {
+    params: Retention,
+}
+
+impl Run {
+    /// Age at step `step`: none, then from a thousandth of the last on by a factor.
+    fn hours(&self, step: u64) -> f64 {
+        let Some(index) = step.checked_sub(1) else { return 0.0 };
+        let left = 1.0 - (index + 1) as f64 / f64::from(self.params.points);
+        self.params.hours * libm::pow(10.0, -3.0 * left)
+    }
+}
+
+impl Procedure for Run {
+    fn steps(&self) -> u64 {
+        u64::from(self.params.points) + 1
+    }
+
+    fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
+        let block = self.params.block;
+        let name = |page| format!("retention/{page}");
+        let hours = self.hours(step);
+        if step == 0 {
+            bench.board.cycle(block, self.params.cycles)?;
+            bench.fill(block, &mut |bench, page| bench.random_page(&name(page)))?;
+        } else {
+            let more = hours - self.hours(step - 1);
+            bench.board.bake(Hours(more), self.params.temperature_c)?;
+        }
+        let identity = bench.identity();
+        let bits = identity.gray.cell_bits();
+        let mut tally = vec![Tally::default(); bits as usize];
+        for (page, site) in (0..).zip(identity.sites.iter()) {
+            let (read, _) = bench.read(block, page)?;
+            tally[usize::from(site.page_type)].add(&bench.random_page(&name(page)), &read);
+        }
+        let types = (0..).zip(&tally);
+        Ok(types
+            .map(|(page_type, tally)| {
+                row(step)
+                    .real("hours", hours)
+                    .real("temperature_c", self.params.temperature_c)
+                    .whole("pe_cycles", self.params.cycles)
+                    .word("page_type", page_type_name(page_type, bits))
+                    .bits(tally)
+            })
+            .collect())
+    }
+
+    fn picture(&self) -> Picture {
+        Picture {
+            x: Axis { column: "hours", label: "hours in the oven", log: true },
+            panels: &[Axis { column: "rber", label: "raw bit error rate", log: true }],
+            series: &["page_type"],
+            style: Style::Lines,
+        }
+    }
+}

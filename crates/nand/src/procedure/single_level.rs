@@ -1,0 +1,124 @@
+//! `single_level`: a block that holds one bit a cell, beside one that holds all its bits.
+//!
+//! Fast pages alone are faster and last longer: Grupp (MICRO'09), "MLC as SLC".
+
+use super::Build;
+use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
+use crate::bench::{Bench, Row, Tally, grid, mean_us};
+use crate::raw_chip::{Feature, PageAddress};
+use base::family::{Member, check, schema};
+use base::{Error, Result, params};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "single_level",
+    summary: "one bit a cell against all of them: times and errors against cycles",
+    citation: "grupp2009",
+    schema: schema::<SingleLevel>,
+    check: check::<SingleLevel>,
+    build: |table, identity| {
+        let mut params: SingleLevel = params::read(table, "procedure")?;
+        if params.cycles == 0 {
+            params.cycles = identity.rated_pe_cycles;
+        }
+        if identity.gray.cell_bits() == 1 {
+            return Err(Error::new("procedure.name", "single_level on a chip of one bit a cell")
+                .allow("a chip of two bits or more"));
+        }
+        check_range("block", params.block, 0, identity.blocks - 1)?;
+        check_range("cycles", params.cycles, 1, 100_000_000)?;
+        check_range("points", params.points, 1, 100_000)?;
+        let mut points = grid(params.first_cycles, params.cycles, params.points, false);
+        points.dedup_by(|next, point| next.saturating_sub(*point) < 2);
+        Ok(Box::new(Run { params, points }))
+    },
+};
+
+/// Parameters of `single_level`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct SingleLevel {
+    /// The block.
+    block: u32,
+    /// Cycles at the last point; 0: those that the chip is rated for.
+    cycles: u32,
+    /// Cycles at the first point.
+    first_cycles: u32,
+    /// Points, equally far apart.
+    points: u32,
+}
+
+impl Default for SingleLevel {
+    fn default() -> Self {
+        Self { block: 0, cycles: 0, first_cycles: 1, points: 20 }
+    }
+}
+
+struct Run {
+    params: SingleLevel,
+    points: Vec<u32>,
+}
+
+impl Procedure for Run {
+    fn steps(&self) -> u64 {
+        2 * self.points.len() as u64
+    }
+
+    fn replay_from(&self, step: u64) -> u64 {
+        step
+    }
+
+    fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
+        let block = self.params.block;
+        let single = step % 2 == 1;
+        let cycles = self.points[(step / 2) as usize] + u32::from(single);
+        let done = bench.board.pe_cycles(block);
+        bench.board.cycle(block, cycles.saturating_sub(done))?;
+        let identity = bench.identity();
+        let name = |page| format!("single/{cycles}/{page}");
+        let mut times = Vec::new();
+        let mut pages: Vec<u32> = (0..identity.pages()).collect();
+        if single {
+            bench.board.set_feature(&Feature::SingleLevel { block, on: true })?;
+            pages.retain(|&page| identity.sites[page as usize].page_type == 0);
+            for &page in &pages {
+                let data = bench.random_page(&name(page));
+                times.push(bench.board.program(&[PageAddress { block, page }], &data)?.array);
+            }
+        } else {
+            let took = bench.fill(block, &mut |bench, page| bench.random_page(&name(page)))?;
+            times.extend(took.iter().map(|(_, done)| done.array));
+        }
+        let (mut tally, mut reads) = (Tally::default(), Vec::new());
+        for &page in &pages {
+            let (read, done) = bench.read(block, page)?;
+            tally.add(&bench.random_page(&name(page)), &read);
+            reads.push(done.array);
+        }
+        let program_us = mean_us(&times) * times.len() as f64 / pages.len() as f64;
+        let erase_us = bench.board.erase(&[block])?.array.us();
+        Ok(vec![
+            row(step)
+                .whole("pe_cycles", cycles)
+                .word("mode", if single { "one bit a cell" } else { "all bits" })
+                .whole("pages", pages.len() as u64)
+                .real("program_us", program_us)
+                .real("read_us", mean_us(&reads))
+                .real("erase_us", erase_us)
+                .bits(&tally),
+        ])
+    }
+
+    fn picture(&self) -> Picture {
+        Picture {
+            x: Axis { column: "pe_cycles", label: "P/E cycles", log: false },
+            panels: &[
+                Axis { column: "program_us", label: "program of a page (µs)", log: false },
+                Axis { column: "rber", label: "raw bit error rate", log: true },
+            ],
+            series: &["mode"],
+            style: Style::Lines,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! `wear`: errors of cells that always hold one level, against cycles (Wang, ICS'14, section 3.1).
+//!
+//! One row of cells for each level, on wordlines so far apart that they do not disturb each other
+//! (his Table 1). Cycles come in segments: in the first 900 of 1000 every row is programmed to its
+//! own level, in the last 100 to random data that are read back at once and compared, bit by bit
+//! and cell by cell. A virtual board leaps over what is not measured.
+
+use super::Build;
+use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
+use crate::bench::page_type_name;
+use crate::bench::{Bench, CellRow, CellTally, Row, Tally, cell_rows, grid, mean_us};
+use crate::raw_chip::Identity;
+use base::family::{Member, check, schema};
+use base::{Error, Result, Time, params};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "wear",
+    summary: "errors of bits and cells against cycles, by the level that cells held before",
+    citation: "wang2014",
+    schema: schema::<Wear>,
+    check: check::<Wear>,
+    build: |table, identity| {
+        let mut params: Wear = params::read(table, "procedure")?;
+        if params.cycles == 0 {
+            params.cycles = identity.rated_pe_cycles;
+        }
+        let segment = params.fixed_cycles.saturating_add(params.random_cycles);
+        check_range("block", params.block, 0, identity.blocks - 1)?;
+        check_range("cycles", params.cycles, 1, 100_000_000)?;
+        check_range("points", params.points, 1, 100_000)?;
+        check_range("fixed_cycles", params.fixed_cycles, 0, 1_000_000)?;
+        check_range("random_cycles", params.random_cycles, 1, 1_000_000)?;
+        check_range("measured_cycles", params.measured_cycles, 1, params.random_cycles)?;
+        check_range("wordline_spacing", params.wordline_spacing, 1, 1_000_000)?;
+        let segments = (params.cycles / segment).max(1);
+        // Segments are counted from one: the first has been gone through when it is measured.
+        let segments = grid(1, segments, params.points, false);
+        let rows = rows(identity, params.wordline_spacing)?;
+        Ok(Box::new(Run { params, segments, rows }))
+    },
+};
+
+/// Parameters of `wear`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Wear {
+    /// The block.
+    block: u32,
+    /// Cycles in all; 0: those that the chip is rated for.
+    cycles: u32,
+    /// Segments that are measured, equally far apart.
+    points: u32,
+    /// Cycles of a segment in which a row holds its own level.
+    fixed_cycles: u32,
+    /// Cycles of a segment in which it holds random data.
+    random_cycles: u32,
+    /// How many of these are read back; the others are leapt over.
+    measured_cycles: u32,
+    /// Wordlines from a row to the next.
+    wordline_spacing: u32,
+}
+
+impl Default for Wear {
+    fn default() -> Self {
+        Self {
+            block: 0,
+            cycles: 0,
+            points: 40,
+            fixed_cycles: 900,
+            random_cycles: 100,
+            measured_cycles: 10,
+            wordline_spacing: 4,
+        }
+    }
+}
+
+struct Run {
+    params: Wear,
+    segments: Vec<u32>,
+    rows: Vec<CellRow>,
+}
+
+/// A row for each level: the even ones of wordlines 4, 8, 12, 16 where there is room, counted
+/// from one, as in Wang's Table 1.
+fn rows(identity: &Identity, spacing: u32) -> Result<Vec<CellRow>> {
+    let all = cell_rows(identity);
+    let wordlines = all.iter().map(|row| row.wordline + 1).max().unwrap_or(0);
+    let levels = identity.gray.levels() as u32;
+    if wordlines < levels * spacing {
+        return Err(Error::new(
+            "procedure.wordline_spacing",
+            format!("{spacing}: {levels} levels need {} wordlines", levels * spacing),
+        )
+        .allow(format!("up to {} on a block of {wordlines} wordlines", wordlines / levels)));
+    }
+    let at = |level: u32| (level + 1) * spacing - 1;
+    let row = |level| all.iter().find(|r| r.wordline == at(level) && r.parity == 0).cloned();
+    Ok((0..levels).filter_map(row).collect())
+}
+
+/// What was counted on one row.
+#[derive(Default)]
+struct Counts {
+    pages: Vec<(Tally, Vec<Time>)>,
+    levels: Vec<CellTally>,
+}
+
+impl Procedure for Run {
+    fn steps(&self) -> u64 {
+        self.segments.len() as u64
+    }
+
+    /// A block is what its cycles made it: no step needs the one before it.
+    fn replay_from(&self, step: u64) -> u64 {
+        step
+    }
+
+    fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
+        let Wear { block, fixed_cycles, random_cycles, measured_cycles, .. } = self.params;
+        let identity = bench.identity();
+        let (bits, levels) = (identity.gray.cell_bits(), identity.gray.levels());
+        bench.any_order()?;
+        let end = self.segments[step as usize] * (fixed_cycles + random_cycles);
+        let start = end - random_cycles;
+        let done = bench.board.pe_cycles(block);
+        bench.board.cycle(block, start.saturating_sub(done))?;
+        let mut counts: Vec<Counts> = Vec::new();
+        for _ in &self.rows {
+            let pages = vec![(Tally::default(), Vec::new()); bits as usize];
+            counts.push(Counts { pages, levels: vec![CellTally::default(); levels] });
+        }
+        let mut erases = Vec::new();
+        for cycle in 0..measured_cycles {
+            let mut written = Vec::new();
+            for row in &self.rows {
+                let name = |page| format!("wear/{start}/{cycle}/{page}");
+                let data: Vec<_> = row.pages.iter().map(|p| bench.random_page(&name(p))).collect();
+                let took = bench.program_row(block, row, &data)?;
+                written.push((data, took));
+            }
+            for ((row, (data, took)), counts) in self.rows.iter().zip(&written).zip(&mut counts) {
+                let mut read = Vec::new();
+                for (page_type, &page) in row.pages.iter().enumerate() {
+                    let (page, _) = bench.read(block, page)?;
+                    let (tally, times) = &mut counts.pages[page_type];
+                    tally.add(&data[page_type], &page);
+                    times.extend(took.get(page_type).or(took.first()).map(|done| done.array));
+                    read.push(page);
+                }
+                for (sum, found) in counts.levels.iter_mut().zip(bench.count_cells(data, &read)) {
+                    sum.cells += found.cells;
+                    sum.cell_errors += found.cell_errors;
+                }
+            }
+            erases.push(bench.board.erase(&[block])?.array);
+        }
+        // The cycles left of the segment are part of the next step's way.
+        let rows = self.rows.iter().zip(&counts).enumerate();
+        Ok(rows
+            .map(|(level, (cells, counts))| {
+                let sum = |of: fn(&CellTally) -> u64| counts.levels.iter().map(of).sum::<u64>();
+                let (errors, all) = (sum(|l| l.cell_errors), sum(|l| l.cells));
+                let mut row = row(step)
+                    .whole("pe_cycles", start)
+                    .word("pattern", bench.level_name(level))
+                    .whole("wordline", cells.wordline)
+                    .whole("cells", all)
+                    .whole("cell_errors", errors)
+                    .rate("cell_error_rate", errors, all);
+                for (level, tally) in counts.levels.iter().enumerate() {
+                    row = row
+                        .whole(&format!("cells_level_{level}"), tally.cells)
+                        .whole(&format!("cell_errors_level_{level}"), tally.cell_errors);
+                }
+                for (page_type, (tally, times)) in counts.pages.iter().enumerate() {
+                    let name = page_type_name(page_type as u8, bits);
+                    row = row
+                        .whole(&format!("{name}_bits"), tally.bits)
+                        .whole(&format!("{name}_bit_errors"), tally.bit_errors)
+                        .rate(&format!("{name}_rber"), tally.bit_errors, tally.bits)
+                        .real(&format!("{name}_program_us"), mean_us(times));
+                }
+                row.real("erase_us", mean_us(&erases))
+            })
+            .collect())
+    }
+
+    fn picture(&self) -> Picture {
+        Picture {
+            x: Axis { column: "pe_cycles", label: "P/E cycles", log: false },
+            panels: &[Axis { column: "cell_error_rate", label: "cells in error", log: true }],
+            series: &["pattern"],
+            style: Style::Lines,
+        }
+    }
+}
