@@ -9,6 +9,7 @@ Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it
 """
 
 from nandlab._core import NandlabError, version
+from nandlab.board import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
 from nandlab.cell import Cell, cell
 from nandlab.endurance import Endurance, endurance
@@ -26,18 +27,23 @@ __all__ = [
     "Endurance",
     "Fit",
     "Interrupted",
+    "Measurement",
     "NandlabError",
     "Preset",
+    "Procedure",
     "Progress",
     "Result",
     "TraceOptions",
     "Tvr",
+    "Unfinished",
     "__version__",
     "bibliography",
+    "board",
     "cell",
     "endurance",
     "fit",
     "presets",
+    "procedures",
     "run",
     "schema",
     "show",

@@ -1,4 +1,4 @@
-"""The command line: ``nandlab run | presets | show | schema | trace | fit | papers | ...``."""
+"""The command line: ``nandlab run | presets | show | trace | board | fit | papers ...``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nandlab import __version__, catalogue, cli_trace
+from nandlab.cli_board import board
 from nandlab.cli_cell import cell
 from nandlab.cli_endurance import endurance
 from nandlab.cli_fit import fit
@@ -24,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(guarded(run))
+app.command()(guarded(board))
 app.command()(guarded(fit))
 app.command()(guarded(endurance))
 app.command()(guarded(cell))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
-Phase = Literal["precondition", "run"]
+Phase = Literal["precondition", "run", "board"]
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,8 @@ class Progress:
     """How far a phase of a run has come."""
 
     phase: Phase
-    """``precondition`` counts mapping units written, ``run`` counts requests completed."""
+    """``precondition`` counts mapping units written, ``run`` requests completed, ``board`` steps of
+    a procedure."""
     done: int
     total: int | None
     """None where only the end can tell, as with a runtime."""

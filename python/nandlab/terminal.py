@@ -69,7 +69,11 @@ def guarded(command: Callable[_P, None]) -> Callable[_P, None]:
 _PATIENCE_S = 1.0
 """How long a run may take before a bar is worth a look."""
 
-_WORDS = {"precondition": ("preconditioning", "units/s"), "run": ("running", "requests/s")}
+_WORDS = {
+    "precondition": ("preconditioning", "units/s"),
+    "run": ("running", "requests/s"),
+    "board": ("measuring", "steps/s"),
+}
 
 
 class ProgressBar:

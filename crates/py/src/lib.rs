@@ -1,5 +1,6 @@
 //! Floor 5 of nandlab: the Python doors. No logic: text and numbers in, text and arrays out.
 
+mod board;
 mod catalogue;
 mod cell;
 mod flash;
@@ -31,6 +32,8 @@ mod _core {
 
     #[pymodule_export]
     use super::NandlabError;
+    #[pymodule_export]
+    use super::board::{Board, procedures};
     #[pymodule_export]
     use super::catalogue::{
         bibliography, load_config, presets, schema, show, toml_to_json, trace_info, version,

@@ -1,0 +1,109 @@
+//! The test board: procedures on a chip, step by step.
+
+use crate::patience::patiently;
+use crate::refuse;
+use base::family::Choice;
+use base::params::{self, Table};
+use base::{Error, Result};
+use host::config;
+use nand::bench::{Row, Value};
+use nand::procedure::{ROSTER, Session};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::{Mutex, PoisonError};
+
+/// All procedures as (name, summary, citation, JSON Schema of the parameters).
+#[pyfunction]
+pub fn procedures() -> Vec<(&'static str, &'static str, &'static str, String)> {
+    let members = ROSTER.iter();
+    members.map(|m| (m.name, m.summary, m.citation, (m.schema)().to_string())).collect()
+}
+
+/// A procedure on a virtual board.
+#[pyclass]
+pub struct Board {
+    /// Never contended: Python calls one method at a time.
+    session: Mutex<Session>,
+}
+
+impl Board {
+    fn session(&mut self) -> &mut Session {
+        self.session.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| refuse(Error::new("procedure", error.to_string())))
+}
+
+/// The parameters that assignments make.
+fn assigned(sets: &[String]) -> Result<Table> {
+    let mut table = Table::new();
+    for set in sets {
+        params::merge(&mut table, params::assignment(set)?);
+    }
+    Ok(table)
+}
+
+#[pymethods]
+impl Board {
+    /// The chip is that of the drive `drive` after the assignments `sets`; `params` are
+    /// assignments of the procedure's own.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        drive: String,
+        sets: Vec<String>,
+        procedure: String,
+        params: Vec<String>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let session = patiently(py, move || {
+            let choice = Choice { name: procedure, params: assigned(&params)? };
+            Session::new(&config::load(&drive, &sets)?.config.chip, choice, seed)
+        })?;
+        Ok(Self { session: Mutex::new(session) })
+    }
+
+    /// Steps in all.
+    fn steps(&mut self) -> u64 {
+        self.session().steps()
+    }
+
+    /// Parameters of the procedure, complete: JSON.
+    fn params(&mut self) -> PyResult<String> {
+        json(&self.session().params().clone())
+    }
+
+    /// How the rows are drawn: JSON.
+    fn picture(&mut self) -> PyResult<String> {
+        json(&self.session().picture())
+    }
+
+    /// Makes `step` the next one whose rows count.
+    fn begin_at(&mut self, step: u64) {
+        self.session().begin_at(step);
+    }
+
+    /// Does a step: its number and its rows, None after the last one.
+    fn advance<'py>(&mut self, py: Python<'py>) -> PyResult<Option<(u64, Bound<'py, PyList>)>> {
+        let session = self.session();
+        let Some((step, rows)) = py.detach(|| session.advance()).map_err(refuse)? else {
+            return Ok(None);
+        };
+        let rows: Vec<_> = rows.iter().map(|row| dict(py, row)).collect::<PyResult<_>>()?;
+        Ok(Some((step, PyList::new(py, rows)?)))
+    }
+}
+
+fn dict<'py>(py: Python<'py>, row: &Row) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in &row.0 {
+        match value {
+            Value::Whole(value) => dict.set_item(name, value)?,
+            Value::Real(value) => dict.set_item(name, value)?,
+            Value::Word(value) => dict.set_item(name, value)?,
+        }
+    }
+    Ok(dict)
+}

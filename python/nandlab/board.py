@@ -1,0 +1,305 @@
+"""The virtual test board: a procedure on a raw chip, to rows of results that can be gone on with.
+
+>>> import nandlab
+>>> found = nandlab.board("latency_map", chip="wang2014_mlc")
+>>> found.table().num_rows
+128
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab import _core
+from nandlab.interrupt import Stop
+from nandlab.outputs import check_outputs
+from nandlab.progress import Meter, Progress
+from nandlab.toml_value import toml_value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+_DRIVE = "tiny"
+"""Where the chip is built in: of a drive's file only the chip matters here."""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """What a board can do to a chip."""
+
+    name: str
+    summary: str
+    citation: str
+    """A key of the bibliography, or nothing."""
+    schema: dict[str, Any]
+    """JSON Schema of its parameters."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a procedure found on a chip."""
+
+    procedure: str
+    chip: str
+    seed: int
+    params: dict[str, Any]
+    """Parameters of the procedure, complete."""
+    steps: int
+    """Steps in all; `steps_done` of them are in the table."""
+    steps_done: int
+    picture: dict[str, Any] = field(repr=False)
+    """Which columns are drawn, and how."""
+    _table: pa.Table = field(repr=False)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether steps are missing."""
+        return self.steps_done < self.steps
+
+    def table(self) -> pa.Table:
+        """All rows: one column for each quantity, units last in the names; ``step`` first."""
+        return self._table
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draws the rows, also to `path`: .png, .svg or .pdf."""
+        from nandlab.board_plot import plot_measurement
+
+        return plot_measurement(self, Path(path) if path is not None else None)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """Writes the rows: .parquet (with the parameters as metadata) or .csv."""
+        write(self._table, Path(path))
+
+
+class Unfinished(KeyboardInterrupt):
+    """Ctrl-C ended a procedure early. The steps done until then are in `result`."""
+
+    def __init__(self, result: Measurement) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
+def procedures() -> list[Procedure]:
+    """Everything that a board can do."""
+    return [Procedure(n, s, c, json.loads(schema)) for n, s, c, schema in _core.procedures()]
+
+
+def board(
+    procedure: str,
+    chip: str | PathLike[str],
+    *,
+    set: Mapping[str, object] | Sequence[str] = (),
+    seed: int = 1,
+    out: str | PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Callable[[Progress], object] | None = None,
+    **params: object,
+) -> Measurement:
+    """Does a procedure to a chip on the virtual test board.
+
+    Args:
+        procedure: name of a procedure; `procedures` lists them.
+        chip: name of a chip preset, or path of a chip's TOML file; it needs a cell.
+        set: parameters to change by their path: ``chip.…`` of the chip (a cell for a chip without
+            one: ``{"chip.cell.preset": "slc"}``), ``procedure.…`` of the procedure.
+        seed: seed of the cells and of the data.
+        out: file for the rows, .parquet or .csv, also after Ctrl-C.
+        resume: goes on after the steps that `out` holds. Its last step is done again and must come
+            out the same, so that rows of another chip, seed or version are never mixed.
+        progress: called about ten times a second and at the end.
+        params: parameters of the procedure, as ``cycles=200_000``.
+
+    Raises:
+        NandlabError: an input that is refused; one line that says where, what and what is allowed.
+        Unfinished: Ctrl-C; its ``result`` holds the steps done.
+        OSError: `out` cannot be read or written.
+    """
+    path = Path(out) if out is not None else None
+    if resume and path is None:
+        raise _core.NandlabError("board: resume without out; allowed: the file to go on with")
+    if path is not None:
+        _check_kind(path)
+    check_outputs({"out": path}, [fspath(chip)])
+    if not 0 <= seed < 2**64:
+        raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
+    chip_sets, own = _sort(set)
+    own += [f"{name}={toml_value(value)}" for name, value in params.items()]
+    session = _core.Board(_DRIVE, [f"chip.preset={fspath(chip)}", *chip_sets], procedure, own, seed)
+    facts = {
+        "nandlab_version": _core.version(),
+        "procedure": procedure,
+        "chip": fspath(chip),
+        "set": json.dumps(chip_sets),
+        "params": session.params(),
+        "seed": str(seed),
+    }
+    rows = _Rows(facts)
+    if resume and path is not None and path.exists():
+        rows.take_up(path, session)
+    stopped = False
+    meter = Meter("board", progress)
+    steps = session.steps()
+    try:
+        with Stop() as stop:
+            while (done := session.advance()) is not None:
+                step, found = done
+                rows.add(step, found)
+                meter.tell(step + 1, steps, last=step + 1 == steps)
+                if stop.asked:
+                    stopped = step + 1 < steps
+                    break
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        if path is not None:
+            write(rows.table(), path)
+    result = Measurement(
+        procedure,
+        fspath(chip),
+        seed,
+        json.loads(session.params()),
+        steps,
+        rows.steps_done,
+        json.loads(session.picture()),
+        rows.table(),
+    )
+    if stopped:
+        raise Unfinished(result)
+    return result
+
+
+def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[str]]:
+    """Assignments of the chip, and those of the procedure without its name."""
+    if isinstance(sets, Mapping):
+        sets = [f"{path}={toml_value(value)}" for path, value in sets.items()]
+    chip, own = [], []
+    for text in sets:
+        path = text.split("=")[0].strip()
+        if path.startswith("chip."):
+            chip.append(text)
+        elif path.startswith("procedure."):
+            own.append(text.split(".", 1)[1])
+        else:
+            allowed = "chip.KEY=VALUE, or procedure.KEY=VALUE"
+            raise _core.NandlabError(f"--set {text}: neither chip nor procedure; allowed: {allowed}")
+    return chip, own
+
+
+class _Rows:
+    """Rows of a run, those of a file before them."""
+
+    def __init__(self, facts: dict[str, str]) -> None:
+        self._facts = facts
+        self._rows: list[dict[str, int | float | str]] = []
+        self._before: pa.Table | None = None
+        self._begin = 0
+        self._known: dict[int, list[dict[str, Any]]] = {}
+        self.steps_done = 0
+        """Whole steps that the rows are of."""
+
+    def take_up(self, path: Path, session: _core.Board) -> None:
+        """Goes on after the rows of a file: its last step is done again and compared."""
+        known = read(path)
+        if known.num_rows == 0:
+            return
+        if "step" not in known.column_names:
+            raise _core.NandlabError(f"{path}: no column step; allowed: rows of nandlab board")
+        steps = [int(step) for step in known["step"].to_pylist()]
+        last = max(steps)
+        if last >= session.steps() or steps != sorted(steps):
+            self._refuse(path, f"step {last} of {session.steps()}")
+        session.begin_at(last)
+        again: list[dict[str, Any]] = []
+        while (done := session.advance()) is not None:
+            step, found = done
+            if step == last:
+                again = found
+                break
+        fresh = self._typed(again)
+        if known.column_names != fresh.column_names:
+            self._refuse(path, "other columns")
+        try:
+            known = known.cast(fresh.schema)
+        except ValueError:
+            self._refuse(path, "other kinds of columns")
+        first = steps.index(last)
+        if known.slice(first).to_pylist() != fresh.to_pylist():
+            self._refuse(path, f"step {last} comes out differently")
+        self._before = known
+        self.steps_done = last + 1
+        self._begin = last + 1
+
+    def _refuse(self, path: Path, what: str) -> None:
+        allowed = "rows of the same procedure, chip, parameters, seed and version"
+        raise _core.NandlabError(f"{path}: cannot be gone on with: {what}; allowed: {allowed}")
+
+    def add(self, step: int, found: list[dict[str, int | float | str]]) -> None:
+        """Keeps the rows of a step, unless they are there already."""
+        if step >= self._begin:
+            self._rows += found
+            self.steps_done = step + 1
+
+    def _typed(self, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+        import pyarrow as pa
+
+        names = list(rows[0]) if rows else ["step"]
+        columns = {name: [row[name] for row in rows] for name in names}
+        kinds = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+        fields = [(name, kinds[type(rows[0][name])] if rows else pa.int64()) for name in names]
+        return pa.table(columns, schema=pa.schema(fields))
+
+    def table(self) -> pa.Table:
+        """All rows with the facts of the run."""
+        import pyarrow as pa
+
+        parts = [] if self._before is None else [self._before]
+        if self._rows or not parts:
+            parts.append(self._typed(self._rows))
+        return pa.concat_tables(parts).replace_schema_metadata(self._facts)
+
+
+def _check_kind(path: Path) -> None:
+    if path.suffix.lower() not in (".parquet", ".csv"):
+        raise _core.NandlabError(f"out: {path}: unknown kind of file; allowed: .parquet, .csv")
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """Writes rows at once: what was there stays until the new ones are complete."""
+    import pyarrow.csv as csv
+    import pyarrow.parquet as pq
+
+    _check_kind(path)
+    part = path.with_name(path.name + ".part")
+    if path.suffix.lower() == ".csv":
+        csv.write_csv(table, part)
+    else:
+        pq.write_table(table, part, compression="zstd")
+    part.replace(path)
+
+
+def read(path: Path) -> pa.Table:
+    """Reads rows back; of a CSV all as text, because 00 and 11 are no numbers.
+
+    Raises:
+        NandlabError: the file is neither.
+        OSError: it cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.csv as csv
+    import pyarrow.parquet as pq
+
+    try:
+        if path.suffix.lower() != ".csv":
+            return pq.read_table(path)
+        with path.open(encoding="utf-8") as file:
+            names = [name.strip().strip('"') for name in file.readline().split(",")]
+        kinds = csv.ConvertOptions(column_types={name: pa.string() for name in names})
+        return csv.read_csv(path, convert_options=kinds)
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        raise _core.NandlabError(f"{path}: no table: {str(error).splitlines()[0]}") from error
