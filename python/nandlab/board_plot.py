@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,16 @@ if TYPE_CHECKING:
     from nandlab.board import Measurement
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MOST_MARKERS = 60
+"""A line of more points has no markers."""
+
 _EXTRA = ("#56B4E9", "#E69F00", "#000000", "#F0E442")
 
 
 def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
     """One panel for each quantity, above the same horizontal axis."""
+    from matplotlib.ticker import EngFormatter
+
     picture = result.picture
     panels = picture["panels"]
     figure = new_figure(8.0, 4.8 if len(panels) == 1 else 3.5 * len(panels))
@@ -34,7 +40,9 @@ def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
     if picture["style"] == "bars":
         all_axes[-1].tick_params(axis="x", rotation=20)
     elif picture["x"]["log"]:
-        all_axes[-1].set_xscale("symlog" if _has_zero(curves, picture) else "log")
+        _logarithmic(all_axes[-1], curves, picture["x"]["column"])
+    if picture["style"] != "bars":
+        all_axes[-1].xaxis.set_major_formatter(EngFormatter(sep=""))
     all_axes[-1].set_xlabel(picture["x"]["label"])
     if len(curves) > 1:
         all_axes[0].legend(
@@ -61,8 +69,15 @@ def _curves(result: Measurement) -> dict[str, dict[str, list[Any]]]:
     return curves
 
 
-def _has_zero(curves: dict[str, dict[str, list[Any]]], picture: dict[str, Any]) -> bool:
-    return any(min(curve[picture["x"]["column"]]) <= 0 for curve in curves.values())
+def _logarithmic(axes: Axes, curves: dict[str, dict[str, list[Any]]], name: str) -> None:
+    """Makes the horizontal axis logarithmic, with a zero where there is one."""
+    values = [value for curve in curves.values() for value in curve[name]]
+    above = [value for value in values if value > 0]
+    if not above or len(above) == len(values):
+        axes.set_xscale("log")
+        return
+    axes.set_xscale("symlog", linthresh=min(above), linscale=0.3)
+    axes.set_xlim(left=-0.2 * min(above))
 
 
 def _draw(
@@ -75,35 +90,35 @@ def _draw(
         colour = colours[index % len(colours)]
         x, y = curve[picture["x"]["column"]], curve[name]
         low, high = curve.get(f"{name}_low"), curve.get(f"{name}_high")
-        shown = [i for i, value in enumerate(y) if value > 0 or not is_log]
+        is_line = picture["style"] == "lines"
         style = {"color": colour, "markersize": 5, "marker": _MARKERS[index % len(_MARKERS)]}
-        line = "-" if picture["style"] == "lines" else "none"
-        if len(x) > 60 and line == "-":
+        if is_line and len(x) > MOST_MARKERS:
             style["marker"] = ""
-        axes.plot([x[i] for i in shown], [y[i] for i in shown], line, label=label, lw=1.8, **style)
+        # Where nothing was seen, a curve on a logarithmic axis has a gap.
+        shown = [value if value > 0 or not is_log else math.nan for value in y]
+        style["linestyle"] = "-" if is_line else "none"
+        axes.plot(x, shown, label=label, linewidth=1.8, zorder=3, **style)
         if low is None or high is None:
             continue
-        if line == "-":
-            floor = [max(value, 1e-300) for value in low]
-            at = [i for i in shown if floor[i] > 0]
-            axes.fill_between(
-                [x[i] for i in at],
-                [max(low[i], y[i] / 30) if is_log else low[i] for i in at],
-                [high[i] for i in at],
-                color=colour,
-                alpha=0.18,
-                linewidth=0,
-            )
+        ends = [(a, b, c, d) for a, b, c, d in zip(x, shown, low, high, strict=True) if b == b]
+        if ends:
+            at, middle, below, above = zip(*ends, strict=True)
+            away = [
+                [m - b for m, b in zip(middle, below, strict=True)],
+                [a - m for m, a in zip(middle, above, strict=True)],
+            ]
+            axes.errorbar(at, middle, away, fmt="none", ecolor=colour, alpha=0.45, elinewidth=1.4)
         if is_log:
-            none = [i for i in range(len(x)) if y[i] <= 0]
+            none = [(a, d) for a, b, d in zip(x, y, high, strict=True) if b <= 0]
             axes.plot(
-                [x[i] for i in none],
-                [high[i] for i in none],
-                "v",
+                [a for a, _ in none],
+                [d for _, d in none],
+                marker="v",
                 color=colour,
                 markerfacecolor="none",
                 markersize=5,
-                alpha=0.6,
+                alpha=0.5,
+                linestyle="none",
             )
             has_none = has_none or bool(none)
     if is_log:
@@ -118,6 +133,7 @@ def _draw(
             transform=axes.transAxes,
             ha="right",
             color=GREY,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
         )
 
 

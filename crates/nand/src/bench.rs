@@ -64,6 +64,9 @@ impl Row {
     pub fn rate(self, name: &str, hits: u64, trials: u64) -> Self {
         let (low, high) = wilson(hits, trials, INTERVAL_Z);
         let rate = if trials == 0 { 0.0 } else { hits as f64 / trials as f64 };
+        // Exact at the ends, whatever the rounding.
+        let (low, high) = (low.min(rate), high.max(rate));
+        let low = if hits == 0 { 0.0 } else { low };
         self.real(name, rate).real(&format!("{name}_low"), low).real(&format!("{name}_high"), high)
     }
 
