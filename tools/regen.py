@@ -98,7 +98,7 @@ def reference() -> str:
         "[report](formats/report.md), [requests](formats/requests.md), "
         "[timeline](formats/timeline.md), [traces](formats/traces.md), "
         "[drive files](formats/drive-files.md), [fio jobs](formats/jobs.md), "
-        "[measurements of a chip](formats/fit.md).",
+        "[measurements of a chip](formats/fit.md), [rows of the board](formats/board.md).",
         "",
         *commands(),
         "## Families",
@@ -117,6 +117,11 @@ def reference() -> str:
         "Address distributions",
         "fio's `random_distribution=NAME:ARGUMENT`; see [fio jobs](formats/jobs.md).",
         "crates/host/src/workload",
+    )
+    lines += named(
+        "Procedures of the test board",
+        "`nandlab board NAME --chip CHIP`; see [rows of the board](formats/board.md).",
+        "crates/nand/src/procedure",
     )
     lines += ["## Keys of a drive file", "", *keys(schema), "## Presets", ""]
     for kind in ("drive", "chip", "cell", "host"):

@@ -159,6 +159,36 @@ def spare_left_percent():
     return 100 * spare_left_bytes(8) / 64
 
 
+# --- Section 2, read and write speeds: by the board -----------------------------------------------
+
+
+@cache
+def worn_and_fresh(chip_name, cell):
+    """Times of random data of a block at ten times the rated cycles, over those of a fresh one."""
+    rated = chip(chip_name)["rated_pe_cycles"]
+    found = nandlab.board(
+        "data_pattern", chip_name, set={"chip.cell.preset": cell}, cycles=10 * rated, points=2
+    )
+    fresh, worn = (r for r in found.table().to_pylist() if r["pattern"] == "random")
+    return {name: worn[name] / fresh[name] for name in ("program_us", "erase_us")}
+
+
+def slc_program_speeds_up():
+    return worn_and_fresh("grupp2009_a_slc2", "slc")["program_us"]
+
+
+def erase_slows_down():
+    """The MLC chip of Wang 2014."""
+    return worn_and_fresh("wang2014_mlc", "wang2014_mlc")["erase_us"]
+
+
+def fast_page_steps():
+    """Pulses of a fast page, over those of a slow page of the same cells."""
+    rows = nandlab.board("latency_map", "wang2014_mlc").table().to_pylist()
+    pulses = {row["page_type"]: row["program_pulses"] for row in rows}
+    return pulses["lower"] / pulses["upper"]
+
+
 def picture():
     """Erase time for each page against program time, and endurance by retention."""
     from nandlab.plot import COLOURS, finish, new_figure

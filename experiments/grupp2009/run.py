@@ -183,6 +183,64 @@ def other_chip_power_mw():
     return energy["vcc_v"] * energy["icc_program_ma"]
 
 
+# --- The board: slides "Program Latency Anomaly", "Program Disturb", "WOM Codes" ------------------
+
+#: Cells for chips whose own nobody has measured: of Wang's MLC, and an assumed SLC.
+MLC = ("grupp2009_b_mlc8", {"chip.cell.preset": "wang2014_mlc"})
+SLC = ("grupp2009_a_slc2", {"chip.cell.preset": "slc"})
+
+
+@cache
+def on_board(procedure, is_slc, **params):
+    chip_name, cell = SLC if is_slc else MLC
+    return nandlab.board(procedure, chip_name, set=cell, **params).table().to_pylist()
+
+
+def slow_over_fast_program():
+    """Means of the pages of a block."""
+    rows = on_board("latency_map", is_slc=False)
+    found = {}
+    for row in rows:
+        found.setdefault(row["page_type"], []).append(row["program_us"])
+    return sum(found["upper"]) / len(found["upper"]) * len(found["lower"]) / sum(found["lower"])
+
+
+def slc_reprogram_errors():
+    """In all pages of a block."""
+    return sum(row["bit_errors"] for row in on_board("program_disturb", is_slc=True))
+
+
+def mlc_wom_safe_share_percent():
+    rows = on_board("program_disturb", is_slc=False)
+    return 100 * sum(row["survives"] for row in rows) / len(rows)
+
+
+def wom_lifetime_gain_most():
+    """Bits written in a life: twice two thirds for each cycle, of which SLC has as many."""
+    return 2 * 2 / 3
+
+
+def written_bit_nj(is_slc, wom):
+    """Energy of a written bit, its share of the erase included."""
+    by_name = {row["operation"]: row for row in on_board("energy", is_slc)}
+    pages = chip((SLC if is_slc else MLC)[0])["geometry"]["pages_per_block"]
+    page_types = ["lower"] if is_slc else ["lower", "upper"]
+    energy_uj, share = by_name["erase"]["energy_uj"], 0.0
+    for page_type in page_types:
+        # Of MLC, only the fast pages are safe.
+        is_coded = wom and page_type == "lower"
+        program_uj = by_name[f"program {page_type}"]["energy_uj"] * pages / len(page_types)
+        energy_uj += program_uj * (2 if is_coded else 1)
+        share += (4 / 3 if is_coded else 1) / len(page_types)
+    return energy_uj / share
+
+
+def wom_energy_change_percent():
+    """The mean of SLC and MLC."""
+    changes = [written_bit_nj(slc, True) / written_bit_nj(slc, False) for slc in (True, False)]
+    return 100 * (sum(changes) / len(changes) - 1)
+
+
 def picture():
     """The pages of the first blocks' wordlines: fast ones high, slow ones low."""
     from nandlab.plot import COLOURS, finish, new_figure

@@ -179,6 +179,116 @@ def msb_over_lsb_by_steps():
     return msb_steps() / lsb_steps()
 
 
+# --- Section 4: times, by the board ---------------------------------------------------------------
+
+END_OF_LIFE = 1_246_900
+
+
+@cache
+def times(cycles):
+    """Means over a block full of each pattern, by pattern; each is a cycle by itself, from '11'."""
+    found = nandlab.board(
+        "data_pattern", "wang2014_mlc", cycles=cycles + 1, first_cycles=cycles, points=2
+    )
+    return {row["pattern"]: row for row in found.table().to_pylist()}
+
+
+def page_us(pattern, cycles=0):
+    """Mean of both pages."""
+    return times(cycles)[pattern]["program_us"]
+
+
+def page_11_us():
+    return page_us("11")
+
+
+def page_01_us():
+    return page_us("01")
+
+
+def page_10_percent():
+    """After 1000 cycles, where a cycle more or less makes no difference."""
+    return 100 * (page_us("10", 1000) / page_us("11", 1000) - 1)
+
+
+def page_00_percent():
+    return 100 * (page_us("00", 1000) / page_us("11", 1000) - 1)
+
+
+def msb_11_us():
+    return times(0)["11"]["lower_program_us"]
+
+
+def msb_late_states():
+    msb = {pattern: row["lower_program_us"] for pattern, row in times(1000).items()}
+    return (msb["00"] + msb["01"]) / (msb["11"] + msb["10"])
+
+
+def lsb_11_us():
+    return times(0)["11"]["upper_program_us"]
+
+
+def lsb_10_us():
+    return times(0)["10"]["upper_program_us"]
+
+
+def program_drop_early_percent():
+    """Of '11' pages, from the first cycle on; the factor is the same for all."""
+    return 100 * (1 - page_us("11", 200_000) / page_us("11"))
+
+
+def program_drop_late_percent():
+    return 100 * (1 - page_us("11", END_OF_LIFE) / page_us("11", 200_000))
+
+
+def erase_01_ms():
+    return times(5_000)["01"]["erase_us"] / 1e3
+
+
+def erase_11_ms():
+    return times(5_000)["11"]["erase_us"] / 1e3
+
+
+def erase_end_ms():
+    """The mean over the patterns."""
+    return sum(times(END_OF_LIFE)[name]["erase_us"] for name in ("11", "10", "00", "01")) / 4e3
+
+
+# --- Section 3.2: errors, by the board -----------------------------------------------------------
+
+
+@cache
+def errors():
+    """Rows of cells at the end of life, all of the 100 random cycles read back."""
+    found = nandlab.board(
+        "wear", "wang2014_mlc", cycles=END_OF_LIFE, points=1, measured_cycles=100
+    )
+    return {row["pattern"]: row for row in found.table().to_pylist()}
+
+
+def lsb_errors_over_msb():
+    """The least over the three rows of his Fig. 4."""
+    rows = [errors()[pattern] for pattern in ("10", "00", "01")]
+    return min(row["upper_bit_errors"] / row["lower_bit_errors"] for row in rows)
+
+
+def cell_errors(pattern, other):
+    """Of two rows of cells, which have always held these patterns."""
+    return errors()[pattern]["cell_errors"] / errors()[other]["cell_errors"]
+
+
+def errors_01_over_00():
+    return cell_errors("01", "00")
+
+
+def errors_00_over_10():
+    return cell_errors("00", "10")
+
+
+def errors_11_over_01():
+    return cell_errors("11", "01")
+
+
 def picture():
     return reduction().plot()
 

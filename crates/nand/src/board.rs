@@ -1,6 +1,7 @@
 //! A test board: a raw chip with a clock and an oven, such as the board of Wang (ICS'14) and Grupp
 //! (MICRO'09). [`VirtualBoard`] simulates one; a real one could stand behind the same trait.
 
+use crate::bench::cell_rows;
 use crate::chip::ChipConfig;
 use crate::raw_chip::{Done, Feature, Identity, PageAddress, RawChip, Status};
 use base::units::Hours;
@@ -68,6 +69,31 @@ pub trait Board: Send {
         for _ in 0..cycles {
             for page in (0..pages).step_by(step as usize) {
                 self.program(&[PageAddress { block, page }], &data)?;
+            }
+            self.erase(&[block])?;
+        }
+        Ok(())
+    }
+
+    /// Programs rows of cells, each named by one of its pages, to a level beside it, and erases the
+    /// block, so many times; leaves it erased. The chip must take pages in any order.
+    fn cycle_holding(&mut self, block: u32, cycles: u32, held: &[(u32, usize)]) -> Result<()> {
+        let identity = self.identity().clone();
+        let rows = cell_rows(&identity);
+        for _ in 0..cycles {
+            for &(page, level) in held {
+                let pages = rows.iter().find(|row| row.pages.contains(&page)).into_iter();
+                let word = identity.gray.word(level.min(identity.gray.levels() - 1));
+                let byte = |page_type: usize| if word >> page_type & 1 == 1 { 0xff } else { 0 };
+                let size = identity.page_bytes as usize;
+                let all: Vec<(u32, Vec<u8>)> = pages
+                    .flat_map(|row| row.pages.iter().enumerate())
+                    .map(|(page_type, &page)| (page, vec![byte(page_type); size]))
+                    .collect();
+                for pages in all.chunks(identity.pages_per_program() as usize) {
+                    let data: Vec<u8> = pages.iter().flat_map(|(_, data)| data.clone()).collect();
+                    self.program(&[PageAddress { block, page: pages[0].0 }], &data)?;
+                }
             }
             self.erase(&[block])?;
         }
@@ -165,6 +191,10 @@ impl Board for VirtualBoard {
         self.chip.cycle(block, cycles)
     }
 
+    fn cycle_holding(&mut self, block: u32, cycles: u32, held: &[(u32, usize)]) -> Result<()> {
+        self.chip.cycle_holding(block, cycles, held)
+    }
+
     fn pe_cycles(&self, block: u32) -> u32 {
         self.chip.pe_cycles(block)
     }
@@ -230,7 +260,9 @@ mod tests {
             }
         }
         let read = |board: &mut dyn Board| {
+            board.set_feature(&Feature::AnyOrder(true)).unwrap();
             board.cycle(3, 7).unwrap();
+            board.cycle_holding(3, 5, &[(0, 0), (10, 3)]).unwrap();
             board.program(&[page(3, 0)], &[0x77; 128]).unwrap();
             board.disturb(3, 40).unwrap();
             let mut out = vec![0; 128];

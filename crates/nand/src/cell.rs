@@ -270,6 +270,11 @@ impl Cell {
         }
     }
 
+    /// How much a cycle in which cells hold `level` wears, against one with random data.
+    pub fn wear_of_level(&self, level: usize) -> f64 {
+        self.mechanisms.iter().map(|m| m.wear_of_level(level)).product()
+    }
+
     /// Logarithm of the factor on the widths of a wordline, whose own deviate is `deviate`.
     pub fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {
         self.mechanisms.iter().map(|m| m.width_ln(wordline, wordlines, deviate)).sum()

@@ -45,6 +45,8 @@ struct Row {
     settled: Stress,
     /// Mean level of its cells as a share of the highest.
     filled: f64,
+    /// Cycles of its life in which all its cells held one level, by that level.
+    held: [u32; 16],
 }
 
 /// A block of cells.
@@ -155,8 +157,34 @@ impl CellBlock {
         for row in &mut self.rows {
             let mut voltages = std::mem::take(&mut row.voltages);
             voltages.clear();
-            *row = Row { voltages, ..Row::default() };
+            *row = Row { voltages, held: row.held, ..Row::default() };
         }
+    }
+
+    /// As [`CellBlock::cycle`], with cycles in which the cells of the rows that these pages lie in
+    /// all hold the level beside them: what they hold decides how much they wear.
+    pub fn cycle_holding(&mut self, cycles: u32, held: &[(u32, usize)]) -> Result<()> {
+        for &(page, level) in held {
+            let index = self.row_index(self.site(page)?);
+            let Some(count) = self.rows[index].held.get_mut(level) else {
+                return Err(Error::new("cell block", format!("no level {level}"))
+                    .allow(format!("0 to {}", self.cell.levels.count() - 1)));
+            };
+            *count = count.saturating_add(cycles);
+        }
+        self.cycle(cycles);
+        Ok(())
+    }
+
+    /// Cycles with random data that would have worn a row as much.
+    fn worn(&self, row: &Row) -> u32 {
+        let more: f64 = (0..)
+            .zip(row.held)
+            .filter(|&(_, count)| count > 0)
+            .map(|(level, count)| f64::from(count) * (self.cell.wear_of_level(level) - 1.0))
+            .sum();
+        // A cast of what is below zero is zero.
+        (f64::from(self.pe_cycles) + more).round() as u32
     }
 
     /// Lets `age` pass at `celsius`; it counts as the hours at the reference temperature that leave
@@ -284,7 +312,7 @@ impl CellBlock {
 
     fn stress_of(&self, row: &Row) -> Stress {
         Stress {
-            pe_cycles: self.pe_cycles,
+            pe_cycles: self.worn(row),
             hours: self.hours - row.start_hours,
             reads: self.reads - row.start_reads.min(self.reads),
             reprograms: row.reprograms,
@@ -316,7 +344,7 @@ impl CellBlock {
         if !self.rows[index].voltages.is_empty() {
             return;
         }
-        let stress = Stress { pe_cycles: self.pe_cycles, ..Stress::default() };
+        let stress = Stress { pe_cycles: self.worn(&self.rows[index]), ..Stress::default() };
         let law = self.cell.law(0, &stress);
         let site = PageSite {
             wordline: (index / self.parities) as u32,
@@ -374,7 +402,7 @@ impl CellBlock {
             None => Vec::new(),
         };
         let width = self.width(site, index);
-        let stress = Stress { pe_cycles: self.pe_cycles, ..Stress::default() };
+        let stress = Stress { pe_cycles: self.worn(&self.rows[index]), ..Stress::default() };
         // Cells that stay erased aim far below: programming only raises.
         let (mut mean, mut sigma) = ([-100.0f32; 16], [0.0f32; 16]);
         for (state, s) in made.states.iter().enumerate().filter(|(_, s)| s.level > 0) {

@@ -313,3 +313,24 @@ fn refuses_without_panic() {
     block.cycle(u32::MAX);
     block.sense(0, &[], &mut out).unwrap();
 }
+
+/// A row wears by what it always held; others do not notice.
+#[test]
+fn rows_wear_by_what_they_held() {
+    let cell = mlc(1.0, "[wear]\nwiden_v = 2e-3\npower = 1.0\nby_level = [2.0, 0.5]\n");
+    let mut block = CellBlock::new(cell, 16, 2048, 1, 0).unwrap();
+    block.cycle_holding(40_000, &[(0, 0), (2, 1), (6, 2)]).unwrap();
+    let worn = |page| block.stress(page).unwrap().pe_cycles;
+    assert_eq!([0, 1, 2, 6].map(worn), [80_000, 40_000, 20_000, 40_000]);
+    assert_eq!(block.stress(4).unwrap(), block.stress(0).unwrap(), "pages of the same cells");
+    let data = fill(&mut block, 2048, 5);
+    let wrong = |block: &mut CellBlock, page: u32| {
+        let mut out = vec![0; 2048];
+        block.sense(page, &[], &mut out).unwrap();
+        errors(&out, &data[page as usize])
+    };
+    let (more, usual) = (wrong(&mut block, 4), wrong(&mut block, 5));
+    assert!(more > usual + 4 * (usual as f64).sqrt() as u64, "{more} {usual}");
+    assert!(block.cycle_holding(1, &[(0, 16)]).is_err());
+    assert!(block.cycle_holding(1, &[(99, 0)]).is_err());
+}

@@ -441,6 +441,18 @@ impl RawChip {
         Ok(())
     }
 
+    /// The same, with rows of cells that hold one level in all these cycles: a page of each, and
+    /// the level. Not a command.
+    pub fn cycle_holding(&mut self, block: u32, cycles: u32, held: &[(u32, usize)]) -> Result<()> {
+        self.check_good(block)?;
+        if cycles > 0 {
+            let slot = self.slot(block)?;
+            slot.cells.cycle_holding(cycles, held)?;
+            (slot.next_page, slot.single_level) = (0, false);
+        }
+        Ok(())
+    }
+
     fn slot(&mut self, block: u32) -> Result<&mut Slot> {
         let identity = &self.identity;
         if block >= identity.blocks {

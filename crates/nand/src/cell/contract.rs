@@ -141,6 +141,11 @@ pub trait Mechanism: Send + Sync {
         0.0
     }
 
+    /// How much a cycle in which cells hold `level` wears, against one with random data.
+    fn wear_of_level(&self, _level: usize) -> f64 {
+        1.0
+    }
+
     /// Factor of wear on the time of programs.
     fn program_time_factor(&self, _pe_cycles: u32) -> f64 {
         1.0

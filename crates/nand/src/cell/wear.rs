@@ -36,6 +36,9 @@ pub const MEMBER: Member<Build> = Member {
         ] {
             check_range("wear", key, value, 0.01, 4.0)?;
         }
+        for &factor in &wear.by_level {
+            check_range("wear", "by_level", factor, 0.0, 10.0)?;
+        }
         Ok(Box::new(wear))
     },
 };
@@ -62,6 +65,10 @@ struct Wear {
     speedup: f64,
     /// Power of the cycles in that.
     speedup_power: f64,
+    /// How much a cycle wears cells that hold a level in it, from the erased one, against one with
+    /// random data; levels that are missing wear as that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by_level: Vec<f64>,
 }
 
 impl Default for Wear {
@@ -76,6 +83,7 @@ impl Default for Wear {
             start_power: 0.2,
             speedup: 0.0,
             speedup_power: 0.2,
+            by_level: Vec::new(),
         }
     }
 }
@@ -94,6 +102,10 @@ impl Mechanism for Wear {
 
     fn start_shift_v(&self, pe_cycles: u32) -> f64 {
         self.start_shift_v * growth(pe_cycles, self.start_power)
+    }
+
+    fn wear_of_level(&self, level: usize) -> f64 {
+        self.by_level.get(level).copied().unwrap_or(1.0)
     }
 
     fn program_time_factor(&self, pe_cycles: u32) -> f64 {

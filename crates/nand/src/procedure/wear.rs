@@ -38,7 +38,7 @@ pub const MEMBER: Member<Build> = Member {
         // Segments are counted from one: the first has been gone through when it is measured.
         let segments = grid(1, segments, params.points, false);
         let rows = rows(identity, params.wordline_spacing)?;
-        Ok(Box::new(Run { params, segments, rows }))
+        Ok(Box::new(Run { params, segments, rows, held: 0 }))
     },
 };
 
@@ -80,6 +80,8 @@ struct Run {
     params: Wear,
     segments: Vec<u32>,
     rows: Vec<CellRow>,
+    /// Cycles so far in which each row has held its level.
+    held: u32,
 }
 
 /// A row for each level: the even ones of wordlines 4, 8, 12, 16 where there is room, counted
@@ -122,8 +124,13 @@ impl Procedure for Run {
         let identity = bench.identity();
         let (bits, levels) = (identity.gray.cell_bits(), identity.gray.levels());
         bench.any_order()?;
-        let end = self.segments[step as usize] * (fixed_cycles + random_cycles);
-        let start = end - random_cycles;
+        let segment = self.segments[step as usize];
+        let start = segment * (fixed_cycles + random_cycles) - random_cycles;
+        let levels_held: Vec<(u32, usize)> =
+            (0..).zip(&self.rows).map(|(level, row)| (row.pages[0], level)).collect();
+        let fixed = segment * fixed_cycles - self.held;
+        bench.board.cycle_holding(block, fixed, &levels_held)?;
+        self.held += fixed;
         let done = bench.board.pe_cycles(block);
         bench.board.cycle(block, start.saturating_sub(done))?;
         let mut counts: Vec<Counts> = Vec::new();

@@ -1,0 +1,171 @@
+"""The test board: procedures on a chip, their files, gone on with, stopped, refused."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import COMMAND, Ended
+
+import nandlab
+from nandlab.board import read
+
+#: A block of few pages.
+SMALL = "chip.geometry.pages_per_block=32"
+CHIP = "wang2014_mlc"
+#: Parameters that make each procedure quick.
+QUICK: dict[str, dict[str, object]] = {
+    "wear": {"points": 3, "measured_cycles": 2, "wordline_spacing": 2},
+    "rber": {"points": 3},
+    "data_pattern": {"points": 2},
+    "single_level": {"points": 2},
+    "read_disturb": {"points": 3},
+    "retention": {"points": 3},
+    "vth_sweep": {"step_v": 0.2},
+}
+NAMES = [procedure.name for procedure in nandlab.procedures()]
+
+
+def quick(name: str, **more: object) -> nandlab.Measurement:
+    return nandlab.board(name, CHIP, set=[SMALL], **QUICK.get(name, {}), **more)  # type: ignore
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_procedure_gives_rows_and_a_picture(name: str, tmp_path: Path):
+    result = quick(name)
+    table = result.table()
+    assert table.num_rows > 0
+    assert not result.interrupted
+    assert table.column_names[0] == "step"
+    for column in table.column_names:
+        if column.endswith("_low"):
+            rate, high = column.removesuffix("_low"), column.removesuffix("_low") + "_high"
+            rows = zip(*(table[name].to_pylist() for name in (column, rate, high)), strict=True)
+            assert all(0 <= low <= middle <= top <= 1 for low, middle, top in rows)
+    figure = result.plot(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 5000
+    for axes in figure.axes:
+        assert axes.get_ylabel()
+    assert figure.axes[-1].get_xlabel()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("name", ["wear", "read_disturb", "program_disturb"])
+def test_going_on_gives_the_same_rows(name: str, kind: str, tmp_path: Path):
+    """Whole, and stopped after a step and taken up again."""
+    whole, parts = tmp_path / f"whole.{kind}", tmp_path / f"parts.{kind}"
+    expected = quick(name, out=whole).table()
+
+    def stop(progress: nandlab.Progress) -> None:
+        raise KeyboardInterrupt
+
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr("nandlab.progress.Meter.INTERVAL_S", 0.0)
+    with pytest.raises(nandlab.Unfinished) as stopped:
+        quick(name, out=parts, progress=stop)
+    monkey.undo()
+    assert stopped.value.result.steps_done == 1
+    assert stopped.value.result.interrupted
+    assert 0 < read(parts).num_rows < expected.num_rows
+    again = quick(name, out=parts, resume=True)
+    assert again.table().to_pylist() == expected.to_pylist()
+    assert parts.read_bytes() == whole.read_bytes()
+    # All is done: nothing changes.
+    assert quick(name, out=parts, resume=True).table().to_pylist() == expected.to_pylist()
+
+
+def test_rows_of_another_run_are_not_mixed(tmp_path: Path):
+    out = tmp_path / "rows.parquet"
+    quick("rber", out=out, cycles=1_300_000)
+    for more in ({"seed": 2}, {"cycles": 1_200_000}, {"cycles": 1_300_000, "points": 2}):
+        with pytest.raises(nandlab.NandlabError, match="cannot be gone on with"):
+            quick("rber", out=out, resume=True, **{"cycles": 1_300_000, **QUICK["rber"], **more})
+    out.write_text("nonsense")
+    with pytest.raises(nandlab.NandlabError, match="no table"):
+        quick("rber", out=out, resume=True)
+
+
+def test_command_line(nandlab: Callable[..., Ended], folder: Path):
+    listed = nandlab("board").succeeded().out
+    assert all(name in listed for name in NAMES)
+    done = nandlab(
+        *("board", "wear", "--chip", CHIP, "--cycles", "1300000", "--set", SMALL),
+        *("--set", "procedure.wordline_spacing=2", "--set", "procedure.points=3"),
+        *("--out", "w.parquet", "--plot", "w.png"),
+    ).succeeded()
+    assert "cell_error_rate" in done.out
+    assert "12 rows of 3 steps" in done.out
+    table = pq.read_table("w.parquet")
+    assert table.schema.metadata[b"procedure"] == b"wear"
+    assert table["pattern"].to_pylist()[:4] == ["11", "10", "00", "01"]
+    assert Path("w.png").exists()
+    quiet = nandlab("board", "energy", "--chip", CHIP, "--set", SMALL, "--quiet").succeeded()
+    assert (quiet.out, quiet.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needle"),
+    [
+        (["waer"], "unknown procedure `waer`"),
+        (["waer", "--chip", CHIP], "did you mean `wear`"),
+        (["wear"], "--chip with a preset"),
+        (["wear", "--chip", "wang2014"], "did you mean `wang2014_mlc`"),
+        (["wear", "--chip", "mqsim_mlc"], "chip.cell.preset"),
+        (["wear", "--chip", CHIP, "--cycles", "0", "--set", "procedure.points=0"], "points"),
+        (["wear", "--chip", CHIP, "--cycles", "-3"], "cycles"),
+        (["wear", "--chip", CHIP, "--set", "points=3"], "neither chip nor procedure"),
+        (["wear", "--chip", CHIP, "--set", "procedure.pionts=3"], "did you mean `points`"),
+        (["wear", "--chip", CHIP, "--out", "x.xlsx"], ".parquet, .csv"),
+        (["wear", "--chip", CHIP, "--plot", "x.bmp"], ".png, .svg, .pdf"),
+        (["wear", "--chip", CHIP, "--out", "no/folder.csv"], "no folder"),
+        (["wear", "--chip", CHIP, "--resume"], "--out"),
+        (["wear", "--chip", CHIP, "--seed", "-1"], "seed"),
+        (["single_level", "--chip", "grupp2009_a_slc2", "--set", "chip.cell.preset=slc"], "two"),
+    ],
+)
+def test_refusals(
+    nandlab: Callable[..., Ended], folder: Path, arguments: list[str], needle: str
+):
+    assert needle in nandlab("board", *arguments).refused()
+    assert [path.name for path in folder.iterdir()] == ["mixed.fio"]
+
+
+def test_ctrl_c_keeps_the_steps_done(folder: Path):
+    process = subprocess.Popen(
+        [
+            *[COMMAND, "board", "rber", "--chip", CHIP, "--out", "r.csv", "--quiet"],
+            *["--set", "procedure.points=10000", "--cycles", "1000000"],
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (130, "")
+    assert read(Path("r.csv")).num_rows >= 2
+    assert not Path("r.csv.part").exists()
+
+
+def test_fast_pages_are_found():
+    """The map of Grupp 2009 comes out of the times."""
+    table = nandlab.board("latency_map", CHIP).table()
+    times = table["program_us"].to_pylist()
+    middle = (min(times) + max(times)) / 2
+    fast = {page for page, us in enumerate(times) if us < middle}
+    assert fast == {0, 1} | {4 * k - 2 + e for k in range(1, 32) for e in (0, 1)}
+
+
+def test_chips_from_files_and_modern_ones(folder: Path):
+    Path("my.toml").write_text(nandlab.show("chip/wang2014_mlc"))
+    by_file = nandlab.board("energy", "my.toml").table().to_pylist()
+    assert by_file == nandlab.board("energy", CHIP).table().to_pylist()
+    modern = nandlab.board(
+        "rber", "tlc_3d", set={"chip.geometry.pages_per_block": 12}, points=2, retention_hours=100
+    )
+    assert {row["page_type"] for row in modern.table().to_pylist()} == {"lower", "middle", "upper"}
