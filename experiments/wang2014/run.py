@@ -260,9 +260,7 @@ def erase_end_ms():
 @cache
 def errors():
     """Rows of cells at the end of life, all of the 100 random cycles read back."""
-    found = nandlab.board(
-        "wear", "wang2014_mlc", cycles=END_OF_LIFE, points=1, measured_cycles=100
-    )
+    found = nandlab.board("wear", "wang2014_mlc", cycles=END_OF_LIFE, points=1, measured_cycles=100)
     return {row["pattern"]: row for row in found.table().to_pylist()}
 
 

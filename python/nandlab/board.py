@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab.catalogue import load_config
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
 from nandlab.progress import Meter, Progress
@@ -110,8 +111,8 @@ def board(
             one: ``{"chip.cell.preset": "slc"}``), ``procedure.…`` of the procedure.
         seed: seed of the cells and of the data.
         out: file for the rows, .parquet or .csv, also after Ctrl-C.
-        resume: goes on after the steps that `out` holds. Its last step is done again and must come
-            out the same, so that rows of another chip, seed or version are never mixed.
+        resume: goes on after the steps that `out` holds. They must be of the same ``run_hash``,
+            and the last of them, which is done again, must come out the same.
         progress: called about ten times a second and at the end.
         params: parameters of the procedure, as ``cycles=200_000``.
 
@@ -130,7 +131,8 @@ def board(
         raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
     chip_sets, own = _sort(set)
     own += [f"{name}={toml_value(value)}" for name, value in params.items()]
-    session = _core.Board(_DRIVE, [f"chip.preset={fspath(chip)}", *chip_sets], procedure, own, seed)
+    sets = [f"chip.preset={fspath(chip)}", *chip_sets]
+    session = _core.Board(_DRIVE, sets, procedure, own, seed)
     facts = {
         "nandlab_version": _core.version(),
         "procedure": procedure,
@@ -139,7 +141,8 @@ def board(
         "params": session.params(),
         "seed": str(seed),
     }
-    rows = _Rows(facts)
+    config = load_config(_DRIVE, sets)["config"]["chip"]
+    rows = _Rows(facts, _run_hash(facts, config))
     if resume and path is not None and path.exists():
         rows.take_up(path, session)
     stopped = False
@@ -187,19 +190,29 @@ def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[s
             own.append(text.split(".", 1)[1])
         else:
             allowed = "chip.KEY=VALUE, or procedure.KEY=VALUE"
-            raise _core.NandlabError(f"--set {text}: neither chip nor procedure; allowed: {allowed}")
+            problem = f"--set {text}: neither chip nor procedure"
+            raise _core.NandlabError(f"{problem}; allowed: {allowed}")
     return chip, own
+
+
+def _run_hash(facts: dict[str, str], chip: dict[str, Any]) -> str:
+    """Of everything that rows depend on: only rows with the same one belong together."""
+    from hashlib import sha256
+
+    about = {key: value for key, value in facts.items() if key not in ("chip", "set")}
+    text = json.dumps({**about, "config": chip}, sort_keys=True)
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 class _Rows:
     """Rows of a run, those of a file before them."""
 
-    def __init__(self, facts: dict[str, str]) -> None:
-        self._facts = facts
+    def __init__(self, facts: dict[str, str], run_hash: str) -> None:
+        self._facts = {**facts, "run_hash": run_hash}
+        self._hash = run_hash
         self._rows: list[dict[str, int | float | str]] = []
         self._before: pa.Table | None = None
         self._begin = 0
-        self._known: dict[int, list[dict[str, Any]]] = {}
         self.steps_done = 0
         """Whole steps that the rows are of."""
 
@@ -212,6 +225,8 @@ class _Rows:
             raise _core.NandlabError(f"{path}: no column step; allowed: rows of nandlab board")
         steps = [int(step) for step in known["step"].to_pylist()]
         last = max(steps)
+        if "run_hash" not in known.column_names or known["run_hash"][0].as_py() != self._hash:
+            self._refuse(path, "rows of another run")
         if last >= session.steps() or steps != sorted(steps):
             self._refuse(path, f"step {last} of {session.steps()}")
         session.begin_at(last)
@@ -252,6 +267,8 @@ class _Rows:
         columns = {name: [row[name] for row in rows] for name in names}
         kinds = {int: pa.int64(), float: pa.float64(), str: pa.string()}
         fields = [(name, kinds[type(rows[0][name])] if rows else pa.int64()) for name in names]
+        columns["run_hash"] = [self._hash] * len(rows)
+        fields.append(("run_hash", pa.string()))
         return pa.table(columns, schema=pa.schema(fields))
 
     def table(self) -> pa.Table:

@@ -91,7 +91,11 @@ def _draw(
         x, y = curve[picture["x"]["column"]], curve[name]
         low, high = curve.get(f"{name}_low"), curve.get(f"{name}_high")
         is_line = picture["style"] == "lines"
-        style = {"color": colour, "markersize": 5, "marker": _MARKERS[index % len(_MARKERS)]}
+        style: dict[str, Any] = {
+            "color": colour,
+            "markersize": 5,
+            "marker": _MARKERS[index % len(_MARKERS)],
+        }
         if is_line and len(x) > MOST_MARKERS:
             style["marker"] = ""
         # Where nothing was seen, a curve on a logarithmic axis has a gap.

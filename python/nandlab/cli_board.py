@@ -28,7 +28,10 @@ def board(
     set: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="PATH=VALUE", help="chip.… or procedure.…; repeatable.", show_default=False
+            "--set",
+            metavar="PATH=VALUE",
+            help="chip.… or procedure.…; repeatable.",
+            show_default=False,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the cells and the data.")] = 1,

@@ -1,7 +1,7 @@
 //! What a procedure works with: a board, data made of a seed, and counts of errors.
 
 use crate::board::Board;
-use crate::raw_chip::{Done, Feature, Identity, PageAddress};
+use crate::command::{Done, Feature, Identity, PageAddress};
 use crate::wordline::PageOrder;
 use base::rng::Rng;
 use base::stats::wilson;

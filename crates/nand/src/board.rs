@@ -3,7 +3,8 @@
 
 use crate::bench::cell_rows;
 use crate::chip::ChipConfig;
-use crate::raw_chip::{Done, Feature, Identity, PageAddress, RawChip, Status};
+use crate::command::{Done, Feature, Identity, PageAddress, Status};
+use crate::raw_chip::RawChip;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use std::ops::Range;

@@ -2,7 +2,7 @@
 //!
 //! How it is laid out (`geometry`, `wordline`), how long and how much energy its operations take
 //! (`timing`, `energy`), what a read gives back (`array`), and the rules that the chips of a drive
-//! insist on (`chip`). A test bench has a single die with all its commands (`raw_chip`) on a board
+//! insist on (`chip`). A test bench has a single die with all its commands (`raw_chip`, `command`) on a board
 //! (`board`), and does to it what a `procedure` says. Nothing here knows of error correction or of
 //! drives.
 
@@ -13,6 +13,7 @@ pub mod cell;
 mod cell_bits;
 pub mod cell_block;
 pub mod chip;
+pub mod command;
 pub mod distribution;
 pub mod draw;
 pub mod energy;

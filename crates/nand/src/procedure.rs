@@ -17,7 +17,7 @@ pub use contract::{Axis, Picture, Procedure, Style};
 use crate::bench::{Bench, Row};
 use crate::board::{Board, VirtualBoard};
 use crate::chip::ChipConfig;
-use crate::raw_chip::Identity;
+use crate::command::Identity;
 use base::Result;
 use base::family::{Choice, Member};
 use base::params::Table;

@@ -6,7 +6,7 @@
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
 use crate::bench::{Bench, Row, page_type_name};
-use crate::raw_chip::Done;
+use crate::command::Done;
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

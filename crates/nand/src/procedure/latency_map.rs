@@ -5,7 +5,7 @@
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
 use crate::bench::{Bench, Row, page_type_name};
-use crate::raw_chip::PageAddress;
+use crate::command::PageAddress;
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

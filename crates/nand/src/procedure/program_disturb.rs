@@ -8,7 +8,7 @@
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
 use crate::bench::{Bench, CellRow, Row, Tally, cell_rows, page_type_name};
-use crate::raw_chip::PageAddress;
+use crate::command::PageAddress;
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

@@ -5,7 +5,7 @@
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
 use crate::bench::{Bench, Row, Tally, grid, mean_us};
-use crate::raw_chip::{Feature, PageAddress};
+use crate::command::{Feature, PageAddress};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;

@@ -6,7 +6,7 @@
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
 use crate::bench::{Bench, CellRow, Row, cell_rows};
-use crate::raw_chip::Feature;
+use crate::command::Feature;
 use base::family::{Member, check, schema};
 use base::units::Hours;
 use base::{Error, Result, params};
