@@ -2,9 +2,9 @@
 //!
 //! How it is laid out (`geometry`, `wordline`), how long and how much energy its operations take
 //! (`timing`, `energy`), what a read gives back (`array`), and the rules that the chips of a drive
-//! insist on (`chip`). A test bench has a single die with all its commands (`raw_chip`, `command`) on a board
-//! (`board`), and does to it what a `procedure` says. Nothing here knows of error correction or of
-//! drives.
+//! insist on (`chip`). A test bench has a single die with all its commands (`raw_chip`, `command`)
+//! on a board (`board`), and does to it what a `procedure` says. Nothing here knows of error
+//! correction or of drives.
 
 pub mod array;
 pub mod bench;

@@ -1,7 +1,7 @@
 //! `program_disturb`: pages programmed again without an erase, and which of them survive.
 //!
-//! As Grupp (MICRO'09) had it: a block is erased and its pages are programmed in order; pages of one
-//! type are programmed again, with new data, before the next page. New data only clear bits, as
+//! As Grupp (MICRO'09) had it: a block is erased and its pages are programmed in order; pages of
+//! one type are programmed again, with new data, before the next page. New data only clear bits, as
 //! those of write-once codes do. A page survives where it and the other pages of its cells read
 //! nearly without errors: then it is safe for such codes.
 
