@@ -21,6 +21,7 @@ pub const MEMBER: Member<Build> = Member {
     build: |table, identity| {
         let params: LatencyMap = params::read(table, "procedure")?;
         check_range("block", params.block, 0, identity.blocks - 1)?;
+        check_range("cycles", params.cycles, 0, 100_000_000)?;
         let at_once = identity.pages_per_program();
         Ok(Box::new(Run { params, at_once, pages: identity.pages(), erase_us: 0.0 }))
     },
@@ -33,7 +34,7 @@ struct LatencyMap {
     /// The block.
     block: u32,
     /// Cycles that it has been through.
-    pe_cycles: u32,
+    cycles: u32,
 }
 
 struct Run {
@@ -49,10 +50,10 @@ impl Procedure for Run {
     }
 
     fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
-        let LatencyMap { block, pe_cycles } = self.params;
+        let LatencyMap { block, cycles } = self.params;
         if step == 0 {
             // One erase of the block full of random data, one cycle before the end.
-            bench.board.cycle(block, pe_cycles.saturating_sub(1))?;
+            bench.board.cycle(block, cycles.saturating_sub(1))?;
             bench.fill(block, &mut |bench, page| bench.random_page(&format!("before/{page}")))?;
             self.erase_us = bench.board.erase(&[block])?.array.us();
         }
