@@ -76,7 +76,8 @@ def _logarithmic(axes: Axes, curves: dict[str, dict[str, list[Any]]], name: str)
     if not above or len(above) == len(values):
         axes.set_xscale("log")
         return
-    axes.set_xscale("symlog", linthresh=min(above), linscale=0.3)
+    decades = math.log10(max(above) / min(above))
+    axes.set_xscale("symlog", linthresh=min(above), linscale=max(0.3, 0.15 * decades))
     axes.set_xlim(left=-0.2 * min(above))
 
 
