@@ -76,9 +76,11 @@ def _logarithmic(axes: Axes, curves: dict[str, dict[str, list[Any]]], name: str)
     if not above or len(above) == len(values):
         axes.set_xscale("log")
         return
-    decades = math.log10(max(above) / min(above))
-    axes.set_xscale("symlog", linthresh=min(above), linscale=max(0.3, 0.15 * decades))
-    axes.set_xlim(left=-0.2 * min(above))
+    # The linear part ends at a power of ten, so that no tick falls into it.
+    linear = 10.0 ** math.floor(math.log10(min(above)))
+    decades = math.log10(max(above) / linear)
+    axes.set_xscale("symlog", linthresh=linear, linscale=max(0.3, 0.15 * decades))
+    axes.set_xlim(left=-0.2 * linear)
 
 
 def _draw(
