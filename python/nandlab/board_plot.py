@@ -76,11 +76,12 @@ def _logarithmic(axes: Axes, curves: dict[str, dict[str, list[Any]]], name: str)
     if not above or len(above) == len(values):
         axes.set_xscale("log")
         return
-    # The linear part ends at a power of ten, so that no tick falls into it.
+    # The linear part ends at a power of ten; no tick but zero falls into it.
     linear = 10.0 ** math.floor(math.log10(min(above)))
     decades = math.log10(max(above) / linear)
     axes.set_xscale("symlog", linthresh=linear, linscale=max(0.3, 0.15 * decades))
-    axes.set_xlim(left=-0.2 * linear)
+    axes.set_xticks([0.0, *(linear * 10.0**power for power in range(math.ceil(decades) + 1))])
+    axes.set_xlim(-0.2 * linear, 1.3 * max(above))
 
 
 def _draw(
