@@ -137,8 +137,10 @@ impl PageFtl {
         }
         if gc.start_free_blocks <= config.gc_reserve_blocks {
             let problem = format!("{} free blocks", gc.start_free_blocks);
-            return Err(Error::new("gc.start_free_blocks", problem)
-                .allow("more than ftl.gc_reserve_blocks, or the host stalls for ever"));
+            return Err(Error::new("gc.start_free_blocks", problem).allow(format!(
+                "more than ftl.gc_reserve_blocks, {}, or the host stalls for ever",
+                config.gc_reserve_blocks
+            )));
         }
         let groups = geometry.planes_per_die / planes_per_program;
         let closed =
