@@ -224,6 +224,23 @@ impl Bench<'_> {
         Ok(all)
     }
 
+    /// Programs all pages of a block with the random data that belong to `name` and the page.
+    pub fn fill_random(&mut self, block: u32, name: &str) -> Result<()> {
+        self.fill(block, &mut |bench, page| bench.random_page(&format!("{name}/{page}")))?;
+        Ok(())
+    }
+
+    /// Reads all pages of a block that `fill_random` has filled: adds what is wrong to the tally
+    /// of each page type.
+    pub fn check_random(&mut self, block: u32, name: &str, tally: &mut [Tally]) -> Result<()> {
+        for (page, site) in (0..).zip(self.identity().sites.iter()) {
+            let (read, _) = self.read(block, page)?;
+            tally[usize::from(site.page_type)]
+                .add(&self.random_page(&format!("{name}/{page}")), &read);
+        }
+        Ok(())
+    }
+
     /// Programs a row of cells, page after page: what each program took.
     pub fn program_row(
         &mut self,

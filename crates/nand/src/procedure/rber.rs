@@ -97,18 +97,15 @@ impl Procedure for Run {
         let mut tally = vec![Tally::default(); bits as usize];
         // What is left to erase is erased by the leap to the next point.
         for repeat in 0..params.repeats {
-            let name = |page| format!("rber/{cycles}/{repeat}/{page}");
+            let name = format!("rber/{cycles}/{repeat}");
             if repeat > 0 {
                 bench.board.erase(&[block])?;
             }
-            bench.fill(block, &mut |bench, page| bench.random_page(&name(page)))?;
+            bench.fill_random(block, &name)?;
             if params.retention_hours > 0.0 {
                 bench.board.bake(Hours(params.retention_hours), params.temperature_c)?;
             }
-            for (page, site) in (0..).zip(identity.sites.iter()) {
-                let (read, _) = bench.read(block, page)?;
-                tally[usize::from(site.page_type)].add(&bench.random_page(&name(page)), &read);
-            }
+            bench.check_random(block, &name, &mut tally)?;
         }
         let types = (0..).zip(&tally);
         Ok(types

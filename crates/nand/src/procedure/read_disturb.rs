@@ -55,7 +55,8 @@ struct Run {
 }
 
 impl Run {
-    /// Reads before step `step`: none, then from a thousandth of the last by a factor.
+    /// Reads before step `step`: none, then apart by a factor up to the last, from not much more
+    /// than its 0.4th power on: the first reads show nothing.
     fn reads(&self, step: u64) -> u64 {
         let Some(index) = step.checked_sub(1) else { return 0 };
         let last = self.params.reads as f64;
@@ -71,20 +72,16 @@ impl Procedure for Run {
 
     fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
         let block = self.params.block;
-        let name = |page| format!("reads/{page}");
         if step == 0 {
             bench.board.cycle(block, self.params.cycles)?;
-            bench.fill(block, &mut |bench, page| bench.random_page(&name(page)))?;
+            bench.fill_random(block, "reads")?;
         }
         let reads = self.reads(step);
         bench.board.disturb(block, reads.saturating_sub(self.done))?;
         let identity = bench.identity();
         let bits = identity.gray.cell_bits();
         let mut tally = vec![Tally::default(); bits as usize];
-        for (page, site) in (0..).zip(identity.sites.iter()) {
-            let (read, _) = bench.read(block, page)?;
-            tally[usize::from(site.page_type)].add(&bench.random_page(&name(page)), &read);
-        }
+        bench.check_random(block, "reads", &mut tally)?;
         self.done = self.done.max(reads) + u64::from(identity.pages());
         let types = (0..).zip(&tally);
         Ok(types

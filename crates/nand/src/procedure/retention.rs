@@ -75,11 +75,10 @@ impl Procedure for Run {
 
     fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
         let block = self.params.block;
-        let name = |page| format!("retention/{page}");
         let hours = self.hours(step);
         if step == 0 {
             bench.board.cycle(block, self.params.cycles)?;
-            bench.fill(block, &mut |bench, page| bench.random_page(&name(page)))?;
+            bench.fill_random(block, "retention")?;
         } else {
             let more = hours - self.hours(step - 1);
             bench.board.bake(Hours(more), self.params.temperature_c)?;
@@ -87,10 +86,7 @@ impl Procedure for Run {
         let identity = bench.identity();
         let bits = identity.gray.cell_bits();
         let mut tally = vec![Tally::default(); bits as usize];
-        for (page, site) in (0..).zip(identity.sites.iter()) {
-            let (read, _) = bench.read(block, page)?;
-            tally[usize::from(site.page_type)].add(&bench.random_page(&name(page)), &read);
-        }
+        bench.check_random(block, "retention", &mut tally)?;
         let types = (0..).zip(&tally);
         Ok(types
             .map(|(page_type, tally)| {
