@@ -67,16 +67,15 @@ impl Flash {
     /// Starts the next transfer of a bus, if it is free.
     #[inline]
     pub(crate) fn start_transfer(&mut self, events: &mut EventQueue, channel: u32) {
-        let state = &self.channels[channel as usize];
-        if state.active == NONE && state.queues.waiting() != 0 {
-            self.transfer_next(events, channel);
-        }
-    }
-
-    fn transfer_next(&mut self, events: &mut EventQueue, channel: u32) {
-        let now = events.now();
         let state = &mut self.channels[channel as usize];
+        if state.active != NONE {
+            return;
+        }
+        let now = events.now();
         let waiting = state.queues.waiting();
+        if waiting == 0 {
+            return;
+        }
         let mut class = waiting.trailing_zeros() as usize;
         if waiting & (waiting - 1) != 0 {
             let head = |class: usize| {

@@ -159,15 +159,10 @@ impl Flash {
     #[inline]
     pub(crate) fn start_die(&mut self, events: &mut EventQueue, die: Die) {
         let state = &self.dies[die.0 as usize];
-        let wanted = state.queues.waiting() != 0 || state.suspended.is_some();
-        if state.phase == Phase::Idle && wanted {
-            self.start_command(events, die);
+        if state.phase != Phase::Idle {
+            return;
         }
-    }
-
-    fn start_command(&mut self, events: &mut EventQueue, die: Die) {
         let now = events.now();
-        let state = &self.dies[die.0 as usize];
         let Some(class) = self.pick(now, state) else { return };
         let output = !state.output.is_empty();
         if let Some(suspended) = state.suspended
