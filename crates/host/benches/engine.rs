@@ -191,7 +191,8 @@ fn ftl_alone_8_gib() {
 
 fn show_ftl_alone(name: &str, rate: f64, write_amplification: f64) {
     println!(
-        "{name:<34} {:>7.3} M/s   goal {:>4.1}             {:>+5.1} dB   [WA {write_amplification:.2}]",
+        "{name:<34} {:>7.3} M/s   goal {:>4.1}             {:>+5.1} dB   \
+         [WA {write_amplification:.2}]",
         rate / 1e6,
         20.0,
         decibel(rate, 20e6),
