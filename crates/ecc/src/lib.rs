@@ -1,7 +1,13 @@
 //! Floor 2 of nandlab: error correction.
 //!
-//! For now the models of a decoder that a drive needs (`model`) and exact sampling of error
-//! counts (`sample`). Knows nothing of flash: bit error rates come in, outcomes go out.
+//! Codes (`code`), what decodes them (`decoder`), what lies between the two (`channel`), and what
+//! all that means for a drive (`model`). Knows nothing of flash: bit error rates come in, outcomes
+//! go out.
 
+pub mod bits;
+pub mod channel;
+pub mod code;
+pub mod decoder;
 pub mod model;
+pub mod quasi_cyclic;
 pub mod sample;

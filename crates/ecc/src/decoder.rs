@@ -1,0 +1,10 @@
+//! Decoders: the roster.
+
+pub mod contract;
+
+pub use contract::{Build, Decoded, Decoder, Received, Status};
+
+use base::family::Member;
+
+/// Every decoder.
+pub const ROSTER: &[Member<Build>] = &[];

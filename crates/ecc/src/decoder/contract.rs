@@ -1,0 +1,59 @@
+//! The contract of a decoder: what was read in, a codeword or an honest failure out.
+
+use crate::code::Code;
+use base::Result;
+use base::params::Table;
+use std::sync::Arc;
+
+/// Builds a decoder of a code from its checked parameters; refuses codes of a structure that it
+/// was not made for.
+pub type Build = fn(&Arc<dyn Code>, &Table) -> Result<Box<dyn Decoder>>;
+
+/// What is known of the bits of a codeword. A log-likelihood ratio is ln(P(0) / P(1)), in nats:
+/// positive for a 0.
+#[derive(Clone, Copy)]
+pub enum Received<'a> {
+    /// One read.
+    Hard {
+        /// The bits, packed.
+        bits: &'a [u64],
+        /// Size of the log-likelihood ratio of every bit: ln((1 - p) / p) at bit error rate p.
+        llr: f64,
+    },
+    /// Several reads at references side by side.
+    Soft {
+        /// For each bit, the region between references in which its cell was found.
+        regions: &'a [u8],
+        /// The log-likelihood ratio of each region.
+        llr: &'a [f64],
+    },
+}
+
+/// How a decode ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The word is a codeword (whether it is the right one, only who wrote it knows).
+    Corrected,
+    /// No codeword was found; the word is the decoder's last guess.
+    Failed,
+}
+
+/// The outcome of a decode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decoded {
+    /// How it ended.
+    pub status: Status,
+    /// Iterations: 0 where the hard decisions were a codeword already; 1 for every decode of an
+    /// algebraic decoder beyond that.
+    pub iterations: u32,
+}
+
+/// Finds the codeword that was written.
+///
+/// Promises: no allocation in a decode; `Corrected` only with a codeword in `word`; a word without
+/// errors comes back at once with 0 iterations; the same input gives the same outcome, whatever
+/// was decoded before and whatever instructions the machine has.
+pub trait Decoder: Send {
+    /// Decodes into `word` (packed, `length` bits; its content on entry does not matter).
+    fn decode(&mut self, received: Received<'_>, word: &mut [u64]) -> Decoded;
+}
