@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
+from nandlab.nearest import nearest
 from nandlab.toml_file import parse_toml, read_toml
 from nandlab.workload import TraceOptions, native_options
 
@@ -85,10 +85,8 @@ def chip_text(name: str) -> str:
     """
     names = [preset.name for preset in presets("chip")]
     if name not in names:
-        near = get_close_matches(name, names, 1)
-        hint = f"; did you mean `{near[0]}`?" if near else ""
         allowed = "a name that `nandlab presets chip` lists, or the path of a TOML file"
-        raise _core.NandlabError(f"unknown chip `{name}`; allowed: {allowed}{hint}")
+        raise _core.NandlabError(f"unknown chip `{name}`; allowed: {allowed}{nearest(name, names)}")
     return _core.show(f"chip/{name}")
 
 

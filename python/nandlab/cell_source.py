@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import load_config, presets
+from nandlab.nearest import nearest
 from nandlab.toml_file import parse_toml
 from nandlab.toml_value import toml_value
 
@@ -122,8 +122,7 @@ def _unknown(name: str) -> NoReturn:
     names = [preset.name for kind in KINDS for preset in presets(kind)]
     cells = [preset.name for preset in presets("cell")]
     bare = name.rpartition("/")[2]
-    near = get_close_matches(bare, cells, 1) or get_close_matches(bare, names, 1)
-    hint = f"; did you mean `{near[0]}`?" if near else ""
+    hint = nearest(bare, cells) or nearest(bare, names)
     allowed = f"{', '.join(cells)}, a chip or a drive with a cell, or the path of a TOML file"
     raise NandlabError(f"unknown cell `{name}`; allowed: {allowed}{hint}")
 

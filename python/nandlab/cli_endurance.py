@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json as json_text
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.nearest import nearest
 from nandlab.outputs import check_outputs
 
 _OUT = "Outputs"
@@ -49,10 +49,10 @@ def endurance(
 
     if profile is not None:
         if profile not in PROFILES:
-            near = get_close_matches(profile, PROFILES, 1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
             problem = f"endurance: unknown profile `{profile}`"
-            raise NandlabError(f"{problem}; allowed: {', '.join(PROFILES)}{hint}")
+            raise NandlabError(
+                f"{problem}; allowed: {', '.join(PROFILES)}{nearest(profile, PROFILES)}"
+            )
         if retention_hours or temperature_c or uber:
             problem = "endurance: --profile says retention, temperature and UBER"
             raise NandlabError(f"{problem}; allowed: the profile, or these options")

@@ -5,7 +5,6 @@ What each law is stands in `fit_law` and `fit_mixture`, how it is estimated in `
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -18,6 +17,7 @@ from nandlab.fit_data import Measurements, read_measurements
 from nandlab.fit_estimate import Estimate, from_counts, from_rates
 from nandlab.fit_law import LAWS, Fitted, Options
 from nandlab.fit_mixture import MIXTURES, Histogram, best_references, histogram, mixture
+from nandlab.nearest import nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +98,7 @@ class Fit:
                 return parameter
         names = [parameter.name for parameter in self.parameters]
         problem = f"fit: unknown parameter `{name}`; allowed: {', '.join(names)}"
-        raise NandlabError(problem + _nearest(name, names))
+        raise NandlabError(problem + nearest(name, names))
 
     @property
     def is_counted(self) -> bool:
@@ -208,7 +208,7 @@ def fit(
     """
     if law not in EVERY_LAW:
         problem = f"fit: unknown law `{law}`; allowed: {', '.join(EVERY_LAW)}"
-        raise NandlabError(problem + _nearest(law, EVERY_LAW))
+        raise NandlabError(problem + nearest(law, EVERY_LAW))
     if not 0.5 <= level < 1:
         raise NandlabError(f"fit: level = {level:g}: out of range; allowed: 0.5 to below 1")
     if not 1 <= page_bits < 2**32:
@@ -291,8 +291,3 @@ def _one_kind_of_rate(measured: Measurements) -> None:
     if has != ["rber"] and measured.columns["bit_errors"].sum() == 0:
         problem = f"{measured.name}: column bit_errors holds no errors at all"
         raise NandlabError(f"{problem}; allowed: at least some, or there is nothing to fit")
-
-
-def _nearest(name: str, names: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, names, 1)
-    return f"; did you mean `{close[0]}`?" if close else ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.nearest import nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,8 +145,7 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
     for column in columns:
         if column not in COLUMNS and column not in LABELS:
             allowed = ", ".join((*COLUMNS, *LABELS))
-            near = difflib.get_close_matches(column, COLUMNS, 1, 0.5)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
+            hint = nearest(column, COLUMNS, 0.5)
             raise NandlabError(f"{name}: unknown column `{column}`; allowed: {allowed}{hint}")
     kept = {column: values for column, values in columns.items() if column in COLUMNS}
     if not kept or not all(kept.values()):

@@ -13,7 +13,6 @@ A paper is a folder of `experiments/`, and nothing else has to know of it:
 from __future__ import annotations
 
 import csv
-import difflib
 import importlib.util
 import math
 import sys
@@ -23,6 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.nearest import nearest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,7 +139,7 @@ class Paper:
         if not callable(found):
             functions = [key for key, value in vars(module).items() if callable(value)]
             problem = f"{self.folder / 'run.py'}: no function `{name}`"
-            raise NandlabError(f"{problem}; allowed: one for each row{_nearest(name, functions)}")
+            raise NandlabError(f"{problem}; allowed: one for each row{nearest(name, functions)}")
         return found
 
     def _load(self) -> ModuleType:
@@ -180,7 +180,7 @@ def paper(name: str, folder: Path | None = None) -> Paper:
     if name not in every:
         allowed = ", ".join(every)
         problem = f"papers: unknown paper `{name}`; allowed: {allowed}"
-        raise NandlabError(problem + _nearest(name, list(every)))
+        raise NandlabError(problem + nearest(name, list(every)))
     return every[name]
 
 
@@ -252,7 +252,7 @@ def _expected(file: Path, rows: Sequence[Row]) -> dict[str, Expected]:
     for name in tables:
         if name not in names:
             problem = f"{file}: no row `{name}` that runs in reference.csv"
-            raise NandlabError(f"{problem}; allowed: its rows{_nearest(name, names)}")
+            raise NandlabError(f"{problem}; allowed: its rows{nearest(name, names)}")
     found = {}
     for name in names:
         table = tables.get(name)
@@ -262,11 +262,11 @@ def _expected(file: Path, rows: Sequence[Row]) -> dict[str, Expected]:
         for key in table:
             if key not in known:
                 problem = f"{file}: [{name}]: unknown key `{key}`"
-                raise NandlabError(f"{problem}; allowed: {', '.join(known)}{_nearest(key, known)}")
+                raise NandlabError(f"{problem}; allowed: {', '.join(known)}{nearest(key, known)}")
         kind = table.get("kind", "")
         if kind not in KINDS:
             problem = f"{file}: [{name}]: kind `{kind}`"
-            raise NandlabError(f"{problem}; allowed: {', '.join(KINDS)}{_nearest(kind, KINDS)}")
+            raise NandlabError(f"{problem}; allowed: {', '.join(KINDS)}{nearest(kind, KINDS)}")
         relative, absolute = table.get("relative", 0.0), table.get("absolute", 0.0)
         for slack in (relative, absolute):
             if not isinstance(slack, (int, float)) or not slack >= 0:
@@ -275,8 +275,3 @@ def _expected(file: Path, rows: Sequence[Row]) -> dict[str, Expected]:
         explained = str(table.get("explained", ""))
         found[name] = Expected(kind, float(relative), float(absolute), explained)
     return found
-
-
-def _nearest(name: str, names: Any) -> str:
-    close = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean `{close[0]}`?" if close else ""

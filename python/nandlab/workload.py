@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from nandlab._core import NandlabError
+from nandlab.nearest import nearest
 
 
 class TraceOptions(TypedDict, total=False):
@@ -145,8 +145,5 @@ def _text(drive: str, table: Mapping[str, Any], key: str) -> str:
 def _check_keys(place: str, table: Iterable[str], known: list[str]) -> None:
     for key in table:
         if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise NandlabError(
-                f"{place}.{key}: unknown key `{key}`; allowed: {', '.join(known)}{hint}"
-            )
+            problem = f"{place}.{key}: unknown key `{key}`"
+            raise NandlabError(f"{problem}; allowed: {', '.join(known)}{nearest(key, known)}")

@@ -59,7 +59,8 @@ impl Table {
 
 /// Rates are told apart by so many leading bits of their number.
 const KEY_SHIFT: u32 = 44;
-/// Rates from here on have tables; lower ones give no errors, once in 10^12 codewords wrongly.
+/// Rates from here on have tables; lower ones give no errors, wrongly once in 10^11 codewords
+/// at most (the longest, of a page of 1 MiB).
 const LEAST: f64 = 1.0 / (1u64 << 60) as f64;
 
 /// Draws error counts of codewords of `bits` bits.

@@ -5,6 +5,7 @@ use crate::session::Session;
 use crate::stats::OpStats;
 use base::stats::Latency;
 use base::{Result, Time};
+use nand::wordline::{PageOrder, page_type_name};
 use serde_json::{Map, Value, json};
 use ssd::config::SsdConfig;
 use ssd::die::DieTimes;
@@ -137,17 +138,15 @@ impl Session {
         let ssd = &self.run.ssd;
         let counts = ssd.flash_counts();
         let wear = ssd.wear();
-        let names = ["lower", "middle", "upper", "top"];
-        let bits = self.loaded.config.chip.cell_bits as usize;
-        let one_shot = self.loaded.config.chip.page_order == nand::wordline::PageOrder::OneShot;
+        let bits = self.loaded.config.chip.cell_bits;
+        let one_shot = self.loaded.config.chip.page_order == PageOrder::OneShot;
         let mut program = Map::new();
-        for (i, &(commands, time)) in counts.program_time.iter().enumerate().take(bits) {
-            // The highest page of an MLC cell is its upper page; one-shot has wordlines only.
+        for (i, &(commands, time)) in counts.program_time.iter().enumerate().take(bits as usize) {
+            // One-shot has wordlines only.
             let name = match (bits, i) {
                 (1, _) => "page",
                 _ if one_shot => "wordline",
-                (2, 1) => "upper",
-                (_, i) => names[i],
+                (_, i) => page_type_name(i as u8, bits),
             };
             if commands > 0 {
                 program.insert(name.into(), json!(time.us() / commands as f64));

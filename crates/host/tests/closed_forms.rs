@@ -2,12 +2,13 @@
 
 #![allow(clippy::print_stdout)]
 
-use host::config;
+mod running;
+
 use host::report::Outside;
-use host::session::{Session, Workload};
+use host::session::Session;
+use running::number;
 use serde_json::Value;
 use ssd::precondition::Precondition;
-use std::path::PathBuf;
 
 /// A plain drive: no controller time, no link, no buffer cost unless a test adds them.
 const PLAIN: &[&str] = &[
@@ -26,15 +27,10 @@ const PLAIN: &[&str] = &[
     "drive.queue_depth=1024",
 ];
 
+/// A session on the plain drive.
 fn session(sets: &[&str], job: &str, precondition: Precondition) -> Session {
-    let sets: Vec<String> = PLAIN.iter().chain(sets).map(|&set| set.to_owned()).collect();
-    let loaded = config::load("tiny", &sets).unwrap();
-    let workload = Workload::FioText {
-        text: format!("[test]\nnorandommap=1\n{job}\n"),
-        place: "test".into(),
-        dir: PathBuf::from("."),
-    };
-    Session::new(loaded, &workload, precondition, 1 << 32).unwrap()
+    let sets = [PLAIN, sets].concat();
+    running::session(&sets, &format!("norandommap=1\n{job}"), precondition).unwrap()
 }
 
 /// Runs to the end; every run is held to the conservation laws.
@@ -52,10 +48,6 @@ fn run(sets: &[&str], job: &str, precondition: Precondition) -> Value {
     let sum: f64 = parts.iter().map(|part| dies[part].as_f64().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{dies}");
     report
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
 }
 
 /// Prints a row of docs/validation.md (see `tools/regen.py`), then holds it to its tolerance, which

@@ -2,24 +2,13 @@
 
 use crate::board::Board;
 use crate::command::{Done, Feature, Identity, PageAddress};
-use crate::wordline::PageOrder;
+use crate::wordline::{PageOrder, page_type_name};
 use base::rng::Rng;
 use base::stats::wilson;
 use base::{Result, Time};
 
 /// Standard errors of the intervals of rates: 95 %.
 const INTERVAL_Z: f64 = 1.959_963_985;
-
-/// Names of page types, from the one that is programmed first.
-pub const PAGE_TYPES: [&str; 4] = ["lower", "middle", "upper", "top"];
-
-/// The name of a page type: a cell of two bits has a lower and an upper page.
-pub fn page_type_name(page_type: u8, cell_bits: u32) -> &'static str {
-    match (page_type, cell_bits) {
-        (1, 2) => "upper",
-        _ => PAGE_TYPES.get(usize::from(page_type)).copied().unwrap_or("top"),
-    }
-}
 
 /// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,6 +99,12 @@ impl Tally {
         self.bits += 8 * written.len() as u64;
         self.bit_errors += differing(written, read);
     }
+}
+
+/// A row for each page type, as `row` begins it for the type's name, with what is wrong in it.
+pub fn rows_by_page_type(tally: &[Tally], row: impl Fn(&'static str) -> Row) -> Vec<Row> {
+    let name = |page_type| page_type_name(page_type, tally.len() as u32);
+    (0..).zip(tally).map(|(page_type, tally)| row(name(page_type)).bits(tally)).collect()
 }
 
 fn differing(a: &[u8], b: &[u8]) -> u64 {

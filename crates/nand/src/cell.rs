@@ -1,8 +1,8 @@
 //! A cell: its levels and the mechanisms that move them, composed. The roster of mechanisms.
 //!
-//! [`Cell`] is one set of parameters, checked. In closed form it tells the law of each level, where
-//! storage has moved it, and so the error rate of each page type; `block` keeps real voltages that
-//! follow the same mechanisms. What a parameter file leaves out is off.
+//! [`Cell`] is one set of parameters, checked. In closed form it tells the law of each level,
+//! where storage has moved it, and so the error rate of each page type; `cell_block` keeps real
+//! voltages that follow the same mechanisms. What a parameter file leaves out is off.
 
 pub mod contract;
 mod erase;

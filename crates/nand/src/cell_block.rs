@@ -135,11 +135,8 @@ impl CellBlock {
 
     /// Bytes that one program takes: a page, or all pages of a wordline with one-shot programming.
     pub fn program_bytes(&self) -> usize {
-        if self.cell.levels.order == PageOrder::OneShot {
-            self.page_bytes * self.cell.levels.gray.cell_bits() as usize
-        } else {
-            self.page_bytes
-        }
+        let levels = &self.cell.levels;
+        self.page_bytes * levels.order.pages_per_program(levels.gray.cell_bits()) as usize
     }
 
     /// Erases the block: one more cycle. What the erase takes depends on what the block held.

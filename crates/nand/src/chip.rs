@@ -191,10 +191,7 @@ impl Chips {
             timing: config.timing()?,
             energy: Energy::new(&config.energy)?,
             features: config.features.clone(),
-            pages_per_program: match config.page_order {
-                PageOrder::OneShot => config.cell_bits,
-                PageOrder::EvenOdd | PageOrder::AllBitline => 1,
-            },
+            pages_per_program: config.page_order.pages_per_program(config.cell_bits),
             errs: !array.is_ideal(),
             blocks: table(geometry.blocks() as usize, block),
             geometry,

@@ -44,7 +44,7 @@ impl Identity {
 
     /// Pages that one program command takes.
     pub fn pages_per_program(&self) -> u32 {
-        if self.order == PageOrder::OneShot { self.gray.cell_bits() } else { 1 }
+        self.order.pages_per_program(self.gray.cell_bits())
     }
 }
 

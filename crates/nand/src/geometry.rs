@@ -55,6 +55,17 @@ impl Ppn {
     pub const NONE: Self = Self(u32::MAX);
 }
 
+impl GeometryConfig {
+    /// Refuses a share of bad blocks that leaves too few good ones.
+    pub fn check_bad_blocks(&self) -> Result<()> {
+        if (0.0..0.5).contains(&self.bad_block_fraction) {
+            return Ok(());
+        }
+        let problem = format!("{} is out of range", self.bad_block_fraction);
+        Err(Error::new("chip.geometry.bad_block_fraction", problem).allow("0 to 0.5"))
+    }
+}
+
 /// The layout of all flash of a drive, with exact fast arithmetic on its addresses.
 #[derive(Debug, Clone)]
 pub struct Geometry {
@@ -95,10 +106,7 @@ impl Geometry {
             return Err(Error::new(place("page_bytes"), format!("{} bytes", config.page_bytes))
                 .allow("a multiple of 512"));
         }
-        if !(0.0..0.5).contains(&config.bad_block_fraction) {
-            let problem = format!("{} is out of range", config.bad_block_fraction);
-            return Err(Error::new(place("bad_block_fraction"), problem).allow("0 to 0.5"));
-        }
+        config.check_bad_blocks()?;
         if unit_bytes == 0 || !unit_bytes.is_multiple_of(512) || unit_bytes > config.page_bytes {
             return Err(Error::new("ftl.unit_bytes", format!("{unit_bytes} bytes")).allow(
                 format!("a multiple of 512 up to the page size, {} bytes", config.page_bytes),

@@ -42,7 +42,7 @@ impl Gray {
                 Error::new("chip.cell_bits", format!("{cell_bits} bits a cell")).allow("1 to 4")
             }),
             Some(name) => MAPS.iter().filter(fits).find(|map| map.name == name).ok_or_else(|| {
-                Error::unknown("cell.gray", "map", name, names().collect::<Vec<_>>())
+                Error::unknown("cell.levels.gray", "map", name, names().collect::<Vec<_>>())
             }),
         }
     }

@@ -98,7 +98,7 @@ impl Levels {
             if values.len() == needed {
                 Ok(())
             } else {
-                Err(Error::new(format!("cell.{key}"), format!("{} values", values.len()))
+                Err(Error::new(format!("cell.levels.{key}"), format!("{} values", values.len()))
                     .allow(format!("{needed} for {cell_bits} bits a cell")))
             }
         };
@@ -120,7 +120,7 @@ impl Levels {
         let mut made = Self {
             gray,
             order,
-            shape: config.shape.check("cell.shape")?,
+            shape: config.shape.check("cell.levels.shape")?,
             mean_v: config.vth_mean_v.clone(),
             sigma_v: config.vth_sigma_v.clone(),
             read_v,
@@ -145,7 +145,7 @@ impl Levels {
         };
         if states.windows(2).any(|pair| pair[0].mean_v >= pair[1].mean_v) {
             return Err(Error::new(
-                "cell.coarse_margin_v",
+                "cell.levels.coarse_margin_v",
                 format!("{} V leaves states of pass {known} out of order", config.coarse_margin_v),
             )
             .allow("less than the distance of neighbouring levels"));
@@ -243,7 +243,7 @@ fn rising(key: &str, values: &[f64]) -> Result<()> {
         within(key, value, -20.0, 20.0)?;
     }
     if values.windows(2).any(|pair| pair[0] >= pair[1]) {
-        return Err(Error::new(format!("cell.{key}"), format!("{values:?}"))
+        return Err(Error::new(format!("cell.levels.{key}"), format!("{values:?}"))
             .allow("voltages that rise from the erased level"));
     }
     Ok(())
@@ -253,7 +253,7 @@ fn within(key: &str, value: f64, low: f64, high: f64) -> Result<()> {
     if (low..=high).contains(&value) {
         Ok(())
     } else {
-        Err(Error::new(format!("cell.{key}"), format!("{value} is out of range"))
+        Err(Error::new(format!("cell.levels.{key}"), format!("{value} is out of range"))
             .allow(format!("{low} to {high}")))
     }
 }

@@ -10,7 +10,7 @@ use crate::cell::Effort;
 use crate::cell_block::CellBlock;
 use crate::chip::{ChipConfig, MultiPlaneRead};
 use crate::command::{Done, Feature, Identity, PageAddress, Status};
-use crate::energy::{Energy, EnergyConfig, OperationTimes};
+use crate::energy::{Energy, OperationTimes};
 use crate::fault::{FaultConfig, is_factory_bad};
 use crate::gray::Gray;
 use crate::timing::Timing;
@@ -77,11 +77,7 @@ impl RawChip {
                 .allow("1 to 1048576"));
         }
         config.fault.check()?;
-        let fraction = geometry.bad_block_fraction;
-        if !(0.0..=1.0).contains(&fraction) {
-            let place = "chip.geometry.bad_block_fraction";
-            return Err(Error::new(place, fraction.to_string()).allow("0 to 1"));
-        }
+        geometry.check_bad_blocks()?;
         Ok(Self {
             identity: Identity {
                 planes: geometry.planes_per_die,
@@ -95,9 +91,9 @@ impl RawChip {
             },
             shifts_v: vec![Vec::new(); config.cell_bits as usize],
             timing: Timing::new(&config.timing, config.cell_bits)?,
-            energy: Energy::new(&EnergyConfig::clone(&config.energy))?,
+            energy: Energy::new(&config.energy)?,
             fault: config.fault.clone(),
-            bad_fraction: fraction,
+            bad_fraction: geometry.bad_block_fraction,
             cell,
             seed,
             slots: BTreeMap::new(),
@@ -464,8 +460,7 @@ impl RawChip {
         let site = self.site(at)?;
         let identity = self.identity.clone();
         let slot = self.slot(at.block)?;
-        let pages =
-            if identity.order == PageOrder::OneShot { identity.gray.cell_bits() } else { 1 };
+        let pages = identity.pages_per_program();
         let mut effort = if slot.single_level && pages > 1 {
             slot.cells.program(at.page, &single_level(identity.gray, data))?
         } else {

@@ -23,6 +23,25 @@ pub enum PageOrder {
     OneShot,
 }
 
+impl PageOrder {
+    /// Pages that one program command writes in a plane: a wordline's where it is programmed in
+    /// one shot.
+    pub fn pages_per_program(self, cell_bits: u32) -> u32 {
+        if self == Self::OneShot { cell_bits } else { 1 }
+    }
+}
+
+/// Names of page types, from the one that is programmed first.
+pub const PAGE_TYPES: [&str; 4] = ["lower", "middle", "upper", "top"];
+
+/// The name of a page type: a cell of two bits has a lower and an upper page.
+pub fn page_type_name(page_type: u8, cell_bits: u32) -> &'static str {
+    match (page_type, cell_bits) {
+        (1, 2) => "upper",
+        _ => PAGE_TYPES.get(usize::from(page_type)).copied().unwrap_or("top"),
+    }
+}
+
 /// Where a page lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSite {

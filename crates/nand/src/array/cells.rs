@@ -2,12 +2,13 @@
 //!
 //! What a block of real voltages ([`crate::cell_block`]) would show on average, without keeping
 //! them: equations 10 and 11 of Wang (ICS'14) for any number of bits and all mechanisms. A rate
-//! takes a tenth of a millisecond, so rates are kept: cycles are rounded down to 1 part in 64,
+//! takes 0.4 to 1 ms to work out, so rates are kept: cycles are rounded down to 1 part in 64,
 //! hours and reads to 1 part in 16.
 
 use super::{Array, Build, PageState, needs_cell};
 use crate::cell::{Cell, Stress};
 use base::family::{Member, NoParams, check, schema};
+use base::units::Hours;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,9 +56,9 @@ impl Array for Cells {
         if let Some(&rber) = self.known.borrow().get(&key) {
             return rber;
         }
-        let hours = f64::from_bits(hours);
-        let stress = Stress { pe_cycles, hours, reads: reads.into(), reprograms: 0 };
-        let rber = self.cell.rber(usize::from(page.page_type), &[], &stress).min(0.5);
+        let rounded =
+            PageState { pe_cycles, retention: Hours(f64::from_bits(hours)), reads, ..*page };
+        let rber = self.rber_shifted(&rounded, &[]).min(0.5);
         self.known.borrow_mut().insert(key, rber);
         rber
     }

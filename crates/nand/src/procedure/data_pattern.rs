@@ -4,7 +4,8 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, grid, mean_us, page_type_name};
+use crate::bench::{Bench, Row, grid, mean_us};
+use crate::wordline::page_type_name;
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

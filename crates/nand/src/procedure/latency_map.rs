@@ -4,8 +4,9 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, page_type_name};
+use crate::bench::{Bench, Row};
 use crate::command::PageAddress;
+use crate::wordline::page_type_name;
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

@@ -2,7 +2,7 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, Tally, grid, page_type_name};
+use crate::bench::{Bench, Row, Tally, grid, rows_by_page_type};
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;
@@ -93,8 +93,7 @@ impl Procedure for Run {
         let done = bench.board.pe_cycles(block);
         bench.board.cycle(block, cycles.saturating_sub(done))?;
         let identity = bench.identity();
-        let bits = identity.gray.cell_bits();
-        let mut tally = vec![Tally::default(); bits as usize];
+        let mut tally = vec![Tally::default(); identity.gray.cell_bits() as usize];
         // What is left to erase is erased by the leap to the next point.
         for repeat in 0..params.repeats {
             let name = format!("rber/{cycles}/{repeat}");
@@ -107,17 +106,13 @@ impl Procedure for Run {
             }
             bench.check_random(block, &name, &mut tally)?;
         }
-        let types = (0..).zip(&tally);
-        Ok(types
-            .map(|(page_type, tally)| {
-                row(step)
-                    .whole("pe_cycles", cycles)
-                    .word("page_type", page_type_name(page_type, bits))
-                    .real("retention_hours", params.retention_hours)
-                    .real("temperature_c", params.temperature_c)
-                    .bits(tally)
-            })
-            .collect())
+        Ok(rows_by_page_type(&tally, |page_type| {
+            row(step)
+                .whole("pe_cycles", cycles)
+                .word("page_type", page_type)
+                .real("retention_hours", params.retention_hours)
+                .real("temperature_c", params.temperature_c)
+        }))
     }
 
     fn picture(&self) -> Picture {

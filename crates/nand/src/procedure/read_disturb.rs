@@ -2,7 +2,7 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, Tally, page_type_name};
+use crate::bench::{Bench, Row, Tally, rows_by_page_type};
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;
@@ -79,20 +79,15 @@ impl Procedure for Run {
         let reads = self.reads(step);
         bench.board.disturb(block, reads.saturating_sub(self.done))?;
         let identity = bench.identity();
-        let bits = identity.gray.cell_bits();
-        let mut tally = vec![Tally::default(); bits as usize];
+        let mut tally = vec![Tally::default(); identity.gray.cell_bits() as usize];
         bench.check_random(block, "reads", &mut tally)?;
         self.done = self.done.max(reads) + u64::from(identity.pages());
-        let types = (0..).zip(&tally);
-        Ok(types
-            .map(|(page_type, tally)| {
-                row(step)
-                    .whole("reads", reads)
-                    .whole("pe_cycles", self.params.cycles)
-                    .word("page_type", page_type_name(page_type, bits))
-                    .bits(tally)
-            })
-            .collect())
+        Ok(rows_by_page_type(&tally, |page_type| {
+            row(step)
+                .whole("reads", reads)
+                .whole("pe_cycles", self.params.cycles)
+                .word("page_type", page_type)
+        }))
     }
 
     fn picture(&self) -> Picture {

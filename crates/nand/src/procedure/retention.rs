@@ -5,7 +5,7 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, Tally, page_type_name};
+use crate::bench::{Bench, Row, Tally, rows_by_page_type};
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;
@@ -84,20 +84,15 @@ impl Procedure for Run {
             bench.board.bake(Hours(more), self.params.temperature_c)?;
         }
         let identity = bench.identity();
-        let bits = identity.gray.cell_bits();
-        let mut tally = vec![Tally::default(); bits as usize];
+        let mut tally = vec![Tally::default(); identity.gray.cell_bits() as usize];
         bench.check_random(block, "retention", &mut tally)?;
-        let types = (0..).zip(&tally);
-        Ok(types
-            .map(|(page_type, tally)| {
-                row(step)
-                    .real("hours", hours)
-                    .real("temperature_c", self.params.temperature_c)
-                    .whole("pe_cycles", self.params.cycles)
-                    .word("page_type", page_type_name(page_type, bits))
-                    .bits(tally)
-            })
-            .collect())
+        Ok(rows_by_page_type(&tally, |page_type| {
+            row(step)
+                .real("hours", hours)
+                .real("temperature_c", self.params.temperature_c)
+                .whole("pe_cycles", self.params.cycles)
+                .word("page_type", page_type)
+        }))
     }
 
     fn picture(&self) -> Picture {

@@ -1,7 +1,9 @@
 //! `greedy`: the block with the fewest valid units, found in constant time.
 //!
-//! Candidates of a plane hang in lists by valid count; a death moves a block down one list. Among
-//! equals the one that came last is taken. Optimal for uniform writes (Desnoyers, SYSTOR'12).
+//! Candidates of a plane hang in lists by valid count; a death moves a block down one list. Lists
+//! are kept only near the least count, where the next victims come from: a death elsewhere costs a
+//! comparison. Among equals the one that came last into its list is taken. Optimal for uniform
+//! writes (Desnoyers, SYSTOR'12).
 
 use super::contract::Shape;
 use super::{BlockWord, Victims, VictimsBuild};

@@ -1,0 +1,10 @@
+"""The nearest of the names that are allowed, as errors say it."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """``; did you mean ...?``, or nothing where none is near."""
+    near = get_close_matches(name, list(names), 1, cutoff)
+    return f"; did you mean `{near[0]}`?" if near else ""
