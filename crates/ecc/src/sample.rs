@@ -4,7 +4,7 @@
 //! millions of times with few different p, so the cumulative distribution is tabulated once per
 //! p and searched from where a guide table says (Chen and Asau, 1974): a step or two.
 
-use base::rng::Rng;
+use crate::model::LEAST_RBER;
 
 /// ln C(n, k) p^k (1-p)^(n-k).
 fn log_pmf(n: u32, k: u32, p: f64) -> f64 {
@@ -59,11 +59,8 @@ impl Table {
 
 /// Rates are told apart by so many leading bits of their number.
 const KEY_SHIFT: u32 = 44;
-/// Rates from here on have tables; lower ones give no errors, wrongly once in 10^11 codewords
-/// at most (the longest, of a page of 1 MiB).
-const LEAST: f64 = 1.0 / (1u64 << 60) as f64;
 
-/// Draws error counts of codewords of `bits` bits.
+/// Error counts of codewords of `bits` bits.
 ///
 /// Rates are rounded to 1 part in 512 before tabulating (a systematic error of at most 0.1 %).
 pub struct ErrorCounts {
@@ -78,20 +75,21 @@ impl ErrorCounts {
         Self { bits, tables: Vec::new() }
     }
 
-    /// One codeword's errors at rate `rber`.
+    /// Errors of the codeword that lies at `luck` (0 to 1) among all that are read at rate `rber`:
+    /// the quantile of the binomial.
     #[inline]
-    pub fn draw(&mut self, rber: f64, rng: &mut Rng) -> u32 {
-        if rber < LEAST {
+    pub fn of(&mut self, rber: f64, luck: f64) -> u32 {
+        if rber < LEAST_RBER {
             return 0;
         }
         // Keep eight bits of the fraction: 1 part in 512 to the nearest.
         let key = (rber.min(0.5).to_bits() + (1 << (KEY_SHIFT - 1))) >> KEY_SHIFT;
-        let index = (key - (LEAST.to_bits() >> KEY_SHIFT)) as usize;
+        let index = (key - (LEAST_RBER.to_bits() >> KEY_SHIFT)) as usize;
         let table = match self.tables.get(index) {
             Some(Some(table)) => table,
             _ => self.tabulate(index, f64::from_bits(key << KEY_SHIFT)),
         };
-        table.find(rng.unit())
+        table.find(luck)
     }
 
     #[cold]
@@ -123,6 +121,7 @@ fn tabulate(n: u32, p: f64) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::rng::Rng;
 
     /// devices.md 3.1: rates at which 34,560 bits hold more than 100 errors, by independent sums.
     #[test]
@@ -165,7 +164,7 @@ mod tests {
         let mut counts = ErrorCounts::new(34_560);
         let mut rng = Rng::stream(3, "errors");
         let (n, p) = (400_000u32, 2.557e-3);
-        let draws: Vec<u32> = (0..n).map(|_| counts.draw(p, &mut rng)).collect();
+        let draws: Vec<u32> = (0..n).map(|_| counts.of(p, rng.unit())).collect();
         let mean = draws.iter().map(|&d| f64::from(d)).sum::<f64>() / f64::from(n);
         let expected = 34_560.0 * p;
         // The table's rate may be 0.1 % off; the rest is four standard errors.

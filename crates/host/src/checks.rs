@@ -61,14 +61,12 @@ impl Session {
 
         let cache = if chip.features.cache_read { timing.cache } else { Time::ZERO };
         let (least, most) = timing.read_range();
-        let range = (least + cache, most + cache);
-        let again = ssd.counts().soft_reads.iter().any(|&attempts| attempts > 0);
-        // A command that goes round again may sense several times, joined with others or not.
-        let reads = if again {
-            Spent::at(counts.reads, (Time::ZERO, range.1))
-        } else {
-            Spent::at(counts.reads - counts.joined_reads, range)
-        };
+        let mut range = (least + cache, most + cache);
+        if ssd.counts().soft_reads.iter().any(|&reads| reads > 0) {
+            // Of two reads that the chip combines one is copied, whatever the other reads are.
+            range = (least, most + timing.cache);
+        }
+        let reads = Spent::at(counts.reads - counts.joined_reads, range);
         let reads = reads.cut_short(dies.len(), range.1);
 
         let mut programs = resumes;

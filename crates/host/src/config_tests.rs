@@ -107,7 +107,7 @@ fn every_cell_is_sane() {
             let mut chips = nand::chip::Chips::new(&chip, 1, 512, 1000, hours).unwrap();
             let block = nand::geometry::Block(0);
             chips.load(block, chip.geometry.pages_per_block);
-            let (time, rber) = chips.read(block, 0).unwrap();
+            let (time, rber) = chips.read(block, 0, 0.0).unwrap();
             assert!((15.0..150.0).contains(&time.us()), "{set}: {time}");
             assert!((0.0..0.01).contains(&rber), "{set}: {rber}");
         }

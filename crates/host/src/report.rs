@@ -200,10 +200,16 @@ impl Session {
         json!({
             "codewords": counts.codewords,
             "hard_failures": counts.hard_failures,
+            "retries": counts.retries,
             "soft_reads": counts.soft_reads[..used],
+            "further_decodes": counts.further_decodes,
             "uncorrectable": counts.uncorrectable,
             "raw_bit_errors": counts.raw_bit_errors,
+            "iterations": counts.iterations,
+            "encoded": counts.encoded,
+            "energy_uj": self.run.ssd.ecc_energy_uj(),
             "decoders_busy_s": self.run.ssd.decoders_busy().s(),
+            "encoders_busy_s": self.run.ssd.encoders_busy().s(),
         })
     }
 

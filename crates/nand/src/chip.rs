@@ -98,6 +98,9 @@ impl ChipConfig {
     }
 }
 
+/// References of a page at most: half of the sixteen levels of four bits.
+const MOST_REFERENCES: usize = 8;
+
 /// Cycles at which the times of a cell are taken; between them they are interpolated.
 const WEAR_CYCLES: [u32; 13] = [
     0, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 200_000, 300_000, 500_000, 1_000_000,
@@ -225,9 +228,10 @@ impl Chips {
         (state.next_page, state.aged_pages) = (pages, pages);
     }
 
-    /// Senses a page: how long it takes and the bit error rate of what comes back.
+    /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
+    /// rate of what comes back.
     #[inline]
-    pub fn read(&mut self, block: Block, page: u32) -> Result<(Time, f64)> {
+    pub fn read(&mut self, block: Block, page: u32, shift_v: f64) -> Result<(Time, f64)> {
         let state = &mut self.blocks[block.0 as usize];
         if page >= state.next_page {
             return Err(illegal("read of a page that is not programmed", block, page));
@@ -248,7 +252,16 @@ impl Chips {
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let rber = self.array.rber_of_page(&page, u64::from(block.0) << 32 | row);
-        Ok((time, rber))
+        Ok((time, if shift_v == 0.0 { rber } else { self.moved_rber(&page, rber, shift_v) }))
+    }
+
+    /// The rate of a page that has `rber` at its own references, with all of them moved: what
+    /// moving does to the mean of pages in this state, it does to each.
+    #[cold]
+    fn moved_rber(&self, page: &PageState, rber: f64, shift_v: f64) -> f64 {
+        let mean = self.array.rber_shifted(page, &[]);
+        let moved = self.array.rber_shifted(page, &[shift_v; MOST_REFERENCES]);
+        if mean > 0.0 { (rber * moved / mean).min(0.5) } else { moved.min(0.5) }
     }
 
     /// Programs `pages_per_program` pages from `page` on: how long it takes.

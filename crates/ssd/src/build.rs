@@ -205,6 +205,16 @@ impl Ssd {
         self.decoders.busy()
     }
 
+    /// Time that all encoders together were busy.
+    pub fn encoders_busy(&self) -> Time {
+        self.encoders.busy()
+    }
+
+    /// Energy that all decoders have used.
+    pub fn ecc_energy_uj(&self) -> f64 {
+        self.counts.iterations as f64 * self.iteration_uj
+    }
+
     /// Events so far.
     pub fn events(&self) -> u64 {
         self.events.scheduled()

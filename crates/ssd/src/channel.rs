@@ -107,8 +107,10 @@ impl Flash {
         let die = Die(std::mem::replace(&mut state.active, NONE));
         let started = state.started;
         let loading = self.dies[die.0 as usize].phase == Phase::Loading;
-        let kind = if loading { SpanKind::DataIn } else { SpanKind::DataOut };
-        self.timeline.record(Track::Channel, channel, kind, started, now);
+        if self.timeline.is_on() {
+            let kind = if loading { SpanKind::DataIn } else { self.data_out_span(die) };
+            self.timeline.record(Track::Channel, channel, kind, started, now);
+        }
         let done = if loading {
             self.data_in(events, die);
             Done::Nothing
@@ -117,6 +119,12 @@ impl Flash {
         };
         self.start_transfer(events, channel);
         done
+    }
+
+    /// How the transfer of a read is shown.
+    fn data_out_span(&self, die: Die) -> SpanKind {
+        let index = self.dies[die.0 as usize].output.head;
+        if self.commands[index as usize].level > 0 { SpanKind::SoftOut } else { SpanKind::DataOut }
     }
 
     /// A page of a program's data has reached the die.
@@ -161,13 +169,13 @@ impl Flash {
         let index = state.output.head;
         let command = &mut self.commands[index as usize];
         let next = std::mem::replace(&mut command.next, NONE);
-        command.transfers -= 1;
-        let more = command.transfers > 0;
         if next == NONE {
             state.account(now);
             state.output = Fifo::EMPTY;
             match state.phase {
                 Phase::Holding => state.phase = Phase::Idle,
+                // The register that the second of two reads waits for.
+                Phase::Blocked if state.senses > 0 => self.sense_again(events, die),
                 Phase::Blocked => {
                     state.phase = Phase::Idle;
                     self.hand_over(events, die);
@@ -177,11 +185,6 @@ impl Flash {
         } else {
             state.output.head = next;
             self.join_bus(events, die);
-        }
-        if more {
-            // The next sense of the same attempt: back to the die, ahead of its class.
-            self.again(events, index);
-            return Done::Nothing;
         }
         self.start_die(events, die);
         Done::Arrived(index)

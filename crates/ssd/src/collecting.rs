@@ -118,7 +118,8 @@ impl Ssd {
         let job = Program { die, units: 0, page: 0, planes: n, stream: Stream::GC, blocks };
         let job = self.flash.jobs.insert(job) as u32;
         let command = Command::job(Kind::Erase, Class::Collect, Owner::Collect, die, job, 0, 0);
-        self.flash.submit(&mut self.events, command);
+        let index = self.flash.hold(self.now(), command);
+        self.flash.submit(&mut self.events, index);
     }
 
     pub(crate) fn erased(&mut self, index: u32) {

@@ -31,6 +31,8 @@ pub enum Owner {
     Moves(u32),
     /// The buffer slots linked from this one.
     Slots(u32),
+    /// A read that this one is a further part of: a soft level has two.
+    PartOf(u32),
 }
 
 /// A flash command.
@@ -56,11 +58,17 @@ pub struct Command {
     pub job: u32,
     /// How often decoding has failed.
     pub attempt: u8,
-    /// Array reads before each transfer.
+    /// Soft levels that the decoder has after this read; 0 for a hard read.
+    pub level: u8,
+    /// Array reads before each transfer: two are combined in the page buffer.
     pub senses: u8,
-    /// Transfers still to come.
+    /// Transfers still to come, those of its further parts included.
     pub transfers: u8,
-    /// Bit error rate of the data read.
+    /// How far the references are moved.
+    pub shift_v: f32,
+    /// Codewords that have failed so far: a list of [`FailedWords`](crate::failed::FailedWords).
+    pub failed: u32,
+    /// Bit error rate of the last hard read.
     pub rber: f64,
     /// When it was first asked for.
     pub queued: Time,
@@ -70,8 +78,6 @@ pub struct Command {
     pub bus: Time,
     /// Decoder time so far.
     pub ecc: Time,
-    /// Whether the last decode gave the data back.
-    pub corrected: bool,
     pub(crate) order: u64,
     pub(crate) next: u32,
 }
@@ -98,14 +104,16 @@ impl Command {
             bytes,
             job: NONE,
             attempt: 0,
+            level: 0,
             senses: 1,
             transfers: 1,
+            shift_v: 0.0,
+            failed: NONE,
             rber: 0.0,
             queued: Time::ZERO,
             array: Time::ZERO,
             bus: Time::ZERO,
             ecc: Time::ZERO,
-            corrected: false,
             order: 0,
             next: NONE,
         }

@@ -3,7 +3,7 @@
 //! A **read**: a core takes the command (`command_ready`); each unit is looked for in the buffer,
 //! then in the FTL; units that lie in one page become one flash command (`read_units`); the die
 //! and the bus serve it (`flash`); a decoder takes the data (`arrived`); a failure goes round
-//! again as the retry policy says (`decoded`); the last unit sends the data over the link, and
+//! again as the retry policy says (`read_again`); the last unit sends the data over the link, and
 //! the request is complete.
 //!
 //! A **write**: the data cross the link and enter the buffer (`fill_buffer`), which is enough for
@@ -21,6 +21,7 @@ use crate::buffer::Buffer;
 use crate::collecting::Collector;
 use crate::command::Done;
 use crate::config::SsdConfig;
+use crate::failed::FailedWords;
 use crate::flash::{Flash, FlashEvents};
 use crate::flushes::Flushes;
 use crate::ftl::{DieSet, Ftl, Lpn};
@@ -45,8 +46,8 @@ pub(crate) mod event {
     pub const ARRAY: u32 = 2;
     pub const TRANSFER: u32 = 3;
     pub const DECODED: u32 = 4;
-    pub const READ_DONE: u32 = 5;
-    pub const WRITE_DONE: u32 = 6;
+    pub const COMPLETE: u32 = 5;
+    pub const ENCODED: u32 = 6;
     pub const WAKE: u32 = 7;
 
     pub const fn of(kind: u32, index: u32) -> u32 {
@@ -142,13 +143,24 @@ pub struct ControllerCounts {
     pub codewords: u64,
     /// Codewords that failed at the first attempt.
     pub hard_failures: u64,
-    /// Further attempts, by number.
-    pub soft_reads: [u64; 8],
+    /// Hard reads of pages again, with their references moved.
+    pub retries: u64,
+    /// Soft reads of pages, by level from the first.
+    pub soft_reads: [u64; MOST_LEVELS],
+    /// Codewords decoded again after either.
+    pub further_decodes: u64,
     /// Page reads given up.
     pub uncorrectable: u64,
-    /// Wrong bits that were read.
+    /// Wrong bits of first reads.
     pub raw_bit_errors: u64,
+    /// Iterations of all decodes, where the model knows of any.
+    pub iterations: u64,
+    /// Codewords encoded.
+    pub encoded: u64,
 }
+
+/// Soft levels that are told apart.
+pub const MOST_LEVELS: usize = 8;
 
 /// What a drive is put together from.
 pub(crate) struct DriveParts {
@@ -166,9 +178,15 @@ pub struct Ssd {
     pub(crate) flash: Flash,
     pub(crate) ftl: Box<dyn Ftl>,
     pub(crate) decoders: Stage,
+    pub(crate) encoders: Stage,
+    pub(crate) encode_time: Time,
+    /// Energy of one iteration of one codeword.
+    pub(crate) iteration_uj: f64,
     pub(crate) counts: ControllerCounts,
     pub(crate) ecc: Box<dyn Model>,
     pub(crate) retry: Box<dyn Retry>,
+    /// Codewords of reads that go round again.
+    pub(crate) failed: FailedWords,
     pub(crate) errors_rng: Rng,
     pub(crate) clean_decode: Option<Time>,
     pub(crate) cores: Stage,
@@ -249,14 +267,17 @@ impl Ssd {
         };
         // Where the flash never errs or the decoder always corrects, decoding is a plain delay.
         let chips_err = config.chip.array.name != "ideal";
-        let clean_decode =
-            (!chips_err || ecc.is_ideal()).then(|| Time::from_us(ecc_common.t_decode_us));
+        let clean_decode = (!chips_err || ecc.is_ideal()).then(|| ecc_common.decode_time(0, 0));
         Self {
             events: EventQueue::new(),
             decoders: Stage::new(decoders),
+            encoders: Stage::new(decoders),
+            encode_time: Time::from_us(ecc_common.t_encode_us),
+            iteration_uj: ecc_common.iteration_uj(),
             counts: ControllerCounts::default(),
             ecc,
             retry,
+            failed: FailedWords::default(),
             errors_rng: Rng::stream(config.seed, "ecc"),
             clean_decode,
             cores: Stage::new(config.controller.cores),
@@ -406,6 +427,7 @@ impl Ssd {
                     }
                 }
                 event::DECODED => self.decoded(index),
+                event::ENCODED => self.flash.submit(&mut self.events, index),
                 event::WAKE => return Step::Wake(index),
                 _ => return Step::Completed(self.complete(index)),
             }
@@ -473,6 +495,6 @@ impl Ssd {
 
     /// A write, trim or flush is complete at `time`.
     pub(crate) fn acknowledge(&mut self, slot: u32, time: Time) {
-        self.events.push_lane(lane::WRITE_DONE, time, event::of(event::WRITE_DONE, slot));
+        self.events.push_lane(lane::WRITE_DONE, time, event::of(event::COMPLETE, slot));
     }
 }

@@ -20,7 +20,8 @@ pub(crate) enum Phase {
     Reading,
     /// Data wait in the page register, the array waits with them.
     Holding,
-    /// Data wait in the page register for the cache register to be emptied.
+    /// Data wait in the page register for the cache register to be emptied, or a page that is to
+    /// be read twice for both of them.
     Blocked,
     /// A program waits for its data or takes them.
     Loading,
@@ -46,6 +47,8 @@ pub(crate) struct DieState {
     pub(crate) queues: Queues,
     /// In the array or the page register.
     pub(crate) active: u32,
+    /// Reads of the active page that are still to be combined with what is in its registers.
+    pub(crate) senses: u8,
     /// Ready to go out over the bus.
     pub(crate) output: Fifo,
     pub(crate) suspended: Option<Suspended>,
@@ -209,33 +212,55 @@ impl Flash {
     ) {
         let now = events.now();
         let mut commands = 1;
-        let mut longest = self.sense(index);
         if self.chips.features.multi_plane_read != MultiPlaneRead::None
             && self.dies[die.0 as usize].queues.waiting() & 1 << class != 0
         {
             let mut last = index;
             let (joined, n) = self.join_reads(die, class, index);
             for &other in &joined[..n] {
-                longest = longest.max(self.sense(other));
                 self.commands[last as usize].next = other;
                 last = other;
                 commands += 1;
             }
-            self.counts.joined_reads += commands - 1;
-        }
-        if self.chips.features.cache_read {
-            longest += self.chips.timing.cache;
         }
         let start = self.book_commands(now, die, commands);
-        self.set_phase(now, die, Phase::Reading);
         let state = &mut self.dies[die.0 as usize];
         state.active = index;
+        state.senses = self.commands[index as usize].senses;
+        self.sense_from(events, die, start);
+    }
+
+    /// The next read of a page that is read twice: the array and both registers are free for it.
+    pub(crate) fn sense_again(&mut self, events: &mut EventQueue, die: Die) {
+        self.sense_from(events, die, events.now());
+    }
+
+    /// Reads the pages of the active commands once, from `start` on.
+    #[inline]
+    fn sense_from(&mut self, events: &mut EventQueue, die: Die, start: Time) {
+        let index = self.dies[die.0 as usize].active;
+        let mut longest = self.sense(index);
+        let mut other = self.commands[index as usize].next;
+        while other != NONE {
+            longest = longest.max(self.sense(other));
+            self.counts.joined_reads += 1;
+            other = self.commands[other as usize].next;
+        }
+        self.set_phase(events.now(), die, Phase::Reading);
+        let state = &mut self.dies[die.0 as usize];
+        state.senses -= 1;
+        // Copied to the second register: to go out from there, or to make room for another read.
+        let combined = self.commands[index as usize].senses > 1;
+        if if combined { state.senses > 0 } else { self.chips.features.cache_read } {
+            longest += self.chips.timing.cache;
+        }
         state.array_start = start;
         state.end = start + longest;
         events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
     }
 
-    /// Takes the reads that can share the array time of `first` out of their queue.
+    /// Takes the reads that can share the array time of `first` out of their queue: those of other
+    /// planes with the same references.
     pub(crate) fn join_reads(
         &mut self,
         die: Die,
@@ -243,7 +268,8 @@ impl Flash {
         first: u32,
     ) -> ([u32; MAX_PLANES], usize) {
         let geometry = &self.chips.geometry;
-        let (block, page) = geometry.page_of(self.commands[first as usize].ppn);
+        let Command { ppn, level, shift_v, .. } = self.commands[first as usize];
+        let (block, page) = geometry.page_of(ppn);
         let plane_bit =
             |block: Block| 1u32 << (geometry.plane_of(block).0 % geometry.planes_per_die);
         let mut planes = plane_bit(block);
@@ -258,7 +284,8 @@ impl Flash {
             }
             let command = self.commands[at as usize];
             let next = command.next;
-            let fits = command.kind == Kind::Read && {
+            let alike = command.level == level && command.shift_v == shift_v;
+            let fits = command.kind == Kind::Read && alike && {
                 let (block, other_page) = geometry.page_of(command.ppn);
                 let bit = plane_bit(block);
                 let fits = planes & bit == 0 && (!same_page || other_page == page);
@@ -286,14 +313,17 @@ impl Flash {
     pub(crate) fn sense(&mut self, index: u32) -> Time {
         let command = &mut self.commands[index as usize];
         let (block, page) = self.chips.geometry.page_of(command.ppn);
-        let (time, rber) = self.chips.read(block, page).unwrap_or_else(|error| {
+        let shift_v = f64::from(command.shift_v);
+        let (time, rber) = self.chips.read(block, page, shift_v).unwrap_or_else(|error| {
             self.fault.get_or_insert(error);
             (Time::ZERO, 0.0)
         });
-        command.rber = rber;
-        let time = time * u64::from(command.senses);
+        // Soft levels tell more of the bits that the hard read has found.
+        if command.level == 0 {
+            command.rber = rber;
+        }
         command.array += time;
-        self.counts.reads += u64::from(command.senses);
+        self.counts.reads += 1;
         self.counts.times.read += time;
         time
     }
@@ -329,17 +359,17 @@ impl Flash {
         let class = if index == NONE { Class::Read } else { self.commands[index as usize].class };
         let done = match state.phase {
             Phase::Reading => {
-                self.span(
-                    now,
-                    die,
-                    if class == Class::Collect { SpanKind::CollectRead } else { SpanKind::Read },
-                );
-                if self.dies[die.0 as usize].output.is_empty() {
-                    let cached = self.chips.features.cache_read;
-                    self.set_phase(now, die, if cached { Phase::Idle } else { Phase::Holding });
-                    self.hand_over(events, die);
-                } else {
+                let Command { level, senses, .. } = self.commands[index as usize];
+                self.span(now, die, read_span(class, level));
+                let state = &self.dies[die.0 as usize];
+                if !state.output.is_empty() {
                     self.set_phase(now, die, Phase::Blocked);
+                } else if state.senses > 0 {
+                    self.sense_again(events, die);
+                } else {
+                    let free = self.chips.features.cache_read && senses == 1;
+                    self.set_phase(now, die, if free { Phase::Idle } else { Phase::Holding });
+                    self.hand_over(events, die);
                 }
                 Done::Nothing
             }
@@ -451,6 +481,15 @@ impl Flash {
         state.array_start = now;
         state.end = now + resume + suspended.remaining;
         events.push(state.end, self.events.array + die.0);
+    }
+}
+
+/// How a read of this class and soft level is shown.
+fn read_span(class: Class, level: u8) -> SpanKind {
+    match class {
+        _ if level > 0 => SpanKind::SoftRead,
+        Class::Collect => SpanKind::CollectRead,
+        Class::Read | Class::Write => SpanKind::Read,
     }
 }
 

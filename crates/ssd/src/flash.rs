@@ -3,15 +3,17 @@
 //! A die does one array operation at a time; a bus moves one page's data at a time. A read is
 //! command - array - transfer; a program is transfer - array; an erase is command - array. With
 //! a second page register (cache read) the next array read of a die overlaps the transfer of the
-//! last. The scheduler chooses which class a free die or a free bus serves next. Command cycles
-//! are short and go ahead of waiting transfers: they are booked on the bus when a die starts.
+//! last; a page that is read twice and combined takes both registers until it has left. The
+//! scheduler chooses which class a free die or a free bus serves next. Command cycles are short and
+//! go ahead of waiting transfers: they are booked on the bus when a die starts.
 //!
 //! `die` holds what a die does, `channel` what a bus does; this file holds them together.
 
 use crate::channel::ChannelState;
-use crate::command::{Command, Fifo, NONE, Queues};
+use crate::command::{Command, Fifo, NONE, Owner, Queues};
 use crate::die::{DOINGS, DieState, DieTimes, Phase};
 use crate::ftl::Program;
+use crate::retry::Reread;
 use crate::scheduler::{Class, Head, Scheduler};
 use crate::timeline::Timeline;
 use base::event::EventQueue;
@@ -91,6 +93,7 @@ impl Flash {
             end: Time::NEVER,
             queues: Queues::EMPTY,
             active: NONE,
+            senses: 0,
             output: Fifo::EMPTY,
             suspended: None,
             suspends: 0,
@@ -149,26 +152,75 @@ impl Flash {
         self.channels.iter().map(times).collect()
     }
 
-    /// Takes a command in. It is freed by whoever gets it back done.
-    pub fn submit(&mut self, events: &mut EventQueue, mut command: Command) -> u32 {
-        let now = events.now();
+    /// Takes a command in, to be submitted. It is freed by whoever gets it back done.
+    #[inline]
+    pub fn hold(&mut self, now: Time, mut command: Command) -> u32 {
         command.queued = now;
-        command.order = self.next_order();
-        let die = command.die;
-        let class = command.class;
-        let index = self.commands.insert(command) as u32;
+        self.commands.insert(command) as u32
+    }
+
+    /// Sends a command to its die.
+    pub fn submit(&mut self, events: &mut EventQueue, index: u32) {
+        let order = self.next_order();
+        let command = &mut self.commands[index as usize];
+        command.order = order;
+        let (die, class) = (command.die, command.class);
         self.append(die, class, index);
         self.suspend_for_reads(events, die);
         self.start_die(events, die);
-        index
     }
 
-    /// Sends a read round again: as asked in `senses` and `transfers`, ahead of its class.
-    pub fn again(&mut self, events: &mut EventQueue, index: u32) {
+    /// Sends a read round again, `bytes` a transfer, ahead of its class. Each transfer is a command
+    /// of its own; the others are parts of the first.
+    pub fn again(&mut self, events: &mut EventQueue, index: u32, reread: Reread, bytes: u32) {
+        let whole = &mut self.commands[index as usize];
+        whole.attempt += 1;
+        (whole.level, whole.senses, whole.bytes) = (reread.level, reread.senses, bytes);
+        (whole.transfers, whole.shift_v) = (reread.transfers, reread.shift_v as f32);
+        let whole = *whole;
+        for _ in 1..reread.transfers {
+            let owner = Owner::PartOf(index);
+            let part = Command { owner, array: Time::ZERO, bus: Time::ZERO, ..whole };
+            let part = self.commands.insert(part) as u32;
+            self.push_front(part);
+        }
+        self.push_front(index);
+        self.suspend_for_reads(events, whole.die);
+        self.start_die(events, whole.die);
+    }
+
+    fn push_front(&mut self, index: u32) {
         let Command { die, class, .. } = self.commands[index as usize];
         let after = self.dies[die.0 as usize].queues.push_front(class as usize, index);
         self.commands[index as usize].next = after;
-        self.start_die(events, die);
+        if after != NONE {
+            // Schedulers see the first of a class only: it speaks for older ones behind it too,
+            // which no erase may overtake.
+            let order = self.commands[after as usize].order;
+            let first = &mut self.commands[index as usize];
+            first.order = first.order.min(order);
+        }
+    }
+
+    /// A transfer of a read is in the controller: the read, if that was its last.
+    #[inline]
+    pub fn part_arrived(&mut self, now: Time, index: u32) -> Option<u32> {
+        let first = match self.commands[index as usize].owner {
+            Owner::PartOf(first) => {
+                let part = self.commands.remove(index as usize);
+                let whole = &mut self.commands[first as usize];
+                whole.array += part.array;
+                whole.bus += part.bus;
+                // What went on in array and bus at the same time counts once.
+                let spent = now.since(whole.queued).since(whole.bus + whole.ecc);
+                whole.array = whole.array.min(spent);
+                first
+            }
+            _ => index,
+        };
+        let whole = &mut self.commands[first as usize];
+        whole.transfers -= 1;
+        (whole.transfers == 0).then_some(first)
     }
 
     pub(crate) fn next_order(&mut self) -> u64 {

@@ -14,6 +14,7 @@ pub mod command;
 pub mod config;
 pub mod controller;
 pub mod die;
+pub mod failed;
 pub mod flash;
 pub mod flushes;
 pub mod ftl;

@@ -14,6 +14,8 @@ pub enum Track {
     Die = 2,
     /// A decoder.
     Decoder = 3,
+    /// An encoder.
+    Encoder = 4,
 }
 
 /// What a span shows. The names are those of [`SPAN_NAMES`].
@@ -46,10 +48,18 @@ pub enum SpanKind {
     HostTrim = 11,
     /// A flush.
     HostFlush = 12,
+    /// Array read of a soft level, whoever wants it.
+    SoftRead = 13,
+    /// Data of a soft level from the die.
+    SoftOut = 14,
+    /// Decoding after a soft level.
+    SoftDecode = 15,
+    /// Encoding.
+    Encode = 16,
 }
 
 /// Names of the span kinds, by their numbers.
-pub const SPAN_NAMES: [&str; 13] = [
+pub const SPAN_NAMES: [&str; 17] = [
     "read",
     "program",
     "gc read",
@@ -63,6 +73,10 @@ pub const SPAN_NAMES: [&str; 13] = [
     "host write",
     "host trim",
     "host flush",
+    "soft read",
+    "soft data out",
+    "soft decode",
+    "encode",
 ];
 
 /// Something that took time somewhere.

@@ -2,10 +2,11 @@
 
 use crate::buffer::{NONE, State};
 use crate::command::{Command, Done, Kind, Owner};
-use crate::controller::{Parts, Slot, Ssd};
+use crate::controller::{Parts, Slot, Ssd, event};
 use crate::ftl::{Lpn, Program, Stream};
 use crate::request::Request;
 use crate::scheduler::Class;
+use crate::timeline::{SpanKind, Track};
 use base::Time;
 use nand::geometry::Die;
 
@@ -137,7 +138,30 @@ impl Ssd {
         let job = self.flash.jobs.insert(program) as u32;
         let command =
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
-        self.flash.submit(&mut self.events, command);
+        let index = self.flash.hold(self.now(), command);
+        self.encode(index, u64::from(pages));
+    }
+
+    /// The data of a program go through the encoders, and on to the die.
+    fn encode(&mut self, index: u32, pages: u64) {
+        let now = self.now();
+        let of_page = self.codewords[self.flash.chips.geometry.units_per_page as usize];
+        let words = pages * u64::from(of_page);
+        self.counts.encoded += words;
+        if self.encode_time == Time::ZERO {
+            self.flash.submit(&mut self.events, index);
+            return;
+        }
+        // All words take as long: programs leave the encoders in the order in which they came.
+        let mut end = now;
+        for _ in 0..words {
+            let (encoder, start, done) = self.encoders.serve(now, self.encode_time);
+            let timeline = &mut self.flash.timeline;
+            timeline.record(Track::Encoder, encoder as u32, SpanKind::Encode, start, done);
+            end = end.max(done);
+        }
+        self.flash.commands[index as usize].ecc += self.encode_time;
+        self.events.push(end, event::of(event::ENCODED, index));
     }
 
     pub(crate) fn done(&mut self, done: Done, die: Die) {
@@ -160,9 +184,9 @@ impl Ssd {
             Owner::Slots(first) => {
                 self.ftl.programmed(&program, &[]);
                 self.vacate(program.die);
-                let Command { queued, array: flash, bus, .. } = command;
-                let queue = self.now().since(queued).since(flash + bus);
-                let parts = Parts { queue, flash, bus, ecc: Time::ZERO };
+                let Command { queued, array: flash, bus, ecc, .. } = command;
+                let queue = self.now().since(queued).since(flash + bus + ecc);
+                let parts = Parts { queue, flash, bus, ecc };
                 let mut held = first;
                 for i in 0..program.units {
                     let entry = *self.buffer.slot(held);
@@ -192,7 +216,7 @@ impl Ssd {
                 self.retry_stalled();
                 self.drain_buffer();
             }
-            Owner::Request(_) | Owner::Fill(_) | Owner::Collect => {
+            Owner::Request(_) | Owner::Fill(_) | Owner::Collect | Owner::PartOf(_) => {
                 unreachable!("reads are not programmed")
             }
         }

@@ -230,7 +230,15 @@ fn reads_return_the_newest_version_for_every_member() {
 /// Every way the parts can work.
 #[test]
 fn reads_return_the_newest_version_in_every_mode() {
-    let modes: [&[&str]; 14] = [
+    // Nine words in ten fail at first, the last of them need two soft levels.
+    let soft = [
+        "chip.array.name=power_law",
+        "chip.array.epsilon=0.001",
+        "ecc.model=shares",
+        "ecc.failures=[0.9, 0.3, 0.0]",
+    ];
+    let failing = |more: &[&'static str]| [&soft, more].concat();
+    let modes: [&[&str]; 20] = [
         &["buffer.bytes=0"],
         &["buffer.bytes=65536"],
         &["chip.features.cache_read=true"],
@@ -249,12 +257,35 @@ fn reads_return_the_newest_version_in_every_mode() {
         &["gc.background_free_blocks=6"],
         &["ecc.payload_bytes=512", "ecc.t_decode_us=5000", "ecc.decoders=64"],
         &["scheduler.name=fifo", "chip.features.cache_read=true", "ftl.static_wear_delta=2"],
+        &["ecc.t_encode_us=300", "ecc.decoders=1"],
+        &failing(&["retry.name=soft_decision", "ecc.t_encode_us=40"]),
+        &failing(&["retry.name=soft_decision", "chip.features.cache_read=true"]),
+        &failing(&[
+            "retry.name=nand_assisted",
+            "chip.features.cache_read=true",
+            "chip.timing.suspends_max=3",
+            "chip.timing.t_program_suspend_us=20",
+            "scheduler.starvation_us=100",
+        ]),
+        &failing(&[
+            "retry.name=nand_assisted",
+            "chip.features.multi_plane_read=independent",
+            "chip.timing.t_read_us=3",
+            "chip.features.cache_read=true",
+            "ecc.payload_bytes=512",
+        ]),
+        &failing(&["retry.name=read_retry", "scheduler.name=fifo", "buffer.bytes=0"]),
     ];
     for mode in modes {
         for seed in 0..3 {
             let mut storm = Storm::new(mode, seed);
             storm.run(12_000);
             assert!(storm.ssd.ftl_counts().reclaimed_blocks > 0, "{mode:?}: no collection");
+            let counts = storm.ssd.counts();
+            let fails = mode.contains(&"ecc.model=shares");
+            assert_eq!(counts.soft_reads[0] > 1000, fails, "{mode:?}: {counts:?}");
+            assert_eq!(counts.soft_reads[1] > 100, fails, "{mode:?}: {counts:?}");
+            assert_eq!(counts.uncorrectable, 0);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The contract of a decoder model: a codeword's bit error rate in, an outcome and a time out.
+//! The contract of a decoder model: a codeword's bit error rate and luck in, an outcome and a time
+//! out.
 
-use base::rng::Rng;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,32 @@ pub struct EccConfig {
     pub parity_bytes: u32,
     /// Decoders that work side by side, shared by the whole drive; 0 means one for each channel.
     pub decoders: u32,
-    /// Time of decoding one codeword.
+    /// Time of decoding one codeword, whatever it takes.
     pub t_decode_us: f64,
+    /// The same after a soft read; 0 takes `t_decode_us`.
+    pub t_soft_decode_us: f64,
+    /// Time of one iteration, for models that count them.
+    pub t_iteration_us: f64,
+    /// Time of encoding one codeword, in one of as many encoders as there are decoders.
+    pub t_encode_us: f64,
+    /// Energy of one iteration for each bit of the codeword, in picojoules.
+    pub iteration_pj_per_bit: f64,
 }
 
 impl Default for EccConfig {
     fn default() -> Self {
-        Self { payload_bytes: 0, parity_bytes: 0, decoders: 0, t_decode_us: 0.0 }
+        Self {
+            payload_bytes: 0,
+            parity_bytes: 0,
+            decoders: 0,
+            t_decode_us: 0.0,
+            t_soft_decode_us: 0.0,
+            // Bates 2014: 1, 4 and 20 us for 1, 4 and 20 iterations.
+            t_iteration_us: 1.0,
+            t_encode_us: 0.0,
+            // Assumed: the order of published decoders, 10 to 20 pJ a bit in about ten iterations.
+            iteration_pj_per_bit: 1.5,
+        }
     }
 }
 
@@ -52,11 +71,48 @@ impl EccConfig {
         if self.decoders > 4096 {
             return refuse("decoders", self.decoders.into(), "0 to 4096");
         }
-        if !(0.0..=1e6).contains(&self.t_decode_us) {
-            return refuse("t_decode_us", self.t_decode_us, "0 to 1e6");
+        for (key, value) in [
+            ("t_decode_us", self.t_decode_us),
+            ("t_soft_decode_us", self.t_soft_decode_us),
+            ("t_iteration_us", self.t_iteration_us),
+            ("t_encode_us", self.t_encode_us),
+            ("iteration_pj_per_bit", self.iteration_pj_per_bit),
+        ] {
+            if !(0.0..=1e6).contains(&value) {
+                return refuse(key, value, "0 to 1e6");
+            }
         }
         Ok(())
     }
+
+    /// Energy of one iteration of one codeword.
+    pub fn iteration_uj(&self) -> f64 {
+        1e-6 * self.iteration_pj_per_bit * f64::from(self.codeword_bits())
+    }
+
+    /// How long a decode of so many iterations takes after `level` soft levels.
+    #[inline]
+    pub fn decode_time(&self, level: u8, iterations: u32) -> Time {
+        let soft = level > 0 && self.t_soft_decode_us > 0.0;
+        let base = if soft { self.t_soft_decode_us } else { self.t_decode_us };
+        Time::from_us(base + f64::from(iterations) * self.t_iteration_us)
+    }
+}
+
+/// Bit error rates below this give no errors, wrongly once in 10^11 codewords at most (the
+/// longest, of a page of 1 MiB).
+pub const LEAST_RBER: f64 = 1.0 / (1u64 << 60) as f64;
+
+/// A codeword as it was read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Word {
+    /// Bit error rate of its hard read.
+    pub rber: f64,
+    /// Soft levels read besides: two more references each, on either side of the hard one.
+    pub level: u8,
+    /// Its luck, uniform in [0, 1) and the worse the higher. A word that is decoded again keeps
+    /// it: what is decided by it once is not drawn anew.
+    pub luck: f64,
 }
 
 /// The outcome of one codeword.
@@ -66,6 +122,8 @@ pub struct Decode {
     pub errors: u32,
     /// Whether the data came back.
     pub corrected: bool,
+    /// Iterations that the decoder took, where the model knows of any.
+    pub iterations: u32,
     /// How long a decoder was busy with it.
     pub time: Time,
 }
@@ -73,10 +131,11 @@ pub struct Decode {
 /// What decoding costs and whether it works.
 ///
 /// Promises: a codeword at rate 0 is corrected with 0 errors; `errors` is at most the bits of a
-/// codeword; the same stream of calls with the same generator gives the same outcomes.
+/// codeword; the same word has the same outcome, whatever was decoded before; a word that is
+/// corrected at one level would be at any higher one.
 pub trait Model: Send {
-    /// Decodes one codeword read at bit error rate `rber`.
-    fn decode(&mut self, rber: f64, rng: &mut Rng) -> Decode;
+    /// Decodes one codeword.
+    fn decode(&mut self, word: &Word) -> Decode;
 
     /// Corrects everything: lets the engine skip drawing errors.
     fn is_ideal(&self) -> bool {

@@ -1,9 +1,8 @@
 //! `ideal`: corrects everything, in the time of one decode.
 
-use super::{Build, Decode, EccConfig, Model};
+use super::{Build, Decode, EccConfig, Model, Word};
 use base::Time;
 use base::family::{Member, NoParams, check, schema};
-use base::rng::Rng;
 
 pub const MEMBER: Member<Build> = Member {
     name: "ideal",
@@ -11,7 +10,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |common: &EccConfig, _| Ok(Box::new(Ideal { time: Time::from_us(common.t_decode_us) })),
+    build: |common: &EccConfig, _| Ok(Box::new(Ideal { time: common.decode_time(0, 0) })),
 };
 
 struct Ideal {
@@ -19,8 +18,8 @@ struct Ideal {
 }
 
 impl Model for Ideal {
-    fn decode(&mut self, _: f64, _: &mut Rng) -> Decode {
-        Decode { errors: 0, corrected: true, time: self.time }
+    fn decode(&mut self, _: &Word) -> Decode {
+        Decode { errors: 0, corrected: true, iterations: 0, time: self.time }
     }
 
     fn is_ideal(&self) -> bool {

@@ -4,21 +4,51 @@ use base::Result;
 use base::params::Table;
 
 /// One more round of reading a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reread {
-    /// Array reads before each transfer: their results are combined in the page buffer.
-    pub senses: u8,
+    /// Soft levels that the decoder has when it is done, this one included; 0 for a hard read,
+    /// which takes the place of the one before it.
+    pub level: u8,
     /// Transfers, each with its own array reads and each scheduled by itself; the decoder starts
     /// when the last has arrived.
     pub transfers: u8,
+    /// Array reads before each transfer: the results of two are combined in the page buffer, which
+    /// takes both of its registers.
+    pub senses: u8,
+    /// Hard reads: how far the references of the page are moved. (Those of soft levels lie on
+    /// either side of the last hard read's.)
+    pub shift_v: f64,
+}
+
+impl Reread {
+    /// A hard read with the references moved.
+    pub fn hard(shift_v: f64) -> Self {
+        Self { level: 0, transfers: 1, senses: 1, shift_v }
+    }
+
+    /// Soft level `level`: two reads, transferred each by itself.
+    pub fn soft(level: u8) -> Self {
+        Self { level, transfers: 2, senses: 1, shift_v: 0.0 }
+    }
+
+    /// Soft level `level`: two reads, combined in the page buffer and transferred once.
+    pub fn combined(level: u8) -> Self {
+        Self { level, transfers: 1, senses: 2, shift_v: 0.0 }
+    }
 }
 
 /// Builds a policy from its checked parameters.
 pub type Build = fn(&Table) -> Result<Box<dyn Retry>>;
 
 /// What to do when decoding fails. The read goes round again through scheduler, die, bus and
-/// decoder like any other. Promises: it gives up after finitely many attempts.
+/// decoder like any other. Promises: it gives up after finitely many attempts; soft levels come
+/// in their order, each at most once, with no hard read after them.
 pub trait Retry: Send {
     /// The next round after attempt `attempt` (from 0) has failed; `None` gives the page up.
     fn after_failure(&self, attempt: u8) -> Option<Reread>;
+
+    /// Reads of a block that were given up before the block is retired; 0 never retires one.
+    fn retire_after(&self) -> u32 {
+        0
+    }
 }

@@ -1,0 +1,77 @@
+//! `shares`: a fixed share of codewords fails at each level, whatever their bit error rate.
+//!
+//! For studies that know how often decoding fails and not why, such as measured percentages of
+//! uncorrectable pages (Zuolo 2016, Fig. 9).
+
+use super::{Build, Decode, EccConfig, LEAST_RBER, Model, Word};
+use crate::sample::ErrorCounts;
+use base::family::{Member, schema};
+use base::params::Table;
+use base::{Error, Result, Time, params};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "shares",
+    summary: "a fixed share of codewords fails at each level",
+    citation: "zuolo2016",
+    schema: schema::<Params>,
+    check: checked,
+    build: |common: &EccConfig, table| {
+        let Params { failures } = params::read(table, "ecc")?;
+        Ok(Box::new(Shares {
+            failures,
+            times: [common.decode_time(0, 0), common.decode_time(1, 0)],
+            counts: ErrorCounts::new(common.codeword_bits()),
+        }))
+    },
+};
+
+/// Parameters of `shares`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Params {
+    /// Share of all codewords that fail after 0 (the hard decision), 1, 2, ... soft levels; further
+    /// levels are as the last. Words without errors never fail.
+    failures: Vec<f64>,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        // No number of anybody's: an even chance, and one soft level always enough.
+        Self { failures: vec![0.5, 0.0] }
+    }
+}
+
+fn checked(table: &Table, place: &str) -> Result<Table> {
+    let given: Params = params::read(table, place)?;
+    let shares = &given.failures;
+    let falls = shares.windows(2).all(|pair| pair[0] >= pair[1]);
+    if shares.is_empty() || !falls || !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
+        return Err(Error::new(format!("{place}.failures"), format!("{shares:?}"))
+            .allow("shares from 0 to 1, none above the one before it"));
+    }
+    params::write(&given)
+}
+
+struct Shares {
+    failures: Vec<f64>,
+    /// Of a hard and of a soft decode.
+    times: [Time; 2],
+    counts: ErrorCounts,
+}
+
+impl Model for Shares {
+    fn decode(&mut self, word: &Word) -> Decode {
+        let level = usize::from(word.level);
+        let share = self.failures[level.min(self.failures.len() - 1)];
+        // The unluckiest are those that fail.
+        let failed = word.rber >= LEAST_RBER && word.luck >= 1.0 - share;
+        Decode {
+            errors: self.counts.of(word.rber, word.luck),
+            corrected: !failed,
+            iterations: 0,
+            time: self.times[level.min(1)],
+        }
+    }
+}

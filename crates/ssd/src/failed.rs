@@ -1,0 +1,84 @@
+//! Codewords that have failed to decode, kept with their read while it goes round again.
+//!
+//! The hard decision stays in the decoder's buffer (Zuolo 2016, Section II): a soft level brings
+//! more of the same words, and only those that failed are decoded again. What is kept of a word is
+//! its luck, which decides what becomes of it at any level.
+
+use crate::command::NONE;
+
+/// Lists of failed codewords, one for each read that has any.
+#[derive(Debug, Default)]
+pub struct FailedWords {
+    lists: Vec<Vec<f64>>,
+    free: Vec<u32>,
+}
+
+impl FailedWords {
+    /// Adds a word to a list, which is begun where there is none.
+    pub fn add(&mut self, list: &mut u32, luck: f64) {
+        if *list == NONE {
+            *list = self.free.pop().unwrap_or_else(|| {
+                self.lists.push(Vec::new());
+                self.lists.len() as u32 - 1
+            });
+        }
+        self.lists[*list as usize].push(luck);
+    }
+
+    /// Takes a list: the words in it. To be given back with `keep` or `release`.
+    pub fn take(&mut self, list: u32) -> Vec<f64> {
+        std::mem::take(&mut self.lists[list as usize])
+    }
+
+    /// Gives a list back with the words that are still in it; ends it where there are none.
+    pub fn keep(&mut self, list: &mut u32, words: Vec<f64>) {
+        let none = words.is_empty();
+        self.lists[*list as usize] = words;
+        if none {
+            self.release(list);
+        }
+    }
+
+    /// Words in a list.
+    pub fn count(&self, list: u32) -> u32 {
+        if list == NONE { 0 } else { self.lists[list as usize].len() as u32 }
+    }
+
+    /// Ends a list.
+    pub fn release(&mut self, list: &mut u32) {
+        if *list != NONE {
+            self.lists[*list as usize].clear();
+            self.free.push(*list);
+            *list = NONE;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_used_again() {
+        let mut failed = FailedWords::default();
+        let (mut one, mut two) = (NONE, NONE);
+        failed.add(&mut one, 0.9);
+        failed.add(&mut two, 0.8);
+        failed.add(&mut one, 0.7);
+        assert_eq!((failed.count(one), failed.count(two), failed.count(NONE)), (2, 1, 0));
+        let mut words = failed.take(one);
+        assert_eq!(words, [0.9, 0.7]);
+        words.remove(0);
+        failed.keep(&mut one, words);
+        assert_eq!(failed.count(one), 1);
+        let words = failed.take(one);
+        assert_eq!(words.len(), 1);
+        failed.keep(&mut one, Vec::new());
+        assert_eq!(one, NONE);
+        let mut three = NONE;
+        failed.add(&mut three, 0.6);
+        assert_eq!((three, failed.count(three)), (0, 1));
+        failed.release(&mut two);
+        assert_eq!(two, NONE);
+    }
+}

@@ -1,0 +1,32 @@
+//! `nand_assisted`: soft levels whose two reads the chip combines before one transfer (Zuolo 2016,
+//! Fig. 3 and 5b).
+//!
+//! The chip reads the page twice into the two registers of its page buffer and puts their XOR on
+//! the bus. Both registers hold the page until it has left: no other read overlaps that transfer,
+//! and the second of the two reads waits until an earlier page has left its register.
+
+use super::soft_decision::{SoftParams, checked};
+use super::{Build, Reread, Retry};
+use base::family::{Member, schema};
+use base::params;
+
+pub const MEMBER: Member<Build> = Member {
+    name: "nand_assisted",
+    summary: "soft levels, each of two reads combined in the chip and one transfer",
+    citation: "zuolo2016",
+    schema: schema::<SoftParams>,
+    check: checked,
+    build: |table| Ok(Box::new(NandAssisted(params::read(table, "retry")?))),
+};
+
+struct NandAssisted(SoftParams);
+
+impl Retry for NandAssisted {
+    fn after_failure(&self, attempt: u8) -> Option<Reread> {
+        (attempt < self.0.max_levels).then(|| Reread::combined(attempt + 1))
+    }
+
+    fn retire_after(&self) -> u32 {
+        self.0.retire_after
+    }
+}
