@@ -131,6 +131,23 @@ impl CodeFile {
         Ok(file)
     }
 
+    /// Says what a codeword holds; what is left out stays as it is. Refused where it does not fit.
+    pub fn hold(
+        &mut self,
+        payload_bytes: Option<u32>,
+        metadata_bytes: Option<u32>,
+        crc_bytes: Option<u32>,
+    ) -> Result<()> {
+        for (own, given) in [
+            (&mut self.payload_bytes, payload_bytes),
+            (&mut self.metadata_bytes, metadata_bytes),
+            (&mut self.crc_bytes, crc_bytes),
+        ] {
+            *own = given.unwrap_or(*own);
+        }
+        self.build().map(drop)
+    }
+
     /// The file as text, every number with where it comes from.
     pub fn write(&self) -> Result<String> {
         let mut text = String::new();

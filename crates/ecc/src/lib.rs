@@ -4,10 +4,12 @@
 //! all that means for a drive (`model`). Knows nothing of flash: bit error rates come in, outcomes
 //! go out.
 
+mod absorbing;
 pub mod bits;
 pub mod channel;
 mod circulant_ring;
 pub mod code;
+pub mod code_facts;
 pub mod code_file;
 pub mod code_text;
 pub mod construct;

@@ -3,6 +3,7 @@
 mod board;
 mod catalogue;
 mod cell;
+mod code;
 mod flash;
 mod patience;
 mod simulation;
@@ -40,6 +41,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::cell::Cell;
+    #[pymodule_export]
+    use super::code::{code_facts, export_code, import_code, make_code};
     #[pymodule_export]
     use super::flash::{array_rber, page_sites};
     #[pymodule_export]
