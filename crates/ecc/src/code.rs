@@ -1,10 +1,12 @@
 //! Codes: the roster. A code says which words are codewords; decoders are a family of their own.
 
+mod bch;
 pub mod contract;
 
+pub use bch::Bch;
 pub use contract::{Build, Code, Structure};
 
 use base::family::Member;
 
 /// Every kind of code.
-pub const ROSTER: &[Member<Build>] = &[];
+pub const ROSTER: &[Member<Build>] = &[bch::MEMBER];

@@ -4,10 +4,17 @@
 //! all that means for a drive (`model`). Knows nothing of flash: bit error rates come in, outcomes
 //! go out.
 
+mod bch_key_equation;
+pub mod bch_remainder;
+mod bch_roots;
+mod bch_syndromes;
+#[cfg(test)]
+mod bch_tests;
 pub mod bits;
 pub mod channel;
 pub mod code;
 pub mod decoder;
+pub mod gf;
 pub mod model;
 pub mod quasi_cyclic;
 pub mod sample;
