@@ -15,6 +15,7 @@ pub mod channel;
 pub mod code;
 pub mod decoder;
 pub mod gf;
+mod lanes;
 pub mod model;
 pub mod quasi_cyclic;
 pub mod sample;

@@ -44,7 +44,7 @@ impl Berlekamp {
         Self {
             syndromes: Syndromes::new(code.field(), code.remainder().degree(), code.t()),
             key_equation: KeyEquation::new(code.field(), code.t()),
-            roots: Roots::new(code.field()),
+            roots: Roots::new(code.field(), code.t()),
             remainder: vec![0; code.remainder().words()],
             found: Vec::with_capacity(code.t()),
             positions: Vec::with_capacity(code.t()),
