@@ -74,7 +74,7 @@ fn small_codes_exhaustively() {
                 // The next number with as many bits (Gosper).
                 let (low, carried) = (pattern & pattern.wrapping_neg(), pattern);
                 let up = carried + low;
-                pattern = up | ((carried ^ up) >> 2) / low;
+                pattern = up | (((carried ^ up) >> 2) / low);
             }
         }
     }

@@ -4,8 +4,10 @@
 //! all that means for a drive (`model`). Knows nothing of flash: bit error rates come in, outcomes
 //! go out.
 
+#[cfg(target_arch = "x86_64")]
+mod bch_fold;
 mod bch_key_equation;
-pub mod bch_remainder;
+mod bch_remainder;
 mod bch_roots;
 mod bch_syndromes;
 #[cfg(test)]
@@ -14,7 +16,7 @@ pub mod bits;
 pub mod channel;
 pub mod code;
 pub mod decoder;
-pub mod gf;
+mod gf;
 mod lanes;
 pub mod model;
 pub mod quasi_cyclic;
