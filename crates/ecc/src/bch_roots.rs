@@ -10,8 +10,8 @@
 //! 2^j, down to constants. On a set c + V_j of points s_j is one number w: there the polynomial is
 //! f0 + w f1, and f0 + (w + 1) f1 on the set beside it.
 
+use crate::bit_slice::{Slice, Vector};
 use crate::gf::{Field, PRIMITIVE};
-use crate::lanes::{Lanes, Vector};
 use std::sync::Arc;
 
 /// Bits of a lane's number.
@@ -53,16 +53,19 @@ struct Tables {
     vanishing: Vec<Vec<u16>>,
     /// The polynomial as a sum of products of s_j.
     coefficients: Vec<u16>,
+    /// s_j at the first point of each lane in the first pass, m slices for each j.
+    lanes: Vec<Slice>,
 }
 
-/// Puts the values of so many levels' points of a pass, m slices each, into the slices.
-type Transform = fn(&Tables, usize, usize, &mut [Lanes]);
+/// Transforms so many levels in a pass. The room is m slices a point; where the polynomial does not
+/// vanish is left in the first slice of each.
+type Transform = fn(&Tables, usize, usize, &mut [Slice]);
 
 /// Finds the roots of polynomials up to some degree.
 pub struct Roots {
     field: Arc<Field>,
     tables: Tables,
-    values: Vec<Lanes>,
+    values: Vec<Slice>,
     transform: Transform,
 }
 
@@ -81,8 +84,13 @@ impl Roots {
         let (weights, vanishing) = bases(field, levels);
         Self {
             field: field.clone(),
-            tables: Tables { weights, vanishing, coefficients: vec![0; 1 << levels] },
-            values: vec![Lanes::ZERO; m << levels],
+            tables: Tables {
+                weights,
+                vanishing,
+                coefficients: vec![0; 1 << levels],
+                lanes: vec![Slice::ZERO; m * levels],
+            },
+            values: vec![Slice::ZERO; m << levels],
             transform: transform_for(m, vectors),
         }
     }
@@ -95,11 +103,12 @@ impl Roots {
         // Points below 2^inner lie one after another, all others in lanes and passes.
         let inner = inner_levels(m, levels);
         let lanes = 512.min(1usize << (m - inner));
+        self.tables.place_lanes(m, levels, inner);
         for pass in 0..1 << (m - inner).saturating_sub(LANE_BITS) {
             (self.transform)(&self.tables, levels, pass, &mut self.values);
             for (point, value) in self.values.chunks_exact(m).take(1 << inner).enumerate() {
-                for part in 0..lanes.div_ceil(64) {
-                    let mut zeros = !value.iter().fold(0, |any, slice| any | slice.0[part]);
+                for (part, values) in value[0].0.iter().enumerate().take(lanes.div_ceil(64)) {
+                    let mut zeros = !values;
                     if lanes < 64 {
                         zeros &= (1 << lanes) - 1;
                     }
@@ -144,38 +153,45 @@ impl Tables {
         row.filter(|(bit, _)| point >> bit & 1 == 1).fold(0, |sum, (_, &weight)| sum ^ weight)
     }
 
-    /// s_j at the first point of each lane.
-    #[inline(always)]
-    fn weight<const M: usize>(&self, j: usize, inner: usize, pass: usize) -> [Lanes; M] {
-        let mut weight = [Lanes::ZERO; M];
-        for bit in inner..M.min(inner + LANE_BITS) {
+    /// Fills `lanes`.
+    fn place_lanes(&mut self, m: usize, levels: usize, inner: usize) {
+        for (j, weight) in self.lanes.chunks_exact_mut(m).enumerate().take(levels) {
             for (k, slice) in weight.iter_mut().enumerate() {
-                if self.weights[j][bit] >> k & 1 == 1 {
+                *slice = Slice::ZERO;
+                for bit in
+                    (inner..m.min(inner + LANE_BITS)).filter(|&b| self.weights[j][b] >> k & 1 == 1)
+                {
                     slice.add(&COUNTING[bit - inner]);
                 }
             }
         }
-        add_to_all(&mut weight, self.weight_at(j, pass << LANE_BITS << inner));
+    }
+
+    /// s_j at the point `first` of each lane, which counts the pass too.
+    #[inline(always)]
+    fn weight<const M: usize>(&self, j: usize, first: usize) -> [Slice; M] {
+        let mut weight = self.lanes.as_chunks::<M>().0[j];
+        add_to_all(&mut weight, self.weight_at(j, first));
         weight
     }
 }
 
 /// Adds one element to each lane.
 #[inline(always)]
-fn add_to_all<const M: usize>(lanes: &mut [Lanes; M], element: u16) {
+fn add_to_all<const M: usize>(lanes: &mut [Slice; M], element: u16) {
     for (k, slice) in lanes.iter_mut().enumerate() {
         if element >> k & 1 == 1 {
-            slice.add(&Lanes::ONES);
+            slice.add(&Slice::ONES);
         }
     }
 }
 
 /// Bits of the numbers of lanes.
-static COUNTING: [Lanes; LANE_BITS] = {
-    let mut all = [Lanes::ZERO; LANE_BITS];
+static COUNTING: [Slice; LANE_BITS] = {
+    let mut all = [Slice::ZERO; LANE_BITS];
     let mut bit = 0;
     while bit < LANE_BITS {
-        all[bit] = Lanes::counting(bit as u32);
+        all[bit] = Slice::counting(bit as u32);
         bit += 1;
     }
     all
@@ -221,7 +237,7 @@ fn bases(field: &Field, levels: usize) -> (Vec<Vec<u16>>, Vec<Vec<u16>>) {
 
 /// `a` * `b` in the field of 2^M elements, in the lanes of one part.
 #[inline(always)]
-fn product<V: Vector, const M: usize>(a: &[V; M], b: &[Lanes; M], part: usize) -> [V; M] {
+fn product<V: Vector, const M: usize>(a: &[V; M], b: &[Slice; M], part: usize) -> [V; M] {
     let taps = PRIMITIVE[M];
     let mut sum = [V::zero(); M];
     for slice in b.iter().rev() {
@@ -242,9 +258,9 @@ fn product<V: Vector, const M: usize>(a: &[V; M], b: &[Lanes; M], part: usize) -
 /// `low` + `weight` * `high`; with `beside`, the points beside those take the place of `high`.
 #[inline(always)]
 fn butterflies<V: Vector, const M: usize>(
-    weight: &[Lanes; M],
-    low: &mut [[Lanes; M]],
-    high: &mut [[Lanes; M]],
+    weight: &[Slice; M],
+    low: &mut [[Slice; M]],
+    high: &mut [[Slice; M]],
     beside: bool,
 ) {
     for part in 0..V::PARTS {
@@ -270,14 +286,12 @@ fn butterflies<V: Vector, const M: usize>(
 #[inline(always)]
 fn level<V: Vector, const M: usize>(
     tables: &Tables,
-    weights: &[[Lanes; M]; M],
-    values: &mut [[Lanes; M]],
+    values: &mut [[Slice; M]],
     first: usize,
     j: usize,
 ) {
     for (block, pair) in values.chunks_exact_mut(2 << j).enumerate() {
-        let mut weight = weights[j];
-        add_to_all(&mut weight, tables.weight_at(j, first + (block << (j + 1))));
+        let weight = tables.weight::<M>(j, first + (block << (j + 1)));
         let (low, high) = pair.split_at_mut(1 << j);
         butterflies::<V, M>(&weight, low, high, true);
     }
@@ -292,48 +306,53 @@ fn transform<V: Vector, const M: usize>(
     tables: &Tables,
     levels: usize,
     pass: usize,
-    values: &mut [Lanes],
+    values: &mut [Slice],
 ) {
     let (values, _) = values.as_chunks_mut::<M>();
     let inner = inner_levels(M, levels);
     for (value, &coefficient) in values.iter_mut().zip(&tables.coefficients[..1 << levels]) {
-        *value = [Lanes::ZERO; M];
+        *value = [Slice::ZERO; M];
         add_to_all(value, coefficient);
     }
+    let first = pass << LANE_BITS << inner;
     // Sets of points that lie in other lanes: only their own half is kept.
     for j in (inner..levels).rev() {
-        let weight = tables.weight::<M>(j, inner, pass);
         let (low, high) = values[..2 << j].split_at_mut(1 << j);
-        butterflies::<V, M>(&weight, low, high, false);
+        butterflies::<V, M>(&tables.weight(j, first), low, high, false);
     }
-    let mut weights = [[Lanes::ZERO; M]; M];
-    for (j, weight) in weights.iter_mut().enumerate().take(inner) {
-        *weight = tables.weight::<M>(j, inner, pass);
-    }
-    let near = inner.min(NEAR_LEVELS);
     let values = &mut values[..1 << inner];
+    let near = inner.min(NEAR_LEVELS);
     for j in (near..inner).rev() {
-        level::<V, M>(tables, &weights, values, 0, j);
+        level::<V, M>(tables, values, first, j);
     }
     for (block, values) in values.chunks_exact_mut(1 << near).enumerate() {
         for j in (0..near).rev() {
-            level::<V, M>(tables, &weights, values, block << near, j);
+            level::<V, M>(tables, values, first + (block << near), j);
+        }
+    }
+    for value in values {
+        for part in 0..V::PARTS {
+            let mut any = V::load(&value[0], part);
+            for slice in &value[1..] {
+                any = any.or(V::load(slice, part));
+            }
+            any.store(&mut value[0], part);
         }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Lanes, Tables, transform};
+    use super::{Slice, Tables, transform};
     use std::arch::x86_64::{__m256i, __m512i};
 
     #[target_feature(enable = "avx2")]
-    pub fn avx2<const M: usize>(tables: &Tables, levels: usize, pass: usize, to: &mut [Lanes]) {
+    pub fn avx2<const M: usize>(tables: &Tables, levels: usize, pass: usize, to: &mut [Slice]) {
         transform::<__m256i, M>(tables, levels, pass, to);
     }
 
     #[target_feature(enable = "avx512f")]
-    pub fn avx512<const M: usize>(tables: &Tables, levels: usize, pass: usize, to: &mut [Lanes]) {
+    pub fn avx512<const M: usize>(tables: &Tables, levels: usize, pass: usize, to: &mut [Slice]) {
         transform::<__m512i, M>(tables, levels, pass, to);
     }
 }

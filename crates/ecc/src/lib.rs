@@ -12,12 +12,12 @@ mod bch_roots;
 mod bch_syndromes;
 #[cfg(test)]
 mod bch_tests;
+mod bit_slice;
 pub mod bits;
 pub mod channel;
 pub mod code;
 pub mod decoder;
 mod gf;
-mod lanes;
 pub mod model;
 pub mod quasi_cyclic;
 pub mod sample;

@@ -5,9 +5,9 @@
 /// 512 lanes of one bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(align(64))]
-pub struct Lanes(pub [u64; 8]);
+pub struct Slice(pub [u64; 8]);
 
-impl Lanes {
+impl Slice {
     /// All zero.
     pub const ZERO: Self = Self([0; 8]);
     /// All one.
@@ -36,13 +36,15 @@ pub trait Vector: Copy {
     /// Vectors that 512 lanes take.
     const PARTS: usize;
     /// Part `part` of `lanes`.
-    fn load(lanes: &Lanes, part: usize) -> Self;
+    fn load(slice: &Slice, part: usize) -> Self;
     /// Writes part `part` of `lanes`.
-    fn store(self, lanes: &mut Lanes, part: usize);
+    fn store(self, slice: &mut Slice, part: usize);
     /// No lane set.
     fn zero() -> Self;
     /// `self` + `other`.
     fn xor(self, other: Self) -> Self;
+    /// Lanes set in either.
+    fn or(self, other: Self) -> Self;
     /// `self` + `a` * `b`.
     fn add_product(self, a: Self, b: Self) -> Self;
 }
@@ -51,13 +53,13 @@ impl Vector for u64 {
     const PARTS: usize = 8;
 
     #[inline(always)]
-    fn load(lanes: &Lanes, part: usize) -> Self {
-        lanes.0[part]
+    fn load(slice: &Slice, part: usize) -> Self {
+        slice.0[part]
     }
 
     #[inline(always)]
-    fn store(self, lanes: &mut Lanes, part: usize) {
-        lanes.0[part] = self;
+    fn store(self, slice: &mut Slice, part: usize) {
+        slice.0[part] = self;
     }
 
     #[inline(always)]
@@ -71,6 +73,11 @@ impl Vector for u64 {
     }
 
     #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        self | other
+    }
+
+    #[inline(always)]
     fn add_product(self, a: Self, b: Self) -> Self {
         self ^ (a & b)
     }
@@ -78,7 +85,7 @@ impl Vector for u64 {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Lanes, Vector};
+    use super::{Slice, Vector};
     use std::arch::x86_64::*;
 
     // SAFETY (of both): only functions that are compiled for these instructions, and called where
@@ -89,13 +96,13 @@ mod x86 {
         const PARTS: usize = 2;
 
         #[inline(always)]
-        fn load(lanes: &Lanes, part: usize) -> Self {
-            unsafe { _mm256_load_si256(lanes.0[4 * part..][..4].as_ptr().cast()) }
+        fn load(slice: &Slice, part: usize) -> Self {
+            unsafe { _mm256_load_si256(slice.0[4 * part..][..4].as_ptr().cast()) }
         }
 
         #[inline(always)]
-        fn store(self, lanes: &mut Lanes, part: usize) {
-            unsafe { _mm256_store_si256(lanes.0[4 * part..][..4].as_mut_ptr().cast(), self) }
+        fn store(self, slice: &mut Slice, part: usize) {
+            unsafe { _mm256_store_si256(slice.0[4 * part..][..4].as_mut_ptr().cast(), self) }
         }
 
         #[inline(always)]
@@ -109,6 +116,11 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn or(self, other: Self) -> Self {
+            unsafe { _mm256_or_si256(self, other) }
+        }
+
+        #[inline(always)]
         fn add_product(self, a: Self, b: Self) -> Self {
             unsafe { _mm256_xor_si256(self, _mm256_and_si256(a, b)) }
         }
@@ -119,13 +131,13 @@ mod x86 {
         const PARTS: usize = 1;
 
         #[inline(always)]
-        fn load(lanes: &Lanes, _: usize) -> Self {
-            unsafe { _mm512_load_si512(lanes.0.as_ptr().cast()) }
+        fn load(slice: &Slice, _: usize) -> Self {
+            unsafe { _mm512_load_si512(slice.0.as_ptr().cast()) }
         }
 
         #[inline(always)]
-        fn store(self, lanes: &mut Lanes, _: usize) {
-            unsafe { _mm512_store_si512(lanes.0.as_mut_ptr().cast(), self) }
+        fn store(self, slice: &mut Slice, _: usize) {
+            unsafe { _mm512_store_si512(slice.0.as_mut_ptr().cast(), self) }
         }
 
         #[inline(always)]
@@ -136,6 +148,11 @@ mod x86 {
         #[inline(always)]
         fn xor(self, other: Self) -> Self {
             unsafe { _mm512_xor_si512(self, other) }
+        }
+
+        #[inline(always)]
+        fn or(self, other: Self) -> Self {
+            unsafe { _mm512_or_si512(self, other) }
         }
 
         #[inline(always)]
@@ -153,8 +170,8 @@ mod tests {
     #[test]
     fn lanes_count() {
         for bit in 0..9 {
-            let lanes = Lanes::counting(bit);
-            assert!((0..512usize).all(|i| lanes.0[i / 64] >> (i % 64) & 1 == i as u64 >> bit & 1));
+            let slice = Slice::counting(bit);
+            assert!((0..512usize).all(|i| slice.0[i / 64] >> (i % 64) & 1 == i as u64 >> bit & 1));
         }
     }
 }
