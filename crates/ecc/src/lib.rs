@@ -4,10 +4,13 @@
 //! all that means for a drive (`model`). Knows nothing of flash: bit error rates come in, outcomes
 //! go out.
 
+pub mod alias;
 pub mod bits;
+pub mod cells;
 pub mod channel;
 pub mod code;
 pub mod decoder;
+pub mod information;
 pub mod model;
 pub mod quasi_cyclic;
 pub mod sample;
