@@ -1,8 +1,10 @@
 //! A code together with one of its decoders: what the laboratory measures, what a drive has.
 
 use crate::code::{self, Code};
+use crate::code_file::CodeFile;
 use crate::decoder::{self, Decoder};
 use base::family::{Choice, Member};
+use base::params::{self, Table};
 use base::{Error, Result};
 use std::sync::Arc;
 
@@ -19,6 +21,30 @@ impl Codec {
     pub fn new(mut code: Choice, decoder: Option<Choice>) -> Result<Self> {
         let built = (code.resolve(code::ROSTER, "code")?.build)(&code.params)?;
         Self::of(built, code, decoder)
+    }
+
+    /// From the text of a code file, which `place` names in errors, after assignments to `code.`
+    /// and `decoder.`; `decoder` names another than the file's.
+    pub fn read(text: &str, place: &str, sets: &[String], decoder: Option<&str>) -> Result<Self> {
+        let mut table = params::parse(text, place)?;
+        if let Some(name) = decoder {
+            let known = table.get("decoder").and_then(|own| own.get("name")?.as_str());
+            if known != Some(name) {
+                let own = Table::from_iter([("name".to_owned(), name.into())]);
+                table.insert("decoder".to_owned(), own.into());
+            }
+        }
+        for set in sets {
+            params::merge(&mut table, params::assignment(set)?);
+        }
+        let within = |mut error: Error| {
+            error.place = format!("{place}: {}", error.place);
+            error
+        };
+        let file: CodeFile = params::read(&table, "").map_err(within)?;
+        let mut code = file.code.clone();
+        code.resolve(code::ROSTER, "code").map_err(within)?;
+        Self::of(file.build().map_err(within)?, code, file.decoder).map_err(within)
     }
 
     /// The same of a code that is built already; `code` says of what.

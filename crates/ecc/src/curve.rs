@@ -294,4 +294,4 @@ fn data_errors(a: &[u64], b: &[u64], data: usize) -> u64 {
 
 #[cfg(test)]
 #[path = "curve_tests.rs"]
-mod tests;
+pub(crate) mod tests;

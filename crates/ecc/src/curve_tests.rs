@@ -79,7 +79,7 @@ impl Decoder for Likeliest {
     }
 }
 
-fn codec() -> Codec {
+pub(crate) fn codec() -> Codec {
     let row = |check: usize| {
         let columns = (0..4).filter(move |i| CHECKS[check] >> i & 1 == 1).chain([4 + check]);
         columns.map(|column| Circulant { column: column as u16, shift: 0 }).collect()

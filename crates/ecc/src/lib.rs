@@ -18,5 +18,6 @@ pub mod curve;
 pub mod decoder;
 pub mod information;
 pub mod model;
+pub mod profile;
 pub mod quasi_cyclic;
 pub mod sample;
