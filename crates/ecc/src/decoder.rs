@@ -1,5 +1,6 @@
 //! Decoders: the roster.
 
+mod berlekamp;
 pub mod contract;
 
 pub use contract::{Build, Decoded, Decoder, Received, Status};
@@ -7,4 +8,4 @@ pub use contract::{Build, Decoded, Decoder, Received, Status};
 use base::family::Member;
 
 /// Every decoder.
-pub const ROSTER: &[Member<Build>] = &[];
+pub const ROSTER: &[Member<Build>] = &[berlekamp::MEMBER];

@@ -5,6 +5,12 @@
 //! go out.
 
 pub mod alias;
+mod bch_key_equation;
+pub mod bch_remainder;
+mod bch_roots;
+mod bch_syndromes;
+#[cfg(test)]
+mod bch_tests;
 pub mod bits;
 pub mod cells;
 pub mod channel;
@@ -16,6 +22,7 @@ pub mod codec;
 pub mod construct;
 pub mod curve;
 pub mod decoder;
+pub mod gf;
 pub mod information;
 pub mod model;
 pub mod profile;
