@@ -8,6 +8,11 @@ pub mod bits;
 pub mod channel;
 pub mod code;
 pub mod decoder;
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod lanes_x86;
+mod layered;
 pub mod model;
 pub mod quasi_cyclic;
 pub mod sample;
+mod syndrome;
