@@ -34,6 +34,8 @@ pub(crate) struct Strength<V> {
 pub(crate) unsafe trait Lanes: Copy + Send + 'static {
     /// Lanes of a vector: 1, 32 or 64.
     const WIDTH: usize;
+    /// Vectors of checks that are worked on side by side, where the registers hold them.
+    const UNROLL: usize;
     /// A vector; aligned as loads and stores of whole vectors need it.
     type Vector: Copy + Send;
     /// What is kept of the messages of a vector of checks to one bit each.
@@ -82,6 +84,7 @@ pub(crate) struct Portable<const W: usize>;
 // written for `W` bytes as promised.
 unsafe impl<const W: usize> Lanes for Portable<W> {
     const WIDTH: usize = W;
+    const UNROLL: usize = 1;
     type Vector = [i8; W];
     type Message = [i8; W];
     const SILENCE: Self::Message = [0; W];

@@ -12,6 +12,7 @@ pub(crate) struct Avx2;
 // SAFETY: callers promise AVX2; pointers are only read and written for 32 bytes as promised.
 unsafe impl Lanes for Avx2 {
     const WIDTH: usize = 32;
+    const UNROLL: usize = 2;
     type Vector = __m256i;
     type Message = __m256i;
     // SAFETY: 32 bytes of zeros are a vector.
@@ -136,6 +137,7 @@ pub(crate) struct Message512 {
 // promised.
 unsafe impl Lanes for Avx512 {
     const WIDTH: usize = 64;
+    const UNROLL: usize = 4;
     type Vector = __m512i;
     type Message = Message512;
     const SILENCE: Message512 = Message512 { negative: 0, least: 0 };

@@ -238,15 +238,22 @@ impl<L: Lanes> Layered<L> {
         for layer in 0..self.schedules[attempt.schedule].ends.len() {
             let end = self.schedules[attempt.schedule].ends[layer];
             // SAFETY: as promised.
-            unsafe { self.layer::<FIRST>(attempt, layer, begin, end) };
+            unsafe {
+                match self.groups % L::UNROLL {
+                    0 if L::UNROLL == 4 => self.layer::<FIRST, 4>(attempt, layer, begin, end),
+                    0 if L::UNROLL == 2 => self.layer::<FIRST, 2>(attempt, layer, begin, end),
+                    2 if L::UNROLL == 4 => self.layer::<FIRST, 2>(attempt, layer, begin, end),
+                    _ => self.layer::<FIRST, 1>(attempt, layer, begin, end),
+                }
+            }
             begin = end;
         }
     }
 
-    /// All checks of a layer.
+    /// All checks of a layer, N vectors of them at a time.
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn layer<const FIRST: bool>(
+    unsafe fn layer<const FIRST: bool, const N: usize>(
         &mut self,
         attempt: &Attempt<'_>,
         layer: usize,
@@ -255,7 +262,6 @@ impl<L: Lanes> Layered<L> {
     ) {
         let (z, width, groups) = (self.z, L::WIDTH, self.groups);
         let steps = &self.schedules[attempt.schedule].steps[begin..end];
-        let degree = steps.len();
         // SAFETY: blocks of `stride` lanes hold what is read from an offset below z and written
         // at a multiple of WIDTH below z; `asked` holds the largest degree, `messages` every step.
         unsafe {
@@ -264,35 +270,45 @@ impl<L: Lanes> Layered<L> {
             let messages = self.messages.as_mut_ptr().add(begin * groups);
             let strengths = self.strengths.as_mut_ptr().add(layer * groups);
             let checks = self.checks.as_mut_ptr();
-            for group in 0..groups {
-                let strength = &mut *strengths.add(group);
-                let mut check =
+            for group in (0..groups).step_by(N) {
+                let strengths = &mut *strengths.add(group).cast::<[Strength<L::Vector>; N]>();
+                let new =
                     Check { first: L::splat(127), second: L::splat(127), parity: L::splat(0) };
+                let mut seen = [new; N];
                 for (i, step) in steps.iter().enumerate() {
-                    let at = step.offset as usize + group * width;
-                    let at = if at >= z { at - z } else { at };
-                    let mut value = L::load(values.add(step.block as usize + at));
-                    if !FIRST {
-                        value = L::without(value, strength, *messages.add(i * groups + group));
-                    }
-                    *asked.add(group * degree + i) = value;
-                    L::observe(&mut check, value);
-                }
-                strength.first = L::scale(check.first, attempt.factor, attempt.cap);
-                strength.second = L::scale(check.second, attempt.factor, attempt.cap);
-                *checks.add(group) = check;
-            }
-            for group in (0..groups).rev() {
-                let strength = *strengths.add(group);
-                let check = *checks.add(group);
-                for (i, step) in steps.iter().enumerate() {
-                    let value = *asked.add(group * degree + i);
-                    let (sum, message) = L::answer(&check, &strength, value);
-                    *messages.add(i * groups + group) = message;
                     let block = values.add(step.block as usize);
-                    L::store(block.add(group * width), sum);
-                    if group == 0 {
-                        L::store(block.add(z), sum);
+                    for n in 0..N {
+                        let at = step.offset as usize + (group + n) * width;
+                        let at = if at >= z { at - z } else { at };
+                        let mut value = L::load(block.add(at));
+                        if !FIRST {
+                            let message = *messages.add(i * groups + group + n);
+                            value = L::without(value, &strengths[n], message);
+                        }
+                        *asked.add(i * groups + group + n) = value;
+                        L::observe(&mut seen[n], value);
+                    }
+                }
+                for n in 0..N {
+                    strengths[n].first = L::scale(seen[n].first, attempt.factor, attempt.cap);
+                    strengths[n].second = L::scale(seen[n].second, attempt.factor, attempt.cap);
+                    *checks.add(group + n) = seen[n];
+                }
+            }
+            for group in (0..groups).step_by(N).rev() {
+                let strengths = *strengths.add(group).cast::<[Strength<L::Vector>; N]>();
+                let checks = *checks.add(group).cast::<[Check<L::Vector>; N]>();
+                for (i, step) in steps.iter().enumerate() {
+                    let block = values.add(step.block as usize);
+                    for n in (0..N).rev() {
+                        let at = i * groups + group + n;
+                        let (sum, message) =
+                            L::answer(&checks[n], &strengths[n], *asked.add(at));
+                        *messages.add(at) = message;
+                        L::store(block.add((group + n) * width), sum);
+                        if group + n == 0 {
+                            L::store(block.add(z), sum);
+                        }
                     }
                 }
             }
