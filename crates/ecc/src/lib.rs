@@ -6,7 +6,11 @@
 
 pub mod bits;
 pub mod channel;
+mod circulant_ring;
 pub mod code;
+pub mod code_file;
+pub mod code_text;
+pub mod construct;
 pub mod decoder;
 mod lanes;
 #[cfg(target_arch = "x86_64")]
