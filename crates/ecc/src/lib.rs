@@ -24,7 +24,12 @@ pub mod curve;
 pub mod decoder;
 pub mod gf;
 pub mod information;
+mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod lanes_x86;
+mod layered;
 pub mod model;
 pub mod profile;
 pub mod quasi_cyclic;
 pub mod sample;
+mod syndrome;
