@@ -302,8 +302,7 @@ impl<L: Lanes> Layered<L> {
                     let block = values.add(step.block as usize);
                     for n in (0..N).rev() {
                         let at = i * groups + group + n;
-                        let (sum, message) =
-                            L::answer(&checks[n], &strengths[n], *asked.add(at));
+                        let (sum, message) = L::answer(&checks[n], &strengths[n], *asked.add(at));
                         *messages.add(at) = message;
                         L::store(block.add((group + n) * width), sum);
                         if group + n == 0 {

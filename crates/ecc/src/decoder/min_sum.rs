@@ -10,7 +10,7 @@ use crate::lanes_x86::{Avx2, Avx512};
 use crate::layered::{Attempt, Form, Input, Layered};
 use crate::quasi_cyclic::QuasiCyclic;
 use base::family::{Member, check, schema};
-use base::params;
+use base::{Error, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,10 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<Params>,
     build: |code, table| {
         let params: Params = params::read(table, "decoder")?;
-        let Structure::QuasiCyclic(checks) = code.structure();
+        let Structure::QuasiCyclic(checks) = code.structure() else {
+            return Err(Error::new("decoder.name", "min_sum decodes quasi-cyclic codes only")
+                .allow("a decoder that was made for this code"));
+        };
         Ok(Box::new(MinSum { form: form(checks, params.vector_bits), params }))
     },
 };
