@@ -8,8 +8,9 @@
 
 use crate::bits;
 use crate::channel::{self, Channel, Reading};
+use crate::code::Code;
 use crate::codec::{Codec, content_hash};
-use crate::decoder::Status;
+use crate::decoder::{Decoded, Decoder, Status};
 use base::family::Choice;
 use base::rng::Rng;
 use base::{Error, Result};
@@ -234,7 +235,7 @@ impl Work<'_> {
 
 /// Room for one frame at a time.
 struct Bench {
-    decoder: Box<dyn crate::decoder::Decoder>,
+    decoder: Box<dyn Decoder>,
     sent: Vec<u64>,
     decoded: Vec<u64>,
     reading: Reading,
@@ -257,21 +258,32 @@ impl Bench {
         random_codeword(codec, rng, &mut self.sent);
         channel.send(&self.sent, code.length(), rng, &mut self.reading);
         let outcome = self.decoder.decode(self.reading.received(), &mut self.decoded);
-        let is_right = self.decoded == self.sent;
-        counts.frames += 1;
-        counts.raw_bit_errors += self.reading.errors as u64;
-        counts.count_iterations(outcome.iterations);
-        let is_taken = outcome.status == Status::Corrected;
-        if !is_taken || !is_right {
-            counts.frame_errors += 1;
-            counts.undetected += u64::from(is_taken);
-            counts.bit_errors += data_errors(&self.sent, &self.decoded, code.dimension());
-        }
+        count_frame(code, &self.sent, &self.reading, &self.decoded, outcome, counts);
+    }
+}
+
+/// Counts a codeword that was `sent`, read and decoded to `decoded`.
+pub(crate) fn count_frame(
+    code: &dyn Code,
+    sent: &[u64],
+    reading: &Reading,
+    decoded: &[u64],
+    outcome: Decoded,
+    counts: &mut Counts,
+) {
+    counts.frames += 1;
+    counts.raw_bit_errors += reading.errors as u64;
+    counts.count_iterations(outcome.iterations);
+    let is_taken = outcome.status == Status::Corrected;
+    if !is_taken || decoded != sent {
+        counts.frame_errors += 1;
+        counts.undetected += u64::from(is_taken);
+        counts.bit_errors += data_errors(sent, decoded, code.dimension());
     }
 }
 
 /// Fills `word` with random data and encodes them.
-pub fn random_codeword(codec: &Codec, rng: &mut Rng, word: &mut [u64]) {
+pub(crate) fn random_codeword(codec: &Codec, rng: &mut Rng, word: &mut [u64]) {
     let dimension = codec.code().dimension();
     word.fill(0);
     word[..bits::words(dimension)].fill_with(|| rng.bits());

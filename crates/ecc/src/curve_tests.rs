@@ -1,9 +1,10 @@
 //! Tests of the measuring loop, with a code whose error rates are known in closed form.
 
 use super::*;
-use crate::code::{Code, Structure};
-use crate::decoder::{self, Decoded, Decoder, Received};
+use crate::code::Structure;
+use crate::decoder::{self, Received};
 use crate::quasi_cyclic::{Circulant, QuasiCyclic};
+use crate::rehearsal::Rehearsal;
 use base::family::{Member, NoParams, check, schema};
 use base::stats::clopper_pearson;
 use std::sync::Arc;
@@ -155,6 +156,21 @@ fn counts_do_not_depend_on_threads_or_pauses() {
     // Enough already: nothing is done.
     let less = Goal { errors: 10, max_frames: 1_000_000 };
     assert_eq!(measure(&codec, &point, less, third.clone(), 2, &mut |_| true).unwrap(), third);
+}
+
+/// What is timed is what is measured.
+#[test]
+fn rehearsals_count_as_the_curve_does() {
+    let at = point("awgn", 0.08, 2);
+    let codec = Arc::new(codec());
+    let mut rehearsal = Rehearsal::new(codec, &at, 20_000).unwrap();
+    rehearsal.encode();
+    let counts = rehearsal.counts();
+    assert_eq!(rehearsal.decode(), counts.iterations[1]);
+    let (low, high) = clopper_pearson(counts.frame_errors, counts.frames, 0.999);
+    let curve = measured(&at, u64::MAX, 200_000, 2);
+    let rate = curve.frame_errors as f64 / curve.frames as f64;
+    assert!((low..=high).contains(&rate), "{low} {rate} {high}");
 }
 
 #[test]

@@ -31,5 +31,6 @@ mod layered;
 pub mod model;
 pub mod profile;
 pub mod quasi_cyclic;
+pub mod rehearsal;
 pub mod sample;
 mod syndrome;
