@@ -2,6 +2,7 @@
 
 mod bch;
 pub mod contract;
+mod ldpc;
 
 pub use bch::Bch;
 pub use contract::{Build, Code, Structure};
@@ -9,4 +10,4 @@ pub use contract::{Build, Code, Structure};
 use base::family::Member;
 
 /// Every kind of code.
-pub const ROSTER: &[Member<Build>] = &[bch::MEMBER];
+pub const ROSTER: &[Member<Build>] = &[ldpc::MEMBER, bch::MEMBER];

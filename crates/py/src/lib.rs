@@ -3,6 +3,7 @@
 mod board;
 mod catalogue;
 mod cell;
+mod curve;
 mod flash;
 mod patience;
 mod simulation;
@@ -40,6 +41,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::cell::Cell;
+    #[pymodule_export]
+    use super::curve::{Codec, Frames, channels, clopper_pearson, decoders, ecc_point};
     #[pymodule_export]
     use super::flash::{array_rber, page_sites};
     #[pymodule_export]
