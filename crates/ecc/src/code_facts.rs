@@ -75,7 +75,10 @@ impl CodeFacts {
     /// Of a file, with absorbing sets of at most so many bits (0: none).
     pub fn new(file: &CodeFile, absorbing_bits: usize) -> Result<Self> {
         let code = file.build()?;
-        let Structure::QuasiCyclic(checks) = code.structure();
+        let checks = match code.structure() {
+            Structure::QuasiCyclic(checks) => Some(CheckFacts::new(checks, absorbing_bits)),
+            Structure::Bch(_) => None,
+        };
         Ok(Self {
             summary: file.summary.clone(),
             name: file.code.name.clone(),
@@ -87,7 +90,7 @@ impl CodeFacts {
             crc_bytes: file.crc_bytes,
             parity_bytes: file.parity_bytes(&*code),
             certain_errors: code.certain_errors(),
-            checks: Some(CheckFacts::new(checks, absorbing_bits)),
+            checks,
         })
     }
 }

@@ -64,8 +64,10 @@ pub fn export_code(py: Python<'_>, text: String, place: String, form: &str) -> P
     let form = Form::named(form).map_err(refuse)?;
     patiently(py, move || {
         let code = CodeFile::read(&text, &place)?.build()?;
-        let Structure::QuasiCyclic(checks) = code.structure();
-        Ok(form.write(checks))
+        match code.structure() {
+            Structure::QuasiCyclic(checks) => Ok(form.write(checks)),
+            _ => Err(Error::new(place, "not a code of circulants").allow("an LDPC code")),
+        }
     })
 }
 
