@@ -1,15 +1,18 @@
 //! Floor 1 of nandlab: what every other floor stands on.
 //!
 //! Simulated time, the event queue, seeded randomness, statistics that keep their tails,
+//! what reads tell of a bit,
 //! parameter files, rosters of families, and the one error type. Nothing here knows of flash.
 
 pub mod error;
 pub mod event;
 pub mod family;
+pub mod information;
 pub mod memory;
 pub mod params;
 pub mod rng;
 pub mod stats;
+pub mod tails;
 pub mod time;
 pub mod units;
 

@@ -1,6 +1,7 @@
 //! Statistics that keep their tails: latency histograms, exact moments, intervals for rates.
 
 use crate::Time;
+use crate::tails::beta_quantile;
 use hdrhistogram::Histogram;
 
 /// Latencies in nanoseconds: exact count, sum, minimum and maximum; percentiles to three
@@ -121,6 +122,16 @@ pub fn wilson(hits: u64, trials: u64, z: f64) -> (f64, f64) {
     (((centre - spread) / scale).max(0.0), ((centre + spread) / scale).min(1.0))
 }
 
+/// Clopper and Pearson's interval for a rate (1934): `hits` of `trials` at a `confidence` such as
+/// 0.95. Exact: however few the hits, it holds the true rate at least so often.
+pub fn clopper_pearson(hits: u64, trials: u64, confidence: f64) -> (f64, f64) {
+    let side = 0.5 * (1.0 - confidence);
+    let (k, rest) = (hits as f64, trials.saturating_sub(hits) as f64);
+    let low = if hits == 0 { 0.0 } else { beta_quantile(side, k, rest + 1.0) };
+    let high = if hits >= trials { 1.0 } else { beta_quantile(1.0 - side, k + 1.0, rest) };
+    (low, high)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +166,17 @@ mod tests {
     fn wilson_covers_zero_hits() {
         let (low, high) = wilson(0, 1000, 1.96);
         assert!(low.abs() < 1e-12 && (0.003..0.005).contains(&high), "{low} {high}");
+    }
+
+    /// With no hits, or nothing else, the interval is a power; between, it is R's binom.test.
+    #[test]
+    fn clopper_pearson_is_exact() {
+        let (low, high) = clopper_pearson(0, 1000, 0.95);
+        assert!(low == 0.0 && (high / 3.682_084e-3 - 1.0).abs() < 1e-6, "{high}");
+        let (low, high) = clopper_pearson(1000, 1000, 0.95);
+        assert!(high == 1.0 && (low - (1.0 - 3.682_084e-3)).abs() < 1e-9, "{low}");
+        let (low, high) = clopper_pearson(7, 20, 0.95);
+        assert!((low - 0.153_909_2).abs() < 1e-6 && (high - 0.592_188_5).abs() < 1e-6);
+        assert_eq!(clopper_pearson(0, 0, 0.95), (0.0, 1.0));
     }
 }

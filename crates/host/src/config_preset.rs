@@ -9,16 +9,21 @@ use std::path::Path;
 static PARAMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../params");
 
 /// Kinds of presets and their folders.
-const KINDS: [(&str, &str); 4] =
-    [("cell", "cells"), ("chip", "chips"), ("drive", "drives"), ("host", "hosts")];
+const KINDS: [(&str, &str); 5] = [
+    ("cell", "cells"),
+    ("chip", "chips"),
+    ("code", "codes"),
+    ("drive", "drives"),
+    ("host", "hosts"),
+];
 
 /// Where a name is looked for when its kind is not said.
-const SEARCH: [&str; 4] = ["drive", "chip", "host", "cell"];
+const SEARCH: [&str; 5] = ["drive", "chip", "host", "cell", "code"];
 
 /// A parameter file that comes with nandlab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preset {
-    /// What it describes: `drive`, `chip`, `cell` or `host`.
+    /// What it describes: `drive`, `chip`, `cell`, `code` or `host`.
     pub kind: &'static str,
     /// What users call it: the name of its file.
     pub name: String,
@@ -48,8 +53,8 @@ pub fn presets() -> Vec<Preset> {
     presets
 }
 
-/// The text of a preset, comments included. A drive goes before a chip, a host or a cell of the
-/// same name; `chip/NAME`, `host/NAME` and `cell/NAME` name those.
+/// The text of a preset, comments included. A drive goes before a chip, a host, a cell or a
+/// code of the same name; `chip/NAME`, `host/NAME`, `cell/NAME` and `code/NAME` name those.
 pub fn show(name: &str) -> Result<String> {
     let found = match name.split_once('/') {
         Some((kind, name)) => embedded(kind, name),
@@ -109,6 +114,8 @@ pub(crate) fn names(kind: &str) -> Vec<String> {
         .flat_map(Dir::files)
         .filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"))
         .filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()))
+        // NAME.profile.toml belongs to NAME: what was measured with that code.
+        .filter(|name| !name.contains('.'))
         .collect();
     names.sort_unstable();
     names

@@ -5,24 +5,11 @@
 //! uniform overshoot of a pulse, neighbours, telegraph noise) is a list of atoms: values with
 //! weights, shortened without losing their moments by Gauss quadrature.
 
+use base::tails::incomplete_beta;
+pub use base::tails::{upper_quantile, upper_tail};
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Probability that a standard normal deviate exceeds `z`: Q(z), exact in both tails.
-pub fn upper_tail(z: f64) -> f64 {
-    0.5 * libm::erfc(z * std::f64::consts::FRAC_1_SQRT_2)
-}
-
-/// The `z` with Q(z) = `p`, for p in (0, 1), to rounding.
-pub fn upper_quantile(p: f64) -> f64 {
-    let (mut low, mut high) = (-40.0, 40.0);
-    for _ in 0..80 {
-        let middle = 0.5 * (low + high);
-        if upper_tail(middle) > p { low = middle } else { high = middle }
-    }
-    0.5 * (low + high)
-}
 
 /// The shape of a level's core. Its width is always the standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -107,40 +94,6 @@ impl Reshape {
             *z = value.copysign(*z);
         }
     }
-}
-
-/// Regularised incomplete beta function I_x(a, b), by Lentz's continued fraction.
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
-    if x <= 0.0 || x >= 1.0 {
-        return x.clamp(0.0, 1.0);
-    }
-    if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(b, a, 1.0 - x);
-    }
-    let front = libm::exp(
-        libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b)
-            + a * libm::log(x)
-            + b * libm::log1p(-x),
-    ) / a;
-    let away_from_zero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
-    let mut fraction = d;
-    for m in 1..200 {
-        let m = f64::from(m);
-        for step in [
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
-        ] {
-            d = 1.0 / away_from_zero(1.0 + step * d);
-            c = away_from_zero(1.0 + step / c);
-            fraction *= c * d;
-        }
-        if (c * d - 1.0).abs() < 1e-15 {
-            break;
-        }
-    }
-    front * fraction
 }
 
 /// A value that a random addend takes, and how often.

@@ -3,6 +3,8 @@
 mod board;
 mod catalogue;
 mod cell;
+mod code;
+mod curve;
 mod flash;
 mod patience;
 mod simulation;
@@ -40,6 +42,10 @@ mod _core {
     };
     #[pymodule_export]
     use super::cell::Cell;
+    #[pymodule_export]
+    use super::code::{code_facts, export_code, import_code, make_code};
+    #[pymodule_export]
+    use super::curve::{Codec, Frames, channels, clopper_pearson, decoders, ecc_point};
     #[pymodule_export]
     use super::flash::{array_rber, page_sites};
     #[pymodule_export]

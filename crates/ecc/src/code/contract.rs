@@ -1,5 +1,6 @@
 //! The contract of a code: data in, a codeword out.
 
+use super::bch::Bch;
 use crate::quasi_cyclic::QuasiCyclic;
 use base::Result;
 use base::params::Table;
@@ -14,6 +15,8 @@ pub type Build = fn(&Table) -> Result<Arc<dyn Code>>;
 pub enum Structure<'a> {
     /// Checks by circulants.
     QuasiCyclic(&'a QuasiCyclic),
+    /// Roots in a finite field.
+    Bch(&'a Bch),
 }
 
 /// A binary linear code, systematic: data bits come first, parity after them, both packed

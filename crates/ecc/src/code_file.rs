@@ -1,0 +1,259 @@
+//! A file of `params/codes/`: a code, what a codeword of it holds, and the recipe of its shifts.
+
+use crate::code::{self, Code};
+use crate::code_text;
+use crate::construct::Recipe;
+use crate::quasi_cyclic::QuasiCyclic;
+use base::family::Choice;
+use base::params::{self, Table};
+use base::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Smallest unit of a host's request.
+const SECTOR_BYTES: u32 = 512;
+/// Size of the checksum, CRC-32C.
+const CRC_BYTES: u32 = 4;
+
+/// Order of keys in a file; others go before.
+const ORDER: [&str; 14] = [
+    "summary",
+    "cite",
+    "payload_bytes",
+    "metadata_bytes",
+    "crc_bytes",
+    "name",
+    "z",
+    "block_rows",
+    "block_columns",
+    "column_weight",
+    "parity_rows",
+    "draws",
+    "seed",
+    "shifts",
+];
+
+/// A code as its file describes it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeFile {
+    /// What it is, in one line.
+    pub summary: String,
+    /// Keys of the bibliography.
+    pub cite: Vec<String>,
+    /// Bytes of a codeword that are the user's.
+    pub payload_bytes: u32,
+    /// Bytes of a codeword that are the controller's own.
+    pub metadata_bytes: u32,
+    /// Bytes of the checksum over both, against words decoded to another codeword: 4, or 0: none.
+    pub crc_bytes: u32,
+    /// The member of the family of codes and its parameters.
+    pub code: Choice,
+    /// The decoder it was made for, and its parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoder: Option<Choice>,
+    /// What its shifts were drawn from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<Recipe>,
+    /// What errors call the file.
+    #[serde(skip)]
+    place: String,
+}
+
+impl CodeFile {
+    /// Reads a file; `place` names it in errors.
+    pub fn read(text: &str, place: &str) -> Result<Self> {
+        let table = params::parse(text, place)?;
+        let mut file: Self = params::read(&table, "").map_err(|error| within(error, place))?;
+        place.clone_into(&mut file.place);
+        Ok(file)
+    }
+
+    /// Builds the code, which must have room for what the file says of its bytes.
+    pub fn build(&self) -> Result<Arc<dyn Code>> {
+        self.build_checked().map_err(|error| within(error, &self.place))
+    }
+
+    fn build_checked(&self) -> Result<Arc<dyn Code>> {
+        let mut choice = self.code.clone();
+        let code = (choice.resolve(code::ROSTER, "code")?.build)(&choice.params)?;
+        if !matches!(self.crc_bytes, 0 | CRC_BYTES) {
+            let problem = format!("{}: no such checksum", self.crc_bytes);
+            return Err(Error::new("crc_bytes", problem).allow("4, or 0 for none"));
+        }
+        let (held, room) = (self.held_bytes(), code.dimension() / 8);
+        if held > room as u64 {
+            let problem = format!("payload, metadata and checksum take {held} bytes");
+            let allowed = format!("at most {room}, the data of a codeword");
+            return Err(Error::new("payload_bytes", problem).allow(allowed));
+        }
+        Ok(code)
+    }
+
+    /// Payload, metadata and checksum.
+    fn held_bytes(&self) -> u64 {
+        u64::from(self.payload_bytes) + u64::from(self.metadata_bytes) + u64::from(self.crc_bytes)
+    }
+
+    /// Bytes that a codeword takes beyond its payload.
+    pub fn parity_bytes(&self, code: &dyn Code) -> u32 {
+        (code.length().div_ceil(8) as u32).saturating_sub(self.payload_bytes)
+    }
+
+    /// The file of parity checks. All bytes of data are used: payload by whole sectors of 512, then
+    /// the checksum if there is room, the rest for metadata.
+    pub fn of(checks: &QuasiCyclic, recipe: Option<Recipe>) -> Result<Self> {
+        let mut params = Table::new();
+        let lines = checks.rows().iter().map(|row| code_text::base_line(checks, row).into());
+        params.insert("z".into(), toml::Value::Integer(checks.z() as i64));
+        params.insert("shifts".into(), toml::Value::Array(lines.collect()));
+        let mut file = Self {
+            summary: String::new(),
+            cite: Vec::new(),
+            payload_bytes: 0,
+            metadata_bytes: 0,
+            crc_bytes: 0,
+            code: Choice { name: "ldpc".into(), params },
+            decoder: None,
+            recipe,
+            place: String::new(),
+        };
+        let code = file.build()?;
+        let room = (code.dimension() / 8) as u32;
+        file.payload_bytes = if room < SECTOR_BYTES { room } else { room - room % SECTOR_BYTES };
+        let left = room - file.payload_bytes;
+        file.crc_bytes = if left < CRC_BYTES { 0 } else { CRC_BYTES };
+        file.metadata_bytes = left - file.crc_bytes;
+        let (z, rows, columns) = (checks.z(), checks.rows().len(), checks.columns());
+        let (bits, rate) = (code.length(), code.rate());
+        file.summary =
+            format!("LDPC, {bits} bits, rate {rate:.3}: {rows} x {columns} circulants of {z}");
+        Ok(file)
+    }
+
+    /// Says what a codeword holds; what is left out stays as it is. Refused where it does not fit.
+    pub fn hold(
+        &mut self,
+        payload_bytes: Option<u32>,
+        metadata_bytes: Option<u32>,
+        crc_bytes: Option<u32>,
+    ) -> Result<()> {
+        for (own, given) in [
+            (&mut self.payload_bytes, payload_bytes),
+            (&mut self.metadata_bytes, metadata_bytes),
+            (&mut self.crc_bytes, crc_bytes),
+        ] {
+            *own = given.unwrap_or(*own);
+        }
+        self.build().map(drop)
+    }
+
+    /// The file as text, every number with where it comes from.
+    pub fn write(&self) -> Result<String> {
+        let mut text = String::new();
+        let mut table = params::write(self)?;
+        let mut tables = Vec::new();
+        for key in ["code", "decoder", "recipe"] {
+            tables.extend(table.remove(key).and_then(|value| match value {
+                toml::Value::Table(table) => Some((key, table)),
+                _ => None,
+            }));
+        }
+        self.write_table(&table, &mut text);
+        for (key, table) in tables {
+            text.push_str(&format!("\n[{key}]\n"));
+            self.write_table(&table, &mut text);
+        }
+        Ok(text)
+    }
+
+    fn write_table(&self, table: &Table, text: &mut String) {
+        let origin = |key: &str| match (key, &self.recipe) {
+            ("z" | "shifts", None) => "derived: as imported",
+            ("shifts", Some(_)) => "derived: drawn by the recipe",
+            ("z", _) => "assumed: blocks of whole vectors",
+            ("payload_bytes", _) => "assumed: the user's",
+            ("metadata_bytes", _) => "assumed: the controller's own",
+            ("crc_bytes", _) => "assumed: CRC-32C, or none",
+            ("block_rows" | "block_columns", _) => "assumed: the rate and the length",
+            ("column_weight", _) => "assumed: 4 for soft reads, 5 for hard ones",
+            ("parity_rows", _) => "derived: diagonals with an inverse",
+            ("draws", _) => "assumed: more gains little",
+            _ => "assumed: as good as any",
+        };
+        let mut keys: Vec<&String> = table.keys().collect();
+        keys.sort_by_key(|key| ORDER.iter().position(|known| known == key));
+        for key in keys {
+            let value = &table[key];
+            let line = match value {
+                toml::Value::Array(lines) if lines.len() > 1 && lines[0].is_str() => {
+                    text.push_str(&format!("{:<32}# {}\n", format!("{key} = ["), origin(key)));
+                    lines.iter().for_each(|line| text.push_str(&format!("    {line},\n")));
+                    text.push_str("]\n");
+                    continue;
+                }
+                _ => format!("{key} = {value}"),
+            };
+            let bare = value.is_str()
+                || value.as_array().is_some_and(|list| !list.iter().any(toml::Value::is_integer));
+            if bare {
+                text.push_str(&format!("{line}\n"));
+            } else {
+                text.push_str(&format!("{line:<32}# {}\n", origin(key)));
+            }
+        }
+    }
+}
+
+fn within(mut error: Error, place: &str) -> Error {
+    error.place =
+        if error.place.is_empty() { place.to_owned() } else { format!("{place}: {}", error.place) };
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::quasi_cyclic::Circulant;
+
+    fn small() -> CodeFile {
+        let circulant = |column, shift| Circulant { column, shift };
+        let row = vec![circulant(0, 3), circulant(1, 5), circulant(2, 0)];
+        CodeFile::of(&QuasiCyclic::new(4096, 3, vec![row]), None).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let file = small();
+        let said = (file.payload_bytes, file.metadata_bytes, file.crc_bytes);
+        assert_eq!(said, (1024, 0, 0));
+        let text = file.write().unwrap();
+        let again = CodeFile::read(&text, "x.toml").unwrap();
+        assert_eq!(again.write().unwrap(), text);
+        let code = again.build().unwrap();
+        assert_eq!((code.length(), code.dimension()), (3 * 4096, 2 * 4096));
+        assert_eq!(again.parity_bytes(&*code), 512);
+    }
+
+    #[test]
+    fn errors_name_file_and_key() {
+        let text = small().write().unwrap();
+        let fails = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            let file = CodeFile::read(&text.replacen(from, to, 1), "x.toml");
+            file.and_then(|file| file.build().map(drop)).unwrap_err().to_string()
+        };
+        for (said, part) in [
+            (fails("payload_bytes", "payload_byte"), "did you mean `payload_bytes`"),
+            (fails("payload_bytes = 1024", "payload_bytes = 1025"), "at most 1024"),
+            (fails("crc_bytes = 0", "crc_bytes = 3"), "crc_bytes: 3"),
+            (fails("\"ldpc\"", "\"ldcp\""), "did you mean `ldpc`"),
+            (fails("z = 4096", "z = 4"), "code.shifts[0]: column 2: `5` is no shift"),
+            (fails("z = 4096", "z = 0"), "code.z"),
+            (fails("z = 4096", "zz = 4096"), "x.toml: code.zz: unknown key `zz`"),
+            (fails("   3", " 3.5"), "`3.5` is no shift"),
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+}

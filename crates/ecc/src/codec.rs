@@ -1,0 +1,112 @@
+//! A code together with one of its decoders: what the laboratory measures, what a drive has.
+
+use crate::code::{self, Code};
+use crate::code_file::CodeFile;
+use crate::decoder::{self, Decoder};
+use base::family::{Choice, Member};
+use base::params::{self, Table};
+use base::{Error, Result};
+use std::sync::Arc;
+
+/// A code and how it is decoded, both with their parameters complete.
+pub struct Codec {
+    code_choice: Choice,
+    decoder_choice: Choice,
+    code: Arc<dyn Code>,
+    decoder: &'static Member<decoder::Build>,
+}
+
+impl Codec {
+    /// Builds `code`; without a `decoder` takes the first of the roster that decodes such a code.
+    pub fn new(mut code: Choice, decoder: Option<Choice>) -> Result<Self> {
+        let built = (code.resolve(code::ROSTER, "code")?.build)(&code.params)?;
+        Self::of(built, code, decoder)
+    }
+
+    /// From the text of a code file, which `place` names in errors, after assignments to `code.`
+    /// and `decoder.`; `decoder` names another than the file's.
+    pub fn read(text: &str, place: &str, sets: &[String], decoder: Option<&str>) -> Result<Self> {
+        let mut table = params::parse(text, place)?;
+        if let Some(name) = decoder {
+            let known = table.get("decoder").and_then(|own| own.get("name")?.as_str());
+            if known != Some(name) {
+                let own = Table::from_iter([("name".to_owned(), name.into())]);
+                table.insert("decoder".to_owned(), own.into());
+            }
+        }
+        for set in sets {
+            params::merge(&mut table, params::assignment(set)?);
+        }
+        let within = |mut error: Error| {
+            error.place = format!("{place}: {}", error.place);
+            error
+        };
+        let file: CodeFile = params::read(&table, "").map_err(within)?;
+        let mut code = file.code.clone();
+        code.resolve(code::ROSTER, "code").map_err(within)?;
+        Self::of(file.build().map_err(within)?, code, file.decoder).map_err(within)
+    }
+
+    /// The same of a code that is built already; `code` says of what.
+    pub fn of(built: Arc<dyn Code>, code: Choice, decoder: Option<Choice>) -> Result<Self> {
+        let mut decoder = match decoder {
+            Some(choice) => choice,
+            None => first_decoder(&built)?,
+        };
+        let member = decoder.resolve(decoder::ROSTER, "decoder")?;
+        Self::with(built, code, member, decoder)
+    }
+
+    /// The same with a decoder that need not be in the roster.
+    pub(crate) fn with(
+        code: Arc<dyn Code>,
+        code_choice: Choice,
+        decoder: &'static Member<decoder::Build>,
+        decoder_choice: Choice,
+    ) -> Result<Self> {
+        // Refused here rather than in the middle of something.
+        (decoder.build)(&code, &decoder_choice.params)?;
+        Ok(Self { code_choice, decoder_choice, code, decoder })
+    }
+
+    /// The code.
+    pub fn code(&self) -> &dyn Code {
+        &*self.code
+    }
+
+    /// Which decoder, with its parameters.
+    pub fn decoder_choice(&self) -> &Choice {
+        &self.decoder_choice
+    }
+
+    /// A decoder of its own for whoever asks.
+    pub fn decoder(&self) -> Result<Box<dyn Decoder>> {
+        (self.decoder.build)(&self.code, &self.decoder_choice.params)
+    }
+
+    /// Hash of everything that outcomes of decoding depend on: code, decoder, their parameters.
+    pub fn hash(&self) -> Result<String> {
+        content_hash(&(&self.code_choice, &self.decoder_choice))
+    }
+}
+
+fn first_decoder(code: &Arc<dyn Code>) -> Result<Choice> {
+    let fits = |member: &&Member<decoder::Build>| {
+        let mut choice = Choice::named(member.name);
+        choice.resolve(decoder::ROSTER, "decoder").is_ok()
+            && (member.build)(code, &choice.params).is_ok()
+    };
+    let member = decoder::ROSTER.iter().find(fits);
+    member.map(|member| Choice::named(member.name)).ok_or_else(|| {
+        let names: Vec<&str> = decoder::ROSTER.iter().map(|member| member.name).collect();
+        Error::new("decoder.name", "no decoder takes such a code").allow(names.join(", "))
+    })
+}
+
+/// Hash of a value by its JSON (FNV-1a, 64 bits, as hexadecimal digits).
+pub fn content_hash(value: &impl serde::Serialize) -> Result<String> {
+    let text = serde_json::to_string(value)
+        .map_err(|error| Error::new("ecc", format!("no JSON: {error}")))?;
+    let fold = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
+    Ok(format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold)))
+}

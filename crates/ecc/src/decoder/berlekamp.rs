@@ -1,0 +1,116 @@
+//! `berlekamp`: algebraic decoding of BCH codes: syndromes, key equation, roots.
+//!
+//! Berlekamp, *Algebraic Coding Theory* (1968); the key equation without inversions after Burton,
+//! IEEE Trans. Inf. Theory 17 (1971). A word is given up when its locator has more than t errors,
+//! fewer roots than its degree, or roots in front of the shortened word. What is corrected is a
+//! codeword at a distance of at most t: the wrong one only where more than t errors led there.
+
+use super::contract::{Build, Decoded, Decoder, Received, Status};
+use crate::bch_key_equation::KeyEquation;
+use crate::bch_roots::Roots;
+use crate::bch_syndromes::Syndromes;
+use crate::bits;
+use crate::code::{Bch, Structure};
+use base::Error;
+use base::family::{Member, NoParams, check, schema};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "berlekamp",
+    summary: "syndromes, key equation, roots: for BCH codes",
+    citation: "burton1971",
+    schema: schema::<NoParams>,
+    check: check::<NoParams>,
+    build: |code, _| match code.structure() {
+        Structure::Bch(bch) => Ok(Box::new(Berlekamp::new(bch, code.length()))),
+        _ => Err(Error::new("decoder.name", "berlekamp decodes BCH codes only")
+            .allow("a decoder that was made for this code")),
+    },
+};
+
+/// The decoder, with room for everything that it works on.
+struct Berlekamp {
+    code: Bch,
+    length: usize,
+    syndromes: Syndromes,
+    key_equation: KeyEquation,
+    roots: Roots,
+    remainder: Vec<u64>,
+    found: Vec<u16>,
+    positions: Vec<usize>,
+}
+
+impl Berlekamp {
+    fn new(code: &Bch, length: usize) -> Self {
+        Self {
+            syndromes: Syndromes::new(code.field(), code.remainder().degree(), code.t()),
+            key_equation: KeyEquation::new(code.field(), code.t()),
+            roots: Roots::new(code.field(), code.t()),
+            remainder: vec![0; code.remainder().room()],
+            found: Vec::with_capacity(code.t()),
+            positions: Vec::with_capacity(code.t()),
+            code: code.clone(),
+            length,
+        }
+    }
+
+    /// Whether `word` is a codeword; leaves its remainder behind.
+    fn is_codeword(&mut self, word: &[u64]) -> bool {
+        let remainder = self.code.remainder_of(word, &mut self.remainder);
+        remainder.iter().all(|&word| word == 0)
+    }
+
+    /// Finds the bits in error from the remainder; whether that is a correction at all.
+    fn locate(&mut self) -> bool {
+        self.found.clear();
+        let syndromes = self.syndromes.of(&self.remainder[..self.code.remainder().words()]);
+        let Some(locator) = self.key_equation.solve(syndromes) else { return false };
+        self.roots.find(locator, &mut self.found);
+        if self.found.len() != locator.len() - 1 {
+            return false;
+        }
+        // The root of an error in x^p is alpha^-p, and x^p is bit length - 1 - p.
+        let field = self.code.field();
+        self.positions.clear();
+        for &root in &self.found {
+            let power = field.log(field.inverse(root));
+            if power >= self.length {
+                return false;
+            }
+            self.positions.push(self.length - 1 - power);
+        }
+        true
+    }
+
+    /// Corrects `word`, which has errors; false, and the word as it was, where it cannot.
+    fn correct(&mut self, word: &mut [u64]) -> bool {
+        if !self.locate() {
+            return false;
+        }
+        self.positions.iter().for_each(|&at| bits::flip(word, at));
+        // By theory it is a codeword now; none is handed out on theory alone.
+        let right = self.is_codeword(word);
+        if !right {
+            self.positions.iter().for_each(|&at| bits::flip(word, at));
+        }
+        right
+    }
+}
+
+impl Decoder for Berlekamp {
+    fn decode(&mut self, received: Received<'_>, word: &mut [u64]) -> Decoded {
+        match received {
+            Received::Hard { bits, .. } => word.copy_from_slice(bits),
+            Received::Soft { regions, llr } => {
+                word.fill(0);
+                for (i, &region) in regions.iter().enumerate() {
+                    word[i / 64] |= u64::from(llr[usize::from(region)] < 0.0) << (i % 64);
+                }
+            }
+        }
+        if self.is_codeword(word) {
+            return Decoded { status: Status::Corrected, iterations: 0 };
+        }
+        let status = if self.correct(word) { Status::Corrected } else { Status::Failed };
+        Decoded { status, iterations: 1 }
+    }
+}

@@ -1,0 +1,234 @@
+//! The error-rate laboratory: a code with its decoder, its points, its speed, its profile.
+
+use crate::patience::patiently;
+use crate::refuse;
+use base::family::Choice;
+use base::params::{self, Table};
+use base::{Error, Result, stats};
+use ecc::channel::ROSTER;
+use ecc::curve::{self, Counts, Goal, Point};
+use ecc::information::rber_limit;
+use ecc::profile::{self, Plan, Profile};
+use ecc::rehearsal::Rehearsal;
+use ecc::{codec, decoder};
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// All channels as (name, summary, citation, JSON Schema of the parameters).
+#[pyfunction]
+pub fn channels() -> Vec<(&'static str, &'static str, &'static str, String)> {
+    let members = ROSTER.iter();
+    members.map(|m| (m.name, m.summary, m.citation, (m.schema)().to_string())).collect()
+}
+
+/// All decoders, likewise.
+#[pyfunction]
+pub fn decoders() -> Vec<(&'static str, &'static str, &'static str, String)> {
+    let members = decoder::ROSTER.iter();
+    members.map(|m| (m.name, m.summary, m.citation, (m.schema)().to_string())).collect()
+}
+
+/// The exact interval of a rate: `hits` of `trials` at a `confidence`.
+#[pyfunction]
+pub fn clopper_pearson(hits: u64, trials: u64, confidence: f64) -> (f64, f64) {
+    stats::clopper_pearson(hits, trials, confidence)
+}
+
+/// A point, checked and complete: JSON. `params` are assignments of the channel's own.
+#[pyfunction]
+pub fn ecc_point(
+    channel: String,
+    params: Vec<String>,
+    rber: f64,
+    levels: u8,
+    seed: u64,
+) -> PyResult<String> {
+    let point = || -> Result<Point> {
+        let channel = Choice { name: channel, params: assigned(&params)? };
+        let mut point = Point { channel, rber, levels, seed };
+        point.channel()?;
+        Ok(point)
+    };
+    json(&point().map_err(refuse)?)
+}
+
+fn assigned(sets: &[String]) -> Result<Table> {
+    let mut table = Table::new();
+    for set in sets {
+        params::merge(&mut table, params::assignment(set)?);
+    }
+    Ok(table)
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| refuse(Error::new("ecc", error.to_string())))
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| refuse(Error::new("ecc", error.to_string())))
+}
+
+/// A code and its decoder.
+#[pyclass(frozen)]
+pub struct Codec {
+    codec: Arc<codec::Codec>,
+}
+
+#[pymethods]
+impl Codec {
+    /// From the `text` of a code file, which `place` names in errors, after assignments `sets`;
+    /// `decoder` names another decoder than the file's.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        text: String,
+        place: String,
+        sets: Vec<String>,
+        decoder: Option<String>,
+    ) -> PyResult<Self> {
+        let codec =
+            patiently(py, move || codec::Codec::read(&text, &place, &sets, decoder.as_deref()))?;
+        Ok(Self { codec: Arc::new(codec) })
+    }
+
+    /// What it is: JSON with `length`, `dimension`, `certain_errors`, `decoder`, `hash`.
+    fn facts(&self) -> PyResult<String> {
+        let code = self.codec.code();
+        json(&serde_json::json!({
+            "length": code.length(),
+            "dimension": code.dimension(),
+            "certain_errors": code.certain_errors(),
+            "decoder": self.codec.decoder_choice(),
+            "hash": self.codec.hash().map_err(refuse)?,
+        }))
+    }
+
+    /// Hash of all that the counts of a point depend on.
+    fn point_hash(&self, point: &str) -> PyResult<String> {
+        from_json::<Point>(point)?.hash(&self.codec).map_err(refuse)
+    }
+
+    /// The highest bit error rate that any code of this rate can work at, with the channel and the
+    /// soft levels of `point`.
+    fn limit(&self, py: Python<'_>, point: &str) -> PyResult<f64> {
+        let (codec, point) = (Arc::clone(&self.codec), from_json::<Point>(point)?);
+        patiently(py, move || {
+            rber_limit(codec.code().rate(), |rber| {
+                Ok(Point { rber, ..point.clone() }.channel()?.capacity())
+            })
+        })
+    }
+
+    /// Measures a point until so many frame errors or frames, after what is `known` (JSON of
+    /// counts). `watch` is called with (frames, frame errors) and ends it by returning False. JSON
+    /// of the counts.
+    #[allow(clippy::too_many_arguments)]
+    fn measure(
+        &self,
+        py: Python<'_>,
+        point: &str,
+        known: &str,
+        errors: u64,
+        max_frames: u64,
+        threads: usize,
+        watch: Py<PyAny>,
+    ) -> PyResult<String> {
+        let (point, known) = (from_json::<Point>(point)?, from_json::<Counts>(known)?);
+        let mut raised = None;
+        let mut ask =
+            |counts: &Counts| asked(&mut raised, &watch, (counts.frames, counts.frame_errors));
+        let goal = Goal { errors, max_frames };
+        let counts =
+            py.detach(|| curve::measure(&self.codec, &point, goal, known, threads, &mut ask));
+        match raised {
+            Some(error) => Err(error),
+            None => json(&counts.map_err(refuse)?),
+        }
+    }
+
+    /// Measures a profile of the code called `name` and returns its file's text. `watch` is called
+    /// with (levels, rber, frames, frame errors) and ends it by returning False.
+    #[allow(clippy::too_many_arguments)]
+    fn profile(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        channel: &str,
+        levels: Vec<u8>,
+        errors: u64,
+        max_frames: u64,
+        threads: usize,
+        seed: u64,
+        command: &str,
+        watch: Py<PyAny>,
+    ) -> PyResult<String> {
+        let goal = Goal { errors, max_frames };
+        let plan = Plan { channel: Choice::named(channel), levels, goal, seed, threads };
+        let mut raised = None;
+        let mut ask = |levels: u8, rber: f64, counts: &Counts| {
+            asked(&mut raised, &watch, (levels, rber, counts.frames, counts.frame_errors))
+        };
+        let level = py.detach(|| profile::profile(&self.codec, &plan, &mut ask));
+        if let Some(error) = raised {
+            return Err(error);
+        }
+        let whole = Profile::new(&self.codec, name, &plan, level.map_err(refuse)?, command);
+        Ok(whole.map_err(refuse)?.write())
+    }
+
+    /// Makes `frames` codewords of a point, to be timed.
+    fn rehearse(&self, py: Python<'_>, point: &str, frames: usize) -> PyResult<Frames> {
+        let (codec, point) = (Arc::clone(&self.codec), from_json::<Point>(point)?);
+        let rehearsal = patiently(py, move || Rehearsal::new(codec, &point, frames))?;
+        Ok(Frames { rehearsal: Mutex::new(rehearsal) })
+    }
+}
+
+/// Whether Python wants to go on; what it raises is kept.
+fn asked<A>(raised: &mut Option<PyErr>, watch: &Py<PyAny>, told: A) -> bool
+where
+    A: for<'py> PyCallArgs<'py>,
+{
+    Python::attach(|py| match watch.call1(py, told).and_then(|said| said.extract(py)) {
+        Ok(is_wanted) => is_wanted,
+        Err(error) => {
+            *raised = Some(error);
+            false
+        }
+    })
+}
+
+/// Codewords to be timed.
+#[pyclass]
+pub struct Frames {
+    /// Never contended: Python calls one method at a time.
+    rehearsal: Mutex<Rehearsal>,
+}
+
+impl Frames {
+    fn rehearsal(&mut self) -> &mut Rehearsal {
+        self.rehearsal.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Frames {
+    /// Encodes all of them.
+    fn encode(&mut self, py: Python<'_>) {
+        let rehearsal = self.rehearsal();
+        py.detach(|| rehearsal.encode());
+    }
+
+    /// Decodes all of them; the sum of iterations.
+    fn decode(&mut self, py: Python<'_>) -> u64 {
+        let rehearsal = self.rehearsal();
+        py.detach(|| rehearsal.decode())
+    }
+
+    /// What decoding them comes to: JSON of counts.
+    fn counts(&mut self, py: Python<'_>) -> PyResult<String> {
+        let rehearsal = self.rehearsal();
+        json(&py.detach(|| rehearsal.counts()))
+    }
+}
