@@ -128,6 +128,7 @@ impl Session {
             "host_units": counts.host_units,
             "padding_units": counts.padding_units,
             "levelled_blocks": counts.levelled_blocks,
+            "retired_blocks": counts.retired_blocks,
             "trimmed_units": counts.trimmed_units,
             "unit_bytes": ssd.unit_bytes(),
             "mapping_bytes_per_unit": ssd.ftl_bytes_per_unit(),

@@ -187,6 +187,8 @@ pub struct Ssd {
     pub(crate) retry: Box<dyn Retry>,
     /// Codewords of reads that go round again.
     pub(crate) failed: FailedWords,
+    /// By block: reads of its pages that were given up. Empty until there are any.
+    pub(crate) given_up: Vec<u32>,
     pub(crate) errors_rng: Rng,
     pub(crate) clean_decode: Option<Time>,
     pub(crate) cores: Stage,
@@ -278,6 +280,7 @@ impl Ssd {
             ecc,
             retry,
             failed: FailedWords::default(),
+            given_up: Vec::new(),
             errors_rng: Rng::stream(config.seed, "ecc"),
             clean_decode,
             cores: Stage::new(config.controller.cores),

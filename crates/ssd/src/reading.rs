@@ -215,6 +215,7 @@ impl Ssd {
         let Some(reread) = self.retry.after_failure(command.attempt) else {
             self.counts.uncorrectable += 1;
             self.note_found(index);
+            self.note_given_up(&command);
             return false;
         };
         // Data of the host may have moved on meanwhile, and their block may be gone.
@@ -248,6 +249,24 @@ impl Ssd {
         let bytes = self.failed.count(command.failed) * self.codeword_bytes;
         self.flash.again(&mut self.events, index, reread, bytes);
         true
+    }
+
+    /// A page of this block could not be read. Too many of them, and the block is retired.
+    fn note_given_up(&mut self, command: &Command) {
+        let limit = self.retry.retire_after();
+        if limit == 0 {
+            return;
+        }
+        let geometry = &self.flash.chips.geometry;
+        let block = geometry.block_of(command.ppn);
+        if self.given_up.is_empty() {
+            self.given_up = vec![0; geometry.blocks() as usize];
+        }
+        let count = &mut self.given_up[block.0 as usize];
+        *count = count.saturating_add(1);
+        if *count >= limit && self.ftl.retire(block) {
+            self.start_collect(command.die);
+        }
     }
 
     /// One of the things that a read waits for is there; the last one sends the data to the host.

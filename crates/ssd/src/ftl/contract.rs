@@ -242,6 +242,8 @@ pub struct FtlCounts {
     pub reclaimed_blocks: u64,
     /// Blocks reclaimed for static wear levelling among them.
     pub levelled_blocks: u64,
+    /// Blocks taken out of use.
+    pub retired_blocks: u64,
     /// Units trimmed that were mapped.
     pub trimmed_units: u64,
 }
@@ -330,6 +332,13 @@ pub trait Ftl: Send {
 
     /// A block given by `collect` has been erased.
     fn erased(&mut self, block: Block);
+
+    /// Takes a block out of use: `collect` moves its data off, in its own time, and once it has been
+    /// reported `erased` it is bad. False where that is not possible: it is on its way already, or
+    /// what is left would be too small.
+    fn retire(&mut self, _block: Block) -> bool {
+        false
+    }
 
     /// Pages of `block` that have been handed out since its erase.
     fn filled_pages(&self, block: Block) -> u32;

@@ -10,7 +10,9 @@ use super::contract::{
     Urgency, Wear,
 };
 use crate::capacity::logical_units;
+use crate::draining::Draining;
 use crate::gc::{BlockWord, GcConfig, Victims};
+use crate::retirement::Retirement;
 use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
 use base::{Error, Result, params};
@@ -64,21 +66,6 @@ struct Frontier {
     open: bool,
 }
 
-/// Garbage collection of one die.
-///
-/// Victims are drained in parallel, page by page, so that the reads of different planes can be
-/// joined. Rows are filled across victims instead of padding each one's last row; a drained
-/// victim is erased when the row that holds its last unit has been programmed.
-#[derive(Clone, Default)]
-struct Collection {
-    victims: Vec<Block>,
-    /// The next unit to look at: page, victim, slot.
-    page: u32,
-    victim: usize,
-    slot: u32,
-    drained: Vec<Block>,
-}
-
 struct PageFtl {
     geometry: Geometry,
     joined: u32,
@@ -107,7 +94,8 @@ struct PageFtl {
     /// Group of each (die, stream) that comes next.
     next_group: Vec<u32>,
     next_die: u32,
-    collections: Vec<Collection>,
+    collections: Vec<Draining>,
+    retirement: Retirement,
     looks: Vec<u32>,
     /// Dead units in the candidates of each plane: what collecting could gain.
     dead: Vec<u64>,
@@ -126,12 +114,8 @@ impl PageFtl {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
         }
         let streams = u32::from(params.host_streams) + u32::from(params.separate_gc_stream);
-        let logical_units = logical_units(
-            &geometry,
-            &context.bad,
-            config.overprovisioning,
-            gc.start_free_blocks.max(config.gc_reserve_blocks) + streams,
-        )?;
+        let held = gc.start_free_blocks.max(config.gc_reserve_blocks) + streams;
+        let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
         if config.gc_reserve_blocks == 0 {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").allow("at least 1"));
         }
@@ -145,6 +129,7 @@ impl PageFtl {
         let groups = geometry.planes_per_die / planes_per_program;
         let closed =
             Frontier { blocks: [Block(0); MAX_PLANES], page: 0, planes_done: 0, open: false };
+        let retirement = Retirement::new(&geometry, &context.bad, logical_units, held);
         let mut ftl = Self {
             joined: planes_per_program,
             pages_per_program,
@@ -167,7 +152,8 @@ impl PageFtl {
             groups,
             next_group: vec![0; (geometry.dies * streams) as usize],
             next_die: 0,
-            collections: vec![Collection::default(); geometry.dies as usize],
+            collections: vec![Draining::default(); geometry.dies as usize],
+            retirement,
             looks: vec![0; geometry.planes() as usize],
             dead: vec![0; geometry.planes() as usize],
             clock: 0,
@@ -273,14 +259,12 @@ impl PageFtl {
 
     /// Takes a victim out of the candidates of a plane.
     fn pick(&mut self, plane: Plane) -> Option<Block> {
-        let block = match self.least_worn_in_turn(plane) {
-            Some(block) => {
-                self.victims.withdraw(plane.0, block.0, self.words[block.0 as usize].valid());
-                self.counts.levelled_blocks += 1;
-                block
-            }
-            None => Block(self.victims.pick(plane.0, &self.words, self.clock)?),
-        };
+        if let Some(block) = self.least_worn_in_turn(plane) {
+            self.withdraw(block);
+            self.counts.levelled_blocks += 1;
+            return Some(block);
+        }
+        let block = Block(self.victims.pick(plane.0, &self.words, self.clock)?);
         let word = &mut self.words[block.0 as usize];
         word.set_closed(false);
         self.dead[plane.0 as usize] -= u64::from(self.geometry.units_per_block() - word.valid());
@@ -333,8 +317,14 @@ impl PageFtl {
     /// together, so they are collected together: one victim in each, also where it gains nothing.
     /// Less than a row is no gain: padding the last row would eat it up. One group at a time,
     /// because moved data may go to any group of the die: the reserve holds for one block set.
-    fn pick_victims(&mut self, die: Die, urgency: Urgency, finish: bool, into: &mut Collection) {
-        (into.page, into.victim, into.slot) = (0, 0, 0);
+    fn pick_victims(&mut self, die: Die, urgency: Urgency, finish: bool, into: &mut Draining) {
+        into.begin();
+        if !finish && self.is_roomy(die) {
+            into.victims.extend(self.retirement.next(die));
+            if !into.victims.is_empty() {
+                return;
+            }
+        }
         let wanted = |group: &u32| {
             let gain = self.gain(die, *group);
             let row = u64::from(self.row_units);
@@ -351,37 +341,19 @@ impl PageFtl {
         }
     }
 
-    /// Lists units of the victims until `moves` fills a row or the victims are drained.
-    fn gather(&self, collection: &mut Collection, moves: &mut Vec<Move>) {
-        let (pages, slots) = (self.geometry.pages_per_block, self.geometry.units_per_page);
-        let row = self.row_units as usize;
-        while collection.page < pages {
-            let block = collection.victims[collection.victim];
-            let first = self.geometry.ppn(block, collection.page, 0).0;
-            while collection.slot < slots {
-                if moves.len() == row {
-                    return;
-                }
-                let ppn = first + collection.slot;
-                // Each die is a stream of its own, too many for the processor to follow.
-                prefetch(&self.owner, ppn as usize + 64);
-                if let Some(&ahead) = self.owner.get(ppn as usize + 16) {
-                    prefetch(&self.map, ahead as usize);
-                }
-                let lpn = self.owner[ppn as usize];
-                if lpn != PADDING && self.map[lpn as usize] == ppn {
-                    moves.push(Move { lpn: Lpn(lpn), from: Ppn(ppn) });
-                }
-                collection.slot += 1;
-            }
-            collection.slot = 0;
-            collection.victim += 1;
-            if collection.victim == collection.victims.len() {
-                collection.victim = 0;
-                collection.page += 1;
-            }
-        }
-        collection.drained.append(&mut collection.victims);
+    /// Whether data can be moved out of a block that gives nothing back: every group has a block
+    /// set more than the reserve, and each may open one.
+    fn is_roomy(&self, die: Die) -> bool {
+        (0..self.groups).all(|group| self.free_blocks(die, group) > self.reserve)
+    }
+
+    /// Takes a block out of the candidates.
+    fn withdraw(&mut self, block: Block) {
+        let plane = self.geometry.plane_of(block).0;
+        let word = &mut self.words[block.0 as usize];
+        self.victims.withdraw(plane, block.0, word.valid());
+        word.set_closed(false);
+        self.dead[plane as usize] -= u64::from(self.geometry.units_per_block() - word.valid());
     }
 }
 
@@ -510,6 +482,10 @@ impl Ftl for PageFtl {
         }
         if program.page + self.pages_per_program == self.geometry.pages_per_block {
             for &block in &program.blocks[..usize::from(program.planes)] {
+                if self.retirement.is_doomed(block) {
+                    self.retirement.wait(program.die, block);
+                    continue;
+                }
                 let word = &mut self.words[block.0 as usize];
                 word.set_closed(true);
                 let valid = word.valid();
@@ -532,6 +508,7 @@ impl Ftl for PageFtl {
     fn wants_collect(&self, die: Die, urgency: Urgency) -> bool {
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
+            || (self.retirement.waits(die) && self.is_roomy(die))
             || (0..self.groups).any(|group| {
                 self.short_of_blocks(die, group, urgency)
                     && (!collection.victims.is_empty()
@@ -541,6 +518,7 @@ impl Ftl for PageFtl {
 
     fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect {
         moves.clear();
+        let row = self.row_units as usize;
         let mut collection = std::mem::take(&mut self.collections[die.0 as usize]);
         while collection.drained.is_empty() || !moves.is_empty() {
             if collection.victims.is_empty() {
@@ -549,29 +527,15 @@ impl Ftl for PageFtl {
                     break;
                 }
             }
-            self.gather(&mut collection, moves);
-            if moves.len() == self.row_units as usize {
+            collection.gather(&self.geometry, &self.map, &self.owner, row, moves);
+            if moves.len() == row {
                 break;
             }
         }
         let answer = if !moves.is_empty() {
             Collect::Move
         } else if !collection.drained.is_empty() {
-            // One block of each plane: a multi-plane erase can take them all.
-            let mut blocks = [Block(0); MAX_PLANES];
-            let mut n = 0;
-            let (geometry, joined) = (&self.geometry, self.joined as usize);
-            collection.drained.retain(|&block| {
-                let plane = geometry.plane_of(block);
-                let taken = blocks[..n].iter().any(|&other| geometry.plane_of(other) == plane);
-                let erased = !taken && n < joined;
-                if erased {
-                    blocks[n] = block;
-                    n += 1;
-                }
-                !erased
-            });
-            Collect::Erase { n: n as u8, blocks }
+            collection.erase(&self.geometry, self.joined as usize)
         } else {
             Collect::Nothing
         };
@@ -585,9 +549,24 @@ impl Ftl for PageFtl {
         *word = BlockWord::ERASED;
         let cycles = &mut self.pe_cycles[block.0 as usize];
         *cycles += 1;
+        if self.retirement.is_doomed(block) {
+            self.bad[block.0 as usize] = true;
+            self.counts.retired_blocks += 1;
+            return;
+        }
         let plane = self.geometry.plane_of(block);
         self.free[plane.0 as usize].push(Reverse((*cycles, block.0)));
         self.counts.reclaimed_blocks += 1;
+    }
+
+    fn retire(&mut self, block: Block) -> bool {
+        let is_doomed = self.retirement.doom(&self.geometry, block);
+        // An open block or a free one is moved off once it is full.
+        if is_doomed && self.words[block.0 as usize].is_closed() {
+            self.withdraw(block);
+            self.retirement.wait(self.geometry.die_of(block), block);
+        }
+        is_doomed
     }
 
     fn filled_pages(&self, block: Block) -> u32 {

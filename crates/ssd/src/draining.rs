@@ -1,0 +1,87 @@
+//! Victims of one die on their way to be erased: what is still to be moved out of them.
+//!
+//! Victims are drained in parallel, page by page, so that the reads of different planes can be
+//! joined. Rows are filled across victims instead of padding each one's last row; a drained victim
+//! is erased when the row that holds its last unit has been programmed.
+
+use crate::ftl::{Collect, Lpn, Move};
+use base::memory::prefetch;
+use nand::geometry::{Block, Geometry, MAX_PLANES, Ppn};
+
+/// Victims of one die.
+#[derive(Debug, Clone, Default)]
+pub struct Draining {
+    /// Blocks that still hold data.
+    pub victims: Vec<Block>,
+    /// Blocks that hold none.
+    pub drained: Vec<Block>,
+    /// The next unit to look at: page, victim, slot.
+    page: u32,
+    victim: usize,
+    slot: u32,
+}
+
+impl Draining {
+    /// New victims are looked through from their first page.
+    pub fn begin(&mut self) {
+        (self.page, self.victim, self.slot) = (0, 0, 0);
+    }
+
+    /// Lists units of the victims that are mapped, until `moves` fills a row or the victims are
+    /// drained. `map` and `owner` point from logical to physical units and back.
+    pub fn gather(
+        &mut self,
+        geometry: &Geometry,
+        map: &[u32],
+        owner: &[u32],
+        row: usize,
+        moves: &mut Vec<Move>,
+    ) {
+        while self.page < geometry.pages_per_block {
+            let block = self.victims[self.victim];
+            let first = geometry.ppn(block, self.page, 0).0;
+            while self.slot < geometry.units_per_page {
+                if moves.len() == row {
+                    return;
+                }
+                let ppn = first + self.slot;
+                // Each die is a stream of its own, too many for the processor to follow.
+                prefetch(owner, ppn as usize + 64);
+                if let Some(&ahead) = owner.get(ppn as usize + 16) {
+                    prefetch(map, ahead as usize);
+                }
+                let lpn = owner[ppn as usize];
+                // Padding has an owner that no map has.
+                if map.get(lpn as usize) == Some(&ppn) {
+                    moves.push(Move { lpn: Lpn(lpn), from: Ppn(ppn) });
+                }
+                self.slot += 1;
+            }
+            self.slot = 0;
+            self.victim += 1;
+            if self.victim == self.victims.len() {
+                self.victim = 0;
+                self.page += 1;
+            }
+        }
+        self.drained.append(&mut self.victims);
+    }
+
+    /// Takes drained blocks, one of each of up to `most` planes: a multi-plane erase can take them
+    /// all.
+    pub fn erase(&mut self, geometry: &Geometry, most: usize) -> Collect {
+        let mut blocks = [Block(0); MAX_PLANES];
+        let mut n = 0;
+        self.drained.retain(|&block| {
+            let plane = geometry.plane_of(block);
+            let taken = blocks[..n].iter().any(|&other| geometry.plane_of(other) == plane);
+            let erased = !taken && n < most;
+            if erased {
+                blocks[n] = block;
+                n += 1;
+            }
+            !erased
+        });
+        Collect::Erase { n: n as u8, blocks }
+    }
+}
