@@ -170,15 +170,19 @@ impl Flash {
         self.start_die(events, die);
     }
 
-    /// Sends a read round again, `bytes` a transfer, ahead of its class. Each transfer is a command
-    /// of its own; the others are parts of the first.
-    pub fn again(&mut self, events: &mut EventQueue, index: u32, reread: Reread, bytes: u32) {
-        let whole = &mut self.commands[index as usize];
-        whole.attempt += 1;
-        (whole.level, whole.senses, whole.bytes) = (reread.level, reread.senses, bytes);
-        (whole.transfers, whole.shift_v) = (reread.transfers, reread.shift_v as f32);
-        let whole = *whole;
-        for _ in 1..reread.transfers {
+    /// Sends a read round again, `bytes` a transfer, with the references and levels of `reread`.
+    pub fn again(&mut self, index: u32, reread: Reread, bytes: u32) {
+        let read = &mut self.commands[index as usize];
+        read.attempt += 1;
+        (read.level, read.senses, read.bytes) = (reread.level, reread.senses, bytes);
+        (read.transfers, read.shift_v) = (reread.transfers, reread.shift_v as f32);
+    }
+
+    /// Has all transfers of a read that goes round again ahead of its class. Each is a command of
+    /// its own; the others are parts of the first.
+    pub fn go_ahead(&mut self, events: &mut EventQueue, index: u32) {
+        let whole = self.commands[index as usize];
+        for _ in 1..whole.transfers {
             let owner = Owner::PartOf(index);
             let part = Command { owner, array: Time::ZERO, bus: Time::ZERO, ..whole };
             let part = self.commands.insert(part) as u32;
@@ -187,6 +191,22 @@ impl Flash {
         self.push_front(index);
         self.suspend_for_reads(events, whole.die);
         self.start_die(events, whole.die);
+    }
+
+    /// Has the next transfer of a read that goes round again behind its class, as old as it is:
+    /// those before it speak for it, so that no erase overtakes it.
+    pub fn go_behind(&mut self, events: &mut EventQueue, index: u32) {
+        let Command { die, class, order, .. } = self.commands[index as usize];
+        let mut at = self.dies[die.0 as usize].queues.head(class as usize);
+        while at != NONE {
+            let before = &mut self.commands[at as usize];
+            before.order = before.order.min(order);
+            at = before.next;
+        }
+        self.commands[index as usize].next = NONE;
+        self.append(die, class, index);
+        self.suspend_for_reads(events, die);
+        self.start_die(events, die);
     }
 
     fn push_front(&mut self, index: u32) {

@@ -91,7 +91,12 @@ impl Ssd {
     #[inline]
     pub(crate) fn arrived(&mut self, index: u32) {
         let now = self.now();
-        let Some(index) = self.flash.part_arrived(now, index) else { return };
+        let Some(index) = self.flash.part_arrived(now, index) else {
+            if self.retry.in_turn() {
+                self.flash.go_behind(&mut self.events, index);
+            }
+            return;
+        };
         let Command { units, rber, attempt, level, mut failed, .. } =
             self.flash.commands[index as usize];
         let mut end = (now, Time::ZERO);
@@ -247,7 +252,12 @@ impl Ssd {
         }
         // What the decoder has of the other words stays there: only those that failed cross again.
         let bytes = self.failed.count(command.failed) * self.codeword_bytes;
-        self.flash.again(&mut self.events, index, reread, bytes);
+        self.flash.again(index, reread, bytes);
+        if self.retry.in_turn() {
+            self.flash.go_behind(&mut self.events, index);
+        } else {
+            self.flash.go_ahead(&mut self.events, index);
+        }
         true
     }
 

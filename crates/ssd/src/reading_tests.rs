@@ -290,3 +290,29 @@ fn a_combined_read_takes_both_registers() {
     let soft = (SoftRead, SHORT);
     assert_eq!(array, [(Read, SHORT), (Read, SHORT), (Read, SHORT), soft, soft]);
 }
+
+/// In turn: other reads of the die that wait by then come before each read of a soft level; no
+/// erase does, though it is older than their turn.
+#[test]
+fn soft_reads_wait_their_turn() {
+    use SpanKind::{Read, SoftRead};
+    let alone = C + A + B + D + 2 * (C + A + B) + D;
+    let (_, sd) = one_level("soft_decision", &["retry.in_turn=true"], &[(0, 0)]);
+    validate("QD1 read, one soft level, SD in turn, ns", sd[0], alone, "one after the other");
+    let cache = ["retry.in_turn=true", "chip.features.cache_read=true"];
+    let (_, sd) = one_level("soft_decision", &cache, &[(0, 0)]);
+    assert_eq!(sd[0], alone, "the second is asked for when the first has arrived");
+    // One read of the die comes while the first decode runs, the other one while that is read.
+    let reads = [(0, 0), (1, C + A + B), (2, C + A + B + 100)];
+    for (in_turn, order) in [
+        (true, [Read, Read, Read, SoftRead, SoftRead]),
+        (false, [Read, Read, SoftRead, SoftRead, Read]),
+    ] {
+        let set = format!("retry.in_turn={in_turn}");
+        let (ssd, _) = one_level("soft_decision", &[&set], &reads);
+        let spans = ssd.timeline().spans().iter();
+        let array: Vec<SpanKind> =
+            spans.filter(|span| span.track == Track::Die).map(|span| span.kind).collect();
+        assert_eq!(array, order, "in turn {in_turn}");
+    }
+}

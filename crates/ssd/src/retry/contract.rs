@@ -47,6 +47,12 @@ pub trait Retry: Send {
     /// The next round after attempt `attempt` (from 0) has failed; `None` gives the page up.
     fn after_failure(&self, attempt: u8) -> Option<Reread>;
 
+    /// Whether each transfer of a round is asked for when the one before it has arrived, and waits
+    /// behind the reads of its die; or all of them at once, ahead of the others.
+    fn in_turn(&self) -> bool {
+        false
+    }
+
     /// Reads of a block that were given up before the block is retired; 0 never retires one.
     fn retire_after(&self) -> u32 {
         0

@@ -26,6 +26,10 @@ impl Retry for NandAssisted {
         (attempt < self.0.max_levels).then(|| Reread::combined(attempt + 1))
     }
 
+    fn in_turn(&self) -> bool {
+        self.0.in_turn
+    }
+
     fn retire_after(&self) -> u32 {
         self.0.retire_after
     }

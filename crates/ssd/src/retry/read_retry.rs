@@ -31,6 +31,9 @@ struct Params {
     max_levels: u8,
     /// Soft levels combined in the chip, as with `nand_assisted`.
     combined: bool,
+    /// Each read of a round waits its turn behind the reads of its die and is asked for when the
+    /// one before it has arrived; otherwise all of them go ahead of the others at once.
+    in_turn: bool,
     /// Reads of a block that were given up before the block is retired; 0 never retires one.
     retire_after: u32,
 }
@@ -42,6 +45,7 @@ impl Default for Params {
             shifts_v: vec![-0.04, -0.08, -0.12],
             max_levels: 2,
             combined: false,
+            in_turn: false,
             retire_after: 4,
         }
     }
@@ -72,6 +76,10 @@ impl Retry for ReadRetry {
         let level = 1 + attempt - shifts_v.len() as u8;
         (level <= *max_levels)
             .then(|| if *combined { Reread::combined(level) } else { Reread::soft(level) })
+    }
+
+    fn in_turn(&self) -> bool {
+        self.0.in_turn
     }
 
     fn retire_after(&self) -> u32 {

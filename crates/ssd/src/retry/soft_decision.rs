@@ -26,6 +26,9 @@ pub const MEMBER: Member<Build> = Member {
 pub(super) struct SoftParams {
     /// Soft levels before a page is given up.
     pub max_levels: u8,
+    /// Each read of a level waits its turn behind the reads of its die and is asked for when the
+    /// one before it has arrived; otherwise all of them go ahead of the others at once.
+    pub in_turn: bool,
     /// Reads of a block that were given up before the block is retired; 0 never retires one.
     pub retire_after: u32,
 }
@@ -34,7 +37,7 @@ impl Default for SoftParams {
     fn default() -> Self {
         // Zuolo 2016: two levels were enough for every memory at twice its rated endurance. The
         // limit is assumed: one lost page is no verdict on its block.
-        Self { max_levels: 2, retire_after: 4 }
+        Self { max_levels: 2, in_turn: false, retire_after: 4 }
     }
 }
 
@@ -61,6 +64,10 @@ struct SoftDecision(SoftParams);
 impl Retry for SoftDecision {
     fn after_failure(&self, attempt: u8) -> Option<Reread> {
         (attempt < self.0.max_levels).then(|| Reread::soft(attempt + 1))
+    }
+
+    fn in_turn(&self) -> bool {
+        self.0.in_turn
     }
 
     fn retire_after(&self) -> u32 {
