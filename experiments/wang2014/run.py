@@ -104,7 +104,7 @@ def life_change_percent():
 
 def rber_at_end_of_life():
     """By the array model that drives use."""
-    [rber] = _core.array_rber('{"name": "exponential"}', [(0, 1_246_900, 0.0, 0)])
+    [rber] = _core.Array('{"name": "exponential"}').rber([(0, 1_246_900, 0.0, 0)])
     return rber
 
 

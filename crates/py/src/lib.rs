@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use super::cell::Cell;
     #[pymodule_export]
-    use super::flash::{array_rber, page_sites};
+    use super::flash::{Array, page_sites};
     #[pymodule_export]
     use super::simulation::Simulation;
 
