@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -77,6 +78,33 @@ def test_going_on_gives_the_same_rows(name: str, kind: str, tmp_path: Path):
     assert parts.read_bytes() == whole.read_bytes()
     # All is done: nothing changes.
     assert quick(name, out=parts, resume=True).table().to_pylist() == expected.to_pylist()
+
+
+KILLED = f"""
+import os
+import sys
+import nandlab
+from nandlab.progress import Meter
+
+sys.modules["nandlab.board"].SAVE_S = Meter.INTERVAL_S = 0.0
+
+def stop(progress):
+    if progress.done == 2:
+        os._exit(9)
+
+nandlab.board("read_disturb", "{CHIP}", set=["{SMALL}"], points=3, out="rows.csv", progress=stop)
+"""
+
+
+def test_what_kills_a_run_leaves_its_rows(tmp_path: Path):
+    """Nothing after the kill is run: what is there was written before, and is gone on with."""
+    ended = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, timeout=120, check=False)
+    assert ended.returncode == 9
+    expected = quick("read_disturb").table()
+    left = read(tmp_path / "rows.csv")
+    assert 0 < left.num_rows < expected.num_rows
+    again = quick("read_disturb", out=tmp_path / "rows.csv", resume=True)
+    assert again.table().to_pylist() == expected.to_pylist()
 
 
 def test_rows_of_another_run_are_not_mixed(tmp_path: Path):

@@ -15,7 +15,7 @@ import pytest
 from conftest import Ended
 
 import nandlab
-from nandlab import _core
+from nandlab import NandlabError, _core
 from nandlab.endurance import MOST_PE_CYCLES, PROFILES, acceleration, duration
 from nandlab.uber import Ecc, ln_codeword_failure, rber_limit, uber
 
@@ -120,7 +120,7 @@ def test_more_asked_is_less_endured(name: str, values: list[float]):
 def test_the_last_cycle_is_the_last():
     [point] = nandlab.endurance(LUO, retention_hours=8760).points
     states = [(0, point.pe_cycles + i, 8760.0, 0) for i in (0, 1)]
-    within, beyond = _core.array_rber('{"name": "retention_law"}', states)
+    within, beyond = _core.Array('{"name": "retention_law"}').rber(states)
     assert within <= point.rber_limit < beyond
 
 
@@ -132,6 +132,53 @@ def test_presets_files_and_profiles(tmp_path: Path):
     client, enterprise = PROFILES["client"], PROFILES["enterprise"]
     assert client.retention_hours > enterprise.retention_hours
     assert client.uber > enterprise.uber
+
+
+def own_array(tmp_path: Path, text: str) -> str:
+    """tlc_3d with another array."""
+    path = tmp_path / "own.toml"
+    path.write_text(nandlab.show("chip/tlc_3d").split("[array]")[0] + f"[array]\n{text}\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["table", "cells"])
+def test_chips_whose_rates_are_their_cells(tmp_path: Path, name: str):
+    """As the cell's own map has it, to the sixty-fourth that the model rounds cycles to."""
+    ages = [24.0, 8760.0, 87600.0]
+    ecc = {"retention_hours": ages, "temperature_c": [30.0, 40.0], "t": 300}
+    chip = own_array(tmp_path, f'name = "{name}"')
+    found = [p.pe_cycles for p in nandlab.endurance(chip, **ecc).points]
+    from nandlab.cell_endurance import cell_map
+
+    rows = cell_map(nandlab.cell("chip/tlc_3d"), **ecc).pe_cycles
+    assert found == pytest.approx([n for row in rows for n in row], rel=0.02)
+    assert all(more > less for more, less in pairwise(found[:3]))
+    assert found[2] > found[5]
+
+
+def test_a_cell_knows_its_temperature_and_its_pages(tmp_path: Path):
+    chip = own_array(tmp_path, 'name = "table"')
+    worst = nandlab.endurance(chip, t=300).points
+    each = [nandlab.endurance(chip, t=300, page_type=page).points for page in range(3)]
+    for point, pages in zip(worst, zip(*each, strict=True), strict=True):
+        assert point.pe_cycles == min(page.pe_cycles for page in pages)
+    for wrong, words in [({"reference_c": 25.0}, "cell knows"), ({"page_type": 3}, "0 to 2")]:
+        with pytest.raises(NandlabError) as caught:
+            nandlab.endurance(chip, **wrong)
+        assert words in str(caught.value)
+
+
+def test_measured_points_end_where_they_were_measured(tmp_path: Path):
+    points = ", ".join(
+        f"{{pe_cycles={n}, hours={t}, reads=0, rber=[{1e-4 * (1 + n / 1000) * (1 + t / 100)}]}}"
+        for n in (0, 1000, 3000)
+        for t in (0, 100, 1000)
+    )
+    chip = own_array(tmp_path, f'name = "table"\npoints = [{points}]')
+    [short] = nandlab.endurance(chip, retention_hours=10, t=300).points
+    assert short.pe_cycles == 3000
+    with pytest.raises(NandlabError, match="measured up to 1000 h"):
+        nandlab.endurance(chip, retention_hours=8760, t=300)
 
 
 def test_ends_of_the_scale():
@@ -163,7 +210,7 @@ def test_a_fit_gives_intervals(tmp_path: Path):
     law = {"name": "power_law", "epsilon": 1e-5, "alpha": 3.3e-11, "k": 1.9, "beta": 2e-8}
     law |= {"m": 0.9, "n": 0.6, "gamma": 0.0, "p": 0.0, "q": 1.0}
     states = [(0, int(n), float(t), 0) for n, t in zip(cycles, hours, strict=True)]
-    rates = np.array(_core.array_rber(json.dumps(law), states))
+    rates = np.array(_core.Array(json.dumps(law)).rber(states))
     size = np.full(len(rates), 10**7)
     data = {"pe_cycles": cycles, "retention_hours": hours, "bits_read": size}
     found = nandlab.fit({**data, "bit_errors": rng.binomial(size, rates)}, "power_law")

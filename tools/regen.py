@@ -498,6 +498,8 @@ def papers() -> Iterator[str]:
             if verdict != "met":
                 why = outcome.expected.explained or "no explanation yet"
                 notes.append(f"- {verdict}: {row.claim}: {why}")
+        for printed, why in paper.contradictions:
+            notes.append(f"- no row, the print against itself: {printed}: {why}")
         yield from [
             f"### {paper.title}",
             "",

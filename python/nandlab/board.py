@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
@@ -25,6 +26,12 @@ from nandlab.toml_value import toml_value
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+SAVE_S = 10.0
+"""Rows go to their file this often, so that nothing can take more of them away."""
+
+SAVE_SHARE = 0.05
+"""Of the time, that saving may take at most."""
 
 _DRIVE = "tiny"
 """Where the chip is built in: of a drive's file only the chip matters here."""
@@ -110,7 +117,8 @@ def board(
         set: parameters to change by their path: ``chip.…`` of the chip (a cell for a chip without
             one: ``{"chip.cell.preset": "slc"}``), ``procedure.…`` of the procedure.
         seed: seed of the cells and of the data.
-        out: file for the rows, .parquet or .csv, also after Ctrl-C.
+        out: file for the rows, .parquet or .csv; also after Ctrl-C, and every ten seconds, so
+            that a run that was killed can be gone on with.
         resume: goes on after the steps that `out` holds. They must be of the same ``run_hash``,
             and the last of them, which is done again, must come out the same.
         progress: called about ten times a second and at the end.
@@ -147,12 +155,15 @@ def board(
         rows.take_up(path, session)
     stopped = False
     meter = Meter("board", progress)
+    saver = None if path is None else _Saver(path, rows)
     steps = session.steps()
     try:
         with Stop() as stop:
             while (done := session.advance()) is not None:
                 step, found = done
                 rows.add(step, found)
+                if saver is not None:
+                    saver.tell()
                 meter.tell(step + 1, steps, last=step + 1 == steps)
                 if stop.asked:
                     stopped = step + 1 < steps
@@ -279,6 +290,24 @@ class _Rows:
         if self._rows or not parts:
             parts.append(self._typed(self._rows))
         return pa.concat_tables(parts).replace_schema_metadata(self._facts)
+
+
+class _Saver:
+    """Writes rows now and then, seldom enough to cost next to nothing."""
+
+    def __init__(self, path: Path, rows: _Rows) -> None:
+        self._path = path
+        self._rows = rows
+        self._due = monotonic() + SAVE_S
+
+    def tell(self) -> None:
+        """A step is done: writes where it is time."""
+        begin = monotonic()
+        if begin < self._due:
+            return
+        write(self._rows.table(), self._path)
+        end = monotonic()
+        self._due = end + max(SAVE_S, (end - begin) / SAVE_SHARE)
 
 
 def _check_kind(path: Path) -> None:

@@ -22,8 +22,9 @@ def endurance(
     ] = None,
     temperature_c: Annotated[list[float] | None, typer.Option(help="Where they are kept.")] = None,
     reference_c: Annotated[
-        float, typer.Option(help="Temperature that the chip's error rates hold for.")
-    ] = 30.0,
+        float | None,
+        typer.Option(help="Temperature that the error rates hold for; 30 where left out."),
+    ] = None,
     t: Annotated[list[int] | None, typer.Option(help="Errors that are corrected.")] = None,
     codeword_bits: Annotated[int, typer.Option(help="With parity.")] = 34560,
     user_bits: Annotated[int, typer.Option(help="Without.")] = 32768,

@@ -86,9 +86,13 @@ def print_paper(paper: Paper, screen: Console) -> list[Outcome]:
         if outcome.verdict != "met":
             why = outcome.expected.explained or "no explanation yet"
             screen.print(f"{outcome.verdict}: {outcome.row.claim}: {why}", markup=False)
+    for printed, why in paper.contradictions:
+        screen.print(f"no row, the print against itself: {printed}: {why}", markup=False)
     counts = ", ".join(
         f"{sum(o.verdict == verdict for o in outcomes)} {verdict}" for verdict in _COLOURS
     )
+    share = sum(outcome.is_met for outcome in outcomes) / max(len(outcomes), 1)
+    counts += f" ({100 * share:.1f} % met)"
     waits = f"; {len(paper.waiting)} wait for {_needs(paper)}" if paper.waiting else ""
     screen.print(f"{len(outcomes)} rows: {counts}{waits}")
     return outcomes
@@ -123,5 +127,6 @@ def _report(paper: Paper, outcomes: list[Outcome]) -> dict[str, Any]:
             }
             for outcome in outcomes
         ],
+        "contradictions": [found._asdict() for found in paper.contradictions],
         "waiting": [row._asdict() for row in paper.waiting],
     }

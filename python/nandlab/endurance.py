@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import chip as chip_tables
+from nandlab.cell_source import find
 from nandlab.fit import Fit
 from nandlab.uber import Ecc, rber_limit
 
@@ -38,6 +39,10 @@ DRAWS = 200
 
 MOST_PE_CYCLES = 100_000_000
 """More than any block takes; an endurance that reaches it is not limited by errors."""
+
+
+OF_THE_CELL = ("cells", "table")
+"""Array models whose rates are those of the chip's cell."""
 
 
 class Profile(NamedTuple):
@@ -122,15 +127,15 @@ def endurance(
     *,
     retention_hours: float | Iterable[float] = RETENTION_HOURS,
     temperature_c: float | Iterable[float] = 30.0,
-    reference_c: float = 30.0,
-    activation_ev: float = 1.1,
+    reference_c: float | None = None,
+    activation_ev: float | None = None,
     t: int | Iterable[int] = 100,
     codeword_bits: int = 34560,
     user_bits: int = 32768,
     uber: float | Iterable[float] = 1e-15,
     rber_spread: float | Iterable[float] = 0.0,
     reads: int = 0,
-    page_type: int = 0,
+    page_type: int | None = None,
     level: float = 0.95,
 ) -> Endurance:
     """Endurances for every combination of what is given.
@@ -141,8 +146,8 @@ def endurance(
         retention_hours: how long data are kept.
         temperature_c: at which temperature they are kept.
         reference_c: the temperature that the chip's error rates hold for. No array model but
-            `retention_law` says it: 30 is assumed.
-        activation_ev: of Arrhenius' law.
+            `retention_law` says it: 30 where left out. A cell knows its own.
+        activation_ev: of Arrhenius' law; 1.1 where left out. A cell knows its own.
         t: errors that a codeword may hold.
         codeword_bits: with parity.
         user_bits: without.
@@ -150,14 +155,17 @@ def endurance(
         rber_spread: deviation of the error rate from page to page over its mean: 0 is a binomial
             tail, more a beta-binomial one.
         reads: of the block since it was erased.
-        page_type: which bit of the cell, from the lower page.
+        page_type: which bit of the cell, from the lower page; the worst one where left out.
         level: of the intervals, where `chip` is a fit.
 
     Raises:
         NandlabError: no such chip, one without errors, or a value out of range.
     """
-    name, array, drawn = _array(chip)
-    _check(activation_ev, reference_c, reads, page_type)
+    rates, drawn = _rates(chip)
+    aged = rates.aging(reference_c, activation_ev)
+    pages = rates.pages(page_type)
+    if not 0 <= reads < 2**32:
+        raise NandlabError(f"endurance: reads = {reads}: out of range; allowed: reads from 0")
     points = []
     for bits in _each(t, "t"):
         ecc = Ecc(int(bits), codeword_bits, user_bits).check()
@@ -165,18 +173,17 @@ def endurance(
             for spread in _each(rber_spread, "rber_spread"):
                 limit = rber_limit(target, ecc, spread)
                 for celsius in _each(temperature_c, "temperature_c"):
-                    faster = acceleration(celsius, reference_c, activation_ev)
                     for hours in _each(retention_hours, "retention_hours"):
                         if not 0 <= hours < math.inf:
                             problem = f"endurance: retention_hours = {hours:g}: out of range"
                             raise NandlabError(f"{problem}; allowed: 0 or more")
-                        state = (page_type, hours * faster, reads)
-                        cycles = _last_cycle(array, limit, state)
-                        span = _spread_of(drawn, limit, state, level)
+                        states = [(page, aged(hours, celsius), reads) for page in pages]
+                        cycles = rates.last_cycle(limit, states)
+                        span = _spread_of(drawn, limit, states, level)
                         given = (hours, celsius, ecc.t, target, spread, limit, cycles)
                         points.append(Point(*given, *span))
     every = Ecc(codeword_bits=codeword_bits, user_bits=user_bits)
-    return Endurance(name, points, every, level)
+    return Endurance(rates.name, points, every, level)
 
 
 def acceleration(temperature_c: float, reference_c: float, activation_ev: float = 1.1) -> float:
@@ -204,46 +211,127 @@ def duration(hours: float) -> str:
     return f"{hours:.3g} h"
 
 
-def _array(
-    chip: str | Mapping[str, Any] | Fit,
-) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
-    """Name and array model of a chip; more of them where it is a fit, by its uncertainty."""
-    drawn = []
+_State = tuple[int, float, int]
+"""Page type, hours and reads of a page."""
+
+
+class _Rates:
+    """Error rates of a chip: an array model, with the cell where it is made of one."""
+
+    def __init__(
+        self, name: str, array: Mapping[str, Any], cell: _core.Cell | None = None, bits: int = 0
+    ) -> None:
+        self.name = name
+        self._cell = cell
+        self._bits = bits
+        points = array.get("points", [])
+        measured = [point["pe_cycles"] for point in points]
+        self._most_hours = max((point["hours"] for point in points), default=math.inf)
+        self._most_cycles = int(max(measured)) if measured else MOST_PE_CYCLES
+        # A table of a cell ends with its grid; the cell, which it is made of, does not.
+        model = {"name": "cells"} if cell is not None else array
+        self._array = _core.Array(json.dumps(model), cell)
+
+    def aging(
+        self, reference_c: float | None, activation_ev: float | None
+    ) -> Callable[[float, float], float]:
+        """Hours at some temperature as hours at the one that the rates hold for."""
+        if self._cell is not None:
+            if reference_c is not None or activation_ev is not None:
+                problem = f"endurance: {self.name}: its cell knows how temperature acts"
+                raise NandlabError(
+                    f"{problem}; allowed: no reference_c and no activation_ev, or another cell"
+                )
+            return self._cell.equivalent_hours
+        activation_ev = 1.1 if activation_ev is None else activation_ev
+        reference_c = 30.0 if reference_c is None else reference_c
+        if not 0 <= activation_ev < 10:
+            problem = f"endurance: activation_ev = {activation_ev:g}: out of range"
+            raise NandlabError(f"{problem}; allowed: 0 to 10")
+        acceleration(reference_c, reference_c)
+
+        def aged(hours: float, celsius: float) -> float:
+            hours = hours * acceleration(celsius, reference_c, activation_ev)
+            if hours > self._most_hours:
+                problem = (
+                    f"endurance: {self.name}: rates were measured up to {self._most_hours:g} h"
+                )
+                allowed = f"less than the {hours:.4g} h that this is at {reference_c:g} C"
+                raise NandlabError(f"{problem}; allowed: {allowed}")
+            return hours
+
+        return aged
+
+    def pages(self, page_type: int | None) -> list[int]:
+        """The page types that are asked."""
+        most = max(self._bits, 1) if self._cell is not None else 4
+        if page_type is None:
+            return list(range(most))
+        if not 0 <= page_type < most:
+            problem = f"endurance: page_type = {page_type}: out of range"
+            raise NandlabError(f"{problem}; allowed: page_type 0 to {most - 1}")
+        return [page_type]
+
+    def last_cycle(self, limit: float, pages: Sequence[_State]) -> int:
+        """The last cycle at which every page is within the limit: rates never fall with cycles."""
+
+        def is_within(cycles: list[int]) -> list[bool]:
+            states = [(page, n, hours, reads) for n in cycles for page, hours, reads in pages]
+            rates = self._array.rber(states)
+            each = len(pages)
+            return [max(rates[i : i + each]) <= limit for i in range(0, len(rates), each)]
+
+        low, high = 0, self._most_cycles
+        fresh, last = is_within([low, high])
+        if not fresh:
+            return 0
+        if last:
+            return high
+        # Sixteen at a time: seven calls.
+        while high - low > 1:
+            step = max((high - low) // 16, 1)
+            tried = [low + step * i for i in range(1, 16) if low + step * i < high] or [low + 1]
+            good = [n for n, within in zip(tried, is_within(tried), strict=True) if within]
+            low, high = (
+                max(good, default=low),
+                min((n for n in tried if n not in good), default=high),
+            )
+        return low
+
+
+def _rates(chip: str | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
+    """The error rates of a chip; more of them where it is a fit, by its uncertainty."""
     if isinstance(chip, Fit):
-        name, array = f"{chip.law} of {Path(chip.data.name).name}", chip.array
+        name = f"{chip.law} of {Path(chip.data.name).name}"
         drawn = chip.draws(DRAWS)
         if len(drawn) < DRAWS // 2:
             problem = f"endurance: {name}: {DRAWS - len(drawn)} of {DRAWS} draws heal with stress"
             raise NandlabError(f"{problem}; allowed: a fit that is surer of itself: more data")
-    elif isinstance(chip, str):
+        return _Rates(name, chip.array), [_Rates(name, array) for array in drawn]
+    if isinstance(chip, str):
         name, array = chip, chip_tables(chip).get("array", {})
     else:
         name, array = str(chip.get("name", "")), dict(chip)
     if array.get("name", "ideal") == "ideal":
         problem = f"endurance: {name or 'the chip'} has no error rates (array `ideal`)"
         raise NandlabError(f"{problem}; allowed: a chip with another array model")
-    return name, dict(array), drawn
+    if array["name"] in OF_THE_CELL and not array.get("points") and isinstance(chip, str):
+        source = find(chip if chip.endswith(".toml") else f"chip/{chip}")
+        bits, order = source.cell_bits, source.page_order
+        cell = _core.Cell(source.text, source.place, source.sets, bits, order)
+        return _Rates(name, array, cell, bits), []
+    return _Rates(name, array), []
 
 
 def _spread_of(
-    drawn: list[dict[str, Any]], limit: float, state: tuple[int, float, int], level: float
+    drawn: list[_Rates], limit: float, states: Sequence[_State], level: float
 ) -> tuple[int | None, int | None]:
     """Ends of the interval over the draws of a fit."""
     if not drawn:
         return None, None
-    cycles = sorted(_last_cycle(array, limit, state) for array in drawn)
+    cycles = sorted(rates.last_cycle(limit, states) for rates in drawn)
     out = round((1 - level) / 2 * (len(cycles) - 1))
     return cycles[out], cycles[-1 - out]
-
-
-def _check(activation_ev: float, reference_c: float, reads: int, page_type: int) -> None:
-    if not 0 <= activation_ev < 10:
-        problem = f"endurance: activation_ev = {activation_ev:g}: out of range"
-        raise NandlabError(f"{problem}; allowed: 0 to 10")
-    acceleration(reference_c, reference_c)
-    if not 0 <= reads < 2**32 or not 0 <= page_type < 4:
-        problem = f"endurance: reads = {reads}, page_type = {page_type}: out of range"
-        raise NandlabError(f"{problem}; allowed: reads from 0, page_type 0 to 3")
 
 
 def _each(value: Any, name: str) -> list[Any]:
@@ -254,30 +342,6 @@ def _each(value: Any, name: str) -> list[Any]:
             problem = f"endurance: {name} = {one!r}: no number"
             raise NandlabError(f"{problem}; allowed: a number, or several")
     return values
-
-
-def _last_cycle(array: dict[str, Any], limit: float, state: tuple[int, float, int]) -> int:
-    """The last cycle at which the rate is within the limit: it never falls with cycles."""
-    page_type, hours, reads = state
-    model = json.dumps(array)
-
-    def is_within(cycles: list[int]) -> list[bool]:
-        states = [(page_type, cycle, hours, reads) for cycle in cycles]
-        return [rber <= limit for rber in _core.array_rber(model, states)]
-
-    low, high = 0, MOST_PE_CYCLES
-    fresh, last = is_within([low, high])
-    if not fresh:
-        return 0
-    if last:
-        return MOST_PE_CYCLES
-    # Sixteen at a time: seven calls.
-    while high - low > 1:
-        step = max((high - low) // 16, 1)
-        tried = [low + step * i for i in range(1, 16) if low + step * i < high] or [low + 1]
-        good = [cycle for cycle, within in zip(tried, is_within(tried), strict=True) if within]
-        low, high = (max(good, default=low), min((c for c in tried if c not in good), default=high))
-    return low
 
 
 def _span(point: Point) -> str:

@@ -85,7 +85,7 @@ class Fit:
             values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
             array = self._fitted.array(dict(zip(law.names, map(float, values), strict=True)))
             try:
-                _core.array_rber(json.dumps(array), [])
+                _core.Array(json.dumps(array))
             except NandlabError:
                 continue
             found.append(array)

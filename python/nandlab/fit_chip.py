@@ -1,4 +1,4 @@
-"""A fit as a chip file: a chip's own text with the fitted error rates, each number marked."""
+"""A fit as a chip file: a chip's own text with what was fitted, each number marked."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import chip_text
+from nandlab.fit_cell import cell_levels
 from nandlab.toml_file import parse_toml
 from nandlab.toml_value import toml_value
 
 if TYPE_CHECKING:
-    from nandlab.fit import Fit, Parameter
+    from nandlab.fit import Fit
 
 #: Fitted parameters by the names that they have in the array model, where they differ.
 _NAMES = {"beta_1": "a", "beta_2": "b"}
 
 
 def chip_toml(fitted: Fit, chip: str) -> str:
-    """The text of `chip` (preset or file) with the fitted array.
+    """The text of `chip` (preset or file) with the fitted array, or the fitted levels as its cell.
 
     Raises:
         NandlabError: no such chip, or rates that the array model refuses.
@@ -39,38 +40,47 @@ def chip_toml(fitted: Fit, chip: str) -> str:
         low = ", ".join(f"{name} = {fitted.array[name]:.3g}" for name in falling)
         problem = f"fit: the fitted law heals with stress ({low})"
         raise NandlabError(f"{problem}; allowed: parameters of 0 or more; more data, or --without")
-    _core.array_rber(json.dumps(fitted.array), [])
-    summary = f"{tables.get('summary', chip)}; error rates fitted to {Path(fitted.data.name).name}"
+    _core.Array(json.dumps(fitted.array))
+    what = "error rates" if fitted.bins is None else "levels"
+    summary = f"{tables.get('summary', chip)}; {what} fitted to {Path(fitted.data.name).name}"
     text = re.sub(
         r"^summary\s*=.*$", lambda _: f"summary = {toml_value(summary)}", text, count=1, flags=re.M
     )
-    kept = re.sub(r"^\[array\][^\n]*\n.*?(?=^\[|\Z)", "", text, count=1, flags=re.M | re.S)
-    if "array" in parse_toml(kept, chip):
-        problem = f"{chip}: its array is not one table `[array]`"
-        raise NandlabError(f"{problem}; allowed: a header [array] with its keys below")
+    own = [*_array(fitted)]
+    kept = _without(text, "array", chip)
+    if fitted.bins is not None:
+        # The cell that was measured takes the place of the chip's own.
+        kept = re.sub(r"^cell_times\s*=.*\n", "", _without(kept, "cell", chip), flags=re.M)
+        own += ["", "[cell.levels]", *cell_levels(fitted, tables, chip)]
     lines = [
-        f"# {chip} with error rates fitted to {fitted.data.name} by `nandlab fit`.",
+        f"# {chip} with {what} fitted to {fitted.data.name} by `nandlab fit`.",
         f"# {fitted.law}: {fitted._trials()}.",
         f"# {fitted.method}.",
         *(f"# {note}" for note in fitted.notes),
-        *(f"# {p.name} = {p.value:.6g} ({p.low:.5g} to {p.high:.5g})" for p in _states(fitted)),
         "#",
         "# What the chip's own file says:",
         *kept.rstrip().split("\n"),
         "",
         "[array]",
-        *_array(fitted),
+        *own,
     ]
     return "\n".join(lines) + "\n"
 
 
-def _states(fitted: Fit) -> list[Parameter]:
-    """Parameters of a histogram, which no array model takes: they stand as comments."""
-    return list(fitted.parameters) if fitted.bins is not None else []
+def _without(text: str, table: str, chip: str) -> str:
+    """A chip's text without a table and the tables below it."""
+    header = rf"^\[{table}(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|\Z)"
+    kept = re.sub(header, "", text, flags=re.M | re.S)
+    if table in parse_toml(kept, chip):
+        problem = f"{chip}: its {table} is not one table `[{table}]`"
+        raise NandlabError(f"{problem}; allowed: a header [{table}] with its keys below")
+    return kept
 
 
 def _array(fitted: Fit) -> list[str]:
     """The keys, with what they come from."""
+    if fitted.bins is not None:
+        return ['name = "table"                               # derived: of the levels below']
     by_name = {parameter.name: parameter for parameter in fitted.parameters}
     lines = []
     for key, value in fitted.array.items():
@@ -82,8 +92,6 @@ def _array(fitted: Fit) -> list[str]:
         if parameter is not None:
             span = f"{parameter.low:.5g} to {parameter.high:.5g}"
             source = f"measured: {100 * fitted.level:g} % {span}"
-        elif fitted.bins is not None and key == "epsilon":
-            source = "derived: least overlap of the fitted states"
         else:
             source = "assumed: not fitted; given, or without effect"
         lines.append(f"{written:44} # {source}")

@@ -7,7 +7,9 @@ A paper is a folder of `experiments/`, and nothing else has to know of it:
 - `run.py`: one function for each row that can be computed, by the row's name; it returns our
   figure. `picture()` returns the paper's picture.
 - `expected.toml`: for each row how far off is still met, what kind of evidence it is, and why a
-  miss is one where that is known.
+  miss is one where that is known. Under `[[contradictions]]` stands where figures of the paper do
+  not fit each other: what we worked out of them is no row, because nobody printed it, and the
+  figures themselves are rows, met or not.
 """
 
 from __future__ import annotations
@@ -63,6 +65,15 @@ class Expected(NamedTuple):
     explained: str
 
 
+class Contradiction(NamedTuple):
+    """Figures of a paper that cannot all hold."""
+
+    printed: str
+    """What the paper prints, with its places."""
+    why: str
+    """Why not all of it can be."""
+
+
 class Outcome(NamedTuple):
     """A row that was run."""
 
@@ -106,7 +117,7 @@ class Paper:
         self.folder = folder
         self.name = folder.name
         self.rows = list(_rows(folder / "reference.csv"))
-        self.expected = _expected(folder / "expected.toml", self.rows)
+        self.expected, self.contradictions = _expected(folder / "expected.toml", self.rows)
         self._module: ModuleType | None = None
 
     @property
@@ -243,11 +254,15 @@ def _number(text: str, place: str) -> float:
     return value
 
 
-def _expected(file: Path, rows: Sequence[Row]) -> dict[str, Expected]:
-    """Of every row that runs; what is said of no row is an error."""
+def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], list[Contradiction]]:
+    """Of every row that runs, and where the print contradicts itself.
+
+    What is said of no row is an error.
+    """
     from nandlab.toml_file import read_toml
 
     tables = read_toml(file)
+    contradictions = _contradictions(file, tables.pop("contradictions", []))
     names = [row.name for row in rows if not row.needs]
     for name in tables:
         if name not in names:
@@ -274,4 +289,15 @@ def _expected(file: Path, rows: Sequence[Row]) -> dict[str, Expected]:
                 raise NandlabError(f"{problem}; allowed: a number, 0 or more")
         explained = str(table.get("explained", ""))
         found[name] = Expected(kind, float(relative), float(absolute), explained)
+    return found, contradictions
+
+
+def _contradictions(file: Path, given: object) -> list[Contradiction]:
+    keys = Contradiction._fields
+    found = []
+    for table in given if isinstance(given, list) else [given]:
+        if not isinstance(table, dict) or set(table) != set(keys):
+            problem = f"{file}: contradictions: {table!r:.60}"
+            raise NandlabError(f"{problem}; allowed: tables of {' and '.join(keys)}")
+        found.append(Contradiction(*(str(table[key]) for key in keys)))
     return found

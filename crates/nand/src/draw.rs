@@ -53,11 +53,17 @@ impl Draws {
     pub fn normal(&mut self, out: &mut [f32]) {
         let (whole, rest) = out.as_chunks_mut::<LANES>();
         for chunk in whole {
-            *chunk = self.next().map(normal_of);
+            // Not by `map`, which may call `normal_of` for each lane by itself: eight times slower.
+            let bits = self.next();
+            for (z, &bits) in chunk.iter_mut().zip(&bits) {
+                *z = normal_of(bits);
+            }
         }
         if !rest.is_empty() {
-            let last = self.next().map(normal_of);
-            rest.copy_from_slice(&last[..rest.len()]);
+            let bits = self.next();
+            for (z, &bits) in rest.iter_mut().zip(&bits) {
+                *z = normal_of(bits);
+            }
         }
     }
 
@@ -65,8 +71,10 @@ impl Draws {
     #[inline]
     pub fn exponential(&mut self, out: &mut [f32]) {
         for chunk in out.chunks_mut(LANES) {
-            let drawn = self.next().map(|bits| (LN_2_32 - LN_2 - ln(magnitude(bits))).max(0.0));
-            chunk.copy_from_slice(&drawn[..chunk.len()]);
+            let bits = self.next();
+            for (e, &bits) in chunk.iter_mut().zip(&bits) {
+                *e = (LN_2_32 - LN_2 - ln(magnitude(bits))).max(0.0);
+            }
         }
     }
 
@@ -74,8 +82,10 @@ impl Draws {
     #[inline]
     pub fn uniform(&mut self, out: &mut [f32]) {
         for chunk in out.chunks_mut(LANES) {
-            let drawn = self.next().map(|bits| (bits >> 8) as f32 * (1.0 / 16_777_216.0));
-            chunk.copy_from_slice(&drawn[..chunk.len()]);
+            let bits = self.next();
+            for (u, &bits) in chunk.iter_mut().zip(&bits) {
+                *u = (bits >> 8) as f32 * (1.0 / 16_777_216.0);
+            }
         }
     }
 }

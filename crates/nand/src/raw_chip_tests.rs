@@ -6,7 +6,7 @@ use base::params;
 /// A small MLC chip with a cell: two planes of four blocks, sixteen pages of 128 bytes.
 pub(crate) fn config() -> ChipConfig {
     let text = "cell_bits = 2\nrated_pe_cycles = 1000\npage_order = 'even_odd'\n\
-        [geometry]\nplanes_per_die = 2\nblocks_per_plane = 4\npages_per_block = 16\n\
+        [geometry]\nplanes_per_die = 2\nblocks_per_plane = 16\npages_per_block = 16\n\
         page_bytes = 112\nspare_bytes = 16\n\
         [timing]\nt_read_us = [40.0, 60.0]\nt_program_us = [500.0, 1300.0]\nt_erase_us = 3000.0\n\
         bus_mt_s = 100.0\nt_command_us = 0.2\nt_cache_us = 3.0\n\
@@ -64,7 +64,7 @@ fn data_come_back_and_rules_hold() {
     assert!(order.contains("out of order") && order.contains("page 0"), "{order}");
     let size = bench.with(|chip, now| chip.program(page(4, 0), &[0; 5], now)).unwrap_err();
     assert!(size.to_string().contains("128 bytes"));
-    for at in [page(8, 0), page(0, 16)] {
+    for at in [page(32, 0), page(0, 16)] {
         assert!(bench.program(at, 0).is_err(), "{at:?}");
         assert!(bench.with(|chip, now| chip.read(at, &mut [0; 128], now)).is_err());
     }

@@ -31,6 +31,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// For what is built on it.
+    pub fn shared(&self) -> Arc<cell::Cell> {
+        self.cell.clone()
+    }
+
     fn page(&self, page_type: usize) -> PyResult<usize> {
         let bits = self.cell.levels.gray.cell_bits() as usize;
         if page_type < bits {

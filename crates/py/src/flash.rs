@@ -1,5 +1,6 @@
 //! The flash device by itself: where pages lie, what an array model says of a page.
 
+use crate::cell::Cell;
 use crate::refuse;
 use base::Error;
 use base::family::Choice;
@@ -7,6 +8,7 @@ use base::units::Hours;
 use nand::array::{self, PageState};
 use nand::wordline::{self, PageOrder};
 use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// Wordline, bitline parity and page type of every page of a block.
 #[pyfunction]
@@ -19,16 +21,36 @@ pub fn page_sites(order: &str, cell_bits: u32, pages: u32) -> PyResult<Vec<(u32,
     Ok(sites.into_iter().map(|site| (site.wordline, site.parity, site.page_type)).collect())
 }
 
-/// Bit error rates of pages by the array model that the JSON table `model` chooses. The state of a
-/// page is its type, cycles, hours since it was programmed, and reads.
-#[pyfunction]
-pub fn array_rber(model: &str, states: Vec<(u8, u32, f64, u32)>) -> PyResult<Vec<f64>> {
-    let mut choice: Choice = serde_json::from_str(model)
-        .map_err(|error| refuse(Error::new("chip.array", error.to_string())))?;
-    let member = choice.resolve(array::ROSTER, "chip.array").map_err(refuse)?;
-    let array = (member.build)(&choice.params, None).map_err(refuse)?;
-    let rber = |(page_type, pe_cycles, hours, reads)| {
-        array.rber(&PageState { page_type, pe_cycles, retention: Hours(hours), reads })
-    };
-    Ok(states.into_iter().map(rber).collect())
+/// An array model by itself, built once and asked often.
+#[pyclass(frozen)]
+pub struct Array {
+    /// Never contended: Python calls one method at a time.
+    array: Mutex<Box<dyn array::Array>>,
+}
+
+#[pymethods]
+impl Array {
+    /// The one that the JSON table `model` chooses, on the cell of its chip where it has one.
+    #[new]
+    #[pyo3(signature = (model, cell=None))]
+    fn new(py: Python<'_>, model: &str, cell: Option<&Cell>) -> PyResult<Self> {
+        let mut choice: Choice = serde_json::from_str(model)
+            .map_err(|error| refuse(Error::new("chip.array", error.to_string())))?;
+        let cell = cell.map(|cell| cell.shared());
+        let array = py.detach(move || {
+            let member = choice.resolve(array::ROSTER, "chip.array")?;
+            (member.build)(&choice.params, cell.as_ref())
+        });
+        Ok(Self { array: Mutex::new(array.map_err(refuse)?) })
+    }
+
+    /// Bit error rates of pages. The state of a page is its type, cycles, hours since it was
+    /// programmed, and reads.
+    fn rber(&self, states: Vec<(u8, u32, f64, u32)>) -> Vec<f64> {
+        let array = self.array.lock().unwrap_or_else(PoisonError::into_inner);
+        let rber = |(page_type, pe_cycles, hours, reads)| {
+            array.rber(&PageState { page_type, pe_cycles, retention: Hours(hours), reads })
+        };
+        states.into_iter().map(rber).collect()
+    }
 }

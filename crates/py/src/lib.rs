@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::curve::{Codec, Frames, channels, clopper_pearson, decoders, ecc_point};
     #[pymodule_export]
-    use super::flash::{array_rber, page_sites};
+    use super::flash::{Array, page_sites};
     #[pymodule_export]
     use super::simulation::Simulation;
 

@@ -1,6 +1,6 @@
 //! `data_pattern`: program and erase time against cycles, by what the cells are programmed to.
 //!
-//! Blocks full of one level, and of random data: Wang (ICS'14), section 4.
+//! Blocks full of one level, and of random data, a block for each: Wang (ICS'14), section 4.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -24,11 +24,10 @@ pub const MEMBER: Member<Build> = Member {
             params.cycles = identity.rated_pe_cycles;
         }
         let patterns = identity.gray.levels() as u32 + 1;
-        check_range("block", params.block, 0, identity.blocks - 1)?;
+        check_range("block", params.block, 0, identity.blocks.saturating_sub(patterns))?;
         check_range("cycles", params.cycles, 1, 100_000_000)?;
         check_range("points", params.points, 1, 100_000)?;
-        let mut points = grid(params.first_cycles, params.cycles, params.points, params.by_factor);
-        points.dedup_by(|next, point| next.saturating_sub(*point) < patterns);
+        let points = grid(params.first_cycles, params.cycles, params.points, params.by_factor);
         Ok(Box::new(Run { params, points, patterns }))
     },
 };
@@ -37,7 +36,7 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct DataPattern {
-    /// The block.
+    /// The first block; each level has one of its own, random data the last.
     block: u32,
     /// Cycles at the last point; 0: those that the chip is rated for.
     cycles: u32,
@@ -73,11 +72,9 @@ impl Procedure for Run {
     }
 
     fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
-        let block = self.params.block;
         let level = (step % u64::from(self.patterns)) as usize;
-        let point = self.points[(step / u64::from(self.patterns)) as usize];
-        // Each pattern is a cycle by itself.
-        let cycles = point + level as u32;
+        let cycles = self.points[(step / u64::from(self.patterns)) as usize];
+        let block = self.params.block + level as u32;
         let done = bench.board.pe_cycles(block);
         bench.board.cycle(block, cycles.saturating_sub(done))?;
         let identity = bench.identity();
