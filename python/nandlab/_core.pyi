@@ -10,6 +10,7 @@ __all__ = [
     "OPERATIONS",
     "Board",
     "Cell",
+    "Coder",
     "NandlabError",
     "Simulation",
     "array_rber",
@@ -81,6 +82,16 @@ class Cell:
         self, page_type: int, shifts_v: list[float], offsets_v: list[float], state: _State
     ) -> tuple[list[list[float]], list[float], float]: ...
     def times_us(self, pe_cycles: int) -> tuple[list[float], list[float], float]: ...
+
+@final
+class Coder:
+    def __new__(cls, codec: Codec) -> Coder: ...
+    def encode(self, data: bytes) -> bytes: ...
+    def is_codeword(self, word: bytes) -> bool: ...
+    def decode(self, word: bytes, llr: float) -> tuple[bytes, bool, int, int]: ...
+    def decode_soft(
+        self, regions: NDArray[np.uint8], llr: list[float]
+    ) -> tuple[bytes, bool, int, int]: ...
 
 @final
 class Simulation:

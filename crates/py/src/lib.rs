@@ -4,6 +4,7 @@ mod board;
 mod catalogue;
 mod cell;
 mod curve;
+mod ecc;
 mod flash;
 mod patience;
 mod simulation;
@@ -43,6 +44,8 @@ mod _core {
     use super::cell::Cell;
     #[pymodule_export]
     use super::curve::{Codec, Frames, channels, clopper_pearson, decoders, ecc_point};
+    #[pymodule_export]
+    use super::ecc::Coder;
     #[pymodule_export]
     use super::flash::{array_rber, page_sites};
     #[pymodule_export]
