@@ -1,5 +1,6 @@
 """The native part of nandlab: text and numbers in, JSON text and arrays out, no logic."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any, final
 
@@ -10,10 +11,16 @@ __all__ = [
     "OPERATIONS",
     "Board",
     "Cell",
+    "Codec",
+    "Frames",
     "NandlabError",
     "Simulation",
     "array_rber",
     "bibliography",
+    "channels",
+    "clopper_pearson",
+    "decoders",
+    "ecc_point",
     "load_config",
     "page_sites",
     "presets",
@@ -81,6 +88,46 @@ class Cell:
         self, page_type: int, shifts_v: list[float], offsets_v: list[float], state: _State
     ) -> tuple[list[list[float]], list[float], float]: ...
     def times_us(self, pe_cycles: int) -> tuple[list[float], list[float], float]: ...
+
+def channels() -> list[tuple[str, str, str, str]]: ...
+def decoders() -> list[tuple[str, str, str, str]]: ...
+def clopper_pearson(hits: int, trials: int, confidence: float) -> tuple[float, float]: ...
+def ecc_point(channel: str, params: list[str], rber: float, levels: int, seed: int) -> str: ...
+
+@final
+class Codec:
+    def __new__(cls, text: str, place: str, sets: list[str], decoder: str | None) -> Codec: ...
+    def facts(self) -> str: ...
+    def point_hash(self, point: str) -> str: ...
+    def limit(self, point: str) -> float: ...
+    def measure(
+        self,
+        point: str,
+        known: str,
+        errors: int,
+        max_frames: int,
+        threads: int,
+        watch: Callable[[int, int], bool],
+    ) -> str: ...
+    def profile(
+        self,
+        name: str,
+        channel: str,
+        levels: list[int],
+        errors: int,
+        max_frames: int,
+        threads: int,
+        seed: int,
+        command: str,
+        watch: Callable[[int, float, int, int], bool],
+    ) -> str: ...
+    def rehearse(self, point: str, frames: int) -> Frames: ...
+
+@final
+class Frames:
+    def encode(self) -> None: ...
+    def decode(self) -> int: ...
+    def counts(self) -> str: ...
 
 @final
 class Simulation:
