@@ -43,6 +43,8 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
     left = min(rates, default=1e-3)
     right = max([*rates, *limits], default=1e-2)
     axes.set_xlim(left / (right / left) ** 0.03, right * (right / left) ** 0.03)
+    # How many bits a codeword would have lost is not known of one that never did.
+    rows = [row for row in rows if row["frame_errors"] or quantity == "fer"]
     for marker, codec in zip(_MARKERS, result.codecs, strict=False):
         for levels, colour in _LEVELS.items():
             own = [row for row in rows if row["code"] == codec.name and row["levels"] == levels]
