@@ -55,20 +55,26 @@ fn small_codes_exhaustively() {
         let mut decoder = berlekamp(&code);
         let word = draw(&*code, &mut Rng::stream(1, "data"));
         let mut out = vec![0; word.len()];
-        for pattern in 0u64..1 << code.length() {
-            let errors = pattern.count_ones();
-            if errors > t + 1 {
-                continue;
-            }
-            let bad = [word[0] ^ pattern];
-            let decoded = decoder.decode(hard(&bad), &mut out);
-            if errors <= t {
-                assert_eq!((decoded.status, &out), (Status::Corrected, &word));
-            } else if decoded.status == Status::Corrected {
-                assert!(code.is_codeword(&out) && bits::distance(&out, &bad) <= t as usize);
-                assert_ne!(out, word);
-            } else {
-                assert_eq!(out, bad);
+        for errors in 0..=t + 1 {
+            let mut pattern = (1u64 << errors) - 1;
+            while pattern < 1 << code.length() {
+                let bad = [word[0] ^ pattern];
+                let decoded = decoder.decode(hard(&bad), &mut out);
+                if errors <= t {
+                    assert_eq!((decoded.status, &out), (Status::Corrected, &word));
+                } else if decoded.status == Status::Corrected {
+                    assert!(code.is_codeword(&out) && bits::distance(&out, &bad) <= t as usize);
+                    assert_ne!(out, word);
+                } else {
+                    assert_eq!(out, bad);
+                }
+                if pattern == 0 {
+                    break;
+                }
+                // The next number with as many bits (Gosper).
+                let (low, carried) = (pattern & pattern.wrapping_neg(), pattern);
+                let up = carried + low;
+                pattern = up | (((carried ^ up) >> 2) / low);
             }
         }
     }

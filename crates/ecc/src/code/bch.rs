@@ -10,7 +10,7 @@
 //! nobody stores.
 
 use super::contract::{Build, Code, Structure};
-use crate::bch_remainder::{MAX_WORDS, Remainder};
+use crate::bch_remainder::{MAX_ROOM, Remainder};
 use crate::bits;
 use crate::gf::{DEGREES, Field};
 use base::family::{Member, check, schema};
@@ -102,11 +102,12 @@ impl Bch {
         &self.remainder
     }
 
-    /// Puts the sum of received parity and the parity of the received data into `sum`
-    /// ([`Remainder::words`] long): the word's remainder. Bit i counts for x^(r - 1 - i), r the
-    /// parity bits. It is zero exactly for codewords.
-    pub fn remainder_of(&self, word: &[u64], sum: &mut [u64]) {
-        self.remainder.parity(word, self.dimension, sum);
+    /// The remainder of `word`, in `room` of [`Remainder::room`] words: the sum of received parity
+    /// and the parity of the received data. Bit i counts for x^(r - 1 - i), r the parity bits. It
+    /// is zero exactly for codewords.
+    pub fn remainder_of<'a>(&self, word: &[u64], room: &'a mut [u64]) -> &'a [u64] {
+        self.remainder.parity(word, self.dimension, room);
+        let sum = &mut room[..self.remainder.words()];
         let (from, shift) = (self.dimension / 64, self.dimension % 64);
         let degree = self.remainder.degree();
         for (i, sum) in sum.iter_mut().enumerate() {
@@ -119,6 +120,7 @@ impl Bch {
             }
             *sum ^= received;
         }
+        sum
     }
 }
 
@@ -159,9 +161,9 @@ impl Code for Bch {
     }
 
     fn encode(&self, word: &mut [u64]) {
-        let mut room = [0; MAX_WORDS];
-        let parity = &mut room[..self.remainder.words()];
-        self.remainder.parity(word, self.dimension, parity);
+        let mut room = [0; MAX_ROOM];
+        self.remainder.parity(word, self.dimension, &mut room[..self.remainder.room()]);
+        let parity = &room[..self.remainder.words()];
         let (from, shift) = (self.dimension / 64, self.dimension % 64);
         word[from] &= (1 << shift) - 1;
         word[from + 1..].fill(0);
@@ -174,9 +176,8 @@ impl Code for Bch {
     }
 
     fn is_codeword(&self, word: &[u64]) -> bool {
-        let mut room = [0; MAX_WORDS];
-        let sum = &mut room[..self.remainder.words()];
-        self.remainder_of(word, sum);
+        let mut room = [0; MAX_ROOM];
+        let sum = self.remainder_of(word, &mut room[..self.remainder.room()]);
         sum.iter().all(|&word| word == 0)
     }
 

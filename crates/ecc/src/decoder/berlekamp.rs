@@ -44,8 +44,8 @@ impl Berlekamp {
         Self {
             syndromes: Syndromes::new(code.field(), code.remainder().degree(), code.t()),
             key_equation: KeyEquation::new(code.field(), code.t()),
-            roots: Roots::new(code.field()),
-            remainder: vec![0; code.remainder().words()],
+            roots: Roots::new(code.field(), code.t()),
+            remainder: vec![0; code.remainder().room()],
             found: Vec::with_capacity(code.t()),
             positions: Vec::with_capacity(code.t()),
             code: code.clone(),
@@ -55,14 +55,14 @@ impl Berlekamp {
 
     /// Whether `word` is a codeword; leaves its remainder behind.
     fn is_codeword(&mut self, word: &[u64]) -> bool {
-        self.code.remainder_of(word, &mut self.remainder);
-        self.remainder.iter().all(|&word| word == 0)
+        let remainder = self.code.remainder_of(word, &mut self.remainder);
+        remainder.iter().all(|&word| word == 0)
     }
 
     /// Finds the bits in error from the remainder; whether that is a correction at all.
     fn locate(&mut self) -> bool {
         self.found.clear();
-        let syndromes = self.syndromes.of(&self.remainder);
+        let syndromes = self.syndromes.of(&self.remainder[..self.code.remainder().words()]);
         let Some(locator) = self.key_equation.solve(syndromes) else { return false };
         self.roots.find(locator, &mut self.found);
         if self.found.len() != locator.len() - 1 {
