@@ -7,8 +7,8 @@
 0
 
 Bit i of a word is bit i % 8 of byte i / 8, counted from the least significant one; data come
-first, parity after them. For BCH codes the docs of ``crates/ecc/src/code/bch.rs`` say which power of
-x that is, and how the bytes of other libraries follow from it.
+first, parity after them. For BCH codes ``crates/ecc/src/code/bch.rs`` says which power of x that
+is, and how the bytes of other libraries follow from it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Code:
         return self._decoded(self._coder.decode(word, math.log((1 - rber) / rber)))
 
     def decode_soft(self, regions: ArrayLike, llr: Sequence[float]) -> Decoded:
-        """Decode a soft read: for each bit the region its cell was found in; ``llr`` of each region.
+        """Decode a soft read: the region of each bit's cell, the log-likelihood ratio of each region.
 
         Raises:
             NandlabError: there is not one region for each bit, or one has no ratio.

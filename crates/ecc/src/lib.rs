@@ -4,6 +4,7 @@
 //! all that means for a drive (`model`). Knows nothing of flash: bit error rates come in, outcomes
 //! go out.
 
+mod absorbing;
 pub mod alias;
 #[cfg(target_arch = "x86_64")]
 mod bch_fold;
@@ -19,12 +20,16 @@ pub mod cells;
 pub mod channel;
 mod circulant_ring;
 pub mod code;
+pub mod code_facts;
 pub mod code_file;
 pub mod code_text;
 pub mod codec;
 pub mod construct;
+pub mod crc;
 pub mod curve;
+mod cycles;
 pub mod decoder;
+mod elimination;
 mod gf;
 pub mod information;
 mod lanes;

@@ -3,6 +3,7 @@
 mod board;
 mod catalogue;
 mod cell;
+mod code;
 mod curve;
 mod ecc;
 mod flash;
@@ -42,6 +43,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::cell::Cell;
+    #[pymodule_export]
+    use super::code::{code_facts, export_code, import_code, make_code};
     #[pymodule_export]
     use super::curve::{Codec, Frames, channels, clopper_pearson, decoders, ecc_point};
     #[pymodule_export]
