@@ -92,7 +92,7 @@ class Code:
         return self._decoded(self._coder.decode(word, math.log((1 - rber) / rber)))
 
     def decode_soft(self, regions: ArrayLike, llr: Sequence[float]) -> Decoded:
-        """Decode a soft read: the region of each bit's cell, the log-likelihood ratio of each region.
+        """Decode a soft read: each bit's region, each region's log-likelihood ratio.
 
         Raises:
             NandlabError: there is not one region for each bit, or one has no ratio.

@@ -175,7 +175,7 @@ fn miscorrections_are_as_rare_as_they_must_be() {
         let tolerance = 4.0 * (expected / f64::from(trials)).sqrt();
         println!(
             "validation | random words that BCH({length}, {}) with t = {t} takes for codewords \
-             ({taken} of {trials}) | {rate:.5} | {expected:.5} | {:.3} | words in balls of radius t",
+             ({taken} of {trials}) | {rate:.5} | {expected:.5} | {:.3} | words in balls of t",
             code.dimension(),
             tolerance / expected
         );
