@@ -5,10 +5,33 @@ use crate::code_text;
 use crate::construct::Recipe;
 use crate::quasi_cyclic::QuasiCyclic;
 use base::family::Choice;
-use base::{Error, Result, params};
+use base::params::{self, Table};
+use base::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::fmt::Write;
 use std::sync::Arc;
+
+/// Smallest unit of a host's request.
+const SECTOR_BYTES: u32 = 512;
+/// Size of the checksum, CRC-32C.
+const CRC_BYTES: u32 = 4;
+
+/// Order of keys in a file; others go before.
+const ORDER: [&str; 14] = [
+    "summary",
+    "cite",
+    "payload_bytes",
+    "metadata_bytes",
+    "crc_bytes",
+    "name",
+    "z",
+    "block_rows",
+    "block_columns",
+    "column_weight",
+    "parity_rows",
+    "draws",
+    "seed",
+    "shifts",
+];
 
 /// A code as its file describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -32,19 +55,29 @@ pub struct CodeFile {
     /// What its shifts were drawn from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<Recipe>,
+    /// What errors call the file.
+    #[serde(skip)]
+    place: String,
 }
 
 impl CodeFile {
     /// Reads a file; `place` names it in errors.
     pub fn read(text: &str, place: &str) -> Result<Self> {
-        params::read(&params::parse(text, place)?, "").map_err(|error| within(error, place))
+        let table = params::parse(text, place)?;
+        let mut file: Self = params::read(&table, "").map_err(|error| within(error, place))?;
+        place.clone_into(&mut file.place);
+        Ok(file)
     }
 
     /// Builds the code, which must have room for what the file says of its bytes.
     pub fn build(&self) -> Result<Arc<dyn Code>> {
+        self.build_checked().map_err(|error| within(error, &self.place))
+    }
+
+    fn build_checked(&self) -> Result<Arc<dyn Code>> {
         let mut choice = self.code.clone();
         let code = (choice.resolve(code::ROSTER, "code")?.build)(&choice.params)?;
-        if !matches!(self.crc_bytes, 0 | 4) {
+        if !matches!(self.crc_bytes, 0 | CRC_BYTES) {
             let problem = format!("{}: no such checksum", self.crc_bytes);
             return Err(Error::new("crc_bytes", problem).allow("4, or 0 for none"));
         }
@@ -67,45 +100,91 @@ impl CodeFile {
         (code.length().div_ceil(8) as u32).saturating_sub(self.payload_bytes)
     }
 
-    /// The file of an LDPC code, as text.
-    pub fn write(&self, checks: &QuasiCyclic) -> String {
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = self.write_to(checks, &mut text);
-        text
+    /// The file of parity checks. All bytes of data are used: payload by whole sectors of 512, then
+    /// the checksum if there is room, the rest for metadata.
+    pub fn of(checks: &QuasiCyclic, recipe: Option<Recipe>) -> Result<Self> {
+        let mut params = Table::new();
+        let lines = checks.rows().iter().map(|row| code_text::base_line(checks, row).into());
+        params.insert("z".into(), toml::Value::Integer(checks.z() as i64));
+        params.insert("shifts".into(), toml::Value::Array(lines.collect()));
+        let mut file = Self {
+            summary: String::new(),
+            cite: Vec::new(),
+            payload_bytes: 0,
+            metadata_bytes: 0,
+            crc_bytes: 0,
+            code: Choice { name: "ldpc".into(), params },
+            decoder: None,
+            recipe,
+            place: String::new(),
+        };
+        let code = file.build()?;
+        let room = (code.dimension() / 8) as u32;
+        file.payload_bytes = if room < SECTOR_BYTES { room } else { room - room % SECTOR_BYTES };
+        let left = room - file.payload_bytes;
+        file.crc_bytes = if left < CRC_BYTES { 0 } else { CRC_BYTES };
+        file.metadata_bytes = left - file.crc_bytes;
+        let (z, rows, columns) = (checks.z(), checks.rows().len(), checks.columns());
+        let (bits, rate) = (code.length(), code.rate());
+        file.summary =
+            format!("LDPC, {bits} bits, rate {rate:.3}: {rows} x {columns} circulants of {z}");
+        Ok(file)
     }
 
-    fn write_to(&self, checks: &QuasiCyclic, out: &mut String) -> std::fmt::Result {
-        let quoted = |text: &str| toml::Value::String(text.to_owned()).to_string();
-        let cite: Vec<String> = self.cite.iter().map(|key| quoted(key)).collect();
-        writeln!(out, "summary = {}", quoted(&self.summary))?;
-        writeln!(out, "cite = [{}]\n", cite.join(", "))?;
-        let number = |out: &mut String, key: &str, value: u64, why: &str| {
-            writeln!(out, "{:<32}# {why}", format!("{key} = {value}"))
+    /// The file as text, every number with where it comes from.
+    pub fn write(&self) -> Result<String> {
+        let mut text = String::new();
+        let mut table = params::write(self)?;
+        let mut tables = Vec::new();
+        for key in ["code", "decoder", "recipe"] {
+            tables.extend(table.remove(key).and_then(|value| match value {
+                toml::Value::Table(table) => Some((key, table)),
+                _ => None,
+            }));
+        }
+        self.write_table(&table, &mut text);
+        for (key, table) in tables {
+            text.push_str(&format!("\n[{key}]\n"));
+            self.write_table(&table, &mut text);
+        }
+        Ok(text)
+    }
+
+    fn write_table(&self, table: &Table, text: &mut String) {
+        let origin = |key: &str| match (key, &self.recipe) {
+            ("z" | "shifts", None) => "derived: as imported",
+            ("shifts", Some(_)) => "derived: drawn by the recipe",
+            ("z", _) => "assumed: blocks of whole vectors",
+            ("payload_bytes", _) => "assumed: the user's",
+            ("metadata_bytes", _) => "assumed: the controller's own",
+            ("crc_bytes", _) => "assumed: CRC-32C, or none",
+            ("block_rows" | "block_columns", _) => "assumed: the rate and the length",
+            ("column_weight", _) => "assumed: 4 for soft reads, 5 for hard ones",
+            ("parity_rows", _) => "derived: diagonals with an inverse",
+            ("draws", _) => "assumed: more gains little",
+            _ => "assumed: as good as any",
         };
-        number(out, "payload_bytes", self.payload_bytes.into(), "assumed: what a request moves")?;
-        number(out, "metadata_bytes", self.metadata_bytes.into(), "assumed: the controller's own")?;
-        number(out, "crc_bytes", self.crc_bytes.into(), "assumed: CRC-32C, or none")?;
-        writeln!(out, "\n[code]\nname = {}", quoted(&self.code.name))?;
-        number(out, "z", checks.z() as u64, "derived: as the recipe says")?;
-        writeln!(out, "shifts = [                      # derived: drawn from the recipe")?;
-        for row in checks.rows() {
-            writeln!(out, "    \"{}\",", code_text::base_line(checks, row))?;
+        let mut keys: Vec<&String> = table.keys().collect();
+        keys.sort_by_key(|key| ORDER.iter().position(|known| known == key));
+        for key in keys {
+            let value = &table[key];
+            let line = match value {
+                toml::Value::Array(lines) if lines.len() > 1 && lines[0].is_str() => {
+                    text.push_str(&format!("{:<32}# {}\n", format!("{key} = ["), origin(key)));
+                    lines.iter().for_each(|line| text.push_str(&format!("    {line},\n")));
+                    text.push_str("]\n");
+                    continue;
+                }
+                _ => format!("{key} = {value}"),
+            };
+            let bare = value.is_str()
+                || value.as_array().is_some_and(|list| !list.iter().any(toml::Value::is_integer));
+            if bare {
+                text.push_str(&format!("{line}\n"));
+            } else {
+                text.push_str(&format!("{line:<32}# {}\n", origin(key)));
+            }
         }
-        writeln!(out, "]")?;
-        if let Some(recipe) = &self.recipe {
-            writeln!(out, "\n[recipe]")?;
-            number(out, "z", recipe.z as u64, "assumed: four 64-byte vectors a block, or fewer")?;
-            number(out, "block_rows", recipe.block_rows as u64, "assumed: the rate")?;
-            number(out, "block_columns", recipe.block_columns as u64, "assumed: the length")?;
-            let weight = recipe.column_weight as u64;
-            number(out, "column_weight", weight, "assumed: best for soft reads")?;
-            let rows = format!("parity_rows = {:?}", recipe.parity_rows);
-            writeln!(out, "{rows:<32}# derived: has an inverse")?;
-            number(out, "draws", recipe.draws.into(), "assumed: more gains little")?;
-            number(out, "seed", recipe.seed, "assumed: any")?;
-        }
-        Ok(())
     }
 }
 
@@ -118,53 +197,46 @@ fn within(mut error: Error, place: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quasi_cyclic::Circulant;
 
-    /// Scaffold.
+    fn small() -> CodeFile {
+        let circulant = |column, shift| Circulant { column, shift };
+        let row = vec![circulant(0, 3), circulant(1, 5), circulant(2, 0)];
+        CodeFile::of(&QuasiCyclic::new(4096, 3, vec![row]), None).unwrap()
+    }
+
     #[test]
-    #[ignore]
-    fn write_roster() {
-        for (name, z, rows, columns, payload, meta, crc) in
-            [("ldpc_a", 256, 7, 135, 4096, 0, 0), ("ldpc_b", 256, 14, 135, 3872, 0, 0)]
-        {
-            let mut recipe = Recipe {
-                z,
-                block_rows: rows,
-                block_columns: columns,
-                column_weight: 4,
-                parity_rows: vec![],
-                draws: 4000,
-                seed: 1,
-            };
-            let start = std::time::Instant::now();
-            let checks = recipe.follow("recipe").unwrap();
-            println!("{name} {:?}", start.elapsed());
-            let file = CodeFile {
-                summary: name.into(),
-                cite: vec!["fossorier2004".into()],
-                payload_bytes: payload,
-                metadata_bytes: meta,
-                crc_bytes: crc,
-                code: Choice::named("ldpc"),
-                decoder: None,
-                recipe: Some(recipe),
-            };
-            let text = file.write(&checks);
-            let path = format!("../../params/codes/{name}.toml");
-            std::fs::write(path, &text).unwrap();
-            let start = std::time::Instant::now();
-            let code = CodeFile::read(&text, "x").unwrap().build().unwrap();
-            println!("build {:?}", start.elapsed());
-            let mut rng = base::rng::Rng::stream(1, "t");
-            let mut word: Vec<u64> = (0..code.length() / 64).map(|_| rng.bits()).collect();
-            let before = word.clone();
-            let start = std::time::Instant::now();
-            for _ in 0..1000 {
-                code.encode(&mut word);
-            }
-            println!("encode {:?}", start.elapsed() / 1000);
-            assert!(code.is_codeword(&word));
-            assert!(!code.is_codeword(&before));
-            assert_eq!(word[..code.dimension() / 64], before[..code.dimension() / 64]);
+    fn what_is_written_is_read() {
+        let file = small();
+        let said = (file.payload_bytes, file.metadata_bytes, file.crc_bytes);
+        assert_eq!(said, (1024, 0, 0));
+        let text = file.write().unwrap();
+        let again = CodeFile::read(&text, "x.toml").unwrap();
+        assert_eq!(again.write().unwrap(), text);
+        let code = again.build().unwrap();
+        assert_eq!((code.length(), code.dimension()), (3 * 4096, 2 * 4096));
+        assert_eq!(again.parity_bytes(&*code), 512);
+    }
+
+    #[test]
+    fn errors_name_file_and_key() {
+        let text = small().write().unwrap();
+        let fails = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from}");
+            let file = CodeFile::read(&text.replacen(from, to, 1), "x.toml");
+            file.and_then(|file| file.build().map(drop)).unwrap_err().to_string()
+        };
+        for (said, part) in [
+            (fails("payload_bytes", "payload_byte"), "did you mean `payload_bytes`"),
+            (fails("payload_bytes = 1024", "payload_bytes = 1025"), "at most 1024"),
+            (fails("crc_bytes = 0", "crc_bytes = 3"), "crc_bytes: 3"),
+            (fails("\"ldpc\"", "\"ldcp\""), "did you mean `ldpc`"),
+            (fails("z = 4096", "z = 4"), "code.shifts[0]: column 2: `5` is no shift"),
+            (fails("z = 4096", "z = 0"), "code.z"),
+            (fails("z = 4096", "zz = 4096"), "x.toml: code.zz: unknown key `zz`"),
+            (fails("   3", " 3.5"), "`3.5` is no shift"),
+        ] {
+            assert!(said.contains(part), "{said}");
         }
     }
 }

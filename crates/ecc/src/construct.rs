@@ -1,12 +1,13 @@
 //! Parity checks of our own: a recipe and a seed give the shifts of a quasi-cyclic LDPC code.
 //!
-//! Columns take the rows that have least so far. Of many shifts drawn at random for a column, those
-//! that would close a cycle of four are dropped (Fossorier, IEEE Trans. Inf. Theory 50 (2004): two
-//! columns with one difference of shifts in two rows), and those that close the fewest cycles of
-//! six win. Parity columns go down a diagonal with a weight of three: a chain of weight two, the
-//! usual shape, is quick to encode but has an error floor.
+//! Columns take the rows that have least so far. Shifts are drawn at random, then moved one by one
+//! as long as that leaves fewer short cycles. Those that would close a cycle of four are dropped
+//! (Fossorier, IEEE Trans. Inf. Theory 50 (2004): two columns with one difference of shifts in two
+//! rows); of the others, those that close the fewest cycles of six win. Parity columns go down a
+//! diagonal with a weight of three: a chain of weight two, the usual shape, is quick to encode but
+//! has an error floor.
 
-use crate::circulant_ring::CirculantInverse;
+use crate::elimination;
 use crate::quasi_cyclic::{Circulant, QuasiCyclic};
 use base::rng::Rng;
 use base::{Error, Result};
@@ -29,14 +30,16 @@ pub struct Recipe {
     /// first three that can be encoded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parity_rows: Vec<usize>,
-    /// Shifts drawn for each column.
+    /// How often shifts are drawn for each column.
     pub draws: u32,
     /// Decides the shifts.
     pub seed: u64,
 }
 
 /// Largest table of differences that a recipe may ask for.
-const MOST_DIFFERENCES: usize = 1 << 24;
+const MOST_DIFFERENCES: usize = 1 << 23;
+/// How often parity columns are drawn until they have an inverse.
+const PARITY_DRAWS: u32 = 64;
 /// Bits of the longest code.
 pub const MOST_BITS: usize = 1 << 20;
 
@@ -48,30 +51,37 @@ impl Recipe {
             self.parity_rows = self.first_parity_rows(place)?;
         }
         let mut rng = Rng::stream(self.seed, "ldpc");
-        let mut draft = Draft::new(self.z, self.block_rows);
-        for p in 0..self.block_rows {
-            let rows: Vec<usize> =
-                self.parity_rows.iter().map(|&row| (row + p) % self.block_rows).collect();
-            draft.add_best(self.draws, &mut rng, |_, _| rows.clone()).ok_or_else(|| {
-                Error::new(format!("{place}.z"), format!("{}: too small for the shape", self.z))
-            })?;
+        let (count, weight) = (self.block_columns - self.block_rows, self.column_weight);
+        let too_small = || {
+            Error::new(format!("{place}.z"), format!("{}: too small for the shape", self.z))
+                .allow("a shape with room for columns without cycles of four")
+        };
+        // Where z is no power of two, it also depends on the shifts whether there is an inverse.
+        for _ in 0..PARITY_DRAWS {
+            let mut draft = self.parity(&mut rng).ok_or_else(too_small)?;
+            if !is_encodable(self.z, &draft.columns) {
+                continue;
+            }
+            for _ in 0..count {
+                let rows = |loads: &[usize], rng: &mut Rng| least_loaded(loads, weight, rng);
+                draft.add_best(self.draws, &mut rng, rows).ok_or_else(too_small)?;
+            }
+            // Data come first.
+            draft.columns.rotate_left(self.block_rows);
+            return Ok(draft.finish());
         }
-        let parity = draft.columns.clone();
-        if !is_encodable(self.z, &parity) {
-            return Err(self.not_encodable(place));
+        Err(self.not_encodable(place))
+    }
+
+    /// The parity columns.
+    fn parity(&self, rng: &mut Rng) -> Option<Draft> {
+        let n = self.block_rows;
+        let mut draft = Draft::new(self.z, n);
+        for p in 0..n {
+            let rows: Vec<usize> = self.parity_rows.iter().map(|&row| (row + p) % n).collect();
+            draft.add_best(self.draws, rng, |_, _| rows.clone())?;
         }
-        for _ in self.block_rows..self.block_columns {
-            let weight = self.column_weight;
-            draft
-                .add_best(self.draws, &mut rng, |loads, rng| least_loaded(loads, weight, rng))
-                .ok_or_else(|| {
-                    Error::new(format!("{place}.z"), format!("{}: too small for the shape", self.z))
-                        .allow("a shape with room for columns without cycles of four")
-                })?;
-        }
-        // Data come first.
-        draft.columns.rotate_left(self.block_rows);
-        Ok(draft.finish())
+        Some(draft)
     }
 
     fn check(&self, place: &str) -> Result<()> {
@@ -132,7 +142,7 @@ impl Recipe {
 
 /// Whether columns of (row, shift), as many as there are rows, have an inverse.
 fn is_encodable(z: usize, columns: &[Vec<(usize, usize)>]) -> bool {
-    CirculantInverse::new(z, &by_rows(columns.len(), columns)).is_some()
+    elimination::is_invertible(&QuasiCyclic::new(z, columns.len(), by_rows(columns.len(), columns)))
 }
 
 fn by_rows(count: usize, columns: &[Vec<(usize, usize)>]) -> Vec<Vec<Circulant>> {
@@ -163,11 +173,13 @@ struct Draft {
     loads: Vec<usize>,
     /// For each ordered pair of rows, the differences of shifts that columns have.
     differences: Vec<Vec<usize>>,
-    /// For each ordered pair of rows and each difference: whether a column has it ...
-    is_taken: Vec<bool>,
-    /// ... and the ways from the one row to the other over a third, by two columns.
-    detours: Vec<u32>,
+    /// For each ordered pair of rows and each difference: the ways from the one row to the other
+    /// over a third, by two columns; or [`TAKEN`] where one column has that difference.
+    detours: Vec<u64>,
 }
+
+/// A difference that would close a cycle of four: more than any count of cycles.
+const TAKEN: u64 = 1 << 48;
 
 impl Draft {
     fn new(z: usize, rows: usize) -> Self {
@@ -177,14 +189,8 @@ impl Draft {
             columns: Vec::new(),
             loads: vec![0; rows],
             differences: vec![Vec::new(); rows * rows],
-            is_taken: vec![false; rows * rows * z],
             detours: vec![0; rows * rows * z],
         }
-    }
-
-    /// The step from (row, shift) to (row, shift): its place in the tables.
-    fn step(&self, (from, s): (usize, usize), (to, t): (usize, usize)) -> usize {
-        (from * self.rows + to) * self.z + (s + self.z - t) % self.z
     }
 
     /// Adds the column that closes the fewest cycles of six of so many drawn; None if every one
@@ -195,35 +201,52 @@ impl Draft {
         rng: &mut Rng,
         rows: impl Fn(&[usize], &mut Rng) -> Vec<usize>,
     ) -> Option<()> {
-        let mut best: Option<(u64, Vec<(usize, usize)>)> = None;
+        let mut best = (TAKEN, Vec::new());
+        let mut costs = vec![0; self.z];
         for _ in 0..draws {
-            let entries: Vec<(usize, usize)> = rows(&self.loads, rng)
-                .into_iter()
-                .map(|row| (row, rng.below(self.z as u64) as usize))
-                .collect();
-            if let Some(closed) = self.closed(&entries)
-                && best.as_ref().is_none_or(|&(least, _)| closed < least)
-            {
-                best = Some((closed, entries));
+            let rows = rows(&self.loads, rng);
+            let mut entries: Vec<(usize, usize)> =
+                rows.into_iter().map(|row| (row, rng.below(self.z as u64) as usize)).collect();
+            let closed = self.settle(&mut entries, &mut costs);
+            if closed < best.0 {
+                best = (closed, entries);
             }
         }
-        self.add(best?.1);
-        Some(())
+        let (closed, entries) = best;
+        (closed < TAKEN).then(|| self.add(entries))
     }
 
-    /// Cycles of six that a column would close; None if it would close one of four.
-    fn closed(&self, entries: &[(usize, usize)]) -> Option<u64> {
-        let mut closed = 0;
-        for (i, &a) in entries.iter().enumerate() {
-            for &b in &entries[..i] {
-                let step = self.step(a, b);
-                if self.is_taken[step] {
-                    return None;
-                }
-                closed += u64::from(self.detours[step]);
+    /// Moves shifts one by one as long as that closes fewer cycles; how many are left.
+    fn settle(&self, entries: &mut [(usize, usize)], costs: &mut [u64]) -> u64 {
+        loop {
+            let (mut total, mut is_settled) = (0, true);
+            for i in 0..entries.len() {
+                self.cost(entries, i, costs);
+                let now = entries[i].1;
+                // The nearest of the best, so that no shift is preferred.
+                let from_now = (0..self.z).map(|k| (now + k) % self.z);
+                let best = from_now.min_by_key(|&shift| costs[shift]).unwrap_or(now);
+                is_settled &= best == now;
+                entries[i].1 = best;
+                total += costs[best];
+            }
+            if is_settled {
+                // Each cycle was counted at both of its entries.
+                return total / 2;
             }
         }
-        Some(closed)
+    }
+
+    /// For each shift that entry `i` could have, the cycles of six that it would close.
+    fn cost(&self, entries: &[(usize, usize)], i: usize, costs: &mut [u64]) {
+        let z = self.z;
+        costs.fill(0);
+        for &(row, shift) in entries.iter().filter(|&&(row, _)| row != entries[i].0) {
+            let begin = (entries[i].0 * self.rows + row) * z;
+            let (high, low) = self.detours[begin..begin + z].split_at(z - shift);
+            costs[shift..].iter_mut().zip(high).for_each(|(cost, ways)| *cost += ways);
+            costs[..shift].iter_mut().zip(low).for_each(|(cost, ways)| *cost += ways);
+        }
     }
 
     fn add(&mut self, entries: Vec<(usize, usize)>) {
@@ -243,10 +266,10 @@ impl Draft {
                 }
             }
         }
-        for (a, b) in pairs() {
-            let step = self.step(a, b);
-            self.is_taken[step] = true;
-            self.differences[a.0 * rows + b.0].push(step % z);
+        for ((a, s), (b, t)) in pairs() {
+            let d = (s + z - t) % z;
+            self.detours[(a * rows + b) * z + d] = TAKEN;
+            self.differences[a * rows + b].push(d);
         }
         entries.iter().for_each(|&(row, _)| self.loads[row] += 1);
         self.columns.push(entries);
@@ -254,5 +277,83 @@ impl Draft {
 
     fn finish(self) -> QuasiCyclic {
         QuasiCyclic::new(self.z, self.columns.len(), by_rows(self.rows, &self.columns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recipe(z: usize, block_rows: usize, block_columns: usize, column_weight: usize) -> Recipe {
+        let parity_rows = Vec::new();
+        Recipe { z, block_rows, block_columns, column_weight, parity_rows, draws: 10, seed: 1 }
+    }
+
+    #[test]
+    fn codes_have_the_shape_asked_for_and_no_cycles_of_four() {
+        for (z, rows, columns, weight) in
+            [(64, 6, 30, 4), (27, 4, 12, 3), (81, 5, 20, 3), (128, 7, 40, 5), (96, 14, 60, 4)]
+        {
+            let mut recipe = recipe(z, rows, columns, weight);
+            let checks = recipe.follow("recipe").unwrap();
+            assert_eq!((checks.z(), checks.rows().len(), checks.columns()), (z, rows, columns));
+            assert_eq!(recipe.parity_rows.len(), 3);
+            let mut weights = vec![0; columns];
+            checks.rows().iter().flatten().for_each(|c| weights[usize::from(c.column)] += 1);
+            let (data, parity) = weights.split_at(columns - rows);
+            assert!(data.iter().all(|&w| w == weight) && parity.iter().all(|&w| w == 3));
+            let loads: Vec<usize> = checks.rows().iter().map(Vec::len).collect();
+            assert!(loads.iter().max().unwrap() - loads.iter().min().unwrap() <= 1, "{loads:?}");
+            assert_eq!(checks.cycles_of_4(), 0);
+            assert!(checks.girth(8).is_none_or(|girth| girth >= 6));
+            assert_eq!(checks, recipe.follow("recipe").unwrap(), "drawn again");
+            recipe.seed += 1;
+            assert_ne!(checks, recipe.follow("recipe").unwrap(), "another seed");
+        }
+    }
+
+    /// The price that a column is chosen by is the number of cycles that it closes.
+    #[test]
+    fn costs_are_cycles_of_six() {
+        let mut rng = Rng::stream(9, "costs");
+        let mut draft = Draft::new(64, 6);
+        let mut sum = 0;
+        for _ in 0..20 {
+            let before = draft.columns.len();
+            draft.add_best(3, &mut rng, |loads, rng| least_loaded(loads, 4, rng)).unwrap();
+            let mut costs = vec![0; 64];
+            // Every difference of the new column is taken now, so look from a draft without it.
+            let mut earlier = Draft::new(64, 6);
+            draft.columns[..before].iter().for_each(|column| earlier.add(column.clone()));
+            sum += earlier.settle(&mut draft.columns[before].clone(), &mut costs);
+        }
+        assert!(sum > 20, "{sum}");
+        assert_eq!(draft.finish().cycles_of_6(), sum);
+    }
+
+    #[test]
+    fn impossible_recipes_are_refused() {
+        let fails = |change: &dyn Fn(&mut Recipe)| {
+            let mut recipe = recipe(64, 6, 30, 4);
+            change(&mut recipe);
+            recipe.follow("recipe").unwrap_err().to_string()
+        };
+        for (said, key) in [
+            (fails(&|r| r.z = 0), "recipe.z: 0"),
+            (fails(&|r| r.z = 1 << 40), "recipe.z"),
+            (fails(&|r| r.block_rows = 3), "recipe.block_rows"),
+            (fails(&|r| r.block_rows = usize::MAX), "recipe.block_rows"),
+            (fails(&|r| r.block_columns = 6), "recipe.block_columns"),
+            (fails(&|r| r.block_columns = usize::MAX), "recipe.block_columns"),
+            (fails(&|r| r.column_weight = 7), "recipe.column_weight"),
+            (fails(&|r| r.draws = 0), "recipe.draws"),
+            (fails(&|r| r.parity_rows = vec![0, 0, 1]), "recipe.parity_rows"),
+            (fails(&|r| r.parity_rows = vec![0, 1, 6]), "recipe.parity_rows"),
+            // Three divides six: {p, p + 1, p + 2} has no inverse there.
+            (fails(&|r| r.parity_rows = vec![0, 1, 2]), "recipe.parity_rows"),
+            (fails(&|r| r.z = 8), "recipe.z: 8: too small"),
+        ] {
+            assert!(said.starts_with(key), "{said}");
+        }
     }
 }

@@ -67,58 +67,158 @@ impl QuasiCyclic {
         bits::words(self.z)
     }
 
+    /// The circulants of the last `count` block columns, counted from the first of these.
+    pub fn last_columns(&self, count: usize) -> Vec<Vec<Circulant>> {
+        let first = self.columns - count;
+        let last = |c: &Circulant| {
+            let column = usize::from(c.column).checked_sub(first)? as u16;
+            Some(Circulant { column, ..*c })
+        };
+        self.rows.iter().map(|row| row.iter().filter_map(last).collect()).collect()
+    }
+
+    /// The same with block columns in another order: `order` names them from the first on.
+    pub fn reordered(&self, order: &[usize]) -> Self {
+        let mut place = vec![0; self.columns];
+        order.iter().enumerate().for_each(|(to, &from)| place[from] = to as u16);
+        let moved = |c: &Circulant| Circulant { column: place[usize::from(c.column)], ..*c };
+        let rows = self.rows.iter().map(|row| {
+            let mut row: Vec<Circulant> = row.iter().map(moved).collect();
+            row.sort_unstable_by_key(|c| c.column);
+            row
+        });
+        Self::new(self.z, self.columns, rows.collect())
+    }
+
     /// Whether `word` (packed, `length` bits) fulfils every check.
     pub fn is_codeword(&self, word: &[u64]) -> bool {
-        let mut sums = vec![0; self.block_words()];
-        self.rows.iter().all(|row| {
-            sums.fill(0);
-            self.add_row(row, word, &mut sums);
-            sums.iter().all(|&sum| sum == 0)
-        })
+        let mut sums = vec![0; self.rows.len() * self.block_words()];
+        self.add_syndrome(word, self.columns, &mut sums);
+        sums.iter().all(|&sum| sum == 0)
     }
 
     /// Adds what the first `columns` block columns of `word` (packed) give to the checks. Those of
     /// block row R begin with the `u64` number R x [`block_words`](Self::block_words) of `sums`.
     pub fn add_syndrome(&self, word: &[u64], columns: usize, sums: &mut [u64]) {
-        for (row, sums) in self.rows.iter().zip(sums.chunks_exact_mut(self.block_words())) {
-            let end = row.partition_point(|c| usize::from(c.column) < columns);
-            self.add_row(&row[..end], word, sums);
+        match (self.z % 64, self.z / 64) {
+            (0, 1) => self.add_single(word, columns, sums),
+            (0, 2) => self.add_aligned::<2>(word, columns, sums),
+            (0, 4) => self.add_aligned::<4>(word, columns, sums),
+            (0, 6) => self.add_aligned::<6>(word, columns, sums),
+            (0, 8) => self.add_aligned::<8>(word, columns, sums),
+            _ => self.add_any(word, columns, sums),
         }
     }
 
-    fn add_row(&self, row: &[Circulant], word: &[u64], sums: &mut [u64]) {
-        match (self.z % 64, self.z / 64) {
-            (0, 1) => add_aligned::<1>(row, word, sums),
-            (0, 2) => add_aligned::<2>(row, word, sums),
-            (0, 4) => add_aligned::<4>(row, word, sums),
-            (0, 6) => add_aligned::<6>(row, word, sums),
-            (0, 8) => add_aligned::<8>(row, word, sums),
-            _ => {
-                for c in row {
-                    let (begin, shift) = (usize::from(c.column) * self.z, usize::from(c.shift));
-                    let split = self.z - shift;
-                    bits::add_range(sums, 0, word, begin + shift, split);
-                    bits::add_range(sums, split, word, begin, shift);
+    fn add_any(&self, word: &[u64], columns: usize, sums: &mut [u64]) {
+        for (row, sums) in self.rows.iter().zip(sums.chunks_exact_mut(self.block_words())) {
+            let used = row.iter().take_while(|c| usize::from(c.column) < columns);
+            if self.z == 1 {
+                let ones = used.filter(|c| bits::get(word, c.column.into())).count();
+                sums[0] ^= ones as u64 % 2;
+                continue;
+            }
+            for c in used {
+                let (begin, shift) = (usize::from(c.column) * self.z, usize::from(c.shift));
+                let split = self.z - shift;
+                bits::add_range(sums, 0, word, begin + shift, split);
+                bits::add_range(sums, split, word, begin, shift);
+            }
+        }
+    }
+
+    /// The same where a block is one `u64`.
+    fn add_single(&self, word: &[u64], columns: usize, sums: &mut [u64]) {
+        for (row, sum) in self.rows.iter().zip(sums) {
+            for c in row.iter().take_while(|c| usize::from(c.column) < columns) {
+                *sum ^= word[usize::from(c.column)].rotate_right(c.shift.into());
+            }
+        }
+    }
+
+    /// The same where a block is `W` whole `u64`s.
+    fn add_aligned<const W: usize>(&self, word: &[u64], columns: usize, sums: &mut [u64]) {
+        // Every block twice, one behind the other: rotated, it is read in one piece.
+        let mut twice = vec![[[0u64; W]; 2]; columns];
+        for (twice, block) in twice.iter_mut().zip(word.chunks_exact(W)) {
+            twice.iter_mut().for_each(|copy| copy.copy_from_slice(block));
+        }
+        let (twice, sums) = (twice.as_flattened().as_flattened(), sums.as_chunks_mut::<W>().0);
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            #[allow(unsafe_code)]
+            // SAFETY: the processor has the instructions.
+            unsafe {
+                self.add_twice_avx2::<W>(twice, columns, sums);
+            }
+            return;
+        }
+        self.add_twice::<W>(twice, columns, sums);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn add_twice_avx2<const W: usize>(&self, twice: &[u64], columns: usize, sums: &mut [[u64; W]]) {
+        self.add_twice::<W>(twice, columns, sums);
+    }
+
+    #[inline(always)]
+    fn add_twice<const W: usize>(&self, twice: &[u64], columns: usize, sums: &mut [[u64; W]]) {
+        for (row, sums) in self.rows.iter().zip(sums) {
+            let mut total = *sums;
+            for c in row.iter().take_while(|c| usize::from(c.column) < columns) {
+                let begin = 2 * W * usize::from(c.column) + usize::from(c.shift) / 64;
+                let piece = &twice[begin..=begin + W];
+                let shift = u32::from(c.shift) % 64;
+                for (i, sum) in total.iter_mut().enumerate() {
+                    // Two steps, so that a shift by 64 is none.
+                    *sum ^= piece[i] >> shift | piece[i + 1] << 1 << (63 - shift);
                 }
             }
+            *sums = total;
         }
     }
 }
 
-/// Adds the rotated blocks of `row` where a block is `W` whole `u64`s.
-fn add_aligned<const W: usize>(row: &[Circulant], word: &[u64], sums: &mut [u64]) {
-    let mut total = [0u64; W];
-    for c in row {
-        let begin = usize::from(c.column) * W;
-        let block: &[u64; W] = word[begin..begin + W].try_into().expect("W words");
-        let (skip, shift) = (usize::from(c.shift) / 64, u32::from(c.shift) % 64);
-        for (i, sum) in total.iter_mut().enumerate() {
-            let at = |i: usize| block[if i < W { i } else { i - W }];
-            let (low, high) =
-                (at(i + skip), at(if i + skip + 1 < 2 * W { i + skip + 1 } else { 0 }));
-            // Two steps, so that a shift by 64 is none.
-            *sum ^= low >> shift | high << 1 << (63 - shift);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::rng::Rng;
+
+    /// Rotating whole blocks gives what adding bit by bit gives.
+    #[test]
+    fn sums_are_those_of_single_bits() {
+        let mut rng = Rng::stream(1, "checks");
+        for z in [1, 2, 7, 27, 63, 64, 65, 81, 96, 128, 192, 256, 384, 512, 640] {
+            let columns = 9;
+            let mut circulant = |column: usize| {
+                let shift = rng.below(z as u64) as u16;
+                rng.chance(0.7).then_some(Circulant { column: column as u16, shift })
+            };
+            let rows = (0..3).map(|_| (0..columns).filter_map(&mut circulant).collect());
+            let checks = QuasiCyclic::new(z, columns, rows.collect());
+            let mut word: Vec<u64> =
+                (0..bits::words(checks.length())).map(|_| rng.bits()).collect();
+            if !checks.length().is_multiple_of(64) {
+                *word.last_mut().unwrap() &= !(u64::MAX << (checks.length() % 64));
+            }
+            for first in [0, 1, 5, columns] {
+                let mut sums = vec![0; 3 * checks.block_words()];
+                checks.add_syndrome(&word, first, &mut sums);
+                for (r, row) in checks.rows().iter().enumerate() {
+                    for i in 0..z {
+                        let expected = row.iter().filter(|c| usize::from(c.column) < first);
+                        let expected = expected.fold(false, |sum, c| {
+                            let bit = (i + usize::from(c.shift)) % z;
+                            sum ^ bits::get(&word, usize::from(c.column) * z + bit)
+                        });
+                        let at = r * checks.block_words() * 64 + i;
+                        assert_eq!(bits::get(&sums, at), expected, "z {z}, check {r}, {i}");
+                    }
+                }
+                let is_zero = sums.iter().all(|&sum| sum == 0);
+                assert!(first < columns || checks.is_codeword(&word) == is_zero);
+            }
         }
     }
-    sums.iter_mut().zip(total).for_each(|(sum, total)| *sum ^= total);
 }

@@ -2,14 +2,14 @@
 //!
 //! Encoded in two steps: the sums that the data give to the checks, by rotations of sparse
 //! circulants; then the parity, by the inverse of the parity columns alone (dense circulants, so a
-//! product of polynomials for each pair of blocks).
+//! product of polynomials for each pair of blocks). A code without circulants has z = 1.
 
 use super::contract::{Build, Code, Structure};
 use crate::bits;
 use crate::circulant_ring::CirculantInverse;
 use crate::code_text;
-use crate::construct::MOST_BITS;
-use crate::quasi_cyclic::{Circulant, QuasiCyclic};
+use crate::elimination::ParitySums;
+use crate::quasi_cyclic::QuasiCyclic;
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
@@ -25,6 +25,11 @@ pub const MEMBER: Member<Build> = Member {
     build: |table| Ok(Arc::new(Ldpc::new(checks(&params::read(table, "code")?)?)?)),
 };
 
+/// Checks of the largest code with circulants of whole `u64`s ...
+const MOST_CHECKS: usize = 1 << 14;
+/// ... and without: elimination takes the cube of their number.
+const MOST_SINGLE_CHECKS: usize = 1 << 13;
+
 /// Parameters of `ldpc`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,56 +42,57 @@ struct Params {
 }
 
 fn checks(params: &Params) -> Result<QuasiCyclic> {
-    let z = params.z;
-    if !(1..=1 << 15).contains(&z) {
-        return Err(Error::new("code.z", format!("{z}: out of range")).allow("1 to 32768"));
-    }
-    let mut rows = Vec::with_capacity(params.shifts.len());
-    let mut width = None;
-    for (r, line) in params.shifts.iter().enumerate() {
-        let place = format!("code.shifts[{r}]");
-        let (row, columns) = code_text::base_row(line, z, &place)?;
-        let expected = *width.get_or_insert(columns);
-        if columns != expected || columns > MOST_BITS / z {
-            let most = MOST_BITS / z;
-            return Err(Error::new(place, format!("{columns} columns"))
-                .allow(format!("as many as in the first row, at most {most}")));
-        }
-        rows.push(row);
-    }
-    Ok(QuasiCyclic::new(z, width.unwrap_or(0), rows))
+    code_text::check_z(params.z, "code.z")?;
+    let rows = params.shifts.iter().enumerate();
+    let lines = rows.map(|(r, line)| (format!("code.shifts[{r}]"), line.as_str()));
+    code_text::base_rows(lines, params.z, "code.shifts")
 }
 
 /// A quasi-cyclic LDPC code with its encoder.
-pub struct Ldpc {
+struct Ldpc {
     checks: QuasiCyclic,
-    /// Block columns of data.
-    data_columns: usize,
-    inverse: CirculantInverse,
+    /// Data bits.
+    dimension: usize,
+    parity: Parity,
+}
+
+/// How the sums of the checks become parity.
+enum Parity {
+    /// By the inverse of the parity columns.
+    Circulants(CirculantInverse),
+    /// Bit by bit, for any other matrix.
+    Bits(ParitySums),
 }
 
 impl Ldpc {
-    /// The code of `checks`, whose last columns, as many as there are rows, must have an inverse.
-    pub fn new(checks: QuasiCyclic) -> Result<Self> {
-        let (rows, columns) = (checks.rows().len(), checks.columns());
-        let shape = || Error::new("code.shifts", format!("{rows} rows and {columns} columns"));
-        if rows == 0 || columns <= rows {
-            return Err(shape().allow("at least one row, and more columns than rows"));
-        }
-        let data_columns = columns - rows;
-        let parity = |row: &Vec<Circulant>| -> Vec<Circulant> {
-            let shifted = row.iter().filter_map(|c| {
-                let column = usize::from(c.column).checked_sub(data_columns)? as u16;
-                Some(Circulant { column, ..*c })
-            });
-            shifted.collect()
+    /// The code of `checks`, whose last bits, as many as there are independent checks, are parity.
+    fn new(checks: QuasiCyclic) -> Result<Self> {
+        let (rows, columns, z) = (checks.rows().len(), checks.columns(), checks.z());
+        let refuse = |problem: String, allowed: String| {
+            Err(Error::new("code.shifts", problem).allow(allowed))
         };
-        let parity: Vec<Vec<Circulant>> = checks.rows().iter().map(parity).collect();
-        let inverse = CirculantInverse::new(checks.z(), &parity).ok_or_else(|| {
-            Error::new("code.shifts", format!("the last {rows} columns have no inverse"))
-                .allow("parity columns from which data can be encoded")
-        })?;
-        Ok(Self { checks, data_columns, inverse })
+        if rows == 0 || columns <= rows {
+            let allowed = "at least one row, and more columns than rows";
+            return refuse(format!("{rows} rows and {columns} columns"), allowed.into());
+        }
+        let by_circulants = CirculantInverse::takes(z);
+        let most = if by_circulants { MOST_CHECKS } else { MOST_SINGLE_CHECKS };
+        if checks.checks() > most {
+            return refuse(format!("{} checks", checks.checks()), format!("at most {most}"));
+        }
+        let parity = if by_circulants {
+            CirculantInverse::new(z, &checks.last_columns(rows))
+                .map(|inverse| (Parity::Circulants(inverse), rows * z))
+        } else {
+            ParitySums::new(&checks)
+                .map(|sums| (sums.count(), sums))
+                .map(|(count, sums)| (Parity::Bits(sums), count))
+        };
+        let Some((parity, parity_bits)) = parity else {
+            let allowed = "parity columns from which data can be encoded, last";
+            return refuse(format!("the last {rows} columns have no inverse"), allowed.into());
+        };
+        Ok(Self { dimension: checks.length() - parity_bits, checks, parity })
     }
 }
 
@@ -96,21 +102,27 @@ impl Code for Ldpc {
     }
 
     fn dimension(&self) -> usize {
-        self.checks.z() * self.data_columns
+        self.dimension
     }
 
     fn encode(&self, word: &mut [u64]) {
-        let (z, words) = (self.checks.z(), self.checks.block_words());
-        let mut sums = vec![0; self.checks.rows().len() * words];
-        let mut parity = sums.clone();
-        self.checks.add_syndrome(word, self.data_columns, &mut sums);
-        self.inverse.multiply(&sums, &mut parity);
-        let begin = self.dimension();
-        // What stood there goes: the first `u64` may hold data too.
+        let (z, words, begin) = (self.checks.z(), self.checks.block_words(), self.dimension);
+        // What stands where parity goes; the first `u64` may hold data too.
         word[begin / 64] &= !(u64::MAX << (begin % 64));
         word[begin / 64 + 1..].fill(0);
-        for (i, block) in parity.chunks_exact(words).enumerate() {
-            bits::add_range(word, begin + i * z, block, 0, z);
+        let mut sums = vec![0; self.checks.rows().len() * words];
+        self.checks.add_syndrome(word, begin.div_ceil(z), &mut sums);
+        match &self.parity {
+            Parity::Circulants(inverse) => inverse.multiply(&sums, &mut word[begin / 64..]),
+            Parity::Bits(parity) => {
+                let mut packed = vec![0; bits::words(self.checks.checks())];
+                for (i, sum) in sums.chunks_exact(words).enumerate() {
+                    bits::add_range(&mut packed, i * z, sum, 0, z);
+                }
+                for (i, bit) in parity.of(&packed).enumerate() {
+                    word[(begin + i) / 64] |= u64::from(bit) << ((begin + i) % 64);
+                }
+            }
         }
     }
 
@@ -120,5 +132,115 @@ impl Code for Ldpc {
 
     fn structure(&self) -> Structure<'_> {
         Structure::QuasiCyclic(&self.checks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::construct::Recipe;
+    use base::rng::Rng;
+
+    fn made(z: usize, block_rows: usize, block_columns: usize, column_weight: usize) -> Ldpc {
+        let parity_rows = Vec::new();
+        let mut recipe =
+            Recipe { z, block_rows, block_columns, column_weight, parity_rows, draws: 3, seed: 1 };
+        Ldpc::new(recipe.follow("recipe").unwrap()).unwrap()
+    }
+
+    /// Data of a small code, in the word that encoding gives.
+    fn encoded(code: &Ldpc, data: u64) -> Vec<u64> {
+        let mut word = vec![u64::MAX; bits::words(code.length())];
+        word[0] = u64::MAX << code.dimension() | data;
+        if !code.length().is_multiple_of(64) {
+            *word.last_mut().unwrap() &= !(u64::MAX << (code.length() % 64));
+        }
+        code.encode(&mut word);
+        word
+    }
+
+    /// Every word of small codes: those that encoding gives are all that the checks allow.
+    #[test]
+    fn small_codes_are_whole() {
+        for (z, rows, columns, weight) in [(4, 4, 6, 2), (5, 4, 6, 3), (9, 4, 5, 3), (7, 4, 5, 3)] {
+            let code = made(z, rows, columns, weight);
+            let words: Vec<Vec<u64>> =
+                (0..1 << code.dimension()).map(|data| encoded(&code, data)).collect();
+            for (data, word) in words.iter().enumerate() {
+                assert_eq!(word[0] & !(u64::MAX << code.dimension()), data as u64);
+                assert!(code.is_codeword(word), "z {z}, data {data}");
+            }
+            assert!(words[0].iter().all(|&word| word == 0));
+            if code.length() <= 24 {
+                let all = (0u64..1 << code.length()).filter(|&word| code.is_codeword(&[word]));
+                assert_eq!(all.count(), words.len());
+            }
+        }
+    }
+
+    #[test]
+    fn codes_of_any_circulant_encode() {
+        let mut rng = Rng::stream(1, "ldpc");
+        for (z, rows, columns, weight) in
+            [(64, 6, 20, 4), (128, 5, 12, 3), (512, 4, 9, 3), (27, 4, 12, 3), (96, 5, 17, 3)]
+        {
+            let code = made(z, rows, columns, weight);
+            assert_eq!(code.dimension(), z * (columns - rows));
+            for _ in 0..20 {
+                let mut word: Vec<u64> =
+                    (0..bits::words(code.length())).map(|_| rng.bits()).collect();
+                let last = word.len() - 1;
+                word[last] &= u64::MAX >> (word.len() * 64 - code.length());
+                let data = word.clone();
+                code.encode(&mut word);
+                assert!(code.is_codeword(&word), "z {z}");
+                assert!((0..code.dimension()).all(|i| bits::get(&word, i) == bits::get(&data, i)));
+                let at = rng.below(code.length() as u64) as usize;
+                bits::flip(&mut word, at);
+                assert!(!code.is_codeword(&word));
+            }
+        }
+    }
+
+    /// Dependent checks cost no data, and parity is moved last where it stood elsewhere.
+    #[test]
+    fn any_matrix_encodes_with_z_1() {
+        let text = "7 4\n4 4\n2 2 4 1 1 3 3\n4 4 4 4\n1 4\n2 4\n1 2 4 3\n3\n1\n2 3 4\n1 2 3\n\
+                    1 3 5 7\n2 3 6 7\n3 4 6 7\n1 2 3 6\n";
+        let dependent = "5 3\n2 2\n1 2 1 1 1\n2 2 2\n1\n1 2\n2\n3\n3\n1 2\n2 3\n4 5\n";
+        for text in [text, dependent] {
+            let checks = code_text::read_alist(text, Some(1), "x").unwrap().with_parity_last();
+            let code = Ldpc::new(checks).unwrap();
+            let all = (0u64..1 << code.length()).filter(|&word| code.is_codeword(&[word]));
+            assert_eq!(all.count(), 1 << code.dimension());
+            for data in 0..1 << code.dimension() {
+                assert!(code.is_codeword(&encoded(&code, data)));
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_matrices_are_refused() {
+        let fails = |z: usize, shifts: &[&str]| {
+            let shifts = shifts.iter().map(|row| (*row).to_owned()).collect();
+            let code = checks(&Params { z, shifts }).and_then(Ldpc::new);
+            code.map(drop).unwrap_err().to_string()
+        };
+        for (said, part) in [
+            (fails(4, &[]), "code.shifts: no rows"),
+            (fails(4, &["0 1", "0 1"]), "2 rows and 2 columns"),
+            (fails(4, &["0 1 2", "0 1"]), "code.shifts[1]: 2 columns; allowed: 3"),
+            (fails(4, &["0 - 2", "0 - 1"]), "no inverse"),
+            (fails(64, &["0 1 2", "0 1 3"]), "no inverse"),
+            (fails(4, &["0 4 2"]), "code.shifts[0]: column 2: `4` is no shift"),
+            (fails(40000, &["0 4 2"]), "code.z: z = 40000"),
+            (fails(1, &["0 4 2"]), "`4` is no shift"),
+        ] {
+            assert!(said.contains(part), "{said} | {part}");
+        }
+        let tall = vec!["- ".repeat(300); 300];
+        let tall: Vec<String> = tall.iter().map(|row| format!("{row} 0")).collect();
+        let tall: Vec<&str> = tall.iter().map(String::as_str).collect();
+        assert!(fails(64, &tall).contains("19200 checks; allowed: at most 16384"));
     }
 }
