@@ -185,29 +185,26 @@ impl CodeFile {
         keys.sort_by_key(|key| ORDER.iter().position(|known| known == key));
         for key in keys {
             let value = &table[key];
-            let line = match value {
-                toml::Value::Array(lines) if lines.len() > 1 && lines[0].is_str() => {
-                    text.push_str(&format!("{:<32}# {}\n", format!("{key} = ["), origin(key)));
-                    lines.iter().for_each(|line| text.push_str(&format!("    {line},\n")));
-                    text.push_str("]\n");
-                    continue;
-                }
-                _ => format!("{key} = {value}"),
-            };
-            let bare = value.is_str()
-                || value.as_array().is_some_and(|list| !list.iter().any(toml::Value::is_integer));
-            if bare {
-                text.push_str(&format!("{line}\n"));
+            let list = value.as_array().map_or(&[][..], Vec::as_slice);
+            if key == "shifts" {
+                text.push_str(&format!("{:<32}# {}\n", "shifts = [", origin(key)));
+                list.iter().for_each(|row| text.push_str(&format!("    {row},\n")));
+                text.push_str("]\n");
+            } else if value.is_integer() || list.iter().any(toml::Value::is_integer) {
+                text.push_str(&format!("{:<32}# {}\n", format!("{key} = {value}"), origin(key)));
             } else {
-                text.push_str(&format!("{line:<32}# {}\n", origin(key)));
+                text.push_str(&format!("{key} = {value}\n"));
             }
         }
     }
 }
 
 fn within(mut error: Error, place: &str) -> Error {
-    error.place =
-        if error.place.is_empty() { place.to_owned() } else { format!("{place}: {}", error.place) };
+    error.place = match (place, error.place.as_str()) {
+        (place, "") => place.to_owned(),
+        ("", key) => key.to_owned(),
+        (place, key) => format!("{place}: {key}"),
+    };
     error
 }
 
