@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,11 +10,12 @@ import pytest
 from conftest import Ended
 
 from nandlab import _core, ldpc
+from nandlab.toml_file import parse_toml
 
 
 def matrix(text: str) -> tuple[int, list[str]]:
     """Size of a circulant and the rows of shifts of a code file."""
-    code = tomllib.loads(text)["code"]
+    code = parse_toml(text, "code.toml")["code"]
     return code["z"], code["shifts"]
 
 
@@ -42,7 +42,7 @@ def test_made_shown_exported_and_imported(nandlab: Callable[..., Ended], folder:
 def test_shipped_codes_can_be_made_again():
     for name in ("ldpc_1k_r90", "ldpc_a"):
         facts = ldpc.facts(name)["checks"]
-        table = tomllib.loads(_core.show(f"code/{name}"))
+        table = parse_toml(_core.show(f"code/{name}"), name)
         recipe = table["recipe"]
         shape = (recipe.pop("z"), recipe.pop("block_rows"), recipe.pop("block_columns"))
         assert shape == (facts["z"], facts["block_rows"], facts["block_columns"])
@@ -64,7 +64,7 @@ def test_a_matrix_of_another_tool_is_taken(folder: Path):
     ("arguments", "parts"),
     [
         (["show", "ldpc_4k_r9"], ["unknown code `ldpc_4k_r9`", "did you mean `ldpc_4k_r9"]),
-        (["make", "--rows", "3", "--columns", "30"], ["recipe.block_rows: 3", "4 to 256"]),
+        (["make", "--rows", "3", "--columns", "30"], ["recipe.block_rows: 3", "4 to 64 with z = 256"]),
         (["make", "--rows", "6", "--columns", "30", "--z", "8"], ["recipe.z: 8: too small"]),
         (["make", "--rows", "6", "--columns", "30", "--parity-rows", "0,x"], ["--parity-rows"]),
         (["make", "--rows", "6", "--columns", "30", "--crc-bytes", "2"], ["crc_bytes: 2"]),
