@@ -64,7 +64,10 @@ def test_a_matrix_of_another_tool_is_taken(folder: Path):
     ("arguments", "parts"),
     [
         (["show", "ldpc_4k_r9"], ["unknown code `ldpc_4k_r9`", "did you mean `ldpc_4k_r9"]),
-        (["make", "--rows", "3", "--columns", "30"], ["recipe.block_rows: 3", "4 to 64 with z = 256"]),
+        (
+            ["make", "--rows", "3", "--columns", "30"],
+            ["recipe.block_rows: 3", "4 to 64 with z = 256"],
+        ),
         (["make", "--rows", "6", "--columns", "30", "--z", "8"], ["recipe.z: 8: too small"]),
         (["make", "--rows", "6", "--columns", "30", "--parity-rows", "0,x"], ["--parity-rows"]),
         (["make", "--rows", "6", "--columns", "30", "--crc-bytes", "2"], ["crc_bytes: 2"]),
