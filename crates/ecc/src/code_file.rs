@@ -1,7 +1,6 @@
 //! A file of `params/codes/`: a code, what a codeword of it holds, and the recipe of its shifts.
 
 use crate::code::{self, Code};
-use crate::code_text;
 use crate::construct::Recipe;
 use crate::quasi_cyclic::QuasiCyclic;
 use base::family::Choice;
@@ -103,17 +102,13 @@ impl CodeFile {
     /// The file of parity checks. All bytes of data are used: payload by whole sectors of 512, then
     /// the checksum if there is room, the rest for metadata.
     pub fn of(checks: &QuasiCyclic, recipe: Option<Recipe>) -> Result<Self> {
-        let mut params = Table::new();
-        let lines = checks.rows().iter().map(|row| code_text::base_line(checks, row).into());
-        params.insert("z".into(), toml::Value::Integer(checks.z() as i64));
-        params.insert("shifts".into(), toml::Value::Array(lines.collect()));
         let mut file = Self {
             summary: String::new(),
             cite: Vec::new(),
             payload_bytes: 0,
             metadata_bytes: 0,
             crc_bytes: 0,
-            code: Choice { name: "ldpc".into(), params },
+            code: code::of_checks(checks)?,
             decoder: None,
             recipe,
             place: String::new(),

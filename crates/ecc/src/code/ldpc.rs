@@ -10,7 +10,7 @@ use crate::circulant_ring::CirculantInverse;
 use crate::code_text;
 use crate::elimination::ParitySums;
 use crate::quasi_cyclic::QuasiCyclic;
-use base::family::{Member, check, schema};
+use base::family::{Choice, Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,13 @@ struct Params {
     /// The base matrix: for each block row the shifts of its columns, `-` where there is nothing.
     /// Data columns come first, parity columns last.
     shifts: Vec<String>,
+}
+
+/// The choice of this code with such parity checks.
+pub fn of_checks(checks: &QuasiCyclic) -> Result<Choice> {
+    let shifts = checks.rows().iter().map(|row| code_text::base_line(checks, row)).collect();
+    let params = params::write(&Params { z: checks.z(), shifts })?;
+    Ok(Choice { name: MEMBER.name.to_owned(), params })
 }
 
 fn checks(params: &Params) -> Result<QuasiCyclic> {
