@@ -100,17 +100,18 @@ def test_going_on_is_never_having_stopped(tmp_path: Path):
 
 
 def test_an_ldpc_code_works_below_its_waterfall_and_soft_reads_move_it():
-    """Quick points of the reference code: no failure well below, nothing but failures above."""
+    """Quick points of the reference code: no failure well below, all fail beyond the capacity."""
     arguments: dict[str, object] = {"errors": 30, "max_frames": 300}
-    hard = nandlab.ecc_curve(LDPC, rber=[0.0015, 0.0045], **arguments)  # type: ignore[arg-type]
+    hard = nandlab.ecc_curve(LDPC, rber=[0.0015, 0.006], **arguments)  # type: ignore[arg-type]
     below, above = hard.rows()
+    assert hard.limits[LDPC, 0] < above["rber"]
     assert (below["frame_errors"], above["fer"]) == (0, 1.0)
     assert below["fer_high"] == pytest.approx(1 - 0.025 ** (1 / 300), rel=1e-6)
     assert below["uber_extrapolated"] is None
     soft = nandlab.ecc_curve(
         LDPC,
-        rber=0.0045,
-        levels=[2, 4],
+        rber=0.006,
+        levels=[4, 6],
         **arguments,  # type: ignore[arg-type]
     )
     assert [row["frame_errors"] for row in soft.rows()] == [0, 0]

@@ -152,9 +152,8 @@ def ecc_curve(
     if not points:
         raise _core.NandlabError("ecc: no points; allowed: at least one code, level and rate")
     kept = _Kept(path)
-    limits = {
-        (point.codec.name, point.levels): point.codec.native.limit(point.text) for point in points
-    }
+    first = {(point.codec.name, point.levels): point for point in reversed(points)}
+    limits = {key: point.codec.native.limit(point.text) for key, point in sorted(first.items())}
     stopped = False
     meter = Meter("curve", progress)
     try:
