@@ -173,7 +173,7 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
     assert Path("c.png").stat().st_size > 10_000
     table = pq.read_table("c.parquet")
     assert {*table["seed"].to_pylist()} == {3}
-    again = ("--rber", "0.007", "--quiet", "--errors", "1")
+    again = ("--rber", "0.007", "--quiet", "--errors", "1", "--plot", "b.png", "--quantity", "ber")
     quiet = nandlab("ecc", "curve", "--code", BCH, *again).succeeded()
     assert (quiet.out, quiet.err) == ("", "")
 
