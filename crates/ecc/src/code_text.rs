@@ -15,6 +15,42 @@ const MOST_Z: usize = 1 << 15;
 /// Most block rows or columns.
 const MOST_BLOCKS: usize = u16::MAX as usize;
 
+/// A kind of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A base matrix of shifts.
+    Base,
+    /// An alist file.
+    Alist,
+}
+
+impl Form {
+    /// By its name: `base` or `alist`.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "base" => Ok(Self::Base),
+            "alist" => Ok(Self::Alist),
+            _ => Err(Error::unknown("", "form", name, ["base", "alist"])),
+        }
+    }
+
+    /// Reads a text of this form as circulants of size `z`; left out, the text says it.
+    pub fn read(self, text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
+        match self {
+            Self::Base => read_base_matrix(text, z, place),
+            Self::Alist => read_alist(text, z, place),
+        }
+    }
+
+    /// Parity checks as a text of this form.
+    pub fn write(self, checks: &QuasiCyclic) -> String {
+        match self {
+            Self::Base => write_base_matrix(checks),
+            Self::Alist => write_alist(checks),
+        }
+    }
+}
+
 /// Refuses a size that no circulant has.
 pub fn check_z(z: usize, place: &str) -> Result<()> {
     if (1..=MOST_Z).contains(&z) {

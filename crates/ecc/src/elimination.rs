@@ -63,7 +63,7 @@ fn blocks(checks: &QuasiCyclic) -> Vec<Vec<u64>> {
 }
 
 /// The checks bit by bit, packed, with room for so many `u64`s behind each.
-fn expanded(checks: &QuasiCyclic, room: usize) -> Vec<Vec<u64>> {
+pub fn expanded(checks: &QuasiCyclic, room: usize) -> Vec<Vec<u64>> {
     let z = checks.z();
     let packed = |check: usize| {
         let mut packed = vec![0; bits::words(checks.length()) + room];

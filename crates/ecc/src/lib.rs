@@ -4,18 +4,23 @@
 //! all that means for a drive (`model`). Knows nothing of flash: bit error rates come in, outcomes
 //! go out.
 
+mod absorbing;
 pub mod alias;
+#[cfg(target_arch = "x86_64")]
+mod bch_fold;
 mod bch_key_equation;
-pub mod bch_remainder;
+mod bch_remainder;
 mod bch_roots;
 mod bch_syndromes;
 #[cfg(test)]
 mod bch_tests;
+mod bit_slice;
 pub mod bits;
 pub mod cells;
 pub mod channel;
 mod circulant_ring;
 pub mod code;
+pub mod code_facts;
 pub mod code_file;
 pub mod code_text;
 pub mod codec;
@@ -25,7 +30,7 @@ pub mod curve;
 mod cycles;
 pub mod decoder;
 mod elimination;
-pub mod gf;
+mod gf;
 pub mod information;
 mod lanes;
 #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,9 @@
 mod board;
 mod catalogue;
 mod cell;
+mod code;
 mod curve;
+mod ecc;
 mod flash;
 mod patience;
 mod simulation;
@@ -42,7 +44,11 @@ mod _core {
     #[pymodule_export]
     use super::cell::Cell;
     #[pymodule_export]
+    use super::code::{code_facts, export_code, import_code, make_code};
+    #[pymodule_export]
     use super::curve::{Codec, Frames, channels, clopper_pearson, decoders, ecc_point};
+    #[pymodule_export]
+    use super::ecc::Coder;
     #[pymodule_export]
     use super::flash::{array_rber, page_sites};
     #[pymodule_export]
