@@ -226,9 +226,11 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
     let mut list = |what: &str, weight: usize, range: usize| -> Result<(String, Vec<usize>)> {
         let (at, listed) = next(&format!("the last {what}"))?;
         let (ones, padding) = listed.split_at(weight.min(listed.len()));
-        let is_distinct = |i: usize| !ones[..i].contains(&ones[i]);
+        let mut ones = ones.to_vec();
+        ones.sort_unstable();
         let is_right = ones.len() == weight
-            && ones.iter().enumerate().all(|(i, one)| (1..=range).contains(one) && is_distinct(i))
+            && ones.iter().all(|one| (1..=range).contains(one))
+            && ones.windows(2).all(|pair| pair[0] < pair[1])
             && padding.iter().all(|&zero| zero == 0);
         if !is_right {
             let allowed = format!("{weight} different places from 1 to {range}, then only 0");
@@ -242,7 +244,7 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
     }
     for (check, &weight) in row_weights.iter().enumerate() {
         let (at, listed) = list("row", weight, columns)?;
-        if let Some(&bit) = listed.iter().find(|&&bit| !bits[bit].contains(&check)) {
+        if let Some(&bit) = listed.iter().find(|&&bit| bits[bit].binary_search(&check).is_err()) {
             let problem = format!("row {} has column {}", check + 1, bit + 1);
             return Err(Error::new(at, problem).allow("rows and columns that say the same"));
         }
