@@ -1,8 +1,8 @@
 //! How fast LDPC words are encoded and checked, with a goal beside each figure.
 //!
-//! `cargo bench -p nandlab-ecc --bench ldpc_encode` runs this: one core, microseconds a word, the best batch of several.
-//! The goal is half of what a BCH word of 34,560 bits takes in the Linux kernel's `lib/bch.c`
-//! (18.7), scaled to the length; there is no peer that encodes these codes.
+//! `cargo bench -p nandlab-ecc --bench ldpc_encode` runs this: one core, microseconds a word, the
+//! best batch of several. The goal is half of what a BCH word of 34,560 bits takes in the Linux
+//! kernel's `lib/bch.c` (18.7), scaled to the length; there is no peer that encodes these codes.
 
 #![allow(clippy::print_stdout)]
 
