@@ -136,7 +136,7 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
     }
     let form = "`z` or `columns rows z`, or z given beside the file";
     let (at, line) = lines.next().ok_or_else(|| Error::new(place, "empty").allow(form))?;
-    let numbers = numbers(line, &at)?;
+    let numbers = numbers(line, &at).map_err(|error| error.allow(form))?;
     let (shape, z) = match numbers[..] {
         [z] => (None, z),
         [columns, rows, z] => (Some((columns, rows)), z),
@@ -396,6 +396,7 @@ mod tests {
             (base(""), "x: empty"),
             (base("8\n"), "x: no rows"),
             (base("8 8\n1"), "x:1: first line of 2 numbers"),
+            (base("1 - 2\n"), "x:1: `-` is no number; allowed: `z` or `columns rows z`"),
             (base("0\n1"), "x:1: z = 0"),
             (base("99999999999\n1"), "x:1: z = 99999999999"),
             (base("8\n\n1 8 -"), "x:3: column 2: `8` is no shift"),
