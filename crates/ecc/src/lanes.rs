@@ -55,7 +55,7 @@ impl Rule {
 /// pointers are good for `WIDTH` bytes (`table` of [`Lanes::look_up`]: for 16).
 #[allow(unsafe_code)]
 pub(crate) unsafe trait Lanes: Copy + Send + 'static {
-    /// Lanes of a vector: 1, 32 or 64.
+    /// Lanes of a vector: 1, 16, 32 or 64.
     const WIDTH: usize;
     /// Vectors of checks that are worked on side by side, where the registers hold them.
     const UNROLL: usize;
@@ -129,11 +129,14 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
 
     #[inline(always)]
     unsafe fn without(
-        value: Self::Vector,
+        mut value: Self::Vector,
         _: &Strength<Self::Vector>,
         message: Self::Message,
     ) -> Self::Vector {
-        std::array::from_fn(|i| value[i].saturating_sub(message[i]))
+        for (value, message) in value.iter_mut().zip(&message) {
+            *value = value.saturating_sub(*message);
+        }
+        value
     }
 
     #[inline(always)]
@@ -154,12 +157,20 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
         strength: &Strength<Self::Vector>,
         value: Self::Vector,
     ) -> (Self::Vector, Self::Message) {
-        let message: [i8; W] = std::array::from_fn(|i| {
-            let least = value[i].unsigned_abs() == check.first[i].unsigned_abs();
-            let magnitude = if least { strength.second[i] } else { strength.first[i] };
-            if value[i] ^ check.parity[i] < 0 { -magnitude } else { magnitude }
-        });
-        (std::array::from_fn(|i| value[i].saturating_add(message[i])), message)
+        let (mut sum, mut message) = (value, value);
+        let lanes = sum.iter_mut().zip(&mut message);
+        let checks = check.first.iter().zip(&check.parity);
+        let strengths = strength.first.iter().zip(&strength.second);
+        for (((sum, message), (least, parity)), (first, second)) in lanes.zip(checks).zip(strengths)
+        {
+            // Masks instead of choices, so that compilers make vectors of it.
+            let is_least = -i8::from(sum.unsigned_abs() == least.unsigned_abs());
+            let magnitude = first ^ ((first ^ second) & is_least);
+            let sign = (*sum ^ parity) >> 7;
+            *message = (magnitude ^ sign) - sign;
+            *sum = sum.saturating_add(*message);
+        }
+        (sum, message)
     }
 
     #[inline(always)]

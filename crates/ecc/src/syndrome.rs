@@ -26,6 +26,8 @@ pub(crate) struct Syndrome {
     count: usize,
     /// Broken checks, once.
     sums: Vec<u64>,
+    /// Where they are added up.
+    room: Vec<u64>,
 }
 
 impl Syndrome {
@@ -44,14 +46,18 @@ impl Syndrome {
             *end += links.len() as u32;
             Some(*end)
         }));
-        Self {
+        let mut new = Self {
             checks: checks.clone(),
             links: columns.concat(),
             ends,
             broken: vec![0; checks.rows().len() * stride],
             count: 0,
             sums: vec![0; checks.rows().len() * checks.block_words()],
-        }
+            room: Vec::new(),
+        };
+        // Takes all the room that there will be.
+        new.set(&vec![0; bits::words(checks.length())]);
+        new
     }
 
     /// Checks that are broken.
@@ -63,7 +69,8 @@ impl Syndrome {
     pub(crate) fn set(&mut self, word: &[u64]) {
         let (z, words) = (self.checks.z(), self.checks.block_words());
         self.sums.fill(0);
-        self.checks.add_syndrome(word, self.checks.columns(), &mut self.sums);
+        let columns = self.checks.columns();
+        self.checks.add_syndrome_in(&mut self.room, word, columns, &mut self.sums);
         self.count = self.sums.iter().map(|word| word.count_ones() as usize).sum();
         let stride = bits::words(2 * z) + 1;
         for (sums, broken) in

@@ -106,8 +106,8 @@ fn form(checks: &QuasiCyclic, bits: u32) -> Box<dyn Form> {
             return Box::new(Layered::<Avx2>::new(checks));
         }
     }
-    if z >= 32 {
-        Box::new(Layered::<Portable<32>>::new(checks))
+    if z >= 16 {
+        Box::new(Layered::<Portable<16>>::new(checks))
     } else {
         Box::new(Layered::<Portable<1>>::new(checks))
     }
