@@ -8,6 +8,7 @@ True
 Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it is first needed.
 """
 
+from nandlab import ecc
 from nandlab._core import NandlabError, version
 from nandlab.board import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
@@ -46,6 +47,7 @@ __all__ = [
     "bibliography",
     "board",
     "cell",
+    "ecc",
     "ecc_curve",
     "ecc_profile",
     "ecc_speed",

@@ -123,8 +123,10 @@ fn packed(from: &[u8], count: usize, what: &str) -> PyResult<Vec<u64>> {
         format!("{what}: bits are set beyond the last")
     } else {
         let mut words = vec![0; bits::words(count)];
-        for (i, &byte) in from.iter().enumerate() {
-            words[i / 8] |= u64::from(byte) << (8 * (i % 8));
+        for (word, chunk) in words.iter_mut().zip(from.chunks(8)) {
+            let mut whole = [0; 8];
+            whole[..chunk.len()].copy_from_slice(chunk);
+            *word = u64::from_le_bytes(whole);
         }
         return Ok(words);
     };
@@ -133,6 +135,9 @@ fn packed(from: &[u8], count: usize, what: &str) -> PyResult<Vec<u64>> {
 
 /// The bytes of `count` bits.
 fn bytes<'py>(py: Python<'py>, from: &[u64], count: usize) -> Bound<'py, PyBytes> {
-    let all: Vec<u8> = from.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut all = vec![0; 8 * from.len()];
+    for (chunk, word) in all.chunks_exact_mut(8).zip(from) {
+        chunk.copy_from_slice(&word.to_le_bytes());
+    }
     PyBytes::new(py, &all[..count.div_ceil(8)])
 }
