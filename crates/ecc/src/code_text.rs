@@ -106,7 +106,7 @@ fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circu
 
 /// A word as errors show it.
 fn cut(word: &str) -> String {
-    word.chars().take(24).collect()
+    word.chars().take(24).flat_map(char::escape_debug).collect()
 }
 
 /// A line of a base matrix, in columns of equal width.
