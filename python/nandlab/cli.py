@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab import __version__, catalogue, cli_ecc, cli_trace
+from nandlab import __version__, catalogue, cli_code, cli_ecc, cli_trace
 from nandlab.cli_board import board
 from nandlab.cli_cell import cell
 from nandlab.cli_endurance import endurance
@@ -30,6 +30,7 @@ app.command()(guarded(fit))
 app.command()(guarded(endurance))
 app.command()(guarded(cell))
 app.command()(guarded(papers))
+app.add_typer(cli_code.app, name="code")
 app.add_typer(cli_trace.app, name="trace")
 app.add_typer(cli_ecc.app, name="ecc")
 

@@ -54,7 +54,7 @@ class Curve:
 
     def table(self) -> pa.Table:
         """One row for each point; the columns are described in docs/formats/curve.md."""
-        return _table(self._rows, self._facts())
+        return _table(self._rows, _facts(self.codecs, self.channel))
 
     def rows(self) -> list[dict[str, Any]]:
         """The same as dictionaries, by code, levels and rate."""
@@ -70,23 +70,6 @@ class Curve:
         from nandlab.curve_plot import plot_curve
 
         return plot_curve(self, quantity, Path(path) if path is not None else None)
-
-    def _facts(self) -> dict[str, str]:
-        about = {
-            codec.name: {
-                "length": codec.length,
-                "dimension": codec.dimension,
-                "certain_errors": codec.certain_errors,
-                "decoder": codec.decoder,
-                "hash": codec.hash,
-            }
-            for codec in self.codecs
-        }
-        return {
-            "nandlab_version": _core.version(),
-            "codes": json.dumps(about),
-            "channel": json.dumps(self.channel),
-        }
 
 
 class CurveUnfinished(KeyboardInterrupt):
@@ -137,7 +120,7 @@ def ecc_curve(
         CurveUnfinished: Ctrl-C; its ``result`` holds what was counted.
         OSError: `out` cannot be read or written.
     """
-    codes = [code] if isinstance(code, (str, PathLike)) else list(code)
+    codes = [code] if isinstance(code, (str, PathLike)) else list(dict.fromkeys(code))
     rates = [rber] if isinstance(rber, (int, float)) else list(rber)
     several = [levels] if isinstance(levels, int) else list(levels)
     sets = sorted_sets(set, ("decoder", "code", "channel"))
@@ -152,15 +135,17 @@ def ecc_curve(
     if not points:
         raise _core.NandlabError("ecc: no points; allowed: at least one code, level and rate")
     kept = _Kept(path)
-    limits = {
-        (point.codec.name, point.levels): point.codec.native.limit(point.text) for point in points
-    }
+    first = {(point.codec.name, point.levels): point for point in reversed(points)}
+    limits = {key: point.codec.native.limit(point.text) for key, point in sorted(first.items())}
+    about = json.loads(points[0].text)["channel"]
+    facts = _facts(codecs, about)
     stopped = False
     meter = Meter("curve", progress)
     try:
         with Stop() as stop:
             for index, point in enumerate(points):
                 goal.measure(point, kept, meter, stop, (index, len(points)))
+                kept.write(facts)
                 if stop.asked:
                     stopped = True
                     break
@@ -169,10 +154,8 @@ def ecc_curve(
     finally:
         rows = [kept.rows[point.hash] for point in points if point.hash in kept.rows]
         short = sum(not goal.is_reached(kept.counts(point)) for point in points)
-        about = json.loads(points[0].text)["channel"]
+        kept.write(facts)
         result = Curve(codecs, about, seed, limits, short, rows)
-        if path is not None and kept.rows:
-            write(_table(list(kept.rows.values()), result._facts()), path)
     if stopped and result.interrupted:
         raise CurveUnfinished(result)
     return result
@@ -267,6 +250,8 @@ class _Kept:
 
     def __init__(self, path: Path | None) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
+        self._path = path
+        self._is_new = False
         if path is None or not path.exists():
             return
         table = read(path)
@@ -289,6 +274,13 @@ class _Kept:
         """Keeps the counts of a point, if there are any."""
         if counts["frames"]:
             self.rows[point.hash] = _row(point, counts)
+            self._is_new = True
+
+    def write(self, facts: dict[str, str]) -> None:
+        """Writes all rows if there is anything new: what kills us takes one point at most."""
+        if self._path is not None and self._is_new:
+            write(_table(list(self.rows.values()), facts), self._path)
+            self._is_new = False
 
 
 def _row(point: _Point, counts: dict[str, Any]) -> dict[str, Any]:
@@ -325,6 +317,25 @@ def _row(point: _Point, counts: dict[str, Any]) -> dict[str, Any]:
         "uber_low": low / one.dimension,
         "uber_high": high / one.dimension,
         "uber_extrapolated": extrapolated,
+    }
+
+
+def _facts(codecs: Sequence[Codec], channel: dict[str, Any]) -> dict[str, str]:
+    """The metadata of a file."""
+    about = {
+        codec.name: {
+            "length": codec.length,
+            "dimension": codec.dimension,
+            "certain_errors": codec.certain_errors,
+            "decoder": codec.decoder,
+            "hash": codec.hash,
+        }
+        for codec in codecs
+    }
+    return {
+        "nandlab_version": _core.version(),
+        "codes": json.dumps(about),
+        "channel": json.dumps(channel),
     }
 
 

@@ -62,7 +62,8 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
     _capacities(axes, result)
     axes.set_xlabel("raw bit error rate of a hard read")
     axes.set_ylabel(_QUANTITIES[quantity])
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, frameon=False)
+    columns = 3 if len(result.codecs) == 1 else 2
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False)
     _plain_ticks(axes)
     names = ", ".join(codec.name for codec in result.codecs)
     finish(axes, "")
@@ -115,17 +116,23 @@ def _bch(axes: Axes, codec: Codec) -> None:
 
 def _capacities(axes: Axes, result: Curve) -> None:
     """Where no code of the rate works any more, by soft levels; once for codes of one rate."""
+    left, right = axes.get_xlim()
     drawn: set[tuple[int, float]] = set()
+    last = 0.0
     for (_, levels), limit in sorted(result.limits.items(), key=lambda item: item[1]):
         if (levels, limit) in drawn:
             continue
         drawn.add((levels, limit))
         colour = _LEVELS[levels]
         axes.axvline(limit, color=colour, linestyle=":", linewidth=1.6, zorder=1)
+        if limit < last * (right / left) ** 0.04:
+            # No room for the word; the colour says it.
+            continue
+        last = limit
         axes.text(
             limit,
             0.03,
-            f"capacity, {_WORDS[levels]} ",
+            "capacity ",
             transform=axes.get_xaxis_transform(),
             color=colour,
             rotation=90,

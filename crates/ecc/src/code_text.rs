@@ -106,7 +106,7 @@ fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circu
 
 /// A word as errors show it.
 fn cut(word: &str) -> String {
-    word.chars().take(24).collect()
+    word.chars().take(24).flat_map(char::escape_debug).collect()
 }
 
 /// A line of a base matrix, in columns of equal width.
@@ -136,7 +136,7 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
     }
     let form = "`z` or `columns rows z`, or z given beside the file";
     let (at, line) = lines.next().ok_or_else(|| Error::new(place, "empty").allow(form))?;
-    let numbers = numbers(line, &at)?;
+    let numbers = numbers(line, &at).map_err(|error| error.allow(form))?;
     let (shape, z) = match numbers[..] {
         [z] => (None, z),
         [columns, rows, z] => (Some((columns, rows)), z),
@@ -226,9 +226,11 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
     let mut list = |what: &str, weight: usize, range: usize| -> Result<(String, Vec<usize>)> {
         let (at, listed) = next(&format!("the last {what}"))?;
         let (ones, padding) = listed.split_at(weight.min(listed.len()));
-        let is_distinct = |i: usize| !ones[..i].contains(&ones[i]);
+        let mut ones = ones.to_vec();
+        ones.sort_unstable();
         let is_right = ones.len() == weight
-            && ones.iter().enumerate().all(|(i, one)| (1..=range).contains(one) && is_distinct(i))
+            && ones.iter().all(|one| (1..=range).contains(one))
+            && ones.windows(2).all(|pair| pair[0] < pair[1])
             && padding.iter().all(|&zero| zero == 0);
         if !is_right {
             let allowed = format!("{weight} different places from 1 to {range}, then only 0");
@@ -242,7 +244,7 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
     }
     for (check, &weight) in row_weights.iter().enumerate() {
         let (at, listed) = list("row", weight, columns)?;
-        if let Some(&bit) = listed.iter().find(|&&bit| !bits[bit].contains(&check)) {
+        if let Some(&bit) = listed.iter().find(|&&bit| bits[bit].binary_search(&check).is_err()) {
             let problem = format!("row {} has column {}", check + 1, bit + 1);
             return Err(Error::new(at, problem).allow("rows and columns that say the same"));
         }
@@ -394,6 +396,7 @@ mod tests {
             (base(""), "x: empty"),
             (base("8\n"), "x: no rows"),
             (base("8 8\n1"), "x:1: first line of 2 numbers"),
+            (base("1 - 2\n"), "x:1: `-` is no number; allowed: `z` or `columns rows z`"),
             (base("0\n1"), "x:1: z = 0"),
             (base("99999999999\n1"), "x:1: z = 99999999999"),
             (base("8\n\n1 8 -"), "x:3: column 2: `8` is no shift"),

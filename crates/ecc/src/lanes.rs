@@ -25,6 +25,29 @@ pub(crate) struct Strength<V> {
     pub second: V,
 }
 
+/// What share of the least magnitude a check sends, in 1/32 (at most 32), rounded to the nearest.
+///
+/// The exact sum-product rule gives less than the least magnitude, and the less the more of the
+/// others are nearly as small.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rule {
+    /// Where the second least is far from the least.
+    pub clear: u8,
+    /// Where it is close.
+    pub close: u8,
+    /// Largest distance that is close.
+    pub gap: u8,
+    /// Largest magnitude to send.
+    pub most: u8,
+}
+
+impl Rule {
+    /// The share of the second least, where the third is not known.
+    pub(crate) fn second(&self) -> u8 {
+        (self.clear + self.close) / 2
+    }
+}
+
 /// One width of vectors.
 ///
 /// # Safety
@@ -32,7 +55,7 @@ pub(crate) struct Strength<V> {
 /// pointers are good for `WIDTH` bytes (`table` of [`Lanes::look_up`]: for 16).
 #[allow(unsafe_code)]
 pub(crate) unsafe trait Lanes: Copy + Send + 'static {
-    /// Lanes of a vector: 1, 32 or 64.
+    /// Lanes of a vector: 1, 16, 32 or 64.
     const WIDTH: usize;
     /// Vectors of checks that are worked on side by side, where the registers hold them.
     const UNROLL: usize;
@@ -63,8 +86,8 @@ pub(crate) unsafe trait Lanes: Copy + Send + 'static {
         strength: &Strength<Self::Vector>,
         value: Self::Vector,
     ) -> (Self::Vector, Self::Message);
-    /// Magnitudes 0 to 127 times `factor` / 32 (at most 32), rounded to the nearest, at most `cap`.
-    unsafe fn scale(magnitude: Self::Vector, factor: u8, cap: u8) -> Self::Vector;
+    /// How strongly a check that saw all its bits speaks.
+    unsafe fn strength(check: &Check<Self::Vector>, rule: &Rule) -> Strength<Self::Vector>;
     /// A bit for each lane, set where it is negative.
     unsafe fn signs(vector: Self::Vector) -> u64;
     /// -`magnitude` where the lane's bit is set, else `magnitude`.
@@ -106,11 +129,14 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
 
     #[inline(always)]
     unsafe fn without(
-        value: Self::Vector,
+        mut value: Self::Vector,
         _: &Strength<Self::Vector>,
         message: Self::Message,
     ) -> Self::Vector {
-        std::array::from_fn(|i| value[i].saturating_sub(message[i]))
+        for (value, message) in value.iter_mut().zip(&message) {
+            *value = value.saturating_sub(*message);
+        }
+        value
     }
 
     #[inline(always)]
@@ -131,20 +157,34 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
         strength: &Strength<Self::Vector>,
         value: Self::Vector,
     ) -> (Self::Vector, Self::Message) {
-        let message: [i8; W] = std::array::from_fn(|i| {
-            let least = value[i].unsigned_abs() == check.first[i].unsigned_abs();
-            let magnitude = if least { strength.second[i] } else { strength.first[i] };
-            if value[i] ^ check.parity[i] < 0 { -magnitude } else { magnitude }
-        });
-        (std::array::from_fn(|i| value[i].saturating_add(message[i])), message)
+        let (mut sum, mut message) = (value, value);
+        let lanes = sum.iter_mut().zip(&mut message);
+        let checks = check.first.iter().zip(&check.parity);
+        let strengths = strength.first.iter().zip(&strength.second);
+        for (((sum, message), (least, parity)), (first, second)) in lanes.zip(checks).zip(strengths)
+        {
+            // Masks instead of choices, so that compilers make vectors of it.
+            let is_least = -i8::from(sum.unsigned_abs() == least.unsigned_abs());
+            let magnitude = first ^ ((first ^ second) & is_least);
+            let sign = (*sum ^ parity) >> 7;
+            *message = (magnitude ^ sign) - sign;
+            *sum = sum.saturating_add(*message);
+        }
+        (sum, message)
     }
 
     #[inline(always)]
-    unsafe fn scale(magnitude: Self::Vector, factor: u8, cap: u8) -> Self::Vector {
-        magnitude.map(|m| {
-            let scaled = (u16::from(m as u8) * u16::from(factor) + 16) >> 5;
-            scaled.min(cap.into()) as i8
-        })
+    unsafe fn strength(check: &Check<Self::Vector>, rule: &Rule) -> Strength<Self::Vector> {
+        let scale = |magnitude: i8, factor: u8| {
+            let scaled = (u16::from(magnitude as u8) * u16::from(factor) + 16) >> 5;
+            scaled.min(rule.most.into()) as i8
+        };
+        let first = |i: usize| {
+            let close = check.second[i].abs_diff(check.first[i]) <= rule.gap;
+            scale(check.first[i], if close { rule.close } else { rule.clear })
+        };
+        let second = |i: usize| scale(check.second[i], rule.second());
+        Strength { first: std::array::from_fn(first), second: std::array::from_fn(second) }
     }
 
     #[inline(always)]

@@ -100,12 +100,23 @@ impl QuasiCyclic {
     /// Adds what the first `columns` block columns of `word` (packed) give to the checks. Those of
     /// block row R begin with the `u64` number R x [`block_words`](Self::block_words) of `sums`.
     pub fn add_syndrome(&self, word: &[u64], columns: usize, sums: &mut [u64]) {
+        self.add_syndrome_in(&mut Vec::new(), word, columns, sums);
+    }
+
+    /// The same in `room`, which is allocated in the first call at most.
+    pub(crate) fn add_syndrome_in(
+        &self,
+        room: &mut Vec<u64>,
+        word: &[u64],
+        columns: usize,
+        sums: &mut [u64],
+    ) {
         match (self.z % 64, self.z / 64) {
             (0, 1) => self.add_single(word, columns, sums),
-            (0, 2) => self.add_aligned::<2>(word, columns, sums),
-            (0, 4) => self.add_aligned::<4>(word, columns, sums),
-            (0, 6) => self.add_aligned::<6>(word, columns, sums),
-            (0, 8) => self.add_aligned::<8>(word, columns, sums),
+            (0, 2) => self.add_aligned::<2>(room, word, columns, sums),
+            (0, 4) => self.add_aligned::<4>(room, word, columns, sums),
+            (0, 6) => self.add_aligned::<6>(room, word, columns, sums),
+            (0, 8) => self.add_aligned::<8>(room, word, columns, sums),
             _ => self.add_any(word, columns, sums),
         }
     }
@@ -137,13 +148,20 @@ impl QuasiCyclic {
     }
 
     /// The same where a block is `W` whole `u64`s.
-    fn add_aligned<const W: usize>(&self, word: &[u64], columns: usize, sums: &mut [u64]) {
+    fn add_aligned<const W: usize>(
+        &self,
+        room: &mut Vec<u64>,
+        word: &[u64],
+        columns: usize,
+        sums: &mut [u64],
+    ) {
         // Every block twice, one behind the other: rotated, it is read in one piece.
-        let mut twice = vec![[[0u64; W]; 2]; columns];
-        for (twice, block) in twice.iter_mut().zip(word.chunks_exact(W)) {
-            twice.iter_mut().for_each(|copy| copy.copy_from_slice(block));
+        room.resize(2 * W * columns, 0);
+        for (twice, block) in room.chunks_exact_mut(2 * W).zip(word.chunks_exact(W)) {
+            twice[..W].copy_from_slice(block);
+            twice[W..].copy_from_slice(block);
         }
-        let (twice, sums) = (twice.as_flattened().as_flattened(), sums.as_chunks_mut::<W>().0);
+        let (twice, sums) = (room.as_slice(), sums.as_chunks_mut::<W>().0);
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             #[allow(unsafe_code)]

@@ -10,7 +10,7 @@ use base::rng::Rng;
 pub type Build = fn(f64, u8, &Table) -> Result<Box<dyn Channel>>;
 
 /// Room for what a channel puts out, used again for each word.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// Hard bits, packed.
     pub bits: Vec<u64>,

@@ -1,0 +1,303 @@
+//! Every decoder over every code: what the contract promises, and how often words fail.
+
+use base::family::{self, Member};
+use base::params::Table;
+use base::rng::Rng;
+use base::stats::clopper_pearson;
+use ecc::bits;
+use ecc::channel::{self, Channel, Reading};
+use ecc::code::{self, Code};
+use ecc::code_file::CodeFile;
+use ecc::code_text;
+use ecc::construct::Recipe;
+use ecc::decoder::{self, Build, Decoded, Decoder, Received, Status};
+use std::sync::Arc;
+
+fn shipped(name: &str) -> Arc<dyn Code> {
+    let path = format!("{}/../../params/codes/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    CodeFile::read(&std::fs::read_to_string(path).unwrap(), name).unwrap().build().unwrap()
+}
+
+fn built(name: &str, params: &str) -> Arc<dyn Code> {
+    let member = family::find(code::ROSTER, "code.name", name).unwrap();
+    (member.build)(&(member.check)(&params.parse().unwrap(), "code").unwrap()).unwrap()
+}
+
+fn ldpc(z: usize, rows: &[String]) -> Arc<dyn Code> {
+    built("ldpc", &format!("z = {z}\nshifts = {rows:?}"))
+}
+
+/// A code of our own of any circulant size.
+fn drawn(z: usize, block_rows: usize, block_columns: usize) -> Arc<dyn Code> {
+    let parity_rows = Vec::new();
+    let (column_weight, draws, seed) = (3, 200, 1);
+    let mut recipe =
+        Recipe { z, block_rows, block_columns, column_weight, parity_rows, draws, seed };
+    let checks = recipe.follow("recipe").unwrap();
+    let rows: Vec<String> =
+        checks.rows().iter().map(|row| code_text::base_line(&checks, row)).collect();
+    ldpc(z, &rows)
+}
+
+/// Codes of all kinds: long, short, of circulants that fill vectors and of others, algebraic.
+fn codes() -> Vec<(&'static str, Arc<dyn Code>)> {
+    let hamming = ["0 0 - 0 0 - -", "0 - 0 0 - 0 -", "- 0 0 0 - - 0"].map(str::to_owned);
+    vec![
+        ("hamming", ldpc(1, &hamming)),
+        ("z 31", drawn(31, 4, 12)),
+        ("z 45", drawn(45, 4, 16)),
+        ("z 64", drawn(64, 4, 24)),
+        ("z 100", drawn(100, 5, 30)),
+        ("z 160", drawn(160, 5, 30)),
+        ("ldpc_1k_r90", shipped("ldpc_1k_r90")),
+        ("ldpc_a", shipped("ldpc_a")),
+        ("bch", built("bch", "m = 10\nt = 8\ndata_bits = 512")),
+    ]
+}
+
+fn new_decoder(
+    member: &Member<Build>,
+    code: &Arc<dyn Code>,
+    set: &str,
+) -> base::Result<Box<dyn Decoder>> {
+    let params: Table = set.parse().unwrap();
+    (member.build)(code, &(member.check)(&params, "decoder")?)
+}
+
+fn named(name: &str, code: &Arc<dyn Code>, set: &str) -> Box<dyn Decoder> {
+    new_decoder(family::find(decoder::ROSTER, "decoder.name", name).unwrap(), code, set).unwrap()
+}
+
+fn channel(name: &str, rber: f64, levels: u8) -> Box<dyn Channel> {
+    let member = family::find(channel::ROSTER, "channel.name", name).unwrap();
+    (member.build)(rber, levels, &(member.check)(&Table::new(), "channel").unwrap()).unwrap()
+}
+
+fn codeword(code: &dyn Code, rng: &mut Rng) -> Vec<u64> {
+    let mut word: Vec<u64> = (0..bits::words(code.length())).map(|_| rng.bits()).collect();
+    code.encode(&mut word);
+    word
+}
+
+fn hard(bits: &[u64]) -> Received<'_> {
+    Received::Hard { bits, llr: 5.0 }
+}
+
+/// Every pair that goes together; the others are refused by name.
+fn pairs() -> Vec<(String, Arc<dyn Code>, &'static Member<Build>)> {
+    let mut pairs = Vec::new();
+    for (name, code) in codes() {
+        let before = pairs.len();
+        for member in decoder::ROSTER {
+            match new_decoder(member, &code, "") {
+                Ok(_) => pairs.push((format!("{} of {name}", member.name), code.clone(), member)),
+                Err(error) => assert_eq!(error.place, "decoder.name", "{error}"),
+            }
+        }
+        assert!(pairs.len() > before, "nothing decodes {name}");
+    }
+    pairs
+}
+
+#[test]
+fn words_without_errors_come_back_at_once() {
+    let mut rng = Rng::stream(1, "decoders");
+    for (name, code, member) in pairs() {
+        let mut decoder = new_decoder(member, &code, "").unwrap();
+        for _ in 0..5 {
+            let sent = codeword(&*code, &mut rng);
+            let mut word = vec![!0; sent.len()];
+            let decoded = decoder.decode(hard(&sent), &mut word);
+            assert_eq!(decoded, Decoded { status: Status::Corrected, iterations: 0 }, "{name}");
+            assert_eq!(word, sent, "{name}");
+        }
+    }
+}
+
+#[test]
+fn few_errors_are_corrected_hard_and_soft() {
+    let mut rng = Rng::stream(2, "decoders");
+    let mut reading = Reading::default();
+    for (name, code, member) in pairs() {
+        if code.length() < 500 {
+            continue;
+        }
+        let mut decoder = new_decoder(member, &code, "").unwrap();
+        for trial in 0..20 {
+            let sent = codeword(&*code, &mut rng);
+            let mut word = vec![!0; sent.len()];
+            let mut read = sent.clone();
+            // Three errors at most: short codes of weight three promise no more.
+            for _ in 0..1 + trial % 3 {
+                bits::flip(&mut read, rng.below(code.length() as u64) as usize);
+            }
+            let decoded = decoder.decode(hard(&read), &mut word);
+            assert_eq!(decoded.status, Status::Corrected, "{name}, {trial}");
+            assert_eq!(word, sent, "{name}, {trial}");
+            assert!((1..20).contains(&decoded.iterations) || read == sent, "{name}, {trial}");
+            let levels = [2, 4, 6][trial % 3];
+            channel("awgn", 0.5 / code.length() as f64, levels).send(
+                &sent,
+                code.length(),
+                &mut rng,
+                &mut reading,
+            );
+            let decoded = decoder.decode(reading.received(), &mut word);
+            assert_eq!(decoded.status, Status::Corrected, "{name}, {levels} levels");
+            assert_eq!(word, sent, "{name}, {levels} levels");
+        }
+    }
+}
+
+#[test]
+fn hopeless_words_fail_honestly() {
+    let mut rng = Rng::stream(3, "decoders");
+    for (name, code, member) in pairs() {
+        let mut decoder = new_decoder(member, &code, "").unwrap();
+        let (mut failed, trials) = (0, 5);
+        for _ in 0..trials {
+            let mut noise = codeword(&*code, &mut rng);
+            for i in 0..code.length() {
+                if rng.chance(0.2) {
+                    bits::flip(&mut noise, i);
+                }
+            }
+            let mut word = vec![!0; noise.len()];
+            let decoded = decoder.decode(hard(&noise), &mut word);
+            let is_codeword = code.is_codeword(&word);
+            assert!(decoded.status == Status::Failed || is_codeword, "{name}");
+            failed += u32::from(decoded.status == Status::Failed);
+        }
+        // Hamming's code is perfect: every word is next to a codeword.
+        assert!(failed == trials || code.length() < 10, "{name}: {failed} of {trials} failed");
+    }
+}
+
+#[test]
+fn outcomes_do_not_depend_on_what_was_decoded_before() {
+    let mut rng = Rng::stream(4, "decoders");
+    for (name, code, member) in pairs() {
+        let rate = 0.06 * (1.0 - code.rate());
+        let noisy = channel("bsc", rate, 0);
+        let mut words = vec![Reading::default(); 6];
+        for reading in &mut words {
+            noisy.send(&codeword(&*code, &mut rng), code.length(), &mut rng, reading);
+        }
+        let mut used = new_decoder(member, &code, "").unwrap();
+        let mut decode = |decoder: &mut Box<dyn Decoder>, reading: &Reading| {
+            let mut word = vec![rng.bits(); bits::words(code.length())];
+            (decoder.decode(reading.received(), &mut word), word)
+        };
+        for reading in words.iter().chain(words.iter().rev()) {
+            let mut fresh = new_decoder(member, &code, "").unwrap();
+            assert_eq!(decode(&mut fresh, reading), decode(&mut used, reading), "{name}");
+        }
+    }
+}
+
+/// Portable, AVX2 and AVX-512 give the same bit for bit, where words fail too.
+#[test]
+fn min_sum_is_the_same_in_every_width_of_vectors() {
+    let mut rng = Rng::stream(5, "decoders");
+    let mut reading = Reading::default();
+    let (mut failed, mut corrected) = (0, 0);
+    for (name, code) in codes() {
+        if name == "bch" {
+            continue;
+        }
+        let mut forms =
+            [0, 256, 512].map(|bits| named("min_sum", &code, &format!("vector_bits = {bits}")));
+        for trial in 0..24 {
+            let levels = [0, 2, 4, 6][trial % 4];
+            let gain = if levels > 0 { 2.0 } else { 1.0 };
+            let rber = (1.0 - code.rate()) * gain * [0.03, 0.06, 0.12][trial % 3];
+            let sent = codeword(&*code, &mut rng);
+            channel("awgn", rber, levels).send(&sent, code.length(), &mut rng, &mut reading);
+            let mut outcomes = forms.iter_mut().map(|form| {
+                let mut word = vec![0; sent.len()];
+                (form.decode(reading.received(), &mut word), word)
+            });
+            let first = outcomes.next().unwrap();
+            match first.0.status {
+                Status::Corrected => corrected += 1,
+                Status::Failed => failed += 1,
+            }
+            assert!(outcomes.all(|outcome| outcome == first), "{name}, trial {trial}");
+        }
+    }
+    assert!(failed > 20 && corrected > 50, "{failed} failed, {corrected} were corrected");
+}
+
+/// On the same words the reference fails least, and bit flipping most.
+#[test]
+fn the_reference_fails_least() {
+    let code = drawn(128, 4, 32);
+    let names = ["sum_product", "min_sum", "bit_flip"];
+    let mut decoders = names.map(|name| named(name, &code, ""));
+    let mut rng = Rng::stream(6, "decoders");
+    let mut reading = Reading::default();
+    let noisy = channel("bsc", 0.0085, 0);
+    let (mut failed, frames) = ([0u64; 3], 400);
+    for _ in 0..frames {
+        let sent = codeword(&*code, &mut rng);
+        noisy.send(&sent, code.length(), &mut rng, &mut reading);
+        for (failed, decoder) in failed.iter_mut().zip(&mut decoders) {
+            let mut word = vec![0; sent.len()];
+            decoder.decode(reading.received(), &mut word);
+            *failed += u64::from(word != sent);
+        }
+    }
+    assert!(failed[0] <= failed[1] && failed[1] <= failed[2], "{names:?}: {failed:?}");
+    assert!(failed[0] > 0 && failed[2] < frames, "{failed:?}");
+}
+
+/// ecc.md 2: 20 iterations of int8 normalised min-sum by Le Gal, on codes of these shapes.
+#[test]
+fn frame_error_rates_are_no_worse_than_those_of_peers() {
+    let mut reading = Reading::default();
+    for (code, rber, levels, frames, reference) in [
+        ("ldpc_a", 0.0025, 0, 3000, 2.3e-3),
+        ("ldpc_a", 0.0030, 0, 800, 9.4e-2),
+        ("ldpc_b", 0.0080, 0, 400, 0.17),
+        ("ldpc_a", 0.0070, 2, 2000, 2.0e-3),
+    ] {
+        let built = shipped(code);
+        let mut decoder = named("min_sum", &built, "second_iterations = 0");
+        let mut rng = Rng::stream(7, code);
+        let noisy = channel("awgn", rber, levels);
+        let (mut failed, mut iterations) = (0, 0);
+        let mut word = vec![0; bits::words(built.length())];
+        for _ in 0..frames {
+            let sent = codeword(&*built, &mut rng);
+            noisy.send(&sent, built.length(), &mut rng, &mut reading);
+            let decoded = decoder.decode(reading.received(), &mut word);
+            assert!(decoded.status == Status::Failed || word == sent, "decoded to another word");
+            failed += u64::from(decoded.status == Status::Failed);
+            iterations += decoded.iterations;
+        }
+        let (low, high) = clopper_pearson(failed, frames, 0.999);
+        println!(
+            "validation | frame error rate, min_sum 20 iterations, {code}, RBER {rber}, {levels} \
+             soft levels ({failed} of {frames}, {:.2} iterations) | {:.1e} ({low:.1e} to \
+             {high:.1e}) | {reference:e} | no worse, within 99.9 % | Le Gal's int8 decoder",
+            f64::from(iterations) / frames as f64,
+            failed as f64 / frames as f64,
+        );
+        assert!(low <= reference, "{code} at {rber}: {failed} of {frames} failed");
+    }
+}
+
+#[test]
+fn wrong_parameters_are_refused_by_name() {
+    let code = shipped("ldpc_1k_r90");
+    for (name, set, place) in [
+        ("min_sum", "factor = 33", "decoder.factor"),
+        ("min_sum", "hard_llr = 200", "decoder.hard_llr"),
+        ("min_sum", "max_iteration = 3", "decoder"),
+        ("bit_flip", "max_iterations = -1", "decoder.max_iterations"),
+    ] {
+        let member = family::find(decoder::ROSTER, "decoder.name", name).unwrap();
+        let error = new_decoder(member, &code, set).err().unwrap();
+        assert!(error.place.starts_with(place), "{error}");
+    }
+}
