@@ -57,7 +57,7 @@ def change(assignment: str) -> list[str]:
         ([*JOB, "--requests", "mixed.fio"], "is the input"),
         ([*JOB, "--timeline-spans", "0"], "timeline_spans"),
         ([*RUN, "--workload", "no.fio"], "no.fio"),
-        (["presets", "cells"], "chip, drive, host"),
+        (["presets", "cells"], "chip, code, drive, host"),
         (["show", "mqsim_defalt"], "did you mean `mqsim_default`"),
         (["cite", "mqsim_defalt"], "did you mean `mqsim_default`"),
         (["trace", "info", "no.csv"], "no.csv"),

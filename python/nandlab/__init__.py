@@ -12,6 +12,9 @@ from nandlab._core import NandlabError, version
 from nandlab.board import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
 from nandlab.cell import Cell, cell
+from nandlab.code_profile import ecc_profile
+from nandlab.curve import Curve, CurveUnfinished, ecc_curve
+from nandlab.decode_speed import DecodeSpeed, ecc_speed
 from nandlab.endurance import Endurance, endurance
 from nandlab.fit import Fit, fit
 from nandlab.progress import Progress
@@ -24,6 +27,9 @@ __version__ = version()
 
 __all__ = [
     "Cell",
+    "Curve",
+    "CurveUnfinished",
+    "DecodeSpeed",
     "Endurance",
     "Fit",
     "Interrupted",
@@ -40,6 +46,9 @@ __all__ = [
     "bibliography",
     "board",
     "cell",
+    "ecc_curve",
+    "ecc_profile",
+    "ecc_speed",
     "endurance",
     "fit",
     "presets",

@@ -1,5 +1,6 @@
 """The native part of nandlab: text and numbers in, JSON text and arrays out, no logic."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any, final
 
@@ -10,11 +11,18 @@ __all__ = [
     "OPERATIONS",
     "Board",
     "Cell",
+    "Codec",
+    "Coder",
+    "Frames",
     "NandlabError",
     "Simulation",
     "array_rber",
     "bibliography",
+    "channels",
+    "clopper_pearson",
     "code_facts",
+    "decoders",
+    "ecc_point",
     "export_code",
     "import_code",
     "load_config",
@@ -91,6 +99,56 @@ class Cell:
         self, page_type: int, shifts_v: list[float], offsets_v: list[float], state: _State
     ) -> tuple[list[list[float]], list[float], float]: ...
     def times_us(self, pe_cycles: int) -> tuple[list[float], list[float], float]: ...
+
+def channels() -> list[tuple[str, str, str, str]]: ...
+def decoders() -> list[tuple[str, str, str, str]]: ...
+def clopper_pearson(hits: int, trials: int, confidence: float) -> tuple[float, float]: ...
+def ecc_point(channel: str, params: list[str], rber: float, levels: int, seed: int) -> str: ...
+
+@final
+class Codec:
+    def __new__(cls, text: str, place: str, sets: list[str], decoder: str | None) -> Codec: ...
+    def facts(self) -> str: ...
+    def point_hash(self, point: str) -> str: ...
+    def limit(self, point: str) -> float: ...
+    def measure(
+        self,
+        point: str,
+        known: str,
+        errors: int,
+        max_frames: int,
+        threads: int,
+        watch: Callable[[int, int], bool],
+    ) -> str: ...
+    def profile(
+        self,
+        name: str,
+        channel: str,
+        levels: list[int],
+        errors: int,
+        max_frames: int,
+        threads: int,
+        seed: int,
+        command: str,
+        watch: Callable[[int, float, int, int], bool],
+    ) -> str: ...
+    def rehearse(self, point: str, frames: int) -> Frames: ...
+
+@final
+class Frames:
+    def encode(self) -> None: ...
+    def decode(self) -> int: ...
+    def counts(self) -> str: ...
+
+@final
+class Coder:
+    def __new__(cls, codec: Codec) -> Coder: ...
+    def encode(self, data: bytes) -> bytes: ...
+    def is_codeword(self, word: bytes) -> bool: ...
+    def decode(self, word: bytes, llr: float) -> tuple[bytes, bool, int, int]: ...
+    def decode_soft(
+        self, regions: NDArray[np.uint8], llr: list[float]
+    ) -> tuple[bytes, bool, int, int]: ...
 
 @final
 class Simulation:

@@ -16,7 +16,7 @@ class Preset(NamedTuple):
     """A parameter file that comes with nandlab."""
 
     kind: str
-    """``drive``, ``chip``, ``cell`` or ``host``."""
+    """``drive``, ``chip``, ``cell``, ``code`` or ``host``."""
     name: str
     """What to call it: ``nandlab.run(name, ...)`` where it is a drive."""
     summary: str

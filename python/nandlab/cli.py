@@ -1,4 +1,4 @@
-"""The command line: ``nandlab run | presets | show | trace | board | fit | papers ...``."""
+"""The command line: ``nandlab run | presets | show | trace | board | ecc | fit | papers ...``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nandlab import __version__, catalogue, cli_trace
+from nandlab import __version__, catalogue, cli_code, cli_ecc, cli_trace
 from nandlab.cli_board import board
 from nandlab.cli_cell import cell
 from nandlab.cli_endurance import endurance
@@ -30,7 +30,9 @@ app.command()(guarded(fit))
 app.command()(guarded(endurance))
 app.command()(guarded(cell))
 app.command()(guarded(papers))
+app.add_typer(cli_code.app, name="code")
 app.add_typer(cli_trace.app, name="trace")
+app.add_typer(cli_ecc.app, name="ecc")
 
 
 def _version(is_asked: bool) -> None:
@@ -51,7 +53,7 @@ def _options(
 @app.command()
 @guarded
 def presets(
-    kind: Annotated[str | None, typer.Argument(help="cell, chip, drive or host.")] = None,
+    kind: Annotated[str | None, typer.Argument(help="cell, chip, code, drive or host.")] = None,
 ) -> None:
     """Lists the parameter files that come with nandlab."""
     from rich.table import Table

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
-Phase = Literal["precondition", "run", "board"]
+Phase = Literal["precondition", "run", "board", "curve"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Progress:
 
     phase: Phase
     """``precondition`` counts mapping units written, ``run`` requests completed, ``board`` steps of
-    a procedure."""
+    a procedure, ``curve`` thousandths of points."""
     done: int
     total: int | None
     """None where only the end can tell, as with a runtime."""

@@ -73,6 +73,7 @@ _WORDS = {
     "precondition": ("preconditioning", "units/s"),
     "run": ("running", "requests/s"),
     "board": ("measuring", "steps/s"),
+    "curve": ("measuring", ""),
 }
 
 
@@ -110,7 +111,7 @@ class ProgressBar:
             self._task = bar.add_task(words, total=None, rate="", left="")
             self._phase = progress.phase
         left = "" if progress.eta_s is None else f"{progress.eta_s:.0f} s left"
-        rate = f"{progress.per_s:,.0f} {unit}"
+        rate = f"{progress.per_s:,.0f} {unit}" if unit else ""
         if self._task is not None:
             bar.update(
                 self._task, completed=progress.done, total=progress.total, rate=rate, left=left

@@ -45,7 +45,9 @@ impl Alias {
         let bits = rng.bits();
         let column = (bits >> self.shift) as usize;
         let (below, other) = self.columns[column];
-        if bits << (64 - self.shift) < below { column } else { other as usize }
+        // Which of the two is a coin toss: chosen by arithmetic, since no branch could be foreseen.
+        let is_other = usize::from(bits << (64 - self.shift) >= below);
+        column ^ (column ^ other as usize) & is_other.wrapping_neg()
     }
 }
 
@@ -60,7 +62,7 @@ pub struct Events {
 impl Events {
     /// Of probability `p`, above 0 and at most 1.
     pub fn new(p: f64) -> Self {
-        let most = ((2.0 / p) as usize).clamp(7, 4094).next_power_of_two() - 1;
+        let most = ((8.0 / p) as usize).clamp(7, 4094).next_power_of_two() - 1;
         let mut left = 1.0;
         let mut weights: Vec<f64> = (0..most)
             .map(|_| {

@@ -118,3 +118,148 @@ fn random_words_come_back() {
         }
     }
 }
+
+/// m = 16 and t = 100, where tables of closed forms are known to overflow: degrees of the locator
+/// from 1 to 5 and up to t, also where all errors lie at one end or in parity alone.
+#[test]
+fn the_largest_field_at_every_degree() {
+    let code = bch(16, 100, 32_960);
+    assert_eq!((code.length(), code.certain_errors()), (34_560, Some(100)));
+    let mut decoder = berlekamp(&code);
+    let mut rng = Rng::stream(3, "bch");
+    let mut out = vec![0; bits::words(code.length())];
+    let mut check = |word: &[u64], bad: &[u64]| {
+        let decoded = decoder.decode(hard(bad), &mut out);
+        assert_eq!((decoded.status, &out[..]), (Status::Corrected, word));
+    };
+    let word = draw(&*code, &mut rng);
+    for errors in [1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 31, 32, 33, 35, 63, 64, 65, 99, 100] {
+        check(&word, &spoil(&word, code.length(), errors, &mut rng));
+        for begin in [0, code.dimension() - errors, code.dimension(), code.length() - errors] {
+            let mut bad = word.clone();
+            (begin..begin + errors).for_each(|at| bits::flip(&mut bad, at));
+            check(&word, &bad);
+        }
+    }
+}
+
+/// Of all words, exactly 2^k balls of radius t are taken for a codeword: words drawn at random are
+/// miscorrected as often as closed form says, about 1 / t!.
+#[test]
+fn miscorrections_are_as_rare_as_they_must_be() {
+    for (m, t, parity) in [(6, 2, 12), (8, 2, 16), (8, 3, 24), (10, 4, 40)] {
+        let code = bch(m, t, 0);
+        let length = code.length();
+        assert_eq!(length - code.dimension(), parity);
+        let (mut ball, mut shell) = (1.0, 1.0);
+        for i in 0..t as usize {
+            shell *= (length - i) as f64 / (i + 1) as f64;
+            ball += shell;
+        }
+        let expected = ball / (1u64 << parity) as f64;
+        let mut decoder = berlekamp(&code);
+        let mut rng = Rng::stream(4, "words");
+        let mut out = vec![0; bits::words(length)];
+        let trials = 40_000;
+        let mut taken = 0;
+        for _ in 0..trials {
+            let mut bad: Vec<u64> = out.iter().map(|_| rng.bits()).collect();
+            *bad.last_mut().unwrap() &= u64::MAX >> (64 * bad.len() - length);
+            if decoder.decode(hard(&bad), &mut out).status == Status::Corrected {
+                assert!(code.is_codeword(&out) && bits::distance(&out, &bad) <= t as usize);
+                taken += 1;
+            }
+        }
+        let rate = f64::from(taken) / f64::from(trials);
+        // Four standard errors.
+        let tolerance = 4.0 * (expected / f64::from(trials)).sqrt();
+        println!(
+            "validation | random words that BCH({length}, {}) with t = {t} takes for codewords \
+             ({taken} of {trials}) | {rate:.5} | {expected:.5} | {:.3} | words in balls of t",
+            code.dimension(),
+            tolerance / expected
+        );
+        assert!((rate - expected).abs() < tolerance, "{rate} {expected}");
+    }
+}
+
+/// BCH(15, 7) with t = 2: patterns of three errors that end in another codeword are those within
+/// two bits of one of its 18 codewords of weight 5: 10 for each.
+#[test]
+fn three_errors_of_fifteen_bits_are_miscorrected_as_often_as_weights_say() {
+    let code = bch(4, 2, 7);
+    let codewords: Vec<u64> = (0..1 << 7)
+        .map(|data| {
+            let mut word = [data];
+            code.encode(&mut word);
+            word[0]
+        })
+        .collect();
+    let five = codewords.iter().filter(|word| word.count_ones() == 5).count();
+    let mut decoder = berlekamp(&code);
+    let mut out = [0];
+    let taken = (0u64..1 << 15)
+        .filter(|pattern| pattern.count_ones() == 3)
+        .filter(|&pattern| decoder.decode(hard(&[pattern]), &mut out).status == Status::Corrected)
+        .count();
+    println!(
+        "validation | patterns of 3 errors in BCH(15, 7) that end in another codeword | {taken} | \
+         180 | 0 | 10 for each of the 18 codewords of weight 5, counted"
+    );
+    assert_eq!((five, taken), (18, 180));
+}
+
+/// A soft read is decoded by its hard decisions.
+#[test]
+fn regions_are_decided_by_their_sign() {
+    let code = bch(8, 3, 100);
+    let mut rng = Rng::stream(5, "bch");
+    let word = draw(&*code, &mut rng);
+    let bad = spoil(&word, code.length(), 3, &mut rng);
+    let llr = [-6.0, -1.0, 0.5, 7.0];
+    let regions: Vec<u8> = (0..code.length())
+        .map(|i| u8::from(!bits::get(&bad, i)) * 2 + rng.below(2) as u8)
+        .collect();
+    let mut out = vec![0; word.len()];
+    let soft = Received::Soft { regions: &regions, llr: &llr };
+    assert_eq!(berlekamp(&code).decode(soft, &mut out).status, Status::Corrected);
+    assert_eq!(out, word);
+}
+
+/// Parameters that are no code are refused with the key, the value and what is allowed.
+#[test]
+fn absurd_parameters_are_refused() {
+    let member = find(code::ROSTER, "code.name", "bch").unwrap();
+    let build = |m: u32, t: u32, data_bits: u32| -> base::Result<Arc<dyn Code>> {
+        (member.build)(&(member.check)(&table(m, t, data_bits), "code")?)
+    };
+    for (m, t, data_bits, said) in [
+        (2, 1, 1, "code.m: 2: no such field; allowed: 3 to 16"),
+        (17, 1, 1, "code.m: 17"),
+        (u32::MAX, 1, 1, "code.m: 4294967295"),
+        (5, 0, 1, "code.t: 0: out of range; allowed: 1 to 15"),
+        (5, 16, 1, "code.t: 16: out of range; allowed: 1 to 15"),
+        (16, u32::MAX, 1, "code.t: 4294967295"),
+        (5, 3, 17, "code.data_bits: 17: too many for m = 5, t = 3 (15 parity bits); allowed: 0"),
+        (13, 40, u32::MAX, "code.data_bits: 4294967295"),
+    ] {
+        let error = build(m, t, data_bits).map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
+    for text in ["m = -1", "m = 2.5", "t = 'many'", "m = 99999999999", "tt = 3", "name = 'x'"] {
+        let table = params::parse(text, "test").unwrap();
+        assert!((member.check)(&table, "code").is_err(), "{text}");
+    }
+    let mut rng = Rng::stream(6, "fuzz");
+    for _ in 0..3000 {
+        let mut draw = |bits: u64| rng.bits() as u32 >> rng.below(bits) >> (32 - bits);
+        let (m, t, data_bits) = (draw(5), draw(12), draw(16));
+        if let Ok(code) = build(m, t, data_bits) {
+            assert!(code.length() < 1 << m && code.dimension() > 0, "{m} {t} {data_bits}");
+            assert!(data_bits == 0 || code.dimension() == data_bits as usize);
+        }
+    }
+    // A code that only repeats its one bit.
+    let repetition = build(5, 15, 0).unwrap();
+    assert_eq!((repetition.length(), repetition.dimension()), (31, 1));
+}

@@ -97,23 +97,25 @@ impl Cells {
             }
             reading.regions.truncate(length);
         }
-        reading.errors = 0;
-        let mut at = 0;
+        // The state of the generator stays in registers meanwhile.
+        let mut stream = rng.clone();
+        let (mut at, mut errors) = (0, 0);
         loop {
-            at = self.strays.next(at, length, rng);
+            at = self.strays.next(at, length, &mut stream);
             if at == length {
-                return;
+                break;
             }
             let bit = bits::get(word, at);
-            let region = self.stray_regions[usize::from(bit)].draw(rng);
+            let region = self.stray_regions[usize::from(bit)].draw(&mut stream);
             if let Some(found) = reading.regions.get_mut(at) {
                 *found = region as u8;
             }
-            if (region < regions / 2) != bit {
-                bits::flip(&mut reading.bits, at);
-                reading.errors += 1;
-            }
+            let is_wrong = (region < regions / 2) != bit;
+            reading.bits[at / 64] ^= u64::from(is_wrong) << (at % 64);
+            errors += usize::from(is_wrong);
             at += 1;
         }
+        reading.errors = errors;
+        *rng = stream;
     }
 }

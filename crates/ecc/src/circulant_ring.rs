@@ -23,6 +23,11 @@ impl CirculantInverse {
         z.is_power_of_two() && z >= 64
     }
 
+    /// Checks of the largest code: elsewhere elimination takes the cube of their number.
+    pub fn most_checks(z: usize) -> usize {
+        if Self::takes(z) { 1 << 14 } else { 1 << 13 }
+    }
+
     /// The inverse of a matrix given by the circulants of each row, if there is one.
     pub fn new(z: usize, rows: &[Vec<Circulant>]) -> Option<Self> {
         debug_assert!(Self::takes(z));

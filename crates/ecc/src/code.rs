@@ -6,6 +6,7 @@ mod ldpc;
 
 pub use bch::Bch;
 pub use contract::{Build, Code, Structure};
+pub use ldpc::of_checks;
 
 use base::family::Member;
 

@@ -1,7 +1,6 @@
 //! A file of `params/codes/`: a code, what a codeword of it holds, and the recipe of its shifts.
 
 use crate::code::{self, Code};
-use crate::code_text;
 use crate::construct::Recipe;
 use crate::quasi_cyclic::QuasiCyclic;
 use base::family::Choice;
@@ -103,17 +102,13 @@ impl CodeFile {
     /// The file of parity checks. All bytes of data are used: payload by whole sectors of 512, then
     /// the checksum if there is room, the rest for metadata.
     pub fn of(checks: &QuasiCyclic, recipe: Option<Recipe>) -> Result<Self> {
-        let mut params = Table::new();
-        let lines = checks.rows().iter().map(|row| code_text::base_line(checks, row).into());
-        params.insert("z".into(), toml::Value::Integer(checks.z() as i64));
-        params.insert("shifts".into(), toml::Value::Array(lines.collect()));
         let mut file = Self {
             summary: String::new(),
             cite: Vec::new(),
             payload_bytes: 0,
             metadata_bytes: 0,
             crc_bytes: 0,
-            code: Choice { name: "ldpc".into(), params },
+            code: code::of_checks(checks)?,
             decoder: None,
             recipe,
             place: String::new(),
@@ -185,29 +180,26 @@ impl CodeFile {
         keys.sort_by_key(|key| ORDER.iter().position(|known| known == key));
         for key in keys {
             let value = &table[key];
-            let line = match value {
-                toml::Value::Array(lines) if lines.len() > 1 && lines[0].is_str() => {
-                    text.push_str(&format!("{:<32}# {}\n", format!("{key} = ["), origin(key)));
-                    lines.iter().for_each(|line| text.push_str(&format!("    {line},\n")));
-                    text.push_str("]\n");
-                    continue;
-                }
-                _ => format!("{key} = {value}"),
-            };
-            let bare = value.is_str()
-                || value.as_array().is_some_and(|list| !list.iter().any(toml::Value::is_integer));
-            if bare {
-                text.push_str(&format!("{line}\n"));
+            let list = value.as_array().map_or(&[][..], Vec::as_slice);
+            if key == "shifts" {
+                text.push_str(&format!("{:<32}# {}\n", "shifts = [", origin(key)));
+                list.iter().for_each(|row| text.push_str(&format!("    {row},\n")));
+                text.push_str("]\n");
+            } else if value.is_integer() || list.iter().any(toml::Value::is_integer) {
+                text.push_str(&format!("{:<32}# {}\n", format!("{key} = {value}"), origin(key)));
             } else {
-                text.push_str(&format!("{line:<32}# {}\n", origin(key)));
+                text.push_str(&format!("{key} = {value}\n"));
             }
         }
     }
 }
 
 fn within(mut error: Error, place: &str) -> Error {
-    error.place =
-        if error.place.is_empty() { place.to_owned() } else { format!("{place}: {}", error.place) };
+    error.place = match (place, error.place.as_str()) {
+        (place, "") => place.to_owned(),
+        ("", key) => key.to_owned(),
+        (place, key) => format!("{place}: {key}"),
+    };
     error
 }
 

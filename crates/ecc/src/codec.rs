@@ -41,10 +41,23 @@ impl Codec {
             error.place = format!("{place}: {}", error.place);
             error
         };
+        let own = table.remove("decoder");
         let file: CodeFile = params::read(&table, "").map_err(within)?;
         let mut code = file.code.clone();
         code.resolve(code::ROSTER, "code").map_err(within)?;
-        Self::of(file.build().map_err(within)?, code, file.decoder).map_err(within)
+        let built = file.build().map_err(within)?;
+        let decoder = match own {
+            Some(toml::Value::Table(mut own)) => {
+                // Its parameters alone are those of the decoder that is taken by itself.
+                if !own.contains_key("name") {
+                    own.insert("name".to_owned(), first_decoder(&built)?.name.into());
+                }
+                Some(params::read(&own, "decoder").map_err(within)?)
+            }
+            Some(_) => return Err(within(Error::new("decoder", "not a table").allow("[decoder]"))),
+            None => None,
+        };
+        Self::of(built, code, decoder).map_err(within)
     }
 
     /// The same of a code that is built already; `code` says of what.
@@ -109,4 +122,47 @@ pub fn content_hash(value: &impl serde::Serialize) -> Result<String> {
         .map_err(|error| Error::new("ecc", format!("no JSON: {error}")))?;
     let fold = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
     Ok(format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BCH: &str = include_str!("../../../params/codes/bch_512_t40.toml");
+    const LDPC: &str = include_str!("../../../params/codes/ldpc_a.toml");
+
+    fn hash(text: &str, sets: &[&str], decoder: Option<&str>) -> Result<String> {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        Codec::read(text, "x.toml", &sets, decoder)?.hash()
+    }
+
+    /// A hash is of what decides outcomes: code and decoder, not comments or the wording.
+    #[test]
+    fn hashes_tell_codes_and_decoders_apart() {
+        let plain = hash(LDPC, &[], None).unwrap();
+        assert_eq!(hash(&format!("# more\n{LDPC}"), &[], None).unwrap(), plain);
+        assert_eq!(hash(LDPC, &["summary=other"], None).unwrap(), plain);
+        assert_eq!(hash(LDPC, &[], Some("min_sum")).unwrap(), plain);
+        let less = hash(LDPC, &["decoder.max_iterations=5"], None).unwrap();
+        assert_eq!(hash(LDPC, &["decoder.max_iterations=5"], Some("min_sum")).unwrap(), less);
+        assert_ne!(less, plain);
+        let t = hash(BCH, &["code.t=39", "code.data_bits=4096"], None).unwrap();
+        assert_ne!(t, hash(BCH, &[], None).unwrap());
+    }
+
+    #[test]
+    fn refusals_name_the_file() {
+        for (text, sets, decoder, needle) in [
+            (BCH, &[][..], Some("min_sum"), "quasi-cyclic"),
+            (LDPC, &[], Some("berlekamp"), "BCH"),
+            (LDPC, &[], Some("min_sun"), "did you mean `min_sum`"),
+            (LDPC, &["decoder.factro=3"], None, "did you mean `factor`"),
+            (LDPC, &["decoder=3"], None, "not a table"),
+            (BCH, &["code.t=100000"], None, "code.t"),
+            ("code = 3", &[], None, "x.toml"),
+        ] {
+            let error = hash(text, sets, decoder).unwrap_err().to_string();
+            assert!(error.starts_with("x.toml: ") && error.contains(needle), "{error}");
+        }
+    }
 }

@@ -7,6 +7,7 @@
 //! diagonal with a weight of three: a chain of weight two, the usual shape, is quick to encode but
 //! has an error floor.
 
+use crate::circulant_ring::CirculantInverse;
 use crate::elimination;
 use crate::quasi_cyclic::{Circulant, QuasiCyclic};
 use base::rng::Rng;
@@ -36,8 +37,8 @@ pub struct Recipe {
     pub seed: u64,
 }
 
-/// Largest table of differences that a recipe may ask for.
-const MOST_DIFFERENCES: usize = 1 << 23;
+/// Block rows of the largest recipe: the tables take their square.
+const MOST_ROWS: usize = 256;
 /// How often parity columns are drawn until they have an inverse.
 const PARITY_DRAWS: u32 = 64;
 /// Bits of the longest code.
@@ -90,11 +91,13 @@ impl Recipe {
                 .allow(allowed))
         };
         let (z, rows, columns) = (self.z, self.block_rows, self.block_columns);
-        if !(2..=1 << 15).contains(&z) {
-            return refuse("z", z, format!("2 to {}", 1 << 15));
+        let most = CirculantInverse::most_checks(z) / 4;
+        if !(2..=most).contains(&z) {
+            return refuse("z", z, format!("2 to {most}"));
         }
-        if !(4..=256).contains(&rows) || rows * rows * z > MOST_DIFFERENCES {
-            return refuse("block_rows", rows, "4 to 256, fewer where z is large".into());
+        let most = (CirculantInverse::most_checks(z) / z).min(MOST_ROWS);
+        if !(4..=most).contains(&rows) {
+            return refuse("block_rows", rows, format!("4 to {most} with z = {z}"));
         }
         if columns <= rows || columns > MOST_BITS / z {
             let most = MOST_BITS / z;

@@ -5,6 +5,7 @@ use crate::code::Structure;
 use crate::decoder::{self, Received};
 use crate::quasi_cyclic::{Circulant, QuasiCyclic};
 use crate::rehearsal::Rehearsal;
+use crate::sample::binomial_tail;
 use base::family::{Member, NoParams, check, schema};
 use base::stats::clopper_pearson;
 use std::sync::Arc;
@@ -120,6 +121,28 @@ fn a_hamming_code_fails_as_often_as_it_must() {
         let raw = counts.raw_bit_errors as f64 / (7 * counts.frames) as f64;
         assert!((raw / rber - 1.0).abs() < 0.03, "{raw}");
         assert!((1..=4 * counts.frame_errors).contains(&counts.bit_errors));
+    }
+}
+
+/// A BCH code corrects t errors and no more: the same of a code as it is shipped.
+#[test]
+fn a_bch_code_fails_as_often_as_it_must() {
+    let text = include_str!("../../../params/codes/bch_512_t40.toml");
+    let codec = Codec::read(text, "bch_512_t40", &[], None).unwrap();
+    let (length, t) = (codec.code().length() as u32, codec.code().certain_errors().unwrap() as u32);
+    for (rber, frames) in [(0.0065, 8000), (0.008, 2000)] {
+        let goal = Goal { errors: u64::MAX, max_frames: frames };
+        let point = point("awgn", rber, 0);
+        let counts = measure(&codec, &point, goal, Counts::default(), 2, &mut |_| true).unwrap();
+        let expected = binomial_tail(length, t, rber);
+        let (low, high) = clopper_pearson(counts.frame_errors, frames, 0.9999);
+        let rate = counts.frame_errors as f64 / frames as f64;
+        println!(
+            "validation | frame error rate of bch_512_t40, RBER {rber}, {frames} frames | \
+             {rate:.5} | {expected:.5} | {:.3} | binomial tail",
+            0.5 * (high - low) / expected
+        );
+        assert!((low..=high).contains(&expected), "{rber}: {low} {expected} {high}");
     }
 }
 

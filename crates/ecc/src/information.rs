@@ -110,8 +110,8 @@ mod tests {
                     n => format!("{n} references"),
                 };
                 println!(
-                    "validation | hard RBER at which the read holds {rate} bit, {with} | \
-                     {ours:.5} | {expected:.5} | 0.01 | independent computation, ecc.md section 4"
+                    "validation | largest RBER for any code of rate {rate}, {with} | {ours:.5} | \
+                     {expected:.5} | 0.01 | mutual information, computed independently"
                 );
                 assert!((ours / expected - 1.0).abs() < 0.01, "{rate} {with}: {ours}");
             }
@@ -130,8 +130,8 @@ mod tests {
                 let offsets = boundary_offsets(sigma(rber), count);
                 for (ours, expected) in offsets[expected.len() + 1..].iter().zip(expected) {
                     println!(
-                        "validation | offset of one of {count} references, hard RBER {rber} | \
-                         {ours:.4} | {expected} | 0.01 | independent computation, ecc.md section 4"
+                        "validation | soft offset of one of {count} references, RBER {rber} | \
+                         {ours:.4} | {expected} | 0.01 | mutual information, computed independently"
                     );
                     assert!((ours / expected - 1.0).abs() < 0.01, "{rber} {count}: {ours}");
                 }

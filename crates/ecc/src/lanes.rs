@@ -25,6 +25,29 @@ pub(crate) struct Strength<V> {
     pub second: V,
 }
 
+/// What share of the least magnitude a check sends, in 1/32 (at most 32), rounded to the nearest.
+///
+/// The exact sum-product rule gives less than the least magnitude, and the less the more of the
+/// others are nearly as small.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rule {
+    /// Where the second least is far from the least.
+    pub clear: u8,
+    /// Where it is close.
+    pub close: u8,
+    /// Largest distance that is close.
+    pub gap: u8,
+    /// Largest magnitude to send.
+    pub most: u8,
+}
+
+impl Rule {
+    /// The share of the second least, where the third is not known.
+    pub(crate) fn second(&self) -> u8 {
+        (self.clear + self.close) / 2
+    }
+}
+
 /// One width of vectors.
 ///
 /// # Safety
@@ -63,8 +86,8 @@ pub(crate) unsafe trait Lanes: Copy + Send + 'static {
         strength: &Strength<Self::Vector>,
         value: Self::Vector,
     ) -> (Self::Vector, Self::Message);
-    /// Magnitudes 0 to 127 times `factor` / 32 (at most 32), rounded to the nearest, at most `cap`.
-    unsafe fn scale(magnitude: Self::Vector, factor: u8, cap: u8) -> Self::Vector;
+    /// How strongly a check that saw all its bits speaks.
+    unsafe fn strength(check: &Check<Self::Vector>, rule: &Rule) -> Strength<Self::Vector>;
     /// A bit for each lane, set where it is negative.
     unsafe fn signs(vector: Self::Vector) -> u64;
     /// -`magnitude` where the lane's bit is set, else `magnitude`.
@@ -140,11 +163,17 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
     }
 
     #[inline(always)]
-    unsafe fn scale(magnitude: Self::Vector, factor: u8, cap: u8) -> Self::Vector {
-        magnitude.map(|m| {
-            let scaled = (u16::from(m as u8) * u16::from(factor) + 16) >> 5;
-            scaled.min(cap.into()) as i8
-        })
+    unsafe fn strength(check: &Check<Self::Vector>, rule: &Rule) -> Strength<Self::Vector> {
+        let scale = |magnitude: i8, factor: u8| {
+            let scaled = (u16::from(magnitude as u8) * u16::from(factor) + 16) >> 5;
+            scaled.min(rule.most.into()) as i8
+        };
+        let first = |i: usize| {
+            let close = check.second[i].abs_diff(check.first[i]) <= rule.gap;
+            scale(check.first[i], if close { rule.close } else { rule.clear })
+        };
+        let second = |i: usize| scale(check.second[i], rule.second());
+        Strength { first: std::array::from_fn(first), second: std::array::from_fn(second) }
     }
 
     #[inline(always)]

@@ -1,8 +1,26 @@
 //! Vectors of int8 lanes on x86: AVX2 with 32 of them, AVX-512 with 64.
 
-use crate::lanes::{Check, Lanes, Strength};
+use crate::lanes::{Check, Lanes, Rule, Strength};
 use crate::layered::{Attempt, Layered, Outcome};
 use std::arch::x86_64::*;
+
+/// Magnitudes 0 to 127 times `factor` / 32, rounded to the nearest.
+#[allow(unsafe_code)]
+// SAFETY: callers promise AVX2.
+#[inline(always)]
+unsafe fn scaled_256(magnitude: __m256i, factor: u8) -> __m256i {
+    unsafe {
+        let zero = _mm256_setzero_si256();
+        let (times, half) = (_mm256_set1_epi16(factor.into()), _mm256_set1_epi16(16));
+        let scale = |wide| {
+            let product = _mm256_mullo_epi16(wide, times);
+            _mm256_srli_epi16::<5>(_mm256_add_epi16(product, half))
+        };
+        let low = scale(_mm256_unpacklo_epi8(magnitude, zero));
+        let high = scale(_mm256_unpackhi_epi8(magnitude, zero));
+        _mm256_packus_epi16(low, high)
+    }
+}
 
 /// AVX2: 32 lanes. A message is kept whole.
 #[derive(Clone, Copy)]
@@ -67,17 +85,20 @@ unsafe impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn scale(magnitude: __m256i, factor: u8, cap: u8) -> __m256i {
+    unsafe fn strength(check: &Check<__m256i>, rule: &Rule) -> Strength<__m256i> {
         unsafe {
-            let zero = _mm256_setzero_si256();
-            let (times, half) = (_mm256_set1_epi16(factor.into()), _mm256_set1_epi16(16));
-            let scale = |wide| {
-                let product = _mm256_mullo_epi16(wide, times);
-                _mm256_srli_epi16::<5>(_mm256_add_epi16(product, half))
-            };
-            let low = scale(_mm256_unpacklo_epi8(magnitude, zero));
-            let high = scale(_mm256_unpackhi_epi8(magnitude, zero));
-            _mm256_min_epu8(_mm256_packus_epi16(low, high), _mm256_set1_epi8(cap as i8))
+            // Unsigned "at most": the smaller of both is the gap itself.
+            let gap = _mm256_subs_epu8(check.second, check.first);
+            let least = _mm256_min_epu8(gap, _mm256_set1_epi8(rule.gap as i8));
+            let close = _mm256_cmpeq_epi8(gap, least);
+            let first = _mm256_blendv_epi8(
+                scaled_256(check.first, rule.clear),
+                scaled_256(check.first, rule.close),
+                close,
+            );
+            let second = scaled_256(check.second, rule.second());
+            let most = _mm256_set1_epi8(rule.most as i8);
+            Strength { first: _mm256_min_epu8(first, most), second: _mm256_min_epu8(second, most) }
         }
     }
 
@@ -116,6 +137,24 @@ unsafe impl Lanes for Avx2 {
     #[target_feature(enable = "avx2")]
     unsafe fn attempt(decoder: &mut Layered<Self>, attempt: &Attempt<'_>) -> Outcome {
         unsafe { decoder.attempt(attempt) }
+    }
+}
+
+/// Magnitudes 0 to 127 times `factor` / 32, rounded to the nearest.
+#[allow(unsafe_code)]
+// SAFETY: callers promise AVX-512 F and BW.
+#[inline(always)]
+unsafe fn scaled_512(magnitude: __m512i, factor: u8) -> __m512i {
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let (times, half) = (_mm512_set1_epi16(factor.into()), _mm512_set1_epi16(16));
+        let scale = |wide| {
+            let product = _mm512_mullo_epi16(wide, times);
+            _mm512_srli_epi16::<5>(_mm512_add_epi16(product, half))
+        };
+        let low = scale(_mm512_unpacklo_epi8(magnitude, zero));
+        let high = scale(_mm512_unpackhi_epi8(magnitude, zero));
+        _mm512_packus_epi16(low, high)
     }
 }
 
@@ -198,17 +237,18 @@ unsafe impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn scale(magnitude: __m512i, factor: u8, cap: u8) -> __m512i {
+    unsafe fn strength(check: &Check<__m512i>, rule: &Rule) -> Strength<__m512i> {
         unsafe {
-            let zero = _mm512_setzero_si512();
-            let (times, half) = (_mm512_set1_epi16(factor.into()), _mm512_set1_epi16(16));
-            let scale = |wide| {
-                let product = _mm512_mullo_epi16(wide, times);
-                _mm512_srli_epi16::<5>(_mm512_add_epi16(product, half))
-            };
-            let low = scale(_mm512_unpacklo_epi8(magnitude, zero));
-            let high = scale(_mm512_unpackhi_epi8(magnitude, zero));
-            _mm512_min_epu8(_mm512_packus_epi16(low, high), _mm512_set1_epi8(cap as i8))
+            let gap = _mm512_subs_epu8(check.second, check.first);
+            let close = _mm512_cmple_epu8_mask(gap, _mm512_set1_epi8(rule.gap as i8));
+            let first = _mm512_mask_mov_epi8(
+                scaled_512(check.first, rule.clear),
+                close,
+                scaled_512(check.first, rule.close),
+            );
+            let second = scaled_512(check.second, rule.second());
+            let most = _mm512_set1_epi8(rule.most as i8);
+            Strength { first: _mm512_min_epu8(first, most), second: _mm512_min_epu8(second, most) }
         }
     }
 

@@ -5,7 +5,7 @@
 //! each circulant is read by unaligned loads and written by aligned stores.
 
 use crate::bits;
-use crate::lanes::{Check, Lanes, Strength};
+use crate::lanes::{Check, Lanes, Rule, Strength};
 use crate::quasi_cyclic::QuasiCyclic;
 use crate::syndrome::{Syndrome, rotated};
 
@@ -18,7 +18,7 @@ struct Step {
     offset: u32,
 }
 
-/// An order of the block rows.
+/// The block rows in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Schedule {
     /// Steps of each layer, one layer after the other.
@@ -30,17 +30,16 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The block rows in `order`, for vectors of `width` lanes.
-    fn new(checks: &QuasiCyclic, order: &[usize], width: usize) -> Self {
+    /// For vectors of `width` lanes.
+    fn new(checks: &QuasiCyclic, width: usize) -> Self {
         let z = checks.z();
-        let circulants = || order.iter().map(|&row| &checks.rows()[row]);
         let mut home = vec![0; checks.columns()];
-        for circulant in circulants().flatten() {
+        for circulant in checks.rows().iter().flatten() {
             home[usize::from(circulant.column)] = circulant.shift.into();
         }
         let mut rotation = home.clone();
         let (mut steps, mut ends) = (Vec::new(), Vec::new());
-        for row in circulants() {
+        for row in checks.rows() {
             for circulant in row {
                 let (column, shift) = (usize::from(circulant.column), circulant.shift.into());
                 steps.push(Step {
@@ -73,13 +72,8 @@ pub(crate) enum Input<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Attempt<'a> {
     pub input: Input<'a>,
-    /// Which schedule.
-    pub schedule: usize,
-    /// Share of the least magnitude that a check sends, in 1/32.
-    pub factor: u8,
-    /// Largest magnitude that a check sends.
-    pub cap: u8,
-    pub iterations: u32,
+    /// Iterations and what checks send in them, twice: the second goes on where the first ends.
+    pub rounds: [(u32, Rule); 2],
 }
 
 /// How it went: iterations, and whether a codeword was found.
@@ -90,7 +84,7 @@ pub(crate) struct Layered<L: Lanes> {
     z: usize,
     /// Vectors of a block.
     groups: usize,
-    schedules: Vec<Schedule>,
+    schedule: Schedule,
     syndrome: Syndrome,
     /// What is believed of each bit: `stride` lanes a block.
     values: Vec<L::Vector>,
@@ -108,9 +102,8 @@ pub(crate) struct Layered<L: Lanes> {
 }
 
 impl<L: Lanes> Layered<L> {
-    /// For codes of `checks`, whose circulants are no smaller than a vector, with schedules of
-    /// these orders of block rows.
-    pub(crate) fn new(checks: &QuasiCyclic, orders: &[Vec<usize>]) -> Self {
+    /// For codes of `checks`, whose circulants are no smaller than a vector.
+    pub(crate) fn new(checks: &QuasiCyclic) -> Self {
         let (z, width) = (checks.z(), L::WIDTH);
         assert!(z >= width);
         let groups = z.div_ceil(width);
@@ -123,7 +116,7 @@ impl<L: Lanes> Layered<L> {
         Self {
             z,
             groups,
-            schedules: orders.iter().map(|order| Schedule::new(checks, order, width)).collect(),
+            schedule: Schedule::new(checks, width),
             syndrome: Syndrome::new(checks),
             values: vec![zero; checks.columns() * stride(z, width) / width],
             checks: vec![Check { first: zero, second: zero, parity: zero }; groups],
@@ -149,19 +142,23 @@ impl<L: Lanes> Layered<L> {
             if self.syndrome.count() == 0 {
                 return (0, true);
             }
-            self.fill(&attempt.input, attempt.schedule);
-            for iteration in 1..=attempt.iterations {
-                if iteration == 1 {
-                    self.iterate::<true>(attempt);
-                } else {
-                    self.iterate::<false>(attempt);
-                }
-                if self.judge(attempt.schedule) {
-                    return (iteration, true);
+            self.fill(&attempt.input);
+            let mut done = 0;
+            for (iterations, rule) in &attempt.rounds {
+                for _ in 0..*iterations {
+                    if done == 0 {
+                        self.iterate::<true>(rule);
+                    } else {
+                        self.iterate::<false>(rule);
+                    }
+                    done += 1;
+                    if self.judge() {
+                        return (done, true);
+                    }
                 }
             }
+            (done, false)
         }
-        (attempt.iterations, false)
     }
 
     /// Hard decisions of the input.
@@ -190,10 +187,10 @@ impl<L: Lanes> Layered<L> {
     /// Lays the input out as the schedule begins.
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn fill(&mut self, input: &Input<'_>, schedule: usize) {
+    unsafe fn fill(&mut self, input: &Input<'_>) {
         let (z, words) = (self.z, bits::words(self.z));
         let stride = stride(z, L::WIDTH);
-        for (column, &home) in self.schedules[schedule].home.iter().enumerate() {
+        for (column, &home) in self.schedule.home.iter().enumerate() {
             let hard = &mut self.hard[column * words..][..words];
             for (index, hard) in hard.iter_mut().enumerate() {
                 *hard = rotated(&self.word, column * z, z, home, index);
@@ -233,17 +230,17 @@ impl<L: Lanes> Layered<L> {
     /// Every layer once.
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn iterate<const FIRST: bool>(&mut self, attempt: &Attempt<'_>) {
+    unsafe fn iterate<const FIRST: bool>(&mut self, rule: &Rule) {
         let mut begin = 0;
-        for layer in 0..self.schedules[attempt.schedule].ends.len() {
-            let end = self.schedules[attempt.schedule].ends[layer];
+        for layer in 0..self.schedule.ends.len() {
+            let end = self.schedule.ends[layer];
             // SAFETY: as promised.
             unsafe {
                 match self.groups % L::UNROLL {
-                    0 if L::UNROLL == 4 => self.layer::<FIRST, 4>(attempt, layer, begin, end),
-                    0 if L::UNROLL == 2 => self.layer::<FIRST, 2>(attempt, layer, begin, end),
-                    2 if L::UNROLL == 4 => self.layer::<FIRST, 2>(attempt, layer, begin, end),
-                    _ => self.layer::<FIRST, 1>(attempt, layer, begin, end),
+                    0 if L::UNROLL == 4 => self.layer::<FIRST, 4>(rule, layer, begin, end),
+                    0 if L::UNROLL == 2 => self.layer::<FIRST, 2>(rule, layer, begin, end),
+                    2 if L::UNROLL == 4 => self.layer::<FIRST, 2>(rule, layer, begin, end),
+                    _ => self.layer::<FIRST, 1>(rule, layer, begin, end),
                 }
             }
             begin = end;
@@ -255,13 +252,13 @@ impl<L: Lanes> Layered<L> {
     #[inline(always)]
     unsafe fn layer<const FIRST: bool, const N: usize>(
         &mut self,
-        attempt: &Attempt<'_>,
+        rule: &Rule,
         layer: usize,
         begin: usize,
         end: usize,
     ) {
         let (z, width, groups) = (self.z, L::WIDTH, self.groups);
-        let steps = &self.schedules[attempt.schedule].steps[begin..end];
+        let steps = &self.schedule.steps[begin..end];
         // SAFETY: blocks of `stride` lanes hold what is read from an offset below z and written
         // at a multiple of WIDTH below z; `asked` holds the largest degree, `messages` every step.
         unsafe {
@@ -290,8 +287,7 @@ impl<L: Lanes> Layered<L> {
                     }
                 }
                 for n in 0..N {
-                    strengths[n].first = L::scale(seen[n].first, attempt.factor, attempt.cap);
-                    strengths[n].second = L::scale(seen[n].second, attempt.factor, attempt.cap);
+                    strengths[n] = L::strength(&seen[n], rule);
                     *checks.add(group + n) = seen[n];
                 }
             }
@@ -317,11 +313,11 @@ impl<L: Lanes> Layered<L> {
     /// Follows the bits that changed; whether no check is broken any more.
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn judge(&mut self, schedule: usize) -> bool {
+    unsafe fn judge(&mut self) -> bool {
         let (z, words) = (self.z, bits::words(self.z));
         let stride = stride(z, L::WIDTH);
         let values = self.values.as_ptr().cast::<i8>();
-        for (column, &home) in self.schedules[schedule].home.iter().enumerate() {
+        for (column, &home) in self.schedule.home.iter().enumerate() {
             for index in 0..words {
                 let mut signs = 0;
                 for at in (64 * index..z.min(64 * index + 64)).step_by(L::WIDTH) {

@@ -11,43 +11,46 @@ struct Link {
     shift: u32,
 }
 
-/// The checks of one word. Each block row begins on a `u64`.
+/// The checks of one word.
 #[derive(Debug, Clone)]
 pub(crate) struct Syndrome {
-    z: usize,
-    /// Circulants of each block row: column, shift.
-    rows: Vec<Vec<(usize, usize)>>,
-    /// Circulants of each block column.
-    columns: Vec<Vec<Link>>,
-    /// Checks that are broken.
+    checks: QuasiCyclic,
+    /// Circulants of all block columns, one after the other.
+    links: Vec<Link>,
+    /// Where each block column's circulants end, after a zero.
+    ends: Vec<u32>,
+    /// Checks that are broken. Each block row begins on a `u64` and stands there twice in a row, so
+    /// that its rotations are slices.
     broken: Vec<u64>,
-    /// How many those are.
+    /// How many checks are broken.
     count: usize,
-    /// The word, each block twice in a row: rotations are slices of that.
-    doubled: Vec<u64>,
+    /// Broken checks, once.
+    sums: Vec<u64>,
 }
 
 impl Syndrome {
     /// Of the zero word.
     pub(crate) fn new(checks: &QuasiCyclic) -> Self {
-        let words = bits::words(checks.z());
+        let stride = bits::words(2 * checks.z()) + 1;
         let mut columns = vec![Vec::new(); checks.columns()];
         for (row, circulants) in checks.rows().iter().enumerate() {
             for circulant in circulants {
                 columns[usize::from(circulant.column)]
-                    .push(Link { row: (row * words * 64) as u32, shift: circulant.shift.into() });
+                    .push(Link { row: (row * stride * 64) as u32, shift: circulant.shift.into() });
             }
         }
-        let row = |row: &Vec<crate::quasi_cyclic::Circulant>| {
-            row.iter().map(|c| (c.column.into(), c.shift.into())).collect()
-        };
+        let mut ends = vec![0];
+        ends.extend(columns.iter().scan(0, |end, links| {
+            *end += links.len() as u32;
+            Some(*end)
+        }));
         Self {
-            z: checks.z(),
-            rows: checks.rows().iter().map(row).collect(),
-            columns,
-            broken: vec![0; checks.rows().len() * words],
+            checks: checks.clone(),
+            links: columns.concat(),
+            ends,
+            broken: vec![0; checks.rows().len() * stride],
             count: 0,
-            doubled: vec![0; 2 * words * checks.columns()],
+            sums: vec![0; checks.rows().len() * checks.block_words()],
         }
     }
 
@@ -58,44 +61,47 @@ impl Syndrome {
 
     /// Takes a whole word.
     pub(crate) fn set(&mut self, word: &[u64]) {
-        match self.z {
-            64 => self.set_words::<1>(word),
-            128 => self.set_words::<2>(word),
-            256 => self.set_words::<4>(word),
-            512 => self.set_words::<8>(word),
-            _ => self.set_any(word),
-        }
-        self.count = self.broken.iter().map(|word| word.count_ones() as usize).sum();
-    }
-
-    /// Circulants of N whole `u64`s.
-    fn set_words<const N: usize>(&mut self, word: &[u64]) {
-        let (doubled, _) = self.doubled.as_chunks_mut::<N>();
-        for (block, pair) in word.as_chunks::<N>().0.iter().zip(doubled.as_chunks_mut::<2>().0) {
-            *pair = [*block, *block];
-        }
-        for (circulants, broken) in self.rows.iter().zip(self.broken.as_chunks_mut::<N>().0) {
-            *broken = [0; N];
-            for &(column, shift) in circulants {
-                let from = &self.doubled[column * 2 * N + shift / 64..][..N];
-                let next = &self.doubled[column * 2 * N + shift / 64 + 1..];
-                for i in 0..N {
-                    // The last word of a block in its second copy has no next, nor bits from it.
-                    let high = next.get(i).map_or(0, |next| next << 1 << (63 - shift % 64));
-                    broken[i] ^= from[i] >> (shift % 64) | high;
-                }
-            }
+        let (z, words) = (self.checks.z(), self.checks.block_words());
+        self.sums.fill(0);
+        self.checks.add_syndrome(word, self.checks.columns(), &mut self.sums);
+        self.count = self.sums.iter().map(|word| word.count_ones() as usize).sum();
+        let stride = bits::words(2 * z) + 1;
+        for (sums, broken) in
+            self.sums.chunks_exact(words).zip(self.broken.chunks_exact_mut(stride))
+        {
+            broken[..words].copy_from_slice(sums);
+            broken[words..].fill(0);
+            bits::add_range(broken, z, sums, 0, z);
         }
     }
 
-    /// Circulants of any size.
-    fn set_any(&mut self, word: &[u64]) {
-        let words = bits::words(self.z);
-        for (circulants, broken) in self.rows.iter().zip(self.broken.chunks_exact_mut(words)) {
-            broken.fill(0);
-            for &(column, shift) in circulants {
-                for (i, broken) in broken.iter_mut().enumerate() {
-                    *broken ^= rotated(word, column * self.z, self.z, shift, i);
+    fn links(&self, column: usize) -> &[Link] {
+        &self.links[self.ends[column] as usize..self.ends[column + 1] as usize]
+    }
+
+    /// Checks that a bit of a block column is in.
+    pub(crate) fn weight(&self, column: usize) -> usize {
+        self.links(column).len()
+    }
+
+    /// For bits 64 `index` and on of a block column, N `u64`s of them: how many of their checks are
+    /// broken, as bits of weight 1, 2, 4 and 8, added to `counts`. Beyond the block it is anything.
+    #[inline(always)]
+    pub(crate) fn add_broken<const N: usize>(
+        &self,
+        column: usize,
+        index: usize,
+        counts: &mut [[u64; N]; 4],
+    ) {
+        for link in self.links(column) {
+            let (row, shift) = (link.row as usize, link.shift as usize);
+            let back = if shift == 0 { 0 } else { self.checks.z() - shift };
+            let at = row + back + 64 * index;
+            let (from, skip) = (&self.broken[at / 64..][..=N], at % 64);
+            for n in 0..N {
+                let mut carry = from[n] >> skip | from[n + 1] << 1 << (63 - skip);
+                for count in counts.iter_mut() {
+                    (count[n], carry) = (count[n] ^ carry, count[n] & carry);
                 }
             }
         }
@@ -104,10 +110,13 @@ impl Syndrome {
     /// Flips bit `position` of a block column.
     #[inline]
     pub(crate) fn flip(&mut self, column: usize, position: usize) {
-        for link in &self.columns[column] {
-            let shift = link.shift as usize;
-            let check = if position >= shift { 0 } else { self.z } + position - shift;
-            let at = link.row as usize + check;
+        let z = self.checks.z();
+        for i in self.ends[column]..self.ends[column + 1] {
+            let Link { row, shift } = self.links[i as usize];
+            let shift = shift as usize;
+            let check = if position >= shift { 0 } else { z } + position - shift;
+            let at = row as usize + check;
+            bits::flip(&mut self.broken, at + z);
             let word = &mut self.broken[at / 64];
             *word ^= 1 << (at % 64);
             if *word >> (at % 64) & 1 == 1 {
@@ -121,6 +130,7 @@ impl Syndrome {
 
 /// Bits 64 `index` to 64 `index` + 63 of a block of `z` bits that begins at bit `start` of `word`,
 /// rotated: its bit i is bit (i + by) mod z. Bits from z on are zero.
+#[inline]
 pub(crate) fn rotated(word: &[u64], start: usize, z: usize, by: usize, index: usize) -> u64 {
     let wanted = 64.min(z - 64 * index);
     let mut position = (64 * index + by) % z;

@@ -72,7 +72,7 @@ fn from_json<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
 /// A code and its decoder.
 #[pyclass(frozen)]
 pub struct Codec {
-    codec: Arc<codec::Codec>,
+    pub codec: Arc<codec::Codec>,
 }
 
 #[pymethods]

@@ -5,6 +5,7 @@ mod catalogue;
 mod cell;
 mod code;
 mod curve;
+mod ecc;
 mod flash;
 mod patience;
 mod simulation;
@@ -46,6 +47,8 @@ mod _core {
     use super::code::{code_facts, export_code, import_code, make_code};
     #[pymodule_export]
     use super::curve::{Codec, Frames, channels, clopper_pearson, decoders, ecc_point};
+    #[pymodule_export]
+    use super::ecc::Coder;
     #[pymodule_export]
     use super::flash::{array_rber, page_sites};
     #[pymodule_export]

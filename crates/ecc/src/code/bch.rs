@@ -87,6 +87,19 @@ impl Bch {
         })
     }
 
+    /// Of m, t and data bits.
+    #[cfg(test)]
+    pub fn of(m: u32, t: u32, data_bits: u32) -> Result<Self> {
+        Self::new(&Params { m, t, data_bits })
+    }
+
+    /// The same without instructions that not every machine has.
+    #[cfg(test)]
+    pub fn portable(self) -> Self {
+        let (generator, degree) = generator(&self.field, self.t);
+        Self { remainder: Arc::new(Remainder::slicing(&generator, degree)), ..self }
+    }
+
     /// Errors that are corrected for certain.
     pub fn t(&self) -> usize {
         self.t
@@ -108,18 +121,7 @@ impl Bch {
     pub fn remainder_of<'a>(&self, word: &[u64], room: &'a mut [u64]) -> &'a [u64] {
         self.remainder.parity(word, self.dimension, room);
         let sum = &mut room[..self.remainder.words()];
-        let (from, shift) = (self.dimension / 64, self.dimension % 64);
-        let degree = self.remainder.degree();
-        for (i, sum) in sum.iter_mut().enumerate() {
-            let mut received = word[from + i] >> shift;
-            if shift > 0 && from + i + 1 < word.len() {
-                received |= word[from + i + 1] << (64 - shift);
-            }
-            if degree < 64 * (i + 1) {
-                received &= (1 << (degree % 64)) - 1;
-            }
-            *sum ^= received;
-        }
+        bits::add_range(sum, 0, word, self.dimension, self.remainder.degree());
         sum
     }
 }
@@ -138,12 +140,7 @@ fn generator(field: &Field, t: usize) -> (Vec<u64>, usize) {
         let mut next = vec![0; bits::words(degree + roots.len() + 1)];
         // The reciprocal has the bits of the minimal polynomial from the other end.
         for j in (0..=roots.len()).filter(|j| minimal >> (roots.len() - j) & 1 == 1) {
-            for (k, &word) in product.iter().enumerate() {
-                next[k] ^= word << j;
-                if j > 0 && word >> (64 - j) != 0 {
-                    next[k + 1] ^= word >> (64 - j);
-                }
-            }
+            bits::add_range(&mut next, j, &product, 0, degree + 1);
         }
         degree += roots.len();
         product = next;
@@ -164,15 +161,10 @@ impl Code for Bch {
         let mut room = [0; MAX_ROOM];
         self.remainder.parity(word, self.dimension, &mut room[..self.remainder.room()]);
         let parity = &room[..self.remainder.words()];
-        let (from, shift) = (self.dimension / 64, self.dimension % 64);
-        word[from] &= (1 << shift) - 1;
+        let (from, kept) = (self.dimension / 64, self.dimension % 64);
+        word[from] &= (1 << kept) - 1;
         word[from + 1..].fill(0);
-        for (i, &parity) in parity.iter().enumerate() {
-            word[from + i] |= parity << shift;
-            if shift > 0 && from + i + 1 < word.len() {
-                word[from + i + 1] = parity >> (64 - shift);
-            }
-        }
+        bits::add_range(word, self.dimension, parity, 0, self.remainder.degree());
     }
 
     fn is_codeword(&self, word: &[u64]) -> bool {

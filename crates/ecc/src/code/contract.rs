@@ -2,8 +2,8 @@
 
 use super::bch::Bch;
 use crate::quasi_cyclic::QuasiCyclic;
-use base::Result;
 use base::params::Table;
+use base::{Error, Result};
 use std::sync::Arc;
 
 /// Builds a code from its checked parameters.
@@ -17,6 +17,20 @@ pub enum Structure<'a> {
     QuasiCyclic(&'a QuasiCyclic),
     /// Roots in a finite field.
     Bch(&'a Bch),
+}
+
+impl<'a> Structure<'a> {
+    /// The circulants, for the decoder of this name; refused where there are none.
+    pub fn quasi_cyclic(self, decoder: &str) -> Result<&'a QuasiCyclic> {
+        match self {
+            Self::QuasiCyclic(checks) => Ok(checks),
+            _ => Err(Error::new(
+                "decoder.name",
+                format!("{decoder} decodes quasi-cyclic codes only"),
+            )
+            .allow("a decoder that was made for this code")),
+        }
+    }
 }
 
 /// A binary linear code, systematic: data bits come first, parity after them, both packed

@@ -10,7 +10,7 @@ use crate::circulant_ring::CirculantInverse;
 use crate::code_text;
 use crate::elimination::ParitySums;
 use crate::quasi_cyclic::QuasiCyclic;
-use base::family::{Member, check, schema};
+use base::family::{Choice, Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,11 +25,6 @@ pub const MEMBER: Member<Build> = Member {
     build: |table| Ok(Arc::new(Ldpc::new(checks(&params::read(table, "code")?)?)?)),
 };
 
-/// Checks of the largest code with circulants of whole `u64`s ...
-const MOST_CHECKS: usize = 1 << 14;
-/// ... and without: elimination takes the cube of their number.
-const MOST_SINGLE_CHECKS: usize = 1 << 13;
-
 /// Parameters of `ldpc`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -39,6 +34,13 @@ struct Params {
     /// The base matrix: for each block row the shifts of its columns, `-` where there is nothing.
     /// Data columns come first, parity columns last.
     shifts: Vec<String>,
+}
+
+/// The choice of this code with such parity checks.
+pub fn of_checks(checks: &QuasiCyclic) -> Result<Choice> {
+    let shifts = checks.rows().iter().map(|row| code_text::base_line(checks, row)).collect();
+    let params = params::write(&Params { z: checks.z(), shifts })?;
+    Ok(Choice { name: MEMBER.name.to_owned(), params })
 }
 
 fn checks(params: &Params) -> Result<QuasiCyclic> {
@@ -75,12 +77,11 @@ impl Ldpc {
             let allowed = "at least one row, and more columns than rows";
             return refuse(format!("{rows} rows and {columns} columns"), allowed.into());
         }
-        let by_circulants = CirculantInverse::takes(z);
-        let most = if by_circulants { MOST_CHECKS } else { MOST_SINGLE_CHECKS };
+        let most = CirculantInverse::most_checks(z);
         if checks.checks() > most {
             return refuse(format!("{} checks", checks.checks()), format!("at most {most}"));
         }
-        let parity = if by_circulants {
+        let parity = if CirculantInverse::takes(z) {
             CirculantInverse::new(z, &checks.last_columns(rows))
                 .map(|inverse| (Parity::Circulants(inverse), rows * z))
         } else {
@@ -217,6 +218,69 @@ mod tests {
                 assert!(code.is_codeword(&encoded(&code, data)));
             }
         }
+    }
+
+    /// IEEE 802.11n-2009, Table R.1: 648 bits, rate 1/2, shifts of 27.
+    const WIFI: &str = "24 12 27
+         0 - - - 0 0 - - 0 - - 0 1 0 - - - - - - - - - -
+         22 0 - - 17 - 0 0 12 - - - - 0 0 - - - - - - - - -
+         6 - 0 - 10 - - - 24 - 0 - - - 0 0 - - - - - - - -
+         2 - - 0 20 - - - 25 0 - - - - - 0 0 - - - - - - -
+         23 - - - 3 - - - 0 - 9 11 - - - - 0 0 - - - - - -
+         24 - 23 1 17 - 3 - 10 - - - - - - - - 0 0 - - - - -
+         25 - - - 8 - - - 7 18 - - 0 - - - - - 0 0 - - - -
+         13 24 - - 0 - 8 - 6 - - - - - - - - - - 0 0 - - -
+         7 20 - 16 22 10 - - 23 - - - - - - - - - - - 0 0 - -
+         11 - - - 19 - - - 13 - 3 17 - - - - - - - - - 0 0 -
+         25 - 8 - 23 18 - 14 9 - - - - - - - - - - - - - 0 0
+         3 - - - 16 - - 2 25 5 - - 1 - - - - - - - - - - 0";
+
+    /// A code of a standard, encoded as its shape is made for: all checks added up give the first
+    /// block of parity, and each check the next one.
+    #[test]
+    fn a_standard_code_encodes_as_the_standard_says() {
+        const Z: usize = 27;
+        let checks = code_text::read_base_matrix(WIFI, None, "wifi").unwrap();
+        assert_eq!(checks.clone().with_parity_last(), checks);
+        assert_eq!((checks.cycles_of_4(), checks.girth(8)), (0, Some(6)));
+        let code = Ldpc::new(checks).unwrap();
+        let mut rng = Rng::stream(8, "wifi");
+        for _ in 0..20 {
+            let mut word: Vec<u64> = (0..bits::words(24 * Z)).map(|_| rng.bits()).collect();
+            word[10] &= 0xff;
+            code.encode(&mut word);
+            // Sums of the data in each block row, bit by bit.
+            let mut sums = [[false; Z]; 12];
+            for (row, sums) in code.checks.rows().iter().zip(&mut sums) {
+                for c in row.iter().filter(|c| c.column < 12) {
+                    for (i, sum) in sums.iter_mut().enumerate() {
+                        let bit = (i + usize::from(c.shift)) % Z;
+                        *sum ^= bits::get(&word, usize::from(c.column) * Z + bit);
+                    }
+                }
+            }
+            let mut parity = [[false; Z]; 12];
+            for i in 0..Z {
+                parity[0][i] = sums.iter().fold(false, |all, sum| all ^ sum[i]);
+            }
+            for r in 0..11 {
+                for i in 0..Z {
+                    let first = match r {
+                        0 => parity[0][(i + 1) % Z],
+                        6 => parity[0][i],
+                        _ => false,
+                    };
+                    parity[r + 1][i] = sums[r][i] ^ first ^ (r > 0 && parity[r][i]);
+                }
+            }
+            for (i, &expected) in parity.as_flattened().iter().enumerate() {
+                assert_eq!(bits::get(&word, 12 * Z + i), expected, "{i}");
+            }
+        }
+        println!(
+            "validation | 802.11n code, 648 bits, rate 1/2: words encoded otherwise than by the \
+             standard's recursion, of 20 | 0 | 0 | 0 | IEEE 802.11n-2009, Table R.1"
+        );
     }
 
     #[test]

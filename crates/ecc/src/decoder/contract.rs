@@ -24,9 +24,26 @@ pub enum Received<'a> {
     Soft {
         /// For each bit, the region between references in which its cell was found.
         regions: &'a [u8],
-        /// The log-likelihood ratio of each region.
+        /// The log-likelihood ratio of each region, of which there are at most 16.
         llr: &'a [f64],
     },
+}
+
+impl Received<'_> {
+    /// Writes the hard decision of every bit to `word`: a 0 where the ratio is not negative.
+    pub fn decide(&self, word: &mut [u64]) {
+        match *self {
+            Self::Hard { bits, .. } => word.copy_from_slice(bits),
+            Self::Soft { regions, llr } => {
+                let ones = llr.iter().enumerate().map(|(i, &llr)| u64::from(llr < 0.0) << i);
+                let ones: u64 = ones.sum();
+                for (word, regions) in word.iter_mut().zip(regions.chunks(64)) {
+                    let bits = regions.iter().enumerate();
+                    *word = bits.map(|(i, region)| (ones >> (region & 63) & 1) << i).sum();
+                }
+            }
+        }
+    }
 }
 
 /// How a decode ended.

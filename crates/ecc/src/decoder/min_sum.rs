@@ -3,29 +3,26 @@
 //! Chen and Fossorier, IEEE Commun. Lett. 6 (2002); layers: Hocevar, SiPS 2004.
 
 use super::{Build, Decoded, Decoder, Received, Status};
-use crate::code::Structure;
-use crate::lanes::Portable;
+use crate::lanes::{Portable, Rule};
 #[cfg(target_arch = "x86_64")]
 use crate::lanes_x86::{Avx2, Avx512};
 use crate::layered::{Attempt, Form, Input, Layered};
 use crate::quasi_cyclic::QuasiCyclic;
 use base::family::{Member, check, schema};
-use base::{Error, params};
+use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "min_sum",
     summary: "layered normalised min-sum over int8 messages",
-    citation: "",
+    citation: "chen2002",
     schema: schema::<Params>,
     check: check::<Params>,
     build: |code, table| {
         let params: Params = params::read(table, "decoder")?;
-        let Structure::QuasiCyclic(checks) = code.structure() else {
-            return Err(Error::new("decoder.name", "min_sum decodes quasi-cyclic codes only")
-                .allow("a decoder that was made for this code"));
-        };
+        params.check()?;
+        let checks = code.structure().quasi_cyclic("min_sum")?;
         Ok(Box::new(MinSum { form: form(checks, params.vector_bits), params }))
     },
 };
@@ -36,19 +33,26 @@ pub const MEMBER: Member<Build> = Member {
 struct Params {
     /// Iterations at most.
     max_iterations: u32,
-    /// Share of the least magnitude that a check sends, in 1/32.
+    /// Share of the least magnitude that a check sends where the second least is far, in 1/32.
     factor: u8,
+    /// The same where it is close.
+    close_factor: u8,
+    /// Largest distance of the two that is close.
+    close: u8,
+    /// Largest magnitude that a check sends. With four checks a bit, `hard_llr` and four times this
+    /// do not leave int8; where they do, a decoder that finds nothing may drift to a codeword far
+    /// from what it was given.
+    max_message: u8,
     /// Magnitude of the bits of a hard read.
     hard_llr: u8,
-    /// Largest magnitude of the bits of a soft read.
+    /// Magnitude of the surest bits of a soft read; the others keep their ratio to it.
     soft_llr: u8,
-    /// Largest magnitude that a check sends.
-    max_message: u8,
-    /// Iterations of the second chance.
+    /// Iterations of the second chance that follows: other factors shake it out of where it hangs.
+    /// 0: none.
     second_iterations: u32,
-    /// Factor of the second chance.
-    second_factor: u8,
-    /// Widest vectors to use where the machine has them, in bits.
+    /// Both factors of the second chance are less by this.
+    second_damping: u8,
+    /// Widest vectors to use where the machine has them, in bits; changes the speed only.
     vector_bits: u32,
 }
 
@@ -57,34 +61,55 @@ impl Default for Params {
         Self {
             max_iterations: 20,
             factor: 24,
-            hard_llr: 17,
+            close_factor: 20,
+            close: 10,
+            max_message: 24,
+            hard_llr: 24,
             soft_llr: 31,
-            max_message: 31,
-            second_iterations: 0,
-            second_factor: 20,
+            second_iterations: 20,
+            second_damping: 2,
             vector_bits: 512,
         }
     }
 }
 
+impl Params {
+    fn check(&self) -> Result<()> {
+        for (key, value, least, most) in [
+            ("factor", self.factor, 1, 32),
+            ("close_factor", self.close_factor, 1, 32),
+            ("close", self.close, 0, 127),
+            ("max_message", self.max_message, 1, 127),
+            ("hard_llr", self.hard_llr, 1, 127),
+            ("soft_llr", self.soft_llr, 1, 127),
+            ("second_damping", self.second_damping, 0, 32),
+        ] {
+            if !(least..=most).contains(&value) {
+                return Err(Error::new(format!("decoder.{key}"), format!("{value}: out of range"))
+                    .allow(format!("{least} to {most}")));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The fastest form that the machine has, of at most so many bits.
 fn form(checks: &QuasiCyclic, bits: u32) -> Box<dyn Form> {
-    let (z, rows) = (checks.z(), checks.rows().len());
-    let orders = [(0..rows).collect(), (0..rows).rev().collect()];
+    let z = checks.z();
     #[cfg(target_arch = "x86_64")]
     {
         let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
         if wide && bits >= 512 && z >= 64 {
-            return Box::new(Layered::<Avx512>::new(checks, &orders));
+            return Box::new(Layered::<Avx512>::new(checks));
         }
         if is_x86_feature_detected!("avx2") && bits >= 256 && z >= 32 {
-            return Box::new(Layered::<Avx2>::new(checks, &orders));
+            return Box::new(Layered::<Avx2>::new(checks));
         }
     }
     if z >= 32 {
-        Box::new(Layered::<Portable<32>>::new(checks, &orders))
+        Box::new(Layered::<Portable<32>>::new(checks))
     } else {
-        Box::new(Layered::<Portable<1>>::new(checks, &orders))
+        Box::new(Layered::<Portable<1>>::new(checks))
     }
 }
 
@@ -102,24 +127,20 @@ impl Decoder for MinSum {
             }
             Received::Soft { regions, .. } => Input::Soft { regions, values: &values },
         };
-        let first = Attempt {
-            input,
-            schedule: 0,
-            factor: self.params.factor,
-            cap: self.params.max_message,
-            iterations: self.params.max_iterations,
+        let params = &self.params;
+        let rule = Rule {
+            clear: params.factor,
+            close: params.close_factor,
+            gap: params.close,
+            most: params.max_message,
         };
-        let (mut iterations, mut found) = self.form.attempt(&first, word);
-        if !found && self.params.second_iterations > 0 {
-            let second = Attempt {
-                schedule: 1,
-                factor: self.params.second_factor,
-                iterations: self.params.second_iterations,
-                ..first
-            };
-            let (more, now_found) = self.form.attempt(&second, word);
-            (iterations, found) = (iterations + more, now_found);
-        }
+        let second = Rule {
+            clear: rule.clear.saturating_sub(params.second_damping),
+            close: rule.close.saturating_sub(params.second_damping),
+            ..rule
+        };
+        let rounds = [(params.max_iterations, rule), (params.second_iterations, second)];
+        let (iterations, found) = self.form.attempt(&Attempt { input, rounds }, word);
         let status = if found { Status::Corrected } else { Status::Failed };
         Decoded { status, iterations }
     }

@@ -1,0 +1,142 @@
+//! `bit_flip`: gradient-descent bit flipping, for words with few errors.
+//!
+//! Wadayama, Nakamura, Yagita, Funahashi, Usami and Takumi, IEEE Trans. Commun. 58 (2010): a bit
+//! whose broken checks, and whether it still is what was read, say so is flipped. Here block
+//! columns go one after the other and see what was flipped before them; counts are bit-sliced, so
+//! that 64 bits are asked at once. Flips are for nearly certain bits as long as there are any; when
+//! there are none the demand sinks by a check, and rises again with the next flip.
+
+use super::{Build, Decoded, Decoder, Received, Status};
+use crate::bits;
+use crate::quasi_cyclic::QuasiCyclic;
+use crate::syndrome::Syndrome;
+use base::family::{Member, check, schema};
+use base::params;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "bit_flip",
+    summary: "gradient-descent bit flipping, for words with few errors",
+    citation: "wadayama2010",
+    schema: schema::<Params>,
+    check: check::<Params>,
+    build: |code, table| {
+        let params: Params = params::read(table, "decoder")?;
+        let checks = code.structure().quasi_cyclic("bit_flip")?;
+        Ok(Box::new(BitFlip { flipping: Flipping::new(checks), params }))
+    },
+};
+
+/// Parameters of `bit_flip`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Params {
+    /// Iterations at most.
+    max_iterations: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { max_iterations: 20 }
+    }
+}
+
+struct BitFlip {
+    flipping: Flipping,
+    params: Params,
+}
+
+impl Decoder for BitFlip {
+    fn decode(&mut self, received: Received<'_>, word: &mut [u64]) -> Decoded {
+        received.decide(word);
+        let (iterations, found) = self.flipping.run(word, self.params.max_iterations);
+        let status = if found { Status::Corrected } else { Status::Failed };
+        Decoded { status, iterations }
+    }
+}
+
+/// The memory of bit flipping.
+pub(crate) struct Flipping {
+    z: usize,
+    columns: usize,
+    syndrome: Syndrome,
+    /// Bits that are not what was read, a block from a `u64` on.
+    changed: Vec<u64>,
+}
+
+/// Checks less than all of them that are enough, at most.
+const MOST_SLACK: usize = 2;
+
+impl Flipping {
+    pub(crate) fn new(checks: &QuasiCyclic) -> Self {
+        Self {
+            z: checks.z(),
+            columns: checks.columns(),
+            syndrome: Syndrome::new(checks),
+            changed: vec![0; checks.columns() * checks.block_words()],
+        }
+    }
+
+    /// Flips bits of `word` for so many iterations: how many it took, and whether it is a codeword.
+    pub(crate) fn run(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
+        self.syndrome.set(word);
+        if self.syndrome.count() == 0 {
+            return (0, true);
+        }
+        self.changed.fill(0);
+        let mut slack = 0;
+        for iteration in 1..=most {
+            let words = bits::words(self.z);
+            let flips = match words % 4 {
+                0 => self.sweep::<4>(word, slack),
+                _ => self.sweep::<1>(word, slack),
+            };
+            if self.syndrome.count() == 0 {
+                return (iteration, true);
+            }
+            if flips > 0 {
+                slack = usize::from(self.syndrome.count() * 32 < self.z * 7);
+            } else if slack < MOST_SLACK {
+                slack += 1;
+            } else {
+                return (iteration, false);
+            }
+        }
+        (most, false)
+    }
+
+    /// Every block column once, N `u64`s at a time: how many bits were flipped.
+    fn sweep<const N: usize>(&mut self, word: &mut [u64], slack: usize) -> usize {
+        let (z, words) = (self.z, bits::words(self.z));
+        let mut flips = 0;
+        for column in 0..self.columns {
+            let demand = self.syndrome.weight(column).saturating_sub(slack).max(1);
+            for index in (0..words).step_by(N) {
+                let at = column * words + index;
+                let mut counts = [[0; N]; 4];
+                counts[0].copy_from_slice(&self.changed[at..at + N]);
+                self.syndrome.add_broken(column, index, &mut counts);
+                let mut chosen = [!0; N];
+                for (bit, count) in counts.iter().enumerate() {
+                    for (chosen, count) in chosen.iter_mut().zip(count) {
+                        let set = demand >> bit & 1 == 1;
+                        *chosen = if set { *chosen & count } else { *chosen | count };
+                    }
+                }
+                for (n, mut chosen) in chosen.into_iter().enumerate() {
+                    chosen &= !0 >> (64 - 64.min(z - 64 * (index + n)));
+                    self.changed[at + n] ^= chosen;
+                    while chosen != 0 {
+                        let position = 64 * (index + n) + chosen.trailing_zeros() as usize;
+                        self.syndrome.flip(column, position);
+                        bits::flip(word, column * z + position);
+                        chosen &= chosen - 1;
+                        flips += 1;
+                    }
+                }
+            }
+        }
+        flips
+    }
+}

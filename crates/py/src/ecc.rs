@@ -1,0 +1,138 @@
+//! Codewords as bytes: what a code and its decoder make of them.
+//!
+//! Bit i of a word is bit i % 8 of byte i / 8, from the least significant one.
+
+use crate::curve::Codec;
+use crate::refuse;
+use base::Error;
+use ecc::decoder::{Decoded, Decoder, Received, Status};
+use ecc::{bits, codec};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A codeword in bytes, whether it is one, iterations, bits that were changed.
+type Corrected<'py> = (Bound<'py, PyBytes>, bool, u32, usize);
+
+/// A code with a decoder of its own.
+#[pyclass(frozen)]
+pub struct Coder {
+    codec: Arc<codec::Codec>,
+    /// One word at a time: threads that want to decode side by side take a coder each.
+    decoder: Mutex<Box<dyn Decoder>>,
+}
+
+#[pymethods]
+impl Coder {
+    /// Of a code with its decoder.
+    #[new]
+    fn new(codec: &Codec) -> PyResult<Self> {
+        let decoder = Mutex::new(codec.codec.decoder().map_err(refuse)?);
+        Ok(Self { codec: Arc::clone(&codec.codec), decoder })
+    }
+
+    /// The codeword of `data`, which fill the code's data bits.
+    fn encode<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let code = self.codec.code();
+        let mut word = packed(data, code.dimension(), "data")?;
+        word.resize(bits::words(code.length()), 0);
+        let word = py.detach(|| {
+            code.encode(&mut word);
+            word
+        });
+        Ok(bytes(py, &word, code.length()))
+    }
+
+    /// Whether `word` is a codeword.
+    fn is_codeword(&self, py: Python<'_>, word: &[u8]) -> PyResult<bool> {
+        let code = self.codec.code();
+        let word = packed(word, code.length(), "word")?;
+        Ok(py.detach(|| code.is_codeword(&word)))
+    }
+
+    /// Decodes a hard read whose bits all have the log-likelihood ratio `llr`.
+    fn decode<'py>(&self, py: Python<'py>, word: &[u8], llr: f64) -> PyResult<Corrected<'py>> {
+        let word = packed(word, self.codec.code().length(), "word")?;
+        if !(llr > 0.0 && llr.is_finite()) {
+            let error = Error::new("ecc", format!("llr = {llr}: out of range"));
+            return Err(refuse(error.allow("a number above 0")));
+        }
+        let (out, decoded) = py.detach(|| self.run(Received::Hard { bits: &word, llr }));
+        Ok(self.corrected(py, &out, decoded, &word))
+    }
+
+    /// Decodes a soft read: the region of each bit, and the log-likelihood ratio of each region.
+    fn decode_soft<'py>(
+        &self,
+        py: Python<'py>,
+        regions: PyReadonlyArray1<'py, u8>,
+        llr: Vec<f64>,
+    ) -> PyResult<Corrected<'py>> {
+        let regions: Vec<u8> = regions.as_array().iter().copied().collect();
+        let length = self.codec.code().length();
+        if regions.len() != length {
+            let error = Error::new("ecc", format!("{} regions", regions.len()));
+            return Err(refuse(error.allow(format!("{length}, one for each bit"))));
+        }
+        if !llr.iter().all(|ratio| ratio.is_finite()) {
+            let error = Error::new("ecc", "a log-likelihood ratio is not a number");
+            return Err(refuse(error.allow("finite numbers")));
+        }
+        if let Some(region) = regions.iter().find(|&&region| usize::from(region) >= llr.len()) {
+            let error = Error::new("ecc", format!("region {region} has no log-likelihood ratio"));
+            return Err(refuse(error.allow(format!("regions below {}", llr.len()))));
+        }
+        let mut hard = vec![0; bits::words(length)];
+        for (i, &region) in regions.iter().enumerate() {
+            hard[i / 64] |= u64::from(llr[usize::from(region)] < 0.0) << (i % 64);
+        }
+        let soft = Received::Soft { regions: &regions, llr: &llr };
+        let (out, decoded) = py.detach(|| self.run(soft));
+        Ok(self.corrected(py, &out, decoded, &hard))
+    }
+}
+
+impl Coder {
+    fn run(&self, received: Received<'_>) -> (Vec<u64>, Decoded) {
+        let mut out = vec![0; bits::words(self.codec.code().length())];
+        let mut decoder = self.decoder.lock().unwrap_or_else(PoisonError::into_inner);
+        let decoded = decoder.decode(received, &mut out);
+        (out, decoded)
+    }
+
+    fn corrected<'py>(
+        &self,
+        py: Python<'py>,
+        out: &[u64],
+        decoded: Decoded,
+        hard: &[u64],
+    ) -> Corrected<'py> {
+        let is_codeword = decoded.status == Status::Corrected;
+        let word = bytes(py, out, self.codec.code().length());
+        (word, is_codeword, decoded.iterations, bits::distance(out, hard))
+    }
+}
+
+/// `count` bits from as many bytes as they take; what is beyond must be zero.
+fn packed(from: &[u8], count: usize, what: &str) -> PyResult<Vec<u64>> {
+    let needed = count.div_ceil(8);
+    let problem = if from.len() != needed {
+        format!("{what}: {} bytes", from.len())
+    } else if !count.is_multiple_of(8) && from[needed - 1] >> (count % 8) != 0 {
+        format!("{what}: bits are set beyond the last")
+    } else {
+        let mut words = vec![0; bits::words(count)];
+        for (i, &byte) in from.iter().enumerate() {
+            words[i / 8] |= u64::from(byte) << (8 * (i % 8));
+        }
+        return Ok(words);
+    };
+    Err(refuse(Error::new("ecc", problem).allow(format!("{count} bits in {needed} bytes"))))
+}
+
+/// The bytes of `count` bits.
+fn bytes<'py>(py: Python<'py>, from: &[u64], count: usize) -> Bound<'py, PyBytes> {
+    let all: Vec<u8> = from.iter().flat_map(|word| word.to_le_bytes()).collect();
+    PyBytes::new(py, &all[..count.div_ceil(8)])
+}

@@ -1,0 +1,104 @@
+"""A code with its decoder, by the name of its file: what it is, and what it is compared with."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from nandlab import _core
+from nandlab.catalogue import presets, show
+from nandlab.nearest import nearest
+from nandlab.toml_value import toml_value
+from nandlab.uber import Ecc, ln_codeword_failure
+
+
+@dataclass(frozen=True)
+class Codec:
+    """A code and its decoder."""
+
+    name: str
+    """Name of the code's file."""
+    length: int
+    """Bits of a codeword."""
+    dimension: int
+    """Data bits of a codeword."""
+    certain_errors: int | None
+    """Errors that are corrected for certain, and no more; None where there is no such number."""
+    decoder: dict[str, Any]
+    """The decoder's ``name`` and parameters, complete."""
+    hash: str
+    """Of code and decoder with all of their parameters."""
+    native: _core.Codec = field(repr=False)
+
+    @property
+    def rate(self) -> float:
+        """Data bits / all bits."""
+        return self.dimension / self.length
+
+    @property
+    def bch(self) -> Ecc:
+        """A BCH code of the same length and parity: t = parity / m, m the degree of its field."""
+        degree = max(self.length.bit_length(), 3)
+        return Ecc((self.length - self.dimension) // degree, self.length, self.dimension)
+
+
+def codec(
+    code: str | PathLike[str], *, decoder: str | None = None, set: Sequence[str] = ()
+) -> Codec:
+    """A code with its decoder.
+
+    Args:
+        code: name of a code preset, or path of a code's TOML file.
+        decoder: another decoder than that of the file, with its defaults.
+        set: assignments ``code.…=…`` and ``decoder.…=…``.
+
+    Raises:
+        NandlabError: there is no such code or decoder, or one does not fit the other.
+        OSError: the file cannot be read.
+    """
+    text, place = _text(fspath(code))
+    native = _core.Codec(text, place, list(set), decoder)
+    facts = json.loads(native.facts())
+    return Codec(name=Path(place).stem, native=native, **facts)
+
+
+def bch_failure(rber: float, bch: Ecc) -> float:
+    """How often a codeword holds more errors than are corrected, at a raw bit error rate."""
+    return math.exp(ln_codeword_failure(rber, bch))
+
+
+def sorted_sets(
+    sets: Mapping[str, object] | Sequence[str], parts: Sequence[str]
+) -> dict[str, list[str]]:
+    """Assignments by the part that they begin with; those of the channel without it.
+
+    Raises:
+        NandlabError: one begins otherwise.
+    """
+    if isinstance(sets, Mapping):
+        sets = [f"{path}={toml_value(value)}" for path, value in sets.items()]
+    found: dict[str, list[str]] = {part: [] for part in parts}
+    for text in sets:
+        part, _, rest = text.strip().partition(".")
+        if part not in found or not rest:
+            allowed = ", ".join(f"{part}.KEY=VALUE" for part in parts)
+            raise _core.NandlabError(f"--set {text}: of no part; allowed: {allowed}")
+        found[part].append(rest if part == "channel" else text.strip())
+    return found
+
+
+def _text(name: str) -> tuple[str, str]:
+    """The text of a code file, and what errors call it."""
+    if name.endswith(".toml"):
+        return Path(name).read_text(encoding="utf-8"), name
+    names = [preset.name for preset in presets("code")]
+    if name not in names:
+        allowed = f"{', '.join(names)}, or the path of a TOML file"
+        problem = f"ecc: unknown code `{name}`"
+        raise _core.NandlabError(f"{problem}; allowed: {allowed}{nearest(name, names)}")
+    return show(f"code/{name}"), f"params/codes/{name}.toml"

@@ -1,0 +1,347 @@
+"""Error-rate curves of codes: codewords that fail against raw bit error rate and soft levels.
+
+>>> import nandlab
+>>> found = nandlab.ecc_curve("bch_512_t40", channel="bsc", rber=[0.006, 0.008])
+>>> [row["frame_errors"] for row in found.table().to_pylist()]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike, cpu_count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab import _core
+from nandlab.board import read, write
+from nandlab.codec import Codec, bch_failure, codec, sorted_sets
+from nandlab.interrupt import Stop
+from nandlab.outputs import check_outputs
+from nandlab.progress import Meter, Progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+CONFIDENCE = 0.95
+"""Of every interval."""
+
+BATCH_FRAMES = 100
+"""Codewords are measured in batches of so many."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What was measured of codes."""
+
+    codecs: list[Codec]
+    """The codes, with their decoders."""
+    channel: dict[str, Any]
+    """The channel's ``name`` and parameters, complete."""
+    seed: int
+    limits: dict[tuple[str, int], float] = field(repr=False)
+    """By code and soft levels: the raw bit error rate beyond which no code of that rate works."""
+    points_left: int
+    """Points that have neither the errors nor the codewords that were asked for."""
+    _rows: list[dict[str, Any]] = field(repr=False)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether points are missing or short of what was asked for."""
+        return self.points_left > 0
+
+    def table(self) -> pa.Table:
+        """One row for each point; the columns are described in docs/formats/curve.md."""
+        return _table(self._rows, self._facts())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The same as dictionaries, by code, levels and rate."""
+        return [dict(row) for row in self._rows]
+
+    def plot(self, path: str | PathLike[str] | None = None, *, quantity: str = "fer") -> Figure:
+        """Draws ``fer`` or ``ber`` against the raw bit error rate, also to `path`.
+
+        Raises:
+            NandlabError: another quantity, or a path of a kind that cannot be drawn.
+            OSError: `path` cannot be written.
+        """
+        from nandlab.curve_plot import plot_curve
+
+        return plot_curve(self, quantity, Path(path) if path is not None else None)
+
+    def _facts(self) -> dict[str, str]:
+        about = {
+            codec.name: {
+                "length": codec.length,
+                "dimension": codec.dimension,
+                "certain_errors": codec.certain_errors,
+                "decoder": codec.decoder,
+                "hash": codec.hash,
+            }
+            for codec in self.codecs
+        }
+        return {
+            "nandlab_version": _core.version(),
+            "codes": json.dumps(about),
+            "channel": json.dumps(self.channel),
+        }
+
+
+class CurveUnfinished(KeyboardInterrupt):
+    """Ctrl-C ended a curve early. What was counted until then is in `result`."""
+
+    def __init__(self, result: Curve) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
+def ecc_curve(
+    code: str | PathLike[str] | Sequence[str],
+    *,
+    rber: float | Sequence[float],
+    channel: str = "awgn",
+    levels: int | Sequence[int] = 0,
+    errors: int = 100,
+    max_frames: int = 1_000_000,
+    threads: int | None = None,
+    seed: int = 1,
+    decoder: str | None = None,
+    set: Mapping[str, object] | Sequence[str] = (),
+    out: str | PathLike[str] | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Curve:
+    """Measures how often codewords fail: random data, encoded, sent through a channel, decoded.
+
+    The same counts come of the same seed, whatever the threads, and whether it is done at once or
+    gone on with: a point ends after the first batch of 100 codewords with enough of either.
+
+    Args:
+        code: code preset or file, or several.
+        rber: raw bit error rates of a hard read.
+        channel: ``bsc`` (hard bits only), ``awgn`` (two levels) or ``mlc`` (four).
+        levels: soft levels: 0 is a hard read; 2, 4 and 6 are references beyond the first.
+        errors: failed codewords that are enough for a point.
+        max_frames: codewords that are enough.
+        threads: as many as processors where left out.
+        seed: of data and errors.
+        decoder: another than that of the code's file.
+        set: ``decoder.…``, ``code.…`` or ``channel.…`` by their path.
+        out: .parquet file of the rows, also after Ctrl-C. What it holds already of the same
+            points is gone on with; its other rows stay.
+        progress: called about ten times a second and at the end.
+
+    Raises:
+        NandlabError: an input that is refused; one line that says where, what and what is allowed.
+        CurveUnfinished: Ctrl-C; its ``result`` holds what was counted.
+        OSError: `out` cannot be read or written.
+    """
+    codes = [code] if isinstance(code, (str, PathLike)) else list(code)
+    rates = [rber] if isinstance(rber, (int, float)) else list(rber)
+    several = [levels] if isinstance(levels, int) else list(levels)
+    sets = sorted_sets(set, ("decoder", "code", "channel"))
+    goal = Goal(errors, max_frames, threads)
+    check_point(several, seed)
+    path = Path(out) if out is not None else None
+    if path is not None and path.suffix.lower() != ".parquet":
+        raise _core.NandlabError(f"out: {path}: unknown kind of file; allowed: .parquet")
+    check_outputs({"out": path}, [str(code) for code in codes])
+    codecs = [codec(c, decoder=decoder, set=sets["code"] + sets["decoder"]) for c in codes]
+    points = list(_points(codecs, channel, sets["channel"], several, rates, seed))
+    if not points:
+        raise _core.NandlabError("ecc: no points; allowed: at least one code, level and rate")
+    kept = _Kept(path)
+    first = {(point.codec.name, point.levels): point for point in reversed(points)}
+    limits = {key: point.codec.native.limit(point.text) for key, point in sorted(first.items())}
+    stopped = False
+    meter = Meter("curve", progress)
+    try:
+        with Stop() as stop:
+            for index, point in enumerate(points):
+                goal.measure(point, kept, meter, stop, (index, len(points)))
+                if stop.asked:
+                    stopped = True
+                    break
+    except KeyboardInterrupt:
+        stopped = True
+    finally:
+        rows = [kept.rows[point.hash] for point in points if point.hash in kept.rows]
+        short = sum(not goal.is_reached(kept.counts(point)) for point in points)
+        about = json.loads(points[0].text)["channel"]
+        result = Curve(codecs, about, seed, limits, short, rows)
+        if path is not None and kept.rows:
+            write(_table(list(kept.rows.values()), result._facts()), path)
+    if stopped and result.interrupted:
+        raise CurveUnfinished(result)
+    return result
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where on a curve."""
+
+    codec: Codec
+    levels: int
+    rber: float
+    text: str
+    """JSON of the point, complete."""
+    hash: str
+    """Of all that its counts depend on."""
+
+
+def _points(
+    codecs: Sequence[Codec],
+    channel: str,
+    params: list[str],
+    levels: Sequence[int],
+    rates: Sequence[float],
+    seed: int,
+) -> Iterator[_Point]:
+    for one in codecs:
+        for level in sorted({*levels}):
+            for rber in sorted({*rates}):
+                text = _core.ecc_point(channel, params, float(rber), level, seed)
+                yield _Point(one, level, float(rber), text, one.native.point_hash(text))
+
+
+def check_point(levels: Sequence[int], seed: int) -> None:
+    """Refuses what no point has.
+
+    Raises:
+        NandlabError: a number of levels or a seed out of range.
+    """
+    if not 0 <= seed < 2**64:
+        raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
+    for level in levels:
+        if level not in (0, 2, 4, 6):
+            raise _core.NandlabError(f"levels: {level}; allowed: 0, 2, 4, 6")
+
+
+class Goal:
+    """When points are done, and how many threads get there."""
+
+    def __init__(self, errors: int, max_frames: int, threads: int | None) -> None:
+        threads = threads if threads is not None else cpu_count() or 1
+        for name, value, most in (
+            ("errors", errors, 2**53),
+            ("max_frames", max_frames, 2**53),
+            ("threads", threads, 4096),
+        ):
+            if not 1 <= value <= most:
+                raise _core.NandlabError(f"{name}: {value}; allowed: 1 to {most}")
+        self.errors, self.max_frames, self.threads = errors, max_frames, threads
+
+    def is_reached(self, counts: Mapping[str, Any]) -> bool:
+        """Whether so much is enough."""
+        return self._share(counts.get("frames", 0), counts.get("frame_errors", 0)) >= 1
+
+    def _share(self, frames: int, errors: int) -> float:
+        return max(frames / self.max_frames, errors / self.errors)
+
+    def measure(
+        self, point: _Point, kept: _Kept, meter: Meter, stop: Stop, place: tuple[int, int]
+    ) -> None:
+        """Measures what is missing of a point."""
+        index, of = place
+
+        def watch(frames: int, errors: int) -> bool:
+            share = min(self._share(frames, errors), 1.0)
+            meter.tell(int(1000 * (index + share)), 1000 * of)
+            return not stop.asked
+
+        known = json.dumps(kept.counts(point))
+        found = point.codec.native.measure(
+            point.text, known, self.errors, self.max_frames, self.threads, watch
+        )
+        kept.put(point, json.loads(found))
+        meter.tell(1000 * (index + 1), 1000 * of, last=index + 1 == of)
+
+
+_COUNTS = ("frames", "frame_errors", "undetected", "bit_errors", "raw_bit_errors", "iterations")
+
+
+class _Kept:
+    """Rows by the hash of their point: those of a file, and those measured since."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}
+        if path is None or not path.exists():
+            return
+        table = read(path)
+        if not {"point_hash", *_COUNTS} <= {*table.column_names}:
+            allowed = "rows of nandlab ecc curve"
+            raise _core.NandlabError(f"{path}: no rows of a curve; allowed: {allowed}")
+        for row in table.to_pylist():
+            whole = row["frames"] == sum(row["iterations"]) and row["frames"] % BATCH_FRAMES == 0
+            if not whole or row["frame_errors"] > row["frames"]:
+                problem = f"counts of point {row['point_hash']} do not add up"
+                raise _core.NandlabError(f"{path}: {problem}; allowed: rows as they were written")
+            self.rows[row["point_hash"]] = row
+
+    def counts(self, point: _Point) -> dict[str, Any]:
+        """What is known of a point."""
+        row = self.rows.get(point.hash)
+        return {} if row is None else {name: row[name] for name in _COUNTS}
+
+    def put(self, point: _Point, counts: dict[str, Any]) -> None:
+        """Keeps the counts of a point, if there are any."""
+        if counts["frames"]:
+            self.rows[point.hash] = _row(point, counts)
+
+
+def _row(point: _Point, counts: dict[str, Any]) -> dict[str, Any]:
+    """A row of the table: counts and what follows from them."""
+    one, frames, failed = point.codec, counts["frames"], counts["frame_errors"]
+    low, high = _core.clopper_pearson(failed, frames, CONFIDENCE)
+    fer = failed / frames
+    # Wrong data bits of a codeword that failed; all of them where none was seen.
+    wrong = counts["bit_errors"] / failed / one.dimension if failed else 1.0
+    certain = one.certain_errors
+    extrapolated = None
+    if certain is not None:
+        bch = one.bch._replace(t=certain)
+        extrapolated = bch_failure(point.rber, bch) / one.dimension
+    steps = sum(i * count for i, count in enumerate(counts["iterations"]))
+    about = json.loads(point.text)
+    return {
+        "point_hash": point.hash,
+        "code": one.name,
+        "decoder": one.decoder["name"],
+        "channel": about["channel"]["name"],
+        "levels": point.levels,
+        "rber": point.rber,
+        "seed": about["seed"],
+        **{name: counts[name] for name in _COUNTS},
+        "fer": fer,
+        "fer_low": low,
+        "fer_high": high,
+        "ber": fer * wrong,
+        "ber_low": low * wrong,
+        "ber_high": high * wrong,
+        "mean_iterations": steps / frames,
+        "uber": fer / one.dimension,
+        "uber_low": low / one.dimension,
+        "uber_high": high / one.dimension,
+        "uber_extrapolated": extrapolated,
+    }
+
+
+def _table(rows: Sequence[Mapping[str, Any]], facts: dict[str, str]) -> pa.Table:
+    import pyarrow as pa
+
+    text, whole, real = pa.string(), pa.int64(), pa.float64()
+    kinds = {
+        **dict.fromkeys(("point_hash", "code", "decoder", "channel"), text),
+        "levels": pa.int32(),
+        "rber": real,
+        "seed": pa.uint64(),
+        **dict.fromkeys(_COUNTS[:-1], whole),
+        "iterations": pa.list_(whole),
+        **dict.fromkeys(("fer", "fer_low", "fer_high", "ber", "ber_low", "ber_high"), real),
+        "mean_iterations": real,
+        **dict.fromkeys(("uber", "uber_low", "uber_high", "uber_extrapolated"), real),
+    }
+    order = sorted(rows, key=lambda row: (row["code"], row["decoder"], row["levels"], row["rber"]))
+    columns = {name: [row.get(name) for row in order] for name in kinds}
+    return pa.table(columns, schema=pa.schema(list(kinds.items()))).replace_schema_metadata(facts)

@@ -1,0 +1,114 @@
+"""How fast codes are encoded and decoded: one thread, codewords made beforehand, CPU time.
+
+Each figure is the fastest of several rounds over the same codewords, in CPU time of the thread, so
+that what else the machine does is left out as far as that goes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from time import thread_time
+from typing import NamedTuple
+
+from nandlab import _core
+from nandlab.codec import codec, sorted_sets
+from nandlab.curve import check_point
+
+ROUNDS = 5
+"""At least so many times everything is done."""
+
+LEAST_S = 0.3
+"""And for so long."""
+
+
+class DecodeSpeed(NamedTuple):
+    """The speed of a code with its decoder at a raw bit error rate."""
+
+    code: str
+    decoder: str
+    levels: int
+    """Soft levels: references beyond the first."""
+    rber: float
+    frames: int
+    """Codewords."""
+    encode_us: float
+    """Of a codeword."""
+    decode_us: float
+    """Of a codeword, in the mean over all."""
+    mbit_per_s: float
+    """10^6 bits of codewords, parity included, decoded per second of CPU time."""
+    mean_iterations: float
+    frame_errors: int
+    fer: float
+    fer_low: float
+    fer_high: float
+    """Clopper and Pearson's interval of 95 %."""
+
+
+def ecc_speed(
+    code: str | PathLike[str] | Sequence[str],
+    *,
+    rber: float | Sequence[float],
+    levels: int | Sequence[int] = 0,
+    channel: str = "awgn",
+    decoder: str | None = None,
+    set: Mapping[str, object] | Sequence[str] = (),
+    frames: int = 200,
+    seed: int = 1,
+) -> list[DecodeSpeed]:
+    """Times encoding and decoding; arguments as of `ecc_curve`.
+
+    Raises:
+        NandlabError: an input that is refused.
+        OSError: a code's file cannot be read.
+    """
+    codes = [code] if isinstance(code, (str, PathLike)) else list(code)
+    rates = [rber] if isinstance(rber, (int, float)) else list(rber)
+    several = [levels] if isinstance(levels, int) else list(levels)
+    if not 1 <= frames <= 1_000_000:
+        raise _core.NandlabError(f"frames: {frames}; allowed: 1 to 1000000")
+    check_point(several, seed)
+    sets = sorted_sets(set, ("decoder", "code", "channel"))
+    found = []
+    for name in codes:
+        one = codec(name, decoder=decoder, set=sets["code"] + sets["decoder"])
+        for level in several:
+            for rate in rates:
+                point = _core.ecc_point(channel, sets["channel"], float(rate), level, seed)
+                made = one.native.rehearse(point, frames)
+                encode_s, decode_s = _fastest_s(made.encode), _fastest_s(made.decode)
+                counts = json.loads(made.counts())
+                failed = counts["frame_errors"]
+                low, high = _core.clopper_pearson(failed, frames, 0.95)
+                steps = sum(i * count for i, count in enumerate(counts["iterations"]))
+                found.append(
+                    DecodeSpeed(
+                        code=one.name,
+                        decoder=one.decoder["name"],
+                        levels=level,
+                        rber=float(rate),
+                        frames=frames,
+                        encode_us=1e6 * encode_s / frames,
+                        decode_us=1e6 * decode_s / frames,
+                        mbit_per_s=1e-6 * one.length * frames / max(decode_s, 1e-9),
+                        mean_iterations=steps / frames,
+                        frame_errors=failed,
+                        fer=failed / frames,
+                        fer_low=low,
+                        fer_high=high,
+                    )
+                )
+    return found
+
+
+def _fastest_s(work: Callable[[], object]) -> float:
+    """CPU seconds of the fastest round."""
+    best, total, rounds = float("inf"), 0.0, 0
+    while rounds < ROUNDS or total < LEAST_S:
+        start = thread_time()
+        work()
+        took = thread_time() - start
+        best, total, rounds = min(best, took), total + max(took, 1e-6), rounds + 1
+    return best

@@ -1,0 +1,111 @@
+"""Codewords as bytes: encode, spoil, decode, with any code and decoder that there is.
+
+>>> from nandlab.ecc import Code
+>>> code = Code("bch_512_t40")
+>>> word = code.encode(bytes(code.data_bytes))
+>>> code.decode(word).iterations
+0
+
+Bit i of a word is bit i % 8 of byte i / 8, counted from the least significant one; data come
+first, parity after them. For BCH codes ``crates/ecc/src/code/bch.rs`` says which power of x that
+is, and how the bytes of other libraries follow from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, NamedTuple
+
+from nandlab import _core
+from nandlab._core import NandlabError
+from nandlab.codec import codec
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+class Decoded(NamedTuple):
+    """What decoding gave."""
+
+    data: bytes
+    """The data bits, as corrected."""
+    word: bytes
+    """The whole word; as it was read where an algebraic decoder gave up."""
+    corrected: bool
+    """Whether it is a codeword. Whether it is the right one, only who wrote it knows."""
+    iterations: int
+    """0 where nothing was to be done."""
+    changed_bits: int
+    """Bits in which it differs from the hard decisions that came in."""
+
+
+class Code:
+    """A code with a decoder of its own. One word at a time: threads take a `Code` each."""
+
+    def __init__(
+        self, code: str | PathLike[str], *, decoder: str | None = None, set: Sequence[str] = ()
+    ) -> None:
+        """Take a code preset's name or the path of a code's file; as `nandlab.codec.codec`."""
+        self.codec = codec(code, decoder=decoder, set=set)
+        self._coder = _core.Coder(self.codec.native)
+
+    def __repr__(self) -> str:
+        codec = self.codec
+        return f"<code {codec.name}: {codec.dimension} of {codec.length} bits are data>"
+
+    @property
+    def data_bytes(self) -> int:
+        """Bytes that hold the data bits."""
+        return -(-self.codec.dimension // 8)
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes that hold a codeword."""
+        return -(-self.codec.length // 8)
+
+    def encode(self, data: bytes) -> bytes:
+        """The codeword of `data_bytes` bytes.
+
+        Raises:
+            NandlabError: there are more or fewer, or bits are set beyond the last data bit.
+        """
+        return self._coder.encode(data)
+
+    def is_codeword(self, word: bytes) -> bool:
+        """Whether `word`, of `word_bytes` bytes, is a codeword."""
+        return self._coder.is_codeword(word)
+
+    def decode(self, word: bytes, rber: float = 1e-3) -> Decoded:
+        """Decode a hard read.
+
+        Args:
+            word: `word_bytes` bytes.
+            rber: raw bit error rate that the decoder is told; algebraic ones do not ask.
+
+        Raises:
+            NandlabError: the word has another length, or the rate is not between 0 and 0.5.
+        """
+        if not 0 < rber < 0.5:
+            raise NandlabError(f"ecc: rber = {rber}: out of range; allowed: 0 to 0.5, without both")
+        return self._decoded(self._coder.decode(word, math.log((1 - rber) / rber)))
+
+    def decode_soft(self, regions: ArrayLike, llr: Sequence[float]) -> Decoded:
+        """Decode a soft read: each bit's region, each region's log-likelihood ratio.
+
+        Raises:
+            NandlabError: there is not one region for each bit, or one has no ratio.
+        """
+        import numpy as np
+
+        return self._decoded(
+            self._coder.decode_soft(np.ascontiguousarray(regions, np.uint8), list(llr))
+        )
+
+    def _decoded(self, result: tuple[bytes, bool, int, int]) -> Decoded:
+        word, corrected, iterations, changed = result
+        data = bytearray(word[: self.data_bytes])
+        if self.codec.dimension % 8:
+            data[-1] &= (1 << self.codec.dimension % 8) - 1
+        return Decoded(bytes(data), word, corrected, iterations, changed)

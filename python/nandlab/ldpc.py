@@ -1,0 +1,140 @@
+"""LDPC codes as files: drawn from a recipe, taken from and given to other tools, looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from nandlab import _core
+from nandlab.catalogue import presets, show
+from nandlab.nearest import nearest
+
+FORMS = ("base", "alist")
+"""Texts of parity checks: a base matrix of shifts, and MacKay's lists of ones."""
+
+
+def make(
+    z: int,
+    block_rows: int,
+    block_columns: int,
+    *,
+    column_weight: int = 4,
+    seed: int = 1,
+    draws: int = 100,
+    parity_rows: Sequence[int] = (),
+    summary: str | None = None,
+    payload_bytes: int | None = None,
+    metadata_bytes: int | None = None,
+    crc_bytes: int | None = None,
+) -> str:
+    """The file of a new quasi-cyclic code: parity checks of circulants of ``z`` bits.
+
+    Args:
+        z: size of a circulant; decoders are fastest with 256, 128 and 64.
+        block_rows: circulants of parity in a codeword.
+        block_columns: circulants of a codeword.
+        column_weight: checks that a data bit is in.
+        seed: decides the shifts.
+        draws: how often the shifts of a column are drawn; the best are kept.
+        parity_rows: block rows of the first parity column; left out, the first three that can be
+            encoded.
+        summary: what it is, in one line.
+        payload_bytes: of a codeword; left out, as many sectors of 512 as fit.
+        metadata_bytes: of a codeword; left out, what payload and checksum leave.
+        crc_bytes: 4 for a checksum, or 0; left out, 4 if they fit.
+
+    Raises:
+        NandlabError: there is no such code; says what of the recipe is in the way.
+    """
+    recipe = {
+        "z": z,
+        "block_rows": block_rows,
+        "block_columns": block_columns,
+        "column_weight": column_weight,
+        "parity_rows": list(parity_rows),
+        "draws": draws,
+        "seed": seed,
+    }
+    held = [payload_bytes, metadata_bytes, crc_bytes]
+    return _core.make_code(json.dumps(recipe), summary, held)
+
+
+def import_file(
+    path: str | PathLike[str],
+    *,
+    form: str | None = None,
+    z: int | None = None,
+    summary: str | None = None,
+    payload_bytes: int | None = None,
+    metadata_bytes: int | None = None,
+    crc_bytes: int | None = None,
+) -> str:
+    """The code file of parity checks that another tool wrote.
+
+    Columns are moved where the last ones cannot be parity: bits have another order then.
+
+    Args:
+        path: the text.
+        form: ``base`` or ``alist``; left out, ``alist`` for a file called so, else ``base``.
+        z: size of a circulant; left out, a base matrix says it, and of an alist file it is the
+            largest that fits (1 where there are no circulants).
+        summary: what it is, in one line.
+        payload_bytes: as for :func:`make`, like the two that follow.
+        metadata_bytes: as above.
+        crc_bytes: as above.
+
+    Raises:
+        NandlabError: a bad line (file, line, what is allowed), or no code that can be encoded.
+        OSError: the file cannot be read.
+    """
+    place = fspath(path)
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    if form is None:
+        form = "alist" if Path(path).suffix == ".alist" else "base"
+    held = [payload_bytes, metadata_bytes, crc_bytes]
+    return _core.import_code(text, form, z, place, summary, held)
+
+
+def export(name: str | PathLike[str], form: str = "base") -> str:
+    """The parity checks of a code as a text that other tools read.
+
+    Args:
+        name: a preset, or the path of a code file.
+        form: ``base`` (first line: columns, rows, z) or ``alist``.
+
+    Raises:
+        NandlabError: there is no such code, or it is none of circulants.
+        OSError: the file cannot be read.
+    """
+    text, place = _text(fspath(name))
+    return _core.export_code(text, place, form)
+
+
+def facts(name: str | PathLike[str], *, absorbing_bits: int = 0) -> dict[str, Any]:
+    """What there is to know of a code: sizes, rate, weights, girth, short cycles.
+
+    Args:
+        name: a preset, or the path of a code file.
+        absorbing_bits: counts absorbing sets of at most so many bits (seconds from 5 on).
+
+    Raises:
+        NandlabError: there is no such code, or its file is wrong.
+        OSError: the file cannot be read.
+    """
+    text, place = _text(fspath(name))
+    loaded: dict[str, Any] = json.loads(_core.code_facts(text, place, absorbing_bits))
+    return loaded
+
+
+def _text(name: str) -> tuple[str, str]:
+    """The text of a code file, and what errors call it."""
+    if name.endswith(".toml"):
+        return Path(name).read_text(encoding="utf-8"), name
+    names = [preset.name for preset in presets("code")]
+    if name not in names:
+        allowed = "a name that `nandlab presets code` lists, or the path of a TOML file"
+        raise _core.NandlabError(f"unknown code `{name}`; allowed: {allowed}{nearest(name, names)}")
+    return show(f"code/{name}"), f"params/codes/{name}.toml"

@@ -1,0 +1,85 @@
+"""Code files: made, shown, exported and imported again, by the command line and from Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Ended
+
+from nandlab import _core, ldpc
+from nandlab.toml_file import parse_toml
+
+
+def matrix(text: str) -> tuple[int, list[str]]:
+    """Size of a circulant and the rows of shifts of a code file."""
+    code = parse_toml(text, "code.toml")["code"]
+    return code["z"], code["shifts"]
+
+
+def test_made_shown_exported_and_imported(nandlab: Callable[..., Ended], folder: Path):
+    shape = ["--z", "64", "--rows", "6", "--columns", "30", "--seed", "3"]
+    nandlab("code", "make", *shape, "--out", "own.toml").succeeded()
+    text = (folder / "own.toml").read_text()
+    assert text == ldpc.make(64, 6, 30, seed=3)
+    facts = json.loads(nandlab("code", "show", "own.toml", "--absorbing", "4", "--json").out)
+    assert (facts["length"], facts["dimension"]) == (1920, 1536)
+    held = facts["payload_bytes"] + facts["metadata_bytes"] + facts["crc_bytes"]
+    assert held + (facts["length"] - facts["dimension"]) // 8 == 1920 // 8
+    assert facts["checks"]["column_weights"] == {"3": 6, "4": 24}
+    assert facts["checks"]["cycles_of_4"] == 0
+    assert facts["checks"]["girth"] in (6, 8)
+    for form in ldpc.FORMS:
+        nandlab("code", "export", "own.toml", "--form", form, "--out", f"own.{form}").succeeded()
+        again = nandlab("code", "import", f"own.{form}").succeeded().out
+        assert matrix(again) == matrix(text)
+    said = nandlab("code", "show", "own.toml").succeeded().out
+    assert "6 x 30 circulants of 64" in said
+
+
+def test_shipped_codes_can_be_made_again():
+    for name in ("ldpc_1k_r90", "ldpc_a"):
+        facts = ldpc.facts(name)["checks"]
+        table = parse_toml(_core.show(f"code/{name}"), name)
+        recipe = table["recipe"]
+        shape = (recipe.pop("z"), recipe.pop("block_rows"), recipe.pop("block_columns"))
+        assert shape == (facts["z"], facts["block_rows"], facts["block_columns"])
+        assert matrix(ldpc.make(*shape, **recipe)) == (table["code"]["z"], table["code"]["shifts"])
+
+
+def test_a_matrix_of_another_tool_is_taken(folder: Path):
+    # The (7,4) Hamming code, its columns out of order: parity is moved last.
+    (folder / "hamming.alist").write_text(
+        "7 3\n3 4\n1 1 1 2 2 2 3\n4 4 4\n1 0 0\n2 0 0\n3 0 0\n1 2 0\n1 3 0\n2 3 0\n1 2 3\n"
+        "1 4 5 7\n2 4 6 7\n3 5 6 7\n"
+    )
+    (folder / "hamming.toml").write_text(ldpc.import_file("hamming.alist"))
+    facts = ldpc.facts("hamming.toml")
+    assert (facts["length"], facts["dimension"], facts["checks"]["z"]) == (7, 4, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["show", "ldpc_4k_r9"], ["unknown code `ldpc_4k_r9`", "did you mean `ldpc_4k_r9"]),
+        (
+            ["make", "--rows", "3", "--columns", "30"],
+            ["recipe.block_rows: 3", "4 to 64 with z = 256"],
+        ),
+        (["make", "--rows", "6", "--columns", "30", "--z", "8"], ["recipe.z: 8: too small"]),
+        (["make", "--rows", "6", "--columns", "30", "--parity-rows", "0,x"], ["--parity-rows"]),
+        (["make", "--rows", "6", "--columns", "30", "--crc-bytes", "2"], ["crc_bytes: 2"]),
+        (["export", "ldpc_a", "--form", "base2"], ["unknown form `base2`", "did you mean `base`"]),
+        (["export", "bch_512_t40"], ["not a code of circulants"]),
+        (["import", "mixed.fio"], ["mixed.fio:1"]),
+        (["import", "none.alist"], ["none.alist"]),
+    ],
+)
+def test_refusals_say_what_is_allowed(
+    nandlab: Callable[..., Ended], arguments: list[str], parts: list[str]
+):
+    said = nandlab("code", *arguments).refused()
+    for part in parts:
+        assert part in said

@@ -1,0 +1,255 @@
+"""The error-rate laboratory: curves, gone on with, stopped, refused; speed; profiles."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import COMMAND, Ended
+
+import nandlab
+from nandlab.cli_ecc import rates
+from nandlab.toml_file import parse_toml
+
+#: Short and quick: 40 errors in 512 bytes.
+BCH = "bch_512_t40"
+LDPC = "ldpc_a"
+
+
+def quick(**more: object) -> nandlab.Curve:
+    arguments: dict[str, object] = {"rber": [0.007, 0.008], "errors": 20, "max_frames": 2000}
+    return nandlab.ecc_curve(BCH, **(arguments | more))  # type: ignore[arg-type]
+
+
+def counts(curve: nandlab.Curve) -> list[tuple[int, ...]]:
+    names = ("frames", "frame_errors", "undetected", "bit_errors", "raw_bit_errors")
+    return [(*(row[name] for name in names), *row["iterations"]) for row in curve.rows()]
+
+
+def test_a_bch_code_fails_as_often_as_its_binomial_tail():
+    """The measured rate holds the closed form within its interval, hard and by two levels."""
+    for channel in ("bsc", "awgn"):
+        found = quick(channel=channel, errors=60, max_frames=20_000)
+        for row in found.rows():
+            expected = row["uber_extrapolated"] * 4096
+            n, p = 4616, row["rber"]
+            tail = 1 - sum(
+                math.exp(
+                    math.lgamma(n + 1)
+                    - math.lgamma(k + 1)
+                    - math.lgamma(n - k + 1)
+                    + k * math.log(p)
+                    + (n - k) * math.log1p(-p)
+                )
+                for k in range(41)
+            )
+            assert expected == pytest.approx(tail, rel=1e-6)
+            # Three intervals of 95 %: 99.9999 %.
+            away = 3 * (row["fer_high"] - row["fer_low"]) / 2
+            assert abs(row["fer"] - expected) < away
+
+
+def test_tables_say_what_was_counted():
+    found = quick(levels=[0, 2], rber=0.0075)
+    table = found.table()
+    assert table.num_rows == 2
+    assert json.loads(table.schema.metadata[b"codes"])[BCH]["certain_errors"] == 40
+    for row in table.to_pylist():
+        assert sum(row["iterations"]) == row["frames"]
+        assert row["frames"] % 100 == 0
+        assert row["fer_low"] < row["fer"] < row["fer_high"]
+        assert row["fer"] == row["frame_errors"] / row["frames"]
+        assert row["uber"] == pytest.approx(row["fer"] / 4096)
+        assert row["raw_bit_errors"] == pytest.approx(0.0075 * 4616 * row["frames"], rel=0.03)
+        assert 0 < row["ber"] < row["fer"]
+    # Seven in eight bits of 4616 are data: the capacity of a hard read ends where it does.
+    limit = found.limits[BCH, 0]
+    entropy = -limit * math.log2(limit) - (1 - limit) * math.log2(1 - limit)
+    assert 1 - entropy == pytest.approx(4096 / 4616, rel=1e-6)
+    assert found.limits[BCH, 2] > 1.5 * limit
+
+
+def test_counts_do_not_depend_on_threads():
+    first = quick(threads=1)
+    assert counts(quick(threads=5)) == counts(first)
+    assert counts(quick(seed=2)) != counts(first)
+    assert counts(quick(channel="mlc", set={"channel.page": "lower"})) != counts(first)
+
+
+def test_going_on_is_never_having_stopped(tmp_path: Path):
+    whole = quick(errors=50, max_frames=5000)
+    out = tmp_path / "curve.parquet"
+    quick(errors=5, max_frames=5000, out=out)
+    quick(errors=5, rber=0.009, out=out)
+    assert pq.read_table(out).num_rows == 3
+    gone_on = quick(errors=50, max_frames=5000, out=out)
+    assert counts(gone_on) == counts(whole)
+    assert gone_on.table().to_pylist() == whole.table().to_pylist()
+    # All is done: nothing changes. What nobody asked for now is still there.
+    before = pq.read_table(out).to_pylist()
+    quick(errors=50, max_frames=5000, out=out)
+    assert pq.read_table(out).to_pylist() == before
+    assert {row["rber"] for row in before} == {0.007, 0.008, 0.009}
+
+
+def test_an_ldpc_code_works_below_its_waterfall_and_soft_reads_move_it():
+    """Quick points of the reference code: no failure well below, all fail beyond the capacity."""
+    arguments: dict[str, object] = {"errors": 30, "max_frames": 300}
+    hard = nandlab.ecc_curve(LDPC, rber=[0.0015, 0.006], **arguments)  # type: ignore[arg-type]
+    below, above = hard.rows()
+    assert hard.limits[LDPC, 0] < above["rber"]
+    assert (below["frame_errors"], above["fer"]) == (0, 1.0)
+    assert below["fer_high"] == pytest.approx(1 - 0.025 ** (1 / 300), rel=1e-6)
+    assert below["uber_extrapolated"] is None
+    soft = nandlab.ecc_curve(
+        LDPC,
+        rber=0.006,
+        levels=[4, 6],
+        **arguments,  # type: ignore[arg-type]
+    )
+    assert [row["frame_errors"] for row in soft.rows()] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("code", "levels", "rber", "peer", "frames"),
+    [
+        ("ldpc_a", 0, 0.0025, 2.3e-3, 6000),
+        ("ldpc_a", 0, 0.0030, 9.4e-2, 1000),
+        ("ldpc_a", 2, 0.0070, 2.0e-3, 6000),
+        ("ldpc_b", 0, 0.0080, 0.17, 1000),
+    ],
+)
+def test_the_reference_codes_fail_no_more_often_than_the_peer(
+    code: str, levels: int, rber: float, peer: float, frames: int
+):
+    """Le Gal's decoder with 20 iterations of normalised min-sum, on codes of the same shape.
+
+    A failure here is one that chance gives once in forty times, or less.
+    """
+    found = nandlab.ecc_curve(code, rber=rber, levels=levels, errors=10**6, max_frames=frames)
+    (row,) = found.rows()
+    assert row["frames"] == frames
+    assert row["fer_low"] <= peer, (row["frame_errors"], frames)
+
+
+def test_files_that_are_none_of_ours_are_refused(tmp_path: Path):
+    out = tmp_path / "curve.parquet"
+    quick(errors=2, out=out)
+    table = pq.read_table(out)
+    broken = table.set_column(
+        table.schema.get_field_index("frames"), "frames", [[n + 100 for n in (100, 100)]]
+    )
+    pq.write_table(broken, out)
+    with pytest.raises(nandlab.NandlabError, match="do not add up"):
+        quick(out=out)
+    pq.write_table(table.drop_columns(["iterations"]), out)
+    with pytest.raises(nandlab.NandlabError, match="no rows of a curve"):
+        quick(out=out)
+    out.write_text("nonsense")
+    with pytest.raises(nandlab.NandlabError, match="no table"):
+        quick(out=out)
+
+
+def test_rates_are_their_decimals():
+    assert rates("0.002:0.012:0.001") == [i / 1000 for i in range(2, 13)]
+    assert rates("0.1,0.2:0.3:0.1") == [0.1, 0.2, 0.3]
+
+
+def test_command_line(nandlab: Callable[..., Ended], folder: Path):
+    done = nandlab(
+        *("ecc", "curve", "--code", BCH, "--channel", "awgn", "--levels", "0,2"),
+        *("--rber", "0.006:0.008:0.001", "--errors", "10", "--max-frames", "5e2"),
+        *("--threads", "2", "--seed", "3", "--out", "c.parquet", "--plot", "c.png"),
+    ).succeeded()
+    assert "binomial tail" in done.out
+    assert "6 points in c.parquet" in done.out
+    assert Path("c.png").stat().st_size > 10_000
+    table = pq.read_table("c.parquet")
+    assert {*table["seed"].to_pylist()} == {3}
+    again = ("--rber", "0.007", "--quiet", "--errors", "1")
+    quiet = nandlab("ecc", "curve", "--code", BCH, *again).succeeded()
+    assert (quiet.out, quiet.err) == ("", "")
+
+
+def test_speed(nandlab: Callable[..., Ended]):
+    codes = f"{BCH},{LDPC}"
+    done = nandlab(
+        *("ecc", "speed", "--code", codes, "--rber", "0.001,0.002", "--frames", "20")
+    ).succeeded()
+    assert done.out.count("berlekamp") == 2
+    assert done.out.count("min_sum") == 2
+    assert "Mbit/s" in done.out
+
+
+def test_profiles(tmp_path: Path):
+    out = tmp_path / "x.profile.toml"
+    text = nandlab.ecc_profile(BCH, out=out, levels=[0], errors=10, max_frames=300, threads=2)
+    assert out.read_text() == text
+    profile = parse_toml(text, "x")
+    assert (profile["code"], profile["decoder"], profile["channel"]) == (BCH, "berlekamp", "awgn")
+    (level,) = profile["level"]
+    assert level["rber"] == sorted(level["rber"])
+    assert level["frames"] == [sum(row) for row in level["iterations"]]
+    assert level["errors"][0] == 0
+    assert level["errors"][-1] >= 0.99 * level["frames"][-1]
+    # Every number says where it comes from, as all parameters do.
+    lines = [line for line in text.splitlines() if line.strip()[:1].isdigit()]
+    assert all("# measured" in line or "# derived" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needle"),
+    [
+        (["curve", "--code", "bch_512_t4", "--rber", "0.01"], "did you mean `bch_512_t40`"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--channel", "awng"], "did you mean `awgn`"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--channel", "bsc", "--levels", "2"], "mlc"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--levels", "3"], "0, 2, 4, 6"),
+        (["curve", "--code", BCH, "--rber", "0.6"], "below 0.5"),
+        (["curve", "--code", BCH, "--rber", "0.01:0.02"], "0.002:0.012:0.001"),
+        (["curve", "--code", BCH, "--rber", "0.01:0.02:0"], "0.002:0.012:0.001"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--max-frames", "1e-3"], "whole number"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--errors", "0"], "errors: 0"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--threads", "0"], "threads: 0"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--seed", "-1"], "seed"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--out", "x.csv"], ".parquet"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--plot", "x.bmp"], ".png, .svg, .pdf"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--quantity", "f"], "fer, ber"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--set", "t=3"], "decoder.KEY=VALUE"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--set", "decoder.x=3"], "unknown key `x`"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--set", "channel.page=x"], "page"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--decoder", "min_sum"], "quasi-cyclic"),
+        (["curve", "--code", BCH, "--rber", "0.01", "--decoder", "min_sun"], "`min_sum`"),
+        (["speed", "--code", BCH, "--rber", "0.01", "--frames", "0"], "frames: 0"),
+        (["speed", "--code", BCH, "--rber", "0.01", "--levels", "-2"], "0, 2, 4, 6"),
+        (["profile", "--code", BCH, "--out", "x.toml", "--levels", "1"], "0, 2, 4, 6"),
+        (["profile", "--code", BCH, "--out", "x.toml", "--seed", "-1"], "seed"),
+        (["profile", "--code", BCH, "--out", "no/x.toml"], "no folder"),
+    ],
+)
+def test_refusals(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], needle: str):
+    assert needle in nandlab("ecc", *arguments).refused()
+    assert [path.name for path in folder.iterdir()] == ["mixed.fio"]
+
+
+def test_ctrl_c_keeps_what_was_counted(folder: Path):
+    arguments = ["--code", BCH, "--rber", "0.001,0.002", "--max-frames", "1e9", "--quiet"]
+    process = subprocess.Popen(
+        [COMMAND, "ecc", "curve", *arguments, "--out", "r.parquet", "--plot", "r.png"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (130, "")
+    (row,) = pq.read_table("r.parquet").to_pylist()
+    assert row["frames"] >= 100
+    assert row["iterations"][-1] <= row["frames"] == sum(row["iterations"])
+    assert Path("r.png").exists()
