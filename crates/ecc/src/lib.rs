@@ -37,6 +37,7 @@ mod lanes;
 mod lanes_x86;
 mod layered;
 pub mod model;
+pub mod named_code;
 pub mod profile;
 pub mod quasi_cyclic;
 pub mod rehearsal;

@@ -1,7 +1,9 @@
 //! What decoding costs and whether it works, for a drive: the roster of decoder models.
 
 pub mod contract;
+mod exact;
 mod ideal;
+mod profile;
 mod shares;
 mod threshold;
 
@@ -15,16 +17,29 @@ use base::params::Table;
 pub type Build = fn(&EccConfig, &Table) -> Result<Box<dyn Model>>;
 
 /// Every decoder model.
-pub const ROSTER: &[Member<Build>] = &[ideal::MEMBER, threshold::MEMBER, shares::MEMBER];
+pub const ROSTER: &[Member<Build>] =
+    &[ideal::MEMBER, threshold::MEMBER, shares::MEMBER, profile::MEMBER, exact::MEMBER];
+
+/// The model of a drive that names a code and no model.
+pub const WITH_CODE: &str = profile::MEMBER.name;
+
+/// Whether a model works with a code, and not without.
+pub fn needs_code(name: &str) -> bool {
+    [profile::MEMBER.name, exact::MEMBER.name].contains(&name)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::named_code::NamedCode;
     use base::rng::Rng;
 
     /// Every member, from its defaults.
     fn built() -> Vec<(&'static str, EccConfig, Box<dyn Model>)> {
-        let common = EccConfig { payload_bytes: 4096, ..EccConfig::default() };
+        let text = "summary = 'BCH'\ncite = []\npayload_bytes = 512\nmetadata_bytes = 0\n\
+                    crc_bytes = 0\n[code]\nname = 'bch'\nm = 13\nt = 40\ndata_bits = 4096\n";
+        let mut common = EccConfig { code: "bch".into(), ..EccConfig::default() };
+        common.take_code(NamedCode::read(text, "bch.toml", None).unwrap()).unwrap();
         let build = |member: &Member<Build>| {
             let params = (member.check)(&Table::new(), "ecc").unwrap();
             (member.name, common.clone(), (member.build)(&common, &params).unwrap())

@@ -60,6 +60,20 @@ impl Table {
 /// Rates are told apart by so many leading bits of their number.
 const KEY_SHIFT: u32 = 44;
 
+/// The number of a rate (at least [`LEAST_RBER`]) among those that are told apart: eight bits of
+/// the fraction are kept, 1 part in 512 to the nearest.
+#[inline]
+pub fn rate_index(rber: f64) -> usize {
+    let key = (rber.min(0.5).to_bits() + (1 << (KEY_SHIFT - 1))) >> KEY_SHIFT;
+    (key - (LEAST_RBER.to_bits() >> KEY_SHIFT)) as usize
+}
+
+/// The rate of that number.
+pub fn rate_at(index: usize) -> f64 {
+    let key = index as u64 + (LEAST_RBER.to_bits() >> KEY_SHIFT);
+    f64::from_bits(key << KEY_SHIFT)
+}
+
 /// Error counts of codewords of `bits` bits.
 ///
 /// Rates are rounded to 1 part in 512 before tabulating (a systematic error of at most 0.1 %).
@@ -82,22 +96,20 @@ impl ErrorCounts {
         if rber < LEAST_RBER {
             return 0;
         }
-        // Keep eight bits of the fraction: 1 part in 512 to the nearest.
-        let key = (rber.min(0.5).to_bits() + (1 << (KEY_SHIFT - 1))) >> KEY_SHIFT;
-        let index = (key - (LEAST_RBER.to_bits() >> KEY_SHIFT)) as usize;
+        let index = rate_index(rber);
         let table = match self.tables.get(index) {
             Some(Some(table)) => table,
-            _ => self.tabulate(index, f64::from_bits(key << KEY_SHIFT)),
+            _ => self.tabulate(index),
         };
         table.find(luck)
     }
 
     #[cold]
-    fn tabulate(&mut self, index: usize, p: f64) -> &Table {
+    fn tabulate(&mut self, index: usize) -> &Table {
         if index >= self.tables.len() {
             self.tables.resize_with(index + 1, || None);
         }
-        self.tables[index].insert(Box::new(tabulate(self.bits, p)))
+        self.tables[index].insert(Box::new(tabulate(self.bits, rate_at(index))))
     }
 }
 

@@ -7,6 +7,8 @@
 //! what lower layers said, because it was said of something else:
 //!
 //! - another `preset` of a section drops all keys of that section;
+//! - another `ecc.code` drops what lower layers said of a codeword's bytes, and chooses the model
+//!   `profile`, unless the model is one that works with a code or was assigned by `--set`;
 //! - another member of a family (`gc.name`, `ecc.model`, ...) drops the parameters that are not
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
@@ -21,6 +23,7 @@ use crate::config_preset as preset;
 use crate::config_schema::{FAMILIES, Family};
 use base::params::{self, Table};
 use base::{Error, Result};
+use ecc::named_code::NamedCode;
 use nand::geometry::Geometry;
 use nand::{energy::Energy, timing::Timing, wordline::page_sites};
 use ssd::config::SsdConfig;
@@ -263,6 +266,9 @@ impl Layers {
                 self.choose((kind, section), name, by, origins, folder)?;
             }
         }
+        if let Some(by) = written("ecc.code") {
+            self.choose_code(&mut table, by, folder)?;
+        }
         for family in FAMILIES.iter() {
             let path = format!("{}.{}", family.path, family.selector);
             if let (Some(name), Some(by)) = (chosen(&table, family), written(&path)) {
@@ -272,6 +278,50 @@ impl Layers {
         params::merge(&mut self.table, table);
         self.origins.paths.extend(origins.paths.clone());
         Ok(())
+    }
+
+    /// A code that a layer names: what was said of another one's codewords goes, and the model is
+    /// one that works with codes.
+    fn choose_code(&mut self, table: &mut Table, by: &Origin, folder: &Path) -> Result<()> {
+        let Some(given) = table.get_mut("ecc").and_then(Value::as_table_mut) else { return Ok(()) };
+        let Some(Value::String(name)) = given.get_mut("code") else { return Ok(()) };
+        if name.is_empty() {
+            return Ok(());
+        }
+        if name.ends_with(".toml") {
+            *name = folder.join(&*name).display().to_string();
+        }
+        let now = at(&self.table, "ecc");
+        let text = |key: &str| now.and_then(|ecc| ecc.get(key)?.as_str());
+        if text("code") == Some(name) {
+            return Ok(());
+        }
+        let assigned = matches!(self.origins.paths.get("ecc.model"), Some(Origin::Set(_)));
+        let works = text("model").is_some_and(ecc::model::needs_code);
+        if !given.contains_key("model") && !assigned && !works {
+            given.insert("model".into(), ecc::model::WITH_CODE.into());
+        }
+        for key in ["payload_bytes", "parity_bytes", "code_hash"] {
+            self.origins.drop_path(&join("ecc", key), by)?;
+            if let Some(ecc) = at_mut(&mut self.table, "ecc") {
+                ecc.remove(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the code that the drive names.
+    fn code(&mut self) -> Result<Option<NamedCode>> {
+        let name = at(&self.table, "ecc").and_then(|ecc| ecc.get("code")?.as_str());
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
+        let file = preset::find("code", name, "ecc.code", Path::new(""))?;
+        let facts = params::parse(&file.text, &file.place)?;
+        let cite = facts.get("cite").and_then(Value::as_array).into_iter().flatten();
+        let cite = cite.filter_map(|key| Some(key.as_str()?.to_owned()));
+        self.cites.insert("ecc.code", cite.collect());
+        let profile = preset::profile_of(&file.place);
+        let measured = profile.as_ref().map(|file| (file.text.as_str(), file.place.as_str()));
+        NamedCode::read(&file.text, &file.place, measured).map(Some)
     }
 
     /// Puts another preset of a kind under a section.
@@ -343,8 +393,10 @@ impl Layers {
         for family in FAMILIES.iter() {
             check_keys(family, &self.table).map_err(located)?;
         }
+        let code = self.code().map_err(|error| self.origins.locate(error))?;
+        let located = |error| self.origins.locate(error);
         let config = params::read::<SsdConfig>(&self.table, "")
-            .and_then(SsdConfig::complete)
+            .and_then(|config| SsdConfig { code, ..config }.complete())
             .and_then(|config| check_chip(&config).map(|()| config))
             .map_err(located)?;
         let mut cite: BTreeSet<String> = self.cites.values().flatten().cloned().collect();

@@ -128,6 +128,16 @@ fn embedded(kind: &str, name: &str) -> Option<Text> {
     Some(Text { text, place: format!("params/{path}") })
 }
 
+/// What was measured of the code whose file is called `place`: `NAME.profile.toml` beside it.
+pub(crate) fn profile_of(place: &str) -> Option<Text> {
+    let place = format!("{}.profile.toml", place.strip_suffix(".toml")?);
+    let embedded = place
+        .strip_prefix("params/")
+        .and_then(|path| Some(PARAMS.get_file(path)?.contents_utf8()?.to_owned()));
+    let text = embedded.or_else(|| std::fs::read_to_string(&place).ok())?;
+    Some(Text { text, place })
+}
+
 /// The file that `name` stands for: a preset of this kind, or a TOML file by its path, relative
 /// to `folder`. `place` is where it was named.
 pub(crate) fn find(kind: &str, name: &str, place: &str, folder: &Path) -> Result<Text> {

@@ -173,8 +173,16 @@ fn chip(dice: &mut Dice) {
     if dice.member("chip.array.name", nand::array::ROSTER) == "power_law" {
         dice.maybe(0.5, "chip.array.epsilon", &[0.0, 1e-4, 0.01, 0.6]);
     }
-    if dice.member("ecc.model", ecc::model::ROSTER) == "threshold" {
-        dice.maybe(0.7, "ecc.t", &[0, 4, 40]);
+    match dice.member("ecc.model", ecc::model::ROSTER) {
+        "threshold" => dice.maybe(0.7, "ecc.t", &[0, 4, 40]),
+        "shares" => dice.maybe(0.5, "ecc.failures", &["[0.9, 0.1]", "[1.0, 0.3, 0.001]"]),
+        model if ecc::model::needs_code(model) => {
+            // The code says what a codeword holds.
+            let said = ["ecc.payload_bytes", "ecc.parity_bytes", "chip.geometry.spare_bytes"];
+            dice.sets.retain(|set| !said.iter().any(|key| set.starts_with(key)));
+            dice.set("ecc.code", "bch_512_t40");
+        }
+        _ => {}
     }
     dice.maybe(0.5, "ecc.t_decode_us", &[0.0, 5.0, 80.0]);
     dice.maybe(0.3, "ecc.decoders", &[0, 1, 3]);
@@ -200,7 +208,11 @@ fn firmware(dice: &mut Dice) {
     dice.set("gc.start_free_blocks", start);
     dice.maybe(0.4, "gc.background_free_blocks", &[0, 3, 5]);
     dice.member("scheduler.name", ssd::scheduler::ROSTER);
-    dice.member("retry.name", ssd::retry::ROSTER);
+    if dice.member("retry.name", ssd::retry::ROSTER) != "none" {
+        dice.maybe(0.5, "retry.max_levels", &[0, 1, 3]);
+        dice.maybe(0.5, "retry.retire_after", &[0, 1, 30]);
+    }
+    dice.maybe(0.3, "ecc.t_encode_us", &[0.0, 3.0, 200.0]);
     let buffer = dice.one(&[0, 0, 1, 4096, 65536, 1_048_576]);
     dice.set("buffer.bytes", buffer);
     dice.maybe(0.3, "buffer.latency_us", &[0.0, 2.0]);

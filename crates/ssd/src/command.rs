@@ -68,7 +68,7 @@ pub struct Command {
     pub shift_v: f32,
     /// Codewords that have failed so far: a list of [`FailedWords`](crate::failed::FailedWords).
     pub failed: u32,
-    /// Bit error rate of the last hard read.
+    /// Bit error rate of the best hard read.
     pub rber: f64,
     /// When it was first asked for.
     pub queued: Time,

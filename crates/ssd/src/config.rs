@@ -4,6 +4,7 @@ use base::family::Choice;
 use base::params::{self, Table};
 use base::{Error, Result};
 use ecc::model::EccConfig;
+use ecc::named_code::NamedCode;
 use nand::chip::ChipConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,6 +116,10 @@ pub struct SsdConfig {
     /// Decoding: `model` chooses the member.
     #[schemars(with = "serde_json::Value")]
     pub ecc: Table,
+    /// The code that `ecc.code` names, once somebody has read its file.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub code: Option<NamedCode>,
     /// Write buffer.
     #[serde(default)]
     pub buffer: BufferConfig,
@@ -238,9 +243,16 @@ impl SsdConfig {
             Some(other) => {
                 return Err(Error::new("ecc.model", format!("{other}")).allow("a name in quotes"));
             }
-            None => return Err(Error::new("ecc", "missing key `model`").allow("ideal, threshold")),
+            None => {
+                let names: Vec<&str> =
+                    ecc::model::ROSTER.iter().map(|member| member.name).collect();
+                return Err(Error::new("ecc", "missing key `model`").allow(names.join(", ")));
+            }
         };
         let (mut common, params) = params::split::<EccConfig>(&table, "ecc")?;
+        if let Some(code) = &self.code {
+            common.take_code(code.clone())?;
+        }
         if common.payload_bytes == 0 {
             let page = self.chip.geometry.page_bytes;
             common.payload_bytes =

@@ -318,9 +318,10 @@ impl Flash {
             self.fault.get_or_insert(error);
             (Time::ZERO, 0.0)
         });
-        // Soft levels tell more of the bits that the hard read has found.
+        // Of several hard reads the decoder keeps the one with the fewest checks that fail; soft
+        // levels tell more of its bits.
         if command.level == 0 {
-            command.rber = rber;
+            command.rber = if command.attempt == 0 { rber } else { rber.min(command.rber) };
         }
         command.array += time;
         self.counts.reads += 1;

@@ -1,8 +1,12 @@
 //! Blocks that are taken out of use while the drive runs.
 //!
-//! A block is doomed when too many of its pages could not be read. Its data are moved off, it is
-//! erased a last time, and bad from then on: the spare of the drive is smaller by a block. A plane
-//! gives up no more blocks than leave room for its share of the logical drive and for collection.
+//! A block is doomed when too many of its pages could not be read. Once it is full, its data are
+//! moved off, it is erased a last time, and bad from then on: the spare of the drive is smaller by
+//! a block. A plane gives up no more blocks than leave room for its share of the logical drive and
+//! for collection.
+//!
+//! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
+//! has a block set more than its reserve, and keeps the host from that one meanwhile.
 
 use nand::geometry::{Block, Die, Geometry};
 
@@ -12,6 +16,8 @@ pub struct Retirement {
     doomed: Vec<bool>,
     /// By die: doomed blocks that are full, and whose data are to be moved off.
     waiting: Vec<Vec<Block>>,
+    /// By die: the block that is being moved off.
+    moving: Vec<Option<Block>>,
     /// By plane: blocks that can still be given up.
     spare: Vec<u32>,
 }
@@ -28,6 +34,7 @@ impl Retirement {
         Self {
             doomed: bad.to_vec(),
             waiting: vec![Vec::new(); geometry.dies as usize],
+            moving: vec![None; geometry.dies as usize],
             spare: planes.map(|blocks| good(blocks).saturating_sub(least)).collect(),
         }
     }
@@ -61,8 +68,28 @@ impl Retirement {
         !self.waiting[die.0 as usize].is_empty()
     }
 
-    /// The next such block, which waits no longer.
+    /// The next such block: it waits no longer, and is moved off.
     pub fn next(&mut self, die: Die) -> Option<Block> {
-        self.waiting[die.0 as usize].pop()
+        let next = self.waiting[die.0 as usize].pop();
+        self.moving[die.0 as usize] = next;
+        next
+    }
+
+    /// Whether a block of `die` is being moved off.
+    #[inline]
+    pub fn is_moving(&self, die: Die) -> bool {
+        self.moving[die.0 as usize].is_some()
+    }
+
+    /// A block has been erased: whether that was its last time. (A doomed block that was collected
+    /// for other reasons is used once more, since others count on what collecting it gives.)
+    #[inline]
+    pub fn has_left(&mut self, die: Die, block: Block) -> bool {
+        let moving = &mut self.moving[die.0 as usize];
+        let left = *moving == Some(block);
+        if left {
+            *moving = None;
+        }
+        left
     }
 }

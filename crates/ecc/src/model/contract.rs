@@ -1,6 +1,7 @@
 //! The contract of a decoder model: a codeword's bit error rate and luck in, an outcome and a time
 //! out.
 
+use crate::named_code::NamedCode;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,9 +10,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EccConfig {
-    /// Data bytes of a codeword; 0 takes the smaller of 4096 and the page.
+    /// The code, a file of `params/codes` or a path: it says what a codeword holds. Empty: none.
+    pub code: String,
+    /// Hash of code, decoder and their profile; may be left out, and is filled in.
+    pub code_hash: String,
+    /// Data bytes of a codeword; 0 takes the code's, or without one the smaller of 4096 and the
+    /// page.
     pub payload_bytes: u32,
-    /// Parity bytes of a codeword: they travel on the bus with the data.
+    /// Parity bytes of a codeword, metadata included: they travel on the bus with the data. 0 takes
+    /// the code's.
     pub parity_bytes: u32,
     /// Decoders that work side by side, shared by the whole drive; 0 means one for each channel.
     pub decoders: u32,
@@ -25,11 +32,17 @@ pub struct EccConfig {
     pub t_encode_us: f64,
     /// Energy of one iteration for each bit of the codeword, in picojoules.
     pub iteration_pj_per_bit: f64,
+    /// The code that `code` names, once somebody has read its file.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub named: Option<NamedCode>,
 }
 
 impl Default for EccConfig {
     fn default() -> Self {
         Self {
+            code: String::new(),
+            code_hash: String::new(),
             payload_bytes: 0,
             parity_bytes: 0,
             decoders: 0,
@@ -40,11 +53,43 @@ impl Default for EccConfig {
             t_encode_us: 0.0,
             // Assumed: the order of published decoders, 10 to 20 pJ a bit in about ten iterations.
             iteration_pj_per_bit: 1.5,
+            named: None,
         }
     }
 }
 
 impl EccConfig {
+    /// Takes from a code what it says of a codeword. What was said already must agree.
+    pub fn take_code(&mut self, code: NamedCode) -> Result<()> {
+        for (key, given, own) in [
+            ("payload_bytes", &mut self.payload_bytes, code.payload_bytes()),
+            ("parity_bytes", &mut self.parity_bytes, code.parity_bytes()),
+        ] {
+            if *given != 0 && *given != own {
+                let problem = format!("{given} with the code `{}`", self.code);
+                return Err(Error::new(format!("ecc.{key}"), problem)
+                    .allow(format!("{own}, or leave it out")));
+            }
+            *given = own;
+        }
+        if !self.code_hash.is_empty() && self.code_hash != code.hash() {
+            let problem = format!("{}, but `{}` is another code", self.code_hash, self.code);
+            return Err(Error::new("ecc.code_hash", problem)
+                .allow(format!("{}, or leave it out", code.hash())));
+        }
+        code.hash().clone_into(&mut self.code_hash);
+        self.named = Some(code);
+        Ok(())
+    }
+
+    /// The code, for a model that cannot do without.
+    pub fn needs_code(&self, model: &str) -> Result<&NamedCode> {
+        self.named.as_ref().ok_or_else(|| {
+            Error::new("ecc.code", format!("`ecc.model = \"{model}\"` without a code"))
+                .allow("the name of a code that `nandlab presets code` lists, or a path")
+        })
+    }
+
     /// Bits of a codeword, parity included.
     pub fn codeword_bits(&self) -> u32 {
         8 * (self.payload_bytes + self.parity_bytes)
@@ -131,8 +176,9 @@ pub struct Decode {
 /// What decoding costs and whether it works.
 ///
 /// Promises: a codeword at rate 0 is corrected with 0 errors; `errors` is at most the bits of a
-/// codeword; the same word has the same outcome, whatever was decoded before; a word that is
-/// corrected at one level would be at any higher one.
+/// codeword; the same word has the same outcome, whatever was decoded before; more luck, a lower
+/// rate or a further soft level take no correction back (of a model that really decodes: not more
+/// often than its decoder is led astray by them).
 pub trait Model: Send {
     /// Decodes one codeword.
     fn decode(&mut self, word: &Word) -> Decode;

@@ -380,12 +380,12 @@ impl Ftl for PageFtl {
     fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program> {
         let gc = stream == Stream::GC;
         let stream_index = self.stream_index(stream);
-        let floor = if gc { 0 } else { self.reserve };
         let first = dies.next_from(self.next_die)?;
         let (mut die, mut index);
         die = first;
         loop {
-            index = self.frontier_for(die, stream_index, floor);
+            let kept = self.reserve + u32::from(self.retirement.is_moving(die));
+            index = self.frontier_for(die, stream_index, if gc { 0 } else { kept });
             if index.is_some() {
                 break;
             }
@@ -508,6 +508,7 @@ impl Ftl for PageFtl {
     fn wants_collect(&self, die: Die, urgency: Urgency) -> bool {
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
+            || self.retirement.is_moving(die)
             || (self.retirement.waits(die) && self.is_roomy(die))
             || (0..self.groups).any(|group| {
                 self.short_of_blocks(die, group, urgency)
@@ -549,7 +550,7 @@ impl Ftl for PageFtl {
         *word = BlockWord::ERASED;
         let cycles = &mut self.pe_cycles[block.0 as usize];
         *cycles += 1;
-        if self.retirement.is_doomed(block) {
+        if self.retirement.has_left(self.geometry.die_of(block), block) {
             self.bad[block.0 as usize] = true;
             self.counts.retired_blocks += 1;
             return;

@@ -7,7 +7,7 @@ use base::params::Table;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reread {
     /// Soft levels that the decoder has when it is done, this one included; 0 for a hard read,
-    /// which takes the place of the one before it.
+    /// which takes the place of the one before it if it is better.
     pub level: u8,
     /// Transfers, each with its own array reads and each scheduled by itself; the decoder starts
     /// when the last has arrived.
@@ -16,7 +16,7 @@ pub struct Reread {
     /// takes both of its registers.
     pub senses: u8,
     /// Hard reads: how far the references of the page are moved. (Those of soft levels lie on
-    /// either side of the last hard read's.)
+    /// either side of the best hard read's.)
     pub shift_v: f64,
 }
 

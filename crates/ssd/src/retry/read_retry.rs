@@ -1,5 +1,5 @@
 //! `read_retry`: hard reads with the references moved, step by step; then soft levels around the
-//! last of them (Cai et al., 2017).
+//! best of them (Cai et al., 2017).
 //!
 //! Cells lose charge while data are kept, and the valleys between levels sink: a hard read of the
 //! moved references errs less, where the chip's model has references to move.

@@ -1,0 +1,160 @@
+//! `exact`: every codeword is a real one: random data are encoded, bits are flipped, and the code's
+//! own decoder decodes what is left. Slow, and true.
+//!
+//! The luck of a word decides how many of its bits are wrong, as everywhere, and seeds everything
+//! else: data, which bits, and how far the voltage of each cell is from the reference. So a word
+//! that is read again is the same word, and a soft level tells more of the same noise: that of two
+//! Gaussian levels, as in the channel `awgn`, with references where they tell most. Words that are
+//! decoded to another codeword count as failed: their checksum gives them away.
+
+use super::{Build, Decode, EccConfig, LEAST_RBER, Model, Word};
+use crate::bits;
+use crate::channel::Reading;
+use crate::curve::random_codeword;
+use crate::decoder::{Decoder, Status};
+use crate::information::{boundary, boundary_offsets, sigma};
+use crate::named_code::NamedCode;
+use crate::sample::{ErrorCounts, rate_at, rate_index};
+use base::Result;
+use base::family::{Member, NoParams, check, schema};
+use base::rng::Rng;
+use std::collections::BTreeMap;
+
+pub const MEMBER: Member<Build> = Member {
+    name: "exact",
+    summary: "real codewords, really decoded",
+    citation: "",
+    schema: schema::<NoParams>,
+    check: check::<NoParams>,
+    build: |common, _| Ok(Box::new(Exact::new(common)?)),
+};
+
+/// Soft levels that channels have.
+const MOST_LEVELS: u8 = 3;
+
+struct Exact {
+    common: EccConfig,
+    code: NamedCode,
+    decoder: Box<dyn Decoder>,
+    counts: ErrorCounts,
+    /// By number of the rate and level.
+    regions: BTreeMap<(usize, u8), Regions>,
+    reading: Reading,
+    sent: Vec<u64>,
+    wrong: Vec<u64>,
+    decoded: Vec<u64>,
+}
+
+/// Regions of a soft read of a zero, by how far its cell is from the reference.
+struct Regions {
+    /// Of cells on their own side: shares up to the first, second ... region, from the outermost.
+    right: Vec<f64>,
+    /// Of cells on the wrong side, from the innermost.
+    wrong: Vec<f64>,
+    llr: Vec<f64>,
+}
+
+impl Regions {
+    fn new(rber: f64, level: u8) -> Self {
+        let sigma = sigma(rber);
+        let references = boundary_offsets(sigma, 2 * usize::from(level) + 1);
+        let soft = boundary(sigma, &references);
+        let (wrong, right) = soft.shares.split_at(soft.shares.len() / 2);
+        let upto = |shares: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
+            let mut sum = 0.0;
+            let sums: Vec<f64> = shares
+                .map(|share| {
+                    sum += share;
+                    sum
+                })
+                .collect();
+            sums.iter().map(|part| part / sum).collect()
+        };
+        Self {
+            right: upto(&mut right.iter().rev().map(|share| share[0])),
+            wrong: upto(&mut wrong.iter().rev().map(|share| share[0])),
+            llr: soft.llr(),
+        }
+    }
+
+    /// The region of a cell that holds `bit`, on the wrong side or not, at `place` (0 to 1) there.
+    #[inline]
+    fn of(&self, bit: bool, is_wrong: bool, place: f64) -> u8 {
+        let last = 2 * self.right.len() - 1;
+        let upto = if is_wrong { &self.wrong } else { &self.right };
+        let step = upto[..upto.len() - 1].iter().take_while(|&&upto| upto <= place).count();
+        let of_zero = if is_wrong { last / 2 - step } else { last - step };
+        (if bit { last - of_zero } else { of_zero }) as u8
+    }
+}
+
+impl Exact {
+    fn new(common: &EccConfig) -> Result<Self> {
+        let code = common.needs_code(MEMBER.name)?.clone();
+        let length = code.codec().code().length();
+        let words = || vec![0; bits::words(length)];
+        Ok(Self {
+            common: common.clone(),
+            decoder: code.codec().decoder()?,
+            counts: ErrorCounts::new(length as u32),
+            regions: BTreeMap::new(),
+            reading: Reading::default(),
+            sent: words(),
+            wrong: words(),
+            decoded: words(),
+            code,
+        })
+    }
+
+    /// Puts what is read of `word`, of which `errors` bits are wrong, into `reading`.
+    fn read(&mut self, word: &Word, errors: u32) {
+        let length = self.code.codec().code().length();
+        let mut rng = Rng::stream(word.luck.to_bits(), "exact");
+        random_codeword(self.code.codec(), &mut rng, &mut self.sent);
+        self.wrong.fill(0);
+        for _ in 0..errors {
+            let mut at = rng.below(length as u64) as usize;
+            while bits::get(&self.wrong, at) {
+                at = rng.below(length as u64) as usize;
+            }
+            bits::flip(&mut self.wrong, at);
+        }
+        let reading = &mut self.reading;
+        let read = self.sent.iter().zip(&self.wrong).map(|(sent, wrong)| sent ^ wrong);
+        reading.bits.clear();
+        reading.bits.extend(read);
+        reading.errors = errors as usize;
+        reading.llr.clear();
+        reading.regions.clear();
+        let index = rate_index(word.rber);
+        let rber = rate_at(index).min(0.499);
+        if word.level == 0 {
+            reading.llr.push(libm::log((1.0 - rber) / rber));
+            return;
+        }
+        let level = word.level.min(MOST_LEVELS);
+        let regions =
+            self.regions.entry((index, level)).or_insert_with(|| Regions::new(rber, level));
+        reading.llr.extend_from_slice(&regions.llr);
+        reading.regions.extend((0..length).map(|i| {
+            let (bit, is_wrong) = (bits::get(&self.sent, i), bits::get(&self.wrong, i));
+            regions.of(bit, is_wrong, rng.unit())
+        }));
+    }
+}
+
+impl Model for Exact {
+    fn decode(&mut self, word: &Word) -> Decode {
+        if word.rber < LEAST_RBER {
+            let time = self.common.decode_time(word.level, 0);
+            return Decode { errors: 0, corrected: true, iterations: 0, time };
+        }
+        let errors = self.counts.of(word.rber, word.luck);
+        self.read(word, errors);
+        let outcome = self.decoder.decode(self.reading.received(), &mut self.decoded);
+        let corrected = outcome.status == Status::Corrected && self.decoded == self.sent;
+        let iterations = outcome.iterations;
+        let time = self.common.decode_time(word.level, iterations);
+        Decode { errors, corrected, iterations, time }
+    }
+}

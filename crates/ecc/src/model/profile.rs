@@ -1,0 +1,229 @@
+//! `profile`: how often the very code and decoder fail and how many iterations they take, played
+//! back from what the laboratory measured ([`crate::profile`]).
+//!
+//! Between measured rates, the failure rate is interpolated on the probit scale over the logarithm
+//! of the bit error rate, on which waterfalls are nearly straight. At the first rate at which no
+//! frame failed it is taken as half a failure among the frames decoded there, and below that as 0:
+//! nothing is claimed that was not measured. At the top of what was measured every word fails.
+//! Numbers of iterations are mixtures of those of the neighbouring rates.
+//!
+//! A code whose decoder corrects t errors for certain, and no more, needs no measurement: its
+//! failure rate is the tail of the binomial, and it takes one iteration where there is any error.
+
+use super::{Build, Decode, EccConfig, LEAST_RBER, Model, Word};
+use crate::named_code::NamedCode;
+use crate::profile::Level;
+use crate::sample::{ErrorCounts, binomial_tail, rate_at, rate_index};
+use base::family::{Member, NoParams, check, schema};
+use base::tails::{upper_quantile, upper_tail};
+use base::{Error, Result, Time};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "profile",
+    summary: "failures and iterations of a code as measured in the laboratory",
+    citation: "",
+    schema: schema::<NoParams>,
+    check: check::<NoParams>,
+    build: |common, _| Ok(Box::new(Played::new(common)?)),
+};
+
+/// Where failure rates come from.
+enum Source {
+    /// Measured, from the hard read up.
+    Measured(Vec<Curve>),
+    /// A decoder that corrects so many errors and no more.
+    Bounded(u32),
+}
+
+/// One level of a profile, ready to be asked.
+struct Curve {
+    /// Logarithms of the rates, rising.
+    log_rber: Vec<f64>,
+    /// Probits of the failure rates there, falling or level: minus the quantile. Those from
+    /// `first` on are known; below it nothing fails.
+    probit: Vec<f64>,
+    first: usize,
+    /// For each rate: shares of words with up to 0, 1, 2 ... iterations.
+    cumulative: Vec<Vec<f64>>,
+}
+
+impl Curve {
+    fn new(level: &Level) -> Self {
+        let points = level.rber.len();
+        let failed = level.errors.iter().position(|&errors| errors > 0).unwrap_or(points);
+        let first = failed.saturating_sub(1);
+        let mut worst = 0.0;
+        let probit = (0..points)
+            .map(|i| {
+                let frames = level.frames[i] as f64;
+                let errors = (level.errors[i] as f64).max(0.5);
+                // Counts scatter; the rate itself rises.
+                worst = f64::max(worst, (errors / frames).min(1.0 - 0.5 / frames));
+                upper_quantile(worst)
+            })
+            .collect();
+        let cumulative = level.iterations.iter().zip(&level.frames).map(|(counts, &frames)| {
+            let mut sum = 0;
+            let upto = counts.iter().map(|count| {
+                sum += count;
+                sum as f64 / frames as f64
+            });
+            upto.collect()
+        });
+        Self {
+            log_rber: level.rber.iter().map(|&rber| libm::log(rber)).collect(),
+            probit,
+            first,
+            cumulative: cumulative.collect(),
+        }
+    }
+
+    /// Share of words that fail.
+    fn failures(&self, rber: f64) -> f64 {
+        let x = libm::log(rber);
+        let above = self.log_rber.partition_point(|&known| known <= x);
+        if above <= self.first {
+            0.0
+        } else if above == self.log_rber.len() {
+            1.0
+        } else {
+            let part = self.part(above, x);
+            let (low, high) = (self.probit[above - 1], self.probit[above]);
+            upper_tail(low + part * (high - low))
+        }
+    }
+
+    /// How far `x` is on the way from the rate before `above` to that one.
+    fn part(&self, above: usize, x: f64) -> f64 {
+        let (low, high) = (self.log_rber[above - 1], self.log_rber[above]);
+        (x - low) / (high - low)
+    }
+
+    /// Shares of words of `bits` bits with up to 0, 1, 2 ... iterations.
+    fn iterations(&self, rber: f64, bits: u32) -> Vec<f64> {
+        let x = libm::log(rber);
+        let above = self.log_rber.partition_point(|&known| known <= x);
+        let upto = |row: &[f64], i: usize| row.get(i).copied().unwrap_or(1.0);
+        if above == 0 {
+            // Fewer words than measured have any error; those that have are alike.
+            let row = &self.cumulative[0];
+            let clean = libm::exp(f64::from(bits) * libm::log1p(-rber));
+            let (known, scale) = (upto(row, 0), 1.0 - clean);
+            let rest = (1.0 - known).max(1e-300);
+            return (0..row.len())
+                .map(|i| (clean + scale * (upto(row, i) - known) / rest).clamp(0.0, 1.0))
+                .collect();
+        }
+        let Some(high) = self.cumulative.get(above) else {
+            return self.cumulative[above - 1].clone();
+        };
+        let (low, part) = (&self.cumulative[above - 1], self.part(above, x));
+        (0..low.len().max(high.len()))
+            .map(|i| upto(low, i) + part * (upto(high, i) - upto(low, i)))
+            .collect()
+    }
+}
+
+/// What becomes of words of one bit error rate.
+struct Row {
+    levels: Vec<Fate>,
+}
+
+struct Fate {
+    /// Words with at least this luck fail.
+    fails_from: f64,
+    cumulative: Vec<f64>,
+}
+
+struct Played {
+    source: Source,
+    bits: u32,
+    counts: ErrorCounts,
+    /// By the number of the rate; made when first asked for.
+    rows: Vec<Option<Box<Row>>>,
+    /// Of a hard and of a soft decode, by iterations.
+    times: [Vec<Time>; 2],
+}
+
+impl Played {
+    fn new(common: &EccConfig) -> Result<Self> {
+        let code = common.needs_code(MEMBER.name)?;
+        let source = source(code, &common.code)?;
+        let bits = code.codec().code().length() as u32;
+        let most = match &source {
+            Source::Bounded(_) => 1,
+            Source::Measured(curves) => {
+                let rows = curves.iter().flat_map(|curve| &curve.cumulative);
+                rows.map(Vec::len).max().unwrap_or(1) as u32
+            }
+        };
+        let times = [0, 1].map(|level| (0..=most).map(|n| common.decode_time(level, n)).collect());
+        Ok(Self { source, bits, counts: ErrorCounts::new(bits), rows: Vec::new(), times })
+    }
+
+    #[cold]
+    fn row(&mut self, index: usize) -> &Row {
+        let rber = rate_at(index);
+        let mut least = 1.0;
+        let levels = match &self.source {
+            Source::Bounded(t) => {
+                let clean = libm::exp(f64::from(self.bits) * libm::log1p(-rber));
+                let fails_from = 1.0 - binomial_tail(self.bits, *t, rber);
+                vec![Fate { fails_from, cumulative: vec![clean, 1.0] }]
+            }
+            Source::Measured(curves) => curves
+                .iter()
+                .map(|curve| {
+                    // A word that is told more of does not fail for it.
+                    least = f64::min(least, curve.failures(rber));
+                    let cumulative = curve.iterations(rber, self.bits);
+                    Fate { fails_from: 1.0 - least, cumulative }
+                })
+                .collect(),
+        };
+        if index >= self.rows.len() {
+            self.rows.resize_with(index + 1, || None);
+        }
+        self.rows[index].insert(Box::new(Row { levels }))
+    }
+}
+
+/// What is known of a code.
+fn source(code: &NamedCode, name: &str) -> Result<Source> {
+    if let Some(t) = code.codec().code().certain_errors() {
+        return Ok(Source::Bounded(t as u32));
+    }
+    let profile = code.profile().ok_or_else(|| {
+        Error::new("ecc.model", format!("`profile`, but `{name}` has not been measured"))
+            .allow("a code with a profile (`nandlab ecc profile` makes one), or exact")
+    })?;
+    Ok(Source::Measured(profile.level.iter().map(Curve::new).collect()))
+}
+
+impl Model for Played {
+    fn decode(&mut self, word: &Word) -> Decode {
+        let soft = usize::from(word.level > 0);
+        if word.rber < LEAST_RBER {
+            let time = self.times[soft][0];
+            return Decode { errors: 0, corrected: true, iterations: 0, time };
+        }
+        let errors = self.counts.of(word.rber, word.luck);
+        let index = rate_index(word.rber);
+        let row = match self.rows.get(index) {
+            Some(Some(row)) => row,
+            _ => self.row(index),
+        };
+        let fate = &row.levels[usize::from(word.level).min(row.levels.len() - 1)];
+        // The luckier a word, the fewer its iterations.
+        let beyond = |&&upto: &&f64| upto <= word.luck;
+        let iterations = fate.cumulative.iter().take_while(beyond).count();
+        let corrected = word.luck < fate.fails_from;
+        let times = &self.times[soft];
+        let iterations = iterations.min(times.len() - 1);
+        Decode { errors, corrected, iterations: iterations as u32, time: times[iterations] }
+    }
+}
+
+#[cfg(test)]
+#[path = "../model_profile_tests.rs"]
+mod tests;

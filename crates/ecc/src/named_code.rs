@@ -1,0 +1,111 @@
+//! A code as a drive has it: what a codeword holds, its decoder, and what was measured of both.
+
+use crate::code_file::CodeFile;
+use crate::codec::{Codec, content_hash};
+use crate::profile::Profile;
+use base::params;
+use base::{Error, Result};
+use std::fmt;
+use std::sync::Arc;
+
+/// A code that a drive names.
+#[derive(Clone)]
+pub struct NamedCode(Arc<Parts>);
+
+struct Parts {
+    codec: Codec,
+    payload_bytes: u32,
+    parity_bytes: u32,
+    profile: Option<Profile>,
+    hash: String,
+}
+
+impl NamedCode {
+    /// From the text of a code file and, where there is one, that of its profile; `places` name
+    /// them in errors. A profile of another code is refused.
+    pub fn read(text: &str, place: &str, profile: Option<(&str, &str)>) -> Result<Self> {
+        let file = CodeFile::read(text, place)?;
+        let codec = Codec::read(text, place, &[], None)?;
+        let code_hash = codec.hash()?;
+        let profile = match profile {
+            None => None,
+            Some((text, place)) => {
+                let profile = read_profile(text, place)?;
+                if profile.hash != code_hash {
+                    let problem = format!("measured with code {}", profile.hash);
+                    return Err(Error::new(format!("{place}: hash"), problem)
+                        .allow(format!("{code_hash}, the hash of the code: measure it anew")));
+                }
+                Some(profile)
+            }
+        };
+        let hash = content_hash(&(&code_hash, profile.as_ref().map(|profile| &profile.level)))?;
+        let parity_bytes = file.parity_bytes(codec.code());
+        let payload_bytes = file.payload_bytes;
+        Ok(Self(Arc::new(Parts { codec, payload_bytes, parity_bytes, profile, hash })))
+    }
+
+    /// Code and decoder.
+    pub fn codec(&self) -> &Codec {
+        &self.0.codec
+    }
+
+    /// Bytes of a codeword that are the user's.
+    pub fn payload_bytes(&self) -> u32 {
+        self.0.payload_bytes
+    }
+
+    /// All others: parity, checksum, the controller's own.
+    pub fn parity_bytes(&self) -> u32 {
+        self.0.parity_bytes
+    }
+
+    /// What was measured.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.0.profile.as_ref()
+    }
+
+    /// Hash of code, decoder and what was measured of them.
+    pub fn hash(&self) -> &str {
+        &self.0.hash
+    }
+}
+
+/// Reads a profile and refuses columns that do not fit each other.
+fn read_profile(text: &str, place: &str) -> Result<Profile> {
+    let profile: Profile = params::read(&params::parse(text, place)?, place)?;
+    if profile.level.first().map(|level| level.levels) != Some(0) {
+        return Err(Error::new(place, "begins with no [[level]] of the hard read"));
+    }
+    let rises = profile.level.windows(2).all(|pair| pair[0].levels < pair[1].levels);
+    for level in &profile.level {
+        let rates = level.rber.len();
+        let fits = rates > 0
+            && [level.frames.len(), level.errors.len(), level.iterations.len()] == [rates; 3]
+            && level.rber.windows(2).all(|pair| pair[0] < pair[1])
+            && level.rber[0] > 0.0
+            && level.rber[rates - 1] < 0.5
+            && level.frames.iter().zip(&level.errors).all(|(n, k)| *n > 0 && k <= n)
+            && level.frames.iter().zip(&level.iterations).all(|(n, i)| i.iter().sum::<u64>() == *n);
+        if !fits || !rises {
+            return Err(Error::new(place, format!("level {} is broken", level.levels)).allow(
+                "rising levels and rates, and for each rate its frames, errors and iterations",
+            ));
+        }
+    }
+    Ok(profile)
+}
+
+impl PartialEq for NamedCode {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.hash == other.0.hash
+            && (self.0.payload_bytes, self.0.parity_bytes)
+                == (other.0.payload_bytes, other.0.parity_bytes)
+    }
+}
+
+impl fmt::Debug for NamedCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NamedCode").field(&self.0.hash).finish()
+    }
+}
