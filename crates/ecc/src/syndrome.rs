@@ -65,6 +65,11 @@ impl Syndrome {
         self.count
     }
 
+    /// All checks.
+    pub(crate) fn total(&self) -> usize {
+        self.checks.checks()
+    }
+
     /// Takes a whole word.
     pub(crate) fn set(&mut self, word: &[u64]) {
         let (z, words) = (self.checks.z(), self.checks.block_words());
@@ -139,6 +144,12 @@ impl Syndrome {
 /// rotated: its bit i is bit (i + by) mod z. Bits from z on are zero.
 #[inline]
 pub(crate) fn rotated(word: &[u64], start: usize, z: usize, by: usize, index: usize) -> u64 {
+    if z.is_multiple_of(64) {
+        let (words, at, shift) = (z / 64, start / 64, by % 64);
+        let around = |i: usize| word[at + if i < words { i } else { i - words }];
+        let next = index + by / 64;
+        return around(next) >> shift | around(next + 1) << 1 << (63 - shift);
+    }
     let wanted = 64.min(z - 64 * index);
     let mut position = (64 * index + by) % z;
     let (mut bits, mut filled) = (0, 0);

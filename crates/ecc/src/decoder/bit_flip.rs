@@ -3,15 +3,15 @@
 //! Wadayama, Nakamura, Yagita, Funahashi, Usami and Takumi, IEEE Trans. Commun. 58 (2010): a bit
 //! whose broken checks, and whether it still is what was read, say so is flipped. Here block
 //! columns go one after the other and see what was flipped before them; counts are bit-sliced, so
-//! that 64 bits are asked at once. Flips are for nearly certain bits as long as there are any; when
-//! there are none the demand sinks by a check, and rises again with the next flip.
+//! that 64 bits are asked at once. First all checks of a bit must be broken, and all but one where
+//! few checks are; after an iteration without a flip one less is enough, until the next flip.
 
 use super::{Build, Decoded, Decoder, Received, Status};
 use crate::bits;
 use crate::quasi_cyclic::QuasiCyclic;
 use crate::syndrome::Syndrome;
 use base::family::{Member, check, schema};
-use base::params;
+use base::{Error, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,14 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<Params>,
     build: |code, table| {
         let params: Params = params::read(table, "decoder")?;
-        let checks = code.structure().quasi_cyclic("bit_flip")?;
-        Ok(Box::new(BitFlip { flipping: Flipping::new(checks), params }))
+        let flipping = Flipping::new(code.structure().quasi_cyclic("bit_flip")?);
+        let weight = flipping.largest_weight();
+        if weight > MOST_WEIGHT {
+            let problem = format!("a bit of the code is in {weight} checks");
+            return Err(Error::new("decoder.name", problem)
+                .allow(format!("bit_flip counts up to {MOST_WEIGHT}; min_sum any number")));
+        }
+        Ok(Box::new(BitFlip { flipping, params }))
     },
 };
 
@@ -56,8 +62,11 @@ impl Decoder for BitFlip {
     }
 }
 
+/// Checks of a bit that are counted, at most: four bits hold them, and whether it was changed.
+const MOST_WEIGHT: usize = 14;
+
 /// The memory of bit flipping.
-pub(crate) struct Flipping {
+struct Flipping {
     z: usize,
     columns: usize,
     syndrome: Syndrome,
@@ -67,9 +76,12 @@ pub(crate) struct Flipping {
 
 /// Checks less than all of them that are enough, at most.
 const MOST_SLACK: usize = 2;
+/// Where less than one check in so many is broken, a right bit is hardly ever in all but one broken
+/// ones.
+const FEW: usize = 32;
 
 impl Flipping {
-    pub(crate) fn new(checks: &QuasiCyclic) -> Self {
+    fn new(checks: &QuasiCyclic) -> Self {
         Self {
             z: checks.z(),
             columns: checks.columns(),
@@ -78,8 +90,13 @@ impl Flipping {
         }
     }
 
+    /// Checks that a bit is in, at most.
+    fn largest_weight(&self) -> usize {
+        (0..self.columns).map(|column| self.syndrome.weight(column)).max().unwrap_or(0)
+    }
+
     /// Flips bits of `word` for so many iterations: how many it took, and whether it is a codeword.
-    pub(crate) fn run(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
+    fn run(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
         self.syndrome.set(word);
         if self.syndrome.count() == 0 {
             return (0, true);
@@ -96,7 +113,7 @@ impl Flipping {
                 return (iteration, true);
             }
             if flips > 0 {
-                slack = usize::from(self.syndrome.count() * 32 < self.z * 7);
+                slack = usize::from(self.syndrome.count() * FEW < self.syndrome.total());
             } else if slack < MOST_SLACK {
                 slack += 1;
             } else {

@@ -146,14 +146,18 @@ impl Decoder for MinSum {
     }
 }
 
+/// Ratio in nats from which on a region is as good as sure, up to the infinite one of a region in
+/// which no bit was ever wrong.
+const SURE: f64 = 20.0;
+
 /// The ratios of a soft read, the largest of them at `largest`.
 fn quantised(received: &Received<'_>, largest: u8) -> [i8; 16] {
     let mut values = [0; 16];
     if let Received::Soft { llr, .. } = *received {
-        let most = llr.iter().fold(0.0, |most: f64, llr| most.max(llr.abs()));
+        let most = llr.iter().fold(0.0, |most: f64, llr| most.max(llr.abs())).min(SURE);
         if most > 0.0 {
             for (value, llr) in values.iter_mut().zip(llr) {
-                *value = libm::round(llr / most * f64::from(largest)) as i8;
+                *value = libm::round(llr.clamp(-most, most) / most * f64::from(largest)) as i8;
             }
         }
     }
