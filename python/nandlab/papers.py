@@ -7,14 +7,16 @@ A paper is a folder of `experiments/`, and nothing else has to know of it:
 - `run.py`: one function for each row that can be computed, by the row's name; it returns our
   figure. `picture()` returns the paper's picture.
 - `expected.toml`: for each row how far off is still met, what kind of evidence it is, and why a
-  miss is one where that is known. Under `[[contradictions]]` stands where figures of the paper do
-  not fit each other: what we worked out of them is no row, because nobody printed it, and the
-  figures themselves are rows, met or not.
+  miss is one where that is known. A key such as `"sd_latency_*"` is for all rows of the pattern
+  that have no table of their own; the first that fits counts. Under `[[contradictions]]` stands
+  where figures of the paper do not fit each other: what we worked out of them is no row, because
+  nobody printed it, and the figures themselves are rows, met or not.
 """
 
 from __future__ import annotations
 
 import csv
+import fnmatch
 import importlib.util
 import math
 import sys
@@ -265,12 +267,13 @@ def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], lis
     contradictions = _contradictions(file, tables.pop("contradictions", []))
     names = [row.name for row in rows if not row.needs]
     for name in tables:
-        if name not in names:
+        if not fnmatch.filter(names, name):
             problem = f"{file}: no row `{name}` that runs in reference.csv"
             raise NandlabError(f"{problem}; allowed: its rows{nearest(name, names)}")
     found = {}
     for name in names:
-        table = tables.get(name)
+        pattern = next((key for key in tables if fnmatch.fnmatchcase(name, key)), name)
+        table = tables.get(name, tables.get(pattern))
         if not isinstance(table, dict):
             raise NandlabError(f"{file}: no [{name}]; allowed: a table for each row that runs")
         known = ("kind", "relative", "absolute", "explained")
