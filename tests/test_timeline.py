@@ -118,3 +118,58 @@ def test_kept_timeline_is_written_later(tmp_path: Path):
     result = nandlab.run("tiny", BUSY, timeline=True)
     result.timeline(tmp_path / "t.json")
     assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+
+
+#: A drive at the end of its life: one word in three fails at first.
+WORN = {
+    "chip.array": "{name='power_law', epsilon=0.001}",
+    "ecc.model": "shares",
+    "ecc.failures": "[0.3, 0.1, 0.0]",
+    "ecc.t_decode_us": 5,
+    "ecc.t_soft_decode_us": 10,
+    "ecc.t_encode_us": 2,
+}
+
+
+@pytest.mark.parametrize(("retry", "transfers"), [("soft_decision", 2), ("nand_assisted", 1)])
+def test_soft_reads_are_on_dies_buses_and_decoders(tmp_path: Path, retry: str, transfers: int):
+    """As many of each as the report counts, under names of their own."""
+    path = tmp_path / "t.json"
+    jobs = "[reads]\nrw=randrw\nrwmixread=80\nbs=4k\niodepth=8\nnumber_ios=1500\n"
+    changes = {**WORN, "retry.name": retry}
+    result = nandlab.run("tiny", jobs, precondition="fill", timeline=path, set=changes)
+    report = result.to_dict()
+    levels = sum(report["ecc"]["soft_reads"])
+    assert len(report["ecc"]["soft_reads"]) == 2
+    assert levels > 300
+    names = defaultdict(list)
+    threads = spans(json.loads(path.read_text(), parse_float=Decimal))
+    for (process, _), events in threads.items():
+        names[process] += [name for _, _, name in events]
+        events.sort()
+        assert all(before[1] <= after[0] for before, after in pairwise(events))
+    assert names["Dies"].count("soft read") == 2 * levels
+    assert names["Channels"].count("soft data out") == transfers * levels
+    assert names["Decoders"].count("soft decode") == report["ecc"]["further_decodes"] == levels
+    assert names["Encoders"].count("encode") == report["ecc"]["encoded"] > 0
+    assert report["ecc"]["hard_failures"] == report["ecc"]["soft_reads"][0]
+
+
+def test_a_short_timeline_is_a_picture(tmp_path: Path):
+    jobs = "[reads]\nrw=randread\nbs=4k\niodepth=2\nnumber_ios=8\n"
+    changes = {**WORN, "retry.name": "nand_assisted"}
+    result = nandlab.run("tiny", jobs, precondition="fill", timeline=True, set=changes)
+    path = tmp_path / "t.png"
+    figure = result.plot_timeline(path)
+    assert path.stat().st_size > 5000
+    (axes,) = figure.axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert {"die 0", "bus 0", "decoder 0"} <= set(labels)
+    legend = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert {"read", "data out", "decode", "soft read"} <= legend
+    without = nandlab.run("tiny", jobs)
+    with pytest.raises(nandlab.NandlabError, match="no timeline was kept"):
+        without.plot_timeline()
+    long = nandlab.run("tiny", BUSY, precondition="fill", timeline=True)
+    with pytest.raises(nandlab.NandlabError, match="up to 2000"):
+        long.plot_timeline()

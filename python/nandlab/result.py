@@ -193,9 +193,30 @@ class Result:
             NandlabError: it was not kept.
             OSError: the file cannot be written.
         """
+        self.kept_timeline.write(Path(path))
+
+    def plot_timeline(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Dies, buses and decoders over time, also written to `path`; for short timelines.
+
+        Raises:
+            NandlabError: it was not kept, or is too long for a picture.
+            OSError: the file cannot be written.
+        """
+        from nandlab.timeline_plot import plot_timelines
+
+        where = None if path is None else Path(path)
+        return plot_timelines({self.title: self.kept_timeline}, where)
+
+    @property
+    def kept_timeline(self) -> Timeline:
+        """The timeline, as spans.
+
+        Raises:
+            NandlabError: it was not kept.
+        """
         if self._timeline is None:
             raise NandlabError("no timeline was kept; allowed: run(..., timeline=True or a path)")
-        self._timeline.write(Path(path))
+        return self._timeline
 
     @property
     def timeline_dropped(self) -> int:

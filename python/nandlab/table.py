@@ -169,10 +169,19 @@ def _errors(report: dict[str, Any]) -> str:
     ecc = report["ecc"]
     if not ecc["raw_bit_errors"] and not ecc["uncorrectable"]:
         return ""
-    return (
-        f"{ecc['raw_bit_errors']:,} raw bit errors in {ecc['codewords']:,} codewords, "
-        f"{ecc['hard_failures']:,} hard failures, {ecc['uncorrectable']:,} uncorrectable"
-    )
+    parts = [
+        f"{ecc['raw_bit_errors']:,} raw bit errors in {ecc['codewords']:,} codewords",
+        f"{ecc['hard_failures']:,} hard failures",
+    ]
+    if ecc["retries"]:
+        parts.append(f"{ecc['retries']:,} read again")
+    if any(ecc["soft_reads"]):
+        levels = " + ".join(f"{reads:,}" for reads in ecc["soft_reads"])
+        parts.append(f"{levels} soft reads")
+    parts.append(f"{ecc['uncorrectable']:,} uncorrectable")
+    if report["ftl"]["retired_blocks"]:
+        parts.append(f"{report['ftl']['retired_blocks']:,} blocks retired")
+    return ", ".join(parts)
 
 
 def _buffer(report: dict[str, Any]) -> str:

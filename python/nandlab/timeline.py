@@ -1,4 +1,4 @@
-"""A timeline for Perfetto or chrome://tracing: hosts, channels, dies and decoders.
+"""A timeline for Perfetto or chrome://tracing: hosts, channels, dies, decoders and encoders.
 
 Format: the JSON of the Trace Event Format, complete events ("X"), microseconds with decimals.
 """
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TRACKS = ("Host", "Channels", "Dies", "Decoders")
+TRACKS = ("Host", "Channels", "Dies", "Decoders", "Encoders")
 """What the numbers in the column ``track`` stand for; a process each, shown in this order."""
 
-HOST, CHANNELS, DIES, DECODERS = PIDS = (4, 1, 2, 3)
+HOST, CHANNELS, DIES, DECODERS, ENCODERS = PIDS = (4, 1, 2, 3, 5)
 """Their process numbers: those of the column, but to Perfetto 0 is the idle process of Linux."""
 
 COLOURS = {
@@ -28,6 +28,7 @@ COLOURS = {
     "erase": "terrible",
     "suspend": "black",
     "read": "good",
+    "soft read": "olive",
     "program": "thread_state_running",
 }
 """Names of chrome://tracing's palette; Perfetto colours by name instead."""
@@ -103,7 +104,8 @@ class Timeline:
             # Dies are counted through the channels first.
             die, channel = divmod(index, self.channels)
             return f"channel {channel} die {die}", channel * LANES + die
-        return ("channel" if pid == CHANNELS else "decoder") + f" {index}", index
+        names = {CHANNELS: "channel", DECODERS: "decoder", ENCODERS: "encoder"}
+        return f"{names[pid]} {index}", index
 
 
 class _Lanes:

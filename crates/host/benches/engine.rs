@@ -49,6 +49,18 @@ const BIG_WITH_ERRORS: &[&str] = &[
     "ecc.model=threshold",
     "ecc.t=40",
 ];
+
+/// The same through a named code: failures and iterations by rate.
+const BIG_WITH_PROFILE: &[&str] = &[
+    BIG[0],
+    BIG[1],
+    BIG_WITH_ERRORS[2],
+    BIG_WITH_ERRORS[3],
+    BIG_WITH_ERRORS[4],
+    BIG_WITH_ERRORS[5],
+    "ecc.code=bch_4320_t100",
+    "retry.name=soft_decision",
+];
 /// 8 GiB of the same.
 const SMALL: &[&str] = &["chip.geometry.blocks_per_plane=64", "chip.geometry.pages_per_block=128"];
 /// What both share: plain 4 KiB mapping, a 16 MiB buffer, write amplification of about two.
@@ -284,6 +296,14 @@ const CASES: &[Case] = &[
         name: "the same with errors from a table",
         goal: (5e6, 2e6),
         drive: BIG_WITH_ERRORS,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "the same with the profile of a code",
+        goal: (5e6, 2e6),
+        drive: BIG_WITH_PROFILE,
         job: "rw=randread",
         precondition: Precondition::Fill,
         slow: false,

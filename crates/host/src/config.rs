@@ -3,8 +3,8 @@
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
 //! assignments in their order. In every layer `[chip] preset`, `[chip.cell] preset` and `[host]
 //! preset` name a further file, which lies under that section; a chip's file may name its cell so
-//! too. What lies higher wins, key by key. Two choices throw away
-//! what lower layers said, because it was said of something else:
+//! too. What lies higher wins, key by key. Three choices throw away what lower layers said, because
+//! it was said of something else:
 //!
 //! - another `preset` of a section drops all keys of that section;
 //! - another `ecc.code` drops what lower layers said of a codeword's bytes, and chooses the model
@@ -302,7 +302,12 @@ impl Layers {
             given.insert("model".into(), ecc::model::WITH_CODE.into());
         }
         for key in ["payload_bytes", "parity_bytes", "code_hash"] {
-            self.origins.drop_path(&join("ecc", key), by)?;
+            let path = join("ecc", key);
+            if matches!(self.origins.paths.get(&path), Some(Origin::Set(_))) {
+                // Assigned: must agree with what the code says.
+                continue;
+            }
+            self.origins.drop_path(&path, by)?;
             if let Some(ecc) = at_mut(&mut self.table, "ecc") {
                 ecc.remove(key);
             }

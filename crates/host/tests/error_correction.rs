@@ -230,7 +230,7 @@ fn a_named_code_says_what_a_codeword_holds() {
         (&["ecc.code=bch_4321"][..], "did you mean"),
         (&["ecc.code=bch_4320_t100", "ecc.parity_bytes=225"], "224, or leave it out"),
         (&["ecc.code=bch_4320_t100", "ecc.code_hash='0123'"], "ecc.code_hash"),
-        (&["ecc.parity_bytes=225", "ecc.code=bch_4320_t100"], "is undone by the later"),
+        (&["ecc.parity_bytes=225", "ecc.code=bch_4320_t100"], "224, or leave it out"),
         (&["ecc.model=exact"], "without a code"),
         (&["ecc.model=profile"], "without a code"),
     ] {

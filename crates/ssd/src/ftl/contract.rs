@@ -334,8 +334,8 @@ pub trait Ftl: Send {
     fn erased(&mut self, block: Block);
 
     /// Takes a block out of use: `collect` moves its data off, in its own time, and once it has
-    /// been reported `erased` it is bad. False where that is not possible: it is on its way already, or
-    /// what is left would be too small.
+    /// been reported `erased` it is bad. False where that is not possible: it is on its way
+    /// already, or what is left would be too small.
     fn retire(&mut self, _block: Block) -> bool {
         false
     }

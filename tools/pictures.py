@@ -1,0 +1,77 @@
+"""Draws the pictures of the docs that no command draws: `python tools/pictures.py [NAME]`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import nandlab
+from nandlab.timeline import Timeline
+from nandlab.timeline_plot import plot_timelines
+
+PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+
+#: One bus with three dies of a memory of Zuolo et al., with little in it: quickly filled.
+DRIVE = {
+    "drive.channels": 1,
+    "drive.dies_per_channel": 3,
+    "chip.geometry.blocks_per_plane": 16,
+    "chip.geometry.pages_per_block": 64,
+    "controller.command_us": 0,
+    "host.submit_us": 4.9,
+    "ecc.model": "shares",
+    "ecc.failures": "[0.35, 0.0]",
+    "ecc.t_decode_us": 5,
+    "ecc.t_soft_decode_us": 10,
+}
+
+READS = "[reads]\nrw=randread\nbs=4k\niodepth=3\nnumber_ios=3\nnorandommap=1\n"
+
+
+def soft_read(path: Path) -> None:
+    """One read that fails beside two that do not, on one bus: SD above NASD, the same reads."""
+    for seed in range(1000):
+        alone = _reads("soft_decision", seed)
+        if alone is not None and _is_contended(alone):
+            assisted = _reads("nand_assisted", seed)
+            assert assisted is not None, "the same words fail"
+            titles = ("soft decision: two transfers", "NAND-assisted: one transfer")
+            plot_timelines(dict(zip(titles, (alone, assisted), strict=True)), path)
+            return
+    raise SystemExit("no seed shows it")
+
+
+def _reads(retry: str, seed: int) -> Timeline | None:
+    """The timeline of the reads, if just one of them fails."""
+    changes = {**DRIVE, "retry.name": retry}
+    result = nandlab.run(
+        "zuolo2016_c_mlc", READS, precondition="fill", seed=seed, set=changes, timeline=True
+    )
+    soft = result.to_dict()["ecc"]["soft_reads"]
+    return result.kept_timeline if soft == [1] else None
+
+
+def _is_contended(timeline: Timeline) -> bool:
+    """Whether data of another die cross the bus between the two transfers of the soft level."""
+    spans = timeline.spans
+    order = spans["start_ns"].argsort(kind="stable")
+    names = [timeline.kinds[kind] for kind in spans["kind"][order].tolist()]
+    on_bus = [name for name in names if name.endswith("data out")]
+    first = on_bus.index("soft data out")
+    return on_bus[first : first + 3] == ["soft data out", "data out", "soft data out"]
+
+
+ALL: dict[str, Callable[[Path], None]] = {"soft-read": soft_read}
+
+
+def main(names: list[str]) -> None:
+    """Draws those that are named, or all."""
+    for name in names or ALL:
+        path = PICTURES / f"{name}.png"
+        ALL[name](path)
+        print(f"wrote {path.name}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
