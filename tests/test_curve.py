@@ -178,6 +178,11 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
     assert (quiet.out, quiet.err) == ("", "")
 
 
+def test_everything_is_listed(nandlab: Callable[..., Ended]):
+    listed = nandlab("ecc", "list").succeeded().out
+    assert all(name in listed for name in (BCH, LDPC, "min_sum", "berlekamp", "awgn", "page"))
+
+
 def test_speed(nandlab: Callable[..., Ended]):
     codes = f"{BCH},{LDPC}"
     done = nandlab(

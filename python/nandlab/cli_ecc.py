@@ -121,6 +121,29 @@ def curve(
     raise typer.Exit(exit_code)
 
 
+@app.command("list")
+@guarded
+def members() -> None:
+    """Lists codes, decoders and channels, with what --set may change."""
+    import json as json_text
+
+    from rich.table import Table
+
+    from nandlab import _core
+    from nandlab.catalogue import presets
+
+    table = Table.grid(padding=(0, 2))
+    for preset in presets("code"):
+        table.add_row("code", preset.name, preset.summary)
+    for kind, roster in (("decoder", _core.decoders()), ("channel", _core.channels())):
+        for name, summary, _, schema in roster:
+            keys = ", ".join(json_text.loads(schema).get("properties", {}))
+            table.add_row(kind, name, summary)
+            if keys:
+                table.add_row("", "", f"[bright_black]{kind}.: {keys}[/]")
+    console().print(table)
+
+
 @app.command()
 @guarded
 def speed(
