@@ -122,9 +122,9 @@ def test_kept_timeline_is_written_later(tmp_path: Path):
 
 #: A drive at the end of its life: one word in three fails at first.
 WORN = {
-    "chip.array": "{name='power_law', epsilon=0.001}",
+    "chip.array": {"name": "power_law", "epsilon": 0.001},
     "ecc.model": "shares",
-    "ecc.failures": "[0.3, 0.1, 0.0]",
+    "ecc.failures": [0.3, 0.1, 0.0],
     "ecc.t_decode_us": 5,
     "ecc.t_soft_decode_us": 10,
     "ecc.t_encode_us": 2,
