@@ -173,7 +173,8 @@ fn counts_do_not_depend_on_threads_or_pauses() {
         counts.frame_errors < 300
     };
     let second = measure(&codec, &point, goal, part, 2, watch).unwrap();
-    assert_eq!(second, stopped);
+    // It may have come to the end before it was looked at again.
+    assert!(second == stopped || second == whole);
     let third = measure(&codec, &point, goal, second, 4, &mut |_| true).unwrap();
     assert_eq!(third, whole);
     // Enough already: nothing is done.

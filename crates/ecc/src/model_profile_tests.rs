@@ -99,13 +99,16 @@ fn what_was_measured_is_what_is_decoded() {
                 (count(&mut *played, rber, level, words), count(&mut *exact, rber, level, words));
             let n = f64::from(words);
             let p = (ours[0] + theirs[0]) / (2.0 * n);
-            // Both samples and the measurement behind one of them, four standard errors.
-            let spread = 4.0 * (3.0 * p * (1.0 - p) / n).sqrt();
+            // Four standard errors: both samples, and the measurement behind one of them, which
+            // ends after 100 failures and so has a third of the words.
+            let spread = 4.0 * (5.0 * p * (1.0 - p) / n).sqrt();
             let distance = (ours[0] - theirs[0]).abs() / n;
             assert!(distance <= spread, "level {level}, {rber:e}: {ours:?} and {theirs:?}");
             assert_eq!(ours[1], theirs[1], "the same words");
             let (ours, theirs) = (ours[2] / n, theirs[2] / n);
-            assert!((ours - theirs).abs() < 0.05 * theirs + 0.02, "{rber:e}: {ours} {theirs}");
+            // A word that fails takes all 40 iterations.
+            let spread = 40.0 * spread + 0.05 * theirs + 0.02;
+            assert!((ours - theirs).abs() < spread, "{rber:e}: {ours} {theirs}");
         }
     }
 }
