@@ -147,7 +147,7 @@ class Paper:
         return figure
 
     def _function(self, name: str) -> Callable[[], Any]:
-        module = self._load()
+        module = self.load()
         found: Callable[[], Any] | None = getattr(module, name, None)
         if not callable(found):
             functions = [key for key, value in vars(module).items() if callable(value)]
@@ -155,7 +155,8 @@ class Paper:
             raise NandlabError(f"{problem}; allowed: one for each row{nearest(name, functions)}")
         return found
 
-    def _load(self) -> ModuleType:
+    def load(self) -> ModuleType:
+        """Its script."""
         if self._module is None:
             file = self.folder / "run.py"
             if not file.is_file():
