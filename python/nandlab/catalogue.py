@@ -90,6 +90,22 @@ def chip_text(name: str) -> str:
     return _core.show(f"chip/{name}")
 
 
+def code_text(name: str) -> tuple[str, str]:
+    """The text of a code file, preset or path, and what errors call it.
+
+    Raises:
+        NandlabError: there is no such code; names the nearest one.
+        OSError: the file cannot be read.
+    """
+    if name.endswith(".toml"):
+        return Path(name).read_text(encoding="utf-8"), name
+    names = [preset.name for preset in presets("code")]
+    if name not in names:
+        allowed = "a name that `nandlab presets code` lists, or the path of a TOML file"
+        raise _core.NandlabError(f"unknown code `{name}`; allowed: {allowed}{nearest(name, names)}")
+    return _core.show(f"code/{name}"), f"params/codes/{name}.toml"
+
+
 def bibliography(drive: str) -> str:
     """BibTeX entries of all that a drive (preset or file) is built on.
 

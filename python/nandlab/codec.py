@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab import _core
-from nandlab.catalogue import presets, show
-from nandlab.nearest import nearest
+from nandlab.catalogue import code_text
 from nandlab.toml_value import toml_value
 from nandlab.uber import Ecc, ln_codeword_failure
 
@@ -61,7 +60,7 @@ def codec(
         NandlabError: there is no such code or decoder, or one does not fit the other.
         OSError: the file cannot be read.
     """
-    text, place = _text(fspath(code))
+    text, place = code_text(fspath(code))
     native = _core.Codec(text, place, list(set), decoder)
     facts = json.loads(native.facts())
     return Codec(name=Path(place).stem, native=native, **facts)
@@ -90,15 +89,3 @@ def sorted_sets(
             raise _core.NandlabError(f"--set {text}: of no part; allowed: {allowed}")
         found[part].append(rest if part == "channel" else text.strip())
     return found
-
-
-def _text(name: str) -> tuple[str, str]:
-    """The text of a code file, and what errors call it."""
-    if name.endswith(".toml"):
-        return Path(name).read_text(encoding="utf-8"), name
-    names = [preset.name for preset in presets("code")]
-    if name not in names:
-        allowed = f"{', '.join(names)}, or the path of a TOML file"
-        problem = f"ecc: unknown code `{name}`"
-        raise _core.NandlabError(f"{problem}; allowed: {allowed}{nearest(name, names)}")
-    return show(f"code/{name}"), f"params/codes/{name}.toml"

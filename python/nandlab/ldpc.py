@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab import _core
-from nandlab.catalogue import presets, show
-from nandlab.nearest import nearest
+from nandlab.catalogue import code_text
 
 FORMS = ("base", "alist")
 """Texts of parity checks: a base matrix of shifts, and MacKay's lists of ones."""
@@ -109,7 +108,7 @@ def export(name: str | PathLike[str], form: str = "base") -> str:
         NandlabError: there is no such code, or it is none of circulants.
         OSError: the file cannot be read.
     """
-    text, place = _text(fspath(name))
+    text, place = code_text(fspath(name))
     return _core.export_code(text, place, form)
 
 
@@ -124,17 +123,6 @@ def facts(name: str | PathLike[str], *, absorbing_bits: int = 0) -> dict[str, An
         NandlabError: there is no such code, or its file is wrong.
         OSError: the file cannot be read.
     """
-    text, place = _text(fspath(name))
+    text, place = code_text(fspath(name))
     loaded: dict[str, Any] = json.loads(_core.code_facts(text, place, absorbing_bits))
     return loaded
-
-
-def _text(name: str) -> tuple[str, str]:
-    """The text of a code file, and what errors call it."""
-    if name.endswith(".toml"):
-        return Path(name).read_text(encoding="utf-8"), name
-    names = [preset.name for preset in presets("code")]
-    if name not in names:
-        allowed = "a name that `nandlab presets code` lists, or the path of a TOML file"
-        raise _core.NandlabError(f"unknown code `{name}`; allowed: {allowed}{nearest(name, names)}")
-    return show(f"code/{name}"), f"params/codes/{name}.toml"
