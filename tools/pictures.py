@@ -66,7 +66,7 @@ def _is_contended(timeline: Timeline) -> bool:
     names = [timeline.kinds[kind] for kind in spans["kind"][order].tolist()]
     on_bus = [name for name in names if name.endswith("data out")]
     first = on_bus.index("soft data out")
-    return on_bus[first + 1] == "data out"
+    return bool(on_bus[first + 1] == "data out")
 
 
 def _decoded_ns(timeline: Timeline) -> int:
