@@ -135,6 +135,17 @@ def test_a_contradiction_is_shown_and_no_row(nandlab: Callable[..., Ended], own:
     assert report["contradictions"] == [{"printed": "2 % and 3 %", "why": "of one thing"}]
 
 
+def test_the_longest_pattern_that_fits_counts(own: Path):
+    text = """
+"*" = { kind = "reading" }
+"g*n" = { kind = "validated", relative = 0.5 }
+"g*" = { kind = "calibrated" }
+"""
+    (own / "expected.toml").write_text(text)
+    [outcome] = paper("mine2026", own.parent).run()
+    assert (outcome.expected.kind, outcome.verdict) == ("validated", "met")
+
+
 def test_json(nandlab: Callable[..., Ended], own: Path):
     ended = nandlab("papers", "--folder", own.parent, "--json", "-").succeeded()
     [report] = json.loads(ended.out)

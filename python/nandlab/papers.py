@@ -8,7 +8,7 @@ A paper is a folder of `experiments/`, and nothing else has to know of it:
   figure. `picture()` returns the paper's picture.
 - `expected.toml`: for each row how far off is still met, what kind of evidence it is, and why a
   miss is one where that is known. A key such as `"sd_latency_*"` is for all rows of the pattern
-  that have no table of their own; the first that fits counts. Under `[[contradictions]]` stands
+  that have no table of their own; the longest that fits counts. Under `[[contradictions]]` stands
   where figures of the paper do not fit each other: what we worked out of them is no row, because
   nobody printed it, and the figures themselves are rows, met or not.
 """
@@ -273,8 +273,8 @@ def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], lis
             raise NandlabError(f"{problem}; allowed: its rows{nearest(name, names)}")
     found = {}
     for name in names:
-        pattern = next((key for key in tables if fnmatch.fnmatchcase(name, key)), name)
-        table = tables.get(name, tables.get(pattern))
+        patterns = [key for key in tables if fnmatch.fnmatchcase(name, key)]
+        table = tables.get(name, tables.get(max(patterns, key=len, default=name)))
         if not isinstance(table, dict):
             raise NandlabError(f"{file}: no [{name}]; allowed: a table for each row that runs")
         known = ("kind", "relative", "absolute", "explained")
