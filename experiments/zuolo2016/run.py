@@ -23,7 +23,8 @@ HOSTS = {"consumer": 64, "enterprise": 256}
 #: Retry policy of each way.
 WAYS = {"sd": "soft_decision", "nasd": "nand_assisted"}
 
-#: Blocks of a plane: 16 GiB of flash instead of 1 TiB. Nothing that is measured depends on it.
+#: Blocks of a plane: 16 GiB of flash instead of 1 TiB. Reads do not depend on it; the write
+#: amplification of the mixed workloads is what it is with planes of this size.
 BLOCKS_PER_PLANE = 32
 
 
@@ -38,7 +39,7 @@ class Workload(NamedTuple):
 
 
 #: Write amplification is an input of the paper. 1 is a drive that was written once and has room;
-#: 1.32 comes out of Table IV itself, where half of the flash is not exported; 1.94 is set.
+#: 1.32 comes out where half of the flash is not exported, as in Table IV; 1.94 is set.
 WORKLOADS = {
     "msn": Workload(96, 1.0, "fill", 200_000),
     "financial": Workload(81, 1.0, "steady", 600_000),
@@ -75,6 +76,7 @@ def simulate(way, workload, host, memory, endurances, requests=False):
             "drive.queue_depth": HOSTS[host],
             "chip.geometry.blocks_per_plane": BLOCKS_PER_PLANE,
             "ftl.overprovisioning": given.overprovisioning,
+            # What `steady` leaves free, so that a run does not begin with making more.
             "gc.start_free_blocks": 2,
             "retry.name": WAYS[way],
             # Soft reads are scheduled like others (Section II); by default they go ahead.

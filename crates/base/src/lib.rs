@@ -1,9 +1,10 @@
 //! Floor 1 of nandlab: what every other floor stands on.
 //!
-//! Simulated time, the event queue, seeded randomness, statistics that keep their tails,
-//! what reads tell of a bit,
-//! parameter files, rosters of families, and the one error type. Nothing here knows of flash.
+//! Simulated time, the event queue, seeded randomness, statistics that keep their tails, what reads
+//! tell of a bit, parameter files, rosters of families, and the one error type. Nothing here knows
+//! of flash.
 
+pub mod allocations;
 pub mod error;
 pub mod event;
 pub mod family;

@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout)]
 
+use base::allocations::{self, Counting};
 use base::family;
 use base::params::Table;
 use base::rng::Rng;
@@ -13,28 +14,8 @@ use ecc::channel::{self, Reading};
 use ecc::code::Code;
 use ecc::code_file::CodeFile;
 use ecc::decoder::{self, Decoder, Status};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Counts allocations, so that "no allocation per decode" is a measured figure.
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-#[allow(unsafe_code)]
-// SAFETY: every call goes to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -120,7 +101,7 @@ fn decode(
     for batch in readings.chunks(BATCH) {
         let mut best = f64::INFINITY;
         for repeat in 0..REPEATS {
-            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            let before = allocations::count();
             let start = Instant::now();
             for reading in batch {
                 let decoded = decoder.decode(reading.received(), word);
@@ -130,7 +111,7 @@ fn decode(
                 }
             }
             best = best.min(start.elapsed().as_secs_f64());
-            allocations += ALLOCATIONS.load(Ordering::Relaxed) - before;
+            allocations += allocations::count() - before;
         }
         seconds += best;
     }

@@ -1,33 +1,12 @@
 //! What codes and decoders promise, held to by every code of `params/codes` with every decoder that
 //! takes it.
 
+use base::allocations::{self, Counting};
 use base::rng::Rng;
 use ecc::codec::Codec;
 use ecc::decoder::{self, Decoded, Decoder, Received, Status};
 use ecc::{bits, code};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::fs;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts the allocations of each thread.
-struct Counting;
-
-// SAFETY: every call goes to the system allocator unchanged.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -70,9 +49,9 @@ fn spoil(word: &[u64], length: usize, rber: f64, rng: &mut Rng) -> Vec<u64> {
 
 /// Decodes, which must not allocate.
 fn decode(decoder: &mut dyn Decoder, bits: &[u64], out: &mut [u64]) -> Decoded {
-    let before = ALLOCATIONS.get();
+    let before = allocations::count();
     let decoded = decoder.decode(Received::Hard { bits, llr: 5.0 }, out);
-    assert_eq!(ALLOCATIONS.get(), before, "decoding allocates");
+    assert_eq!(allocations::count(), before, "decoding allocates");
     decoded
 }
 

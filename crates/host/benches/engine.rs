@@ -6,32 +6,13 @@
 
 #![allow(clippy::print_stdout)]
 
+use base::allocations::{self, Counting};
 use host::config;
 use host::report::Outside;
 use host::session::{Session, Workload};
 use ssd::precondition::Precondition;
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Counts allocations, so that "no allocation per request" is a measured figure.
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-#[allow(unsafe_code)]
-// SAFETY: every call goes to the system allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -115,12 +96,12 @@ fn measure(
     let mut best: Option<Figure> = None;
     for _ in 0..3 {
         let (completed, events) = (session.run.completed, session.run.ssd.events());
-        let allocations = ALLOCATIONS.load(Ordering::Relaxed);
+        let before = allocations::count();
         let start = Instant::now();
         session.advance(requests).expect("a sound run");
         let wall_s = start.elapsed().as_secs_f64();
         let done = (session.run.completed - completed) as f64;
-        let allocated = ALLOCATIONS.load(Ordering::Relaxed) - allocations;
+        let allocated = allocations::count() - before;
         let counts = session.run.ssd.ftl_counts();
         let figure = Figure {
             name,

@@ -210,6 +210,7 @@ fn firmware(dice: &mut Dice) {
     dice.member("scheduler.name", ssd::scheduler::ROSTER);
     if dice.member("retry.name", ssd::retry::ROSTER) != "none" {
         dice.maybe(0.5, "retry.max_levels", &[0, 1, 3]);
+        dice.maybe(0.5, "retry.in_turn", &[true, false]);
         dice.maybe(0.5, "retry.retire_after", &[0, 1, 30]);
     }
     dice.maybe(0.3, "ecc.t_encode_us", &[0.0, 3.0, 200.0]);

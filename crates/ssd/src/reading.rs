@@ -92,7 +92,7 @@ impl Ssd {
     pub(crate) fn arrived(&mut self, index: u32) {
         let now = self.now();
         let Some(index) = self.flash.part_arrived(now, index) else {
-            if self.retry.in_turn() {
+            if self.retry.in_turn() && !self.read_elsewhere(index) {
                 self.flash.go_behind(&mut self.events, index);
             }
             return;
@@ -216,35 +216,15 @@ impl Ssd {
     }
 
     /// After a failed decode: round again as the policy says. False when the page is given up.
-    fn read_again(&mut self, index: u32, mut command: Command) -> bool {
+    fn read_again(&mut self, index: u32, command: Command) -> bool {
         let Some(reread) = self.retry.after_failure(command.attempt) else {
             self.counts.uncorrectable += 1;
             self.note_found(index);
             self.note_given_up(&command);
             return false;
         };
-        // Data of the host may have moved on meanwhile, and their block may be gone.
-        let (first, units) = (command.lpn, command.units);
-        let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(command.ppn.0 + i)));
-        let mut moved = || places.any(|(lpn, ppn)| self.ftl.lookup(lpn) != Some(ppn));
-        match command.owner {
-            Owner::Request(slot) if moved() => {
-                self.failed.release(&mut command.failed);
-                self.flash.commands.remove(index as usize);
-                self.read_range(slot, first, first + units - 1);
-                self.read_part_done(slot);
-                return true;
-            }
-            Owner::Fill(held) if moved() => {
-                self.failed.release(&mut command.failed);
-                self.flash.commands.remove(index as usize);
-                match self.ftl.lookup(Lpn(first)) {
-                    Some(ppn) => self.read_flash(Class::Read, command.owner, ppn, first, 1),
-                    None => self.filled(held),
-                }
-                return true;
-            }
-            _ => {}
+        if self.read_elsewhere(index) {
+            return true;
         }
         match usize::from(reread.level).checked_sub(1) {
             None => self.counts.retries += 1,
@@ -277,6 +257,31 @@ impl Ssd {
         if *count >= limit && self.ftl.retire(block) {
             self.start_collect(command.die);
         }
+    }
+
+    /// Begins a read anew where its data are now, if data of the host have moved on since it was
+    /// asked for: nothing in the queues of its die has kept their block from being erased.
+    fn read_elsewhere(&mut self, index: u32) -> bool {
+        let Command { owner, ppn, lpn: first, units, mut failed, .. } =
+            self.flash.commands[index as usize];
+        let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(ppn.0 + i)));
+        if !matches!(owner, Owner::Request(_) | Owner::Fill(_))
+            || places.all(|(lpn, ppn)| self.ftl.lookup(lpn) == Some(ppn))
+        {
+            return false;
+        }
+        self.failed.release(&mut failed);
+        self.flash.commands.remove(index as usize);
+        match (owner, self.ftl.lookup(Lpn(first))) {
+            (Owner::Request(slot), _) => {
+                self.read_range(slot, first, first + units - 1);
+                self.read_part_done(slot);
+            }
+            (_, Some(ppn)) => self.read_flash(Class::Read, owner, ppn, first, 1),
+            (Owner::Fill(held), None) => self.filled(held),
+            _ => unreachable!("the host's alone"),
+        }
+        true
     }
 
     /// One of the things that a read waits for is there; the last one sends the data to the host.

@@ -1,0 +1,31 @@
+//! An allocator that counts, for the tests and benches that promise none in a hot path.
+//!
+//! `#[global_allocator] static ALLOCATOR: Counting = Counting;` in the program that counts.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, counting for each thread.
+pub struct Counting;
+
+/// Allocations of this thread so far; 0 where [`Counting`] is not the allocator.
+pub fn count() -> u64 {
+    COUNT.get()
+}
+
+// SAFETY: every call goes to the system allocator unchanged.
+#[allow(unsafe_code)]
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+}
