@@ -8,10 +8,88 @@
 //! an optimisation and never an assumption.
 
 use crate::Time;
-use std::collections::VecDeque;
 
 const PAYLOAD_BITS: u32 = 28;
 const SEQUENCE_BITS: u32 = 36;
+
+/// Entries of a lane that a new one may overtake; one that would overtake more goes to the heap.
+const MOST_LATER: usize = 8;
+
+/// A ring: first in, first out, in whatever room it has.
+#[derive(Debug)]
+struct Lane {
+    /// A power of two of them.
+    entries: Box<[u128]>,
+    first: usize,
+    len: usize,
+}
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self { entries: vec![0; 64].into(), first: 0, len: 0 }
+    }
+}
+
+impl Lane {
+    /// Where entry `index` lies.
+    #[inline]
+    fn at(&self, index: usize) -> usize {
+        self.first.wrapping_add(index) & (self.entries.len() - 1)
+    }
+
+    #[inline]
+    fn front(&self) -> Option<u128> {
+        (self.len > 0).then(|| self.entries[self.at(0)])
+    }
+
+    #[inline]
+    fn back(&self) -> Option<u128> {
+        (self.len > 0).then(|| self.entries[self.at(self.len - 1)])
+    }
+
+    #[inline]
+    fn push(&mut self, entry: u128) {
+        if self.len == self.entries.len() {
+            self.grow();
+        }
+        let at = self.at(self.len);
+        self.entries[at] = entry;
+        self.len += 1;
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.first = self.at(1);
+        self.len -= 1;
+    }
+
+    /// Puts an entry ahead of the few last ones that are later, or refuses.
+    fn push_before(&mut self, entry: u128) -> bool {
+        let mut index = self.len - 1;
+        while index > 0 && self.entries[self.at(index - 1)] > entry {
+            index -= 1;
+            if self.len - index > MOST_LATER {
+                return false;
+            }
+        }
+        self.push(entry);
+        for later in (index + 1..self.len).rev() {
+            let (from, to) = (self.at(later - 1), self.at(later));
+            self.entries[to] = self.entries[from];
+        }
+        let at = self.at(index);
+        self.entries[at] = entry;
+        true
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let in_order = (0..self.len).map(|index| self.entries[self.at(index)]);
+        let mut entries: Vec<u128> = in_order.collect();
+        entries.resize(2 * self.entries.len(), 0);
+        (self.entries, self.first) = (entries.into(), 0);
+    }
+}
 
 /// How many lanes a queue has.
 pub const LANES: usize = 8;
@@ -20,9 +98,11 @@ pub const LANES: usize = 8;
 #[derive(Debug)]
 pub struct EventQueue {
     heap: Vec<u128>,
-    lanes: [VecDeque<u128>; LANES],
-    /// First entry of each lane, and last that of the heap; `u128::MAX` where there is none.
+    lanes: [Lane; LANES],
+    /// First entry of each lane, and last that of the heap.
     fronts: [u128; LANES + 1],
+    /// Which of them there are: one bit for each.
+    waiting: u32,
     sequence: u64,
     renumbered: u64,
     now: Time,
@@ -43,7 +123,8 @@ impl EventQueue {
         Self {
             heap: Vec::with_capacity(1024),
             lanes: Default::default(),
-            fronts: [u128::MAX; LANES + 1],
+            fronts: [0; LANES + 1],
+            waiting: 0,
             sequence: 0,
             renumbered: 0,
             now: Time::ZERO,
@@ -65,8 +146,10 @@ impl EventQueue {
     #[cold]
     fn renumber(&mut self) {
         let mut pending = std::mem::take(&mut self.heap);
-        self.lanes.iter_mut().for_each(|lane| pending.extend(lane.drain(..)));
-        self.fronts = [u128::MAX; LANES + 1];
+        for lane in &mut self.lanes {
+            pending.extend((0..lane.len).map(|index| lane.entries[lane.at(index)]));
+            lane.len = 0;
+        }
         pending.sort_unstable();
         const SEQUENCE: u128 = ((1 << SEQUENCE_BITS) - 1) << PAYLOAD_BITS;
         for (i, entry) in pending.iter_mut().enumerate() {
@@ -76,7 +159,19 @@ impl EventQueue {
         self.sequence = pending.len() as u64;
         // A sorted array is a heap.
         self.heap = pending;
-        self.fronts[LANES] = self.heap.first().copied().unwrap_or(u128::MAX);
+        self.waiting = 0;
+        self.set_front(LANES, self.heap.first().copied());
+    }
+
+    #[inline]
+    fn set_front(&mut self, source: usize, entry: Option<u128>) {
+        match entry {
+            Some(entry) => {
+                self.fronts[source] = entry;
+                self.waiting |= 1 << source;
+            }
+            None => self.waiting &= !(1 << source),
+        }
     }
 
     #[inline]
@@ -99,48 +194,62 @@ impl EventQueue {
     }
 
     /// Like [`push`](Self::push), through lane `lane` where that keeps the lane in order.
-    #[inline]
+    #[inline(always)]
     pub fn push_lane(&mut self, lane: usize, time: Time, payload: u32) {
         let entry = self.entry(time, payload);
-        match self.lanes[lane].back() {
-            Some(&last) if last > entry => self.push_heap(entry),
-            Some(_) => self.lanes[lane].push_back(entry),
+        let ring = &mut self.lanes[lane];
+        match ring.back() {
+            Some(last) if last > entry => self.push_before(lane, entry),
+            Some(_) => ring.push(entry),
             None => {
-                self.fronts[lane] = entry;
-                self.lanes[lane].push_back(entry);
+                ring.push(entry);
+                self.set_front(lane, Some(entry));
             }
+        }
+    }
+
+    #[inline(never)]
+    fn push_before(&mut self, lane: usize, entry: u128) {
+        if self.lanes[lane].push_before(entry) {
+            self.set_front(lane, self.lanes[lane].front());
+        } else {
+            self.push_heap(entry);
         }
     }
 
     /// Whether something was asked for that [`pop`](Self::pop) has not given yet.
     pub fn is_pending(&self) -> bool {
-        self.fronts.iter().any(|&front| front != u128::MAX)
+        self.waiting != 0
     }
 
     /// Takes the next event before [`Time::LIMIT`], if any, and moves the clock to it.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u32)> {
-        let mut best = self.fronts[0];
-        let mut source = 0;
-        for (i, &front) in self.fronts.iter().enumerate().skip(1) {
-            if front < best {
-                best = front;
-                source = i;
-            }
+        let mut others = self.waiting;
+        let mut source = others.trailing_zeros() as usize % (LANES + 1);
+        let mut best = self.fronts[source];
+        others &= others.wrapping_sub(1);
+        while others != 0 {
+            let other = others.trailing_zeros() as usize % (LANES + 1);
+            source = if self.fronts[other] < best { other } else { source };
+            best = best.min(self.fronts[other]);
+            others &= others - 1;
         }
-        // No event at all compares as the latest of all.
-        if best >= u128::from(Time::LIMIT.0) << 64 {
+        let time = Time((best >> 64) as u64);
+        if self.waiting == 0 || time >= Time::LIMIT {
             return None;
         }
-        if source == LANES {
+        let next = if source == LANES {
             self.pop_heap();
-            self.fronts[LANES] = self.heap.first().copied().unwrap_or(u128::MAX);
+            self.heap.first().copied()
         } else {
-            self.lanes[source].pop_front();
-            self.fronts[source] = self.lanes[source].front().copied().unwrap_or(u128::MAX);
-        }
-        self.now = Time((best >> 64) as u64);
-        Some((self.now, (best as u32) & (Self::PAYLOADS - 1)))
+            let lane = &mut self.lanes[source];
+            lane.pop();
+            lane.front()
+        };
+        self.set_front(source, next);
+        self.now = time;
+        Some((time, (best as u32) & (Self::PAYLOADS - 1)))
     }
 
     fn push_heap(&mut self, entry: u128) {
@@ -155,7 +264,7 @@ impl EventQueue {
             hole = parent;
         }
         self.heap[hole] = entry;
-        self.fronts[LANES] = self.heap[0];
+        self.set_front(LANES, self.heap.first().copied());
     }
 
     fn pop_heap(&mut self) {

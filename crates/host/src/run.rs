@@ -5,7 +5,7 @@
 //! lets its job go on. Nothing here knows what a drive does inside, and nothing reads a clock.
 
 use crate::request::{Job, Pace};
-use crate::runner::{AHEAD, Phase, Runner};
+use crate::runner::{Phase, Runner};
 use crate::stats::{JobStats, RequestLog, Series};
 use base::rng::Rng;
 use base::{Error, Result, Time};
@@ -197,9 +197,7 @@ impl Run {
         let now = self.ssd.now();
         let runner = &mut self.runners[job];
         while runner.phase == Phase::Running && !runner.is_full() {
-            if !runner.exhausted && runner.ahead.len() < AHEAD {
-                runner.draw(&self.ssd)?;
-            }
+            runner.draw_ahead(&self.ssd)?;
             let Some(&next) = runner.ahead.front() else {
                 runner.end_sending(now);
                 break;

@@ -9,7 +9,9 @@ use ssd::request::{Op, Request};
 use std::collections::VecDeque;
 
 /// Requests that a job draws ahead, so that the drive's map can be brought near in time.
-pub const AHEAD: usize = 16;
+const AHEAD: usize = 24;
+/// How many it draws at a time.
+const DRAWN: usize = 8;
 
 /// How far a job has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,9 +106,21 @@ impl Runner {
         Some((latencies.saturating_sub(self.tail_ns) as f64 / window.0 as f64, window))
     }
 
-    /// Draws requests ahead and lets the drive prepare for them.
+    /// Draws requests ahead, if few are left, and lets the drive prepare for them.
     #[inline]
-    pub fn draw(&mut self, ssd: &Ssd) -> Result<()> {
+    pub fn draw_ahead(&mut self, ssd: &Ssd) -> Result<()> {
+        if self.exhausted || self.ahead.len() > AHEAD - DRAWN {
+            return Ok(());
+        }
+        self.draw(ssd)
+    }
+
+    #[inline(never)]
+    fn draw(&mut self, ssd: &Ssd) -> Result<()> {
+        // What was asked for with those drawn last has had time to come.
+        for arrival in self.ahead.iter().rev().take(DRAWN) {
+            ssd.prefetch_blocks(&arrival.request);
+        }
         while self.ahead.len() < AHEAD {
             let Some(arrival) = self.job.source.next()? else {
                 self.exhausted = true;
@@ -114,9 +128,6 @@ impl Runner {
             };
             ssd.prefetch(&arrival.request);
             self.ahead.push_back(arrival);
-            if self.ahead.len() > AHEAD / 2 {
-                ssd.prefetch_blocks(&self.ahead[AHEAD / 2].request);
-            }
         }
         Ok(())
     }

@@ -200,6 +200,7 @@ pub struct Ssd {
     pub(crate) buffer_latency: Time,
     pub(crate) write_back: bool,
     pub(crate) background: bool,
+    logical_units: u32,
     pub(crate) unit_bytes: u64,
     /// Its power of two, where it is one: every request asks for its units several times.
     unit_shift: Option<u32>,
@@ -292,6 +293,7 @@ impl Ssd {
             buffer_latency: Time::from_us(config.buffer.latency_us),
             write_back,
             background,
+            logical_units: ftl.logical_units(),
             unit_bytes: u64::from(unit_bytes),
             unit_shift: unit_bytes.is_power_of_two().then(|| unit_bytes.trailing_zeros()),
             codewords,
@@ -323,8 +325,9 @@ impl Ssd {
     }
 
     /// Bytes that the host sees.
+    #[inline]
     pub fn capacity_bytes(&self) -> u64 {
-        u64::from(self.ftl.logical_units()) * self.unit_bytes
+        u64::from(self.logical_units) * self.unit_bytes
     }
 
     /// The unit that holds a byte.
@@ -362,7 +365,7 @@ impl Ssd {
     #[inline]
     pub fn prefetch(&self, request: &Request) {
         let unit = self.unit_at(request.offset);
-        if unit < u64::from(self.ftl.logical_units()) {
+        if unit < u64::from(self.logical_units) {
             self.ftl.prefetch(Lpn(unit as u32));
         }
     }
@@ -371,7 +374,7 @@ impl Ssd {
     #[inline]
     pub fn prefetch_blocks(&self, request: &Request) {
         let unit = self.unit_at(request.offset);
-        if unit < u64::from(self.ftl.logical_units())
+        if unit < u64::from(self.logical_units)
             && let Some(block) = self.ftl.prefetch_old(Lpn(unit as u32))
         {
             self.flash.chips.prefetch(block);
@@ -421,7 +424,9 @@ impl Ssd {
                 event::DATA_IN => self.data_in(index),
                 event::ARRAY => {
                     let done = self.flash.array_done(&mut self.events, Die(index));
-                    self.done(done, Die(index));
+                    if done != Done::Nothing || self.background {
+                        self.done(done, Die(index));
+                    }
                 }
                 event::TRANSFER => {
                     let done = self.flash.transfer_done(&mut self.events, index);

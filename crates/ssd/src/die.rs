@@ -162,10 +162,16 @@ impl Flash {
     #[inline]
     pub(crate) fn start_die(&mut self, events: &mut EventQueue, die: Die) {
         let state = &self.dies[die.0 as usize];
-        if state.phase != Phase::Idle {
-            return;
+        if state.phase == Phase::Idle && (state.queues.waiting() != 0 || state.suspended.is_some())
+        {
+            self.start_next(events, die);
         }
+    }
+
+    #[inline(never)]
+    fn start_next(&mut self, events: &mut EventQueue, die: Die) {
         let now = events.now();
+        let state = &self.dies[die.0 as usize];
         let Some(class) = self.pick(now, state) else { return };
         let output = !state.output.is_empty();
         if let Some(suspended) = state.suspended
@@ -372,7 +378,8 @@ impl Flash {
                     self.set_phase(now, die, if free { Phase::Idle } else { Phase::Holding });
                     self.hand_over(events, die);
                 }
-                Done::Nothing
+                // Whatever could start has started, ahead of the data.
+                return Done::Nothing;
             }
             Phase::Programming => {
                 self.span(now, die, program_span(class));

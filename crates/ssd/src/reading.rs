@@ -187,15 +187,15 @@ impl Ssd {
 
     #[inline]
     pub(crate) fn decoded(&mut self, index: u32) {
-        let mut command = self.flash.commands[index as usize];
-        let corrected = self.failed.count(command.failed) == 0;
+        let mut failed = self.flash.commands[index as usize].failed;
+        let corrected = self.failed.count(failed) == 0;
         if !corrected {
-            if self.read_again(index, command) {
+            if self.read_again(index) {
                 return;
             }
-            self.failed.release(&mut command.failed);
+            self.failed.release(&mut failed);
         }
-        self.flash.commands.remove(index as usize);
+        let command = self.flash.commands.remove(index as usize);
         match command.owner {
             Owner::Request(slot) => {
                 let now = self.now();
@@ -216,7 +216,8 @@ impl Ssd {
     }
 
     /// After a failed decode: round again as the policy says. False when the page is given up.
-    fn read_again(&mut self, index: u32, command: Command) -> bool {
+    fn read_again(&mut self, index: u32) -> bool {
+        let command = self.flash.commands[index as usize];
         let Some(reread) = self.retry.after_failure(command.attempt) else {
             self.counts.uncorrectable += 1;
             self.note_found(index);

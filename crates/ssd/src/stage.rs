@@ -9,18 +9,24 @@ use base::Time;
 #[derive(Debug, Clone)]
 pub struct Stage {
     free_at: Vec<Time>,
+    /// When all of them are.
+    all_free_at: Time,
     busy: Time,
 }
 
 impl Stage {
     /// `servers` idle servers.
     pub fn new(servers: u32) -> Self {
-        Self { free_at: vec![Time::ZERO; servers as usize], busy: Time::ZERO }
+        let free_at = vec![Time::ZERO; servers as usize];
+        Self { free_at, all_free_at: Time::ZERO, busy: Time::ZERO }
     }
 
     /// Serves a request that arrives `now` for `time`: which server, from when to when.
     #[inline]
     pub fn serve(&mut self, now: Time, time: Time) -> (usize, Time, Time) {
+        if time == Time::ZERO && self.all_free_at <= now {
+            return (0, now, now);
+        }
         let mut server = 0;
         for i in 1..self.free_at.len() {
             if self.free_at[i] < self.free_at[server] {
@@ -30,6 +36,7 @@ impl Stage {
         let start = now.max(self.free_at[server]);
         let end = start + time;
         self.free_at[server] = end;
+        self.all_free_at = self.all_free_at.max(end);
         self.busy += time;
         (server, start, end)
     }

@@ -18,7 +18,7 @@ use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cell::{Cell as StdCell, OnceCell};
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
@@ -156,19 +156,29 @@ pub struct RateTable {
     cell: Option<(Arc<Cell>, Grid)>,
     /// Confusions at shifted references, made when first asked for.
     shifted: OnceCell<Shifted>,
-    /// Where the last page lay on each axis: most blocks of a drive have the same cycles, most
-    /// data the same age.
-    last: [StdCell<Position>; 3],
+    /// What was interpolated last between cycles and hours: the blocks of a drive have few
+    /// different cycles, its data few ages.
+    rows: RefCell<Vec<Row>>,
 }
 
 /// A value on an axis: the points around it, and how far it is from the lower to the upper.
 #[derive(Debug, Clone, Copy)]
 struct Position {
-    value: f64,
     low: usize,
     high: usize,
     part: f64,
 }
+
+/// Pages of the same wear and age, by page type and reads: what `RateTable::rates` holds.
+#[derive(Debug, Clone)]
+struct Row {
+    pe_cycles: u32,
+    hours: f64,
+    rates: Vec<[f64; 2]>,
+}
+
+/// Rows that are kept, by some bits of wear and age.
+const ROWS: usize = 64;
 
 /// For each node, reference, shift and side: logarithm of the share of the level below that reads
 /// above, and of the level above that reads below.
@@ -196,10 +206,10 @@ impl RateTable {
         let axes: [Vec<f64>; 3] =
             std::array::from_fn(|a| axes[a].iter().map(|&v| coordinate(a, v)).collect());
         let quantiles = (0..1024).map(|i| upper_quantile((f64::from(i) + 0.5) / 1024.0)).collect();
-        // No value is not a number: the first look-up makes these.
-        let nowhere = || StdCell::new(Position { value: f64::NAN, low: 0, high: 0, part: 0.0 });
-        let last = std::array::from_fn(|_| nowhere());
-        Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new(), last }
+        // No age is not a number: the first look-up fills these.
+        let row = Row { pe_cycles: 0, hours: f64::NAN, rates: Vec::new() };
+        let rows = RefCell::new(vec![row; ROWS]);
+        Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new(), rows }
     }
 
     /// Measures `cell` at every point of `grid`.
@@ -277,10 +287,6 @@ impl RateTable {
     /// Where a value lies on an axis.
     #[inline]
     fn position(&self, axis: usize, value: f64) -> Position {
-        let last = self.last[axis].get();
-        if last.value == value {
-            return last;
-        }
         let points = &self.axes[axis];
         let x = coordinate(axis, value);
         // Few points: counting them takes less than a search.
@@ -289,37 +295,55 @@ impl RateTable {
         let high = above.min(points.len() - 1);
         let width = points[high] - points[low];
         let part = if width > 0.0 { (x - points[low]) / width } else { 0.0 };
-        let position = Position { value, low, high, part };
-        self.last[axis].set(position);
-        position
+        Position { low, high, part }
     }
 
-    /// The eight nodes around a page, and the weight of each.
-    #[inline]
-    fn corners(&self, page: &PageState) -> [(usize, f64); 8] {
-        let values = [f64::from(page.pe_cycles), page.retention.0, f64::from(page.reads)];
-        let mut corners = [(0usize, 1.0f64); 8];
-        for (axis, (points, value)) in self.axes.iter().zip(values).enumerate() {
-            let Position { low, high, part, .. } = self.position(axis, value);
-            for (i, (node, weight)) in corners.iter_mut().enumerate() {
-                let (at, share) = if i >> axis & 1 == 1 { (high, part) } else { (low, 1.0 - part) };
-                *node = *node * points.len() + at;
-                *weight *= share;
-            }
-        }
-        corners
+    /// The nodes of the first two axes around a wear and an age, and the weight of each.
+    fn corners(&self, page: &PageState) -> [(usize, f64); 4] {
+        let wear = self.position(0, page.pe_cycles.into());
+        let age = self.position(1, page.retention.0);
+        std::array::from_fn(|i| {
+            let (by_wear, w) =
+                if i & 1 == 1 { (wear.high, wear.part) } else { (wear.low, 1.0 - wear.part) };
+            let (by_age, a) =
+                if i & 2 == 2 { (age.high, age.part) } else { (age.low, 1.0 - age.part) };
+            ((by_wear * self.axes[1].len() + by_age) * self.axes[2].len(), w * a)
+        })
     }
 
     /// Logarithm of the mean rate of a page, and its spread over pages.
     #[inline]
     fn at(&self, page: &PageState) -> [f64; 2] {
-        let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let mut sum = [0.0; 2];
-        for (node, weight) in self.corners(page) {
-            let [rate, spread] = self.rates[node * self.page_types + page_type];
-            sum = [sum[0] + weight * rate, sum[1] + weight * spread];
+        let mut rows = self.rows.borrow_mut();
+        let hours = page.retention.0;
+        let mixed = u64::from(page.pe_cycles) ^ hours.to_bits() >> 24;
+        let row = &mut rows[(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % ROWS];
+        if row.pe_cycles != page.pe_cycles || row.hours != hours {
+            self.interpolate(page, row);
         }
-        sum
+        let page_type = usize::from(page.page_type).min(self.page_types - 1);
+        let of_type = &row.rates[page_type * self.axes[2].len()..];
+        let Position { low, high, part } = self.position(2, page.reads.into());
+        let (low, high) = (of_type[low], of_type[high]);
+        [0, 1].map(|i| low[i] + part * (high[i] - low[i]))
+    }
+
+    /// Makes the row of pages worn and old as this one.
+    #[inline(never)]
+    fn interpolate(&self, page: &PageState, row: &mut Row) {
+        (row.pe_cycles, row.hours) = (page.pe_cycles, page.retention.0);
+        let reads = self.axes[2].len();
+        row.rates.clear();
+        row.rates.resize(self.page_types * reads, [0.0; 2]);
+        for (node, weight) in self.corners(page) {
+            for read in 0..reads {
+                for page_type in 0..self.page_types {
+                    let [rate, spread] = self.rates[(node + read) * self.page_types + page_type];
+                    let sum = &mut row.rates[page_type * reads + read];
+                    *sum = [sum[0] + weight * rate, sum[1] + weight * spread];
+                }
+            }
+        }
     }
 
     /// The confusions of `cell` at every node of `grid` and every shift.
@@ -367,7 +391,7 @@ impl Array for RateTable {
         let table = self.shifted.get_or_init(|| Self::shifted(cell, grid));
         let references = cell.levels.read_v.len();
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let corners = self.corners(page);
+        let (corners, read) = (self.corners(page), self.position(2, page.reads.into()));
         let mut errors = 0.0;
         for (i, &reference) in cell.levels.gray.references[page_type].iter().enumerate() {
             let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
@@ -378,11 +402,15 @@ impl Array for RateTable {
             let low = (shift as usize).min(2 * SHIFTS - 1);
             let part = shift - low as f64;
             let mut sum = [0.0; 2];
-            for (node, weight) in corners {
+            let by_reads = [(read.low, 1.0 - read.part), (read.high, read.part)];
+            for ((node, weight), (read, share)) in
+                corners.into_iter().flat_map(|corner| by_reads.map(|read| (corner, read)))
+            {
+                let node = node + read;
                 let row = (node * references + usize::from(reference) - 1) * (2 * SHIFTS + 1);
                 let (a, b) = (table.confusions[row + low], table.confusions[row + low + 1]);
                 for side in 0..2 {
-                    sum[side] += weight * (a[side] + part * (b[side] - a[side]));
+                    sum[side] += weight * share * (a[side] + part * (b[side] - a[side]));
                 }
             }
             errors += libm::exp(sum[0]) + libm::exp(sum[1]);
