@@ -34,7 +34,7 @@ pub struct Profile {
     pub code: String,
     /// Name of the decoder.
     pub decoder: String,
-    /// [`Codec::hash`] of both with all of their parameters.
+    /// [`Codec::hash`] of both.
     pub hash: String,
     /// Name of the channel.
     pub channel: String,
