@@ -209,6 +209,78 @@ def test_profiles(tmp_path: Path):
     assert all("# measured" in line or "# derived" in line for line in lines)
 
 
+def profiled(out: Path, **more: object) -> str:
+    arguments: dict[str, object] = {"levels": [0, 2], "errors": 10, "max_frames": 500}
+    return nandlab.ecc_profile(BCH, out=out, **(arguments | more))  # type: ignore[arg-type]
+
+
+def test_a_profile_that_goes_on_was_never_stopped(tmp_path: Path):
+    """Interrupted by its callback at every eleventh look, until nothing is left to do."""
+    whole = profiled(tmp_path / "whole.profile.toml")
+    out, kept = tmp_path / "x.profile.toml", tmp_path / "x.profile.toml.unfinished"
+    stops, known = 0, 0
+    while True:
+        looks = 0
+
+        def stop(*_now: float) -> None:
+            nonlocal looks
+            looks += 1
+            if looks == 11:
+                raise KeyboardInterrupt
+
+        try:
+            text = profiled(out, threads=1 + stops % 3, progress=stop)
+            break
+        except nandlab.ProfileUnfinished as unfinished:
+            ended = unfinished
+        stops += 1
+        assert not out.exists()
+        assert (ended.kept == kept) == kept.exists() == (ended.rates > 0)
+        assert ended.rates >= known
+        known = ended.rates
+    assert stops > 3
+    assert known > 10
+    assert text == out.read_text() == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["whole.profile.toml", out.name]
+
+
+def test_an_error_of_the_callback_keeps_what_was_measured(tmp_path: Path):
+    out = tmp_path / "x.profile.toml"
+    looks = iter(range(30))
+    with pytest.raises(StopIteration):
+        profiled(out, progress=lambda *_now: next(looks))
+    kept = parse_toml((tmp_path / "x.profile.toml.unfinished").read_text(), "x")
+    assert (kept["code"], kept["level"][0]["levels"]) == (BCH, 0)
+    assert profiled(out) == profiled(tmp_path / "whole.profile.toml")
+
+
+def test_what_another_profile_left_is_refused(tmp_path: Path):
+    out, kept = tmp_path / "x.profile.toml", tmp_path / "x.profile.toml.unfinished"
+    looks = iter(range(30))
+    with pytest.raises(StopIteration):
+        profiled(out, progress=lambda *_now: next(looks))
+    left = kept.read_text()
+    for more, key, needle in [
+        ({"seed": 2}, "seed", "allowed: `2`"),
+        ({"errors": 20}, "measured_with", "--errors 10 "),
+        ({"levels": [0]}, "measured_with", "--levels 0,2"),
+        ({"set": ["code.t=39", "code.data_bits=4096"]}, "hash", "remove it to begin anew"),
+    ]:
+        with pytest.raises(nandlab.NandlabError) as refused:
+            profiled(out, **more)
+        assert str(refused.value).startswith(f"{kept}: {key}: ")
+        assert needle in str(refused.value)
+        assert kept.read_text() == left
+    kept.write_text(left.replace(BCH, "ldpc_1k_r90"))
+    with pytest.raises(nandlab.NandlabError, match="decoder: `berlekamp`"):
+        nandlab.ecc_profile("ldpc_1k_r90", out=out)
+    for text in (left.replace("errors = [", "errors = [1, "), left[:300], "\x00\xff"):
+        kept.write_bytes(text.encode("latin-1"))
+        with pytest.raises(nandlab.NandlabError, match=str(kept)):
+            profiled(out)
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "needle"),
     [
@@ -258,3 +330,33 @@ def test_ctrl_c_keeps_what_was_counted(folder: Path):
     assert row["frames"] >= 100
     assert row["iterations"][-1] <= row["frames"] == sum(row["iterations"])
     assert Path("r.png").exists()
+
+
+def test_ctrl_c_keeps_what_a_profile_has(nandlab: Callable[..., Ended], folder: Path):
+    arguments = ["ecc", "profile", "--code", BCH, "--levels", "0", "--out", "x.profile.toml"]
+    endless = [*arguments, "--errors", "1000000000", "--max-frames", "1e9"]
+    kept = Path("x.profile.toml.unfinished")
+    frames = [0]
+    for threads in ("1", "2"):
+        process = subprocess.Popen(
+            [COMMAND, *endless, "--threads", threads],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert (process.returncode, err) == (130, "")
+        assert "rates in x.profile.toml.unfinished; the same command goes on" in out
+        assert not Path("x.profile.toml").exists()
+        (level,) = parse_toml(kept.read_text(), "x")["level"]
+        assert level["frames"] == [sum(row) for row in level["iterations"]]
+        frames.append(sum(level["frames"]))
+    assert 0 < frames[1] < frames[2]
+    # Another command is another profile: refused, and nothing is lost.
+    assert "measured_with" in nandlab(*arguments, "--max-frames", "300").refused()
+    kept.unlink()
+    nandlab(*arguments, "--max-frames", "300", "--errors", "10", "--quiet").succeeded()
+    assert Path("x.profile.toml").exists()
+    assert not kept.exists()

@@ -13,7 +13,7 @@ from nandlab._core import NandlabError, version
 from nandlab.board import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
 from nandlab.cell import Cell, cell
-from nandlab.code_profile import ecc_profile
+from nandlab.code_profile import ProfileUnfinished, ecc_profile
 from nandlab.curve import Curve, CurveUnfinished, ecc_curve
 from nandlab.decode_speed import DecodeSpeed, ecc_speed
 from nandlab.endurance import Endurance, endurance
@@ -38,6 +38,7 @@ __all__ = [
     "NandlabError",
     "Preset",
     "Procedure",
+    "ProfileUnfinished",
     "Progress",
     "Result",
     "TraceOptions",

@@ -119,7 +119,7 @@ class Codec:
         threads: int,
         watch: Callable[[int, int], bool],
     ) -> str: ...
-    def profile(
+    def survey(
         self,
         name: str,
         channel: str,
@@ -129,9 +129,15 @@ class Codec:
         threads: int,
         seed: int,
         command: str,
-        watch: Callable[[int, float, int, int], bool],
-    ) -> str: ...
+    ) -> Survey: ...
     def rehearse(self, point: str, frames: int) -> Frames: ...
+
+@final
+class Survey:
+    def go_on(self, text: str, place: str) -> None: ...
+    def advance(self, watch: Callable[[int, float, int, int], bool]) -> bool: ...
+    def rates(self) -> int: ...
+    def text(self) -> str: ...
 
 @final
 class Frames:

@@ -194,7 +194,12 @@ def speed(
 @guarded
 def profile(
     code: Annotated[str, typer.Option(metavar="NAME", help="Code preset or file.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="NAME.profile.toml, by custom.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="NAME.profile.toml, by custom; gone on with if unfinished."
+        ),
+    ],
     levels: Levels = "0,2,4",
     errors: Errors = 100,
     max_frames: MaxFrames = "1e6",
@@ -205,7 +210,7 @@ def profile(
     quiet: Annotated[bool, typer.Option("--quiet", help="Says nothing.")] = False,
 ) -> None:
     """Measures failures and iterations of a code, for drives to play back."""
-    from nandlab.code_profile import ecc_profile
+    from nandlab.code_profile import ProfileUnfinished, ecc_profile
 
     last: tuple[int, float, int, int] | None = None
 
@@ -216,18 +221,26 @@ def profile(
             say(f"{last[0]} levels, rber {last[1]:g}: {last[3]:,} of {last[2]:,} failed")
         last = level, rber, frames, failed
 
-    ecc_profile(
-        code,
-        out=out,
-        levels=_levels(levels),
-        errors=errors,
-        max_frames=_count("--max-frames", max_frames),
-        threads=threads,
-        seed=seed,
-        decoder=decoder,
-        set=set or [],
-        progress=tell,
-    )
+    try:
+        ecc_profile(
+            code,
+            out=out,
+            levels=_levels(levels),
+            errors=errors,
+            max_frames=_count("--max-frames", max_frames),
+            threads=threads,
+            seed=seed,
+            decoder=decoder,
+            set=set or [],
+            progress=tell,
+        )
+    except ProfileUnfinished as stop:
+        left = "nothing is kept"
+        if stop.kept is not None:
+            left = f"{stop.rates} rates in {stop.kept}; the same command goes on"
+        if not quiet:
+            console().print(f"interrupted: {left}")
+        raise typer.Exit(INTERRUPTED) from None
     if not quiet:
         console().print(f"written: {out}")
 

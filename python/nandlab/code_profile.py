@@ -12,6 +12,20 @@ from nandlab.curve import Goal, check_point
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
 
+UNFINISHED = ".unfinished"
+"""What is measured of a profile lies in a file of its name and this, until it is whole."""
+
+
+class ProfileUnfinished(KeyboardInterrupt):
+    """Ctrl-C ended a profile early. The same call goes on with what is in the file `kept`."""
+
+    def __init__(self, kept: Path | None, rates: int) -> None:
+        super().__init__("interrupted")
+        self.kept = kept
+        """None where nothing is kept: before the first rate, or where `out` is a pipe."""
+        self.rates = rates
+        """Of which anything is known."""
+
 
 def ecc_profile(
     code: str | PathLike[str],
@@ -30,7 +44,9 @@ def ecc_profile(
 
     Rates are chosen by themselves, from where nearly every codeword fails down to where none of
     `max_frames` does, and on to where iterations are few. The format is described in
-    docs/formats/curve.md.
+    docs/formats/curve.md. What is measured lies in the file `out` with ``.unfinished`` behind its
+    name until it is whole; the same call goes on with it, on any number of threads, and ends in the
+    same file as one that was never stopped.
 
     Args:
         code: code preset or file.
@@ -48,43 +64,57 @@ def ecc_profile(
         The text of the file.
 
     Raises:
-        NandlabError: an input that is refused.
-        KeyboardInterrupt: Ctrl-C; nothing is written then, since half a profile is none.
+        NandlabError: an input that is refused, or what another call left unfinished.
+        ProfileUnfinished: Ctrl-C; what was measured is kept.
         OSError: a file cannot be read or written.
     """
     path = Path(out)
-    check_outputs({"out": path}, [str(code)])
+    is_file = path.is_file() or not path.exists()
+    kept = path.with_name(path.name + UNFINISHED) if is_file else None
+    check_outputs({"out": path, "unfinished": kept}, [str(code)])
     goal = Goal(errors, max_frames, threads)
     check_point(levels, seed)
+    several = sorted({*levels})
     sets = sorted_sets(set, ("decoder", "code"))
     all_sets = sets["code"] + sets["decoder"]
     one = codec(code, decoder=decoder, set=all_sets)
-    used = f"--errors {errors} --max-frames {max_frames} --levels {','.join(map(str, levels))}"
+    used = f"--errors {errors} --max-frames {max_frames} --levels {','.join(map(str, several))}"
     other = [f"--decoder {decoder}"] if decoder is not None else []
     other += [f"--set {text}" for text in all_sets]
     command = " ".join(["nandlab ecc profile --code", one.name, used, *other])
-    with Stop() as stop:
+    survey = one.native.survey(
+        one.name, "awgn", several, goal.errors, goal.max_frames, goal.threads, seed, command
+    )
+    if kept is not None and kept.exists():
+        survey.go_on(kept.read_text(encoding="utf-8", errors="replace"), str(kept))
+    is_whole = False
+    try:
+        with Stop() as stop:
 
-        def watch(level: int, rber: float, frames: int, failed: int) -> bool:
-            if progress is not None:
-                progress(level, rber, frames, failed)
-            return not stop.asked
+            def watch(level: int, rber: float, frames: int, failed: int) -> bool:
+                if progress is not None:
+                    progress(level, rber, frames, failed)
+                return not stop.asked
 
-        try:
-            text = one.native.profile(
-                one.name,
-                "awgn",
-                list(levels),
-                goal.errors,
-                goal.max_frames,
-                goal.threads,
-                seed,
-                command,
-                watch,
-            )
-        except _core.NandlabError:
-            if stop.asked:
-                raise KeyboardInterrupt from None
-            raise
+            while not (is_whole or stop.asked):
+                is_whole = not survey.advance(watch)
+                _keep(survey, kept)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        _keep(survey, kept)
+    if not is_whole:
+        raise ProfileUnfinished(kept if survey.rates() else None, survey.rates())
+    text = survey.text()
     path.write_text(text, encoding="utf-8")
+    if kept is not None:
+        kept.unlink(missing_ok=True)
     return text
+
+
+def _keep(survey: _core.Survey, kept: Path | None) -> None:
+    """Writes what is measured, at once: what was there stays until the new is complete."""
+    if kept is not None and survey.rates():
+        part = kept.with_name(kept.name + ".part")
+        part.write_text(survey.text(), encoding="utf-8")
+        part.replace(kept)

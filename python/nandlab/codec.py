@@ -31,7 +31,7 @@ class Codec:
     decoder: dict[str, Any]
     """The decoder's ``name`` and parameters, complete."""
     hash: str
-    """Of code and decoder with all of their parameters."""
+    """Of code and decoder with all of their parameters that decide outcomes."""
     native: _core.Codec = field(repr=False)
 
     @property

@@ -24,6 +24,20 @@ pub struct Member<F> {
     pub build: F,
 }
 
+/// What the schema of a parameter says where it changes how fast a member is and nothing else:
+/// `#[schemars(extend("x-speed-only" = true))]` on its field.
+const SPEED_ONLY: &str = "x-speed-only";
+
+impl<F> Member<F> {
+    /// Those of `params` that outcomes depend on, which are what tells results apart: all but the
+    /// ones that their schema marks as `x-speed-only`.
+    pub fn decisive(&self, params: &Table) -> Table {
+        let schema = (self.schema)();
+        let is_kept = |key: &str| schema["properties"][key][SPEED_ONLY] != true;
+        params.iter().filter(|(key, _)| is_kept(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+}
+
 /// The parameters of a member that has none.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -73,5 +87,34 @@ impl Choice {
         let member = find(roster, &format!("{place}.name"), &self.name)?;
         self.params = (member.check)(&self.params, place)?;
         Ok(member)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Params {
+        /// Decides.
+        iterations: u32,
+        /// Does not.
+        #[schemars(extend("x-speed-only" = true))]
+        threads: u32,
+    }
+
+    #[test]
+    fn what_changes_the_speed_only_tells_no_results_apart() {
+        let member = Member {
+            name: "",
+            summary: "",
+            citation: "",
+            schema: schema::<Params>,
+            check: check::<Params>,
+            build: (),
+        };
+        let params = |text: &str| params::parse(text, "test").unwrap();
+        let all = params("iterations = 3\nthreads = 2\nunknown = 1");
+        assert_eq!(member.decisive(&all), params("iterations = 3\nunknown = 1"));
     }
 }

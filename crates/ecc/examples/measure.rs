@@ -8,9 +8,11 @@ use base::family::Choice;
 use base::{Error, Result};
 use ecc::codec::Codec;
 use ecc::curve::{Counts, Goal};
-use ecc::profile::{Plan, Profile, profile};
+use ecc::profile::Profile;
+use ecc::survey::{Plan, Survey};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 fn main() -> std::process::ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -74,9 +76,10 @@ fn measured(arguments: &[String]) -> Result<Profile> {
         }
         counts.frames < u64::MAX
     };
-    let level = profile(&codec, &plan, watch)?;
     let name = Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or(path);
     let mut command = vec!["measure".to_owned()];
     command.extend(arguments.iter().cloned());
-    Profile::new(&codec, name, &plan, level, &command.join(" "))
+    let mut survey = Survey::new(Arc::new(codec), name, plan, &command.join(" "))?;
+    while survey.advance(watch)? {}
+    Ok(survey.profile().clone())
 }

@@ -97,9 +97,12 @@ impl Codec {
         (self.decoder.build)(&self.code, &self.decoder_choice.params)
     }
 
-    /// Hash of everything that outcomes of decoding depend on: code, decoder, their parameters.
+    /// Hash of everything that outcomes of decoding depend on: code, decoder, their parameters
+    /// without those that change the speed only.
     pub fn hash(&self) -> Result<String> {
-        content_hash(&(&self.code_choice, &self.decoder_choice))
+        let Choice { name, params } = &self.decoder_choice;
+        let decisive = Choice { name: name.clone(), params: self.decoder.decisive(params) };
+        content_hash(&(&self.code_choice, &decisive))
     }
 }
 
@@ -146,6 +149,8 @@ mod tests {
         let less = hash(LDPC, &["decoder.max_iterations=5"], None).unwrap();
         assert_eq!(hash(LDPC, &["decoder.max_iterations=5"], Some("min_sum")).unwrap(), less);
         assert_ne!(less, plain);
+        // Vectors of another width decode the same words.
+        assert_eq!(hash(LDPC, &["decoder.vector_bits=256"], None).unwrap(), plain);
         let t = hash(BCH, &["code.t=39", "code.data_bits=4096"], None).unwrap();
         assert_ne!(t, hash(BCH, &[], None).unwrap());
     }

@@ -42,4 +42,5 @@ pub mod profile;
 pub mod quasi_cyclic;
 pub mod rehearsal;
 pub mod sample;
+pub mod survey;
 mod syndrome;

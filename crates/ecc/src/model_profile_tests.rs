@@ -4,10 +4,12 @@ use super::super::{Build, Decode, EccConfig, Model, ROSTER, Word};
 use crate::codec::Codec;
 use crate::curve::Goal;
 use crate::named_code::NamedCode;
-use crate::profile::{Plan, Profile, profile};
+use crate::profile::Profile;
+use crate::survey::{Plan, Survey};
 use base::family::{Choice, Member, find};
 use base::params::{self, Table};
 use base::rng::Rng;
+use std::sync::Arc;
 
 const BCH: &str = include_str!("../../../params/codes/bch_512_t40.toml");
 const LDPC: &str = include_str!("../../../params/codes/ldpc_1k_r90.toml");
@@ -75,8 +77,9 @@ fn measured() -> (EccConfig, Profile) {
         seed: 1,
         threads: 2,
     };
-    let level = profile(&codec, &plan, &mut |_, _, _| true).unwrap();
-    let profile = Profile::new(&codec, "code", &plan, level, "a test").unwrap();
+    let mut survey = Survey::new(Arc::new(codec), "code", plan, "a test").unwrap();
+    while survey.advance(&mut |_, _, _| true).unwrap() {}
+    let profile = survey.profile().clone();
     (with_code(LDPC, Some((&profile.write(), "code.profile.toml"))), profile)
 }
 
@@ -125,16 +128,10 @@ fn nothing_is_claimed_that_was_not_measured() {
         undetected: vec![0; 4],
         iterations: vec![vec![400, 600], vec![100, 900], vec![0, 500, 500], vec![0, 0, 1000]],
     };
-    let plan = Plan {
-        channel: Choice::named("awgn"),
-        levels: vec![0, 2],
-        goal: Goal { errors: 1, max_frames: 1 },
-        seed: 1,
-        threads: 1,
-    };
     // At the soft level counts scatter the wrong way round, and one is above that of the hard read.
     let levels = vec![level(0, [0, 20, 500, 1000]), level(2, [0, 30, 25, 990])];
-    let profile = Profile::new(&codec, "code", &plan, levels, "a test").unwrap();
+    let mut profile = Profile::new(&codec, "code", "awgn", 1, "a test").unwrap();
+    profile.level = levels;
     let common = with_code(LDPC, Some((&profile.write(), "code.profile.toml")));
     let mut played = model(&common, "profile", "");
     let mut failures = |rber: f64, level: u8| {

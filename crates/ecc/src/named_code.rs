@@ -3,7 +3,6 @@
 use crate::code_file::CodeFile;
 use crate::codec::{Codec, content_hash};
 use crate::profile::Profile;
-use base::params;
 use base::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +29,10 @@ impl NamedCode {
         let profile = match profile {
             None => None,
             Some((text, place)) => {
-                let profile = read_profile(text, place)?;
+                let profile = Profile::read(text, place)?;
+                if profile.level.first().map(|level| level.levels) != Some(0) {
+                    return Err(Error::new(place, "begins with no [[level]] of the hard read"));
+                }
                 if profile.hash != code_hash {
                     let problem = format!("measured with code {}", profile.hash);
                     return Err(Error::new(format!("{place}: hash"), problem)
@@ -69,31 +71,6 @@ impl NamedCode {
     pub fn hash(&self) -> &str {
         &self.0.hash
     }
-}
-
-/// Reads a profile and refuses columns that do not fit each other.
-fn read_profile(text: &str, place: &str) -> Result<Profile> {
-    let profile: Profile = params::read(&params::parse(text, place)?, place)?;
-    if profile.level.first().map(|level| level.levels) != Some(0) {
-        return Err(Error::new(place, "begins with no [[level]] of the hard read"));
-    }
-    let rises = profile.level.windows(2).all(|pair| pair[0].levels < pair[1].levels);
-    for level in &profile.level {
-        let rates = level.rber.len();
-        let fits = rates > 0
-            && [level.frames.len(), level.errors.len(), level.iterations.len()] == [rates; 3]
-            && level.rber.windows(2).all(|pair| pair[0] < pair[1])
-            && level.rber[0] > 0.0
-            && level.rber[rates - 1] < 0.5
-            && level.frames.iter().zip(&level.errors).all(|(n, k)| *n > 0 && k <= n)
-            && level.frames.iter().zip(&level.iterations).all(|(n, i)| i.iter().sum::<u64>() == *n);
-        if !fits || !rises {
-            return Err(Error::new(place, format!("level {} is broken", level.levels)).allow(
-                "rising levels and rates, and for each rate its frames, errors and iterations",
-            ));
-        }
-    }
-    Ok(profile)
 }
 
 impl PartialEq for NamedCode {

@@ -1,27 +1,11 @@
 //! A profile: how often a code fails and how many iterations it takes, against bit error rate and
-//! soft levels, measured with that very code and decoder.
-//!
-//! Rates lie on a grid of steps of 2^(1/16) below the capacity limit. Where the decoder begins to
-//! work is found by halving; from there down every step is measured until none of the frames
-//! failed, then every eighth for the iterations alone, down to where they are few.
+//! soft levels, measured with that very code and decoder ([`crate::survey`]).
 
 use crate::codec::Codec;
-use crate::curve::{BATCH_FRAMES, Counts, Goal, Point, measure};
-use crate::information::rber_limit;
-use base::family::Choice;
-use base::{Error, Result};
+use crate::curve::Counts;
+use base::{Error, Result, params};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
-
-/// Steps of the grid to a factor of two.
-const STEPS: i32 = 16;
-/// Every so many of them is measured where only iterations matter.
-const STRIDE: i32 = 8;
-/// Frames of such a rate.
-const CALM_FRAMES: u64 = 2_000;
-/// Iterations of a frame in the mean, and rates, below which nothing is measured.
-const LEAST_ITERATIONS: f64 = 0.005;
-const LEAST_RBER: f64 = 1e-7;
 
 /// What was measured of a code and its decoder; the file `params/codes/NAME.profile.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +18,7 @@ pub struct Profile {
     pub code: String,
     /// Name of the decoder.
     pub decoder: String,
-    /// [`Codec::hash`] of both with all of their parameters.
+    /// [`Codec::hash`] of both.
     pub hash: String,
     /// Name of the channel.
     pub channel: String,
@@ -64,26 +48,62 @@ pub struct Level {
 }
 
 impl Level {
-    /// Adds a rate, in its place.
-    fn insert(&mut self, rber: f64, counts: &Counts) {
-        let at = self.rber.partition_point(|&known| known < rber);
-        self.rber.insert(at, rber);
-        self.frames.insert(at, counts.frames);
-        self.errors.insert(at, counts.frame_errors);
-        self.undetected.insert(at, counts.undetected);
-        self.iterations.insert(at, counts.iterations.clone());
+    /// What was counted at a rate; nothing where it was not measured. A profile does not tell how
+    /// many bits were wrong.
+    pub fn counts(&self, rber: f64) -> Counts {
+        let Ok(at) = self.place(rber) else { return Counts::default() };
+        Counts {
+            frames: self.frames[at],
+            frame_errors: self.errors[at],
+            undetected: self.undetected[at],
+            iterations: self.iterations[at].clone(),
+            ..Counts::default()
+        }
+    }
+
+    /// Puts the counts of a rate in its place, those of before aside.
+    pub fn put(&mut self, rber: f64, counts: &Counts) {
+        let at = self.place(rber).unwrap_or_else(|at| {
+            self.rber.insert(at, rber);
+            self.frames.insert(at, 0);
+            self.errors.insert(at, 0);
+            self.undetected.insert(at, 0);
+            self.iterations.insert(at, Vec::new());
+            at
+        });
+        self.frames[at] = counts.frames;
+        self.errors[at] = counts.frame_errors;
+        self.undetected[at] = counts.undetected;
+        self.iterations[at].clone_from(&counts.iterations);
+    }
+
+    fn place(&self, rber: f64) -> std::result::Result<usize, usize> {
+        self.rber.binary_search_by(|known| known.total_cmp(&rber))
+    }
+
+    /// Whether there are rates, they rise, and all columns fit them and each other.
+    fn is_sound(&self) -> bool {
+        let rates = self.rber.len();
+        let columns =
+            [self.frames.len(), self.errors.len(), self.undetected.len(), self.iterations.len()];
+        let adds_up = |at: usize| {
+            self.frames[at] > 0
+                && self.frames[at] == self.iterations[at].iter().sum::<u64>()
+                && self.errors[at] <= self.frames[at]
+                && self.undetected[at] <= self.errors[at]
+        };
+        rates > 0
+            && columns == [rates; 4]
+            && self.rber.windows(2).all(|pair| pair[0] < pair[1])
+            && self.rber[0] > 0.0
+            && self.rber[rates - 1] < 0.5
+            && (0..rates).all(adds_up)
     }
 }
 
 impl Profile {
-    /// Of the code called `name`, measured by `command`.
-    pub fn new(
-        codec: &Codec,
-        name: &str,
-        plan: &Plan,
-        level: Vec<Level>,
-        command: &str,
-    ) -> Result<Self> {
+    /// Of the code called `name`, measured by `command`; without any level yet.
+    pub fn new(codec: &Codec, name: &str, channel: &str, seed: u64, command: &str) -> Result<Self> {
         let decoder = codec.decoder_choice().name.clone();
         let version = env!("CARGO_PKG_VERSION");
         Ok(Self {
@@ -92,11 +112,26 @@ impl Profile {
             code: name.to_owned(),
             decoder,
             hash: codec.hash()?,
-            channel: plan.channel.name.clone(),
-            seed: plan.seed,
+            channel: channel.to_owned(),
+            seed,
             measured_with: format!("nandlab {version}: {command}"),
-            level,
+            level: Vec::new(),
         })
+    }
+
+    /// Reads a file, which `place` names in errors, and refuses columns that do not fit each other.
+    pub fn read(text: &str, place: &str) -> Result<Self> {
+        let profile: Self = params::read(&params::parse(text, place)?, place)?;
+        let rises = profile.level.windows(2).all(|pair| pair[0].levels < pair[1].levels);
+        for level in &profile.level {
+            if !level.is_sound() || !rises {
+                return Err(Error::new(place, format!("level {} is broken", level.levels)).allow(
+                    "rising levels and rates, and for each rate its frames, errors, undetected \
+                     and iterations",
+                ));
+            }
+        }
+        Ok(profile)
     }
 
     /// The file, with a comment to every number.
@@ -118,7 +153,7 @@ impl Profile {
         writeln!(out, "channel = {}", quoted(&self.channel))?;
         writeln!(out, "seed = {:<24}# assumed: any", self.seed)?;
         writeln!(out, "measured_with = {}", quoted(&self.measured_with))?;
-        for level in &self.level {
+        for level in self.level.iter().filter(|level| !level.rber.is_empty()) {
             writeln!(out, "\n[[level]]")?;
             writeln!(
                 out,
@@ -154,130 +189,9 @@ fn column<T: std::fmt::Debug>(
     writeln!(out, "]")
 }
 
-/// How a profile is measured.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// Member of the family of channels with its parameters.
-    pub channel: Choice,
-    /// Soft levels.
-    pub levels: Vec<u8>,
-    /// For each rate.
-    pub goal: Goal,
-    /// Seed of data and errors.
-    pub seed: u64,
-    /// Threads; they change nothing but the time.
-    pub threads: usize,
-}
-
-/// What whoever watches a profile is told: level, rate, counts until now.
-pub type Watch<'a> = &'a mut dyn FnMut(u8, f64, &Counts) -> bool;
-
-/// Measures every level of a plan. `watch` ends it by saying false: an error then, since half a
-/// profile is none.
-pub fn profile(codec: &Codec, plan: &Plan, watch: Watch<'_>) -> Result<Vec<Level>> {
-    let levels = plan.levels.iter();
-    levels.map(|&levels| Survey { codec, plan, levels, watch: &mut *watch }.level()).collect()
-}
-
-/// The measuring of one level.
-struct Survey<'a, 'b> {
-    codec: &'a Codec,
-    plan: &'a Plan,
-    levels: u8,
-    watch: &'a mut (dyn FnMut(u8, f64, &Counts) -> bool + 'b),
-}
-
-impl Survey<'_, '_> {
-    fn point(&self, rber: f64) -> Point {
-        let channel = self.plan.channel.clone();
-        Point { channel, rber, levels: self.levels, seed: self.plan.seed }
-    }
-
-    fn measure(&mut self, rber: f64, goal: Goal) -> Result<Counts> {
-        let point = self.point(rber);
-        let mut is_stopped = false;
-        let (levels, watch) = (self.levels, &mut self.watch);
-        let show = &mut |counts: &Counts| {
-            is_stopped = !watch(levels, rber, counts);
-            !is_stopped
-        };
-        let none = Counts::default();
-        let counts = measure(self.codec, &point, goal, none, self.plan.threads, show)?;
-        if is_stopped {
-            return Err(Error::new("ecc", "the measuring was stopped"));
-        }
-        Ok(counts)
-    }
-
-    fn level(&mut self) -> Result<Level> {
-        let capacity = |rber: f64| Ok(self.point(rber).channel()?.capacity());
-        let limit = rber_limit(self.codec.code().rate(), capacity)?;
-        let rate = |step: i32| rounded(limit * libm::exp2(-f64::from(step) / f64::from(STEPS)));
-        let batch = Goal { errors: u64::MAX, max_frames: BATCH_FRAMES };
-        // The last step from the limit down at which nearly every frame fails.
-        let (mut fails, mut works) = (0, 12 * STEPS);
-        while works - fails > 1 {
-            let middle = (fails + works) / 2;
-            let counts = self.measure(rate(middle), batch)?;
-            let most = counts.frame_errors * 100 >= counts.frames * 99;
-            if most { fails = middle } else { works = middle }
-        }
-        let mut level = Level { levels: self.levels, ..Level::default() };
-        let (mut step, mut calm) = (fails, 0);
-        while calm < 2 {
-            let counts = self.measure(rate(step), self.plan.goal)?;
-            calm = if counts.frame_errors == 0 { calm + 1 } else { 0 };
-            level.insert(rate(step), &counts);
-            step += 1;
-        }
-        loop {
-            step += STRIDE - 1;
-            let rber = rate(step);
-            let frames = CALM_FRAMES.min(self.plan.goal.max_frames);
-            let counts = self.measure(rber, Goal { errors: u64::MAX, max_frames: frames })?;
-            level.insert(rber, &counts);
-            if rber < LEAST_RBER || counts.mean_iterations() < LEAST_ITERATIONS {
-                return Ok(level);
-            }
-            step += 1;
-        }
-    }
-}
-
-/// To four digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.3e}").parse().unwrap_or(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// From the capacity limit to where nothing happens; threads change nothing.
-    #[test]
-    fn every_level_goes_from_the_limit_to_calm() {
-        let plan = |threads| Plan {
-            channel: Choice::named("awgn"),
-            levels: vec![0, 2],
-            goal: Goal { errors: 30, max_frames: 1000 },
-            seed: 1,
-            threads,
-        };
-        let codec = crate::curve::tests::codec();
-        let levels = profile(&codec, &plan(1), &mut |_, _, _| true).unwrap();
-        assert_eq!(levels, profile(&codec, &plan(3), &mut |_, _, _| true).unwrap());
-        for (level, limit) in levels.iter().zip([0.087, 0.117]) {
-            let last = level.rber.len() - 1;
-            assert!(level.rber.is_sorted() && level.rber[last] >= limit, "{:?}", level.rber);
-            assert_eq!(level.errors[0], 0);
-            assert!(level.errors[last] >= 30 && level.frames[last] < 1000);
-            for (frames, iterations) in level.frames.iter().zip(&level.iterations) {
-                assert_eq!(*frames, iterations.iter().sum::<u64>());
-            }
-        }
-        let stopped = profile(&codec, &plan(2), &mut |level, _, _| level == 0);
-        assert!(stopped.unwrap_err().to_string().contains("stopped"));
-    }
 
     #[test]
     fn files_are_read_back_as_they_were() {
@@ -290,7 +204,7 @@ mod tests {
         };
         let mut level = Level { levels: 2, ..Level::default() };
         for i in [3, 1, 2, 20, 15, 14, 13, 12, 11, 10] {
-            level.insert(1e-4 * f64::from(i), &counts);
+            level.put(1e-4 * f64::from(i), &counts);
         }
         assert!(level.rber.is_sorted() && level.rber.len() == 10);
         let profile = Profile {
@@ -305,8 +219,16 @@ mod tests {
             level: vec![Level { levels: 0, ..level.clone() }, level],
         };
         let text = profile.write();
-        let read: Profile =
-            base::params::read(&base::params::parse(&text, "x").unwrap(), "x").unwrap();
-        assert_eq!(read, profile);
+        assert_eq!(Profile::read(&text, "x").unwrap(), profile);
+        // A level of which nothing is known yet is none.
+        let mut begun = profile.clone();
+        begun.level.push(Level { levels: 4, ..Level::default() });
+        assert_eq!(begun.write(), text);
+        for (from, to) in
+            [("300,", "400,"), ("7,", "301,"), ("[200, 90, 10],", ""), ("1, 1,", "1,")]
+        {
+            let error = Profile::read(&text.replacen(from, to, 1), "x").unwrap_err().to_string();
+            assert!(error.starts_with("x: level 0 is broken"), "{error}");
+        }
     }
 }

@@ -8,8 +8,8 @@ use base::{Error, Result, stats};
 use ecc::channel::ROSTER;
 use ecc::curve::{self, Counts, Goal, Point};
 use ecc::information::rber_limit;
-use ecc::profile::{self, Plan, Profile};
 use ecc::rehearsal::Rehearsal;
+use ecc::survey::{self, Plan};
 use ecc::{codec, decoder};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
@@ -147,34 +147,25 @@ impl Codec {
         }
     }
 
-    /// Measures a profile of the code called `name` and returns its file's text. `watch` is called
-    /// with (levels, rber, frames, frame errors) and ends it by returning False.
+    /// Begins to measure a profile of the code called `name`.
     #[allow(clippy::too_many_arguments)]
-    fn profile(
+    fn survey(
         &self,
         py: Python<'_>,
-        name: &str,
+        name: String,
         channel: &str,
         levels: Vec<u8>,
         errors: u64,
         max_frames: u64,
         threads: usize,
         seed: u64,
-        command: &str,
-        watch: Py<PyAny>,
-    ) -> PyResult<String> {
+        command: String,
+    ) -> PyResult<Survey> {
         let goal = Goal { errors, max_frames };
         let plan = Plan { channel: Choice::named(channel), levels, goal, seed, threads };
-        let mut raised = None;
-        let mut ask = |levels: u8, rber: f64, counts: &Counts| {
-            asked(&mut raised, &watch, (levels, rber, counts.frames, counts.frame_errors))
-        };
-        let level = py.detach(|| profile::profile(&self.codec, &plan, &mut ask));
-        if let Some(error) = raised {
-            return Err(error);
-        }
-        let whole = Profile::new(&self.codec, name, &plan, level.map_err(refuse)?, command);
-        Ok(whole.map_err(refuse)?.write())
+        let codec = Arc::clone(&self.codec);
+        let survey = patiently(py, move || survey::Survey::new(codec, &name, plan, &command))?;
+        Ok(Survey { survey })
     }
 
     /// Makes `frames` codewords of a point, to be timed.
@@ -197,6 +188,45 @@ where
             false
         }
     })
+}
+
+/// A profile while it is measured.
+#[pyclass]
+pub struct Survey {
+    survey: survey::Survey,
+}
+
+#[pymethods]
+impl Survey {
+    /// Takes over the `text` of an unfinished profile, which `place` names in errors.
+    fn go_on(&mut self, text: &str, place: &str) -> PyResult<()> {
+        self.survey.go_on(text, place).map_err(refuse)
+    }
+
+    /// Measures the next rate; False where none is missing. `watch` is called with (levels, rber,
+    /// frames, frame errors) and ends it by returning False or by raising; what was counted until
+    /// then is kept.
+    fn advance(&mut self, py: Python<'_>, watch: Py<PyAny>) -> PyResult<bool> {
+        let mut raised = None;
+        let mut ask = |levels: u8, rber: f64, counts: &Counts| {
+            asked(&mut raised, &watch, (levels, rber, counts.frames, counts.frame_errors))
+        };
+        let is_more = py.detach(|| self.survey.advance(&mut ask));
+        match raised {
+            Some(error) => Err(error),
+            None => is_more.map_err(refuse),
+        }
+    }
+
+    /// Rates of which anything is known.
+    fn rates(&self) -> usize {
+        self.survey.profile().level.iter().map(|level| level.rber.len()).sum()
+    }
+
+    /// The text of the profile's file.
+    fn text(&self) -> String {
+        self.survey.profile().write()
+    }
 }
 
 /// Codewords to be timed.

@@ -46,7 +46,7 @@ mod _core {
     #[pymodule_export]
     use super::code::{code_facts, export_code, import_code, make_code};
     #[pymodule_export]
-    use super::curve::{Codec, Frames, channels, clopper_pearson, decoders, ecc_point};
+    use super::curve::{Codec, Frames, Survey, channels, clopper_pearson, decoders, ecc_point};
     #[pymodule_export]
     use super::ecc::Coder;
     #[pymodule_export]

@@ -53,6 +53,7 @@ struct Params {
     /// Both factors of the second chance are less by this.
     second_damping: u8,
     /// Widest vectors to use where the machine has them, in bits; changes the speed only.
+    #[schemars(extend("x-speed-only" = true))]
     vector_bits: u32,
 }
 
