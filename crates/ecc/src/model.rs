@@ -7,7 +7,7 @@ mod profile;
 mod shares;
 mod threshold;
 
-pub use contract::{Decode, EccConfig, LEAST_RBER, Model, Word};
+pub use contract::{Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
 
 use base::Result;
 use base::family::Member;
