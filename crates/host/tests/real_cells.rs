@@ -75,6 +75,13 @@ fn rates_and_cells_agree_where_pages_are_alike() {
     let pair = |key: &str| [ecc(&real, key), ecc(&played, key)];
     assert_alike("raw bit errors, LDPC words in TLC cells", pair("raw_bit_errors"), 0.01);
     assert_alike("failures of LDPC words in TLC cells", pair("hard_failures"), 0.05);
+    // A table that ends where these pages are has their rate without interpolating.
+    let table = ["chip.array={name='table', pe_cycles_max=2560, hours_max=512}"];
+    let flipped = of(&[LDPC, &table, &["ecc.model=exact"]]);
+    let pair = |key: &str| [ecc(&real, key), ecc(&flipped, key)];
+    assert_alike("raw bit errors, cells against drawn flips", pair("raw_bit_errors"), 0.01);
+    assert_alike("failures, cells against drawn flips", pair("hard_failures"), 0.05);
+    assert_alike("iterations, cells against drawn flips", pair("iterations"), 0.05);
     let share = ecc(&real, "hard_failures") / ecc(&real, "codewords");
     assert!((0.2..0.5).contains(&share), "{share}");
 }

@@ -121,7 +121,8 @@ fn assert_closed_form(
             .collect();
         let place = at(0, page_type, stress.0, stress.1, stress.2);
         let rate = cell.rber(page_type.into(), &[], &place.state.stress());
-        let (mut wrong, mut read) = (0, 0);
+        let mut read = 0;
+        let mut by_word = Vec::new();
         while read < bits {
             let number = read / (8 * BYTES as u64);
             let place =
@@ -129,9 +130,10 @@ fn assert_closed_form(
             let data = word(number);
             slice.write(&place, number, &data).unwrap();
             slice.read(0.0, &mut out).unwrap();
-            wrong += errors(&out, &data);
+            by_word.push(errors(&out, &data));
             read += 8 * BYTES as u64;
         }
+        let wrong: u64 = by_word.iter().sum();
         let (low, high) = clopper_pearson(wrong, read, 0.9999);
         let ours = wrong as f64 / read as f64;
         let tolerance = (high - low) / (2.0 * ours);
@@ -140,6 +142,18 @@ fn assert_closed_form(
              {rate:e} | {tolerance:.3} | closed form of the array `cells`"
         );
         assert!((low..=high).contains(&rate), "{what} {page_type}: {wrong} of {read}, {rate:e}");
+        // Cells beside each other share neighbours: errors are as independent as can be told.
+        let words = by_word.len() as f64;
+        let mean = wrong as f64 / words;
+        let off = |&count: &u64| (count as f64 - mean).powi(2);
+        let dispersion =
+            by_word.iter().map(off).sum::<f64>() / (words - 1.0) / (mean * (1.0 - ours));
+        let tolerance = 4.0 * (2.0 / words).sqrt();
+        println!(
+            "validation | variance of errors over words in real cells, {what}, page type \
+             {page_type} | {dispersion:.3} | 1 | {tolerance:.3} | binomial of independent cells"
+        );
+        assert!((dispersion - 1.0).abs() < tolerance, "{what} {page_type}: {dispersion}");
     }
 }
 

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 
 pub const MEMBER: Member<Build> = Member {
     name: "exact",
-    summary: "real codewords, really decoded",
+    summary: "real codewords, really decoded; in real cells where the array has them",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
