@@ -167,6 +167,54 @@ fn words_err_as_the_closed_form_says() {
     assert_closed_form("TLC", &tlc, 48, (3000, 1000.0, 1000), 4_000_000);
 }
 
+/// Ratios of regions are those of the cells of many words: of MLC and TLC, by page type, on moved
+/// references too. Even bitlines are disturbed by odd ones that come after them: ratios are those
+/// of both together.
+#[test]
+fn ratios_are_those_of_words() {
+    let alike = [("variation", "page_spread", 0.0), ("variation", "layer_spread", 0.0)];
+    let tlc = preset("tlc_3d", 3, PageOrder::OneShot, &alike);
+    let mlc = preset("wang2014_mlc", 2, PageOrder::EvenOdd, &[]);
+    for (cell, pages, page_type, stress, shift_v) in [
+        (&tlc, [18, 21], 0, (3000, 1000.0, 100), 0.0f32),
+        (&tlc, [19, 22], 1, (3000, 1000.0, 100), -0.03),
+        (&tlc, [20, 23], 2, (3000, 1000.0, 100), 0.0),
+        (&mlc, [18, 19], 0, (1_600_000, 0.0, 0), 0.0),
+        (&mlc, [20, 21], 1, (1_600_000, 0.0, 0), 0.0),
+    ] {
+        let mut slice = CellSlice::new(cell.clone(), 48, BYTES as u32, 2).unwrap();
+        assert!(pages.iter().all(|&p| slice.block.site(p).unwrap().page_type == page_type));
+        let place = at(0, page_type, stress.0, stress.1, stress.2);
+        let condition = Condition::new(cell, &place.state.stress());
+        let soft =
+            SoftRead::new(&condition, page_type.into(), &[f64::from(shift_v); MOST_REFERENCES], 2);
+        let mut counts = vec![[0u64; 2]; soft.llr.len()];
+        let mut regions = vec![0; 8 * BYTES];
+        for luck in 0..40 {
+            let data = word(luck);
+            let place = PageAt { page: pages[luck as usize % 2], ..place };
+            slice.write(&place, luck, &data).unwrap();
+            slice.read_soft(shift_v, &soft.offsets_v, &mut regions).unwrap();
+            soft.fold(&mut regions);
+            for (i, &region) in regions.iter().enumerate() {
+                counts[usize::from(region)][usize::from(data[i / 8] >> (i % 8) & 1)] += 1;
+            }
+        }
+        for (&[zeros, ones], llr) in counts.iter().zip(&soft.llr) {
+            if zeros.min(ones) < 20 {
+                continue;
+            }
+            let (zeros, ones) = (zeros as f64, ones as f64);
+            // 3 % for what the closed form leaves out.
+            let slack = 4.0 * (1.0 / zeros + 1.0 / ones).sqrt() + 0.03;
+            let counted = (zeros / ones).ln();
+            assert!((counted - llr).abs() < slack, "{page_type} {shift_v}: {counted} {llr}");
+        }
+        let told = counts.iter().filter(|[zeros, ones]| zeros.min(ones) >= &20).count();
+        assert!(told >= 4, "{counts:?}");
+    }
+}
+
 #[test]
 fn refuses_what_does_not_fit() {
     let cell = preset("tlc_3d", 3, PageOrder::OneShot, &[]);
