@@ -7,7 +7,7 @@ mod profile;
 mod shares;
 mod threshold;
 
-pub use contract::{Decode, EccConfig, LEAST_RBER, Model, Word};
+pub use contract::{Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
 
 use base::Result;
 use base::family::Member;
@@ -31,6 +31,8 @@ pub fn needs_code(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits;
+    use crate::channel::Reading;
     use crate::named_code::NamedCode;
     use base::rng::Rng;
 
@@ -86,6 +88,57 @@ mod tests {
                 assert!(luckier.corrected >= levels[0].corrected, "{name}: {rber} {luck}");
                 let cleaner = model.decode(&Word { rber: 0.5 * rber, level: 0, luck });
                 assert!(cleaner.corrected >= levels[0].corrected, "{name}: {rber} {luck}");
+            }
+        }
+    }
+
+    /// Cells of which so many are always wrong; a soft read knows which.
+    struct Wrong(usize);
+
+    impl Medium for Wrong {
+        fn read(&mut self, word: &Word, sent: &[u64], length: usize, reading: &mut Reading) {
+            reading.bits.clear();
+            reading.bits.extend_from_slice(sent);
+            (0..self.0).for_each(|i| bits::flip(&mut reading.bits, 7 * i));
+            reading.errors = self.0;
+            (reading.regions, reading.llr) = (Vec::new(), Vec::new());
+            if word.level > 0 {
+                let of = |i| if bits::get(sent, i) { 0 } else { 3 };
+                reading.regions.extend((0..length).map(of));
+                reading.llr = vec![-9.0, -1.0, 1.0, 9.0];
+            }
+        }
+    }
+
+    /// Every member: one that asks for cells decodes what it finds in them, the others go by the
+    /// rate as ever.
+    #[test]
+    fn cells_are_for_those_that_ask() {
+        for (name, common, mut model) in built() {
+            let mut rng = Rng::stream(3, "ecc");
+            for _ in 0..200 {
+                let word = Word { rber: 0.01 * rng.unit() + 1e-6, level: 0, luck: rng.unit() };
+                let Some(length) = model.medium_bits() else {
+                    let rate = model.decode(&word);
+                    assert_eq!(model.decode_from(&word, &mut Wrong(99)), rate, "{name}");
+                    continue;
+                };
+                assert_eq!(length as u32, common.codeword_bits(), "{name}");
+                // The code corrects 40 errors.
+                for (wrong, level, corrected) in
+                    [(0, 0, true), (40, 0, true), (41, 0, false), (41, 1, true)]
+                {
+                    let word = Word { level, ..word };
+                    let outcome = model.decode_from(&word, &mut Wrong(wrong));
+                    assert_eq!(
+                        (outcome.errors, outcome.corrected),
+                        (wrong as u32, corrected),
+                        "{name}"
+                    );
+                    assert_eq!(model.decode_from(&word, &mut Wrong(wrong)), outcome, "{name}");
+                }
+                let clean = Word { rber: 0.0, ..word };
+                assert_eq!(model.decode_from(&clean, &mut Wrong(50)).errors, 0, "never read");
             }
         }
     }

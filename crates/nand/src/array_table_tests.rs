@@ -41,10 +41,10 @@ fn between_its_points_it_is_the_cell() {
             drawn(&mut rng, 1e4),
             drawn(&mut rng, 1e5) as u32,
         );
-        let exact = cell.rber(usize::from(state.page_type), &[], &stress_of(&state));
+        let exact = cell.rber(usize::from(state.page_type), &[], &state.stress());
         worst = worst.max((table.rber(&state) / exact - 1.0).abs());
         for shifts in [&[-0.1, -0.05, 0.07][..], &[0.03], &[-2.0]] {
-            let exact = cell.rber(usize::from(state.page_type), shifts, &stress_of(&state));
+            let exact = cell.rber(usize::from(state.page_type), shifts, &state.stress());
             let ours = table.rber_shifted(&state, shifts);
             assert!((ours / exact - 1.0).abs() < 0.25, "{state:?} {shifts:?}: {ours} {exact}");
         }

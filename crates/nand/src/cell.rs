@@ -251,12 +251,25 @@ impl Cell {
 
     /// A job of pass `pass` that raises cells to `levels` (bits) of its states.
     pub fn program_job(&self, pass: usize, levels: u32, pe_cycles: u32) -> ProgramJob {
+        let last = pass + 1 == self.levels.passes.len();
+        let stress = Stress { pe_cycles, ..Stress::default() };
+        let laws = if last { self.laws(&stress) } else { Vec::new() };
+        self.program_job_with(&laws, pass, levels, pe_cycles)
+    }
+
+    /// The same with laws of the levels that are known (of the last pass only).
+    pub fn program_job_with(
+        &self,
+        laws: &[Law],
+        pass: usize,
+        levels: u32,
+        pe_cycles: u32,
+    ) -> ProgramJob {
         let (mut mean_v, mut from_v) = ([0.0; 16], [f64::NAN; 16]);
         let last = pass + 1 == self.levels.passes.len();
         let states = ((1u64 << self.levels.passes[pass].states.len()) - 1) as u32;
-        let stress = Stress { pe_cycles, ..Stress::default() };
         for (level, state) in self.levels.passes[pass].states.iter().enumerate() {
-            mean_v[level] = if last { self.law(level, &stress).mean_v } else { state.mean_v };
+            mean_v[level] = if last { laws[level].mean_v } else { state.mean_v };
             from_v[level] = self.levels.before_v(pass, state.word).unwrap_or(f64::NAN);
         }
         ProgramJob {

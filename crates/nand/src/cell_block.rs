@@ -7,6 +7,7 @@
 
 use crate::cell::{Cell, Effort, Stress};
 use crate::cell_bits::{pack, states_of, targets};
+use crate::distribution::Law;
 use crate::draw::Draws;
 use crate::wordline::{PageOrder, PageSite, page_sites};
 use base::units::Hours;
@@ -58,6 +59,8 @@ pub struct CellBlock {
     parities: usize,
     wordlines: u32,
     seed: u64,
+    /// Seed of what rows own as rows.
+    row_seed: u64,
     number: u64,
     pe_cycles: u32,
     hours: f64,
@@ -67,6 +70,10 @@ pub struct CellBlock {
     /// By how much the cells of the last program rose, and where they stood after it.
     rise: Vec<f32>,
     after: Vec<f32>,
+    /// Laws of the levels after so many cycles: those that were asked for last.
+    laws: Option<(u32, Arc<[Law]>)>,
+    /// Rooms of rows that have been drawn anew.
+    spare: Vec<Vec<f32>>,
 }
 
 impl CellBlock {
@@ -94,6 +101,7 @@ impl CellBlock {
             parities,
             wordlines,
             seed,
+            row_seed: seed,
             number,
             pe_cycles: 0,
             hours: 0.0,
@@ -102,6 +110,8 @@ impl CellBlock {
             rows: vec![Row::default(); wordlines as usize * parities],
             rise: Vec::new(),
             after: Vec::new(),
+            laws: None,
+            spare: Vec::new(),
         })
     }
 
@@ -133,10 +143,15 @@ impl CellBlock {
         })
     }
 
-    /// Bytes that one program takes: a page, or all pages of a wordline with one-shot programming.
-    pub fn program_bytes(&self) -> usize {
+    /// Pages that one program takes: one, or all of a wordline with one-shot programming.
+    pub fn pages_per_program(&self) -> usize {
         let levels = &self.cell.levels;
-        self.page_bytes * levels.order.pages_per_program(levels.gray.cell_bits()) as usize
+        levels.order.pages_per_program(levels.gray.cell_bits()) as usize
+    }
+
+    /// Bytes that one program takes.
+    pub fn program_bytes(&self) -> usize {
+        self.page_bytes * self.pages_per_program()
     }
 
     /// Erases the block: one more cycle. What the erase takes depends on what the block held.
@@ -156,6 +171,20 @@ impl CellBlock {
             voltages.clear();
             *row = Row { voltages, held: row.held, ..Row::default() };
         }
+    }
+
+    /// Makes it block `number` after `pe_cycles`, erased, with cells drawn from `cell_seed`. What
+    /// rows own as rows, their widths, stays that of the block's number and of the seed that it
+    /// began with.
+    pub fn redraw(&mut self, number: u64, cell_seed: u64, pe_cycles: u32) {
+        (self.number, self.seed, self.pe_cycles) = (number, cell_seed, pe_cycles);
+        for row in &mut self.rows {
+            row.held = [0; 16];
+            if row.voltages.capacity() > 0 {
+                self.spare.push(std::mem::take(&mut row.voltages));
+            }
+        }
+        self.cycle(0);
     }
 
     /// As [`CellBlock::cycle`], with cycles in which the cells of the rows that these pages lie in
@@ -187,7 +216,12 @@ impl CellBlock {
     /// Lets `age` pass at `celsius`; it counts as the hours at the reference temperature that leave
     /// the same mark.
     pub fn age(&mut self, age: Hours, celsius: f64) {
-        let hours = self.cell.equivalent_hours(age.0.max(0.0), celsius);
+        self.age_at_reference(Hours(self.cell.equivalent_hours(age.0.max(0.0), celsius)));
+    }
+
+    /// Lets `age` pass at the cell's reference temperature.
+    pub fn age_at_reference(&mut self, age: Hours) {
+        let hours = age.0;
         // What is no number, or negative, is no time.
         if hours > 0.0 {
             self.hours += hours.min(1e12);
@@ -232,8 +266,10 @@ impl CellBlock {
         if row.reprograms == 0 {
             row.settled.reprograms = 0;
         }
+        let laws = self.laws(self.pe_cycles);
         Ok(by_pulses.unwrap_or_else(|| {
-            self.cell.program_effort(&self.cell.program_job(pass, levels, self.pe_cycles))
+            let job = self.cell.program_job_with(&laws, pass, levels, self.pe_cycles);
+            self.cell.program_effort(&job)
         }))
     }
 
@@ -328,10 +364,24 @@ impl CellBlock {
         Draws::stream(self.seed, &format!("cells/{}/own/{index}/{what}", self.number))
     }
 
+    /// The laws of the levels after so many cycles.
+    fn laws(&mut self, pe_cycles: u32) -> Arc<[Law]> {
+        match &self.laws {
+            Some((known, laws)) if *known == pe_cycles => laws.clone(),
+            _ => {
+                let stress = Stress { pe_cycles, ..Stress::default() };
+                let laws: Arc<[Law]> = self.cell.laws(&stress).into();
+                self.laws = Some((pe_cycles, laws.clone()));
+                laws
+            }
+        }
+    }
+
     /// Factor on the widths of the levels of a row.
     fn width(&self, site: PageSite, index: usize) -> f64 {
         let mut deviate = [0.0];
-        self.owned(index, "width").normal(&mut deviate);
+        let name = format!("cells/{}/own/{index}/width", self.number);
+        Draws::stream(self.row_seed, &name).normal(&mut deviate);
         let ln = self.cell.width_ln(site.wordline, self.wordlines, f64::from(deviate[0]));
         libm::exp(ln)
     }
@@ -341,8 +391,8 @@ impl CellBlock {
         if !self.rows[index].voltages.is_empty() {
             return;
         }
-        let stress = Stress { pe_cycles: self.worn(&self.rows[index]), ..Stress::default() };
-        let law = self.cell.law(0, &stress);
+        let laws = self.laws(self.worn(&self.rows[index]));
+        let law = &laws[0];
         let site = PageSite {
             wordline: (index / self.parities) as u32,
             parity: (index % self.parities) as u8,
@@ -351,6 +401,9 @@ impl CellBlock {
         let sigma = (law.sigma_v * self.width(site, index)) as f32;
         let mut draws = self.draws(index, "erased");
         let mut voltages = std::mem::take(&mut self.rows[index].voltages);
+        if voltages.capacity() == 0 {
+            voltages = self.spare.pop().unwrap_or_default();
+        }
         voltages.resize(self.page_bytes * 8, 0.0);
         for chunk in voltages.chunks_mut(CHUNK) {
             draws.normal(chunk);
@@ -391,6 +444,8 @@ impl CellBlock {
         voltages: &mut [f32],
         data: &[u8],
     ) -> (u32, Option<Effort>) {
+        let usual = self.laws(self.pe_cycles);
+        let laws = self.laws(self.worn(&self.rows[index]));
         let cell = &self.cell;
         let passes = &cell.levels.passes;
         let (made, last) = (&passes[pass], pass + 1 == passes.len());
@@ -399,12 +454,11 @@ impl CellBlock {
             None => Vec::new(),
         };
         let width = self.width(site, index);
-        let stress = Stress { pe_cycles: self.worn(&self.rows[index]), ..Stress::default() };
         // Cells that stay erased aim far below: programming only raises.
         let (mut mean, mut sigma) = ([-100.0f32; 16], [0.0f32; 16]);
         for (state, s) in made.states.iter().enumerate().filter(|(_, s)| s.level > 0) {
-            let law = if last { Some(cell.law(state, &stress)) } else { None };
-            mean[state] = law.as_ref().map_or(s.mean_v, |law| law.mean_v) as f32;
+            let law = last.then(|| &laws[state]);
+            mean[state] = law.map_or(s.mean_v, |law| law.mean_v) as f32;
             sigma[state] = (law.map_or(s.sigma_v, |law| law.sigma_v) * width) as f32;
         }
         let target: Vec<[u8; 16]> = made
@@ -416,7 +470,7 @@ impl CellBlock {
         let mut draws = self.draws(index, &format!("program/{programs}"));
         let mut scatter = self.draws(index, &format!("scatter/{programs}"));
         let mut own = self.owned(index, "speed");
-        let job = cell.program_job(pass, u32::MAX, self.pe_cycles);
+        let job = cell.program_job_with(&usual, pass, u32::MAX, self.pe_cycles);
         let by_pulses = cell.by_pulses();
         let (mut used, mut sum, mut effort) = (0u32, 0u64, None::<Effort>);
         self.rise.resize(voltages.len(), 0.0);

@@ -243,16 +243,22 @@ impl Chips {
             return Ok((time, 0.0));
         }
         state.reads = state.reads.saturating_add(1);
-        let page = PageState {
-            page_type,
-            pe_cycles: state.pe_cycles,
-            retention: if page < state.aged_pages { self.retention } else { Hours(0.0) },
-            reads: state.reads,
-        };
+        let page = page_state(page, page_type, state, self.retention);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let rber = self.array.rber_of_page(&page, u64::from(block.0) << 32 | row);
         Ok((time, if shift_v == 0.0 { rber } else { self.moved_rber(&page, rber, shift_v) }))
+    }
+
+    /// What the cells of a page have been through, its last read included.
+    pub fn state(&self, block: Block, page: u32) -> PageState {
+        let page_type = self.sites[page as usize].page_type;
+        page_state(page, page_type, &self.blocks[block.0 as usize], self.retention)
+    }
+
+    /// The cell, where the rates are those of cells that could be read one by one.
+    pub fn cell(&self) -> Option<&Arc<Cell>> {
+        self.array.cell()
     }
 
     /// The rate of a page that has `rber` at its own references, with all of them moved: what
@@ -282,6 +288,17 @@ impl Chips {
         let time = self.timing.erase(state.pe_cycles);
         *state = BlockState { pe_cycles: state.pe_cycles + 1, ..BlockState::default() };
         time
+    }
+}
+
+/// The state of a page of a block.
+#[inline]
+fn page_state(page: u32, page_type: u8, block: &BlockState, retention: Hours) -> PageState {
+    PageState {
+        page_type,
+        pe_cycles: block.pe_cycles,
+        retention: if page < block.aged_pages { retention } else { Hours(0.0) },
+        reads: block.reads,
     }
 }
 

@@ -159,11 +159,15 @@ impl<'a> Condition<'a> {
     /// Offsets for `count` references (1 to 7) around each reference of a page type that keep the
     /// most information: symmetric, one set for all references of the page.
     pub fn best_offsets_v(&self, page_type: usize, shifts_v: &[f64], count: usize) -> Vec<f64> {
-        let parts = self.levels.iter().skip(1).flat_map(|level| &level.parts);
-        let sigma = parts.fold(1e-3, |w, part| f64::max(w, part.sigma_v));
-        best_offsets(count, 2.0 * sigma, 12, |offsets| {
+        best_offsets(count, self.offset_reach_v(), 12, |offsets| {
             self.soft(page_type, shifts_v, offsets).information()
         })
+    }
+
+    /// About how far from its reference a soft one may lie and still tell something.
+    pub(crate) fn offset_reach_v(&self) -> f64 {
+        let parts = self.levels.iter().skip(1).flat_map(|level| &level.parts);
+        2.0 * parts.fold(1e-3, |w, part| f64::max(w, part.sigma_v))
     }
 
     /// Shifts of the references of a page type at which it reads best: each reference by itself,

@@ -1,5 +1,6 @@
 //! From parameters to a drive: builds every part, and refuses before allocating.
 
+use crate::cell_medium::CellMedium;
 use crate::config::SsdConfig;
 use crate::controller::{ControllerCounts, DriveParts, Ssd, event};
 use crate::die::DieTimes;
@@ -118,7 +119,9 @@ impl Ssd {
         let (ecc_common, mut choice) = config.ecc_parts()?;
         let model = choice.resolve(ecc::model::ROSTER, "ecc")?;
         let ecc = (model.build)(&ecc_common, &choice.params)?;
-        let flash = Flash::new(chips, config.drive.channels, scheduler, Self::FLASH_EVENTS);
+        let cells = CellMedium::of(config, &chips, &*ecc)?;
+        let mut flash = Flash::new(chips, config.drive.channels, scheduler, Self::FLASH_EVENTS);
+        flash.cells = cells;
         Ok(Self::assemble(config, DriveParts { flash, ftl, ecc, ecc_common, retry, background }))
     }
 

@@ -324,6 +324,9 @@ impl Flash {
             self.fault.get_or_insert(error);
             (Time::ZERO, 0.0)
         });
+        if let Some(cells) = &mut self.cells {
+            cells.sensed(index, command, rber, &self.chips);
+        }
         // Of several hard reads the decoder keeps the one with the fewest checks that fail; soft
         // levels tell more of its bits.
         if command.level == 0 {

@@ -9,6 +9,7 @@
 //!
 //! `die` holds what a die does, `channel` what a bus does; this file holds them together.
 
+use crate::cell_medium::CellMedium;
 use crate::channel::ChannelState;
 use crate::command::{Command, Fifo, NONE, Owner, Queues};
 use crate::die::{DOINGS, DieState, DieTimes, Phase};
@@ -63,6 +64,8 @@ pub struct FlashEvents {
 pub struct Flash {
     /// The silicon.
     pub chips: Chips,
+    /// Real cells, where decoding reads them.
+    pub(crate) cells: Option<Box<CellMedium>>,
     /// Commands under way.
     pub commands: Slab<Command>,
     /// What programs and erases are about.
@@ -117,6 +120,7 @@ impl Flash {
             dies: (0..chips.geometry.dies).map(die).collect(),
             channels: (0..channels).map(|_| channel()).collect(),
             chips,
+            cells: None,
             commands: Slab::with_capacity(1024),
             jobs: Slab::with_capacity(256),
             scheduler,

@@ -8,6 +8,7 @@
 pub mod buffer;
 pub mod build;
 pub mod capacity;
+pub mod cell_medium;
 pub mod channel;
 mod collecting;
 pub mod command;

@@ -109,7 +109,7 @@ impl Ssd {
                     None => {
                         let may_err = rber >= LEAST_RBER;
                         let luck = if may_err { self.errors_rng.unit() } else { 0.0 };
-                        let outcome = self.ecc.decode(&Word { rber, level, luck });
+                        let outcome = self.decode(index, &Word { rber, level, luck });
                         self.counts.raw_bit_errors += u64::from(outcome.errors);
                         self.counts.iterations += u64::from(outcome.iterations);
                         if !outcome.corrected {
@@ -122,7 +122,7 @@ impl Ssd {
                 self.take_decoder(now, time, SpanKind::Decode, &mut end);
             }
         } else {
-            self.decode_again(now, rber, level, &mut failed, &mut end);
+            self.decode_again(index, now, &mut failed, &mut end);
         }
         let (end, last) = end;
         let corrected = self.failed.count(failed) == 0;
@@ -140,19 +140,13 @@ impl Ssd {
     }
 
     /// The codewords of a read that have failed, once there is more of them.
-    fn decode_again(
-        &mut self,
-        now: Time,
-        rber: f64,
-        level: u8,
-        failed: &mut u32,
-        end: &mut (Time, Time),
-    ) {
+    fn decode_again(&mut self, index: u32, now: Time, failed: &mut u32, end: &mut (Time, Time)) {
+        let Command { rber, level, .. } = self.flash.commands[index as usize];
         let kind = if level > 0 { SpanKind::SoftDecode } else { SpanKind::Decode };
         let mut words = self.failed.take(*failed);
         self.counts.further_decodes += words.len() as u64;
         words.retain(|&luck| {
-            let outcome = self.ecc.decode(&Word { rber, level, luck });
+            let outcome = self.decode(index, &Word { rber, level, luck });
             self.counts.iterations += u64::from(outcome.iterations);
             self.take_decoder(now, outcome.time, kind, end);
             !outcome.corrected

@@ -1,6 +1,7 @@
 //! The contract of a decoder model: a codeword's bit error rate and luck in, an outcome and a time
 //! out.
 
+use crate::channel::Reading;
 use crate::named_code::NamedCode;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
@@ -173,15 +174,37 @@ pub struct Decode {
     pub time: Time,
 }
 
+/// Real cells, for a model that writes and reads its codewords: the page that is being read.
+///
+/// Promises: a word of the same luck stands in the same cells, whatever was read before: further
+/// soft levels and moved references find the same voltages; `reading` holds the bits and errors of
+/// the hard read, and with soft levels the region of each bit; the ratio of a region is that of all
+/// such cells, not of those at hand. (That of a hard read is the model's affair.)
+pub trait Medium {
+    /// Writes `sent` (packed, `length` bits) and reads it as `word` says.
+    fn read(&mut self, word: &Word, sent: &[u64], length: usize, reading: &mut Reading);
+}
+
 /// What decoding costs and whether it works.
 ///
 /// Promises: a codeword at rate 0 is corrected with 0 errors; `errors` is at most the bits of a
 /// codeword; the same word has the same outcome, whatever was decoded before; more luck, a lower
 /// rate or a further soft level take no correction back (of a model that really decodes: not more
-/// often than its decoder is led astray by them).
+/// often than its decoder is led astray by them, and of one that reads real cells: luck is but a
+/// name of them there).
 pub trait Model: Send {
     /// Decodes one codeword.
     fn decode(&mut self, word: &Word) -> Decode;
+
+    /// Decodes one codeword that stands in real cells. A model of rates takes its rate.
+    fn decode_from(&mut self, word: &Word, _medium: &mut dyn Medium) -> Decode {
+        self.decode(word)
+    }
+
+    /// Bits of the words that it writes to a medium, for a model that has use of one.
+    fn medium_bits(&self) -> Option<usize> {
+        None
+    }
 
     /// Corrects everything: lets the engine skip drawing errors.
     fn is_ideal(&self) -> bool {

@@ -1,13 +1,18 @@
-//! `exact`: every codeword is a real one: random data are encoded, bits are flipped, and the code's
-//! own decoder decodes what is left. Slow, and true.
+//! `exact`: every codeword is a real one: random data are encoded, what is read of them has real
+//! errors, and the code's own decoder decodes what is left. Slow, and true.
 //!
-//! The luck of a word decides how many of its bits are wrong, as everywhere, and seeds everything
-//! else: data, which bits, and how far the voltage of each cell is from the reference. So a word
-//! that is read again is the same word, and a soft level tells more of the same noise: that of two
-//! Gaussian levels, as in the channel `awgn`, with references where they tell most. Words that are
-//! decoded to another codeword count as failed: their checksum gives them away.
+//! Where a drive has real cells ([`Medium`]) the codeword is written to them and read: soft regions
+//! come with the ratios of such cells, and luck is no more than the name of data and cells.
+//!
+//! Elsewhere bits are flipped at the page's rate. The luck of a word decides how many, as
+//! everywhere, and seeds everything else: data, which bits, and how far the voltage of each cell is
+//! from the reference. So a word that is read again is the same word, and a soft level tells more
+//! of the same noise: that of two Gaussian levels, as in the channel `awgn`, with references where
+//! they tell most.
+//!
+//! Words that are decoded to another codeword count as failed: their checksum gives them away.
 
-use super::{Build, Decode, EccConfig, LEAST_RBER, Model, Word};
+use super::{Build, Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
 use crate::bits;
 use crate::channel::Reading;
 use crate::curve::random_codeword;
@@ -22,7 +27,7 @@ use std::collections::BTreeMap;
 
 pub const MEMBER: Member<Build> = Member {
     name: "exact",
-    summary: "real codewords, really decoded",
+    summary: "real codewords, really decoded; in real cells where the array has them",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
@@ -106,11 +111,23 @@ impl Exact {
         })
     }
 
+    /// What decoding a word at no rate at all comes to.
+    fn clean(&self, word: &Word) -> Decode {
+        let time = self.common.decode_time(word.level, 0);
+        Decode { errors: 0, corrected: true, iterations: 0, time }
+    }
+
+    /// The codeword that `word` is, and what is left of its luck.
+    fn encode(&mut self, word: &Word) -> Rng {
+        let mut rng = Rng::stream(word.luck.to_bits(), "exact");
+        random_codeword(self.code.codec(), &mut rng, &mut self.sent);
+        rng
+    }
+
     /// Puts what is read of `word`, of which `errors` bits are wrong, into `reading`.
     fn read(&mut self, word: &Word, errors: u32) {
         let length = self.code.codec().code().length();
-        let mut rng = Rng::stream(word.luck.to_bits(), "exact");
-        random_codeword(self.code.codec(), &mut rng, &mut self.sent);
+        let mut rng = self.encode(word);
         self.wrong.fill(0);
         for _ in 0..errors {
             let mut at = rng.below(length as u64) as usize;
@@ -126,12 +143,11 @@ impl Exact {
         reading.errors = errors as usize;
         reading.llr.clear();
         reading.regions.clear();
-        let index = rate_index(word.rber);
-        let rber = rate_at(index).min(0.499);
         if word.level == 0 {
-            reading.llr.push(libm::log((1.0 - rber) / rber));
             return;
         }
+        let index = rate_index(word.rber);
+        let rber = rate_at(index).min(0.499);
         let level = word.level.min(MOST_LEVELS);
         let regions =
             self.regions.entry((index, level)).or_insert_with(|| Regions::new(rber, level));
@@ -141,20 +157,43 @@ impl Exact {
             regions.of(bit, is_wrong, rng.unit())
         }));
     }
+
+    /// Decodes what is in `reading`: regions with their ratios, or a hard read, whose ratio follows
+    /// from its rate.
+    fn decode_reading(&mut self, word: &Word) -> Decode {
+        if self.reading.regions.is_empty() {
+            let rber = rate_at(rate_index(word.rber)).min(0.499);
+            self.reading.llr.push(libm::log((1.0 - rber) / rber));
+        }
+        let outcome = self.decoder.decode(self.reading.received(), &mut self.decoded);
+        let corrected = outcome.status == Status::Corrected && self.decoded == self.sent;
+        let iterations = outcome.iterations;
+        let time = self.common.decode_time(word.level, iterations);
+        Decode { errors: self.reading.errors as u32, corrected, iterations, time }
+    }
 }
 
 impl Model for Exact {
     fn decode(&mut self, word: &Word) -> Decode {
         if word.rber < LEAST_RBER {
-            let time = self.common.decode_time(word.level, 0);
-            return Decode { errors: 0, corrected: true, iterations: 0, time };
+            return self.clean(word);
         }
         let errors = self.counts.of(word.rber, word.luck);
         self.read(word, errors);
-        let outcome = self.decoder.decode(self.reading.received(), &mut self.decoded);
-        let corrected = outcome.status == Status::Corrected && self.decoded == self.sent;
-        let iterations = outcome.iterations;
-        let time = self.common.decode_time(word.level, iterations);
-        Decode { errors, corrected, iterations, time }
+        self.decode_reading(word)
+    }
+
+    fn decode_from(&mut self, word: &Word, medium: &mut dyn Medium) -> Decode {
+        if word.rber < LEAST_RBER {
+            return self.clean(word);
+        }
+        self.encode(word);
+        let length = self.code.codec().code().length();
+        medium.read(word, &self.sent, length, &mut self.reading);
+        self.decode_reading(word)
+    }
+
+    fn medium_bits(&self) -> Option<usize> {
+        Some(self.code.codec().code().length())
     }
 }

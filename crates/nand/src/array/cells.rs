@@ -3,12 +3,11 @@
 //! What a block of real voltages ([`crate::cell_block`]) would show on average, without keeping
 //! them: equations 10 and 11 of Wang (ICS'14) for any number of bits and all mechanisms. A rate
 //! takes 0.4 to 1 ms to work out, so rates are kept: cycles are rounded down to 1 part in 64,
-//! hours and reads to 1 part in 16.
+//! hours and reads to 1 part in 16. Whoever wants cells and not their rate takes the cell itself.
 
 use super::{Array, Build, PageState, needs_cell};
-use crate::cell::{Cell, Stress};
+use crate::cell::Cell;
 use base::family::{Member, NoParams, check, schema};
-use base::units::Hours;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,40 +29,24 @@ struct Cells {
     known: RefCell<HashMap<(u8, u32, u64, u32), f64>>,
 }
 
-/// The stress of a page's cells.
-pub(super) fn stress_of(page: &PageState) -> Stress {
-    Stress {
-        pe_cycles: page.pe_cycles,
-        hours: page.retention.0.max(0.0),
-        reads: page.reads.into(),
-        reprograms: 0,
-    }
-}
-
-/// The leading `bits` + 1 binary digits of `value`, the others zero: rounds down.
-fn leading(value: u32, bits: u32) -> u32 {
-    let spare = (32 - value.leading_zeros()).saturating_sub(bits + 1);
-    value >> spare << spare
-}
-
 impl Array for Cells {
     fn rber(&self, page: &PageState) -> f64 {
-        let pe_cycles = leading(page.pe_cycles, 6);
-        let reads = leading(page.reads, 4);
-        // Sixteen steps for each doubling of the hours: four digits of the fraction.
-        let hours = page.retention.0.max(0.0).to_bits() >> 48 << 48;
-        let key = (page.page_type, pe_cycles, hours, reads);
+        let rounded = page.rounded(6, 4, 4);
+        let PageState { page_type, pe_cycles, retention, reads } = rounded;
+        let key = (page_type, pe_cycles, retention.0.to_bits(), reads);
         if let Some(&rber) = self.known.borrow().get(&key) {
             return rber;
         }
-        let rounded =
-            PageState { pe_cycles, retention: Hours(f64::from_bits(hours)), reads, ..*page };
         let rber = self.rber_shifted(&rounded, &[]).min(0.5);
         self.known.borrow_mut().insert(key, rber);
         rber
     }
 
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
-        self.cell.rber(usize::from(page.page_type), shifts_v, &stress_of(page))
+        self.cell.rber(usize::from(page.page_type), shifts_v, &page.stress())
+    }
+
+    fn cell(&self) -> Option<&Arc<Cell>> {
+        Some(&self.cell)
     }
 }

@@ -1,9 +1,11 @@
 //! The contract of an array model: the state of a page in, its bit error rate out.
 
+use crate::cell::{Cell, Stress};
 use base::units::Hours;
+use std::sync::Arc;
 
 /// Everything that decides how well a page reads.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PageState {
     /// Which bit of the cell, from the lower page.
     pub page_type: u8,
@@ -13,6 +15,36 @@ pub struct PageState {
     pub retention: Hours,
     /// Reads of its block since the erase.
     pub reads: u32,
+}
+
+impl PageState {
+    /// The state rounded down to so many binary digits behind the leading one: states that are to
+    /// be told apart.
+    pub fn rounded(&self, cycles: u32, hours: u32, reads: u32) -> Self {
+        let rest = 52 - hours.min(52);
+        Self {
+            page_type: self.page_type,
+            pe_cycles: leading(self.pe_cycles, cycles),
+            retention: Hours(f64::from_bits(self.retention.0.max(0.0).to_bits() >> rest << rest)),
+            reads: leading(self.reads, reads),
+        }
+    }
+
+    /// What its cells have been through.
+    pub fn stress(&self) -> Stress {
+        Stress {
+            pe_cycles: self.pe_cycles,
+            hours: self.retention.0.max(0.0),
+            reads: self.reads.into(),
+            reprograms: 0,
+        }
+    }
+}
+
+/// The leading `bits` + 1 binary digits of `value`, the others zero: rounds down.
+fn leading(value: u32, bits: u32) -> u32 {
+    let spare = (32 - value.leading_zeros()).saturating_sub(bits + 1);
+    value >> spare << spare
 }
 
 /// What a read of a page gives back.
@@ -36,6 +68,12 @@ pub trait Array: Send {
     /// A model without references gives the rate at the nominal ones.
     fn rber_shifted(&self, page: &PageState, _shifts_v: &[f64]) -> f64 {
         self.rber(page)
+    }
+
+    /// The cell, where the rates are those of cells that could be read one by one
+    /// ([`CellSlice`](crate::cell_slice::CellSlice)).
+    fn cell(&self) -> Option<&Arc<Cell>> {
+        None
     }
 
     /// Never an error: lets the engine skip the error path altogether.

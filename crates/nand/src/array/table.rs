@@ -8,7 +8,6 @@
 //! (over-dispersion, Taranalli, arXiv 1602.07743). Where the cell is known, rates at shifted
 //! references follow from the confusion of neighbouring levels at each reference.
 
-use super::cells::stress_of;
 use super::{Array, Build, PageState, needs_cell};
 use crate::cell::{Cell, Stress};
 use crate::distribution::{Law, upper_quantile};
@@ -397,7 +396,7 @@ impl Array for RateTable {
             let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
             if !(0.0..=2.0 * SHIFTS as f64).contains(&shift) {
                 // Off the table: ask the cell.
-                return cell.rber(page_type, shifts_v, &stress_of(page)).min(0.5);
+                return cell.rber(page_type, shifts_v, &page.stress()).min(0.5);
             }
             let low = (shift as usize).min(2 * SHIFTS - 1);
             let part = shift - low as f64;
