@@ -41,6 +41,8 @@ pub(crate) unsafe trait Lanes: Copy + Send + 'static {
     type Vector: Copy + Send;
     /// What is kept of the messages of a vector of checks to one bit each.
     type Message: Copy + Send;
+    /// What a table of 32 entries is held in.
+    type Table: Copy;
     /// No message.
     const SILENCE: Self::Message;
 
@@ -66,8 +68,6 @@ pub(crate) unsafe trait Lanes: Copy + Send + 'static {
     ) -> (Self::Vector, Self::Message);
     /// How strongly a check that saw all its bits speaks.
     unsafe fn strength(check: &Check<Self::Vector>, shares: &Shares) -> Strength<Self::Vector>;
-    /// What a table of 32 entries is held in.
-    type Table: Copy;
     /// Takes `entries` to hand.
     unsafe fn table(entries: &[u8; 32]) -> Self::Table;
     /// The entry of each magnitude; of larger ones the last.
@@ -102,6 +102,7 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
     const UNROLL: usize = 1;
     type Vector = [i8; W];
     type Message = [i8; W];
+    type Table = [u8; 32];
     const SILENCE: Self::Message = [0; W];
 
     #[inline(always)]
@@ -178,8 +179,6 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
         let second = |i: usize| scale(check.second[i], shares.second());
         Strength { first: std::array::from_fn(first), second: std::array::from_fn(second) }
     }
-
-    type Table = [u8; 32];
 
     #[inline(always)]
     unsafe fn table(entries: &[u8; 32]) -> [u8; 32] {

@@ -34,6 +34,7 @@ unsafe impl Lanes for Avx2 {
     const UNROLL: usize = 2;
     type Vector = __m256i;
     type Message = __m256i;
+    type Table = (__m256i, __m256i);
     // SAFETY: 32 bytes of zeros are a vector.
     const SILENCE: __m256i = unsafe { std::mem::transmute([0u8; 32]) };
 
@@ -102,8 +103,6 @@ unsafe impl Lanes for Avx2 {
             Strength { first: _mm256_min_epu8(first, most), second: _mm256_min_epu8(second, most) }
         }
     }
-
-    type Table = (__m256i, __m256i);
 
     #[inline(always)]
     unsafe fn table(entries: &[u8; 32]) -> Self::Table {
@@ -230,6 +229,7 @@ unsafe impl Lanes for Avx512 {
     const UNROLL: usize = 4;
     type Vector = __m512i;
     type Message = Message512;
+    type Table = (__m512i, __m512i);
     const SILENCE: Message512 = Message512 { negative: 0, least: 0 };
 
     #[inline(always)]
@@ -302,8 +302,6 @@ unsafe impl Lanes for Avx512 {
             Strength { first: _mm512_min_epu8(first, most), second: _mm512_min_epu8(second, most) }
         }
     }
-
-    type Table = (__m512i, __m512i);
 
     #[inline(always)]
     unsafe fn table(entries: &[u8; 32]) -> Self::Table {
