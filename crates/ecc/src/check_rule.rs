@@ -103,28 +103,24 @@ const ONE: f64 = 48.0;
 pub(crate) struct Doubts {
     /// The doubt of a bit by its magnitude; of 31 and larger ones none.
     bits: [u8; 32],
-    /// By i, how far doubts must stay below for a check to send more than i. Falls; 0 from where
-    /// on nothing may be sent.
+    /// By i, how far doubts must stay below for a check to send more than i; falls.
     below: [u8; 64],
+    /// Largest magnitude that a check sends, at most 64.
+    most: u8,
 }
 
 impl Doubts {
-    /// For magnitudes of `nat` a nat. Every check has a doubt of `least` whatever its bits say,
-    /// which bounds what it sends.
-    pub(crate) fn new(nat: f64, least: f64) -> Self {
+    /// For magnitudes of `nat` a nat. A check of whose bits one is in doubt has a doubt of `least`
+    /// more, which bounds what it sends; one of sure bits sends `most`.
+    pub(crate) fn new(nat: f64, least: f64, most: u8) -> Self {
         let doubt = |magnitude: f64| -ONE * libm::log(libm::tanh(magnitude / nat / 2.0));
         // A magnitude of 0 is what rounding made of anything up to a half.
         let mut bits = std::array::from_fn(|i| libm::round(doubt((i as f64).max(0.5))) as u8);
         bits[31] = 0;
         // Sent are i + 1 and more from where i + 1/2 would be.
         let below =
-            |i| libm::floor(doubt(i as f64 + 0.5) - ONE * least + 1.0).clamp(0.0, 255.0) as u8;
-        Self { bits, below: std::array::from_fn(below) }
-    }
-
-    /// Largest magnitude that a check sends.
-    pub(crate) fn most(&self) -> usize {
-        self.below.iter().take_while(|&&below| below > 0).count()
+            |i| libm::floor(doubt(i as f64 + 0.5) - ONE * least + 1.0).clamp(1.0, 255.0) as u8;
+        Self { bits, below: std::array::from_fn(below), most }
     }
 }
 
@@ -166,7 +162,7 @@ impl<L: Lanes> Checks<L> for &Doubts {
     ) -> Strength<L::Vector> {
         unsafe {
             let others = L::less(sum, L::entry(hand, check.first));
-            let below = &self.below[..self.most()];
+            let below = &self.below[..self.most.into()];
             // The rule never gives more than the least magnitude; full sums might.
             Strength {
                 first: L::lesser(check.first, L::count_above(sum, below)),
@@ -210,7 +206,7 @@ mod tests {
 
     #[test]
     fn checks_send_what_the_exact_rule_gives_for_the_doubts_of_all() {
-        let doubts = Doubts::new(NAT, 0.01);
+        let doubts = Doubts::new(NAT, 0.01, 23);
         for magnitudes in [
             [8, 35, 60, 90].as_slice(),
             &[8, 8, 40, 40, 40],
@@ -221,7 +217,7 @@ mod tests {
             &[1, 1, 5, 60],
         ] {
             let (to_least, to_others) = sent(&doubts, magnitudes);
-            let most = doubts.most() as f64;
+            let most = f64::from(doubts.most);
             for (sent, exact) in
                 [(to_least, exact(&magnitudes[1..])), (to_others, exact(magnitudes))]
             {
@@ -236,25 +232,24 @@ mod tests {
 
     #[test]
     fn bits_that_say_nothing_silence_all_others() {
-        let doubts = Doubts::new(NAT, 0.04);
+        let doubts = Doubts::new(NAT, 0.04, 22);
         assert_eq!(sent(&doubts, &[0, 50, 90]).1, 0);
         assert_eq!(sent(&doubts, &[0; 76]), (0, 0), "sums that are full");
         assert!(sent(&doubts, &[0, 50, 90]).0 > 15);
     }
 
     #[test]
-    fn with_the_defaults_nothing_leaves_int8() {
-        let most = Doubts::new(NAT, 0.04).most();
-        assert_eq!(most, 20);
-        assert!(40 + 4 * most <= 127);
+    fn checks_of_sure_bits_send_the_most() {
+        let doubts = Doubts::new(NAT, 0.04, 22);
+        assert_eq!(sent(&doubts, &[31, 31, 90]), (22, 22));
+        assert!(sent(&doubts, &[25, 31, 90]).1 < 20);
     }
 
     #[test]
-    fn doubts_bound_what_is_sent_and_stay_in_their_tables() {
+    fn tables_fall_and_hold_every_doubt() {
         for (nat, least) in [(1.0, 0.01), (6.0, 0.01), (1.0, 1.0), (6.0, 1.0)] {
-            let doubts = Doubts::new(nat, least);
+            let doubts = Doubts::new(nat, least, 22);
             assert!(doubts.bits[30] <= 1, "{nat}: what has no entry is in doubt");
-            assert!((1..40).contains(&doubts.most()), "{nat}, {least}");
             assert!(doubts.below.is_sorted_by(|a, b| a >= b), "{nat}, {least}");
             assert!(doubts.bits.is_sorted_by(|a, b| a >= b), "{nat}, {least}");
         }

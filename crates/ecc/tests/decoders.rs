@@ -298,7 +298,7 @@ fn wrong_parameters_are_refused_by_name() {
         ("min_sum", "factor = 33", "decoder.factor"),
         ("min_sum", "hard_llr = 200", "decoder.hard_llr"),
         ("min_sum", "soft_nat = 9", "decoder.soft_nat"),
-        ("min_sum", "soft_doubt = 0", "decoder.soft_doubt"),
+        ("min_sum", "soft_doubt = -1", "decoder.soft_doubt"),
         ("min_sum", "max_iteration = 3", "decoder"),
         ("bit_flip", "max_iterations = -1", "decoder.max_iterations"),
     ] {

@@ -53,12 +53,14 @@ struct Params {
     soft_nat: f64,
     /// Largest magnitude of the bits of a soft read.
     soft_llr: u8,
-    /// Soft reads: what a check doubts whatever its bits say, in the measure -ln tanh(x / 2) of a
-    /// ratio x. It bounds what checks send: with the default to 20, and `soft_llr` and four times
-    /// that do not leave int8.
+    /// Soft reads: what a check doubts beyond its bits where one of them is in doubt, in the measure
+    /// -ln tanh(x / 2) of a ratio x.
     soft_doubt: f64,
-    /// Iterations of the second chance that follows: of a hard read other factors shake it out of
-    /// where it hangs, of a soft one it goes on. 0: none.
+    /// Soft reads: largest magnitude that a check sends. With four checks a bit, `soft_llr` and
+    /// four times this do not leave int8.
+    soft_message: u8,
+    /// Iterations of the second chance that follows: another rule shakes it out of where it hangs.
+    /// Of a hard read that is one of other factors, of a soft read the first of hard ones. 0: none.
     second_iterations: u32,
     /// Hard reads: both factors of the second chance are less by this.
     second_damping: u8,
@@ -76,8 +78,9 @@ impl Default for Params {
             max_message: 24,
             hard_llr: 24,
             soft_nat: 5.0,
-            soft_llr: 40,
+            soft_llr: 35,
             soft_doubt: 0.04,
+            soft_message: 22,
             second_iterations: 20,
             second_damping: 2,
             vector_bits: 512,
@@ -95,7 +98,8 @@ impl Params {
             ("hard_llr", f64::from(self.hard_llr), 1.0, 127.0),
             ("soft_nat", self.soft_nat, 1.0, 6.0),
             ("soft_llr", f64::from(self.soft_llr), 1.0, 127.0),
-            ("soft_doubt", self.soft_doubt, 0.01, 1.0),
+            ("soft_doubt", self.soft_doubt, 0.0, 1.0),
+            ("soft_message", f64::from(self.soft_message), 1.0, 63.0),
             ("second_damping", f64::from(self.second_damping), 0.0, 32.0),
         ] {
             if !(least..=most).contains(&value) {
@@ -130,7 +134,8 @@ fn form(checks: &QuasiCyclic, bits: u32) -> Box<dyn Form> {
 struct MinSum {
     form: Box<dyn Form>,
     params: Params,
-    /// What checks send of hard reads, first and in the second chance.
+    /// What checks send of hard reads, first and in the second chance; the first also in that of
+    /// soft reads.
     shares: [Shares; 2],
     /// What they send of soft reads.
     doubts: Doubts,
@@ -144,7 +149,7 @@ impl MinSum {
             gap: params.close,
             most: params.max_message,
         });
-        let doubts = Doubts::new(params.soft_nat, params.soft_doubt);
+        let doubts = Doubts::new(params.soft_nat, params.soft_doubt, params.soft_message);
         Self { form, params, shares, doubts }
     }
 
@@ -170,7 +175,7 @@ impl Decoder for MinSum {
             Received::Soft { regions, llr } => {
                 values = self.quantised(llr);
                 let input = Input::Soft { regions, values: &values };
-                (input, [Rule::Doubts(&self.doubts); 2])
+                (input, [Rule::Doubts(&self.doubts), Rule::Shares(self.shares[0])])
             }
         };
         let iterations = [self.params.max_iterations, self.params.second_iterations];
@@ -178,5 +183,20 @@ impl Decoder for MinSum {
         let (iterations, found) = self.form.attempt(&Attempt { input, rounds }, word);
         let status = if found { Status::Corrected } else { Status::Failed };
         Decoded { status, iterations }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_the_defaults_and_four_checks_a_bit_nothing_leaves_int8() {
+        let params = Params::default();
+        for (llr, message) in
+            [(params.hard_llr, params.max_message), (params.soft_llr, params.soft_message)]
+        {
+            assert!(u32::from(llr) + 4 * u32::from(message) <= 127, "{llr}, {message}");
+        }
     }
 }
