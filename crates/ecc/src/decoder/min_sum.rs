@@ -53,7 +53,7 @@ struct Params {
     soft_nat: f64,
     /// Largest magnitude of the bits of a soft read.
     soft_llr: u8,
-    /// Soft reads: what a check doubts beyond its bits where one of them is in doubt, in the measure
+    /// Soft reads: what a check doubts beyond its bits where one is in doubt, in the measure
     /// -ln tanh(x / 2) of a ratio x.
     soft_doubt: f64,
     /// Soft reads: largest magnitude that a check sends. With four checks a bit, `soft_llr` and
@@ -78,7 +78,7 @@ impl Default for Params {
             max_message: 24,
             hard_llr: 24,
             soft_nat: 5.0,
-            soft_llr: 35,
+            soft_llr: 39,
             soft_doubt: 0.04,
             soft_message: 22,
             second_iterations: 20,
