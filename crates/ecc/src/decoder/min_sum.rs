@@ -60,7 +60,7 @@ struct Params {
     /// four times this do not leave int8.
     soft_message: u8,
     /// Iterations of the second chance that follows: another rule shakes it out of where it hangs.
-    /// Of a hard read that is one of other factors, of a soft read the first of hard ones. 0: none.
+    /// Of a hard read that is one of other factors, of a soft one that of hard reads. 0: none.
     second_iterations: u32,
     /// Hard reads: both factors of the second chance are less by this.
     second_damping: u8,
@@ -175,7 +175,8 @@ impl Decoder for MinSum {
             Received::Soft { regions, llr } => {
                 values = self.quantised(llr);
                 let input = Input::Soft { regions, values: &values };
-                (input, [Rule::Doubts(&self.doubts), Rule::Shares(self.shares[0])])
+                let second = Shares { most: self.params.soft_message, ..self.shares[0] };
+                (input, [Rule::Doubts(&self.doubts), Rule::Shares(second)])
             }
         };
         let iterations = [self.params.max_iterations, self.params.second_iterations];
