@@ -3,6 +3,7 @@
 //! The decoder is written once over [`Lanes`]; each form of it (portable, AVX2, AVX-512) fills in
 //! the steps, and every step gives the same in every lane whatever the form.
 
+use crate::check_rule::Shares;
 use crate::layered::{Attempt, Layered, Outcome};
 
 /// What a check knows of its bits once it has seen them all, lane by lane.
@@ -25,29 +26,6 @@ pub(crate) struct Strength<V> {
     pub second: V,
 }
 
-/// What share of the least magnitude a check sends, in 1/32 (at most 32), rounded to the nearest.
-///
-/// The exact sum-product rule gives less than the least magnitude, and the less the more of the
-/// others are nearly as small.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rule {
-    /// Where the second least is far from the least.
-    pub clear: u8,
-    /// Where it is close.
-    pub close: u8,
-    /// Largest distance that is close.
-    pub gap: u8,
-    /// Largest magnitude to send.
-    pub most: u8,
-}
-
-impl Rule {
-    /// The share of the second least, where the third is not known.
-    pub(crate) fn second(&self) -> u8 {
-        (self.clear + self.close) / 2
-    }
-}
-
 /// One width of vectors.
 ///
 /// # Safety
@@ -63,6 +41,8 @@ pub(crate) unsafe trait Lanes: Copy + Send + 'static {
     type Vector: Copy + Send;
     /// What is kept of the messages of a vector of checks to one bit each.
     type Message: Copy + Send;
+    /// What a table of 32 entries is held in.
+    type Table: Copy;
     /// No message.
     const SILENCE: Self::Message;
 
@@ -87,7 +67,19 @@ pub(crate) unsafe trait Lanes: Copy + Send + 'static {
         value: Self::Vector,
     ) -> (Self::Vector, Self::Message);
     /// How strongly a check that saw all its bits speaks.
-    unsafe fn strength(check: &Check<Self::Vector>, rule: &Rule) -> Strength<Self::Vector>;
+    unsafe fn strength(check: &Check<Self::Vector>, shares: &Shares) -> Strength<Self::Vector>;
+    /// Takes `entries` to hand.
+    unsafe fn table(entries: &[u8; 32]) -> Self::Table;
+    /// The entry of each magnitude; of larger ones the last.
+    unsafe fn entry(table: &Self::Table, value: Self::Vector) -> Self::Vector;
+    /// Unsigned sum, saturating.
+    unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// Unsigned difference, 0 at least.
+    unsafe fn less(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// The lesser, unsigned.
+    unsafe fn lesser(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// How many of `bounds` (not 0) are above, unsigned.
+    unsafe fn count_above(vector: Self::Vector, bounds: &[u8]) -> Self::Vector;
     /// A bit for each lane, set where it is negative.
     unsafe fn signs(vector: Self::Vector) -> u64;
     /// -`magnitude` where the lane's bit is set, else `magnitude`.
@@ -110,6 +102,7 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
     const UNROLL: usize = 1;
     type Vector = [i8; W];
     type Message = [i8; W];
+    type Table = [u8; 32];
     const SILENCE: Self::Message = [0; W];
 
     #[inline(always)]
@@ -174,17 +167,53 @@ unsafe impl<const W: usize> Lanes for Portable<W> {
     }
 
     #[inline(always)]
-    unsafe fn strength(check: &Check<Self::Vector>, rule: &Rule) -> Strength<Self::Vector> {
+    unsafe fn strength(check: &Check<Self::Vector>, shares: &Shares) -> Strength<Self::Vector> {
         let scale = |magnitude: i8, factor: u8| {
             let scaled = (u16::from(magnitude as u8) * u16::from(factor) + 16) >> 5;
-            scaled.min(rule.most.into()) as i8
+            scaled.min(shares.most.into()) as i8
         };
         let first = |i: usize| {
-            let close = check.second[i].abs_diff(check.first[i]) <= rule.gap;
-            scale(check.first[i], if close { rule.close } else { rule.clear })
+            let close = check.second[i].abs_diff(check.first[i]) <= shares.gap;
+            scale(check.first[i], if close { shares.close } else { shares.clear })
         };
-        let second = |i: usize| scale(check.second[i], rule.second());
+        let second = |i: usize| scale(check.second[i], shares.second());
         Strength { first: std::array::from_fn(first), second: std::array::from_fn(second) }
+    }
+
+    #[inline(always)]
+    unsafe fn table(entries: &[u8; 32]) -> [u8; 32] {
+        *entries
+    }
+
+    #[inline(always)]
+    unsafe fn entry(table: &[u8; 32], value: Self::Vector) -> Self::Vector {
+        value.map(|value| table[usize::from(value.unsigned_abs().min(31))] as i8)
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        std::array::from_fn(|i| (a[i] as u8).saturating_add(b[i] as u8) as i8)
+    }
+
+    #[inline(always)]
+    unsafe fn less(a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        std::array::from_fn(|i| (a[i] as u8).saturating_sub(b[i] as u8) as i8)
+    }
+
+    #[inline(always)]
+    unsafe fn lesser(a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        std::array::from_fn(|i| (a[i] as u8).min(b[i] as u8) as i8)
+    }
+
+    #[inline(always)]
+    unsafe fn count_above(vector: Self::Vector, bounds: &[u8]) -> Self::Vector {
+        let mut count = [0; W];
+        for &bound in bounds {
+            for (count, &lane) in count.iter_mut().zip(&vector) {
+                *count += i8::from((lane as u8) < bound);
+            }
+        }
+        count
     }
 
     #[inline(always)]

@@ -1,6 +1,7 @@
 //! Vectors of int8 lanes on x86: AVX2 with 32 of them, AVX-512 with 64.
 
-use crate::lanes::{Check, Lanes, Rule, Strength};
+use crate::check_rule::Shares;
+use crate::lanes::{Check, Lanes, Strength};
 use crate::layered::{Attempt, Layered, Outcome};
 use std::arch::x86_64::*;
 
@@ -33,6 +34,7 @@ unsafe impl Lanes for Avx2 {
     const UNROLL: usize = 2;
     type Vector = __m256i;
     type Message = __m256i;
+    type Table = (__m256i, __m256i);
     // SAFETY: 32 bytes of zeros are a vector.
     const SILENCE: __m256i = unsafe { std::mem::transmute([0u8; 32]) };
 
@@ -85,20 +87,68 @@ unsafe impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn strength(check: &Check<__m256i>, rule: &Rule) -> Strength<__m256i> {
+    unsafe fn strength(check: &Check<__m256i>, shares: &Shares) -> Strength<__m256i> {
         unsafe {
             // Unsigned "at most": the smaller of both is the gap itself.
             let gap = _mm256_subs_epu8(check.second, check.first);
-            let least = _mm256_min_epu8(gap, _mm256_set1_epi8(rule.gap as i8));
+            let least = _mm256_min_epu8(gap, _mm256_set1_epi8(shares.gap as i8));
             let close = _mm256_cmpeq_epi8(gap, least);
             let first = _mm256_blendv_epi8(
-                scaled_256(check.first, rule.clear),
-                scaled_256(check.first, rule.close),
+                scaled_256(check.first, shares.clear),
+                scaled_256(check.first, shares.close),
                 close,
             );
-            let second = scaled_256(check.second, rule.second());
-            let most = _mm256_set1_epi8(rule.most as i8);
+            let second = scaled_256(check.second, shares.second());
+            let most = _mm256_set1_epi8(shares.most as i8);
             Strength { first: _mm256_min_epu8(first, most), second: _mm256_min_epu8(second, most) }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn table(entries: &[u8; 32]) -> Self::Table {
+        unsafe {
+            let half =
+                |at| _mm256_broadcastsi128_si256(_mm_loadu_si128(entries.as_ptr().add(at).cast()));
+            (half(0), half(16))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn entry(table: &Self::Table, value: __m256i) -> __m256i {
+        unsafe {
+            let at = _mm256_min_epu8(_mm256_abs_epi8(value), _mm256_set1_epi8(31));
+            let (low, high) = (_mm256_shuffle_epi8(table.0, at), _mm256_shuffle_epi8(table.1, at));
+            // The fifth bit, where choices look for it.
+            _mm256_blendv_epi8(low, high, _mm256_slli_epi16::<3>(at))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_adds_epu8(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn less(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_subs_epu8(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn lesser(a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_min_epu8(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn count_above(vector: __m256i, bounds: &[u8]) -> __m256i {
+        unsafe {
+            let mut count = _mm256_setzero_si256();
+            for &bound in bounds {
+                // Unsigned "below": what is at most the bound less 1.
+                let most = _mm256_set1_epi8((bound - 1) as i8);
+                let is_below = _mm256_cmpeq_epi8(_mm256_min_epu8(vector, most), vector);
+                count = _mm256_sub_epi8(count, is_below);
+            }
+            count
         }
     }
 
@@ -179,6 +229,7 @@ unsafe impl Lanes for Avx512 {
     const UNROLL: usize = 4;
     type Vector = __m512i;
     type Message = Message512;
+    type Table = (__m512i, __m512i);
     const SILENCE: Message512 = Message512 { negative: 0, least: 0 };
 
     #[inline(always)]
@@ -237,18 +288,64 @@ unsafe impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn strength(check: &Check<__m512i>, rule: &Rule) -> Strength<__m512i> {
+    unsafe fn strength(check: &Check<__m512i>, shares: &Shares) -> Strength<__m512i> {
         unsafe {
             let gap = _mm512_subs_epu8(check.second, check.first);
-            let close = _mm512_cmple_epu8_mask(gap, _mm512_set1_epi8(rule.gap as i8));
+            let close = _mm512_cmple_epu8_mask(gap, _mm512_set1_epi8(shares.gap as i8));
             let first = _mm512_mask_mov_epi8(
-                scaled_512(check.first, rule.clear),
+                scaled_512(check.first, shares.clear),
                 close,
-                scaled_512(check.first, rule.close),
+                scaled_512(check.first, shares.close),
             );
-            let second = scaled_512(check.second, rule.second());
-            let most = _mm512_set1_epi8(rule.most as i8);
+            let second = scaled_512(check.second, shares.second());
+            let most = _mm512_set1_epi8(shares.most as i8);
             Strength { first: _mm512_min_epu8(first, most), second: _mm512_min_epu8(second, most) }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn table(entries: &[u8; 32]) -> Self::Table {
+        unsafe {
+            let half =
+                |at| _mm512_broadcast_i32x4(_mm_loadu_si128(entries.as_ptr().add(at).cast()));
+            (half(0), half(16))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn entry(table: &Self::Table, value: __m512i) -> __m512i {
+        unsafe {
+            let at = _mm512_min_epu8(_mm512_abs_epi8(value), _mm512_set1_epi8(31));
+            let high = _mm512_test_epi8_mask(at, _mm512_set1_epi8(16));
+            let low = _mm512_shuffle_epi8(table.0, at);
+            _mm512_mask_shuffle_epi8(low, high, table.1, at)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_adds_epu8(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn less(a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_subs_epu8(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn lesser(a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_min_epu8(a, b) }
+    }
+
+    #[inline(always)]
+    unsafe fn count_above(vector: __m512i, bounds: &[u8]) -> __m512i {
+        unsafe {
+            let (mut count, one) = (_mm512_setzero_si512(), _mm512_set1_epi8(1));
+            for &bound in bounds {
+                let is_below = _mm512_cmplt_epu8_mask(vector, _mm512_set1_epi8(bound as i8));
+                count = _mm512_mask_add_epi8(count, is_below, count, one);
+            }
+            count
         }
     }
 

@@ -5,7 +5,8 @@
 //! each circulant is read by unaligned loads and written by aligned stores.
 
 use crate::bits;
-use crate::lanes::{Check, Lanes, Rule, Strength};
+use crate::check_rule::{Checks, Rule};
+use crate::lanes::{Check, Lanes, Strength};
 use crate::quasi_cyclic::QuasiCyclic;
 use crate::syndrome::{Syndrome, rotated};
 
@@ -73,7 +74,7 @@ pub(crate) enum Input<'a> {
 pub(crate) struct Attempt<'a> {
     pub input: Input<'a>,
     /// Iterations and what checks send in them, twice: the second goes on where the first ends.
-    pub rounds: [(u32, Rule); 2],
+    pub rounds: [(u32, Rule<'a>); 2],
 }
 
 /// How it went: iterations, and whether a codeword was found.
@@ -146,10 +147,11 @@ impl<L: Lanes> Layered<L> {
             let mut done = 0;
             for (iterations, rule) in &attempt.rounds {
                 for _ in 0..*iterations {
-                    if done == 0 {
-                        self.iterate::<true>(rule);
-                    } else {
-                        self.iterate::<false>(rule);
+                    match *rule {
+                        Rule::Shares(rule) if done == 0 => self.iterate::<true, _>(rule),
+                        Rule::Shares(rule) => self.iterate::<false, _>(rule),
+                        Rule::Doubts(rule) if done == 0 => self.iterate::<true, _>(rule),
+                        Rule::Doubts(rule) => self.iterate::<false, _>(rule),
                     }
                     done += 1;
                     if self.judge() {
@@ -230,17 +232,17 @@ impl<L: Lanes> Layered<L> {
     /// Every layer once.
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn iterate<const FIRST: bool>(&mut self, rule: &Rule) {
+    unsafe fn iterate<const FIRST: bool, R: Checks<L>>(&mut self, rule: R) {
         let mut begin = 0;
         for layer in 0..self.schedule.ends.len() {
             let end = self.schedule.ends[layer];
             // SAFETY: as promised.
             unsafe {
                 match self.groups % L::UNROLL {
-                    0 if L::UNROLL == 4 => self.layer::<FIRST, 4>(rule, layer, begin, end),
-                    0 if L::UNROLL == 2 => self.layer::<FIRST, 2>(rule, layer, begin, end),
-                    2 if L::UNROLL == 4 => self.layer::<FIRST, 2>(rule, layer, begin, end),
-                    _ => self.layer::<FIRST, 1>(rule, layer, begin, end),
+                    0 if L::UNROLL == 4 => self.layer::<FIRST, 4, R>(rule, layer, begin, end),
+                    0 if L::UNROLL == 2 => self.layer::<FIRST, 2, R>(rule, layer, begin, end),
+                    2 if L::UNROLL == 4 => self.layer::<FIRST, 2, R>(rule, layer, begin, end),
+                    _ => self.layer::<FIRST, 1, R>(rule, layer, begin, end),
                 }
             }
             begin = end;
@@ -250,9 +252,9 @@ impl<L: Lanes> Layered<L> {
     /// All checks of a layer, N vectors of them at a time.
     #[allow(unsafe_code)]
     #[inline(always)]
-    unsafe fn layer<const FIRST: bool, const N: usize>(
+    unsafe fn layer<const FIRST: bool, const N: usize, R: Checks<L>>(
         &mut self,
-        rule: &Rule,
+        rule: R,
         layer: usize,
         begin: usize,
         end: usize,
@@ -267,11 +269,12 @@ impl<L: Lanes> Layered<L> {
             let messages = self.messages.as_mut_ptr().add(begin * groups);
             let strengths = self.strengths.as_mut_ptr().add(layer * groups);
             let checks = self.checks.as_mut_ptr();
+            let hand = rule.hand();
             for group in (0..groups).step_by(N) {
                 let strengths = &mut *strengths.add(group).cast::<[Strength<L::Vector>; N]>();
                 let new =
                     Check { first: L::splat(127), second: L::splat(127), parity: L::splat(0) };
-                let mut seen = [new; N];
+                let (mut seen, mut sums) = ([new; N], [rule.nothing(); N]);
                 for (i, step) in steps.iter().enumerate() {
                     let block = values.add(step.block as usize);
                     for n in 0..N {
@@ -283,11 +286,11 @@ impl<L: Lanes> Layered<L> {
                             value = L::without(value, &strengths[n], message);
                         }
                         *asked.add(i * groups + group + n) = value;
-                        L::observe(&mut seen[n], value);
+                        rule.observe(&hand, &mut seen[n], &mut sums[n], value);
                     }
                 }
                 for n in 0..N {
-                    strengths[n] = L::strength(&seen[n], rule);
+                    strengths[n] = rule.strength(&hand, &seen[n], sums[n]);
                     *checks.add(group + n) = seen[n];
                 }
             }

@@ -18,6 +18,7 @@ mod bit_slice;
 pub mod bits;
 pub mod cells;
 pub mod channel;
+mod check_rule;
 mod circulant_ring;
 pub mod code;
 pub mod code_facts;

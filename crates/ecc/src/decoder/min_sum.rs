@@ -1,9 +1,12 @@
-//! `min_sum`: layered normalised min-sum over int8 messages, one word at a time.
+//! `min_sum`: layered decoding over int8 messages, one word at a time.
 //!
-//! Chen and Fossorier, IEEE Commun. Lett. 6 (2002); layers: Hocevar, SiPS 2004.
+//! Of hard reads normalised min-sum: Chen and Fossorier, IEEE Commun. Lett. 6 (2002). Of soft reads
+//! the sum-product rule in tables: Gallager, IRE Trans. Inf. Theory 8 (1962). Layers: Hocevar, SiPS
+//! 2004.
 
 use super::{Build, Decoded, Decoder, Received, Status};
-use crate::lanes::{Portable, Rule};
+use crate::check_rule::{Doubts, Rule, Shares};
+use crate::lanes::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::lanes_x86::{Avx2, Avx512};
 use crate::layered::{Attempt, Form, Input, Layered};
@@ -15,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "min_sum",
-    summary: "layered normalised min-sum over int8 messages",
+    summary: "layered over int8 messages: normalised min-sum, of soft reads sum-product in tables",
     citation: "chen2002",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -23,7 +26,7 @@ pub const MEMBER: Member<Build> = Member {
         let params: Params = params::read(table, "decoder")?;
         params.check()?;
         let checks = code.structure().quasi_cyclic("min_sum")?;
-        Ok(Box::new(MinSum { form: form(checks, params.vector_bits), params }))
+        Ok(Box::new(MinSum::new(form(checks, params.vector_bits), params)))
     },
 };
 
@@ -33,24 +36,33 @@ pub const MEMBER: Member<Build> = Member {
 struct Params {
     /// Iterations at most.
     max_iterations: u32,
-    /// Share of the least magnitude that a check sends where the second least is far, in 1/32.
+    /// Hard reads: share of the least magnitude that a check sends where the second least is far,
+    /// in 1/32.
     factor: u8,
     /// The same where it is close.
     close_factor: u8,
     /// Largest distance of the two that is close.
     close: u8,
-    /// Largest magnitude that a check sends. With four checks a bit, `hard_llr` and four times this
-    /// do not leave int8; where they do, a decoder that finds nothing may drift to a codeword far
-    /// from what it was given.
+    /// Hard reads: largest magnitude that a check sends. With four checks a bit, `hard_llr` and
+    /// four times this do not leave int8; where they do, a decoder that finds nothing may drift to
+    /// a codeword far from what it was given.
     max_message: u8,
     /// Magnitude of the bits of a hard read.
     hard_llr: u8,
-    /// Magnitude of the surest bits of a soft read; the others keep their ratio to it.
+    /// Soft reads: magnitude of a log-likelihood ratio of one nat.
+    soft_nat: f64,
+    /// Largest magnitude of the bits of a soft read.
     soft_llr: u8,
-    /// Iterations of the second chance that follows: other factors shake it out of where it hangs.
-    /// 0: none.
+    /// Soft reads: what a check doubts beyond its bits where one is in doubt, in the measure
+    /// -ln tanh(x / 2) of a ratio x.
+    soft_doubt: f64,
+    /// Soft reads: largest magnitude that a check sends. With four checks a bit, `soft_llr` and
+    /// four times this do not leave int8.
+    soft_message: u8,
+    /// Iterations of the second chance that follows: another rule shakes it out of where it hangs.
+    /// Of a hard read that is one of other factors, of a soft one that of hard reads. 0: none.
     second_iterations: u32,
-    /// Both factors of the second chance are less by this.
+    /// Hard reads: both factors of the second chance are less by this.
     second_damping: u8,
     /// Widest vectors to use where the machine has them, in bits; changes the speed only.
     #[schemars(extend("x-speed-only" = true))]
@@ -66,7 +78,10 @@ impl Default for Params {
             close: 10,
             max_message: 24,
             hard_llr: 24,
-            soft_llr: 31,
+            soft_nat: 5.0,
+            soft_llr: 39,
+            soft_doubt: 0.04,
+            soft_message: 22,
             second_iterations: 20,
             second_damping: 2,
             vector_bits: 512,
@@ -77,13 +92,16 @@ impl Default for Params {
 impl Params {
     fn check(&self) -> Result<()> {
         for (key, value, least, most) in [
-            ("factor", self.factor, 1, 32),
-            ("close_factor", self.close_factor, 1, 32),
-            ("close", self.close, 0, 127),
-            ("max_message", self.max_message, 1, 127),
-            ("hard_llr", self.hard_llr, 1, 127),
-            ("soft_llr", self.soft_llr, 1, 127),
-            ("second_damping", self.second_damping, 0, 32),
+            ("factor", f64::from(self.factor), 1.0, 32.0),
+            ("close_factor", f64::from(self.close_factor), 1.0, 32.0),
+            ("close", f64::from(self.close), 0.0, 127.0),
+            ("max_message", f64::from(self.max_message), 1.0, 127.0),
+            ("hard_llr", f64::from(self.hard_llr), 1.0, 127.0),
+            ("soft_nat", self.soft_nat, 1.0, 6.0),
+            ("soft_llr", f64::from(self.soft_llr), 1.0, 127.0),
+            ("soft_doubt", self.soft_doubt, 0.0, 1.0),
+            ("soft_message", f64::from(self.soft_message), 1.0, 63.0),
+            ("second_damping", f64::from(self.second_damping), 0.0, 32.0),
         ] {
             if !(least..=most).contains(&value) {
                 return Err(Error::new(format!("decoder.{key}"), format!("{value}: out of range"))
@@ -117,50 +135,70 @@ fn form(checks: &QuasiCyclic, bits: u32) -> Box<dyn Form> {
 struct MinSum {
     form: Box<dyn Form>,
     params: Params,
+    /// What checks send of hard reads, first and in the second chance; the first also in that of
+    /// soft reads.
+    shares: [Shares; 2],
+    /// What they send of soft reads.
+    doubts: Doubts,
+}
+
+impl MinSum {
+    fn new(form: Box<dyn Form>, params: Params) -> Self {
+        let shares = [0, params.second_damping].map(|damping| Shares {
+            clear: params.factor.saturating_sub(damping),
+            close: params.close_factor.saturating_sub(damping),
+            gap: params.close,
+            most: params.max_message,
+        });
+        let doubts = Doubts::new(params.soft_nat, params.soft_doubt, params.soft_message);
+        Self { form, params, shares, doubts }
+    }
+
+    /// The values of the regions of a soft read.
+    fn quantised(&self, llr: &[f64]) -> [i8; 16] {
+        let mut values = [0; 16];
+        let most = f64::from(self.params.soft_llr);
+        for (value, llr) in values.iter_mut().zip(llr) {
+            *value = libm::round(llr * self.params.soft_nat).clamp(-most, most) as i8;
+        }
+        values
+    }
 }
 
 impl Decoder for MinSum {
     fn decode(&mut self, received: Received<'_>, word: &mut [u64]) -> Decoded {
-        let values = quantised(&received, self.params.soft_llr);
-        let input = match received {
+        let values;
+        let (input, rules) = match received {
             Received::Hard { bits, .. } => {
-                Input::Hard { bits, magnitude: self.params.hard_llr as i8 }
+                let input = Input::Hard { bits, magnitude: self.params.hard_llr as i8 };
+                (input, self.shares.map(Rule::Shares))
             }
-            Received::Soft { regions, .. } => Input::Soft { regions, values: &values },
+            Received::Soft { regions, llr } => {
+                values = self.quantised(llr);
+                let input = Input::Soft { regions, values: &values };
+                let second = Shares { most: self.params.soft_message, ..self.shares[0] };
+                (input, [Rule::Doubts(&self.doubts), Rule::Shares(second)])
+            }
         };
-        let params = &self.params;
-        let rule = Rule {
-            clear: params.factor,
-            close: params.close_factor,
-            gap: params.close,
-            most: params.max_message,
-        };
-        let second = Rule {
-            clear: rule.clear.saturating_sub(params.second_damping),
-            close: rule.close.saturating_sub(params.second_damping),
-            ..rule
-        };
-        let rounds = [(params.max_iterations, rule), (params.second_iterations, second)];
+        let iterations = [self.params.max_iterations, self.params.second_iterations];
+        let rounds = [(iterations[0], rules[0]), (iterations[1], rules[1])];
         let (iterations, found) = self.form.attempt(&Attempt { input, rounds }, word);
         let status = if found { Status::Corrected } else { Status::Failed };
         Decoded { status, iterations }
     }
 }
 
-/// Ratio in nats from which on a region is as good as sure, up to the infinite one of a region in
-/// which no bit was ever wrong.
-const SURE: f64 = 20.0;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The ratios of a soft read, the largest of them at `largest`.
-fn quantised(received: &Received<'_>, largest: u8) -> [i8; 16] {
-    let mut values = [0; 16];
-    if let Received::Soft { llr, .. } = *received {
-        let most = llr.iter().fold(0.0, |most: f64, llr| most.max(llr.abs())).min(SURE);
-        if most > 0.0 {
-            for (value, llr) in values.iter_mut().zip(llr) {
-                *value = libm::round(llr.clamp(-most, most) / most * f64::from(largest)) as i8;
-            }
+    #[test]
+    fn with_the_defaults_and_four_checks_a_bit_nothing_leaves_int8() {
+        let params = Params::default();
+        for (llr, message) in
+            [(params.hard_llr, params.max_message), (params.soft_llr, params.soft_message)]
+        {
+            assert!(u32::from(llr) + 4 * u32::from(message) <= 127, "{llr}, {message}");
         }
     }
-    values
 }
