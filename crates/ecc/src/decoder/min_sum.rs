@@ -79,7 +79,7 @@ impl Default for Params {
             max_message: 24,
             hard_llr: 24,
             soft_nat: 5.0,
-            soft_llr: 39,
+            soft_llr: 35,
             soft_doubt: 0.04,
             soft_message: 22,
             second_iterations: 20,
