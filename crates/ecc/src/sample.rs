@@ -2,7 +2,8 @@
 //!
 //! A codeword of n bits read at bit error rate p holds Binomial(n, p) errors. The engine asks
 //! millions of times with few different p, so the cumulative distribution is tabulated once per
-//! p and searched from where a guide table says (Chen and Asau, 1974): a step or two.
+//! p and searched from where a guide table says (Chen and Asau, 1974). Mostly the guide alone knows:
+//! a drive has a thousand different p, and their cumulative distributions fit no near cache.
 
 use crate::model::LEAST_RBER;
 
@@ -37,19 +38,25 @@ pub fn binomial_tail(n: u32, t: u32, p: f64) -> f64 {
 /// Cumulative probabilities of k = first, first+1, ... errors.
 struct Table {
     first: u32,
-    /// Where to begin, by the leading digits of what is looked for.
+    /// Where to begin, by the leading digits of what is looked for, and in the top bit whether that
+    /// is already the end.
     guide: [u16; GUIDES],
     cumulative: Vec<f64>,
 }
 
-const GUIDES: usize = 64;
+const GUIDES: usize = 256;
+const FOUND: u16 = 1 << 15;
 
 impl Table {
     /// The first whose cumulative probability is above `u`.
     #[inline]
     fn find(&self, u: f64) -> u32 {
+        let begin = self.guide[(u * GUIDES as f64) as usize];
+        if begin & FOUND != 0 {
+            return self.first + u32::from(begin & !FOUND);
+        }
         let last = self.cumulative.len() - 1;
-        let mut index = usize::from(self.guide[(u * GUIDES as f64) as usize]);
+        let mut index = usize::from(begin);
         while index < last && self.cumulative[index] <= u {
             index += 1;
         }
@@ -126,7 +133,13 @@ fn tabulate(n: u32, p: f64) -> Table {
             sum
         })
         .collect();
-    let begin = |i| cumulative.partition_point(|&c| c <= i as f64 / GUIDES as f64) as u16;
+    // At most 26,000 entries: 2^23 bits, 9 standard deviations on either side.
+    let begin = |i| {
+        let [begin, end] = [i, i + 1].map(|i| i as f64 / GUIDES as f64);
+        let index = cumulative.partition_point(|&c| c <= begin);
+        let found = cumulative.get(index).is_some_and(|&c| c >= end);
+        index as u16 | if found { FOUND } else { 0 }
+    };
     Table { first, guide: std::array::from_fn(begin), cumulative }
 }
 

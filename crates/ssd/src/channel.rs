@@ -139,7 +139,7 @@ impl Flash {
         }
         let job = self.jobs[command.job as usize];
         let mut longest = Time::ZERO;
-        for &block in &job.blocks[..usize::from(job.planes)] {
+        for &block in job.blocks() {
             let time = self.chips.program(block, job.page).unwrap_or_else(|error| {
                 self.fault.get_or_insert(error);
                 Time::ZERO

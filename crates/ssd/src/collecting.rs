@@ -125,7 +125,7 @@ impl Ssd {
     pub(crate) fn erased(&mut self, index: u32) {
         let command = self.flash.commands.remove(index as usize);
         let job = self.flash.jobs.remove(command.job as usize);
-        for &block in &job.blocks[..usize::from(job.planes)] {
+        for &block in job.blocks() {
             self.ftl.erased(block);
         }
         self.collect(command.die);

@@ -342,7 +342,7 @@ impl Flash {
         let now = events.now();
         let job = self.jobs[self.commands[index as usize].job as usize];
         let mut longest = Time::ZERO;
-        for &block in &job.blocks[..usize::from(job.planes)] {
+        for &block in job.blocks() {
             let time = self.chips.erase(block);
             self.counts.erases += 1;
             self.counts.times.erase += time;

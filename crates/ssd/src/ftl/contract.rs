@@ -164,19 +164,10 @@ pub struct Program {
 }
 
 impl Program {
-    /// First unit and block of each page that it writes, in the order of its units; `deep` is how
-    /// many pages of one block a program writes.
+    /// The blocks that it writes to, one in each joined plane.
     #[inline]
-    pub fn pages<'a>(
-        &'a self,
-        geometry: &Geometry,
-        deep: u32,
-    ) -> impl Iterator<Item = (Ppn, Block)> + use<'a> {
-        let blocks = &self.blocks[..usize::from(self.planes)];
-        let (of_block, of_page) = (geometry.units_per_block(), geometry.units_per_page);
-        (self.page..self.page + deep).flat_map(move |page| {
-            blocks.iter().map(move |&block| (Ppn(block.0 * of_block + page * of_page), block))
-        })
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks[..usize::from(self.planes)]
     }
 
     /// The place of unit `i`.

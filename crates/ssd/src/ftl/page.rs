@@ -88,6 +88,8 @@ struct PageFtl {
     bad: Vec<bool>,
     /// Free blocks of each plane, least worn first.
     free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    /// Fewest of them that a plane has, by die and group: asked for at every step.
+    fewest_free: Vec<u32>,
     /// Frontiers: (die, stream, group of joined planes).
     frontiers: Vec<Frontier>,
     groups: u32,
@@ -148,6 +150,7 @@ impl PageFtl {
             pe_cycles: vec![context.pe_cycles; geometry.blocks() as usize],
             bad: context.bad,
             free: vec![BinaryHeap::new(); geometry.planes() as usize],
+            fewest_free: vec![0; (geometry.dies * groups) as usize],
             frontiers: vec![closed; (geometry.dies * streams * groups) as usize],
             groups,
             next_group: vec![0; (geometry.dies * streams) as usize],
@@ -166,6 +169,9 @@ impl PageFtl {
                 ftl.free[plane.0 as usize].push(Reverse((context.pe_cycles, block)));
             }
         }
+        for die in 0..ftl.geometry.dies {
+            (0..groups).for_each(|group| ftl.count_free(Die(die), group));
+        }
         Ok(ftl)
     }
 
@@ -181,10 +187,14 @@ impl PageFtl {
     /// Fewest free blocks of the planes of a group.
     #[inline]
     fn free_blocks(&self, die: Die, group: u32) -> u32 {
-        (0..self.joined)
-            .map(|i| self.free[self.geometry.plane(die, group * self.joined + i).0 as usize].len())
-            .min()
-            .unwrap_or(0) as u32
+        self.fewest_free[(die.0 * self.groups + group) as usize]
+    }
+
+    /// To be called when a plane of a group has more or fewer.
+    fn count_free(&mut self, die: Die, group: u32) {
+        let blocks = |plane: Plane| self.free[plane.0 as usize].len() as u32;
+        let fewest = self.planes_of(die, group).map(blocks).min().unwrap_or(0);
+        self.fewest_free[(die.0 * self.groups + group) as usize] = fewest;
     }
 
     #[inline]
@@ -226,6 +236,7 @@ impl PageFtl {
             self.words[block as usize] = BlockWord::default();
             self.frontiers[index].blocks[i as usize] = Block(block);
         }
+        self.count_free(die, group);
         let frontier = &mut self.frontiers[index];
         (frontier.page, frontier.planes_done, frontier.open) = (0, 0, true);
     }
@@ -297,6 +308,21 @@ impl PageFtl {
             Urgency::Idle => self.gc.background_free_blocks.max(self.gc.start_free_blocks),
         };
         self.free_blocks(die, group) < least
+    }
+
+    /// Whether a group has fewer free blocks than it should, and something is to be gained in it, or
+    /// victims are at hand.
+    #[inline]
+    fn is_short(&self, die: Die, urgency: Urgency, at_hand: bool) -> bool {
+        let mut group = 0;
+        while group < self.groups {
+            let short = self.short_of_blocks(die, group, urgency);
+            if short && (at_hand || self.gain(die, group) >= u64::from(self.row_units)) {
+                return true;
+            }
+            group += 1;
+        }
+        false
     }
 
     /// The planes of a group.
@@ -435,13 +461,21 @@ impl Ftl for PageFtl {
             let group = &mut self.next_group[(die.0 * self.streams + stream_index) as usize];
             *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
         }
-        let mut data = lpns[..units as usize].iter();
-        for (first, _) in program.pages(&self.geometry, self.pages_per_program) {
-            let slots = first.0 as usize..(first.0 + page_units) as usize;
-            for owner in &mut self.owner[slots] {
-                *owner = data.next().map_or(PADDING, |lpn| lpn.0);
-                // Looked up when the flash has it.
-                prefetch(&self.map, *owner as usize);
+        let mut data = &lpns[..units as usize];
+        for page in program.page..program.page + self.pages_per_program {
+            for &block in program.blocks() {
+                let first = self.geometry.ppn(block, page, 0).0 as usize;
+                let slots = &mut self.owner[first..first + page_units as usize];
+                let (here, later) = data.split_at(slots.len().min(data.len()));
+                data = later;
+                for (owner, lpn) in slots.iter_mut().zip(here) {
+                    *owner = lpn.0;
+                    // Looked up when the flash has it.
+                    prefetch(&self.map, lpn.0 as usize);
+                }
+                if here.len() < slots.len() {
+                    slots[here.len()..].fill(PADDING);
+                }
             }
         }
         if gc {
@@ -456,32 +490,32 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn programmed(&mut self, program: &Program, moves: &[Move]) {
-        let mut i = 0;
-        for (first, block) in program.pages(&self.geometry, self.pages_per_program) {
-            let slots = self.geometry.units_per_page.min(program.units - i);
-            // First all of them: a unit that comes twice in a row kills its first copy at once.
-            self.words[block.0 as usize].add(slots);
-            for ppn in first.0..first.0 + slots {
-                let lpn = self.owner[ppn as usize];
-                let old = self.map[lpn as usize];
-                // Rewritten or trimmed while it was on its way: this copy is stale at birth.
-                let stale = moves.get(i as usize).is_some_and(|unit| unit.from.0 != old);
-                i += 1;
-                if stale {
-                    self.words[block.0 as usize].remove_one();
-                    continue;
+        let mut left = program.units;
+        for page in program.page..program.page + self.pages_per_program {
+            for &block in program.blocks() {
+                let slots = self.geometry.units_per_page.min(left);
+                // First all of them: a unit that comes twice in a row kills its first copy at once.
+                self.words[block.0 as usize].add(slots);
+                let first = self.geometry.ppn(block, page, 0).0;
+                for ppn in first..first + slots {
+                    let lpn = self.owner[ppn as usize];
+                    let old = self.map[lpn as usize];
+                    // Rewritten or trimmed while it was on its way: this copy is stale at birth.
+                    let moved = moves.get((program.units - left) as usize);
+                    left -= 1;
+                    if moved.is_some_and(|unit| unit.from.0 != old) {
+                        self.words[block.0 as usize].remove_one();
+                        continue;
+                    }
+                    self.map[lpn as usize] = ppn;
+                    if old != Ppn::NONE.0 {
+                        self.invalidate(old);
+                    }
                 }
-                self.map[lpn as usize] = ppn;
-                if old != Ppn::NONE.0 {
-                    self.invalidate(old);
-                }
-            }
-            if i == program.units {
-                break;
             }
         }
         if program.page + self.pages_per_program == self.geometry.pages_per_block {
-            for &block in &program.blocks[..usize::from(program.planes)] {
+            for &block in program.blocks() {
                 if self.retirement.is_doomed(block) {
                     self.retirement.wait(program.die, block);
                     continue;
@@ -510,11 +544,7 @@ impl Ftl for PageFtl {
         !collection.drained.is_empty()
             || self.retirement.is_moving(die)
             || (self.retirement.waits(die) && self.is_roomy(die))
-            || (0..self.groups).any(|group| {
-                self.short_of_blocks(die, group, urgency)
-                    && (!collection.victims.is_empty()
-                        || self.gain(die, group) >= u64::from(self.row_units))
-            })
+            || self.is_short(die, urgency, !collection.victims.is_empty())
     }
 
     fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect {
@@ -557,6 +587,9 @@ impl Ftl for PageFtl {
         }
         let plane = self.geometry.plane_of(block);
         self.free[plane.0 as usize].push(Reverse((*cycles, block.0)));
+        let die = self.geometry.die_of(block);
+        let plane_of_die = plane.0 - self.geometry.plane(die, 0).0;
+        self.count_free(die, plane_of_die / self.joined);
         self.counts.reclaimed_blocks += 1;
     }
 
