@@ -4,8 +4,9 @@
 //! comparison and ties keep arrival order by construction. Two structures hold the entries: a
 //! 4-ary heap for the general case, and a few *lanes*, rings for streams of events that are
 //! nearly always asked for in the order in which they happen (a first-come-first-served stage of
-//! a pipeline is one). An event that would break its lane's order goes to the heap, so a lane is
-//! an optimisation and never an assumption.
+//! a pipeline is one). An event that would break its lane's order is put ahead of the few that it
+//! precedes, or goes to the heap where they are many: a lane is an optimisation and never an
+//! assumption.
 
 use crate::Time;
 
@@ -15,10 +16,10 @@ const SEQUENCE_BITS: u32 = 36;
 /// Entries of a lane that a new one may overtake; one that would overtake more goes to the heap.
 const MOST_LATER: usize = 8;
 
-/// A ring: first in, first out, in whatever room it has.
+/// A ring of entries in order: out at the front, in at the back or close to it.
 #[derive(Debug)]
 struct Lane {
-    /// A power of two of them.
+    /// Room for a power of two of them.
     entries: Box<[u128]>,
     first: usize,
     len: usize,
@@ -316,7 +317,7 @@ mod tests {
         /// Whatever goes in by whichever door comes out by (time, arrival).
         #[test]
         fn orders_by_time_then_arrival(
-            asked in prop::collection::vec((0u64..50, 0usize..=LANES), 1..300)
+            asked in prop::collection::vec((0u64..50, 0usize..=LANES), 1..2000)
         ) {
             let mut queue = EventQueue::new();
             queue.sequence = 1 << 20;
