@@ -2,8 +2,8 @@
 //!
 //! A codeword of n bits read at bit error rate p holds Binomial(n, p) errors. The engine asks
 //! millions of times with few different p, so the cumulative distribution is tabulated once per
-//! p and searched from where a guide table says (Chen and Asau, 1974). Mostly the guide alone knows:
-//! a drive has a thousand different p, and their cumulative distributions fit no near cache.
+//! p and searched from where a guide table says (Chen and Asau, 1974). Mostly the guide alone
+//! knows: a drive has a thousand different p, and their distributions fit no near cache.
 
 use crate::model::LEAST_RBER;
 

@@ -19,6 +19,7 @@ pub mod draining;
 pub mod failed;
 pub mod flash;
 pub mod flushes;
+pub mod free_blocks;
 pub mod ftl;
 pub mod gc;
 pub mod payload;

@@ -11,6 +11,7 @@ use super::contract::{
 };
 use crate::capacity::logical_units;
 use crate::draining::Draining;
+use crate::free_blocks::FreeBlocks;
 use crate::gc::{BlockWord, GcConfig, Victims};
 use crate::retirement::Retirement;
 use base::family::{Member, check, schema};
@@ -19,8 +20,6 @@ use base::{Error, Result, params};
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 pub const MEMBER: Member<Build> = Member {
     name: "page",
@@ -86,10 +85,7 @@ struct PageFtl {
     words: Vec<BlockWord>,
     pe_cycles: Vec<u32>,
     bad: Vec<bool>,
-    /// Free blocks of each plane, least worn first.
-    free: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
-    /// Fewest of them that a plane has, by die and group: asked for at every step.
-    fewest_free: Vec<u32>,
+    free: FreeBlocks,
     /// Frontiers: (die, stream, group of joined planes).
     frontiers: Vec<Frontier>,
     groups: u32,
@@ -149,8 +145,7 @@ impl PageFtl {
             words: table(geometry.blocks() as usize, BlockWord::ERASED),
             pe_cycles: vec![context.pe_cycles; geometry.blocks() as usize],
             bad: context.bad,
-            free: vec![BinaryHeap::new(); geometry.planes() as usize],
-            fewest_free: vec![0; (geometry.dies * groups) as usize],
+            free: FreeBlocks::new(geometry.planes(), planes_per_program),
             frontiers: vec![closed; (geometry.dies * streams * groups) as usize],
             groups,
             next_group: vec![0; (geometry.dies * streams) as usize],
@@ -166,11 +161,8 @@ impl PageFtl {
         for block in 0..ftl.geometry.blocks() {
             if !ftl.bad[block as usize] {
                 let plane = ftl.geometry.plane_of(Block(block));
-                ftl.free[plane.0 as usize].push(Reverse((context.pe_cycles, block)));
+                ftl.free.push(plane, Block(block), context.pe_cycles);
             }
-        }
-        for die in 0..ftl.geometry.dies {
-            (0..groups).for_each(|group| ftl.count_free(Die(die), group));
         }
         Ok(ftl)
     }
@@ -187,14 +179,7 @@ impl PageFtl {
     /// Fewest free blocks of the planes of a group.
     #[inline]
     fn free_blocks(&self, die: Die, group: u32) -> u32 {
-        self.fewest_free[(die.0 * self.groups + group) as usize]
-    }
-
-    /// To be called when a plane of a group has more or fewer.
-    fn count_free(&mut self, die: Die, group: u32) {
-        let blocks = |plane: Plane| self.free[plane.0 as usize].len() as u32;
-        let fewest = self.planes_of(die, group).map(blocks).min().unwrap_or(0);
-        self.fewest_free[(die.0 * self.groups + group) as usize] = fewest;
+        self.free.fewest(die.0 * self.groups + group)
     }
 
     #[inline]
@@ -231,12 +216,10 @@ impl PageFtl {
         let group = index as u32 % self.groups;
         for i in 0..self.joined {
             let plane = self.geometry.plane(die, group * self.joined + i);
-            let Reverse((_, block)) =
-                self.free[plane.0 as usize].pop().expect("checked by frontier_for");
-            self.words[block as usize] = BlockWord::default();
-            self.frontiers[index].blocks[i as usize] = Block(block);
+            let block = self.free.pop(plane).expect("checked by frontier_for");
+            self.words[block.0 as usize] = BlockWord::default();
+            self.frontiers[index].blocks[i as usize] = block;
         }
-        self.count_free(die, group);
         let frontier = &mut self.frontiers[index];
         (frontier.page, frontier.planes_done, frontier.open) = (0, 0, true);
     }
@@ -310,8 +293,8 @@ impl PageFtl {
         self.free_blocks(die, group) < least
     }
 
-    /// Whether a group has fewer free blocks than it should, and something is to be gained in it, or
-    /// victims are at hand.
+    /// Whether a group has fewer free blocks than it should, and something is to be gained in it
+    /// or victims are at hand.
     #[inline]
     fn is_short(&self, die: Die, urgency: Urgency, at_hand: bool) -> bool {
         let mut group = 0;
@@ -586,10 +569,7 @@ impl Ftl for PageFtl {
             return;
         }
         let plane = self.geometry.plane_of(block);
-        self.free[plane.0 as usize].push(Reverse((*cycles, block.0)));
-        let die = self.geometry.die_of(block);
-        let plane_of_die = plane.0 - self.geometry.plane(die, 0).0;
-        self.count_free(die, plane_of_die / self.joined);
+        self.free.push(plane, block, *cycles);
         self.counts.reclaimed_blocks += 1;
     }
 
@@ -642,17 +622,14 @@ impl Ftl for PageFtl {
     fn start_run(&mut self, pe_cycles: u32) {
         self.counts = FtlCounts::default();
         self.pe_cycles.fill(pe_cycles);
-        for heap in &mut self.free {
-            let fresh = heap.drain().map(|Reverse((_, block))| Reverse((pe_cycles, block)));
-            *heap = fresh.collect::<Vec<_>>().into();
-        }
+        self.free.set_wear(pe_cycles);
     }
 
     fn occupancy(&self) -> Occupancy {
         let per_block = u64::from(self.geometry.units_per_block());
         let mut occupancy = Occupancy {
             mapped: self.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64,
-            free: self.free.iter().map(|heap| heap.len() as u64 * per_block).sum(),
+            free: self.free.len() * per_block,
             invalid: 0,
             bad: self.bad.iter().filter(|&&bad| bad).count() as u64 * per_block,
         };

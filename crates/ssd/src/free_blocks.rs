@@ -1,0 +1,93 @@
+//! Free blocks of each plane, least worn first, and how many the poorest plane of a group has.
+//!
+//! Groups are planes that are programmed together: a row needs a block in each of them. How many
+//! free ones they have is asked for at every step, so it is counted when that changes.
+
+use base::units::Divisor;
+use nand::geometry::{Block, Plane};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Free blocks of all planes.
+pub struct FreeBlocks {
+    /// By plane: cycles and number of each.
+    planes: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
+    /// By group, counted over all dies.
+    fewest: Vec<u32>,
+    joined: Divisor,
+}
+
+impl FreeBlocks {
+    /// None yet in any of `planes` planes, `joined` of which make a group.
+    pub fn new(planes: u32, joined: u32) -> Self {
+        Self {
+            planes: vec![BinaryHeap::new(); planes as usize],
+            fewest: vec![0; (planes / joined) as usize],
+            joined: Divisor::new(joined),
+        }
+    }
+
+    /// Adds a block.
+    pub fn push(&mut self, plane: Plane, block: Block, pe_cycles: u32) {
+        self.planes[plane.0 as usize].push(Reverse((pe_cycles, block.0)));
+        self.count(plane);
+    }
+
+    /// Takes the least worn block of a plane, of equals the one with the lowest number.
+    pub fn pop(&mut self, plane: Plane) -> Option<Block> {
+        let Reverse((_, block)) = self.planes[plane.0 as usize].pop()?;
+        self.count(plane);
+        Some(Block(block))
+    }
+
+    fn count(&mut self, plane: Plane) {
+        let (group, joined) = (self.joined.quotient(plane.0), self.joined.get());
+        let planes = &self.planes[(group * joined) as usize..][..joined as usize];
+        self.fewest[group as usize] = planes.iter().map(BinaryHeap::len).min().unwrap_or(0) as u32;
+    }
+
+    /// How many the plane of a group has that has the fewest.
+    #[inline]
+    pub fn fewest(&self, group: u32) -> u32 {
+        self.fewest[group as usize]
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.planes.iter().map(|plane| plane.len() as u64).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Gives all of them the same wear.
+    pub fn set_wear(&mut self, pe_cycles: u32) {
+        for plane in &mut self.planes {
+            let same = plane.drain().map(|Reverse((_, block))| Reverse((pe_cycles, block)));
+            *plane = same.collect::<Vec<_>>().into();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_worn_goes_first_and_the_poorest_plane_counts() {
+        let mut free = FreeBlocks::new(4, 2);
+        for (plane, block, pe_cycles) in [(2, 20, 5), (2, 21, 3), (2, 22, 3), (3, 30, 9)] {
+            free.push(Plane(plane), Block(block), pe_cycles);
+        }
+        assert_eq!((free.len(), free.fewest(0), free.fewest(1)), (4, 0, 1));
+        assert_eq!(free.pop(Plane(2)), Some(Block(21)));
+        assert_eq!(free.pop(Plane(3)), Some(Block(30)));
+        assert_eq!((free.pop(Plane(3)), free.fewest(1)), (None, 0));
+        free.push(Plane(3), Block(30), 10);
+        assert_eq!(free.fewest(1), 1);
+        free.set_wear(0);
+        assert_eq!(free.pop(Plane(2)), Some(Block(20)));
+    }
+}
