@@ -17,6 +17,7 @@ __all__ = [
     "Frames",
     "NandlabError",
     "Simulation",
+    "Survey",
     "bibliography",
     "channels",
     "clopper_pearson",
