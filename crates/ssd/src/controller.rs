@@ -424,9 +424,7 @@ impl Ssd {
                 event::DATA_IN => self.data_in(index),
                 event::ARRAY => {
                     let done = self.flash.array_done(&mut self.events, Die(index));
-                    if done != Done::Nothing || self.background {
-                        self.done(done, Die(index));
-                    }
+                    self.done(done, Die(index));
                 }
                 event::TRANSFER => {
                     let done = self.flash.transfer_done(&mut self.events, index);

@@ -52,14 +52,9 @@ impl FreeBlocks {
         self.fewest[group as usize]
     }
 
-    /// How many there are.
-    pub fn len(&self) -> u64 {
+    /// How many there are in all.
+    pub fn total(&self) -> u64 {
         self.planes.iter().map(|plane| plane.len() as u64).sum()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Gives all of them the same wear.
@@ -81,7 +76,7 @@ mod tests {
         for (plane, block, pe_cycles) in [(2, 20, 5), (2, 21, 3), (2, 22, 3), (3, 30, 9)] {
             free.push(Plane(plane), Block(block), pe_cycles);
         }
-        assert_eq!((free.len(), free.fewest(0), free.fewest(1)), (4, 0, 1));
+        assert_eq!((free.total(), free.fewest(0), free.fewest(1)), (4, 0, 1));
         assert_eq!(free.pop(Plane(2)), Some(Block(21)));
         assert_eq!(free.pop(Plane(3)), Some(Block(30)));
         assert_eq!((free.pop(Plane(3)), free.fewest(1)), (None, 0));

@@ -9,7 +9,7 @@ use base::Time;
 #[derive(Debug, Clone)]
 pub struct Stage {
     free_at: Vec<Time>,
-    /// When all of them are.
+    /// When all of them are: whoever takes no time need not look for one then.
     all_free_at: Time,
     busy: Time,
 }

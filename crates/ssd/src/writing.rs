@@ -164,6 +164,7 @@ impl Ssd {
         self.events.push(end, event::of(event::ENCODED, index));
     }
 
+    #[inline]
     pub(crate) fn done(&mut self, done: Done, die: Die) {
         match done {
             Done::Programmed(index) => self.programmed(index),

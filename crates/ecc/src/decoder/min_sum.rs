@@ -78,6 +78,7 @@ impl Default for Params {
             close: 10,
             max_message: 24,
             hard_llr: 24,
+            // Measured: docs/decisions/ecc.md says what else was tried.
             soft_nat: 5.0,
             soft_llr: 35,
             soft_doubt: 0.04,

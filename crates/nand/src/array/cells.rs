@@ -20,41 +20,30 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<NoParams>,
     build: |_, cell| {
         let cell = needs_cell(cell, MEMBER.name)?.clone();
-        Ok(Box::new(Cells { cell, known: RefCell::default(), moved: RefCell::default() }))
+        Ok(Box::new(Cells { cell, known: RefCell::default() }))
     },
 };
 
 struct Cells {
     cell: Arc<Cell>,
     known: RefCell<HashMap<Key, f64>>,
-    /// The same at moved references.
-    moved: RefCell<HashMap<(Key, Vec<u64>), f64>>,
 }
 
-/// Page type, cycles, hours and reads, rounded.
-type Key = (u8, u32, u64, u32);
-
-fn rounded(page: &PageState) -> (PageState, Key) {
-    let page = page.rounded(6, 4, 4);
-    let PageState { page_type, pe_cycles, retention, reads } = page;
-    (page, (page_type, pe_cycles, retention.0.to_bits(), reads))
-}
+/// Page type, cycles, hours and reads, rounded, and the shifts of the references.
+type Key = (u8, u32, u64, u32, Vec<u64>);
 
 impl Array for Cells {
     fn rber(&self, page: &PageState) -> f64 {
-        let (page, key) = rounded(page);
-        let work_out = || self.cell.rber(page.page_type.into(), &[], &page.stress()).min(0.5);
-        *self.known.borrow_mut().entry(key).or_insert_with(work_out)
+        self.rber_shifted(page, &[])
     }
 
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
-        if shifts_v.is_empty() {
-            return self.rber(page);
-        }
-        let (page, key) = rounded(page);
-        let work_out = || self.cell.rber(page.page_type.into(), shifts_v, &page.stress()).min(0.5);
+        let page = page.rounded(6, 4, 4);
+        let PageState { page_type, pe_cycles, retention, reads } = page;
         let shifts = shifts_v.iter().map(|shift_v| shift_v.to_bits()).collect();
-        *self.moved.borrow_mut().entry((key, shifts)).or_insert_with(work_out)
+        let key = (page_type, pe_cycles, retention.0.to_bits(), reads, shifts);
+        let work_out = || self.cell.rber(page_type.into(), shifts_v, &page.stress()).min(0.5);
+        *self.known.borrow_mut().entry(key).or_insert_with(work_out)
     }
 
     fn cell(&self) -> Option<&Arc<Cell>> {
