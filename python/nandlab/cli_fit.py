@@ -24,7 +24,12 @@ def fit(
             help="power_law, exponential, exponential_vth, retention_law, gaussian or student_t.",
         ),
     ],
-    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    level: Annotated[
+        float, typer.Option(help="How often the intervals hold the truth, all at once.")
+    ] = 0.95,
+    each: Annotated[
+        bool, typer.Option("--each", help="Each interval by itself, which makes them narrower.")
+    ] = False,
     states: Annotated[int, typer.Option(help="Of a histogram of voltages.")] = 4,
     page_bits: Annotated[
         int, typer.Option(help="Bits that the exponential laws count errors in.")
@@ -71,6 +76,7 @@ def fit(
         data,
         law,
         level=level,
+        each=each,
         states=states,
         page_bits=page_bits,
         reference_c=reference_c,

@@ -42,6 +42,35 @@ class Parameter(NamedTuple):
     high: float
 
 
+class Confidence(NamedTuple):
+    """How often intervals hold the truth."""
+
+    level: float
+    joint: int
+    """Parameters whose intervals all hold at once that often; 1 where each is for itself."""
+
+    @property
+    def of_one(self) -> float:
+        """The level of a single interval, by Sidak's inequality (JASA 62, 626, 1967).
+
+        It holds for normal and Student's t estimates whatever their correlations.
+        """
+        return float(self.level ** (1 / self.joint))
+
+    def __str__(self) -> str:
+        return f"{100 * self.level:g} %" + (" joint" if self.joint > 1 else "")
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        if self.joint == 1:
+            return f"each holds the truth {100 * self.level:g} times in 100"
+        return (
+            f"all {self.joint} hold the truth at once at least {100 * self.level:g} times in 100 "
+            f"(Sidak: each is a {100 * self.of_one:.4g} % interval)"
+        )
+
+
 class Fit:
     """A law fitted to measurements."""
 
@@ -52,7 +81,7 @@ class Fit:
         estimate: Estimate,
         parameters: list[Parameter],
         array: dict[str, Any],
-        level: float,
+        confidence: Confidence,
         notes: list[str],
         fitted: Fitted,
         bins: Histogram | None = None,
@@ -63,7 +92,7 @@ class Fit:
         self.parameters = parameters
         self.array = array
         """The table of an array model, by which a drive uses the fit."""
-        self.level = level
+        self.confidence = confidence
         self.notes = notes
         self.bins = bins
         self._fitted = fitted
@@ -108,18 +137,18 @@ class Fit:
     @property
     def method(self) -> str:
         """How the intervals were made."""
-        percent = f"{100 * self.level:g} %"
+        held = self.confidence.sentence
         if not self.is_counted:
-            return f"least squares of ln RBER; {percent} Wald intervals, Student t"
+            return f"least squares of ln RBER; Wald, Student t; {held}"
         kind = "Poisson" if self.bins is not None else "binomial"
         more = self.estimate.overdispersion
         widened = f"widened by {math.sqrt(more):.3g}" if more > 1 else "not widened"
-        return f"{kind} likelihood; {percent} Wald intervals (Fisher, Student t), {widened}"
+        return f"{kind} likelihood; Wald (Fisher, Student t), {widened}; {held}"
 
     def __str__(self) -> str:
         """A table for people."""
         lines = [f"{self.law} fitted to {self.data.name}: {self._trials()}", ""]
-        lines.append(f"{'parameter':14} {'value':>13}   {f'{100 * self.level:g} % interval':>26}")
+        lines.append(f"{'parameter':14} {'value':>13}   {f'{self.confidence} interval':>26}")
         for one in self.parameters:
             span = f"{one.low:.5g} .. {one.high:.5g}"
             lines.append(f"{one.name:14} {one.value:>13.6g}   {span:>26}")
@@ -149,7 +178,8 @@ class Fit:
             "data": self.data.name,
             "rows": self.data.rows,
             "trials": self._trials(),
-            "level": self.level,
+            "level": self.confidence.level,
+            "joint": self.confidence.joint > 1,
             "method": self.method,
             "overdispersion": self.estimate.overdispersion if self.is_counted else None,
             "degrees_of_freedom": self.estimate.degrees,
@@ -183,6 +213,7 @@ def fit(
     law: str,
     *,
     level: float = 0.95,
+    each: bool = False,
     states: int = 4,
     page_bits: int = 16384,
     reference_c: float = 25.0,
@@ -195,7 +226,8 @@ def fit(
             of such columns.
         law: ``power_law``, ``exponential``, ``exponential_vth`` or ``retention_law`` of error
             rates, ``gaussian`` or ``student_t`` states of a histogram of voltages.
-        level: of the intervals.
+        level: how often the intervals hold the truth, all of them at once.
+        each: one by one instead, which makes them narrower.
         states: of the histogram.
         page_bits: bits of the page that the exponential laws count errors in.
         reference_c: temperature that the retention law is written for.
@@ -221,23 +253,25 @@ def fit(
         raise NandlabError(f"fit: {law} has no terms to leave out; allowed: with power_law")
     measured = read_measurements(data)
     if law in MIXTURES:
-        return _fit_states(measured, law, states, level)
+        return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
     fitted = LAWS[law](measured, Options(page_bits, reference_c, tuple(without)))
+    confidence = Confidence(level, 1 if each else len(fitted.law.names))
     if "rber" in measured.columns:
-        estimate = from_rates(fitted.law, measured.columns["rber"], level)
+        estimate = from_rates(fitted.law, measured.columns["rber"], confidence.of_one)
     else:
         errors, bits = measured.need("bit_errors", "bits_read")
-        estimate = from_counts(fitted.law, errors, bits, level)
+        estimate = from_counts(fitted.law, errors, bits, confidence.of_one)
     parameters = _parameters(fitted.law.names, estimate)
     array = fitted.array({p.name: p.value for p in parameters})
-    return Fit(law, measured, estimate, parameters, array, level, fitted.notes, fitted)
+    return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, fitted)
 
 
-def _fit_states(measured: Measurements, law: str, states: int, level: float) -> Fit:
+def _fit_states(measured: Measurements, law: str, states: int, level: float, each: bool) -> Fit:
     bins = histogram(measured)
     made = mixture(bins, law, states)
-    estimate = from_counts(made, bins.cells, None, level)
+    confidence = Confidence(level, 1 if each else len(made.names))
+    estimate = from_counts(made, bins.cells, None, confidence.of_one)
     names = made.names
     each = len(names) // states
     # In the order of their voltages, whatever order the descent left them in.
@@ -257,7 +291,7 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float) -> 
     if bits != int(bits):
         notes.append(f"{states} states are no whole number of bits: RBER is over log2 of them")
     fitted = Fitted(made, lambda drawn: _states_array(drawn, states), notes)
-    return Fit(law, measured, estimate, parameters, array, level, notes, fitted, bins)
+    return Fit(law, measured, estimate, parameters, array, confidence, notes, fitted, bins)
 
 
 def _states_array(values: dict[str, float], states: int) -> dict[str, Any]:

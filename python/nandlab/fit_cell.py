@@ -37,7 +37,6 @@ def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str) -> list[str]:
     if states != 2**bits:
         problem = f"fit: {states} states for {name}, whose cells have {2**bits} levels"
         raise NandlabError(f"{problem}; allowed: --states {2**bits}, or a chip of such cells")
-    percent = f"{100 * fitted.level:g} %"
     degrees = _degrees(fitted, states)
     # The width of a level is its standard deviation, that of a Student's t its scale.
     scale = 1.0 if degrees is None else math.sqrt(degrees / (degrees - 2))
@@ -49,7 +48,7 @@ def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str) -> list[str]:
         found = [fitted[word.format(s)] for s in range(states)]
         spans = ", ".join(f"{factor * p.low:.5g} to {factor * p.high:.5g}" for p in found)
         values = [float(f"{factor * p.value:.8g}") for p in found]
-        lines += [f"# measured: {percent} {spans}", f"{key} = {toml_value(values)}"]
+        lines += [f"# measured: {fitted.confidence} {spans}", f"{key} = {toml_value(values)}"]
     reading = best_references({p.name: p.value for p in fitted.parameters}, states)
     volts = [float(f"{v:.6g}") for v in reading.references_v]
     lines += ["# derived: where neighbouring states err least", f"read_v = {toml_value(volts)}"]

@@ -91,7 +91,7 @@ def _array(fitted: Fit) -> list[str]:
         parameter = by_name.get(key) or by_name.get(_NAMES.get(key, ""))
         if parameter is not None:
             span = f"{parameter.low:.5g} to {parameter.high:.5g}"
-            source = f"measured: {100 * fitted.level:g} % {span}"
+            source = f"measured: {fitted.confidence} {span}"
         else:
             source = "assumed: not fitted; given, or without effect"
         lines.append(f"{written:44} # {source}")

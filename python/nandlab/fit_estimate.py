@@ -183,15 +183,16 @@ def _intervals(
     scale = np.sqrt((jacobian**2).sum(axis=0))
     natural = law.natural(u)
     values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
-    if (scale > 0).all():
-        unit = jacobian / scale
-        _, singular, turned = np.linalg.svd(unit, full_matrices=False)
-        is_open = singular[-1] < 1e-9 * singular[0]
-    else:
-        is_open = True
-    if is_open:
-        names = ", ".join(law.names)
-        problem = f"fit: the data leave the parameters open ({names})"
+    known = scale > 0
+    _, singular, turned = np.linalg.svd(jacobian / np.where(known, scale, 1.0), full_matrices=False)
+    if not known.all() or singular[-1] < 1e-9 * singular[0]:
+        # What moves when the coordinates go where the data say nothing.
+        nowhere = turned[-1] / np.where(known, scale, 1.0)
+        moves = np.abs(_jacobian(law.natural, u) @ nowhere)
+        names = [
+            name for name, move in zip(law.names, moves, strict=True) if move >= 0.05 * moves.max()
+        ]
+        problem = f"fit: the data leave {', '.join(names)} open"
         raise NandlabError(f"{problem}; allowed: rows in which more of the columns vary, or more")
     # A root of the covariance: products of it cannot turn negative by rounding.
     root = math.sqrt(variance) * turned.T / singular / scale[:, None]
