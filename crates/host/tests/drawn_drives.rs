@@ -23,6 +23,9 @@ use std::time::Duration;
 const UNITS: u64 = 16_000;
 /// Completions after which a run that goes on is looked at as it is.
 const COMPLETIONS: u64 = 20_000;
+/// The same where each codeword is written to cells and decoded: a millisecond or more a word, and
+/// up to 128 of them in a request.
+const COMPLETIONS_OF_CELLS: u64 = 50;
 /// No draw takes a hundredth of this.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -31,6 +34,14 @@ struct Draw {
     sets: Vec<String>,
     job: String,
     precondition: Precondition,
+}
+
+impl Draw {
+    fn has_real_words_in_cells(&self) -> bool {
+        ["chip.array.name=cells", "ecc.model=exact"]
+            .iter()
+            .all(|&wanted| self.sets.iter().any(|set| set == wanted))
+    }
 }
 
 impl Display for Draw {
@@ -170,6 +181,7 @@ fn chip(dice: &mut Dice) {
     dice.maybe(0.5, "chip.features.cache_read", &[true, false]);
     dice.maybe(0.5, "chip.features.multi_plane_program", &[true, false]);
     dice.maybe(0.5, "chip.features.multi_plane_read", &["none", "same_page", "independent"]);
+    dice.maybe(0.5, "chip.features.combined_read", &["page_buffer", "output"]);
     if dice.member("chip.array.name", nand::array::ROSTER) == "power_law" {
         dice.maybe(0.5, "chip.array.epsilon", &[0.0, 1e-4, 0.01, 0.6]);
     }
@@ -310,7 +322,10 @@ fn trial(seed: u64) -> Result<Outcome> {
         }
         Err(_) => return Ok(Outcome::Refused),
     };
-    while !session.advance(1000)? && session.run.completed < COMPLETIONS {}
+    let completions =
+        if draw.has_real_words_in_cells() { COMPLETIONS_OF_CELLS } else { COMPLETIONS };
+    let step = completions.min(1000);
+    while !session.advance(step)? && session.run.completed < completions {}
     laws(&session.report(Outside::default())?)?;
     Ok(Outcome::Ran)
 }

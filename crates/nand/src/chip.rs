@@ -117,6 +117,8 @@ pub struct FeaturesConfig {
     pub multi_plane_program: bool,
     /// Pages of several planes of a die are read at the same time.
     pub multi_plane_read: MultiPlaneRead,
+    /// Where two reads of a page are combined into one (NAND-assisted soft decision).
+    pub combined_read: CombinedRead,
 }
 
 impl Default for FeaturesConfig {
@@ -125,6 +127,7 @@ impl Default for FeaturesConfig {
             cache_read: false,
             multi_plane_program: true,
             multi_plane_read: MultiPlaneRead::SamePage,
+            combined_read: CombinedRead::PageBuffer,
         }
     }
 }
@@ -139,6 +142,17 @@ pub enum MultiPlaneRead {
     SamePage,
     /// Any page in each plane (independent plane read).
     Independent,
+}
+
+/// Where a chip combines two reads of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CombinedRead {
+    /// Among the latches of the page buffer: the result leaves from one register like any page.
+    PageBuffer,
+    /// On its way out, by gates before the pins (Zuolo 2016, Fig. 6): both registers hold the page
+    /// until it has left.
+    Output,
 }
 
 /// The state of one block, as the silicon knows it.

@@ -60,7 +60,7 @@ pub struct Command {
     pub attempt: u8,
     /// Soft levels that the decoder has after this read; 0 for a hard read.
     pub level: u8,
-    /// Array reads before each transfer: two are combined in the page buffer.
+    /// Array reads before each transfer: two are combined in the chip.
     pub senses: u8,
     /// Transfers still to come, those of its further parts included.
     pub transfers: u8,

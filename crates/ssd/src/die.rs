@@ -6,7 +6,7 @@ use crate::scheduler::{CLASSES, Class, Head};
 use crate::timeline::{SpanKind, Track};
 use base::Time;
 use base::event::EventQueue;
-use nand::chip::MultiPlaneRead;
+use nand::chip::{CombinedRead, MultiPlaneRead};
 use nand::geometry::{Block, Die, MAX_PLANES};
 use serde::Serialize;
 
@@ -20,8 +20,8 @@ pub(crate) enum Phase {
     Reading,
     /// Data wait in the page register, the array waits with them.
     Holding,
-    /// Data wait in the page register for the cache register to be emptied, or a page that is to
-    /// be read twice for both of them.
+    /// Data wait in the page register for the cache register to be emptied, or a page that takes
+    /// both of them for its second read.
     Blocked,
     /// A program waits for its data or takes them.
     Loading,
@@ -236,7 +236,7 @@ impl Flash {
         self.sense_from(events, die, start);
     }
 
-    /// The next read of a page that is read twice: the array and both registers are free for it.
+    /// The next read of a page that is read twice: the array, and what it is kept in, are free.
     pub(crate) fn sense_again(&mut self, events: &mut EventQueue, die: Die) {
         self.sense_from(events, die, events.now());
     }
@@ -255,14 +255,28 @@ impl Flash {
         self.set_phase(events.now(), die, Phase::Reading);
         let state = &mut self.dies[die.0 as usize];
         state.senses -= 1;
-        // Copied to the second register: to go out from there, or to make room for another read.
-        let combined = self.commands[index as usize].senses > 1;
-        if if combined { state.senses > 0 } else { self.chips.features.cache_read } {
+        // To the second register: to go out from there, or to make room for another read.
+        let is_copied = match state.senses {
+            0 => self.frees_page_register(index),
+            _ => !self.combines_in_page_buffer(),
+        };
+        let state = &mut self.dies[die.0 as usize];
+        if is_copied {
             longest += self.chips.timing.cache;
         }
         state.array_start = start;
         state.end = start + longest;
         events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
+    }
+
+    fn combines_in_page_buffer(&self) -> bool {
+        self.chips.features.combined_read == CombinedRead::PageBuffer
+    }
+
+    /// Whether a page goes out from the second register, so that the array can go on.
+    fn frees_page_register(&self, index: u32) -> bool {
+        self.chips.features.cache_read
+            && (self.commands[index as usize].senses == 1 || self.combines_in_page_buffer())
     }
 
     /// Takes the reads that can share the array time of `first` out of their queue: those of other
@@ -369,15 +383,16 @@ impl Flash {
         let class = if index == NONE { Class::Read } else { self.commands[index as usize].class };
         let done = match state.phase {
             Phase::Reading => {
-                let Command { level, senses, .. } = self.commands[index as usize];
+                let Command { level, .. } = self.commands[index as usize];
                 self.span(now, die, read_span(class, level));
                 let state = &self.dies[die.0 as usize];
-                if !state.output.is_empty() {
+                let again = state.senses > 0;
+                if !state.output.is_empty() && !(again && self.combines_in_page_buffer()) {
                     self.set_phase(now, die, Phase::Blocked);
-                } else if state.senses > 0 {
+                } else if again {
                     self.sense_again(events, die);
                 } else {
-                    let free = self.chips.features.cache_read && senses == 1;
+                    let free = self.frees_page_register(index);
                     self.set_phase(now, die, if free { Phase::Idle } else { Phase::Holding });
                     self.hand_over(events, die);
                 }

@@ -3,9 +3,9 @@
 //! A die does one array operation at a time; a bus moves one page's data at a time. A read is
 //! command - array - transfer; a program is transfer - array; an erase is command - array. With
 //! a second page register (cache read) the next array read of a die overlaps the transfer of the
-//! last; a page that is read twice and combined takes both registers until it has left. The
-//! scheduler chooses which class a free die or a free bus serves next. Command cycles are short and
-//! go ahead of waiting transfers: they are booked on the bus when a die starts.
+//! last; a page that is read twice and combined on its way out takes both registers until it has
+//! left. The scheduler chooses which class a free die or a free bus serves next. Command cycles are
+//! short and go ahead of waiting transfers: they are booked on the bus when a die starts.
 //!
 //! `die` holds what a die does, `channel` what a bus does; this file holds them together.
 

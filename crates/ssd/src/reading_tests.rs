@@ -261,34 +261,56 @@ fn one_soft_level_against_another_die_with_cache_read() {
     assert_eq!(on_the_bus(&nasd), [DataOut, DataOut, SoftOut]);
 }
 
-/// With cache read, the reads of a combined level and other pages of the die compete for the two
-/// registers: the second read waits until an earlier page has left, and while the combined page
-/// leaves, no other is read.
+/// With cache read, another page of the die is read while a combined one leaves, if the two reads
+/// were combined in the page buffer, and after that if they are combined on the way out.
 #[test]
-fn a_combined_read_takes_both_registers() {
+fn a_combined_read_leaves_like_any_or_takes_both_registers() {
+    let soft = C + A + B + D + C + 2 * A;
+    // The other read comes while the soft ones go on.
+    let reads = [(0, 0), (1, soft - A)];
+    let cache = "chip.features.cache_read=true";
+    let of = |place: &str| {
+        let place = format!("chip.features.combined_read={place}");
+        one_level("nand_assisted", &[cache, &place], &reads).1
+    };
+    let latency = of("page_buffer");
+    let source = "its command goes out first, its array read overlaps the transfer";
+    validate("read behind NASD, page buffer, ns", latency[1], A + C + A + B + D, source);
+    assert_eq!(latency[0], soft + C + B + D);
+    let latency = of("output");
+    let source = "after the transfer";
+    validate("read behind NASD, output, ns", latency[1], A + B + C + A + B + D, source);
+    assert_eq!(latency[0], soft + B + D);
+}
+
+/// While an earlier page leaves from the second register, both reads of a level go on if they are
+/// combined in the page buffer; if on the way out, the second waits for that register.
+#[test]
+fn a_combined_read_behind_a_page_that_leaves() {
     const SHORT: u64 = 5_000;
-    let sets = ["chip.features.cache_read=true", "chip.timing.t_read_us=5"];
-    // All three are asked for at once; the first fails.
-    let (ssd, latency) = one_level("nand_assisted", &sets, &[(0, 0), (1, 0), (2, 0)]);
-    // Commands of the second and third read go out ahead of the transfers of those before them.
-    let first_out = C + SHORT + C + B;
-    assert_eq!(latency[1], first_out + C + B + D);
-    // The third is in the page register when the first has failed, and leaves after the second.
-    let third_out = first_out + C + B + C + B;
-    assert_eq!(latency[2], third_out + D);
-    // The command of the soft read went out before the third's data; its first read is done while
-    // they leave, its second afterwards; then it leaves.
-    assert_eq!(latency[0], third_out + SHORT + B + D);
-    let array: Vec<(SpanKind, u64)> = ssd
-        .timeline()
-        .spans()
-        .iter()
-        .filter(|span| span.track == Track::Die)
-        .map(|span| (span.kind, span.end.since(span.start).0))
-        .collect();
-    use SpanKind::{Read, SoftRead};
-    let soft = (SoftRead, SHORT);
-    assert_eq!(array, [(Read, SHORT), (Read, SHORT), (Read, SHORT), soft, soft]);
+    for (place, later) in [("page_buffer", 0), ("output", SHORT)] {
+        let place = format!("chip.features.combined_read={place}");
+        let sets = ["chip.features.cache_read=true", &place, "chip.timing.t_read_us=5"];
+        // All three are asked for at once; the first fails.
+        let (ssd, latency) = one_level("nand_assisted", &sets, &[(0, 0), (1, 0), (2, 0)]);
+        // Commands of the second and third read go out ahead of the transfers of those before them.
+        let first_out = C + SHORT + C + B;
+        assert_eq!(latency[1], first_out + C + B + D);
+        // The third is in the page register when the first has failed, and leaves after the second.
+        let third_out = first_out + C + B + C + B;
+        assert_eq!(latency[2], third_out + D);
+        // The command of the soft read went out before the third's data; while they leave, there is
+        // time for two reads.
+        assert_eq!(latency[0], third_out + later + B + D, "{place}");
+        let spans = ssd.timeline().spans().iter();
+        let array: Vec<(SpanKind, u64)> = spans
+            .filter(|span| span.track == Track::Die)
+            .map(|span| (span.kind, span.end.since(span.start).0))
+            .collect();
+        use SpanKind::{Read, SoftRead};
+        let soft = (SoftRead, SHORT);
+        assert_eq!(array, [(Read, SHORT), (Read, SHORT), (Read, SHORT), soft, soft]);
+    }
 }
 
 /// In turn: other reads of the die that wait by then come before each read of a soft level; no

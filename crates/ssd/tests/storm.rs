@@ -275,6 +275,7 @@ fn reads_return_the_newest_version_in_every_mode() {
             "chip.features.multi_plane_read=independent",
             "chip.timing.t_read_us=3",
             "chip.features.cache_read=true",
+            "chip.features.combined_read=output",
             "ecc.payload_bytes=512",
         ]),
         &failing(&["retry.name=soft_decision", "retry.in_turn=true", "chip.timing.bus_mt_s=4"]),

@@ -12,8 +12,7 @@ pub struct Reread {
     /// Transfers, each with its own array reads and each scheduled by itself; the decoder starts
     /// when the last has arrived.
     pub transfers: u8,
-    /// Array reads before each transfer: the results of two are combined in the page buffer, which
-    /// takes both of its registers.
+    /// Array reads before each transfer: the results of two are combined in the chip.
     pub senses: u8,
     /// Hard reads: how far the references of the page are moved. (Those of soft levels lie on
     /// either side of the best hard read's.)
@@ -31,7 +30,7 @@ impl Reread {
         Self { level, transfers: 2, senses: 1, shift_v: 0.0 }
     }
 
-    /// Soft level `level`: two reads, combined in the page buffer and transferred once.
+    /// Soft level `level`: two reads, combined in the chip and transferred once.
     pub fn combined(level: u8) -> Self {
         Self { level, transfers: 1, senses: 2, shift_v: 0.0 }
     }

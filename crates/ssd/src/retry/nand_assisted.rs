@@ -1,9 +1,8 @@
 //! `nand_assisted`: soft levels whose two reads the chip combines before one transfer (Zuolo 2016,
 //! Fig. 3 and 5b).
 //!
-//! The chip reads the page twice into the two registers of its page buffer and puts their XOR on
-//! the bus. Both registers hold the page until it has left: no other read overlaps that transfer,
-//! and the second of the two reads waits until an earlier page has left its register.
+//! The chip reads the page twice and sends the XOR of both. Where it combines them
+//! (`chip.features.combined_read`) says what the die can do meanwhile.
 
 use super::soft_decision::{SoftParams, checked};
 use super::{Build, Reread, Retry};
