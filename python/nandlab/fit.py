@@ -273,12 +273,14 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float, eac
     confidence = Confidence(level, 1 if each else len(made.names))
     estimate = from_counts(made, bins.cells, None, confidence.of_one)
     names = made.names
-    each = len(names) // states
+    per_state = len(names) // states
     # In the order of their voltages, whatever order the descent left them in.
     raw = _parameters(names, estimate)
-    groups = sorted((raw[i : i + each] for i in range(0, len(raw), each)), key=lambda g: g[0].value)
+    groups = sorted(
+        (raw[i : i + per_state] for i in range(0, len(raw), per_state)), key=lambda g: g[0].value
+    )
     parameters = [
-        parameter._replace(name=names[each * s + i])
+        parameter._replace(name=names[per_state * s + i])
         for s, group in enumerate(groups)
         for i, parameter in enumerate(group)
     ]
