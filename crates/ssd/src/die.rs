@@ -386,10 +386,11 @@ impl Flash {
                 let Command { level, .. } = self.commands[index as usize];
                 self.span(now, die, read_span(class, level));
                 let state = &self.dies[die.0 as usize];
-                let again = state.senses > 0;
-                if !state.output.is_empty() && !(again && self.combines_in_page_buffer()) {
+                let more = state.senses > 0;
+                let needs_output = !more || !self.combines_in_page_buffer();
+                if needs_output && !state.output.is_empty() {
                     self.set_phase(now, die, Phase::Blocked);
-                } else if again {
+                } else if more {
                     self.sense_again(events, die);
                 } else {
                     let free = self.frees_page_register(index);

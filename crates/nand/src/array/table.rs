@@ -155,17 +155,30 @@ pub struct RateTable {
     cell: Option<(Arc<Cell>, Grid)>,
     /// Confusions at shifted references, made when first asked for.
     shifted: OnceCell<Shifted>,
-    /// What was interpolated last between cycles and hours: the blocks of a drive have few
-    /// different cycles, its data few ages.
-    rows: RefCell<Vec<Row>>,
+    kept: RefCell<Kept>,
+}
+
+/// What was worked out before and is asked for again.
+struct Kept {
+    /// Between cycles and hours: the blocks of a drive have few different cycles, its data few
+    /// ages.
+    rows: Vec<Row>,
+    /// Where so many reads lie on their axis: the blocks of a drive are read about as often.
+    by_reads: Vec<Position>,
 }
 
 /// A value on an axis: the points around it, and how far it is from the lower to the upper.
 #[derive(Debug, Clone, Copy)]
 struct Position {
-    low: usize,
-    high: usize,
+    low: u32,
+    high: u32,
     part: f64,
+}
+
+impl Position {
+    fn ends(&self) -> [usize; 2] {
+        [self.low, self.high].map(|end| end as usize)
+    }
 }
 
 /// Pages of the same wear and age, by page type and reads: what `RateTable::rates` holds.
@@ -178,6 +191,9 @@ struct Row {
 
 /// Rows that are kept, by some bits of wear and age.
 const ROWS: usize = 64;
+/// Positions that are kept at most (1 MiB), and how many are made at a time.
+const BY_READS: usize = 1 << 16;
+const AT_A_TIME: usize = 256;
 
 /// For each node, reference, shift and side: logarithm of the share of the level below that reads
 /// above, and of the level above that reads below.
@@ -207,8 +223,8 @@ impl RateTable {
         let quantiles = (0..1024).map(|i| upper_quantile((f64::from(i) + 0.5) / 1024.0)).collect();
         // No age is not a number: the first look-up fills these.
         let row = Row { pe_cycles: 0, hours: f64::NAN, rates: Vec::new() };
-        let rows = RefCell::new(vec![row; ROWS]);
-        Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new(), rows }
+        let kept = RefCell::new(Kept { rows: vec![row; ROWS], by_reads: Vec::new() });
+        Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new(), kept }
     }
 
     /// Measures `cell` at every point of `grid`.
@@ -284,36 +300,46 @@ impl RateTable {
     }
 
     /// Where a value lies on an axis.
-    #[inline]
     fn position(&self, axis: usize, value: f64) -> Position {
         let points = &self.axes[axis];
         let x = coordinate(axis, value);
-        // Few points: counting them takes less than a search.
-        let above = points.iter().filter(|&&p| p <= x).count();
+        let above = points.partition_point(|&p| p <= x);
         let low = above.saturating_sub(1);
         let high = above.min(points.len() - 1);
         let width = points[high] - points[low];
         let part = if width > 0.0 { (x - points[low]) / width } else { 0.0 };
-        Position { low, high, part }
+        Position { low: low as u32, high: high as u32, part }
+    }
+
+    /// Where so many reads lie, which is not kept yet.
+    #[cold]
+    fn position_of_reads(&self, reads: u32, by_reads: &mut Vec<Position>) -> Position {
+        if reads as usize >= BY_READS {
+            return self.position(2, reads.into());
+        }
+        for more in by_reads.len()..(reads as usize + AT_A_TIME).min(BY_READS) {
+            by_reads.push(self.position(2, more as f64));
+        }
+        by_reads[reads as usize]
     }
 
     /// The nodes of the first two axes around a wear and an age, and the weight of each.
     fn corners(&self, page: &PageState) -> [(usize, f64); 4] {
         let wear = self.position(0, page.pe_cycles.into());
         let age = self.position(1, page.retention.0);
+        let (wear_ends, age_ends) = (wear.ends(), age.ends());
         std::array::from_fn(|i| {
-            let (by_wear, w) =
-                if i & 1 == 1 { (wear.high, wear.part) } else { (wear.low, 1.0 - wear.part) };
-            let (by_age, a) =
-                if i & 2 == 2 { (age.high, age.part) } else { (age.low, 1.0 - age.part) };
+            let w = if i & 1 == 1 { wear.part } else { 1.0 - wear.part };
+            let a = if i & 2 == 2 { age.part } else { 1.0 - age.part };
+            let (by_wear, by_age) = (wear_ends[i & 1], age_ends[i >> 1]);
             ((by_wear * self.axes[1].len() + by_age) * self.axes[2].len(), w * a)
         })
     }
 
     /// Logarithm of the mean rate of a page, and its spread over pages.
-    #[inline]
+    #[inline(always)]
     fn at(&self, page: &PageState) -> [f64; 2] {
-        let mut rows = self.rows.borrow_mut();
+        let Kept { rows, by_reads } = &mut *self.kept.borrow_mut();
         let hours = page.retention.0;
         let mixed = u64::from(page.pe_cycles) ^ hours.to_bits() >> 24;
         let row = &mut rows[(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % ROWS];
@@ -322,8 +348,11 @@ impl RateTable {
         }
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
         let of_type = &row.rates[page_type * self.axes[2].len()..];
-        let Position { low, high, part } = self.position(2, page.reads.into());
-        let (low, high) = (of_type[low], of_type[high]);
+        let position = match by_reads.get(page.reads as usize) {
+            Some(&position) => position,
+            None => self.position_of_reads(page.reads, by_reads),
+        };
+        let (part, [low, high]) = (position.part, position.ends().map(|end| of_type[end]));
         [0, 1].map(|i| low[i] + part * (high[i] - low[i]))
     }
 
@@ -374,9 +403,6 @@ impl Array for RateTable {
 
     fn rber_of_page(&self, page: &PageState, key: u64) -> f64 {
         let [rate, spread] = self.at(page);
-        if spread == 0.0 {
-            return rate_of(rate);
-        }
         // The finalizer of SplitMix64 spreads the key.
         let mixed = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -401,7 +427,8 @@ impl Array for RateTable {
             let low = (shift as usize).min(2 * SHIFTS - 1);
             let part = shift - low as f64;
             let mut sum = [0.0; 2];
-            let by_reads = [(read.low, 1.0 - read.part), (read.high, read.part)];
+            let [fewer, more] = read.ends();
+            let by_reads = [(fewer, 1.0 - read.part), (more, read.part)];
             for ((node, weight), (read, share)) in
                 corners.into_iter().flat_map(|corner| by_reads.map(|read| (corner, read)))
             {
