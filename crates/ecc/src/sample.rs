@@ -51,7 +51,7 @@ impl Table {
     /// The first whose cumulative probability is above `u`.
     #[inline]
     fn find(&self, u: f64) -> u32 {
-        let begin = self.guide[(u * GUIDES as f64) as usize];
+        let begin = self.guide[usize::from((u * GUIDES as f64) as u8)];
         if begin & FOUND != 0 {
             return self.first + u32::from(begin & !FOUND);
         }

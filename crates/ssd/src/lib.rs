@@ -5,6 +5,7 @@
 //! and `retry` are the families of policies; `build` puts a drive together from parameters and
 //! `precondition` brings it into the state to be studied.
 
+pub mod block_wear;
 pub mod buffer;
 pub mod build;
 pub mod capacity;
@@ -20,6 +21,7 @@ pub mod failed;
 pub mod flash;
 pub mod flushes;
 pub mod free_blocks;
+pub mod frontier;
 pub mod ftl;
 pub mod gc;
 pub mod payload;

@@ -151,7 +151,7 @@ pub struct RateTable {
     /// For each node and page type: logarithm of the mean rate, and its spread over pages.
     rates: Vec<[f64; 2]>,
     /// Quantiles of a standard normal: which page is how good.
-    quantiles: Vec<f64>,
+    quantiles: Box<[f64; QUANTILES]>,
     cell: Option<(Arc<Cell>, Grid)>,
     /// Confusions at shifted references, made when first asked for.
     shifted: OnceCell<Shifted>,
@@ -162,33 +162,37 @@ pub struct RateTable {
 struct Kept {
     /// Between cycles and hours: the blocks of a drive have few different cycles, its data few
     /// ages.
-    rows: Vec<Row>,
+    rows: [Row; ROWS],
     /// Where so many reads lie on their axis: the blocks of a drive are read about as often.
     by_reads: Vec<Position>,
 }
 
-/// A value on an axis: the points around it, and how far it is from the lower to the upper.
+/// A value on an axis: the last point that is not above it (the first, where all are), and how
+/// far it is from there to the next.
 #[derive(Debug, Clone, Copy)]
 struct Position {
-    low: u32,
-    high: u32,
+    low: usize,
     part: f64,
 }
 
-impl Position {
-    fn ends(&self) -> [usize; 2] {
-        [self.low, self.high].map(|end| end as usize)
-    }
-}
-
-/// Pages of the same wear and age, by page type and reads: what `RateTable::rates` holds.
+/// Pages of the same wear and age: for each page type and point of reads what `RateTable::rates`
+/// holds, and how much more the next point has.
 #[derive(Debug, Clone)]
 struct Row {
     pe_cycles: u32,
     hours: f64,
-    rates: Vec<[f64; 2]>,
+    rates: Vec<[[f64; 2]; 2]>,
 }
 
+impl Row {
+    #[inline]
+    fn is_of(&self, page: &PageState) -> bool {
+        self.pe_cycles == page.pe_cycles && self.hours == page.retention.0
+    }
+}
+
+/// Kinds of pages, from the best to the worst.
+const QUANTILES: usize = 1024;
 /// Rows that are kept, by some bits of wear and age.
 const ROWS: usize = 64;
 /// Positions that are kept at most (1 MiB), and how many are made at a time.
@@ -220,10 +224,12 @@ impl RateTable {
     fn with(axes: &[Vec<f64>; 3], page_types: usize, rates: Vec<[f64; 2]>) -> Self {
         let axes: [Vec<f64>; 3] =
             std::array::from_fn(|a| axes[a].iter().map(|&v| coordinate(a, v)).collect());
-        let quantiles = (0..1024).map(|i| upper_quantile((f64::from(i) + 0.5) / 1024.0)).collect();
+        let quantile = |i: usize| upper_quantile((i as f64 + 0.5) / QUANTILES as f64);
+        let quantiles = Box::new(std::array::from_fn(quantile));
         // No age is not a number: the first look-up fills these.
         let row = Row { pe_cycles: 0, hours: f64::NAN, rates: Vec::new() };
-        let kept = RefCell::new(Kept { rows: vec![row; ROWS], by_reads: Vec::new() });
+        let rows = std::array::from_fn(|_| row.clone());
+        let kept = RefCell::new(Kept { rows, by_reads: Vec::new() });
         Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new(), kept }
     }
 
@@ -303,35 +309,26 @@ impl RateTable {
     fn position(&self, axis: usize, value: f64) -> Position {
         let points = &self.axes[axis];
         let x = coordinate(axis, value);
-        let above = points.partition_point(|&p| p <= x);
-        let low = above.saturating_sub(1);
-        let high = above.min(points.len() - 1);
-        let width = points[high] - points[low];
-        let part = if width > 0.0 { (x - points[low]) / width } else { 0.0 };
-        Position { low: low as u32, high: high as u32, part }
+        let low = points.partition_point(|&p| p <= x).saturating_sub(1);
+        let part = match points.get(low + 1) {
+            Some(next) => ((x - points[low]) / (next - points[low])).max(0.0),
+            None => 0.0,
+        };
+        Position { low, part }
     }
 
-    /// Where so many reads lie, which is not kept yet.
-    #[cold]
-    fn position_of_reads(&self, reads: u32, by_reads: &mut Vec<Position>) -> Position {
-        if reads as usize >= BY_READS {
-            return self.position(2, reads.into());
-        }
-        for more in by_reads.len()..(reads as usize + AT_A_TIME).min(BY_READS) {
-            by_reads.push(self.position(2, more as f64));
-        }
-        by_reads[reads as usize]
+    /// The points around a value on an axis, and the weight of each.
+    fn ends(&self, axis: usize, value: f64) -> [(usize, f64); 2] {
+        let Position { low, part } = self.position(axis, value);
+        [(low, 1.0 - part), ((low + 1).min(self.axes[axis].len() - 1), part)]
     }
 
     /// The nodes of the first two axes around a wear and an age, and the weight of each.
     fn corners(&self, page: &PageState) -> [(usize, f64); 4] {
-        let wear = self.position(0, page.pe_cycles.into());
-        let age = self.position(1, page.retention.0);
-        let (wear_ends, age_ends) = (wear.ends(), age.ends());
+        let wear = self.ends(0, page.pe_cycles.into());
+        let age = self.ends(1, page.retention.0);
         std::array::from_fn(|i| {
-            let w = if i & 1 == 1 { wear.part } else { 1.0 - wear.part };
-            let a = if i & 2 == 2 { age.part } else { 1.0 - age.part };
-            let (by_wear, by_age) = (wear_ends[i & 1], age_ends[i >> 1]);
+            let ((by_wear, w), (by_age, a)) = (wear[i & 1], age[i >> 1]);
             ((by_wear * self.axes[1].len() + by_age) * self.axes[2].len(), w * a)
         })
     }
@@ -339,38 +336,65 @@ impl RateTable {
     /// Logarithm of the mean rate of a page, and its spread over pages.
     #[inline(always)]
     fn at(&self, page: &PageState) -> [f64; 2] {
+        let kept = self.kept.borrow();
+        let row = &kept.rows[Self::row_of(page)];
+        if row.is_of(page)
+            && let Some(&position) = kept.by_reads.get(page.reads as usize)
+        {
+            return self.between(row, page, position);
+        }
+        drop(kept);
+        self.at_first(page)
+    }
+
+    /// The same where something is not kept yet.
+    #[cold]
+    #[inline(never)]
+    fn at_first(&self, page: &PageState) -> [f64; 2] {
         let Kept { rows, by_reads } = &mut *self.kept.borrow_mut();
-        let hours = page.retention.0;
-        let mixed = u64::from(page.pe_cycles) ^ hours.to_bits() >> 24;
-        let row = &mut rows[(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % ROWS];
-        if row.pe_cycles != page.pe_cycles || row.hours != hours {
+        let row = &mut rows[Self::row_of(page)];
+        if !row.is_of(page) {
             self.interpolate(page, row);
         }
+        let reads = page.reads as usize;
+        for more in by_reads.len()..(reads + AT_A_TIME).min(BY_READS) {
+            by_reads.push(self.position(2, more as f64));
+        }
+        let position = by_reads.get(reads).copied();
+        self.between(row, page, position.unwrap_or_else(|| self.position(2, page.reads.into())))
+    }
+
+    /// Where the row of pages worn and old as this one is kept.
+    #[inline]
+    fn row_of(page: &PageState) -> usize {
+        let mixed = u64::from(page.pe_cycles) ^ page.retention.0.to_bits() >> 24;
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % ROWS
+    }
+
+    /// What a row has for the type of a page so far along the axis of reads.
+    #[inline]
+    fn between(&self, row: &Row, page: &PageState, position: Position) -> [f64; 2] {
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let of_type = &row.rates[page_type * self.axes[2].len()..];
-        let position = match by_reads.get(page.reads as usize) {
-            Some(&position) => position,
-            None => self.position_of_reads(page.reads, by_reads),
-        };
-        let (part, [low, high]) = (position.part, position.ends().map(|end| of_type[end]));
-        [0, 1].map(|i| low[i] + part * (high[i] - low[i]))
+        let [low, more] = row.rates[page_type * self.axes[2].len() + position.low];
+        [0, 1].map(|i| low[i] + position.part * more[i])
     }
 
     /// Makes the row of pages worn and old as this one.
-    #[inline(never)]
     fn interpolate(&self, page: &PageState, row: &mut Row) {
         (row.pe_cycles, row.hours) = (page.pe_cycles, page.retention.0);
+        let corners = self.corners(page);
         let reads = self.axes[2].len();
+        let of = |page_type: usize, read: usize| {
+            corners.iter().fold([0.0; 2], |sum, &(node, weight)| {
+                let rate = self.rates[(node + read) * self.page_types + page_type];
+                [0, 1].map(|i| sum[i] + weight * rate[i])
+            })
+        };
         row.rates.clear();
-        row.rates.resize(self.page_types * reads, [0.0; 2]);
-        for (node, weight) in self.corners(page) {
-            for read in 0..reads {
-                for page_type in 0..self.page_types {
-                    let [rate, spread] = self.rates[(node + read) * self.page_types + page_type];
-                    let sum = &mut row.rates[page_type * reads + read];
-                    *sum = [sum[0] + weight * rate, sum[1] + weight * spread];
-                }
-            }
+        for (page_type, read) in (0..self.page_types).flat_map(|t| (0..reads).map(move |r| (t, r)))
+        {
+            let (low, high) = (of(page_type, read), of(page_type, (read + 1).min(reads - 1)));
+            row.rates.push([low, [0, 1].map(|i| high[i] - low[i])]);
         }
     }
 
@@ -416,7 +440,7 @@ impl Array for RateTable {
         let table = self.shifted.get_or_init(|| Self::shifted(cell, grid));
         let references = cell.levels.read_v.len();
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let (corners, read) = (self.corners(page), self.position(2, page.reads.into()));
+        let (corners, by_reads) = (self.corners(page), self.ends(2, page.reads.into()));
         let mut errors = 0.0;
         for (i, &reference) in cell.levels.gray.references[page_type].iter().enumerate() {
             let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
@@ -427,8 +451,6 @@ impl Array for RateTable {
             let low = (shift as usize).min(2 * SHIFTS - 1);
             let part = shift - low as f64;
             let mut sum = [0.0; 2];
-            let [fewer, more] = read.ends();
-            let by_reads = [(fewer, 1.0 - read.part), (more, read.part)];
             for ((node, weight), (read, share)) in
                 corners.into_iter().flat_map(|corner| by_reads.map(|read| (corner, read)))
             {

@@ -9,9 +9,11 @@ use super::contract::{
     Build, Collect, Context, DieSet, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream,
     Urgency, Wear,
 };
+use crate::block_wear::BlockWear;
 use crate::capacity::logical_units;
 use crate::draining::Draining;
 use crate::free_blocks::FreeBlocks;
+use crate::frontier::Frontier;
 use crate::gc::{BlockWord, GcConfig, Victims};
 use crate::retirement::Retirement;
 use base::family::{Member, check, schema};
@@ -52,19 +54,6 @@ impl Default for PageParams {
 /// Marks a physical unit without data.
 const PADDING: u32 = u32::MAX;
 
-/// How often the wear of a plane is looked at: once in this many collections.
-const WEAR_LOOK_EVERY: u32 = 64;
-
-/// An open block in each plane that a program joins, and the page it stands at.
-#[derive(Clone, Copy)]
-struct Frontier {
-    blocks: [Block; MAX_PLANES],
-    page: u32,
-    /// Planes that already have this page.
-    planes_done: u32,
-    open: bool,
-}
-
 struct PageFtl {
     geometry: Geometry,
     joined: u32,
@@ -76,15 +65,13 @@ struct PageFtl {
     gc_frontier: u32,
     reserve: u32,
     gc: GcConfig,
-    static_wear_delta: u32,
     victims: Box<dyn Victims>,
     /// Logical to physical.
     map: Vec<u32>,
     /// Physical to logical.
     owner: Vec<u32>,
     words: Vec<BlockWord>,
-    pe_cycles: Vec<u32>,
-    bad: Vec<bool>,
+    wear: BlockWear,
     free: FreeBlocks,
     /// Frontiers: (die, stream, group of joined planes).
     frontiers: Vec<Frontier>,
@@ -94,7 +81,6 @@ struct PageFtl {
     next_die: u32,
     collections: Vec<Draining>,
     retirement: Retirement,
-    looks: Vec<u32>,
     /// Dead units in the candidates of each plane: what collecting could gain.
     dead: Vec<u64>,
     clock: u64,
@@ -125,9 +111,9 @@ impl PageFtl {
             )));
         }
         let groups = geometry.planes_per_die / planes_per_program;
-        let closed =
-            Frontier { blocks: [Block(0); MAX_PLANES], page: 0, planes_done: 0, open: false };
         let retirement = Retirement::new(&geometry, &context.bad, logical_units, held);
+        let Context { pe_cycles, bad, .. } = context;
+        let wear = BlockWear::new(&geometry, pe_cycles, bad, params.static_wear_delta);
         let mut ftl = Self {
             joined: planes_per_program,
             pages_per_program,
@@ -138,30 +124,26 @@ impl PageFtl {
             gc_frontier: if params.separate_gc_stream { streams - 1 } else { 0 },
             reserve: config.gc_reserve_blocks,
             gc,
-            static_wear_delta: params.static_wear_delta,
             victims: context.victims,
             map: table(logical_units as usize, Ppn::NONE.0),
             owner: table(geometry.units() as usize, PADDING),
             words: table(geometry.blocks() as usize, BlockWord::ERASED),
-            pe_cycles: vec![context.pe_cycles; geometry.blocks() as usize],
-            bad: context.bad,
+            wear,
             free: FreeBlocks::new(geometry.planes(), planes_per_program),
-            frontiers: vec![closed; (geometry.dies * streams * groups) as usize],
+            frontiers: vec![Frontier::CLOSED; (geometry.dies * streams * groups) as usize],
             groups,
             next_group: vec![0; (geometry.dies * streams) as usize],
             next_die: 0,
             collections: vec![Draining::default(); geometry.dies as usize],
             retirement,
-            looks: vec![0; geometry.planes() as usize],
             dead: vec![0; geometry.planes() as usize],
             clock: 0,
             counts: FtlCounts::default(),
             geometry,
         };
-        for block in 0..ftl.geometry.blocks() {
-            if !ftl.bad[block as usize] {
-                let plane = ftl.geometry.plane_of(Block(block));
-                ftl.free.push(plane, Block(block), context.pe_cycles);
+        for block in (0..ftl.geometry.blocks()).map(Block) {
+            if !ftl.wear.is_bad(block) {
+                ftl.free.push(ftl.geometry.plane_of(block), block, pe_cycles);
             }
         }
         Ok(ftl)
@@ -220,8 +202,7 @@ impl PageFtl {
             self.words[block.0 as usize] = BlockWord::default();
             self.frontiers[index].blocks[i as usize] = block;
         }
-        let frontier = &mut self.frontiers[index];
-        (frontier.page, frontier.planes_done, frontier.open) = (0, 0, true);
+        self.frontiers[index].open();
     }
 
     /// The unit at `ppn` is no longer the newest of anything.
@@ -238,22 +219,10 @@ impl PageFtl {
         }
     }
 
-    /// The least worn candidate of a plane, if the wear of the plane is too far apart.
-    fn least_worn(&self, plane: Plane) -> Option<Block> {
-        let first = self.geometry.first_block(plane).0;
-        let range = first..first + self.geometry.blocks_per_plane;
-        let good = range.filter(|&block| !self.bad[block as usize]);
-        let most = good.clone().map(|block| self.pe_cycles[block as usize]).max()?;
-        let (least, block) = good
-            .filter(|&block| self.words[block as usize].is_closed())
-            .map(|block| (self.pe_cycles[block as usize], block))
-            .min()?;
-        (most - least > self.static_wear_delta).then_some(Block(block))
-    }
-
     /// Takes a victim out of the candidates of a plane.
     fn pick(&mut self, plane: Plane) -> Option<Block> {
-        if let Some(block) = self.least_worn_in_turn(plane) {
+        let is_candidate = |block: Block| self.words[block.0 as usize].is_closed();
+        if let Some(block) = self.wear.level(&self.geometry, plane, is_candidate) {
             self.withdraw(block);
             self.counts.levelled_blocks += 1;
             return Some(block);
@@ -265,21 +234,9 @@ impl PageFtl {
         Some(block)
     }
 
-    /// Static wear levelling: now and then, the least worn candidate if wear is too far apart.
-    fn least_worn_in_turn(&mut self, plane: Plane) -> Option<Block> {
-        if self.static_wear_delta == 0 {
-            return None;
-        }
-        let looks = &mut self.looks[plane.0 as usize];
-        *looks += 1;
-        if (*looks).is_multiple_of(WEAR_LOOK_EVERY) { self.least_worn(plane) } else { None }
-    }
-
-    /// Whether block `i` of an open frontier has its last page while others still wait for theirs:
-    /// it is the frontier's no longer, and may have been collected and opened elsewhere since.
-    fn is_full(&self, frontier: &Frontier, i: usize) -> bool {
-        (i as u32) < frontier.planes_done
-            && frontier.page + self.pages_per_program == self.geometry.pages_per_block
+    /// Blocks that a frontier still writes to, and the pages that each has.
+    fn filling(&self, frontier: &Frontier) -> impl Iterator<Item = (Block, u32)> {
+        frontier.filling(self.pages_per_program, self.joined, &self.geometry)
     }
 
     /// Whether the planes of a group have fewer free blocks than they should.
@@ -437,11 +394,7 @@ impl Ftl for PageFtl {
         for i in 0..planes as usize {
             program.blocks[i] = frontier.blocks[done + i];
         }
-        frontier.planes_done += planes;
-        if frontier.planes_done == self.joined {
-            frontier.planes_done = 0;
-            frontier.page += self.pages_per_program;
-            frontier.open = frontier.page < self.geometry.pages_per_block;
+        if frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry) {
             let group = &mut self.next_group[(die.0 * self.streams + stream_index) as usize];
             *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
         }
@@ -562,15 +515,14 @@ impl Ftl for PageFtl {
         let word = &mut self.words[block.0 as usize];
         assert_eq!(word.valid(), 0, "block {} erased with data in it", block.0);
         *word = BlockWord::ERASED;
-        let cycles = &mut self.pe_cycles[block.0 as usize];
-        *cycles += 1;
+        let pe_cycles = self.wear.erased(block);
         if self.retirement.has_left(self.geometry.die_of(block), block) {
-            self.bad[block.0 as usize] = true;
+            self.wear.retire(block);
             self.counts.retired_blocks += 1;
             return;
         }
         let plane = self.geometry.plane_of(block);
-        self.free.push(plane, block, *cycles);
+        self.free.push(plane, block, pe_cycles);
         self.counts.reclaimed_blocks += 1;
     }
 
@@ -588,15 +540,12 @@ impl Ftl for PageFtl {
         let die = self.geometry.die_of(block);
         let per_die = (self.streams * self.groups) as usize;
         let first = die.0 as usize * per_die;
-        for frontier in self.frontiers[first..first + per_die].iter().filter(|f| f.open) {
-            for (i, &open) in frontier.blocks[..self.joined as usize].iter().enumerate() {
-                if open == block && !self.is_full(frontier, i) {
-                    let ahead = (i as u32) < frontier.planes_done;
-                    return frontier.page + if ahead { self.pages_per_program } else { 0 };
-                }
-            }
+        let frontiers = &self.frontiers[first..first + per_die];
+        let mut filling = frontiers.iter().flat_map(|frontier| self.filling(frontier));
+        if let Some((_, filled)) = filling.find(|&(open, _)| open == block) {
+            return filled;
         }
-        let untouched = self.words[block.0 as usize].is_free() || self.bad[block.0 as usize];
+        let untouched = self.words[block.0 as usize].is_free() || self.wear.is_bad(block);
         if untouched { 0 } else { self.geometry.pages_per_block }
     }
 
@@ -622,7 +571,7 @@ impl Ftl for PageFtl {
 
     fn start_run(&mut self, pe_cycles: u32) {
         self.counts = FtlCounts::default();
-        self.pe_cycles.fill(pe_cycles);
+        self.wear.start_run(pe_cycles);
         self.free.set_wear(pe_cycles);
     }
 
@@ -632,16 +581,11 @@ impl Ftl for PageFtl {
             mapped: self.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64,
             free: self.free.total() * per_block,
             invalid: 0,
-            bad: self.bad.iter().filter(|&&bad| bad).count() as u64 * per_block,
+            bad: self.wear.bad_blocks() * per_block,
         };
-        for frontier in self.frontiers.iter().filter(|frontier| frontier.open) {
-            for (i, &block) in frontier.blocks[..self.joined as usize].iter().enumerate() {
-                if self.is_full(frontier, i) {
-                    continue;
-                }
-                let unused = self.geometry.pages_per_block - self.filled_pages(block);
-                occupancy.free += u64::from(unused * self.geometry.units_per_page);
-            }
+        for (_, filled) in self.frontiers.iter().flat_map(|frontier| self.filling(frontier)) {
+            let unused = self.geometry.pages_per_block - filled;
+            occupancy.free += u64::from(unused * self.geometry.units_per_page);
         }
         // Counted from the other table: what has been handed out and is not pointed back at.
         for block in (0..self.geometry.blocks()).map(Block) {
@@ -657,14 +601,7 @@ impl Ftl for PageFtl {
     }
 
     fn wear(&self) -> Wear {
-        let good =
-            || self.pe_cycles.iter().zip(&self.bad).filter(|(_, bad)| !**bad).map(|(&pe, _)| pe);
-        let count = good().count().max(1) as f64;
-        Wear {
-            min: good().min().unwrap_or(0),
-            mean: good().map(f64::from).sum::<f64>() / count,
-            max: good().max().unwrap_or(0),
-        }
+        self.wear.spread()
     }
 
     fn bytes_per_unit(&self) -> f64 {

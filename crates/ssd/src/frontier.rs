@@ -1,0 +1,56 @@
+//! Where data are written: an open block in each plane that a program joins.
+
+use nand::geometry::{Block, Geometry, MAX_PLANES};
+
+/// An open block in each plane that a program joins, and the page it stands at.
+#[derive(Clone, Copy)]
+pub struct Frontier {
+    /// The block of each plane.
+    pub blocks: [Block; MAX_PLANES],
+    /// The page that the next program takes.
+    pub page: u32,
+    /// Planes that already have this page.
+    pub planes_done: u32,
+    /// Whether there are blocks to write to.
+    pub open: bool,
+}
+
+impl Frontier {
+    /// Without blocks.
+    pub const CLOSED: Self =
+        Self { blocks: [Block(0); MAX_PLANES], page: 0, planes_done: 0, open: false };
+
+    /// New blocks, from their first page on.
+    pub fn open(&mut self) {
+        (self.page, self.planes_done, self.open) = (0, 0, true);
+    }
+
+    /// The next `planes` planes take `pages` pages: whether that was the last of `joined` planes.
+    #[inline]
+    pub fn advance(&mut self, planes: u32, pages: u32, joined: u32, geometry: &Geometry) -> bool {
+        self.planes_done += planes;
+        if self.planes_done < joined {
+            return false;
+        }
+        self.planes_done = 0;
+        self.page += pages;
+        self.open = self.page < geometry.pages_per_block;
+        true
+    }
+
+    /// Blocks that are still written to, and the pages that each has, where programs take `pages`
+    /// pages of `joined` planes. A block that has its last page while others wait for theirs is the
+    /// frontier's no longer: it may have been collected and opened elsewhere since.
+    pub fn filling(
+        &self,
+        pages: u32,
+        joined: u32,
+        geometry: &Geometry,
+    ) -> impl Iterator<Item = (Block, u32)> {
+        let (page, done, last) = (self.page, self.planes_done as usize, geometry.pages_per_block);
+        let blocks = if self.open { &self.blocks[..joined as usize] } else { &[] };
+        let filled = move |i| page + if i < done { pages } else { 0 };
+        let filled = blocks.iter().enumerate().map(move |(i, &block)| (block, filled(i)));
+        filled.filter(move |&(_, filled)| filled < last)
+    }
+}
