@@ -80,6 +80,11 @@ impl BlockWear {
         (most - least > self.static_delta).then_some(Block(block))
     }
 
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.pe_cycles) + size_of_val(&*self.bad)
+    }
+
     /// Least, mean and most cycles of the blocks in use.
     pub fn spread(&self) -> Wear {
         let good =

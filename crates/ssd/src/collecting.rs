@@ -81,9 +81,11 @@ impl Ssd {
             lpns.clear();
             lpns.extend(moves[done..].iter().map(|unit| unit.lpn));
             let Some(program) = self.ftl.place(Stream::GC, &lpns, &self.one_die) else {
-                // A broken FTL: the run ends with this.
+                // A broken FTL: the run ends with this. Until then the die collects no more, or it
+                // would erase what has not been moved.
                 let problem = "no place for data that collection moves";
                 self.flash.fault.get_or_insert(Error::new("ftl", problem));
+                self.collectors[die.0 as usize].pending += 1;
                 break;
             };
             self.collectors[die.0 as usize].pending += 1;

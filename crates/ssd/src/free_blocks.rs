@@ -46,6 +46,11 @@ impl FreeBlocks {
         self.fewest[group as usize] = planes.iter().map(BinaryHeap::len).min().unwrap_or(0) as u32;
     }
 
+    /// How many a plane has.
+    pub fn of(&self, plane: Plane) -> usize {
+        self.planes[plane.0 as usize].len()
+    }
+
     /// How many the plane of a group has that has the fewest.
     #[inline]
     pub fn fewest(&self, group: u32) -> u32 {

@@ -8,6 +8,7 @@
 pub mod block_wear;
 pub mod buffer;
 pub mod build;
+pub mod candidates;
 pub mod capacity;
 pub mod cell_medium;
 pub mod channel;

@@ -10,11 +10,12 @@ use super::contract::{
     Urgency, Wear,
 };
 use crate::block_wear::BlockWear;
+use crate::candidates::Candidates;
 use crate::capacity::logical_units;
 use crate::draining::Draining;
 use crate::free_blocks::FreeBlocks;
 use crate::frontier::Frontier;
-use crate::gc::{BlockWord, GcConfig, Victims};
+use crate::gc::GcConfig;
 use crate::retirement::Retirement;
 use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
@@ -65,12 +66,11 @@ struct PageFtl {
     gc_frontier: u32,
     reserve: u32,
     gc: GcConfig,
-    victims: Box<dyn Victims>,
     /// Logical to physical.
     map: Vec<u32>,
     /// Physical to logical.
     owner: Vec<u32>,
-    words: Vec<BlockWord>,
+    candidates: Candidates,
     wear: BlockWear,
     free: FreeBlocks,
     /// Frontiers: (die, stream, group of joined planes).
@@ -81,8 +81,6 @@ struct PageFtl {
     next_die: u32,
     collections: Vec<Draining>,
     retirement: Retirement,
-    /// Dead units in the candidates of each plane: what collecting could gain.
-    dead: Vec<u64>,
     clock: u64,
     counts: FtlCounts,
 }
@@ -112,7 +110,7 @@ impl PageFtl {
         }
         let groups = geometry.planes_per_die / planes_per_program;
         let retirement = Retirement::new(&geometry, &context.bad, logical_units, held);
-        let Context { pe_cycles, bad, .. } = context;
+        let Context { pe_cycles, bad, victims, .. } = context;
         let wear = BlockWear::new(&geometry, pe_cycles, bad, params.static_wear_delta);
         let mut ftl = Self {
             joined: planes_per_program,
@@ -124,10 +122,9 @@ impl PageFtl {
             gc_frontier: if params.separate_gc_stream { streams - 1 } else { 0 },
             reserve: config.gc_reserve_blocks,
             gc,
-            victims: context.victims,
             map: table(logical_units as usize, Ppn::NONE.0),
             owner: table(geometry.units() as usize, PADDING),
-            words: table(geometry.blocks() as usize, BlockWord::ERASED),
+            candidates: Candidates::new(&geometry, victims),
             wear,
             free: FreeBlocks::new(geometry.planes(), planes_per_program),
             frontiers: vec![Frontier::CLOSED; (geometry.dies * streams * groups) as usize],
@@ -136,7 +133,6 @@ impl PageFtl {
             next_die: 0,
             collections: vec![Draining::default(); geometry.dies as usize],
             retirement,
-            dead: vec![0; geometry.planes() as usize],
             clock: 0,
             counts: FtlCounts::default(),
             geometry,
@@ -199,7 +195,7 @@ impl PageFtl {
         for i in 0..self.joined {
             let plane = self.geometry.plane(die, group * self.joined + i);
             let block = self.free.pop(plane).expect("checked by frontier_for");
-            self.words[block.0 as usize] = BlockWord::default();
+            self.candidates.opened(block);
             self.frontiers[index].blocks[i as usize] = block;
         }
         self.frontiers[index].open();
@@ -209,29 +205,18 @@ impl PageFtl {
     #[inline]
     fn invalidate(&mut self, ppn: u32) {
         let block = self.geometry.block_of(Ppn(ppn));
-        let word = &mut self.words[block.0 as usize];
-        word.remove_one();
-        if word.is_closed() {
-            let valid = word.valid();
-            let plane = self.geometry.plane_of(block).0;
-            self.dead[plane as usize] += 1;
-            self.victims.invalidated(plane, block.0, valid);
-        }
+        self.candidates.died(|| self.geometry.plane_of(block), block);
     }
 
     /// Takes a victim out of the candidates of a plane.
     fn pick(&mut self, plane: Plane) -> Option<Block> {
-        let is_candidate = |block: Block| self.words[block.0 as usize].is_closed();
+        let is_candidate = |block| self.candidates.word(block).is_closed();
         if let Some(block) = self.wear.level(&self.geometry, plane, is_candidate) {
-            self.withdraw(block);
+            self.candidates.withdraw(plane, block);
             self.counts.levelled_blocks += 1;
             return Some(block);
         }
-        let block = Block(self.victims.pick(plane.0, &self.words, self.clock)?);
-        let word = &mut self.words[block.0 as usize];
-        word.set_closed(false);
-        self.dead[plane.0 as usize] -= u64::from(self.geometry.units_per_block() - word.valid());
-        Some(block)
+        self.candidates.pick(plane, self.clock)
     }
 
     /// Blocks that a frontier still writes to, and the pages that each has.
@@ -258,7 +243,7 @@ impl PageFtl {
         let mut group = 0;
         while group < self.groups {
             let short = self.short_of_blocks(die, group, urgency);
-            if short && (at_hand || self.gain(die, group) >= u64::from(self.row_units)) {
+            if short && (at_hand || self.gain(die, group, &[]) >= u64::from(self.row_units)) {
                 return true;
             }
             group += 1;
@@ -273,10 +258,31 @@ impl PageFtl {
         (first..first + self.joined).map(Plane)
     }
 
-    /// Dead units that collecting a group could gain.
+    /// Dead units that collecting a group could gain: none where that would not raise what its
+    /// poorest plane has, once `drained` blocks are erased.
     #[inline]
-    fn gain(&self, die: Die, group: u32) -> u64 {
-        self.planes_of(die, group).map(|plane| self.dead[plane.0 as usize]).sum()
+    fn gain(&self, die: Die, group: u32, drained: &[Block]) -> u64 {
+        let planes = || self.planes_of(die, group);
+        if planes().any(|plane| self.candidates.blocks(plane) == 0)
+            && !self.is_raised(die, group, drained)
+        {
+            return 0;
+        }
+        planes().map(|plane| self.candidates.dead_units(plane)).sum()
+    }
+
+    /// Whether every plane of a group that has no candidate is richer than its poorest. The row
+    /// that moves a victim set takes a block of each plane, so a set without a plane gives back
+    /// less than it may take where that plane is poor, and the reserve is gone.
+    #[cold]
+    fn is_raised(&self, die: Die, group: u32, drained: &[Block]) -> bool {
+        let free = |plane: Plane| {
+            let coming = drained.iter().filter(|block| self.geometry.plane_of(**block) == plane);
+            self.free.of(plane) + coming.count()
+        };
+        let fewest = self.planes_of(die, group).map(free).min();
+        self.planes_of(die, group)
+            .all(|plane| self.candidates.blocks(plane) > 0 || Some(free(plane)) > fewest)
     }
 
     /// Picks victims for a die: in the group that is shortest of blocks and has a row to gain, or
@@ -293,7 +299,7 @@ impl PageFtl {
             }
         }
         let wanted = |group: &u32| {
-            let gain = self.gain(die, *group);
+            let gain = self.gain(die, *group, &into.drained);
             let row = u64::from(self.row_units);
             if finish {
                 gain > 0
@@ -312,15 +318,6 @@ impl PageFtl {
     /// set more than the reserve, and each may open one.
     fn is_roomy(&self, die: Die) -> bool {
         (0..self.groups).all(|group| self.free_blocks(die, group) > self.reserve)
-    }
-
-    /// Takes a block out of the candidates.
-    fn withdraw(&mut self, block: Block) {
-        let plane = self.geometry.plane_of(block).0;
-        let word = &mut self.words[block.0 as usize];
-        self.victims.withdraw(plane, block.0, word.valid());
-        word.set_closed(false);
-        self.dead[plane as usize] -= u64::from(self.geometry.units_per_block() - word.valid());
     }
 }
 
@@ -432,7 +429,7 @@ impl Ftl for PageFtl {
             for &block in program.blocks() {
                 let slots = self.geometry.units_per_page.min(left);
                 // First all of them: a unit that comes twice in a row kills its first copy at once.
-                self.words[block.0 as usize].add(slots);
+                self.candidates.added(block, slots);
                 let first = self.geometry.ppn(block, page, 0).0;
                 for ppn in first..first + slots {
                     let lpn = self.owner[ppn as usize];
@@ -441,7 +438,7 @@ impl Ftl for PageFtl {
                     let moved = moves.get((program.units - left) as usize);
                     left -= 1;
                     if moved.is_some_and(|unit| unit.from.0 != old) {
-                        self.words[block.0 as usize].remove_one();
+                        self.candidates.died(|| self.geometry.plane_of(block), block);
                         continue;
                     }
                     self.map[lpn as usize] = ppn;
@@ -457,12 +454,7 @@ impl Ftl for PageFtl {
                     self.retirement.wait(program.die, block);
                     continue;
                 }
-                let word = &mut self.words[block.0 as usize];
-                word.set_closed(true);
-                let valid = word.valid();
-                let plane = self.geometry.plane_of(block).0;
-                self.dead[plane as usize] += u64::from(self.geometry.units_per_block() - valid);
-                self.victims.closed(plane, block.0, valid, self.clock);
+                self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
             }
         }
     }
@@ -512,9 +504,7 @@ impl Ftl for PageFtl {
     }
 
     fn erased(&mut self, block: Block) {
-        let word = &mut self.words[block.0 as usize];
-        assert_eq!(word.valid(), 0, "block {} erased with data in it", block.0);
-        *word = BlockWord::ERASED;
+        self.candidates.erased(block);
         let pe_cycles = self.wear.erased(block);
         if self.retirement.has_left(self.geometry.die_of(block), block) {
             self.wear.retire(block);
@@ -529,8 +519,8 @@ impl Ftl for PageFtl {
     fn retire(&mut self, block: Block) -> bool {
         let is_doomed = self.retirement.doom(&self.geometry, block);
         // An open block or a free one is moved off once it is full.
-        if is_doomed && self.words[block.0 as usize].is_closed() {
-            self.withdraw(block);
+        if is_doomed && self.candidates.word(block).is_closed() {
+            self.candidates.withdraw(self.geometry.plane_of(block), block);
             self.retirement.wait(self.geometry.die_of(block), block);
         }
         is_doomed
@@ -545,7 +535,7 @@ impl Ftl for PageFtl {
         if let Some((_, filled)) = filling.find(|&(open, _)| open == block) {
             return filled;
         }
-        let untouched = self.words[block.0 as usize].is_free() || self.wear.is_bad(block);
+        let untouched = self.candidates.word(block).is_free() || self.wear.is_bad(block);
         if untouched { 0 } else { self.geometry.pages_per_block }
     }
 
@@ -561,7 +551,7 @@ impl Ftl for PageFtl {
             return None;
         }
         let block = self.geometry.block_of(Ppn(old));
-        prefetch(&self.words, block.0 as usize);
+        self.candidates.prefetch(block);
         Some(block)
     }
 
@@ -605,8 +595,8 @@ impl Ftl for PageFtl {
     }
 
     fn bytes_per_unit(&self) -> f64 {
-        let bytes = 4 * (self.map.len() + self.owner.len())
-            + self.words.len() * (size_of::<BlockWord>() + 4 + 1);
+        let bytes =
+            4 * (self.map.len() + self.owner.len()) + self.candidates.bytes() + self.wear.bytes();
         bytes as f64 / f64::from(self.logical_units)
     }
 }

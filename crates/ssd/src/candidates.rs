@@ -1,0 +1,125 @@
+//! Valid units of each block, and the blocks that can be collected.
+//!
+//! A full block is a candidate until a victim policy or somebody else takes it. What the
+//! candidates of a plane could give back is counted when that changes.
+
+use crate::gc::{BlockWord, Victims};
+use base::memory::{prefetch, table};
+use nand::geometry::{Block, Geometry, Plane};
+
+/// Blocks of a drive, with what is valid in them.
+pub struct Candidates {
+    units_per_block: u32,
+    words: Vec<BlockWord>,
+    victims: Box<dyn Victims>,
+    planes: Vec<Tally>,
+}
+
+/// The candidates of a plane.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    blocks: u32,
+    dead_units: u64,
+}
+
+impl Candidates {
+    /// Of erased blocks, none of them a candidate.
+    pub fn new(geometry: &Geometry, victims: Box<dyn Victims>) -> Self {
+        Self {
+            units_per_block: geometry.units_per_block(),
+            words: table(geometry.blocks() as usize, BlockWord::ERASED),
+            victims,
+            planes: vec![Tally::default(); geometry.planes() as usize],
+        }
+    }
+
+    /// What a block holds.
+    #[inline]
+    pub fn word(&self, block: Block) -> BlockWord {
+        self.words[block.0 as usize]
+    }
+
+    /// How many candidates a plane has.
+    #[inline]
+    pub fn blocks(&self, plane: Plane) -> u32 {
+        self.planes[plane.0 as usize].blocks
+    }
+
+    /// Dead units in the candidates of a plane.
+    #[inline]
+    pub fn dead_units(&self, plane: Plane) -> u64 {
+        self.planes[plane.0 as usize].dead_units
+    }
+
+    /// A block is written to from now on.
+    pub fn opened(&mut self, block: Block) {
+        self.words[block.0 as usize] = BlockWord::default();
+    }
+
+    /// `units` more of an open block are valid.
+    #[inline]
+    pub fn added(&mut self, block: Block, units: u32) {
+        self.words[block.0 as usize].add(units);
+    }
+
+    /// One fewer is valid in a block.
+    #[inline]
+    pub fn died(&mut self, plane: impl FnOnce() -> Plane, block: Block) {
+        let word = &mut self.words[block.0 as usize];
+        word.remove_one();
+        if word.is_closed() {
+            let plane = plane().0;
+            self.planes[plane as usize].dead_units += 1;
+            self.victims.invalidated(plane, block.0, word.valid());
+        }
+    }
+
+    /// A block is full: a candidate. `clock` counts host units written.
+    pub fn closed(&mut self, plane: Plane, block: Block, clock: u64) {
+        let word = &mut self.words[block.0 as usize];
+        word.set_closed(true);
+        let tally = &mut self.planes[plane.0 as usize];
+        tally.blocks += 1;
+        tally.dead_units += u64::from(self.units_per_block - word.valid());
+        self.victims.closed(plane.0, block.0, word.valid(), clock);
+    }
+
+    /// The victim of a plane that the policy picks: no candidate any more.
+    pub fn pick(&mut self, plane: Plane, clock: u64) -> Option<Block> {
+        let block = Block(self.victims.pick(plane.0, &self.words, clock)?);
+        self.leave(plane, block);
+        Some(block)
+    }
+
+    /// A candidate is taken for another reason.
+    pub fn withdraw(&mut self, plane: Plane, block: Block) {
+        self.victims.withdraw(plane.0, block.0, self.word(block).valid());
+        self.leave(plane, block);
+    }
+
+    fn leave(&mut self, plane: Plane, block: Block) {
+        let word = &mut self.words[block.0 as usize];
+        word.set_closed(false);
+        let tally = &mut self.planes[plane.0 as usize];
+        tally.blocks -= 1;
+        tally.dead_units -= u64::from(self.units_per_block - word.valid());
+    }
+
+    /// A block was erased.
+    pub fn erased(&mut self, block: Block) {
+        let word = &mut self.words[block.0 as usize];
+        assert_eq!(word.valid(), 0, "block {} erased with data in it", block.0);
+        *word = BlockWord::ERASED;
+    }
+
+    /// Brings near what a block holds.
+    #[inline]
+    pub fn prefetch(&self, block: Block) {
+        prefetch(&self.words, block.0 as usize);
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.words)
+    }
+}
