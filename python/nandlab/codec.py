@@ -26,6 +26,8 @@ class Codec:
     """Bits of a codeword."""
     dimension: int
     """Data bits of a codeword."""
+    sealed_bytes: int | None
+    """Bytes of payload and metadata that a CRC-32C follows; None where there is none."""
     certain_errors: int | None
     """Errors that are corrected for certain, and no more; None where there is no such number."""
     decoder: dict[str, Any]

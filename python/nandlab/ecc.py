@@ -39,6 +39,8 @@ class Decoded(NamedTuple):
     """0 where nothing was to be done."""
     changed_bits: int
     """Bits in which it differs from the hard decisions that came in."""
+    sealed: bool | None
+    """Whether the checksum of the data is right; None where the code has none."""
 
 
 class Code:
@@ -72,6 +74,16 @@ class Code:
             NandlabError: there are more or fewer, or bits are set beyond the last data bit.
         """
         return self._coder.encode(data)
+
+    def seal(self, data: bytes) -> bytes:
+        """`data_bytes` bytes to encode: payload and metadata, zeros up to their CRC-32C, and it.
+
+        A word that is decoded to another codeword is `corrected`, and one time in 2^32 `sealed`.
+
+        Raises:
+            NandlabError: they are too many, or the code has no checksum.
+        """
+        return self._coder.seal(data)
 
     def is_codeword(self, word: bytes) -> bool:
         """Whether `word`, of `word_bytes` bytes, is a codeword."""
@@ -108,4 +120,5 @@ class Code:
         data = bytearray(word[: self.data_bytes])
         if self.codec.dimension % 8:
             data[-1] &= (1 << self.codec.dimension % 8) - 1
-        return Decoded(bytes(data), word, corrected, iterations, changed)
+        sealed = self._coder.is_sealed(bytes(data))
+        return Decoded(bytes(data), word, corrected, iterations, changed, sealed)

@@ -94,6 +94,11 @@ impl CodeFile {
         u64::from(self.payload_bytes) + u64::from(self.metadata_bytes) + u64::from(self.crc_bytes)
     }
 
+    /// Payload and metadata, where a checksum follows them.
+    pub fn sealed_bytes(&self) -> Option<usize> {
+        (self.crc_bytes > 0).then_some((self.payload_bytes + self.metadata_bytes) as usize)
+    }
+
     /// Bytes that a codeword takes beyond its payload.
     pub fn parity_bytes(&self, code: &dyn Code) -> u32 {
         (code.length().div_ceil(8) as u32).saturating_sub(self.payload_bytes)

@@ -1,7 +1,9 @@
 //! A code together with one of its decoders: what the laboratory measures, what a drive has.
 
+use crate::bits;
 use crate::code::{self, Code};
 use crate::code_file::CodeFile;
+use crate::crc;
 use crate::decoder::{self, Decoder};
 use base::family::{Choice, Member};
 use base::params::{self, Table};
@@ -14,6 +16,8 @@ pub struct Codec {
     decoder_choice: Choice,
     code: Arc<dyn Code>,
     decoder: &'static Member<decoder::Build>,
+    /// Bytes of data that a checksum follows.
+    sealed_bytes: Option<usize>,
 }
 
 impl Codec {
@@ -57,7 +61,8 @@ impl Codec {
             Some(_) => return Err(within(Error::new("decoder", "not a table").allow("[decoder]"))),
             None => None,
         };
-        Self::of(built, code, decoder).map_err(within)
+        let sealed_bytes = file.sealed_bytes();
+        Ok(Self { sealed_bytes, ..Self::of(built, code, decoder).map_err(within)? })
     }
 
     /// The same of a code that is built already; `code` says of what.
@@ -79,12 +84,36 @@ impl Codec {
     ) -> Result<Self> {
         // Refused here rather than in the middle of something.
         (decoder.build)(&code, &decoder_choice.params)?;
-        Ok(Self { code_choice, decoder_choice, code, decoder })
+        Ok(Self { code_choice, decoder_choice, code, decoder, sealed_bytes: None })
     }
 
     /// The code.
     pub fn code(&self) -> &dyn Code {
         &*self.code
+    }
+
+    /// Bytes of payload and metadata that a checksum follows, if there is one.
+    pub fn sealed_bytes(&self) -> Option<usize> {
+        self.sealed_bytes
+    }
+
+    /// Makes a codeword of the data in `word` (packed, `length` bits) as a controller does: with
+    /// the checksum behind payload and metadata, and parity behind all data.
+    pub fn write(&self, word: &mut [u64]) {
+        if let Some(bytes) = self.sealed_bytes {
+            crc::seal(word, bytes);
+        }
+        self.code.encode(word);
+    }
+
+    /// Whether `word`, as it was decoded, is what was `written`: by its checksum, which is all that
+    /// a controller has. Where there is none, by comparing, as whoever checks the data from end to
+    /// end would.
+    pub fn is_right(&self, word: &[u64], written: &[u64]) -> bool {
+        match self.sealed_bytes {
+            Some(bytes) => crc::is_sealed(word, bytes),
+            None => bits::distance(word, written) == 0,
+        }
     }
 
     /// Which decoder, with its parameters.
@@ -153,6 +182,29 @@ mod tests {
         assert_eq!(hash(LDPC, &["decoder.vector_bits=256"], None).unwrap(), plain);
         let t = hash(BCH, &["code.t=39", "code.data_bits=4096"], None).unwrap();
         assert_ne!(t, hash(BCH, &[], None).unwrap());
+    }
+
+    /// A checksum is written with the data, and shows a word that was decoded to another.
+    #[test]
+    fn checksums_show_other_codewords() {
+        let sealed =
+            Codec::read(include_str!("../../../params/codes/ldpc_1k_r90.toml"), "", &[], None);
+        for (codec, has_checksum) in
+            [(sealed.unwrap(), true), (Codec::read(LDPC, "", &[], None).unwrap(), false)]
+        {
+            assert_eq!(codec.sealed_bytes().is_some(), has_checksum);
+            let mut written = vec![0; bits::words(codec.code().length())];
+            written[3] = 0x0123_4567_89ab_cdef;
+            let mut other = written.clone();
+            codec.write(&mut written);
+            other[0] = 1;
+            codec.code().encode(&mut other);
+            for word in [&written, &other] {
+                assert!(codec.code().is_codeword(word));
+            }
+            assert!(codec.is_right(&written, &written));
+            assert!(!codec.is_right(&other, &written));
+        }
     }
 
     #[test]

@@ -282,7 +282,7 @@ pub(crate) fn count_frame(
     }
 }
 
-/// Fills `word` with random data and encodes them.
+/// Fills `word` with random data, and writes checksum and parity.
 pub(crate) fn random_codeword(codec: &Codec, rng: &mut Rng, word: &mut [u64]) {
     let dimension = codec.code().dimension();
     word.fill(0);
@@ -290,7 +290,7 @@ pub(crate) fn random_codeword(codec: &Codec, rng: &mut Rng, word: &mut [u64]) {
     if !dimension.is_multiple_of(64) {
         word[dimension / 64] &= (1 << (dimension % 64)) - 1;
     }
-    codec.code().encode(word);
+    codec.write(word);
 }
 
 /// Of the first `data` bits, how many differ.

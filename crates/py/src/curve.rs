@@ -92,12 +92,14 @@ impl Codec {
         Ok(Self { codec: Arc::new(codec) })
     }
 
-    /// What it is: JSON with `length`, `dimension`, `certain_errors`, `decoder`, `hash`.
+    /// What it is: JSON with `length`, `dimension`, `sealed_bytes`, `certain_errors`,
+    /// `decoder`, `hash`.
     fn facts(&self) -> PyResult<String> {
         let code = self.codec.code();
         json(&serde_json::json!({
             "length": code.length(),
             "dimension": code.dimension(),
+            "sealed_bytes": self.codec.sealed_bytes(),
             "certain_errors": code.certain_errors(),
             "decoder": self.codec.decoder_choice(),
             "hash": self.codec.hash().map_err(refuse)?,

@@ -6,7 +6,7 @@ use crate::curve::Codec;
 use crate::refuse;
 use base::Error;
 use ecc::decoder::{Decoded, Decoder, Received, Status};
-use ecc::{bits, codec};
+use ecc::{bits, codec, crc};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -42,6 +42,32 @@ impl Coder {
             word
         });
         Ok(bytes(py, &word, code.length()))
+    }
+
+    /// The data bits that hold `data`, at most as many bytes as a checksum follows, with zeros
+    /// behind them and the checksum.
+    fn seal<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(sealed) = self.codec.sealed_bytes() else {
+            return Err(refuse(Error::new("ecc", "this code has no checksum")));
+        };
+        if data.len() > sealed {
+            let error = Error::new("ecc", format!("data: {} bytes", data.len()));
+            return Err(refuse(error.allow(format!("at most {sealed}: payload and metadata"))));
+        }
+        let mut whole = data.to_vec();
+        whole.resize(sealed, 0);
+        let mut word = packed(&whole, 8 * sealed, "data")?;
+        let dimension = self.codec.code().dimension();
+        word.resize(bits::words(dimension), 0);
+        crc::seal(&mut word, sealed);
+        Ok(bytes(py, &word, dimension))
+    }
+
+    /// Whether the checksum of `data`, the code's data bits, stands behind them; nothing where the
+    /// code has none.
+    fn is_sealed(&self, data: &[u8]) -> PyResult<Option<bool>> {
+        let word = packed(data, self.codec.code().dimension(), "data")?;
+        Ok(self.codec.sealed_bytes().map(|sealed| crc::is_sealed(&word, sealed)))
     }
 
     /// Whether `word` is a codeword.

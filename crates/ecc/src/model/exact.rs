@@ -10,7 +10,8 @@
 //! of the same noise: that of two Gaussian levels, as in the channel `awgn`, with references where
 //! they tell most.
 //!
-//! Words that are decoded to another codeword count as failed: their checksum gives them away.
+//! A word that is decoded to another codeword has failed where its checksum gives it away; of a
+//! code without one, where it is not what was written.
 
 use super::{Build, Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
 use crate::bits;
@@ -166,7 +167,8 @@ impl Exact {
             self.reading.llr.push(libm::log((1.0 - rber) / rber));
         }
         let outcome = self.decoder.decode(self.reading.received(), &mut self.decoded);
-        let corrected = outcome.status == Status::Corrected && self.decoded == self.sent;
+        let is_right = self.code.codec().is_right(&self.decoded, &self.sent);
+        let corrected = outcome.status == Status::Corrected && is_right;
         let iterations = outcome.iterations;
         let time = self.common.decode_time(word.level, iterations);
         Decode { errors: self.reading.errors as u32, corrected, iterations, time }
