@@ -38,6 +38,8 @@ RELATIONS = ("=", "<=", ">=")
 KINDS = {
     "validated": "our model was not fitted to it",
     "calibrated": "our model was fitted to it: it proves nothing",
+    "chosen": "it chose between two readings or two parts of our model: it proves nothing of that",
+    "given": "it is an input of our model, or cannot come out otherwise: it proves nothing",
     "arithmetic": "what the paper prints, worked out again",
     "reading": "the paper gives words; the figure is our reading of them",
 }
