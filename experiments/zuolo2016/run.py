@@ -337,11 +337,13 @@ COLOURS = dict(zip(MEMORIES, ("#0072B2", "#009E73", "#E69F00", "#D55E00"), stric
 
 
 def picture():
-    """Figures 11 to 14 of the paper, of our figures; its own where they are printed."""
+    """Figures 9 and 11 to 14 and Table VII, of our figures; the paper's where they are printed."""
     from nandlab.plot import new_figure
 
-    figure = new_figure(9.6, 7.6)
-    (bandwidth, latency), (distribution, qos) = figure.subplots(2, 2)
+    figure = new_figure(9.6, 11.2)
+    (failing, bandwidths), (bandwidth, latency), (distribution, qos) = figure.subplots(3, 2)
+    draw_failing(failing)
+    draw_bandwidths(bandwidths)
     draw_gains(bandwidth, "bandwidth", "Table VII")
     draw_gains(latency, "latency", "Table VIII")
     draw_distribution(distribution)
@@ -349,12 +351,54 @@ def picture():
     return figure
 
 
-def printed(metric, memory, kind):
-    """A cell of the 100 % read workload on the enterprise host."""
+@cache
+def cells():
+    """What the paper prints, by the names of its rows."""
     from nandlab.papers import paper
 
-    rows = {row.name: row.paper for row in paper("zuolo2016").rows}
-    return rows[f"{kind}_{metric}_read_enterprise_{memory}"]
+    return {row.name: row.paper for row in paper("zuolo2016").rows}
+
+
+def printed(metric, memory, kind):
+    """A cell of the 100 % read workload on the enterprise host."""
+    return cells()[f"{kind}_{metric}_read_enterprise_{memory}"]
+
+
+def draw_failing(axes):
+    """Figure 9: the share that hard decision leaves; its last points are set."""
+    from nandlab.plot import finish
+
+    for memory, name in MEMORIES.items():
+        shares = [failing_percent(memory, step) for step in STEPS]
+        axes.plot(STEPS, shares, "o-", ms=4, color=COLOURS[memory], label=name)
+        axes.plot(STEPS[-1], shares[-1], "o", ms=10, mfc="none", color=COLOURS[memory])
+    axes.plot([], [], "o", ms=10, mfc="none", color="grey", label="calibrated")
+    axes.set_ylim(-5, 105)
+    axes.set_xlabel("cycles over the rated endurance")
+    axes.set_ylabel("codewords (%)")
+    axes.legend(frameon=False, fontsize=8)
+    finish(axes, "left by hard decision")
+
+
+def draw_bandwidths(axes):
+    """Table VII: bandwidth by SD of all workloads, ours against the paper's."""
+    from nandlab.plot import finish
+
+    marks = dict(zip(WORKLOADS, "^sDo", strict=True))
+    names = {"msn": "MSN", "financial": "Financial", "exchange": "Exchange", "read": "100 % read"}
+    axes.plot([80, 460], [80, 460], color="grey", lw=0.8)
+    for workload, mark in marks.items():
+        for host in HOSTS:
+            for memory in MEMORIES:
+                where = (workload, host, memory)
+                theirs = cells()[f"sd_bandwidth_{'_'.join(where)}"]
+                ours = figure("sd", "bandwidth", *where)
+                axes.plot(theirs, ours, mark, ms=5, mfc="none", color=COLOURS[memory])
+        axes.plot([], [], mark, ms=5, mfc="none", color="grey", label=names[workload])
+    axes.set_xlabel("paper, Table VII (kIOPS)")
+    axes.set_ylabel("ours (kIOPS)")
+    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    finish(axes, "bandwidth by SD, both hosts")
 
 
 def draw_gains(axes, metric, table):
