@@ -4,6 +4,8 @@ One function for each row of `reference.csv`; `nandlab papers wang2014` runs the
 """
 
 from functools import cache
+from math import log
+from statistics import correlation
 
 import nandlab
 from nandlab import _core
@@ -110,6 +112,10 @@ def rber_at_end_of_life():
 
 
 # --- Section 2.3: coupling -----------------------------------------------------------------------
+
+
+def worst_coupling_v():
+    return coupling_shift_v(0.02, 0.006, 5.4)
 
 
 def coupling_change_percent():
@@ -279,6 +285,23 @@ def lsb_errors_over_msb():
     """The least over the three rows of his Fig. 4."""
     rows = [errors()[pattern] for pattern in ("10", "00", "01")]
     return min(row["upper_bit_errors"] / row["lower_bit_errors"] for row in rows)
+
+
+#: Segments of a life at which errors are counted, and how many make a point of the line.
+SEGMENTS, LEAST_ERRORS = 12, 10
+
+
+def errors_straight_in_log():
+    """Cells of the three programmed rows, over all points with enough errors: R2 of the line."""
+    found = nandlab.board(
+        "wear", "wang2014_mlc", cycles=END_OF_LIFE, points=SEGMENTS, measured_cycles=100
+    )
+    counted = {}
+    for row in found.table().to_pylist():
+        if row["pattern"] != "11":
+            counted[row["pe_cycles"]] = counted.get(row["pe_cycles"], 0) + row["cell_errors"]
+    seen = [(cycles, log(count)) for cycles, count in counted.items() if count >= LEAST_ERRORS]
+    return correlation(*zip(*seen, strict=True)) ** 2
 
 
 def cell_errors(pattern, other):
