@@ -205,6 +205,54 @@ def slow_over_fast_program():
     return sum(found["upper"]) / len(found["upper"]) * len(found["lower"]) / sum(found["lower"])
 
 
+#: Of Wang's MLC, whose cell it is: his end of life, 1.2469 million cycles.
+END_OF_LIFE = 1_246_900
+
+
+@cache
+def single_level(column, cycles):
+    """Of a block that holds one bit a cell, over the same of one that holds both."""
+    first = cycles - 2
+    by_mode = {
+        row["mode"]: row[column]
+        for row in on_board("single_level", False, first_cycles=first, cycles=cycles, points=1)
+    }
+    return by_mode["one bit a cell"] / by_mode["all bits"]
+
+
+def fast_pages_only_program():
+    return single_level("program_us", 1000)
+
+
+def fast_pages_only_errors():
+    return single_level("rber", END_OF_LIFE)
+
+
+@cache
+def worn_and_fresh(is_slc):
+    """Times of random data of a block at ten times the rated cycles, over those of a fresh one."""
+    rated = chip((SLC if is_slc else MLC)[0])["rated_pe_cycles"]
+    rows = on_board("data_pattern", is_slc, cycles=10 * rated, points=2)
+    fresh, worn = (row for row in rows if row["pattern"] == "random")
+    return {name: worn[name] / fresh[name] for name in ("program_us", "erase_us")}
+
+
+def worn_programs_slc():
+    return worn_and_fresh(True)["program_us"]
+
+
+def worn_programs_mlc():
+    return worn_and_fresh(False)["program_us"]
+
+
+def worn_programs_slc_over_mlc():
+    return (1 - worn_programs_slc()) / (1 - worn_programs_mlc())
+
+
+def worn_erases():
+    return min(worn_and_fresh(is_slc)["erase_us"] for is_slc in (True, False))
+
+
 def slc_reprogram_errors():
     """In all pages of a block."""
     return sum(row["bit_errors"] for row in on_board("program_disturb", is_slc=True))
