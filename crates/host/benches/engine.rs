@@ -19,19 +19,20 @@ static ALLOCATOR: Counting = Counting;
 
 /// 512 GiB of 4 KiB units: 8 channels x 8 dies x 2 planes, blocks of 512 pages of 8 KiB.
 const BIG: &[&str] = &["chip.geometry.blocks_per_plane=1024", "chip.geometry.pages_per_block=512"];
-/// The same, its reads wrong as those of worn MLC are, a page and a read at a time.
+/// The same, its reads wrong as those of worn MLC are, a page and a read at a time: one bit in five
+/// thousand of lower pages, one in four hundred of upper ones.
 const BIG_WITH_ERRORS: &[&str] = &[
     BIG[0],
     BIG[1],
     "chip.cell.preset=wang2014_mlc",
     "chip.array.name=table",
-    "age.pe_cycles=10000",
+    "age.pe_cycles=100000",
     "age.retention_hours=100",
     "ecc.model=threshold",
-    "ecc.t=40",
+    "ecc.t=160",
 ];
 
-/// The same through a named code: failures and iterations by rate.
+/// The same through a named code, as it was measured: some words are read softly.
 const BIG_WITH_PROFILE: &[&str] = &[
     BIG[0],
     BIG[1],
@@ -39,7 +40,7 @@ const BIG_WITH_PROFILE: &[&str] = &[
     BIG_WITH_ERRORS[3],
     BIG_WITH_ERRORS[4],
     BIG_WITH_ERRORS[5],
-    "ecc.code=bch_4320_t100",
+    "ecc.code=ldpc_4k_r95",
     "retry.name=soft_decision",
 ];
 /// 8 GiB of the same.

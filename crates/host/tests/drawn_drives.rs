@@ -192,7 +192,8 @@ fn chip(dice: &mut Dice) {
             // The code says what a codeword holds.
             let said = ["ecc.payload_bytes", "ecc.parity_bytes", "chip.geometry.spare_bytes"];
             dice.sets.retain(|set| !said.iter().any(|key| set.starts_with(key)));
-            dice.set("ecc.code", "bch_512_t40");
+            let code = dice.one(&["bch_512_t40", "bch_512_t40", "ldpc_1k_r90"]);
+            dice.set("ecc.code", code);
         }
         _ => {}
     }
@@ -221,7 +222,13 @@ fn firmware(dice: &mut Dice) {
     dice.maybe(0.4, "gc.background_free_blocks", &[0, 3, 5]);
     dice.member("scheduler.name", ssd::scheduler::ROSTER);
     if dice.member("retry.name", ssd::retry::ROSTER) != "none" {
-        dice.maybe(0.5, "retry.max_levels", &[0, 1, 3]);
+        let has = |code: &str| dice.sets.iter().any(|set| set.starts_with(code));
+        // Soft levels that a code does not know are refused.
+        match (has("ecc.code=bch"), has("ecc.code=ldpc")) {
+            (true, _) => dice.set("retry.max_levels", 0),
+            (_, true) => dice.maybe(0.5, "retry.max_levels", &[0, 1, 2]),
+            _ => dice.maybe(0.5, "retry.max_levels", &[0, 1, 3]),
+        }
         dice.maybe(0.5, "retry.in_turn", &[true, false]);
         dice.maybe(0.5, "retry.retire_after", &[0, 1, 30]);
     }

@@ -2,7 +2,7 @@
 
 use crate::board::Board;
 use crate::command::{Done, Feature, Identity, PageAddress};
-use crate::wordline::{PageOrder, page_type_name};
+use crate::wordline::page_type_name;
 use base::rng::Rng;
 use base::stats::wilson;
 use base::{Result, Time};
@@ -204,12 +204,26 @@ impl Bench<'_> {
         block: u32,
         data: &mut dyn FnMut(&Self, u32) -> Vec<u8>,
     ) -> Result<Vec<(u32, Done)>> {
-        let (pages, step) = {
+        self.fill_wordlines(block, &|_| true, data)
+    }
+
+    /// The same of the pages of some wordlines only.
+    pub fn fill_wordlines(
+        &mut self,
+        block: u32,
+        is_wanted: &dyn Fn(u32) -> bool,
+        data: &mut dyn FnMut(&Self, u32) -> Vec<u8>,
+    ) -> Result<Vec<(u32, Done)>> {
+        let (sites, step) = {
             let identity = self.board.identity();
-            (identity.pages(), identity.pages_per_program())
+            (identity.sites.clone(), identity.pages_per_program())
         };
         let mut all = Vec::new();
-        for page in (0..pages).step_by(step as usize) {
+        for (page, _) in (0..)
+            .zip(sites.iter())
+            .step_by(step as usize)
+            .filter(|(_, site)| is_wanted(site.wordline))
+        {
             let mut bytes = Vec::new();
             for part in page..page + step {
                 bytes.extend(data(self, part));
@@ -234,21 +248,6 @@ impl Bench<'_> {
                 .add(&self.random_page(&format!("{name}/{page}")), &read);
         }
         Ok(())
-    }
-
-    /// Programs a row of cells, page after page: what each program took.
-    pub fn program_row(
-        &mut self,
-        block: u32,
-        row: &CellRow,
-        data: &[Vec<u8>],
-    ) -> Result<Vec<Done>> {
-        let at = |page| [PageAddress { block, page }];
-        if self.board.identity().order == PageOrder::OneShot {
-            return Ok(vec![self.board.program(&at(row.pages[0]), &data.concat())?]);
-        }
-        let pages = row.pages.iter().zip(data);
-        pages.map(|(&page, data)| self.board.program(&at(page), data)).collect()
     }
 
     /// Reads a page.
@@ -329,7 +328,13 @@ mod tests {
             assert_eq!(bench.level_name(level), name);
             let data = bench.level_pages(level);
             bench.board.erase(&[0]).unwrap();
-            bench.program_row(0, &row, &data).unwrap();
+            let page_type = |page: u32| row.pages.iter().position(|&other| other == page);
+            let is_of_row = |wordline| wordline == row.wordline;
+            bench
+                .fill_wordlines(0, &is_of_row, &mut |_, page| {
+                    page_type(page).map_or_else(|| vec![0xff; data[0].len()], |i| data[i].clone())
+                })
+                .unwrap();
             let mut read: Vec<Vec<u8>> =
                 row.pages.iter().map(|&page| bench.read(0, page).unwrap().0).collect();
             assert_eq!(bench.count_cells(&data, &read)[level].cell_errors, 0);

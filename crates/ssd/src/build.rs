@@ -9,11 +9,13 @@ use crate::ftl::contract::{Occupancy, Wear};
 use crate::ftl::{self, Context, Ftl, FtlCounts};
 use crate::gc::{self, contract::Shape};
 use crate::payload::Payload;
+use crate::retry::{self, Retry};
+use crate::scheduler;
 use crate::timeline::{SpanKind, Timeline, Track};
-use crate::{retry, scheduler};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
 use base::{Error, Result, Time};
+use ecc::model::{EccConfig, Model};
 use nand::chip::Chips;
 use nand::energy::{EnergyUse, OperationTimes};
 use nand::geometry::{Block, Die, Geometry};
@@ -119,6 +121,7 @@ impl Ssd {
         let (ecc_common, mut choice) = config.ecc_parts()?;
         let model = choice.resolve(ecc::model::ROSTER, "ecc")?;
         let ecc = (model.build)(&ecc_common, &choice.params)?;
+        check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, Self::FLASH_EVENTS);
         flash.cells = cells;
@@ -265,4 +268,22 @@ fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
     let share = config.chip.geometry.bad_block_fraction;
     let mut rng = Rng::stream(config.seed, "chip/bad_blocks");
     (0..geometry.blocks()).map(|_| share > 0.0 && rng.chance(share)).collect()
+}
+
+/// Refuses soft levels that cost their reads and save no word.
+fn check_soft_levels(
+    retry: &dyn Retry,
+    ecc: &dyn Model,
+    model: &str,
+    common: &EccConfig,
+) -> Result<()> {
+    match ecc.soft_levels() {
+        Some(most) if retry.soft_levels() > most => {
+            let problem = format!("{} soft levels", retry.soft_levels());
+            let source = format!("`ecc.model = \"{model}\"` with the code `{}`", common.code);
+            Err(Error::new("retry.max_levels", problem)
+                .allow(format!("at most {most}: {source} knows no more")))
+        }
+        _ => Ok(()),
+    }
 }

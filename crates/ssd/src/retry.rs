@@ -46,6 +46,7 @@ mod tests {
                 attempt += 1;
                 assert!(attempt < 100, "{} never gives up", member.name);
             }
+            assert_eq!(levels, retry.soft_levels(), "{}", member.name);
         }
     }
 

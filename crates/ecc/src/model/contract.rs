@@ -206,6 +206,12 @@ pub trait Model: Send {
         None
     }
 
+    /// Soft levels that it tells apart, where it knows no more: a further one would cost its reads
+    /// and save nothing.
+    fn soft_levels(&self) -> Option<u8> {
+        None
+    }
+
     /// Corrects everything: lets the engine skip drawing errors.
     fn is_ideal(&self) -> bool {
         false

@@ -195,6 +195,12 @@ impl Model for Exact {
         self.decode_reading(word)
     }
 
+    fn soft_levels(&self) -> Option<u8> {
+        // Decoders of a certain number of errors take hard decisions only.
+        let hard = self.code.codec().code().certain_errors().is_some();
+        Some(if hard { 0 } else { MOST_LEVELS })
+    }
+
     fn medium_bits(&self) -> Option<usize> {
         Some(self.code.codec().code().length())
     }

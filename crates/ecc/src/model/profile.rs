@@ -222,6 +222,13 @@ impl Model for Played {
         let iterations = iterations.min(times.len() - 1);
         Decode { errors, corrected, iterations: iterations as u32, time: times[iterations] }
     }
+
+    fn soft_levels(&self) -> Option<u8> {
+        Some(match &self.source {
+            Source::Bounded(_) => 0,
+            Source::Measured(curves) => (curves.len() - 1) as u8,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -3,17 +3,20 @@
 //! One row of cells for each level, on wordlines so far apart that they do not disturb each other
 //! (his Table 1). Cycles come in segments: in the first 900 of 1000 every row is programmed to its
 //! own level, in the last 100 to random data that are read back at once and compared, bit by bit
-//! and cell by cell. A virtual board leaps over what is not measured.
+//! and cell by cell. He programs the whole block, so that neighbours interfere; here the wordlines
+//! next to a row are programmed with it, in the order of their pages, and those further away are
+//! not. A virtual board leaps over what is not measured.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
 use crate::bench::{Bench, CellRow, CellTally, Row, Tally, cell_rows, grid, mean_us};
-use crate::command::Identity;
+use crate::command::{Done, Identity};
 use crate::wordline::page_type_name;
 use base::family::{Member, check, schema};
 use base::{Error, Result, Time, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 pub const MEMBER: Member<Build> = Member {
     name: "wear",
@@ -140,23 +143,28 @@ impl Procedure for Run {
         }
         let mut erases = Vec::new();
         for cycle in 0..measured_cycles {
-            let mut written = Vec::new();
-            for row in &self.rows {
-                let name = |page| format!("wear/{start}/{cycle}/{page}");
-                let data: Vec<_> = row.pages.iter().map(|p| bench.random_page(&name(p))).collect();
-                let took = bench.program_row(block, row, &data)?;
-                written.push((data, took));
-            }
-            for ((row, (data, took)), counts) in self.rows.iter().zip(&written).zip(&mut counts) {
-                let mut read = Vec::new();
+            let data = |bench: &Bench<'_>, page: u32| {
+                bench.random_page(&format!("wear/{start}/{cycle}/{page}"))
+            };
+            let is_near =
+                |wordline: u32| self.rows.iter().any(|row| row.wordline.abs_diff(wordline) <= 1);
+            let took: BTreeMap<u32, Done> = bench
+                .fill_wordlines(block, &is_near, &mut |b, p| data(b, p))?
+                .into_iter()
+                .collect();
+            for (row, counts) in self.rows.iter().zip(&mut counts) {
+                let (mut written, mut read) = (Vec::new(), Vec::new());
                 for (page_type, &page) in row.pages.iter().enumerate() {
-                    let (page, _) = bench.read(block, page)?;
+                    written.push(data(bench, page));
+                    read.push(bench.read(block, page)?.0);
                     let (tally, times) = &mut counts.pages[page_type];
-                    tally.add(&data[page_type], &page);
-                    times.extend(took.get(page_type).or(took.first()).map(|done| done.array));
-                    read.push(page);
+                    tally.add(&written[page_type], &read[page_type]);
+                    // One-shot, the first page stands for all.
+                    times
+                        .extend(took.get(&page).or(took.get(&row.pages[0])).map(|done| done.array));
                 }
-                for (sum, found) in counts.levels.iter_mut().zip(bench.count_cells(data, &read)) {
+                let found = bench.count_cells(&written, &read);
+                for (sum, found) in counts.levels.iter_mut().zip(found) {
                     sum.cells += found.cells;
                     sum.cell_errors += found.cell_errors;
                 }

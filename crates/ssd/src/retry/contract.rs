@@ -46,6 +46,11 @@ pub trait Retry: Send {
     /// The next round after attempt `attempt` (from 0) has failed; `None` gives the page up.
     fn after_failure(&self, attempt: u8) -> Option<Reread>;
 
+    /// Soft levels that it goes up to.
+    fn soft_levels(&self) -> u8 {
+        0
+    }
+
     /// Whether each transfer of a round is asked for when the one before it has arrived, and waits
     /// behind the reads of its die; or all of them at once, ahead of the others.
     fn in_turn(&self) -> bool {

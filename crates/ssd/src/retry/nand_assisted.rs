@@ -25,6 +25,10 @@ impl Retry for NandAssisted {
         (attempt < self.0.max_levels).then(|| Reread::combined(attempt + 1))
     }
 
+    fn soft_levels(&self) -> u8 {
+        self.0.max_levels
+    }
+
     fn in_turn(&self) -> bool {
         self.0.in_turn
     }

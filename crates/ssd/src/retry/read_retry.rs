@@ -78,6 +78,10 @@ impl Retry for ReadRetry {
             .then(|| if *combined { Reread::combined(level) } else { Reread::soft(level) })
     }
 
+    fn soft_levels(&self) -> u8 {
+        self.0.max_levels
+    }
+
     fn in_turn(&self) -> bool {
         self.0.in_turn
     }

@@ -66,6 +66,10 @@ impl Retry for SoftDecision {
         (attempt < self.0.max_levels).then(|| Reread::soft(attempt + 1))
     }
 
+    fn soft_levels(&self) -> u8 {
+        self.0.max_levels
+    }
+
     fn in_turn(&self) -> bool {
         self.0.in_turn
     }
