@@ -171,6 +171,28 @@ fn what_is_lost_is_told_and_its_block_retired() {
     assert_eq!(bad, 128.0 * retired);
 }
 
+/// Soft levels beyond those that were measured cost their reads and save nothing.
+#[test]
+fn soft_levels_that_nobody_knows_are_refused() {
+    for (code, levels) in [("ldpc_1k_r90", 2), ("bch_512_t40", 0)] {
+        let code = format!("ecc.code={code}");
+        let allowed = format!("at most {levels}");
+        for more in [0, 1] {
+            let levels = format!("retry.max_levels={}", levels + more);
+            let spare = "chip.geometry.spare_bytes=0";
+            let sets = [code.as_str(), spare, "retry.name=nand_assisted", &levels];
+            let outcome = run(&sets, READS, Precondition::None).map_err(|error| error.to_string());
+            match outcome {
+                Ok(_) => assert_eq!(more, 0, "{sets:?}"),
+                Err(error) => {
+                    assert!(error.starts_with("retry.max_levels") && error.contains(&allowed));
+                    assert_eq!(more, 1, "{sets:?}: {error}");
+                }
+            }
+        }
+    }
+}
+
 /// A durable write waits for the encoder too.
 #[test]
 fn encoding_takes_its_time() {
