@@ -60,6 +60,21 @@ def test_a_matrix_of_another_tool_is_taken(folder: Path):
     assert (facts["length"], facts["dimension"], facts["checks"]["z"]) == (7, 4, 1)
 
 
+def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
+    shape = ["--z", "64", "--rows", "6", "--columns", "30"]
+    nandlab("code", "make", *shape, "--out", "own.toml").succeeded()
+    nandlab("code", "export", "own.toml", "--out", "own.base").succeeded()
+    (folder / "rows.parquet").write_bytes(b"PAR1")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for out in ("own.toml", "own.base", "rows.parquet"):
+        for command in (["make", *shape], ["import", "own.base"], ["export", "ldpc_a"]):
+            if out not in command:
+                said = nandlab("code", *command, "--out", out).refused()
+                assert said == f"error: --out: {out} exists already; allowed: a new file"
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    nandlab("code", "make", *shape, "--out", "/dev/null").succeeded()
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [

@@ -244,6 +244,22 @@ def test_a_profile_that_goes_on_was_never_stopped(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["whole.profile.toml", out.name]
 
 
+def test_a_profile_is_written_over_no_other_file(folder: Path):
+    out = folder / "x.profile.toml"
+    text = profiled(out)
+    assert profiled(out, progress=lambda *now: None if not now[2] else 1 / 0) == text
+    with pytest.raises(nandlab.NandlabError, match=r"x\.profile\.toml: seed: `1`"):
+        profiled(out, seed=2)
+    Path("curve.parquet").write_bytes(b"PAR1\x00\xff")
+    Path("code.toml").write_text(nandlab.show(f"code/{BCH}"))
+    for name in ("curve.parquet", "code.toml", "mixed.fio"):
+        before = Path(name).read_bytes()
+        with pytest.raises(nandlab.NandlabError, match=f"--out: {name} exists and is no profile"):
+            profiled(Path(name))
+        assert Path(name).read_bytes() == before
+    assert out.read_text() == text
+
+
 def test_an_error_of_the_callback_keeps_what_was_measured(tmp_path: Path):
     out = tmp_path / "x.profile.toml"
     looks = iter(range(30))
@@ -307,7 +323,8 @@ def test_what_another_profile_left_is_refused(tmp_path: Path):
         (["speed", "--code", BCH, "--rber", "0.01", "--levels", "-2"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--levels", "1"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--seed", "-1"], "seed"),
-        (["profile", "--code", BCH, "--out", "no/x.toml"], "no folder"),
+        (["profile", "--code", BCH, "--out", "mixed.fio"], "exists and is no profile"),
+        (["profile", "--code", BCH, "--out", "no/x.toml"], "--out: no folder"),
     ],
 )
 def test_refusals(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], needle: str):

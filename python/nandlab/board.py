@@ -134,7 +134,7 @@ def board(
         raise _core.NandlabError("board: resume without out; allowed: the file to go on with")
     if path is not None:
         _check_kind(path)
-    check_outputs({"out": path}, [fspath(chip)])
+    check_outputs({"--out": path}, [fspath(chip)])
     if not 0 <= seed < 2**64:
         raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
     chip_sets, own = _sort(set)
@@ -312,7 +312,7 @@ class _Saver:
 
 def _check_kind(path: Path) -> None:
     if path.suffix.lower() not in (".parquet", ".csv"):
-        raise _core.NandlabError(f"out: {path}: unknown kind of file; allowed: .parquet, .csv")
+        raise _core.NandlabError(f"--out: {path}: unknown kind of file; allowed: .parquet, .csv")
 
 
 def write(table: pa.Table, path: Path) -> None:

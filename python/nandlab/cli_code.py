@@ -10,7 +10,7 @@ import typer
 
 from nandlab import ldpc
 from nandlab._core import NandlabError
-from nandlab.outputs import check_outputs
+from nandlab.outputs import check_new, check_outputs
 from nandlab.terminal import console, guarded
 
 app = typer.Typer(help="LDPC codes: made, shown, exported, imported.", no_args_is_help=True)
@@ -18,7 +18,7 @@ app = typer.Typer(help="LDPC codes: made, shown, exported, imported.", no_args_i
 _HELD = "What a codeword holds"
 
 Code = Annotated[str, typer.Argument(help="A preset or a code file.")]
-Out = Annotated[Path, typer.Option("--out", metavar="FILE|-", help="Where it is written.")]
+Out = Annotated[Path, typer.Option("--out", metavar="FILE|-", help="A new file.")]
 Summary = Annotated[str | None, typer.Option(help="What it is, in one line.")]
 Payload = Annotated[
     int | None,
@@ -150,7 +150,9 @@ def _whole(text: str | None) -> tuple[int, ...]:
 
 
 def _check(out: Path, *inputs: str) -> None:
-    check_outputs({"--out": None if out == Path("-") else out}, inputs)
+    if out != Path("-"):
+        check_outputs({"--out": out}, inputs)
+        check_new("--out", out)
 
 
 def _write(text: str, out: Path) -> None:

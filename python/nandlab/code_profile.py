@@ -7,10 +7,12 @@ from os import PathLike
 from pathlib import Path
 
 from nandlab import _core
+from nandlab._core import NandlabError
 from nandlab.codec import codec, sorted_sets
 from nandlab.curve import Goal, check_point
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
+from nandlab.toml_file import parse_toml
 
 UNFINISHED = ".unfinished"
 """What is measured of a profile lies in a file of its name and this, until it is whole."""
@@ -46,7 +48,7 @@ def ecc_profile(
     `max_frames` does, and on to where iterations are few. The format is described in
     docs/formats/curve.md. What is measured lies in the file `out` with ``.unfinished`` behind its
     name until it is whole; the same call goes on with it, on any number of threads, and ends in the
-    same file as one that was never stopped.
+    same file as one that was never stopped. A file `out` that this call would not write is refused.
 
     Args:
         code: code preset or file.
@@ -64,14 +66,14 @@ def ecc_profile(
         The text of the file.
 
     Raises:
-        NandlabError: an input that is refused, or what another call left unfinished.
+        NandlabError: an input that is refused, or a file `out` of another call, whole or not.
         ProfileUnfinished: Ctrl-C; what was measured is kept.
         OSError: a file cannot be read or written.
     """
     path = Path(out)
     is_file = path.is_file() or not path.exists()
     kept = path.with_name(path.name + UNFINISHED) if is_file else None
-    check_outputs({"out": path, "unfinished": kept}, [str(code)])
+    check_outputs({"--out": path, "--out (unfinished)": kept}, [str(code)])
     goal = Goal(errors, max_frames, threads)
     check_point(levels, seed)
     several = sorted({*levels})
@@ -85,8 +87,9 @@ def ecc_profile(
     survey = one.native.survey(
         one.name, "awgn", several, goal.errors, goal.max_frames, goal.threads, seed, command
     )
-    if kept is not None and kept.exists():
-        survey.go_on(kept.read_text(encoding="utf-8", errors="replace"), str(kept))
+    for file in (path, kept) if kept is not None else ():
+        if file.exists():
+            survey.go_on(_profile_text(file), str(file))
     is_whole = False
     try:
         with Stop() as stop:
@@ -109,6 +112,19 @@ def ecc_profile(
     path.write_text(text, encoding="utf-8")
     if kept is not None:
         kept.unlink(missing_ok=True)
+    return text
+
+
+def _profile_text(path: Path) -> str:
+    """The text of a profile, whole or not: nothing else is gone on with, or written over."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        tables = parse_toml(text, str(path))
+    except NandlabError:
+        tables = {}
+    if not {"hash", "measured_with", "level"} <= tables.keys():
+        allowed = "a new file, or the profile that the same command wrote"
+        raise NandlabError(f"--out: {path} exists and is no profile; allowed: {allowed}")
     return text
 
 

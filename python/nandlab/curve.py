@@ -128,8 +128,8 @@ def ecc_curve(
     check_point(several, seed)
     path = Path(out) if out is not None else None
     if path is not None and path.suffix.lower() != ".parquet":
-        raise _core.NandlabError(f"out: {path}: unknown kind of file; allowed: .parquet")
-    check_outputs({"out": path}, [str(code) for code in codes])
+        raise _core.NandlabError(f"--out: {path}: unknown kind of file; allowed: .parquet")
+    check_outputs({"--out": path}, [str(code) for code in codes])
     codecs = [codec(c, decoder=decoder, set=sets["code"] + sets["decoder"]) for c in codes]
     points = list(_points(codecs, channel, sets["channel"], several, rates, seed))
     if not points:

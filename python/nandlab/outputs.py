@@ -29,6 +29,21 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str]) -> 
         _try(name, path)
 
 
+def check_new(name: str, path: Path, hint: str = "") -> None:
+    """Refuses a file that is there already: one that no command would write again.
+
+    Args:
+        name: what is asked for, as messages call it.
+        path: of the output; terminals and pipes are never there already.
+        hint: what else is allowed, as ``, or --resume, which goes on with it``.
+
+    Raises:
+        NandlabError: it exists.
+    """
+    if path.is_file():
+        raise NandlabError(f"{name}: {path} exists already; allowed: a new file{hint}")
+
+
 def _is_stream(path: Path) -> bool:
     """Whether it is a terminal, a pipe or the like: nothing to try, nothing to overwrite."""
     return path.exists() and not path.is_file() and not path.is_dir()
