@@ -436,7 +436,7 @@ def test_refusals(nandlab: Callable[..., Ended], folder: Path, text: str, law: s
         (["chip.csv", "--plot", "x.bmp"], ".png"),
         (["chip.csv", "--json", "chip.csv"], "is the input"),
         (["bad.parquet"], "no Parquet"),
-        (["binary.csv"], "no text"),
+        (["binary.csv"], "no UTF-8 text"),
     ],
 )
 def test_arguments(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], words: str):

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 from conftest import MIXED, Ended
 
 from nandlab import NandlabError, run
 from nandlab.machine import memory_limit_bytes
+from nandlab.terminal import guarded
 
 RUN = ["run", "--drive", "tiny"]
 JOB = [*RUN, "--workload", "mixed.fio"]
 TRACE = [*RUN, "--format", "msr", "--trace"]
+CANNOT, NONE = "cannot read", "No such file or directory"
 LINE = "128166372003061629,hm,0,Read,{offset},{length},100\n"
 
 
@@ -63,6 +66,16 @@ def change(assignment: str) -> list[str]:
         (["trace", "info", "no.csv"], "no.csv"),
         (["trace", "info", "mixed.fio", "--format", "msx"], "did you mean `msr`"),
         (["trace", "info", "mixed.fio", "--on-bad-line", "skp"], "did you mean `skip`"),
+        (["fit", "no.csv", "--law", "power_law"], f"{CANNOT} `no.csv`: {NONE}; allowed: a CSV"),
+        (["fit", "no.parquet", "--law", "power_law"], "allowed: a Parquet file"),
+        (["ecc", "curve", "--code", "no.toml", "--rber", "0.01"], f"{CANNOT} `no.toml`: {NONE}"),
+        (["ecc", "speed", "--code", "x/bch_512_t4.toml", "--rber", "0.01"], "mean `bch_512_t40`?"),
+        (["ecc", "curve", "--code", "mixed.fio", "--rber", "0.01"], "nandlab code import mixed"),
+        (["code", "show", "no.toml"], "that `nandlab presets code` lists, or the path"),
+        (["code", "import", "no.alist"], f"{CANNOT} `no.alist`: {NONE}"),
+        (["code", "show", "."], "unknown code `.`"),
+        (["endurance", "no.toml"], f"{CANNOT} `no.toml`: {NONE}; allowed: a name that"),
+        (["cell", "no.toml"], f"{CANNOT} `no.toml`: {NONE}"),
         ([*TRACE, "mixed.fio", "--iodepth", "0"], "1 to 65536"),
         ([*TRACE, "mixed.fio", "--address", "warp"], "did you mean `wrap`"),
     ],
@@ -133,6 +146,24 @@ def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch):
 def test_the_limit_is_below_what_the_machine_has():
     pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     assert 10**7 < memory_limit_bytes() < pages
+
+
+@pytest.mark.parametrize(
+    "command", [["endurance"], ["code", "show"], ["code", "import"], ["fit", "--law", "gaussian"]]
+)
+def test_binary_input(nandlab: Callable[..., Ended], folder: Path, command: list[str]):
+    name = "bytes.csv" if "fit" in command else "bytes.toml"
+    (folder / name).write_bytes(bytes(range(128, 256)))
+    line = nandlab(*command, name).refused()
+    assert f"{CANNOT} `{name}`: it is binary, no UTF-8 text; allowed: " in line
+
+
+def test_what_the_system_refuses_has_its_name(capsys: pytest.CaptureFixture[str], folder: Path):
+    """Wherever it comes from: no number of an error, a file, a reason, what is allowed."""
+    with pytest.raises(typer.Exit):
+        guarded(lambda: (folder / "none").rename("other"))()
+    said = capsys.readouterr().err
+    assert said == f"error: `{folder / 'none'}`: {NONE}; allowed: an existing file\n"
 
 
 def test_usage_errors_end_with_2_too(nandlab: Callable[..., Ended]):

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
+from nandlab.inputs import input_text
 from nandlab.nearest import nearest
-from nandlab.toml_file import parse_toml, read_toml
+from nandlab.toml_file import parse_toml
 from nandlab.workload import TraceOptions, native_options
 
 
@@ -69,41 +70,43 @@ def chip(name: str) -> dict[str, Any]:
     """The tables of a chip: a preset by its name, or a TOML file by its path.
 
     Raises:
-        NandlabError: there is no such chip, or it is no TOML.
-        OSError: the file cannot be read.
+        NandlabError: there is no such chip, its file cannot be read, or it is no TOML.
     """
-    if name.endswith(".toml"):
-        return read_toml(Path(name))
-    return parse_toml(chip_text(name), f"params/chips/{name}.toml")
+    text, place = chip_text(name)
+    return parse_toml(text, place)
 
 
-def chip_text(name: str) -> str:
-    """The text of a chip preset.
+def chip_text(name: str) -> tuple[str, str]:
+    """The text of a chip, preset or path, and what errors call it.
 
     Raises:
-        NandlabError: there is no such chip; names the nearest one.
+        NandlabError: there is no such chip, or its file cannot be read; names the nearest one.
     """
-    names = [preset.name for preset in presets("chip")]
-    if name not in names:
-        allowed = "a name that `nandlab presets chip` lists, or the path of a TOML file"
-        raise _core.NandlabError(f"unknown chip `{name}`; allowed: {allowed}{nearest(name, names)}")
-    return _core.show(f"chip/{name}")
+    return _preset_or_file("chip", name)
 
 
 def code_text(name: str) -> tuple[str, str]:
     """The text of a code file, preset or path, and what errors call it.
 
     Raises:
-        NandlabError: there is no such code; names the nearest one.
-        OSError: the file cannot be read.
+        NandlabError: there is no such code, or its file cannot be read; names the nearest one.
     """
+    if Path(name).is_file() and not name.endswith(".toml"):
+        allowed = f"the file that `nandlab code import {name} --out {Path(name).stem}.toml` writes"
+        raise _core.NandlabError(f"`{name}` is no code file; allowed: {allowed}")
+    return _preset_or_file("code", name)
+
+
+def _preset_or_file(kind: str, name: str) -> tuple[str, str]:
+    """The text of a preset of a kind or of a TOML file, and what errors call it."""
+    names = [preset.name for preset in presets(kind)]
+    if name in names:
+        return _core.show(f"{kind}/{name}"), f"params/{kind}s/{name}.toml"
+    hint = nearest(Path(name).stem, names)
+    allowed = f"a name that `nandlab presets {kind}` lists, or the path of a TOML file{hint}"
     if name.endswith(".toml"):
-        return Path(name).read_text(encoding="utf-8"), name
-    names = [preset.name for preset in presets("code")]
-    if name not in names:
-        allowed = "a name that `nandlab presets code` lists, or the path of a TOML file"
-        raise _core.NandlabError(f"unknown code `{name}`; allowed: {allowed}{nearest(name, names)}")
-    return _core.show(f"code/{name}"), f"params/codes/{name}.toml"
+        return input_text(name, allowed), name
+    raise _core.NandlabError(f"unknown {kind} `{name}`; allowed: {allowed}")
 
 
 def bibliography(drive: str) -> str:

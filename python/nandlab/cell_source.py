@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import load_config, presets
+from nandlab.inputs import input_text
 from nandlab.nearest import nearest
 from nandlab.toml_file import parse_toml
 from nandlab.toml_value import toml_value
@@ -77,7 +78,8 @@ def find(name: str) -> Source:
         NandlabError: there is none, or none in it; names the nearest.
     """
     if name.endswith(".toml"):
-        text = _read(name)
+        allowed = "a cell that `nandlab presets cell` lists, or the path of a TOML file"
+        text = input_text(name, allowed)
         tables = parse_toml(text, name)
         kind = _kind(tables)
         if kind == "cell":
@@ -96,15 +98,6 @@ def find(name: str) -> Source:
         if bare in [preset.name for preset in presets(each)]:
             return _preset(each, bare)
     _unknown(name)
-
-
-def _read(name: str) -> str:
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        allowed = "a cell that `nandlab presets cell` lists, or the path of a TOML file"
-        raise NandlabError(f"cannot read {name}: {why}; allowed: {allowed}") from error
 
 
 def _preset(kind: str, name: str) -> Source:

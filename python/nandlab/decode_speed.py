@@ -62,7 +62,6 @@ def ecc_speed(
 
     Raises:
         NandlabError: an input that is refused.
-        OSError: a code's file cannot be read.
     """
     codes = [code] if isinstance(code, (str, PathLike)) else list(code)
     rates = [rber] if isinstance(rber, (int, float)) else list(rber)

@@ -236,7 +236,6 @@ def fit(
     Raises:
         NandlabError: an unknown law or column, a value out of range, data that cannot tell the
             parameters.
-        OSError: the file cannot be read.
     """
     if law not in EVERY_LAW:
         problem = f"fit: unknown law `{law}`; allowed: {', '.join(EVERY_LAW)}"

@@ -26,11 +26,9 @@ def chip_toml(fitted: Fit, chip: str) -> str:
 
     Raises:
         NandlabError: no such chip, or rates that the array model refuses.
-        OSError: the file cannot be read.
     """
-    is_file = chip.endswith(".toml")
-    text = Path(chip).read_text(encoding="utf-8") if is_file else chip_text(chip)
-    tables = parse_toml(text, chip)
+    text, place = chip_text(chip)
+    tables = parse_toml(text, place)
     falling = [
         name
         for name in ("epsilon", "alpha", "k", "beta", "m", "n", "gamma", "p", "q")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.inputs import input_bytes, input_text
 from nandlab.nearest import nearest
 
 if TYPE_CHECKING:
@@ -83,8 +84,7 @@ def read_measurements(data: str | Path | Mapping[str, Sequence[float]]) -> Measu
 
     Raises:
         NandlabError: an unknown column, a value that is no number or out of range: says the row
-            and the column.
-        OSError: the file cannot be read.
+            and the column; or the file cannot be read.
     """
     if isinstance(data, Mapping):
         columns: dict[str, list[object]] = {name: list(values) for name, values in data.items()}
@@ -105,21 +105,19 @@ def _parquet(path: Path) -> dict[str, list[object]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    content = pa.BufferReader(input_bytes(path, "a Parquet file"))
     try:
-        columns: dict[str, list[object]] = pq.read_table(path).to_pydict()
+        columns: dict[str, list[object]] = pq.read_table(content).to_pydict()
     except pa.ArrowInvalid as error:
-        said = str(error).split("\n")[0]
+        said = str(error).split("\n")[0].rpartition(": ")[2]
         raise NandlabError(f"{path}: no Parquet: {said}; allowed: a Parquet file") from None
     return columns
 
 
 def _csv(path: Path) -> tuple[dict[str, list[object]], list[int]]:
     """Columns of text and the lines of the rows; lines that begin with # are comments."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        try:
-            numbered = [(i, line) for i, line in enumerate(file, 1) if line.strip()]
-        except UnicodeDecodeError:
-            raise NandlabError(f"{path}: binary, no text; allowed: a CSV file") from None
+    lines = input_text(path, "a CSV file").split("\n")
+    numbered = [(i, line) for i, line in enumerate(lines, 1) if line.strip()]
     numbered = [(i, line) for i, line in numbered if not line.startswith("#")]
     numbers = [i for i, _ in numbered[1:]]
     rows = list(csv.reader(line for _, line in numbered))

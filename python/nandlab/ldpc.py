@@ -10,6 +10,7 @@ from typing import Any
 
 from nandlab import _core
 from nandlab.catalogue import code_text
+from nandlab.inputs import input_text
 
 FORMS = ("base", "alist")
 """Texts of parity checks: a base matrix of shifts, and MacKay's lists of ones."""
@@ -86,11 +87,11 @@ def import_file(
         crc_bytes: as above.
 
     Raises:
-        NandlabError: a bad line (file, line, what is allowed), or no code that can be encoded.
-        OSError: the file cannot be read.
+        NandlabError: no such file, a bad line (file, line, what is allowed), or no code that can
+            be encoded.
     """
     place = fspath(path)
-    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    text = input_text(path, "a base matrix or an alist file")
     if form is None:
         form = "alist" if Path(path).suffix == ".alist" else "base"
     held = [payload_bytes, metadata_bytes, crc_bytes]
@@ -106,7 +107,6 @@ def export(name: str | PathLike[str], form: str = "base") -> str:
 
     Raises:
         NandlabError: there is no such code, or it is none of circulants.
-        OSError: the file cannot be read.
     """
     text, place = code_text(fspath(name))
     return _core.export_code(text, place, form)
@@ -121,7 +121,6 @@ def facts(name: str | PathLike[str], *, absorbing_bits: int = 0) -> dict[str, An
 
     Raises:
         NandlabError: there is no such code, or its file is wrong.
-        OSError: the file cannot be read.
     """
     text, place = code_text(fspath(name))
     loaded: dict[str, Any] = json.loads(_core.code_facts(text, place, absorbing_bits))

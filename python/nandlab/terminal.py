@@ -57,13 +57,22 @@ def guarded(command: Callable[_P, None]) -> Callable[_P, None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except (NandlabError, OSError) as error:
-            say(f"error: {error}")
+            say(f"error: {_said(error)}")
             raise typer.Exit(REFUSED) from None
         except KeyboardInterrupt:
             say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
 
     return run
+
+
+def _said(error: NandlabError | OSError) -> str:
+    """The line of an error; of a file that the system refuses, its name and why."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    where = "" if error.filename is None else f"`{error.filename}`: "
+    allowed = "an existing file" if isinstance(error, FileNotFoundError) else "a file of one's own"
+    return f"{where}{error.strerror}; allowed: {allowed}"
 
 
 _PATIENCE_S = 1.0

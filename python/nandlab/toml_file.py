@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from nandlab import _core
+from nandlab.inputs import input_text
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a file.
+def read_toml(path: Path, allowed: str = "a TOML file") -> dict[str, Any]:
+    """The tables of a file; `allowed` is what messages say may stand in its place.
 
     Raises:
-        NandlabError: it is no TOML; says the line.
-        OSError: it cannot be read.
+        NandlabError: it cannot be read, or is no TOML; says the line.
     """
-    return parse_toml(path.read_text(encoding="utf-8"), str(path))
+    return parse_toml(input_text(path, allowed), str(path))
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:
