@@ -120,6 +120,18 @@ def test_rows_of_another_run_are_not_mixed(tmp_path: Path):
         quick("rber", out=out, resume=True)
 
 
+def test_rows_are_not_written_over(nandlab: Callable[..., Ended], folder: Path):
+    energy = ["board", "energy", "--chip", CHIP, "--set", SMALL, "--cycles", "0", "--quiet"]
+    nandlab(*energy, "--out", "rows.csv").succeeded()
+    (folder / "curve.parquet").write_bytes(b"PAR1")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for name in ("rows.csv", "curve.parquet"):
+        said = nandlab(*energy, "--seed", "2", "--out", name).refused()
+        assert f"--out: {name} exists already; allowed: a new file, or --resume" in said
+    nandlab(*energy, "--out", "rows.csv", "--resume").succeeded()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_command_line(nandlab: Callable[..., Ended], folder: Path):
     listed = nandlab("board").succeeded().out
     assert all(name in listed for name in NAMES)
@@ -146,8 +158,12 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
         (["wear"], "--chip with a preset"),
         (["wear", "--chip", "wang2014"], "did you mean `wang2014_mlc`"),
         (["wear", "--chip", "mqsim_mlc"], "chip.cell.preset"),
-        (["wear", "--chip", CHIP, "--cycles", "0", "--set", "procedure.points=0"], "points"),
-        (["wear", "--chip", CHIP, "--cycles", "-3"], "cycles"),
+        (["wear", "--chip", CHIP, "--set", "procedure.points=0"], "points"),
+        (["wear", "--chip", CHIP, "--cycles", "-3"], "cycles: -3 is out of range; allowed: 0 to 4"),
+        (["wear", "--chip", CHIP, "--cycles", "99999999999"], "allowed: 0 to 4294967295"),
+        (["rber", "--chip", CHIP, "--set", "procedure.points=-1"], "allowed: 0 to 4294967295"),
+        (["wear", "--chip", CHIP, "--cycles", "0"], "0 stands for those that the chip"),
+        (["energy", "--chip", CHIP, "--out", "mixed.fio"], ".parquet, .csv"),
         (["wear", "--chip", CHIP, "--set", "points=3"], "neither chip nor procedure"),
         (["wear", "--chip", CHIP, "--set", "procedure.pionts=3"], "did you mean `points`"),
         (["wear", "--chip", CHIP, "--out", "x.xlsx"], ".parquet, .csv"),
@@ -178,6 +194,17 @@ def test_ctrl_c_keeps_the_steps_done(folder: Path):
     assert (process.returncode, err) == (130, "")
     assert read(Path("r.csv")).num_rows >= 2
     assert not Path("r.csv.part").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cycles_are_none_or_refused(name: str):
+    """Where the engine takes 0 for what the chip is rated for, nobody gets that unasked."""
+    if name in ("latency_map", "vth_sweep", "program_disturb", "energy"):
+        table = quick(name, cycles=0).table()
+        assert table.to_pylist() == quick(name).table().to_pylist()
+        return
+    with pytest.raises(nandlab.NandlabError, match="0 stands for those that the chip is rated for"):
+        quick(name, cycles=0)
 
 
 def test_fast_pages_are_found():

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab import _core
 from nandlab.catalogue import load_config
 from nandlab.interrupt import Stop
-from nandlab.outputs import check_outputs
+from nandlab.outputs import check_new, check_outputs
 from nandlab.progress import Meter, Progress
 from nandlab.toml_value import toml_value
 
@@ -117,12 +117,13 @@ def board(
         set: parameters to change by their path: ``chip.…`` of the chip (a cell for a chip without
             one: ``{"chip.cell.preset": "slc"}``), ``procedure.…`` of the procedure.
         seed: seed of the cells and of the data.
-        out: file for the rows, .parquet or .csv; also after Ctrl-C, and every ten seconds, so
+        out: new file for the rows, .parquet or .csv; also after Ctrl-C, and every ten seconds, so
             that a run that was killed can be gone on with.
         resume: goes on after the steps that `out` holds. They must be of the same ``run_hash``,
             and the last of them, which is done again, must come out the same.
         progress: called about ten times a second and at the end.
-        params: parameters of the procedure, as ``cycles=200_000``.
+        params: parameters of the procedure, as ``cycles=200_000``. No cycles at all cannot be
+            asked of a procedure that takes 0 for those that the chip is rated for.
 
     Raises:
         NandlabError: an input that is refused; one line that says where, what and what is allowed.
@@ -134,11 +135,18 @@ def board(
         raise _core.NandlabError("board: resume without out; allowed: the file to go on with")
     if path is not None:
         _check_kind(path)
+        if not resume:
+            check_new("--out", path, ", or --resume, which goes on with it")
     check_outputs({"--out": path}, [fspath(chip)])
     if not 0 <= seed < 2**64:
         raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
     chip_sets, own = _sort(set)
     own += [f"{name}={toml_value(value)}" for name, value in params.items()]
+    known = {one.name: one.schema["properties"] for one in procedures()}.get(procedure, {})
+    _check_whole(known, own)
+    if params.get("cycles") == 0 and "0: those" in known.get("cycles", {}).get("description", ""):
+        problem = f"--cycles: in {procedure}, 0 stands for those that the chip is rated for"
+        raise _core.NandlabError(f"{problem}; allowed: 1 or more, or left out")
     sets = [f"chip.preset={fspath(chip)}", *chip_sets]
     session = _core.Board(_DRIVE, sets, procedure, own, seed)
     facts = {
@@ -204,6 +212,18 @@ def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[s
             problem = f"--set {text}: neither chip nor procedure"
             raise _core.NandlabError(f"{problem}; allowed: {allowed}")
     return chip, own
+
+
+def _check_whole(known: Mapping[str, Mapping[str, Any]], own: Sequence[str]) -> None:
+    """Refuses whole numbers that parameters, known by their schema, cannot hold."""
+    for name, _, text in (one.partition("=") for one in own):
+        kind = str(known.get(name.strip(), {}).get("format", ""))
+        if not (kind.startswith("uint") and text.strip().lstrip("+-").isdecimal()):
+            continue
+        most = 2 ** int(kind.removeprefix("uint")) - 1
+        if not 0 <= int(text) <= most:
+            problem = f"procedure.{name.strip()}: {int(text)} is out of range"
+            raise _core.NandlabError(f"{problem}; allowed: 0 to {most}")
 
 
 def _run_hash(facts: dict[str, str], chip: dict[str, Any]) -> str:

@@ -24,7 +24,9 @@ def board(
     chip: Annotated[
         str | None, typer.Option(help="Preset or file of a chip that has a cell.")
     ] = None,
-    cycles: Annotated[int | None, typer.Option(help="procedure.cycles")] = None,
+    cycles: Annotated[
+        int | None, typer.Option(help="procedure.cycles; the procedure says them if left out.")
+    ] = None,
     set: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,7 +39,9 @@ def board(
     seed: Annotated[int, typer.Option(help="Seed of the cells and the data.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="All rows: .parquet or .csv.", rich_help_panel=_OUT),
+        typer.Option(
+            metavar="FILE", help="All rows, a new file: .parquet or .csv.", rich_help_panel=_OUT
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
