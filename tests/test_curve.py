@@ -173,6 +173,9 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
     assert Path("c.png").stat().st_size > 10_000
     table = pq.read_table("c.parquet")
     assert {*table["seed"].to_pylist()} == {3}
+    one = ("ecc", "curve", "--code", BCH, "--rber", "0.009", "--errors", "1", "--out")
+    assert nandlab(*one, "c.parquet").succeeded().out.endswith("\n1 of the 7 points in c.parquet\n")
+    assert nandlab(*one, "d.parquet").succeeded().out.endswith("\n1 point in d.parquet\n")
     again = ("--rber", "0.007", "--quiet", "--errors", "1", "--plot", "b.png", "--quantity", "ber")
     quiet = nandlab("ecc", "curve", "--code", BCH, *again).succeeded()
     assert (quiet.out, quiet.err) == ("", "")

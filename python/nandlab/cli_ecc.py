@@ -313,7 +313,9 @@ def _tell(result: Curve, out: Path | None) -> None:
     rows = result.rows()
     if result.interrupted:
         goes_on = "; the same command goes on" if out is not None else ""
-        console().print(f"{result.points_left} points are short of what was asked for{goes_on}")
+        left = result.points_left
+        what = "point is" if left == 1 else "points are"
+        console().print(f"{left:,} {what} short of what was asked for{goes_on}")
     for codec in result.codecs:
         limits = [
             f"{limit:.3g} ({levels} levels)"
@@ -329,8 +331,12 @@ def _tell(result: Curve, out: Path | None) -> None:
         console().print("* by the binomial tail: more errors in a codeword than are corrected")
     if any(row["uber_extrapolated"] is None for row in rows):
         console().print("UBER without *: as measured; nothing is claimed below that")
-    if out is not None:
-        console().print(f"{len(rows):,} points in {out}")
+    if out is not None and out.exists():
+        from nandlab.board import read
+
+        held = read(out).num_rows
+        of = "" if held == len(rows) else f" of the {held:,}"
+        console().print(f"{len(rows):,}{of} point{'' if held == 1 else 's'} in {out}")
 
 
 def _points(rows: list[dict[str, Any]]) -> Table:
