@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +17,7 @@ from conftest import Ended
 
 import nandlab
 from nandlab import NandlabError, _core
-from nandlab.endurance import MOST_PE_CYCLES, PROFILES, acceleration, duration
+from nandlab.endurance import MOST_PE_CYCLES, PROFILES, acceleration, duration, endurance
 from nandlab.uber import Ecc, ln_codeword_failure, rber_limit, uber
 
 LUO = {"name": "retention_law"}
@@ -192,7 +193,8 @@ def test_table_and_picture(tmp_path: Path):
     assert result.to_arrow().num_rows == len(result.points) == 24
     text = str(result)
     assert "10 years" in text
-    assert text.count("\n") == 26
+    # An empty line and a note stand below the rows.
+    assert text.count("\n") == 28
     figure = result.plot(tmp_path / "e.png")
     [axes] = figure.axes
     assert axes.get_xlabel() == "retention of the data"
@@ -225,6 +227,30 @@ def test_a_fit_gives_intervals(tmp_path: Path):
         assert known.pe_cycles_low is None
     assert "95 % interval" in str(result)
     assert result.plot(tmp_path / "e.png").axes[0].collections
+
+
+def test_no_cycles_are_explained(nandlab: Callable[..., Ended], folder: Path):
+    """With the errors to correct that the note asks for there is a cycle; with one less, none."""
+    said = nandlab("endurance", "tlc_3d", "--plot", "e.png").succeeded().out
+    found = re.search(
+        r"note: 0 cycles where a new chip errs more often than the RBER limit: "
+        r"1\.543e-03 after 1 day at 30 C; t = (\d+) or more",
+        said,
+    )
+    assert found
+    t = int(found[1])
+    points = endurance("tlc_3d", retention_hours=24, t=[t - 1, t]).points
+    assert [point.pe_cycles > 0 for point in points] == [False, True]
+    assert [point.rber_new <= point.rber_limit for point in points] == [False, True]
+    assert not endurance("tlc_3d", retention_hours=24, t=t).notes()
+    mixed = endurance("tlc_3d", t=[100, 400], rber_spread=[0.0, 0.5])
+    (axes,) = mixed.plot().axes
+    marked = [line for line in axes.get_lines() if line.get_marker() == "v"]
+    none = [point for point in mixed.points if point.pe_cycles == 0]
+    assert sum(len(line.get_xdata()) for line in marked) == len(none) > 0
+    assert "▽ 0 cycles" in [text.get_text() for text in axes.texts]
+    (axes,) = endurance("tlc_3d", t=400, retention_hours=[24, 168]).plot().axes
+    assert not axes.texts
 
 
 def test_the_command(nandlab: Callable[..., Ended], folder: Path):

@@ -20,7 +20,7 @@ from nandlab._core import NandlabError
 from nandlab.catalogue import chip as chip_tables
 from nandlab.cell_source import find
 from nandlab.fit import Fit
-from nandlab.uber import Ecc, rber_limit
+from nandlab.uber import Ecc, rber_limit, uber
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +70,8 @@ class Point(NamedTuple):
     rber_spread: float
     rber_limit: float
     """Highest bit error rate that ECC and UBER allow."""
+    rber_new: float
+    """Bit error rate of the worst page at that age, in a block of one cycle."""
     pe_cycles: int
     """Cycles after which data of that age are still within it."""
     pe_cycles_low: int | None = None
@@ -107,7 +109,33 @@ class Endurance:
                 f"{point.t:>5} {point.uber:>7.0e} {point.rber_spread:>7.2g} "
                 f"{point.rber_limit:>11.3e} {_cycles(point.pe_cycles):>12}{_span(point)}"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"\nnote: {note}" for note in self.notes())])
+
+    def notes(self) -> list[str]:
+        """Why there are no cycles where there are none, and what to change."""
+        none = [point for point in self.points if point.pe_cycles == 0]
+        if not none:
+            return []
+        least = min(none, key=lambda point: point.rber_new)
+        t = self._least_t(least)
+        given = f"{duration(least.retention_hours)} at {least.temperature_c:g} C"
+        why = "0 cycles where a new chip errs more often than the RBER limit"
+        change = "a higher UBER, younger data or a chip that errs less may"
+        if t is not None:
+            change = f"t = {t} or more changes that, {change} too"
+        return [f"{why}: {least.rber_new:.3e} after {given}; {change}"]
+
+    def _least_t(self, point: Point) -> int | None:
+        """The fewest errors to correct that leave a cycle at least; None where none do."""
+        rber, spread = point.rber_new, point.rber_spread
+        if rber * (1 + spread**2) >= 1:
+            return None
+        low, high = point.t, self.ecc.codeword_bits - 1
+        while high - low > 1:
+            t = (low + high) // 2
+            is_enough = uber(rber, self.ecc._replace(t=t), spread) <= point.uber
+            low, high = (low, t) if is_enough else (t, high)
+        return high
 
     def _interval(self) -> str:
         """The heading of the intervals, where there are any."""
@@ -180,7 +208,8 @@ def endurance(
                         states = [(page, aged(hours, celsius), reads) for page in pages]
                         cycles = rates.last_cycle(limit, states)
                         span = _spread_of(drawn, limit, states, level)
-                        given = (hours, celsius, ecc.t, target, spread, limit, cycles)
+                        new = rates.new(states)
+                        given = (hours, celsius, ecc.t, target, spread, limit, new, cycles)
                         points.append(Point(*given, *span))
     every = Ecc(codeword_bits=codeword_bits, user_bits=user_bits)
     return Endurance(rates.name, points, every, level)
@@ -271,6 +300,10 @@ class _Rates:
             problem = f"endurance: page_type = {page_type}: out of range"
             raise NandlabError(f"{problem}; allowed: page_type 0 to {most - 1}")
         return [page_type]
+
+    def new(self, pages: Sequence[_State]) -> float:
+        """The highest rate of the pages in a block of one cycle."""
+        return max(self._array.rber([(page, 1, hours, reads) for page, hours, reads in pages]))
 
     def last_cycle(self, limit: float, pages: Sequence[_State]) -> int:
         """The last cycle at which every page is within the limit: rates never fall with cycles."""

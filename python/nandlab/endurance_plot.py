@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nandlab.plot import COLOURS, finish, new_figure, save
+from nandlab.plot import COLOURS, GREY, finish, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from nandlab.endurance import Endurance, Point
+
+_FOOT = 0.035
+"""Between the axis and the marks of points without cycles, a row of them for each curve."""
 
 _STYLES = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 
@@ -32,7 +35,8 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
     # A colour for each temperature and a line for each of the rest; one temperature, a colour each.
     temperatures = list(dict.fromkeys(key[0] for key in curves))
     others = list(dict.fromkeys(key[1:] for key in curves))
-    for key, points in curves.items():
+    has_none = False
+    for index, (key, points) in enumerate(curves.items()):
         colour, style = temperatures.index(key[0]), others.index(key[1:])
         if len(temperatures) == 1:
             colour, style = style, 0
@@ -49,6 +53,19 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
             zorder=3,
             label=", ".join(word for word, is_said in zip(said, differs, strict=True) if is_said),
         )
+        none = [point for point in points if point.pe_cycles == 0 and point.retention_hours > 0]
+        axes.plot(
+            [point.retention_hours for point in none],
+            [_FOOT * (1 + index)] * len(none),
+            marker="v",
+            markerfacecolor="white",
+            markersize=7,
+            color=colours[colour % len(colours)],
+            linestyle="none",
+            transform=axes.get_xaxis_transform(),
+            zorder=4,
+        )
+        has_none = has_none or bool(none)
         low = [point.pe_cycles_low for point in shown if point.pe_cycles_low is not None]
         high = [point.pe_cycles_high for point in shown if point.pe_cycles_high is not None]
         if low:
@@ -57,6 +74,11 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
             axes.fill_between(ages, low, high, color=shade, alpha=0.2, linewidth=0)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    if not any(point.pe_cycles > 0 for point in result.points):
+        axes.set_ylim(1, 1e4)
+    foot = _FOOT * (1 + len(curves)) if has_none else 0.0
+    low_end, high_end = axes.get_ylim()
+    axes.set_ylim(low_end / (high_end / low_end) ** foot, high_end)
     hours = sorted({point.retention_hours for point in result.points if point.retention_hours > 0})
     axes.set_xticks(hours)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
@@ -65,7 +87,17 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
     axes.set_xlabel("retention of the data")
     axes.set_ylabel("endurance (P/E cycles)")
     if any(differs):
-        axes.legend(loc="lower left", frameon=False)
+        axes.legend(loc="lower left", bbox_to_anchor=(0.0, foot), frameon=False)
+    if has_none:
+        axes.text(
+            0.99,
+            0.98,
+            "▽ 0 cycles",
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            color=GREY,
+        )
     finish(axes, f"endurance of {result.chip}")
     if path is not None:
         save(figure, path)
