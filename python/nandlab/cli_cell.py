@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.nearest import nearest
 from nandlab.outputs import check_outputs
 from nandlab.terminal import console
 
@@ -43,13 +44,13 @@ def cell(
         typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
     ] = None,
     picture: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="KIND",
-            help="Of what: levels, rber, program or endurance.",
+            help="Of --plot: levels, if left out, rber, program or endurance.",
             rich_help_panel=_OUT,
         ),
-    ] = "levels",
+    ] = None,
     animate: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="In motion: .gif or .html.", rich_help_panel=_OUT),
@@ -81,8 +82,12 @@ def cell(
     from nandlab.cell_plot import check_over
     from nandlab.plot import check_kind
 
-    if picture not in PICTURES:
-        raise NandlabError(f"cell: unknown picture `{picture}`; allowed: {', '.join(PICTURES)}")
+    if picture not in (None, *PICTURES):
+        allowed = f"{', '.join(PICTURES)}{nearest(str(picture), PICTURES)}"
+        raise NandlabError(f"--picture: unknown picture `{picture}`; allowed: {allowed}")
+    # The cycles of an endurance are numbers too, for the table and --json.
+    if plot is None and picture not in (None, "endurance"):
+        raise NandlabError(f"--picture: {picture} without --plot; allowed: --plot FILE with it")
     check_over(over)
     to_stdout = json == Path("-")
     outputs = {"--plot": plot, "--animate": animate, "--json": None if to_stdout else json}
@@ -107,7 +112,7 @@ def cell(
     if json is not None and not to_stdout:
         json.write_text(text + "\n", encoding="utf-8")
     if plot is not None:
-        _draw(made, picture, over, state, endurance, plot)
+        _draw(made, picture or "levels", over, state, endurance, plot)
     if animate is not None:
         made.animate(animate, over, state, frames=frames)
 
