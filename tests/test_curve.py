@@ -320,8 +320,16 @@ def test_what_another_profile_left_is_refused(tmp_path: Path):
         (["curve", "--code", BCH, "--rber", "0.01", "--set", "t=3"], "decoder.KEY=VALUE"),
         (["curve", "--code", BCH, "--rber", "0.01", "--set", "decoder.x=3"], "unknown key `x`"),
         (["curve", "--code", BCH, "--rber", "0.01", "--set", "channel.page=x"], "page"),
-        (["curve", "--code", BCH, "--rber", "0.01", "--decoder", "min_sum"], "quasi-cyclic"),
-        (["curve", "--code", BCH, "--rber", "0.01", "--decoder", "min_sun"], "`min_sum`"),
+        (
+            ["curve", "--code", f"{BCH},{LDPC}", "--rber", "0.01", "--decoder", "min_sum"],
+            f"--decoder: `min_sum` does not decode {BCH}; allowed: berlekamp for {BCH}",
+        ),
+        (
+            ["curve", "--code", BCH, "--rber", "0.01", "--decoder", "viterbi"],
+            f"--decoder: unknown decoder `viterbi`; allowed: berlekamp for {BCH}",
+        ),
+        (["speed", "--code", LDPC, "--rber", "0.01", "--decoder", "min_sun"], "mean `min_sum`"),
+        (["profile", "--code", LDPC, "--out", "x.toml", "--decoder", "berlekamp"], "--decoder: "),
         (["speed", "--code", BCH, "--rber", "0.01", "--frames", "0"], "frames: 0"),
         (["speed", "--code", BCH, "--rber", "0.01", "--levels", "-2"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--levels", "1"], "0, 2, 4, 6"),
