@@ -181,6 +181,26 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
     assert (quiet.out, quiet.err) == ("", "")
 
 
+def test_a_picture_names_its_lines():
+    """Codes beside their BCH codes; capacities by soft levels, above the axes; measured on both."""
+    arguments: dict[str, object] = {"errors": 30, "max_frames": 600, "levels": [0, 2]}
+    found = nandlab.ecc_curve([BCH, LDPC], rber=[0.003, 0.0085], **arguments)  # type: ignore
+    for quantity in ("fer", "ber"):
+        figure = found.plot(quantity=quantity)
+        labels = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert f"{BCH} by its binomial tail, t = 40" in labels
+        assert f"BCH in place of {LDPC}, t = 112" in labels
+        assert "capacity ends, by soft levels and code" in labels
+        (axes,) = figure.axes
+        above = [text for text in axes.texts if text.xy[1] > 1]
+        assert sorted(text.get_text() for text in above) == ["0", "0", "2", "2"]
+        (line,) = (line for line in axes.get_lines() if line.get_label().startswith(f"{BCH} by"))
+        row = next(row for row in found.rows() if row["code"] == BCH and row["rber"] == 0.0085)
+        near = min(zip(*line.get_data(), strict=True), key=lambda at: abs(at[0] - 0.0085))
+        assert row["levels"] == 0
+        assert row[f"{quantity}_low"] < near[1] < row[f"{quantity}_high"]
+
+
 def test_everything_is_listed(nandlab: Callable[..., Ended]):
     listed = nandlab("ecc", "list").succeeded().out
     assert all(name in listed for name in (BCH, LDPC, "min_sum", "berlekamp", "awgn", "page"))

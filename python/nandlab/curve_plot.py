@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import NandlabError
 from nandlab.codec import Codec, bch_failure
 from nandlab.plot import COLOURS, GREY, finish, new_figure, save
+from nandlab.uber import Ecc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,12 +30,19 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _WORDS = {0: "hard read", 2: "2 soft levels", 4: "4 soft levels", 6: "6 soft levels"}
 
 
+_DASHES = ((5.0, 2.0), (2.0, 1.5), (6.0, 1.5, 1.0, 1.5), (1.0, 1.2))
+"""A pattern for each BCH code."""
+
+_NUMBER_WIDTH, _MARK_HEIGHT = 0.02, 0.04
+"""Of the axes: what a number and a mark above them take."""
+
+
 def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -> Figure:
     """Failures against the raw bit error rate, one curve for each code and number of levels."""
     if quantity not in _QUANTITIES:
         allowed = ", ".join(_QUANTITIES)
         raise NandlabError(f"plot: unknown quantity `{quantity}`; allowed: {allowed}")
-    figure = new_figure(8.6, 5.6)
+    figure = new_figure(8.6, 6.4)
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -52,27 +61,23 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
                 name = _WORDS[levels]
                 label = f"{codec.name}, {name}" if len(result.codecs) > 1 else name
                 _measured(axes, own, quantity, colour, marker, label)
-    has_none = any(row["frame_errors"] == 0 for row in rows)
     ends = [row[f"{quantity}_{'low' if row['frame_errors'] else 'high'}"] for row in rows]
     bottom = max(min(ends, default=1e-3) / 2, 1e-16)
     axes.set_ylim(bottom, 2.0)
-    if quantity == "fer":
-        for codec in _shapes(result.codecs):
-            _bch(axes, codec)
-    _capacities(axes, result)
+    for dashes, alike in zip(cycle(_DASHES), _shapes(result.codecs).values(), strict=False):
+        _bch(axes, alike, quantity, dashes)
+    if any(row["frame_errors"] == 0 for row in rows):
+        note = "no failure seen: below, with 97.5 %"
+        axes.plot([], [], "v", color=GREY, markerfacecolor="none", label=note)
     axes.set_xlabel("raw bit error rate of a hard read")
     axes.set_ylabel(_QUANTITIES[quantity])
-    columns = 3 if len(result.codecs) == 1 else 2
-    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, frameon=False)
     _plain_ticks(axes)
-    names = ", ".join(codec.name for codec in result.codecs)
     finish(axes, "")
+    _capacities(axes, result)
+    figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=12)
+    names = ", ".join(codec.name for codec in result.codecs)
     title = f"{names} over {result.channel['name']}"
     figure.suptitle(title, x=0.02, ha="left", fontsize=15, fontweight="bold")
-    if has_none:
-        note = "▽ no failure seen: below, with 97.5 %"
-        box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
-        axes.text(0.01, 0.015, note, transform=axes.transAxes, color=GREY, fontsize=11, bbox=box)
     if path is not None:
         save(figure, path)
     return figure
@@ -95,50 +100,72 @@ def _measured(
     axes.plot([row["rber"] for row in none], ends, **style)
 
 
-def _shapes(codecs: list[Codec]) -> list[Codec]:
-    """One code for each length and parity."""
-    return list({(codec.length, codec.dimension): codec for codec in codecs}.values())
+def _shapes(codecs: list[Codec]) -> dict[tuple[int, int], list[Codec]]:
+    """Codes by length and parity."""
+    shapes: dict[tuple[int, int], list[Codec]] = {}
+    for codec in codecs:
+        shapes.setdefault((codec.length, codec.dimension), []).append(codec)
+    return shapes
 
 
-def _bch(axes: Axes, codec: Codec) -> None:
+def _bch(axes: Axes, codecs: list[Codec], quantity: str, dashes: tuple[float, ...]) -> None:
     """What a BCH code of the same length and parity would do with a hard read."""
     import numpy as np
 
+    bch = codecs[0].bch
     low, high = axes.get_xlim()
     bottom, _ = axes.get_ylim()
     rates = np.geomspace(low, high, 160)
-    failures = [bch_failure(float(rate), codec.bch) for rate in rates]
-    shown = [(r, f) for r, f in zip(rates, failures, strict=True) if f > bottom / 10]
-    label = f"BCH of equal parity, t = {codec.bch.t}"
+    of = bch_failure if quantity == "fer" else _bch_bit_errors
+    found = [of(float(rate), bch) for rate in rates]
+    shown = [(r, f) for r, f in zip(rates, found, strict=True) if f > bottom / 10]
+    names = " and ".join(codec.name for codec in codecs)
+    label = f"BCH in place of {names}, t = {bch.t}"
+    if all(codec.certain_errors == bch.t for codec in codecs):
+        label = f"{names} by its binomial tail, t = {bch.t}"
     x, y = [rate for rate, _ in shown], [failure for _, failure in shown]
-    axes.plot(x, y, color=GREY, linestyle=(0, (5, 2)), linewidth=1.6, label=label, zorder=2)
+    axes.plot(x, y, color=GREY, linestyle=(0, dashes), linewidth=1.6, label=label, zorder=2)
+
+
+def _bch_bit_errors(rber: float, bch: Ecc) -> float:
+    """Bit errors of a BCH code that leaves a word with more than t errors as it was read.
+
+    Each bit is wrong with t or more errors among the others: p P(X >= t), X of n - 1 bits.
+    """
+    return rber * bch_failure(rber, Ecc(bch.t - 1, bch.codeword_bits - 1, bch.codeword_bits - 1))
 
 
 def _capacities(axes: Axes, result: Curve) -> None:
-    """Where no code of the rate works any more, by soft levels; once for codes of one rate."""
+    """Where no code of the rate works any more: lines with marks of codes and numbers of levels."""
+    from math import log
+
     left, right = axes.get_xlim()
-    drawn: set[tuple[int, float]] = set()
-    last = 0.0
-    for (_, levels), limit in sorted(result.limits.items(), key=lambda item: item[1]):
-        if (levels, limit) in drawn:
-            continue
-        drawn.add((levels, limit))
+    marks = {codec.name: marker for marker, codec in zip(_MARKERS, result.codecs, strict=False)}
+    lines: dict[tuple[float, int], list[str]] = {}
+    for (name, levels), limit in sorted(result.limits.items(), key=lambda item: item[1]):
+        lines.setdefault((limit, levels), []).append(name)
+    at = 0.0
+    for (limit, levels), names in lines.items():
         colour = _LEVELS[levels]
         axes.axvline(limit, color=colour, linestyle=":", linewidth=1.6, zorder=1)
-        if limit < last * (right / left) ** 0.04:
-            # No room for the word; the colour says it.
-            continue
-        last = limit
-        axes.text(
-            limit,
-            0.03,
-            "capacity ",
-            transform=axes.get_xaxis_transform(),
-            color=colour,
-            rotation=90,
-            ha="right",
-            va="bottom",
-        )
+        # Beside the number before it, where the lines are nearer than numbers are wide.
+        at = max(log(limit / left) / log(right / left), at + _NUMBER_WIDTH)
+        shown = names if len(result.codecs) > 1 else []
+        for row, name in enumerate(shown):
+            axes.plot(
+                at,
+                1.0 + _MARK_HEIGHT * (row + 1),
+                marks.get(name, "."),
+                color=colour,
+                markersize=5,
+                transform=axes.transAxes,
+                clip_on=False,
+            )
+        above = (at, 1.0 + _MARK_HEIGHT * (len(shown) + 0.6))
+        place: dict[str, Any] = {"xycoords": "axes fraction", "ha": "center", "va": "bottom"}
+        axes.annotate(str(levels), above, color=colour, fontsize=12, **place)
+    label = "capacity ends, by soft levels" + (" and code" if len(result.codecs) > 1 else "")
+    axes.plot([], [], ":", color=GREY, linewidth=1.6, label=label)
 
 
 def _plain_ticks(axes: Axes) -> None:
