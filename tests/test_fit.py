@@ -381,6 +381,23 @@ def test_pictures(folder: Path):
         assert below.get_xlabel()
 
 
+def test_a_picture_tells_ages_apart():
+    """A colour and a name for each age; with one age, and with very many, none."""
+    for ages, named in ([1.0, 24.0, 240.0], 3), ([24.0], 0), ([float(n) for n in range(1, 12)], 0):
+        grid = np.meshgrid([300.0, 1000.0, 3000.0, 6000.0], ages)
+        cycles, hours = (axis.ravel() for axis in grid)
+        rber = 1e-5 + 3.3e-11 * cycles**1.9 + 2e-8 * cycles**0.9 * hours**0.6
+        data = {"pe_cycles": cycles, "retention_hours": hours, "rber": rber}
+        without = ["reads"] if len(ages) > 1 else ["reads", "retention"]
+        above, below = nandlab.fit(data, "power_law", without=without).plot().axes
+        labels = [text.get_text() for text in above.get_legend().get_texts()]
+        assert labels == [*[f"{age:g} h" for age in ages[:named]], "fitted law", "measured"]
+        for axes in (above, below):
+            dots = [line for line in axes.get_lines() if line.get_marker() == "o"]
+            colours = {line.get_color() for line in dots if len(line.get_xdata())}
+            assert len(colours) == max(named, 1)
+
+
 # --- What is refused ------------------------------------------------------------------------------
 
 HEAD = "pe_cycles,bits_read,bit_errors\n"

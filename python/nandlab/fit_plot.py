@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nandlab.plot import COLOURS, GREY, finish, new_figure, save
 
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
+_UNITS = {
+    "pe_cycles": "P/E cycles",
+    "retention_hours": "h",
+    "reads": "reads",
+    "vth_v": "V",
+    "temperature_c": "°C",
+}
+"""Of what tells the curves apart, behind a value."""
+
+MOST_NAMED = 9
+"""Curves of more groups have no names and one colour."""
+
 _AXES = {
     "pe_cycles": "P/E cycles",
     "retention_hours": "retention (h)",
@@ -26,21 +38,26 @@ _AXES = {
 
 def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
     """Data with the law, and residuals in their own standard deviations."""
+    import numpy as np
+
     figure = new_figure(8.0, 7.6)
     above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": [1.35, 1.0]})
     if fitted.bins is not None:
         _states(fitted, above)
         x, label = fitted.bins.centres_v, "threshold voltage (V)"
+        groups = {"": np.full(len(x), True)}
     else:
         x, label = _axis(fitted)
-        _rates(fitted, above, x)
+        groups = _groups(fitted, x)
+        _rates(fitted, above, x, groups)
         if x.min() > 0 and x.max() > 30 * x.min():
             above.set_xscale("log")
             below.set_xscale("log")
     residuals = fitted.estimate.residuals
     below.axhspan(-2, 2, color=GREY, alpha=0.2, linewidth=0)
     below.axhline(0, color=GREY, linewidth=1.2)
-    below.plot(x, residuals, "o", color=COLOURS["read"], markersize=5, alpha=0.7)
+    for rows, colour in zip(groups.values(), _colours(len(groups)), strict=True):
+        below.plot(x[rows], residuals[rows], "o", color=colour, markersize=5, alpha=0.7)
     most = max(float(abs(residuals).max()) * 1.1, 3.0)
     below.set_ylim(-most, most)
     below.set_xlabel(label)
@@ -64,8 +81,34 @@ def _axis(fitted: Fit) -> tuple[Column, str]:
     return fitted.data.columns[names[0]], _AXES[names[0]]
 
 
-def _rates(fitted: Fit, axes: Axes, x: Column) -> None:
-    """Fitted over measured rate where more than one column varies would not be a curve: dots."""
+def _groups(fitted: Fit, x: Column) -> dict[str, NDArray[np.bool_]]:
+    """Rows of each curve over `x`, by what tells them apart; one without a name where nothing."""
+    import numpy as np
+
+    data = fitted.data
+    names = [name for name in _UNITS if data.varies(name) and data.columns[name] is not x]
+    if not names:
+        return {"": np.full(len(x), True)}
+    keys = np.stack([data.columns[name] for name in names], axis=-1)
+    return {
+        ", ".join(f"{value:g} {_UNITS[name]}" for name, value in zip(names, group, strict=True)): (
+            keys == group
+        ).all(axis=1)
+        for group in np.unique(keys, axis=0)
+    }
+
+
+def _colours(count: int) -> list[Any]:
+    """A colour for each of the curves, dark to light in their order."""
+    from matplotlib import colormaps
+
+    if not 1 < count <= MOST_NAMED:
+        return [COLOURS["read"]] * count
+    return [colormaps["viridis"](0.85 * i / (count - 1)) for i in range(count)]
+
+
+def _rates(fitted: Fit, axes: Axes, x: Column, groups: dict[str, NDArray[np.bool_]]) -> None:
+    """Rates with the law: a curve of one colour for each group of rows."""
     import numpy as np
 
     data = fitted.data
@@ -73,34 +116,24 @@ def _rates(fitted: Fit, axes: Axes, x: Column) -> None:
         observed = data.columns["bit_errors"] / data.columns["bits_read"]
     else:
         observed = data.columns["rber"]
-    shown = observed > 0
-    axes.plot(
-        x[shown],
-        observed[shown],
-        "o",
-        color=COLOURS["read"],
-        markersize=6,
-        alpha=0.75,
-        label="measured",
-    )
-    others = ("pe_cycles", "retention_hours", "reads", "vth_v", "temperature_c")
-    keys = [
-        data.columns[name] for name in others if data.varies(name) and data.columns[name] is not x
-    ]
-    groups = np.stack(keys, axis=-1) if keys else np.zeros((len(x), 1))
-    label: str | None = "fitted law"
-    for group in np.unique(groups, axis=0):
-        rows = (groups == group).all(axis=1)
+    least = observed[observed > 0].min() / 10
+    is_named = 1 < len(groups) <= MOST_NAMED
+    for (name, rows), colour in zip(groups.items(), _colours(len(groups)), strict=True):
+        shown = rows & (observed > 0)
+        axes.plot(x[shown], observed[shown], "o", color=colour, markersize=6, alpha=0.75)
         order = np.argsort(x[rows])
         mean = fitted.estimate.mean[rows][order]
-        drawn = mean > observed[shown].min() / 10
-        axes.plot(
-            x[rows][order][drawn], mean[drawn], color=COLOURS["write"], linewidth=1.6, label=label
-        )
-        label = None
+        drawn = mean > least
+        line = colour if is_named else COLOURS["write"]
+        label = name if is_named else None
+        axes.plot(x[rows][order][drawn], mean[drawn], color=line, linewidth=1.6, label=label)
+    said = GREY if is_named else COLOURS["write"]
+    axes.plot([], [], color=said, linewidth=1.6, label="fitted law")
+    said = GREY if is_named else COLOURS["read"]
+    axes.plot([], [], "o", color=said, markersize=6, label="measured")
     axes.set_yscale("log")
     axes.set_ylabel("raw bit error rate")
-    axes.legend(loc="best", frameon=False)
+    axes.legend(loc="best", frameon=False, ncols=2 if is_named else 1)
 
 
 def _states(fitted: Fit, axes: Axes) -> None:
