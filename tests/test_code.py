@@ -49,6 +49,28 @@ def test_shipped_codes_can_be_made_again():
         assert matrix(ldpc.make(*shape, **recipe)) == (table["code"]["z"], table["code"]["shifts"])
 
 
+def test_shifts_changed_by_hand_are_told(nandlab: Callable[..., Ended], folder: Path):
+    text = ldpc.make(64, 6, 30, seed=3)
+    first = next(row for row in matrix(text)[1] if row.split()[-1] != "-")
+    shift = first.split()[-1]
+    other = first.rstrip()[: -len(shift)] + ("0" if shift != "0" else "1").rjust(len(shift))
+    for name, content, said in [
+        ("own", text, "makes these shifts"),
+        ("shifts", text.replace(first.rstrip(), other), "makes other shifts"),
+        ("seed", text.replace("seed = 3", "seed = 4"), "makes other shifts"),
+        ("draws", text.replace("draws = 100", "draws = 0"), "makes other shifts"),
+        ("bare", text[: text.index("[recipe]")], None),
+    ]:
+        (folder / f"{name}.toml").write_text(content)
+        assert (content == text) == (name == "own")
+        told = nandlab("code", "show", f"{name}.toml", "--check").succeeded().out
+        assert (said or "none in the file") in told
+        expected = {"makes these shifts": True, "makes other shifts": False, None: None}[said]
+        assert ldpc.facts(f"{name}.toml", check=True)["recipe_holds"] is expected
+    assert ldpc.facts("bch_512_t40", check=True)["recipe_holds"] is None
+    assert "recipe_holds" not in ldpc.facts("ldpc_a")
+
+
 def test_a_matrix_of_another_tool_is_taken(folder: Path):
     # The (7,4) Hamming code, its columns out of order: parity is moved last.
     (folder / "hamming.alist").write_text(

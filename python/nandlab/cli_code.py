@@ -130,10 +130,13 @@ def show(
     absorbing: Annotated[
         int, typer.Option(metavar="BITS", help="Counts absorbing sets of up to so many bits.")
     ] = 0,
+    check: Annotated[
+        bool, typer.Option("--check", help="Draws the recipe again: does it make these shifts?")
+    ] = False,
     is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """What there is to know of a code: sizes, rate, weights, short cycles."""
-    found = ldpc.facts(code, absorbing_bits=absorbing)
+    found = ldpc.facts(code, absorbing_bits=absorbing, check=check)
     if is_json:
         print(json_text.dumps(found, indent=2))
     else:
@@ -187,11 +190,18 @@ def _print(code: str, found: dict[str, Any]) -> None:
         for sets in checks["absorbing_sets"]:
             kind = f"absorbing ({sets['bits']}, {sets['open_checks']})"
             table.add_row(kind, f"{sets['classes']} classes of {checks['z']}")
+    if "recipe_holds" in found:
+        table.add_row("recipe", _RECIPE_WORDS[found["recipe_holds"]])
     out = console()
     out.print(f"{code}: {found['summary']}\n")
     out.print(table)
 
 
+_RECIPE_WORDS = {
+    True: "makes these shifts",
+    False: "makes other shifts: they, or it, were changed by hand",
+    None: "none in the file",
+}
 _HELD_NAMES = (("metadata_bytes", "metadata"), ("crc_bytes", "CRC-32C"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from nandlab import _core
 from nandlab.catalogue import code_text
 from nandlab.inputs import input_text
+from nandlab.toml_file import parse_toml
 
 FORMS = ("base", "alist")
 """Texts of parity checks: a base matrix of shifts, and MacKay's lists of ones."""
@@ -112,16 +113,39 @@ def export(name: str | PathLike[str], form: str = "base") -> str:
     return _core.export_code(text, place, form)
 
 
-def facts(name: str | PathLike[str], *, absorbing_bits: int = 0) -> dict[str, Any]:
+def facts(
+    name: str | PathLike[str], *, absorbing_bits: int = 0, check: bool = False
+) -> dict[str, Any]:
     """What there is to know of a code: sizes, rate, weights, girth, short cycles.
 
     Args:
         name: a preset, or the path of a code file.
         absorbing_bits: counts absorbing sets of at most so many bits (seconds from 5 on).
+        check: draws the file's ``[recipe]`` again, which takes as long as making it did;
+            ``recipe_holds`` says whether it makes the shifts, None where there is none.
 
     Raises:
         NandlabError: there is no such code, or its file is wrong.
     """
     text, place = code_text(fspath(name))
     loaded: dict[str, Any] = json.loads(_core.code_facts(text, place, absorbing_bits))
+    if check:
+        loaded["recipe_holds"] = _recipe_holds(parse_toml(text, place))
     return loaded
+
+
+def _recipe_holds(tables: Mapping[str, Any]) -> bool | None:
+    """Whether the recipe of a code file makes its shifts; None where it has none."""
+    if "recipe" not in tables:
+        return None
+    held = [tables.get(key) for key in ("payload_bytes", "metadata_bytes", "crc_bytes")]
+    try:
+        made = parse_toml(_core.make_code(json.dumps(tables["recipe"]), None, held), "recipe")
+    except _core.NandlabError:
+        return False
+    own = tables["code"]
+
+    def rows(code: Mapping[str, Any]) -> list[list[str]]:
+        return [row.split() for row in code["shifts"]]
+
+    return bool(own["z"] == made["code"]["z"] and rows(own) == rows(made["code"]))
