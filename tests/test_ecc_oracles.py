@@ -207,11 +207,13 @@ def test_a_checksum_shows_another_codeword() -> None:
     data = bytes(range(256)) * 16
     written = code.encode(code.seal(data))
     decoded = code.decode(written)
-    assert decoded.corrected and decoded.sealed
+    assert decoded.corrected
+    assert decoded.sealed
     assert decoded.data[: len(data)] == data
     # Another codeword, as a decoder may find it: right for the code, not for the checksum.
     other = code.decode(code.encode(bytes([1]) + decoded.data[1:]))
-    assert other.corrected and not other.sealed
+    assert other.corrected
+    assert not other.sealed
     assert Code("bch_512_t40").decode(bytes(Code("bch_512_t40").word_bytes)).sealed is None
     with pytest.raises(NandlabError, match="at most"):
         code.seal(bytes(code.data_bytes))
