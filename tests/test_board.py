@@ -55,6 +55,19 @@ def test_every_procedure_gives_rows_and_a_picture(name: str, tmp_path: Path):
     assert figure.axes[-1].get_xlabel()
 
 
+def test_a_sweep_shows_the_references():
+    """Where the chip has a cell of its own; not where the command gave it one."""
+    (axes,) = quick("vth_sweep").plot().axes
+    assert axes.get_xlabel().startswith("threshold voltage, from the lower page's lowest")
+    assert [text.get_text() for text in axes.texts] == ["lower ", "upper ", "upper "]
+    pages = nandlab.cell(CHIP).pages
+    own = [v - pages[0].references_v[0] for page in pages for v in page.references_v]
+    assert [text.get_position()[0] for text in axes.texts] == pytest.approx(own)
+    slc = ["chip.cell.preset=slc", SMALL]
+    (axes,) = nandlab.board("vth_sweep", "grupp2009_a_slc2", set=slc, step_v=0.5).plot().axes
+    assert not axes.texts
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize("name", ["wear", "read_disturb", "program_disturb"])
 def test_going_on_gives_the_same_rows(name: str, kind: str, tmp_path: Path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nandlab._core import NandlabError
 from nandlab.plot import COLOURS, GREY, finish, new_figure, save
 
 if TYPE_CHECKING:
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MOST_MARKERS = 60
 """A line of more points has no markers."""
+
+_LABELS = {
+    "shift_v": "threshold voltage, from the lower page's lowest reference (V)",
+    "density_per_v": "share of a level's cells per volt",
+}
+"""What axes say in place of the engine's words, which are those of the board."""
 
 _EXTRA = ("#56B4E9", "#E69F00", "#000000", "#F0E442")
 
@@ -35,7 +43,7 @@ def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
             _bars(axes, result, panel)
         else:
             _draw(axes, curves, picture, panel)
-        axes.set_ylabel(panel["label"])
+        axes.set_ylabel(_LABELS.get(panel["column"], panel["label"]))
         finish(axes, "")
     if picture["style"] == "bars":
         all_axes[-1].tick_params(axis="x", rotation=20)
@@ -43,7 +51,9 @@ def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
         _logarithmic(all_axes[-1], curves, picture["x"]["column"])
     if picture["style"] != "bars":
         all_axes[-1].xaxis.set_major_formatter(EngFormatter(sep=""))
-    all_axes[-1].set_xlabel(picture["x"]["label"])
+    all_axes[-1].set_xlabel(_LABELS.get(picture["x"]["column"], picture["x"]["label"]))
+    if picture["x"]["column"] == "shift_v":
+        _references(all_axes[-1], result)
     if len(curves) > 1:
         all_axes[0].legend(
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=5, frameon=False, fontsize=12
@@ -143,6 +153,36 @@ def _draw(
             color=GREY,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
         )
+
+
+def _references(axes: Axes, result: Measurement) -> None:
+    """The chip's references, each by its page, from the lower page's lowest; none if unknown."""
+    from nandlab.cell import cell
+
+    sets = json.loads((result.table().schema.metadata or {}).get(b"set", b"[]"))
+    own = [text.removeprefix("chip.cell.") for text in sets if text.startswith("chip.cell")]
+    try:
+        pages = cell(result.chip, set=own).pages
+    except NandlabError:
+        # Another cell than the chip's own, which only the engine has put together.
+        return
+    low, high = axes.get_xlim()
+    axes.set_ylim(top=1.2 * axes.get_ylim()[1])
+    zero = min(pages[0].references_v)
+    for page in pages:
+        for volts in page.references_v:
+            if low < volts - zero < high:
+                axes.axvline(volts - zero, color=GREY, linestyle=":", linewidth=1.6, zorder=1)
+                axes.text(
+                    volts - zero,
+                    0.98,
+                    f"{page.name} ",
+                    transform=axes.get_xaxis_transform(),
+                    color=GREY,
+                    rotation=90,
+                    ha="right",
+                    va="top",
+                )
 
 
 def _bars(axes: Axes, result: Measurement, panel: Any) -> None:
