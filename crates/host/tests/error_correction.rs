@@ -185,7 +185,8 @@ fn soft_levels_that_nobody_knows_are_refused() {
             match outcome {
                 Ok(_) => assert_eq!(more, 0, "{sets:?}"),
                 Err(error) => {
-                    assert!(error.starts_with("retry.max_levels") && error.contains(&allowed));
+                    let is_named = error.contains("retry.max_levels");
+                    assert!(is_named && error.contains(&allowed), "{sets:?}: {error}");
                     assert_eq!(more, 1, "{sets:?}: {error}");
                 }
             }
