@@ -59,8 +59,8 @@ def codec(
         set: assignments ``code.…=…`` and ``decoder.…=…``.
 
     Raises:
-        NandlabError: there is no such code or decoder, or one does not fit the other.
-        OSError: the file cannot be read.
+        NandlabError: there is no such code or decoder, one does not fit the other, or the file
+            cannot be read.
     """
     text, place = code_text(fspath(code))
     native = _core.Codec(text, place, list(set), decoder)
