@@ -112,7 +112,8 @@ fn soft_levels_of_real_cells_help() {
         &["age.pe_cycles=4096", "age.retention_hours=2048"],
         &["retry.name=soft_decision", "retry.retire_after=0"],
     ];
-    let real = of(&[sets, &[REAL, &["retry.max_levels=3"]]].concat(), 200);
+    let real = of(&[sets, &[REAL]].concat(), 200);
+    let third = of(&[sets, &[REAL, &["retry.max_levels=3"]]].concat(), 200);
     let played = of(&[sets, &[&["chip.array.name=cells", "ecc.model=profile"]]].concat(), 200);
     let levels = |report: &Value| -> Vec<f64> {
         let soft = report["ecc"]["soft_reads"].as_array().unwrap();
@@ -120,13 +121,14 @@ fn soft_levels_of_real_cells_help() {
     };
     let (ours, theirs) = (levels(&real), levels(&played));
     println!("reads at each soft level and lost, real cells {ours:?}, profile {theirs:?}");
-    assert!(ours.len() == 4 && ours.is_sorted_by(|a, b| a >= b), "{ours:?}");
+    assert!(ours.len() == 3 && ours.windows(2).all(|pair| pair[1] < pair[0]), "{ours:?}");
     assert!(ours[0] > 150.0 && ours[1] < 0.6 * ours[0], "{ours:?}");
-    // A profile knows of two levels: what they do not save is lost there, and read once more here.
-    assert_eq!(theirs.len(), 3);
     for (ours, theirs) in ours.iter().zip(&theirs) {
         assert!(*ours < theirs + 4.0 * (ours + theirs).sqrt(), "{ours} {theirs}");
     }
+    // A level that no profile knows of takes what the others lost, and saves some or none.
+    let more = levels(&third);
+    assert!(more.len() == 4 && more.is_sorted_by(|a, b| a >= b), "{more:?}");
     // Words that soft levels had to decode, among as many that failed at first.
     assert!(ecc(&real, "further_decodes") < ecc(&played, "further_decodes"));
 }
