@@ -174,7 +174,7 @@ def test_words_go_through_one_door() -> None:
         assert len(word) == code.word_bytes
         assert word[: len(data)] == data
         assert code.is_codeword(word)
-        assert code.decode(word) == (data, word, True, 0, 0)
+        assert code.decode(word) == (data, word, True, 0, 0, None)
 
         bad = spoiled(word, code.codec.length, 30, rng)
         assert not code.is_codeword(bad)
