@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -23,9 +24,9 @@ BCH = "bch_512_t40"
 LDPC = "ldpc_a"
 
 
-def quick(**more: object) -> nandlab.Curve:
-    arguments: dict[str, object] = {"rber": [0.007, 0.008], "errors": 20, "max_frames": 2000}
-    return nandlab.ecc_curve(BCH, **(arguments | more))  # type: ignore[arg-type]
+def quick(**more: Any) -> nandlab.Curve:
+    arguments: dict[str, Any] = {"rber": [0.007, 0.008], "errors": 20, "max_frames": 2000}
+    return nandlab.ecc_curve(BCH, **(arguments | more))
 
 
 def counts(curve: nandlab.Curve) -> list[tuple[int, ...]]:
@@ -101,8 +102,8 @@ def test_going_on_is_never_having_stopped(tmp_path: Path):
 
 def test_an_ldpc_code_works_below_its_waterfall_and_soft_reads_move_it():
     """Quick points of the reference code: no failure well below, all fail beyond the capacity."""
-    arguments: dict[str, object] = {"errors": 30, "max_frames": 300}
-    hard = nandlab.ecc_curve(LDPC, rber=[0.0015, 0.006], **arguments)  # type: ignore[arg-type]
+    arguments: dict[str, Any] = {"errors": 30, "max_frames": 300}
+    hard = nandlab.ecc_curve(LDPC, rber=[0.0015, 0.006], **arguments)
     below, above = hard.rows()
     assert hard.limits[LDPC, 0] < above["rber"]
     assert (below["frame_errors"], above["fer"]) == (0, 1.0)
@@ -112,7 +113,7 @@ def test_an_ldpc_code_works_below_its_waterfall_and_soft_reads_move_it():
         LDPC,
         rber=0.006,
         levels=[4, 6],
-        **arguments,  # type: ignore[arg-type]
+        **arguments,
     )
     assert [row["frame_errors"] for row in soft.rows()] == [0, 0]
 
@@ -183,8 +184,8 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
 
 def test_a_picture_names_its_lines():
     """Codes beside their BCH codes; capacities by soft levels, above the axes; measured on both."""
-    arguments: dict[str, object] = {"errors": 30, "max_frames": 600, "levels": [0, 2]}
-    found = nandlab.ecc_curve([BCH, LDPC], rber=[0.003, 0.0085], **arguments)  # type: ignore
+    arguments: dict[str, Any] = {"errors": 30, "max_frames": 600, "levels": [0, 2]}
+    found = nandlab.ecc_curve([BCH, LDPC], rber=[0.003, 0.0085], **arguments)
     for quantity in ("fer", "ber"):
         figure = found.plot(quantity=quantity)
         labels = [text.get_text() for text in figure.legends[0].get_texts()]
@@ -232,9 +233,9 @@ def test_profiles(tmp_path: Path):
     assert all("# measured" in line or "# derived" in line for line in lines)
 
 
-def profiled(out: Path, **more: object) -> str:
-    arguments: dict[str, object] = {"levels": [0, 2], "errors": 10, "max_frames": 500}
-    return nandlab.ecc_profile(BCH, out=out, **(arguments | more))  # type: ignore[arg-type]
+def profiled(out: Path, **more: Any) -> str:
+    arguments: dict[str, Any] = {"levels": [0, 2], "errors": 10, "max_frames": 500}
+    return nandlab.ecc_profile(BCH, out=out, **(arguments | more))
 
 
 def test_a_profile_that_goes_on_was_never_stopped(tmp_path: Path):

@@ -122,8 +122,7 @@ def board(
         resume: goes on after the steps that `out` holds. They must be of the same ``run_hash``,
             and the last of them, which is done again, must come out the same.
         progress: called about ten times a second and at the end.
-        params: parameters of the procedure, as ``cycles=200_000``. No cycles at all cannot be
-            asked of a procedure that takes 0 for those that the chip is rated for.
+        params: parameters of the procedure, as ``cycles=200_000``.
 
     Raises:
         NandlabError: an input that is refused; one line that says where, what and what is allowed.
@@ -142,11 +141,6 @@ def board(
         raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
     chip_sets, own = _sort(set)
     own += [f"{name}={toml_value(value)}" for name, value in params.items()]
-    known = {one.name: one.schema["properties"] for one in procedures()}.get(procedure, {})
-    _check_whole(known, own)
-    if params.get("cycles") == 0 and "0: those" in known.get("cycles", {}).get("description", ""):
-        problem = f"--cycles: in {procedure}, 0 stands for those that the chip is rated for"
-        raise _core.NandlabError(f"{problem}; allowed: 1 or more, or left out")
     sets = [f"chip.preset={fspath(chip)}", *chip_sets]
     session = _core.Board(_DRIVE, sets, procedure, own, seed)
     facts = {
@@ -212,18 +206,6 @@ def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[s
             problem = f"--set {text}: neither chip nor procedure"
             raise _core.NandlabError(f"{problem}; allowed: {allowed}")
     return chip, own
-
-
-def _check_whole(known: Mapping[str, Mapping[str, Any]], own: Sequence[str]) -> None:
-    """Refuses whole numbers that parameters, known by their schema, cannot hold."""
-    for name, _, text in (one.partition("=") for one in own):
-        kind = str(known.get(name.strip(), {}).get("format", ""))
-        if not (kind.startswith("uint") and text.strip().lstrip("+-").isdecimal()):
-            continue
-        most = 2 ** int(kind.removeprefix("uint")) - 1
-        if not 0 <= int(text) <= most:
-            problem = f"procedure.{name.strip()}: {int(text)} is out of range"
-            raise _core.NandlabError(f"{problem}; allowed: 0 to {most}")
 
 
 def _run_hash(facts: dict[str, str], chip: dict[str, Any]) -> str:

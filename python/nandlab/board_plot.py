@@ -20,12 +20,6 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MOST_MARKERS = 60
 """A line of more points has no markers."""
 
-_LABELS = {
-    "shift_v": "threshold voltage, from the lower page's lowest reference (V)",
-    "density_per_v": "share of a level's cells per volt",
-}
-"""What axes say in place of the engine's words, which are those of the board."""
-
 _EXTRA = ("#56B4E9", "#E69F00", "#000000", "#F0E442")
 
 
@@ -43,7 +37,7 @@ def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
             _bars(axes, result, panel)
         else:
             _draw(axes, curves, picture, panel)
-        axes.set_ylabel(_LABELS.get(panel["column"], panel["label"]))
+        axes.set_ylabel(panel["label"])
         finish(axes, "")
     if picture["style"] == "bars":
         all_axes[-1].tick_params(axis="x", rotation=20)
@@ -51,7 +45,7 @@ def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
         _logarithmic(all_axes[-1], curves, picture["x"]["column"])
     if picture["style"] != "bars":
         all_axes[-1].xaxis.set_major_formatter(EngFormatter(sep=""))
-    all_axes[-1].set_xlabel(_LABELS.get(picture["x"]["column"], picture["x"]["label"]))
+    all_axes[-1].set_xlabel(picture["x"]["label"])
     if picture["x"]["column"] == "shift_v":
         _references(all_axes[-1], result)
     if len(curves) > 1:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.codec import sorted_sets
+from nandlab.codec import codec, sorted_sets
 from nandlab.curve import Goal, check_point
-from nandlab.decoder_choice import chosen_codec
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
 from nandlab.toml_file import parse_toml
@@ -80,7 +79,7 @@ def ecc_profile(
     several = sorted({*levels})
     sets = sorted_sets(set, ("decoder", "code"))
     all_sets = sets["code"] + sets["decoder"]
-    one = chosen_codec(code, decoder=decoder, set=all_sets)
+    one = codec(code, decoder=decoder, set=all_sets)
     used = f"--errors {errors} --max-frames {max_frames} --levels {','.join(map(str, several))}"
     other = [f"--decoder {decoder}"] if decoder is not None else []
     other += [f"--set {text}" for text in all_sets]

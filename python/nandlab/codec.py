@@ -12,6 +12,7 @@ from typing import Any
 
 from nandlab import _core
 from nandlab.catalogue import code_text
+from nandlab.nearest import nearest
 from nandlab.toml_value import toml_value
 from nandlab.uber import Ecc, ln_codeword_failure
 
@@ -59,13 +60,35 @@ def codec(
         set: assignments ``code.…=…`` and ``decoder.…=…``.
 
     Raises:
-        NandlabError: there is no such code or decoder, one does not fit the other, or the file
-            cannot be read.
+        NandlabError: there is no such code, its file cannot be read, or the decoder is none that
+            the code takes; says which it takes.
     """
     text, place = code_text(fspath(code))
-    native = _core.Codec(text, place, list(set), decoder)
+    try:
+        native = _core.Codec(text, place, list(set), decoder)
+    except _core.NandlabError as error:
+        if decoder is None or ": decoder.name: " not in str(error):
+            raise
+        others = [one for one in set if not one.startswith("decoder.")]
+        fitting = _fitting(text, place, others)
+        known = decoder in [name for name, *_ in _core.decoders()]
+        what = f"`{decoder}` does not decode {code}" if known else f"unknown decoder `{decoder}`"
+        allowed = f"{', '.join(fitting)} for {code}{nearest(decoder, fitting)}"
+        raise _core.NandlabError(f"--decoder: {what}; allowed: {allowed}") from error
     facts = json.loads(native.facts())
     return Codec(name=Path(place).stem, native=native, **facts)
+
+
+def _fitting(text: str, place: str, sets: list[str]) -> list[str]:
+    """Decoders that a code takes with their defaults."""
+    found = []
+    for name, *_ in _core.decoders():
+        try:
+            _core.Codec(text, place, sets, name)
+        except _core.NandlabError:
+            continue
+        found.append(name)
+    return found
 
 
 def bch_failure(rber: float, bch: Ecc) -> float:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.board import read, write
-from nandlab.codec import Codec, bch_failure, sorted_sets
-from nandlab.decoder_choice import chosen_codec
+from nandlab.codec import Codec, bch_failure, codec, sorted_sets
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
 from nandlab.progress import Meter, Progress
@@ -131,7 +130,7 @@ def ecc_curve(
     if path is not None and path.suffix.lower() != ".parquet":
         raise _core.NandlabError(f"--out: {path}: unknown kind of file; allowed: .parquet")
     check_outputs({"--out": path}, [str(code) for code in codes])
-    codecs = [chosen_codec(c, decoder=decoder, set=sets["code"] + sets["decoder"]) for c in codes]
+    codecs = [codec(c, decoder=decoder, set=sets["code"] + sets["decoder"]) for c in codes]
     points = list(_points(codecs, channel, sets["channel"], several, rates, seed))
     if not points:
         raise _core.NandlabError("ecc: no points; allowed: at least one code, level and rate")

@@ -13,9 +13,8 @@ from time import thread_time
 from typing import NamedTuple
 
 from nandlab import _core
-from nandlab.codec import sorted_sets
+from nandlab.codec import codec, sorted_sets
 from nandlab.curve import check_point
-from nandlab.decoder_choice import chosen_codec
 
 ROUNDS = 5
 """At least so many times everything is done."""
@@ -73,7 +72,7 @@ def ecc_speed(
     sets = sorted_sets(set, ("decoder", "code", "channel"))
     found = []
     for name in codes:
-        one = chosen_codec(name, decoder=decoder, set=sets["code"] + sets["decoder"])
+        one = codec(name, decoder=decoder, set=sets["code"] + sets["decoder"])
         for level in several:
             for rate in rates:
                 point = _core.ecc_point(channel, sets["channel"], float(rate), level, seed)

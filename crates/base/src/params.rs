@@ -51,9 +51,21 @@ fn explain(key: String, message: &str) -> Error {
         }
         _ => {
             let (problem, allowed) = message.split_once(", expected ").unwrap_or((message, ""));
-            Error::new(key, problem.trim_end().to_owned()).allow(allowed)
+            Error::new(key, problem.trim_end().to_owned()).allow(whole_numbers(allowed))
         }
     }
+}
+
+/// What a type of whole numbers that serde names can hold; anything else as it is.
+fn whole_numbers(allowed: &str) -> String {
+    let most = match allowed {
+        "u8" => u8::MAX.into(),
+        "u16" => u16::MAX.into(),
+        "u32" => u32::MAX.into(),
+        "u64" | "usize" => u64::MAX,
+        _ => return allowed.to_owned(),
+    };
+    format!("whole numbers from 0 to {most}")
 }
 
 /// Writes a struct back as a table (keys that are `None` stay away).
@@ -144,6 +156,8 @@ mod tests {
         assert!(unknown.contains("did you mean `t_read_us`"), "{unknown}");
         let wrong = fails("channels = 'two'\n[timing]\nt_read_us = 3.0");
         assert!(wrong.starts_with("drive.channels: invalid type: string \"two\""), "{wrong}");
+        let below = fails("channels = -2\n[timing]\nt_read_us = 3.0");
+        assert!(below.contains("`-2`; allowed: whole numbers from 0 to 4294967295"), "{below}");
         let missing = fails("channels = 1\n[timing]");
         assert!(missing.contains("missing field `t_read_us`"), "{missing}");
     }

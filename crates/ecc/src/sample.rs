@@ -44,13 +44,14 @@ struct Table {
     cumulative: Vec<f64>,
 }
 
-const GUIDES: usize = 256;
+const GUIDES: usize = u8::MAX as usize + 1;
 const FOUND: u16 = 1 << 15;
 
 impl Table {
     /// The first whose cumulative probability is above `u`.
     #[inline]
     fn find(&self, u: f64) -> u32 {
+        // A byte numbers all guides, and is made of a number at once.
         let begin = self.guide[usize::from((u * GUIDES as f64) as u8)];
         if begin & FOUND != 0 {
             return self.first + u32::from(begin & !FOUND);

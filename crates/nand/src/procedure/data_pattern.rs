@@ -19,15 +19,13 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<DataPattern>,
     check: check::<DataPattern>,
     build: |table, identity| {
-        let mut params: DataPattern = params::read(table, "procedure")?;
-        if params.cycles == 0 {
-            params.cycles = identity.rated_pe_cycles;
-        }
+        let params: DataPattern = params::read(table, "procedure")?;
+        let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         let patterns = identity.gray.levels() as u32 + 1;
         check_range("block", params.block, 0, identity.blocks.saturating_sub(patterns))?;
-        check_range("cycles", params.cycles, 1, 100_000_000)?;
+        check_range("cycles", cycles, 1, 100_000_000)?;
         check_range("points", params.points, 1, 100_000)?;
-        let points = grid(params.first_cycles, params.cycles, params.points, params.by_factor);
+        let points = grid(params.first_cycles, cycles, params.points, params.by_factor);
         Ok(Box::new(Run { params, points, patterns }))
     },
 };
@@ -38,8 +36,8 @@ pub const MEMBER: Member<Build> = Member {
 struct DataPattern {
     /// The first block; each level has one of its own, random data the last.
     block: u32,
-    /// Cycles at the last point; 0: those that the chip is rated for.
-    cycles: u32,
+    /// Cycles at the last point; left out: those that the chip is rated for.
+    cycles: Option<u32>,
     /// Cycles at the first point.
     first_cycles: u32,
     /// Points.
@@ -50,7 +48,7 @@ struct DataPattern {
 
 impl Default for DataPattern {
     fn default() -> Self {
-        Self { block: 0, cycles: 0, first_cycles: 1, points: 20, by_factor: false }
+        Self { block: 0, cycles: None, first_cycles: 1, points: 20, by_factor: false }
     }
 }
 

@@ -17,17 +17,15 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<Rber>,
     check: check::<Rber>,
     build: |table, identity| {
-        let mut params: Rber = params::read(table, "procedure")?;
-        if params.cycles == 0 {
-            params.cycles = identity.rated_pe_cycles;
-        }
+        let params: Rber = params::read(table, "procedure")?;
+        let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
-        check_range("cycles", params.cycles, 1, 100_000_000)?;
+        check_range("cycles", cycles, 1, 100_000_000)?;
         check_range("points", params.points, 1, 100_000)?;
         check_range("repeats", params.repeats, 1, 10_000)?;
         check_range("retention_hours", params.retention_hours, 0.0, 1e7)?;
         check_range("temperature_c", params.temperature_c, -60.0, 300.0)?;
-        let mut points = grid(params.first_cycles, params.cycles, params.points, params.by_factor);
+        let mut points = grid(params.first_cycles, cycles, params.points, params.by_factor);
         // What one point takes must be over before the next.
         points.dedup_by(|next, point| next.saturating_sub(*point) < params.repeats);
         Ok(Box::new(Run { params, points }))
@@ -40,8 +38,8 @@ pub const MEMBER: Member<Build> = Member {
 struct Rber {
     /// The block.
     block: u32,
-    /// Cycles at the last point; 0: those that the chip is rated for.
-    cycles: u32,
+    /// Cycles at the last point; left out: those that the chip is rated for.
+    cycles: Option<u32>,
     /// Cycles at the first point.
     first_cycles: u32,
     /// Points.
@@ -60,7 +58,7 @@ impl Default for Rber {
     fn default() -> Self {
         Self {
             block: 0,
-            cycles: 0,
+            cycles: None,
             first_cycles: 0,
             points: 20,
             by_factor: false,

@@ -16,15 +16,13 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<ReadDisturb>,
     check: check::<ReadDisturb>,
     build: |table, identity| {
-        let mut params: ReadDisturb = params::read(table, "procedure")?;
-        if params.cycles == 0 {
-            params.cycles = identity.rated_pe_cycles;
-        }
+        let params: ReadDisturb = params::read(table, "procedure")?;
+        let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
-        check_range("cycles", params.cycles, 0, 100_000_000)?;
+        check_range("cycles", cycles, 0, 100_000_000)?;
         check_range("reads", params.reads, 1, 1_000_000_000_000)?;
         check_range("points", params.points, 1, 10_000)?;
-        Ok(Box::new(Run { params, done: 0 }))
+        Ok(Box::new(Run { params, cycles, done: 0 }))
     },
 };
 
@@ -34,8 +32,8 @@ pub const MEMBER: Member<Build> = Member {
 struct ReadDisturb {
     /// The block.
     block: u32,
-    /// Cycles that it has been through; 0: those that the chip is rated for.
-    cycles: u32,
+    /// Cycles that it has been through; left out: those that the chip is rated for.
+    cycles: Option<u32>,
     /// Reads of the block at the last point.
     reads: u64,
     /// Points, apart by a factor, after one without any reads.
@@ -44,12 +42,14 @@ struct ReadDisturb {
 
 impl Default for ReadDisturb {
     fn default() -> Self {
-        Self { block: 0, cycles: 0, reads: 10_000_000, points: 16 }
+        Self { block: 0, cycles: None, reads: 10_000_000, points: 16 }
     }
 }
 
 struct Run {
     params: ReadDisturb,
+    /// Cycles that the block has been through.
+    cycles: u32,
     /// Reads so far.
     done: u64,
 }
@@ -73,7 +73,7 @@ impl Procedure for Run {
     fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
         let block = self.params.block;
         if step == 0 {
-            bench.board.cycle(block, self.params.cycles)?;
+            bench.board.cycle(block, self.cycles)?;
             bench.fill_random(block, "reads")?;
         }
         let reads = self.reads(step);
@@ -85,7 +85,7 @@ impl Procedure for Run {
         Ok(rows_by_page_type(&tally, |page_type| {
             row(step)
                 .whole("reads", reads)
-                .whole("pe_cycles", self.params.cycles)
+                .whole("pe_cycles", self.cycles)
                 .word("page_type", page_type)
         }))
     }

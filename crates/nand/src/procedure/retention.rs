@@ -20,16 +20,14 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<Retention>,
     check: check::<Retention>,
     build: |table, identity| {
-        let mut params: Retention = params::read(table, "procedure")?;
-        if params.cycles == 0 {
-            params.cycles = identity.rated_pe_cycles;
-        }
+        let params: Retention = params::read(table, "procedure")?;
+        let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
-        check_range("cycles", params.cycles, 0, 100_000_000)?;
+        check_range("cycles", cycles, 0, 100_000_000)?;
         check_range("hours", params.hours, 1e-3, 1e7)?;
         check_range("temperature_c", params.temperature_c, -60.0, 300.0)?;
         check_range("points", params.points, 1, 10_000)?;
-        Ok(Box::new(Run { params }))
+        Ok(Box::new(Run { params, cycles }))
     },
 };
 
@@ -39,8 +37,8 @@ pub const MEMBER: Member<Build> = Member {
 struct Retention {
     /// The block.
     block: u32,
-    /// Cycles that it has been through; 0: those that the chip is rated for.
-    cycles: u32,
+    /// Cycles that it has been through; left out: those that the chip is rated for.
+    cycles: Option<u32>,
     /// Hours in the oven at the last point.
     hours: f64,
     /// Temperature of the oven.
@@ -51,12 +49,14 @@ struct Retention {
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { block: 0, cycles: 0, hours: 8760.0, temperature_c: 40.0, points: 16 }
+        Self { block: 0, cycles: None, hours: 8760.0, temperature_c: 40.0, points: 16 }
     }
 }
 
 struct Run {
     params: Retention,
+    /// Cycles that the block has been through.
+    cycles: u32,
 }
 
 impl Run {
@@ -77,7 +77,7 @@ impl Procedure for Run {
         let block = self.params.block;
         let hours = self.hours(step);
         if step == 0 {
-            bench.board.cycle(block, self.params.cycles)?;
+            bench.board.cycle(block, self.cycles)?;
             bench.fill_random(block, "retention")?;
         } else {
             let more = hours - self.hours(step - 1);
@@ -90,7 +90,7 @@ impl Procedure for Run {
             row(step)
                 .real("hours", hours)
                 .real("temperature_c", self.params.temperature_c)
-                .whole("pe_cycles", self.params.cycles)
+                .whole("pe_cycles", self.cycles)
                 .word("page_type", page_type)
         }))
     }

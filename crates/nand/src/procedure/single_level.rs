@@ -18,18 +18,16 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<SingleLevel>,
     check: check::<SingleLevel>,
     build: |table, identity| {
-        let mut params: SingleLevel = params::read(table, "procedure")?;
-        if params.cycles == 0 {
-            params.cycles = identity.rated_pe_cycles;
-        }
+        let params: SingleLevel = params::read(table, "procedure")?;
+        let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         if identity.gray.cell_bits() == 1 {
             return Err(Error::new("procedure.name", "single_level on a chip of one bit a cell")
                 .allow("a chip of two bits or more"));
         }
         check_range("block", params.block, 0, identity.blocks - 1)?;
-        check_range("cycles", params.cycles, 1, 100_000_000)?;
+        check_range("cycles", cycles, 1, 100_000_000)?;
         check_range("points", params.points, 1, 100_000)?;
-        let mut points = grid(params.first_cycles, params.cycles, params.points, false);
+        let mut points = grid(params.first_cycles, cycles, params.points, false);
         points.dedup_by(|next, point| next.saturating_sub(*point) < 2);
         Ok(Box::new(Run { params, points }))
     },
@@ -41,8 +39,8 @@ pub const MEMBER: Member<Build> = Member {
 struct SingleLevel {
     /// The block.
     block: u32,
-    /// Cycles at the last point; 0: those that the chip is rated for.
-    cycles: u32,
+    /// Cycles at the last point; left out: those that the chip is rated for.
+    cycles: Option<u32>,
     /// Cycles at the first point.
     first_cycles: u32,
     /// Points, equally far apart.
@@ -51,7 +49,7 @@ struct SingleLevel {
 
 impl Default for SingleLevel {
     fn default() -> Self {
-        Self { block: 0, cycles: 0, first_cycles: 1, points: 20 }
+        Self { block: 0, cycles: None, first_cycles: 1, points: 20 }
     }
 }
 

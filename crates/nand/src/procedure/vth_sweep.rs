@@ -172,10 +172,14 @@ impl Procedure for Run {
 
     fn picture(&self) -> Picture {
         Picture {
-            x: Axis { column: "shift_v", label: "shift of the lowest reference (V)", log: false },
+            x: Axis {
+                column: "shift_v",
+                label: "threshold voltage, from the lower page's lowest reference (V)",
+                log: false,
+            },
             panels: &[Axis {
                 column: "density_per_v",
-                label: "cells of a level (1/V)",
+                label: "share of a level's cells per volt",
                 log: false,
             }],
             series: &["pattern"],

@@ -25,19 +25,17 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<Wear>,
     check: check::<Wear>,
     build: |table, identity| {
-        let mut params: Wear = params::read(table, "procedure")?;
-        if params.cycles == 0 {
-            params.cycles = identity.rated_pe_cycles;
-        }
+        let params: Wear = params::read(table, "procedure")?;
+        let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         let segment = params.fixed_cycles.saturating_add(params.random_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
-        check_range("cycles", params.cycles, 1, 100_000_000)?;
+        check_range("cycles", cycles, 1, 100_000_000)?;
         check_range("points", params.points, 1, 100_000)?;
         check_range("fixed_cycles", params.fixed_cycles, 0, 1_000_000)?;
         check_range("random_cycles", params.random_cycles, 1, 1_000_000)?;
         check_range("measured_cycles", params.measured_cycles, 1, params.random_cycles)?;
         check_range("wordline_spacing", params.wordline_spacing, 1, 1_000_000)?;
-        let segments = (params.cycles / segment).max(1);
+        let segments = (cycles / segment).max(1);
         // Segments are counted from one: the first has been gone through when it is measured.
         let segments = grid(1, segments, params.points, false);
         let rows = rows(identity, params.wordline_spacing)?;
@@ -51,8 +49,8 @@ pub const MEMBER: Member<Build> = Member {
 struct Wear {
     /// The block.
     block: u32,
-    /// Cycles in all; 0: those that the chip is rated for.
-    cycles: u32,
+    /// Cycles in all; left out: those that the chip is rated for.
+    cycles: Option<u32>,
     /// Segments that are measured, equally far apart.
     points: u32,
     /// Cycles of a segment in which a row holds its own level.
@@ -69,7 +67,7 @@ impl Default for Wear {
     fn default() -> Self {
         Self {
             block: 0,
-            cycles: 0,
+            cycles: None,
             points: 40,
             fixed_cycles: 900,
             random_cycles: 100,
