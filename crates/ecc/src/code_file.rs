@@ -199,7 +199,8 @@ impl CodeFile {
     }
 }
 
-fn within(mut error: Error, place: &str) -> Error {
+/// An error of a key, within the file that `place` names.
+pub(crate) fn within(mut error: Error, place: &str) -> Error {
     error.place = match (place, error.place.as_str()) {
         (place, "") => place.to_owned(),
         ("", key) => key.to_owned(),

@@ -1,8 +1,13 @@
 //! A profile: how often a code fails and how many iterations it takes, against bit error rate and
 //! soft levels, measured with that very code and decoder ([`crate::survey`]).
+//!
+//! Counts are what is kept. The file also shows the interval of each failure rate, which follows
+//! from them: it is written anew each time, and held against the counts when a file is read.
 
+use crate::code_file::within;
 use crate::codec::Codec;
 use crate::curve::Counts;
+use base::stats::clopper_pearson;
 use base::{Error, Result, params};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -81,23 +86,97 @@ impl Level {
         self.rber.binary_search_by(|known| known.total_cmp(&rber))
     }
 
-    /// Whether there are rates, they rise, and all columns fit them and each other.
-    fn is_sound(&self) -> bool {
-        let rates = self.rber.len();
-        let columns =
-            [self.frames.len(), self.errors.len(), self.undetected.len(), self.iterations.len()];
-        let adds_up = |at: usize| {
-            self.frames[at] > 0
-                && self.frames[at] == self.iterations[at].iter().sum::<u64>()
-                && self.errors[at] <= self.frames[at]
-                && self.undetected[at] <= self.errors[at]
+    /// Both ends of Clopper and Pearson's interval of 95 % for the failure rate, at each rate.
+    pub fn intervals(&self) -> [Vec<f64>; 2] {
+        let counts = self.errors.iter().zip(&self.frames);
+        let ends = counts.map(|(&errors, &frames)| clopper_pearson(errors, frames, 0.95));
+        let (low, high): (Vec<f64>, Vec<f64>) = ends.unzip();
+        [low, high].map(|ends| ends.into_iter().map(rounded).collect())
+    }
+
+    /// Refuses columns that do not fit each other, by their key.
+    fn check(&self) -> Result<()> {
+        let refuse = |key: String, problem: String, allowed: &str| {
+            Err(Error::new(key, problem).allow(allowed))
         };
-        rates > 0
-            && columns == [rates; 4]
-            && self.rber.windows(2).all(|pair| pair[0] < pair[1])
-            && self.rber[0] > 0.0
-            && self.rber[rates - 1] < 0.5
-            && (0..rates).all(adds_up)
+        if !matches!(self.levels, 0 | 2 | 4 | 6) {
+            return refuse("levels".into(), self.levels.to_string(), "0, 2, 4 or 6");
+        }
+        let rates = self.rber.len();
+        for (key, found) in [
+            ("frames", self.frames.len()),
+            ("errors", self.errors.len()),
+            ("undetected", self.undetected.len()),
+            ("iterations", self.iterations.len()),
+        ] {
+            if found != rates || rates == 0 {
+                let problem = format!("{found} values for {rates} rates");
+                return refuse(key.into(), problem, "one for each, and at least one rate");
+            }
+        }
+        let mut before = 0.0;
+        for (at, &rber) in self.rber.iter().enumerate() {
+            if !(rber > before && rber < 0.5) {
+                return refuse(format!("rber[{at}]"), rber.to_string(), "rising, 0 to 0.5");
+            }
+            before = rber;
+            let (frames, errors, undetected) =
+                (self.frames[at], self.errors[at], self.undetected[at]);
+            let sum = self.iterations[at].iter().try_fold(0u64, |sum, &n| sum.checked_add(n));
+            if frames == 0 || sum != Some(frames) {
+                let allowed = "at least 1, and the sum of its iterations";
+                return refuse(format!("frames[{at}]"), frames.to_string(), allowed);
+            }
+            if errors > frames {
+                let allowed = format!("0 to {frames}, its frames");
+                return refuse(format!("errors[{at}]"), errors.to_string(), &allowed);
+            }
+            if undetected > errors {
+                let allowed = format!("0 to {errors}, its errors");
+                return refuse(format!("undetected[{at}]"), undetected.to_string(), &allowed);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a file says besides its counts.
+#[derive(Deserialize)]
+struct Derived {
+    level: Vec<Intervals>,
+}
+
+/// Those of a level; left out, they follow from the counts.
+#[derive(Deserialize)]
+struct Intervals {
+    fer_low: Option<Vec<f64>>,
+    fer_high: Option<Vec<f64>>,
+}
+
+impl Intervals {
+    /// Refuses those of other counts.
+    fn check(&self, level: &Level) -> Result<()> {
+        let own = level.intervals();
+        for (key, given, own) in
+            [("fer_low", &self.fer_low, &own[0]), ("fer_high", &self.fer_high, &own[1])]
+        {
+            let Some(given) = given else { continue };
+            if given.len() != own.len() {
+                let problem = format!("{} values for {} rates", given.len(), own.len());
+                return Err(Error::new(key, problem).allow("one for each, or no such array"));
+            }
+            for (at, (&given, &own)) in given.iter().zip(own).enumerate() {
+                // Ours have four digits; given ones may have more.
+                let is_same = (given - own).abs() <= 1e-3 * own;
+                if !is_same {
+                    let (errors, frames) = (level.errors[at], level.frames[at]);
+                    let problem = format!("{given}: not of {errors} errors in {frames} frames");
+                    let allowed = format!("{own}, by Clopper and Pearson; or no such array");
+                    return Err(Error::new(format!("{key}[{at}]"), problem).allow(allowed));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -119,17 +198,29 @@ impl Profile {
         })
     }
 
-    /// Reads a file, which `place` names in errors, and refuses columns that do not fit each other.
+    /// Reads a file, which `place` names in errors; refuses columns that do not fit each other, and
+    /// intervals that do not fit their counts.
     pub fn read(text: &str, place: &str) -> Result<Self> {
-        let profile: Self = params::read(&params::parse(text, place)?, place)?;
-        let rises = profile.level.windows(2).all(|pair| pair[0].levels < pair[1].levels);
-        for level in &profile.level {
-            if !level.is_sound() || !rises {
-                return Err(Error::new(place, format!("level {} is broken", level.levels)).allow(
-                    "rising levels and rates, and for each rate its frames, errors, undetected \
-                     and iterations",
-                ));
+        let table = params::parse(text, place)?;
+        Self::of(&table).map_err(|error| within(error, place))
+    }
+
+    fn of(table: &params::Table) -> Result<Self> {
+        let profile: Self = params::read(table, "")?;
+        let derived: Derived = params::read(table, "")?;
+        let mut before = None;
+        for (at, (level, derived)) in profile.level.iter().zip(&derived.level).enumerate() {
+            let checked = level.check().and_then(|()| derived.check(level));
+            checked.map_err(|error| {
+                let place = format!("level[{at}].{}", error.place);
+                Error { place, ..error }
+            })?;
+            if before.is_some_and(|before| before >= level.levels) {
+                let place = format!("level[{at}].levels");
+                return Err(Error::new(place, level.levels.to_string())
+                    .allow("more than in the level before"));
             }
+            before = Some(level.levels);
         }
         Ok(profile)
     }
@@ -163,6 +254,9 @@ impl Profile {
             column(out, "rber", &level.rber, "derived: steps below the capacity limit")?;
             column(out, "frames", &level.frames, "measured: codewords decoded")?;
             column(out, "errors", &level.errors, "measured: given up or wrong")?;
+            let [low, high] = level.intervals();
+            column(out, "fer_low", &low, "derived: errors / frames, low end of 95 %")?;
+            column(out, "fer_high", &high, "derived: errors / frames, high end of 95 %")?;
             column(out, "undetected", &level.undetected, "measured: wrong, taken for right")?;
             writeln!(out, "iterations = [")?;
             for (counts, rber) in level.iterations.iter().zip(&level.rber) {
@@ -172,6 +266,11 @@ impl Profile {
         }
         Ok(())
     }
+}
+
+/// To four digits.
+pub(crate) fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 /// An array, eight values to a line.
@@ -224,11 +323,67 @@ mod tests {
         let mut begun = profile.clone();
         begun.level.push(Level { levels: 4, ..Level::default() });
         assert_eq!(begun.write(), text);
-        for (from, to) in
-            [("300,", "400,"), ("7,", "301,"), ("[200, 90, 10],", ""), ("1, 1,", "1,")]
-        {
+        for (from, to, place) in [
+            ("levels = 0", "levels = 3", "level[0].levels: 3; allowed: 0, 2, 4 or 6"),
+            ("levels = 2", "levels = 0", "level[1].levels: 0; allowed: more than"),
+            ("300,", "400,", "level[0].frames[0]: 400; allowed: at least 1"),
+            ("300,", "", "level[0].frames: 9 values for 10 rates"),
+            ("7,", "301,", "level[0].errors[0]: 301; allowed: 0 to 300"),
+            ("1, 1,", "8, 1,", "level[0].undetected[0]: 8; allowed: 0 to 7"),
+            ("1, 1,", "1,", "level[0].undetected: 9 values for 10 rates"),
+            ("[200, 90, 10],", "", "level[0].iterations: 9 values for 10 rates"),
+            (
+                "[200,",
+                "[9000000000000000000, 9000000000000000000, 900000000000000000,",
+                "level[0].frames[0]",
+            ),
+            ("0.0002,", "0.0001,", "level[0].rber[1]: 0.0001; allowed: rising"),
+            ("0.0002,", "nan,", "level[0].rber[1]: NaN; allowed: rising"),
+        ] {
+            assert!(text.contains(from), "{from}");
             let error = Profile::read(&text.replacen(from, to, 1), "x").unwrap_err().to_string();
-            assert!(error.starts_with("x: level 0 is broken"), "{error}");
+            assert!(error.starts_with(&format!("x: {place}")), "{error}");
+        }
+    }
+
+    /// They are those of the counts, with as many digits as one likes, or are not there.
+    #[test]
+    fn intervals_belong_to_their_counts() {
+        let counts = |frames, frame_errors| Counts {
+            frames,
+            frame_errors,
+            iterations: vec![frames],
+            ..Counts::default()
+        };
+        let mut level = Level::default();
+        level.put(1e-3, &counts(1000, 0));
+        level.put(2e-3, &counts(20, 7));
+        level.put(3e-3, &counts(1000, 1000));
+        let codec = crate::curve::tests::codec();
+        let mut profile = Profile::new(&codec, "hamming", "awgn", 1, "a test").unwrap();
+        profile.level.push(level);
+        let text = profile.write();
+        // The ends in closed form, or those of R's binom.test.
+        let (low, high) = ("    0.0, 0.1539, 0.9963, ", "    0.003682, 0.5922, 1.0, ");
+        let read = |from: &str, to: &str| {
+            assert!(text.contains(from), "{from} {text}");
+            Profile::read(&text.replacen(from, to, 1), "x")
+        };
+        assert_eq!(read(low, "0, 0.153909, 0.996318,").unwrap(), profile);
+        let begin = text.find("fer_low").unwrap();
+        let end = text.find("undetected").unwrap();
+        let bare = [&text[..begin], &text[end..]].concat();
+        assert_eq!(Profile::read(&bare, "x").unwrap().write(), text);
+        for (from, to, said) in [
+            (low, "1e-9, 0.1539, 0.9963,", "fer_low[0]: 0.000000001: not of 0 errors in 1000"),
+            (low, "0.0, 0.1541, 0.9963,", "fer_low[1]: 0.1541: not of 7 errors in 20 frames"),
+            (low, "0.0, nan, 0.9963,", "fer_low[1]: NaN: not of"),
+            (high, "0.003682, 0.5922,", "fer_high: 2 values for 3 rates"),
+            (high, "0.003682, 0.5922, 0.99,", "fer_high[2]: 0.99: not of 1000 errors"),
+            (high, "0.003682, 0.5922, 'x',", "fer_high[2]: invalid type: string"),
+        ] {
+            let error = read(from, to).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("x: level[0].{said}")), "{error}");
         }
     }
 }

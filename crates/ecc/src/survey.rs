@@ -9,7 +9,7 @@
 use crate::codec::Codec;
 use crate::curve::{BATCH_FRAMES, Counts, Goal, Point, measure};
 use crate::information::rber_limit;
-use crate::profile::{Level, Profile};
+use crate::profile::{Level, Profile, rounded};
 use base::family::Choice;
 use base::{Error, Result};
 use std::sync::Arc;
@@ -221,11 +221,6 @@ fn point(plan: &Plan, levels: u8, rber: f64) -> Point {
     Point { channel: plan.channel.clone(), rber, levels, seed: plan.seed }
 }
 
-/// To four digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.3e}").parse().unwrap_or(value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,7 +323,7 @@ mod tests {
             assert!(error.contains(needle), "{error}");
         }
         let broken = refused(same(), &text.replacen("iterations = ", "iteration = ", 1));
-        assert!(broken.starts_with("x.unfinished.level[0]: missing field"), "{broken}");
+        assert!(broken.starts_with("x.unfinished: level[0]: missing field"), "{broken}");
         assert!(refused(same(), "half a f").starts_with("x.unfinished"));
     }
 }

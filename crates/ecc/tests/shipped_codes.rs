@@ -1,10 +1,12 @@
-//! The codes of `params/codes/`: drawn again from their recipes, encoded, checked.
+//! The codes of `params/codes/`: drawn again from their recipes, encoded, checked; and what was
+//! measured of them.
 
 use base::rng::Rng;
 use ecc::bits;
 use ecc::code::{Code, Structure};
 use ecc::code_file::CodeFile;
 use ecc::code_text;
+use ecc::profile::Profile;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -116,4 +118,22 @@ fn shipped_codes_go_through_both_kinds_of_text() {
         let alist = code_text::write_alist(checks);
         assert_eq!(&code_text::read_alist(&alist, Some(recipe.z), &name).unwrap(), checks);
     }
+}
+
+/// Their counts as they were measured, everything else as it follows from them: intervals too.
+#[test]
+fn profiles_are_as_they_are_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../params/codes");
+    let mut found = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_str().unwrap().ends_with(".profile.toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let profile = Profile::read(&text, path.to_str().unwrap()).unwrap();
+        assert!(profile.write() == text, "{}: not as `nandlab ecc profile` has it", path.display());
+        found += 1;
+    }
+    assert!(found >= 8, "{found}");
 }
