@@ -16,6 +16,7 @@ import pytest
 from conftest import COMMAND, Ended
 
 import nandlab
+from nandlab._core import clopper_pearson
 from nandlab.cli_ecc import rates
 from nandlab.toml_file import parse_toml
 
@@ -228,9 +229,30 @@ def test_profiles(tmp_path: Path):
     assert level["frames"] == [sum(row) for row in level["iterations"]]
     assert level["errors"][0] == 0
     assert level["errors"][-1] >= 0.99 * level["frames"][-1]
+    # No rate stands without its interval.
+    for errors, frames, *ends in zip(
+        *(level[key] for key in ("errors", "frames", "fer_low", "fer_high")), strict=True
+    ):
+        assert ends == pytest.approx(clopper_pearson(errors, frames, 0.95), rel=6e-4)
     # Every number says where it comes from, as all parameters do.
     lines = [line for line in text.splitlines() if line.strip()[:1].isdigit()]
     assert all("# measured" in line or "# derived" in line for line in lines)
+
+
+def test_a_profile_is_told_rate_by_rate(nandlab: Callable[..., Ended]):
+    """As it is measured, from the top of each level; nothing is told of what was not tried."""
+    asked = ["--levels", "0,2", "--errors", "10", "--max-frames", "300", "--out", "x.profile.toml"]
+    done = nandlab("ecc", "profile", "--code", BCH, *asked).succeeded()
+    assert done.out == "written: x.profile.toml\n"
+    profile = parse_toml(Path("x.profile.toml").read_text(), "x")
+    told = []
+    for level in profile["level"]:
+        counts = [*zip(level["rber"], level["errors"], level["frames"], strict=True)]
+        told += [
+            f"{level['levels']} levels, rber {rber:g}: {errors:,} of {frames:,} failed"
+            for rber, errors, frames in reversed(counts)
+        ]
+    assert done.err.splitlines() == told
 
 
 def profiled(out: Path, **more: Any) -> str:

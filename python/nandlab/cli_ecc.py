@@ -214,11 +214,16 @@ def profile(
 
     last: tuple[int, float, int, int] | None = None
 
+    def tell_last() -> None:
+        # Rates that only show where a level begins are looked at before there are any counts.
+        if last is not None and last[2] > 0 and not quiet:
+            say(f"{last[0]} levels, rber {last[1]:g}: {last[3]:,} of {last[2]:,} failed")
+
     def tell(*now: float) -> None:
         nonlocal last
         level, rber, frames, failed = int(now[0]), now[1], int(now[2]), int(now[3])
-        if last is not None and last[:2] != (level, rber) and not quiet:
-            say(f"{last[0]} levels, rber {last[1]:g}: {last[3]:,} of {last[2]:,} failed")
+        if last is not None and last[:2] != (level, rber):
+            tell_last()
         last = level, rber, frames, failed
 
     try:
@@ -241,6 +246,7 @@ def profile(
         if not quiet:
             console().print(f"interrupted: {left}")
         raise typer.Exit(INTERRUPTED) from None
+    tell_last()
     if not quiet:
         console().print(f"written: {out}")
 

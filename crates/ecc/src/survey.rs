@@ -39,7 +39,7 @@ pub struct Plan {
     pub threads: usize,
 }
 
-/// What whoever watches is told: level, rate, counts until now.
+/// What whoever watches is told: level, rate, counts until now, and those at the end of each rate.
 pub type Watch<'a> = &'a mut dyn FnMut(u8, f64, &Counts) -> bool;
 
 /// A profile while it is measured.
@@ -143,9 +143,13 @@ impl Survey {
             let Some(first) = self.descents[at].first else { return Ok(true) };
             if let Some((rber, goal)) = self.missing(at, first) {
                 let known = self.profile.level[at].counts(rber);
-                let (counts, _) = self.measure(at, rber, goal, known, watch)?;
+                let (counts, is_stopped) = self.measure(at, rber, goal, known, watch)?;
                 if counts.frames > 0 {
                     self.profile.level[at].put(rber, &counts);
+                }
+                if !is_stopped {
+                    // The last batch ends a rate before anybody has looked at it.
+                    watch(self.plan.levels[at], rber, &counts);
                 }
                 return Ok(true);
             }
@@ -241,6 +245,27 @@ mod tests {
     fn measured(mut survey: Survey) -> Profile {
         while survey.advance(&mut |_, _, _| true).unwrap() {}
         survey.profile
+    }
+
+    /// Whoever watches sees every rate at its end.
+    #[test]
+    fn every_rate_is_told_with_its_last_counts() {
+        let mut survey = survey(1, 2, 30, &[0]);
+        let mut told = Vec::new();
+        let mut last = (0.0, 0, 0);
+        while survey
+            .advance(&mut |_, rber, counts| {
+                last = (rber, counts.frames, counts.frame_errors);
+                true
+            })
+            .unwrap()
+        {
+            told.push(last);
+        }
+        told.reverse();
+        let level = &survey.profile.level[0];
+        let kept = level.rber.iter().zip(&level.frames).zip(&level.errors);
+        assert_eq!(told, kept.map(|((&a, &b), &c)| (a, b, c)).collect::<Vec<_>>());
     }
 
     /// From the capacity limit to where nothing happens; threads change nothing.
