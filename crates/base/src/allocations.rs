@@ -1,4 +1,5 @@
-//! An allocator that counts, for the tests and benches that promise none in a hot path.
+//! An allocator that counts, for the tests and benches that promise none in a hot path, or none
+//! that is huge.
 //!
 //! `#[global_allocator] static ALLOCATOR: Counting = Counting;` in the program that counts.
 
@@ -7,6 +8,7 @@ use std::cell::Cell;
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
+    static LARGEST: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The system's allocator, counting for each thread.
@@ -17,11 +19,22 @@ pub fn count() -> u64 {
     COUNT.get()
 }
 
+/// Bytes of the largest one since [`forget_largest`].
+pub fn largest() -> usize {
+    LARGEST.get()
+}
+
+/// Begins to look for the largest one anew.
+pub fn forget_largest() {
+    LARGEST.set(0);
+}
+
 // SAFETY: every call goes to the system allocator unchanged.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.set(COUNT.get() + 1);
+        LARGEST.set(LARGEST.get().max(layout.size()));
         unsafe { System.alloc(layout) }
     }
 

@@ -89,17 +89,33 @@ impl ParitySums {
     /// For checks whose last bits, as many as there are independent checks, are parity; None where
     /// these do not have an inverse.
     pub fn new(checks: &QuasiCyclic) -> Option<Self> {
-        let (length, words) = (checks.length(), bits::words(checks.checks()));
-        let behind = bits::words(length);
-        let mut matrix = expanded(checks, words);
+        let (z, count) = (checks.z(), checks.checks());
+        let words = bits::words(count);
+        // The last bits alone, as many as there are checks: a long code has far more of others.
+        let blocks = checks.rows().len();
+        let last = QuasiCyclic::new(z, blocks, checks.last_columns(blocks));
+        let mut matrix = expanded(&last, words);
         for (i, row) in matrix.iter_mut().enumerate() {
-            bits::flip(&mut row[behind..], i);
+            bits::flip(&mut row[words..], i);
         }
-        let pivots = eliminate(&mut matrix, (0..length).rev());
-        let is_last = pivots.iter().zip((0..length).rev()).all(|(&pivot, last)| pivot == last);
+        let pivots = eliminate(&mut matrix, (0..count).rev());
+        let is_last = pivots.iter().zip((0..count).rev()).all(|(&pivot, last)| pivot == last);
+        let (whole, rest) = matrix.split_at(pivots.len());
+        // Checks that add up to nothing here must do so everywhere, or they ask for more parity.
+        let is_nothing = |row: &Vec<u64>| {
+            let mut sum = vec![0; bits::words(checks.length())];
+            for check in (0..count).filter(|&check| bits::get(&row[words..], check)) {
+                for c in &checks.rows()[check / z] {
+                    let bit = (check % z + usize::from(c.shift)) % z;
+                    bits::flip(&mut sum, usize::from(c.column) * z + bit);
+                }
+            }
+            sum.iter().all(|&word| word == 0)
+        };
         // Pivots came from the last bit on.
-        let rows = matrix[..pivots.len()].iter().rev().flat_map(|row| &row[behind..]);
-        is_last.then(|| Self { words, rows: rows.copied().collect() })
+        let rows = whole.iter().rev().flat_map(|row| &row[words..]);
+        (is_last && rest.iter().all(is_nothing))
+            .then(|| Self { words, rows: rows.copied().collect() })
     }
 
     /// Parity bits.
@@ -140,6 +156,54 @@ mod tests {
                 let is_whole = eliminate(&mut expanded(&checks, 0), 0..4 * z).len() == 4 * z;
                 assert_eq!(is_invertible(&checks), is_whole, "{checks:?}");
                 found[usize::from(is_whole)] += 1;
+            }
+        }
+        assert!(found.iter().all(|&count| count > 100), "{found:?}");
+    }
+
+    /// Looking at the last bits first says what the elimination of all of them says.
+    #[test]
+    fn parity_is_what_elimination_of_all_bits_finds() {
+        let mut rng = Rng::stream(4, "elimination");
+        let mut found = [0; 2];
+        for (z, rows, columns) in [(1, 6, 9), (3, 2, 5), (5, 2, 4)] {
+            for _ in 0..200 {
+                let mut checks = drawn(z, rows, columns, &mut rng);
+                if rng.chance(0.5) {
+                    // The same check twice: one of them asks for nothing.
+                    let mut doubled = checks.rows().to_vec();
+                    doubled[0] = doubled[1].clone();
+                    checks = QuasiCyclic::new(z, columns, doubled).with_parity_last();
+                }
+                let (length, words) = (checks.length(), bits::words(checks.checks()));
+                let behind = bits::words(length);
+                let mut matrix = expanded(&checks, words);
+                for (i, row) in matrix.iter_mut().enumerate() {
+                    bits::flip(&mut row[behind..], i);
+                }
+                let pivots = eliminate(&mut matrix, (0..length).rev());
+                let is_last = pivots.iter().zip((0..length).rev()).all(|(&a, b)| a == b);
+                let sums = ParitySums::new(&checks);
+                assert_eq!(sums.is_some(), is_last, "{checks:?}");
+                found[usize::from(is_last)] += 1;
+                let Some(sums) = sums else { continue };
+                assert_eq!(sums.count(), pivots.len());
+                // Rows differ by checks that add up to nothing: sums that a word can have do not.
+                let word: Vec<u64> = vec![rng.bits() >> (64 - length.min(64))];
+                let sum = |row: &[u64]| {
+                    (0..length)
+                        .fold(false, |sum, i| sum ^ (bits::get(row, i) && bits::get(&word, i)))
+                };
+                let mut asked = vec![0];
+                for (i, row) in expanded(&checks, 0).iter().enumerate() {
+                    if sum(row) {
+                        bits::flip(&mut asked, i);
+                    }
+                }
+                for (parity, row) in sums.of(&asked).zip(matrix[..pivots.len()].iter().rev()) {
+                    let all = row[behind..].iter().zip(&asked).fold(0, |sum, (a, b)| sum ^ a & b);
+                    assert_eq!(parity, all.count_ones() % 2 == 1);
+                }
             }
         }
         assert!(found.iter().all(|&count| count > 100), "{found:?}");

@@ -31,7 +31,8 @@ impl NamedCode {
             Some((text, place)) => {
                 let profile = Profile::read(text, place)?;
                 if profile.level.first().map(|level| level.levels) != Some(0) {
-                    return Err(Error::new(place, "begins with no [[level]] of the hard read"));
+                    return Err(Error::new(format!("{place}: level"), "none of the hard read")
+                        .allow("levels that begin with 0"));
                 }
                 if profile.hash != code_hash {
                     let problem = format!("measured with code {}", profile.hash);

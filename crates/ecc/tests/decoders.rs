@@ -301,6 +301,9 @@ fn wrong_parameters_are_refused_by_name() {
         ("min_sum", "soft_doubt = -1", "decoder.soft_doubt"),
         ("min_sum", "max_iteration = 3", "decoder"),
         ("bit_flip", "max_iterations = -1", "decoder.max_iterations"),
+        ("bit_flip", "max_iterations = 4294967295", "decoder.max_iterations"),
+        ("sum_product", "max_iterations = 10001", "decoder.max_iterations"),
+        ("min_sum", "second_iterations = 10001", "decoder.second_iterations"),
     ] {
         let member = family::find(decoder::ROSTER, "decoder.name", name).unwrap();
         let error = new_decoder(member, &code, set).err().unwrap();

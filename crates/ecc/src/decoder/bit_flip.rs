@@ -6,6 +6,7 @@
 //! that 64 bits are asked at once. First all checks of a bit must be broken, and all but one where
 //! few checks are; after an iteration without a flip one less is enough, until the next flip.
 
+use super::contract::check_iterations;
 use super::{Build, Decoded, Decoder, Received, Status};
 use crate::bits;
 use crate::quasi_cyclic::QuasiCyclic;
@@ -23,6 +24,7 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<Params>,
     build: |code, table| {
         let params: Params = params::read(table, "decoder")?;
+        check_iterations("max_iterations", params.max_iterations)?;
         let flipping = Flipping::new(code.structure().quasi_cyclic("bit_flip")?);
         let weight = flipping.largest_weight();
         if weight > MOST_WEIGHT {

@@ -1,8 +1,8 @@
 //! The contract of a decoder: what was read in, a codeword or an honest failure out.
 
 use crate::code::Code;
-use base::Result;
 use base::params::Table;
+use base::{Error, Result};
 use std::sync::Arc;
 
 /// Builds a decoder of a code from its checked parameters; refuses codes of a structure that it
@@ -73,4 +73,16 @@ pub struct Decoded {
 pub trait Decoder: Send {
     /// Decodes into `word` (packed, `length` bits; its content on entry does not matter).
     fn decode(&mut self, received: Received<'_>, word: &mut [u64]) -> Decoded;
+}
+
+/// Iterations of a word, at most: one that so many do not correct is lost, and all are counted.
+const MOST_ITERATIONS: u32 = 10_000;
+
+/// Refuses iterations without end; `key` is that of the parameter.
+pub(crate) fn check_iterations(key: &str, iterations: u32) -> Result<()> {
+    if iterations <= MOST_ITERATIONS {
+        return Ok(());
+    }
+    Err(Error::new(format!("decoder.{key}"), format!("{iterations}: out of range"))
+        .allow(format!("0 to {MOST_ITERATIONS}")))
 }

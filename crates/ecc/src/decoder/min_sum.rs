@@ -4,6 +4,7 @@
 //! the sum-product rule in tables: Gallager, IRE Trans. Inf. Theory 8 (1962). Layers: Hocevar, SiPS
 //! 2004.
 
+use super::contract::check_iterations;
 use super::{Build, Decoded, Decoder, Received, Status};
 use crate::check_rule::{Doubts, Rule, Shares};
 use crate::lanes::Portable;
@@ -92,6 +93,8 @@ impl Default for Params {
 
 impl Params {
     fn check(&self) -> Result<()> {
+        check_iterations("max_iterations", self.max_iterations)?;
+        check_iterations("second_iterations", self.second_iterations)?;
         for (key, value, least, most) in [
             ("factor", f64::from(self.factor), 1.0, 32.0),
             ("close_factor", f64::from(self.close_factor), 1.0, 32.0),

@@ -5,6 +5,7 @@
 //! it lacks of 1 is kept, 2 / (e^q + 1): such lacks combine as a + b - a b, where nothing cancels,
 //! however sure the bits are.
 
+use super::contract::check_iterations;
 use super::{Build, Decoded, Decoder, Received, Status};
 use crate::quasi_cyclic::QuasiCyclic;
 use crate::syndrome::Syndrome;
@@ -21,6 +22,7 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<Params>,
     build: |code, table| {
         let params: Params = params::read(table, "decoder")?;
+        check_iterations("max_iterations", params.max_iterations)?;
         let checks = code.structure().quasi_cyclic("sum_product")?;
         Ok(Box::new(SumProduct::new(checks, params)))
     },
