@@ -192,6 +192,9 @@ fn citations_are_of_what_was_chosen() {
     assert_eq!(cite(&[]), ["desnoyers2012", "tavakkol2018", "vanhoudt2013", "zuolo2016"]);
     let other = ["gc.name=cost_benefit", "ecc.model=ideal", "chip.preset=wang2014_mlc"];
     assert_eq!(cite(&other), ["desnoyers2012", "micron_l41b", "rosenblum1992", "wang2014"]);
+    let decoded = ["ecc.model=profile", "ecc.code=ldpc_4k_r95", "retry.name=read_retry"];
+    let sources = cite(&decoded);
+    assert!(["bates2014", "cai2017"].iter().all(|&key| sources.iter().any(|c| c == key)));
 }
 
 /// Bad text: what is written, where the error points, what it says.

@@ -27,7 +27,7 @@ pub struct EccConfig {
     pub t_decode_us: f64,
     /// The same after a soft read; 0 takes `t_decode_us`.
     pub t_soft_decode_us: f64,
-    /// Time of one iteration, for models that count them.
+    /// Time of one iteration, for models that count them: 1 us of `bates2014`.
     pub t_iteration_us: f64,
     /// Time of encoding one codeword, in one of as many encoders as there are decoders.
     pub t_encode_us: f64,
@@ -49,7 +49,7 @@ impl Default for EccConfig {
             decoders: 0,
             t_decode_us: 0.0,
             t_soft_decode_us: 0.0,
-            // Bates 2014: 1, 4 and 20 us for 1, 4 and 20 iterations.
+            // bates2014, its table: 1, 4 and 20 us for 1, 4 and 20 iterations.
             t_iteration_us: 1.0,
             t_encode_us: 0.0,
             // Assumed: the order of published decoders, 10 to 20 pJ a bit in about ten iterations.

@@ -12,6 +12,8 @@
 //!
 //! A word that is decoded to another codeword has failed where its checksum gives it away; of a
 //! code without one, where it is not what was written.
+//!
+//! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 
 use super::{Build, Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
 use crate::bits;
@@ -29,7 +31,7 @@ use std::collections::BTreeMap;
 pub const MEMBER: Member<Build> = Member {
     name: "exact",
     summary: "real codewords, really decoded; in real cells where the array has them",
-    citation: "",
+    citation: "bates2014",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
     build: |common, _| Ok(Box::new(Exact::new(common)?)),

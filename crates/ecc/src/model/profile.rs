@@ -9,6 +9,8 @@
 //!
 //! A code whose decoder corrects t errors for certain, and no more, needs no measurement: its
 //! failure rate is the tail of the binomial, and it takes one iteration where there is any error.
+//!
+//! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 
 use super::{Build, Decode, EccConfig, LEAST_RBER, Model, Word};
 use crate::named_code::NamedCode;
@@ -21,7 +23,7 @@ use base::{Error, Result, Time};
 pub const MEMBER: Member<Build> = Member {
     name: "profile",
     summary: "failures and iterations of a code as measured in the laboratory",
-    citation: "",
+    citation: "bates2014",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
     build: |common, _| Ok(Box::new(Played::new(common)?)),

@@ -1,5 +1,5 @@
 //! `read_retry`: hard reads with the references moved, step by step; then soft levels around the
-//! best of them (Cai et al., 2017).
+//! best of them (Cai et al., Proc. IEEE 105, 2017).
 //!
 //! Cells lose charge while data are kept, and the valleys between levels sink: a hard read of the
 //! moved references errs less, where the chip's model has references to move.
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub const MEMBER: Member<Build> = Member {
     name: "read_retry",
     summary: "hard reads with the references moved by a table, then soft levels",
-    citation: "",
+    citation: "cai2017",
     schema: schema::<Params>,
     check: checked,
     build: |table| Ok(Box::new(ReadRetry(params::read(table, "retry")?))),
