@@ -1,6 +1,6 @@
 //! Every decoder over every code: what the contract promises, and how often words fail.
 
-use base::family::{self, Member};
+use base::family::{self, Choice, Member};
 use base::params::Table;
 use base::rng::Rng;
 use base::stats::clopper_pearson;
@@ -9,7 +9,9 @@ use ecc::channel::{self, Channel, Reading};
 use ecc::code::{self, Code};
 use ecc::code_file::CodeFile;
 use ecc::code_text;
+use ecc::codec::Codec;
 use ecc::construct::Recipe;
+use ecc::curve::{Counts, Goal, Point, measure};
 use ecc::decoder::{self, Build, Decoded, Decoder, Received, Status};
 use std::sync::Arc;
 
@@ -252,42 +254,47 @@ fn the_reference_fails_least() {
 }
 
 /// ecc.md 2: 20 iterations of int8 normalised min-sum by Le Gal, on other codes of these shapes.
+///
+/// No worse is: the upper end of our interval of 95 % is not above the figure, so with 97.5 % our
+/// rate is not either. The last point is another matter: there the rates are as good as the same
+/// (the peer's comes from about 11 failed words), and ours is only held to half as much again.
 #[test]
 fn frame_error_rates_are_no_worse_than_those_of_peers() {
-    let mut reading = Reading::default();
-    for (code, rber, levels, frames, reference) in [
-        ("ldpc_a", 0.0025, 0, 3000, 2.3e-3),
-        ("ldpc_a", 0.0030, 0, 800, 9.4e-2),
-        ("ldpc_b", 0.0080, 0, 400, 0.17),
-        ("ldpc_a", 0.0070, 2, 6000, 2.0e-3),
-        ("ldpc_a", 0.0075, 2, 800, 4.8e-2),
-        ("ldpc_a", 0.0085, 4, 800, 5.1e-2),
-        ("ldpc_b", 0.0160, 2, 1500, 1.4e-2),
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    for (name, rber, levels, max_frames, peer, times) in [
+        ("ldpc_a", 0.0025, 0, 30_000, 2.3e-3, 1.0),
+        ("ldpc_a", 0.0030, 0, 6_000, 9.4e-2, 1.0),
+        ("ldpc_b", 0.0080, 0, 1_500, 0.17, 1.0),
+        ("ldpc_a", 0.0075, 2, 2_000, 4.8e-2, 1.0),
+        ("ldpc_a", 0.0085, 4, 4_000, 5.1e-2, 1.0),
+        ("ldpc_b", 0.0160, 2, 3_000, 1.4e-2, 1.0),
+        ("ldpc_a", 0.0070, 2, 20_000, 2.0e-3, 1.5),
     ] {
-        let built = shipped(code);
-        let mut decoder = named("min_sum", &built, "second_iterations = 0");
-        let mut rng = Rng::stream(7, code);
-        let noisy = channel("awgn", rber, levels);
-        let (mut failed, mut iterations) = (0, 0);
-        let mut word = vec![0; bits::words(built.length())];
-        for _ in 0..frames {
-            let sent = codeword(&*built, &mut rng);
-            noisy.send(&sent, built.length(), &mut rng, &mut reading);
-            let decoded = decoder.decode(reading.received(), &mut word);
-            assert!(decoded.status == Status::Failed || word == sent, "decoded to another word");
-            failed += u64::from(decoded.status == Status::Failed);
-            iterations += decoded.iterations;
-        }
-        let (low, high) = clopper_pearson(failed, frames, 0.999);
-        let rate = failed as f64 / frames as f64;
+        let path = format!("{}/../../params/codes/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        // As many iterations as the peer's: no second chance.
+        let sets = ["decoder.second_iterations=0".to_owned()];
+        let codec = Codec::read(&text, name, &sets, Some("min_sum")).unwrap();
+        let point = Point { channel: Choice::named("awgn"), rber, levels, seed: 7 };
+        let goal = Goal { errors: u64::MAX, max_frames };
+        let known = Counts::default();
+        let counts = measure(&codec, &point, goal, known, threads, &mut |_| true).unwrap();
+        let (failed, frames) = (counts.frame_errors, counts.frames);
+        let (low, high) = clopper_pearson(failed, frames, 0.95);
+        let source = match times {
+            1.0 => "Le Gal's int8 decoder".to_owned(),
+            _ => format!("{times} x {peer:.1e} of Le Gal's int8 decoder, about 11 failed words"),
+        };
         println!(
-            "validation | frame error rate, min_sum 20 iterations, {code}, RBER {rber}, {levels} \
-             soft levels ({failed} of {frames}, {:.2} iterations) | {rate:.2e} | {reference:e} | \
-             {:.2} | Le Gal's int8 decoder; our interval of 99.9 %",
-            f64::from(iterations) / frames as f64,
-            (high - low) / reference,
+            "validation | frame error rate, min_sum 20 iterations, {name}, RBER {rber}, {levels} \
+             soft levels: upper end of 95 % ({failed} of {frames}, {:.2} iterations) | \
+             {high:.2e} | {:.1e} | at most | {source}",
+            counts.mean_iterations(),
+            times * peer,
         );
-        assert!(low <= reference, "{code} at {rber}: {failed} of {frames} failed");
+        assert_eq!(counts.undetected, 0, "decoded to another word");
+        let said = format!("{name} at {rber}, {levels}: {failed} of {frames}, {low:e} to {high:e}");
+        assert!(high <= times * peer, "{said}, above {peer:e}");
     }
 }
 
