@@ -145,6 +145,17 @@ impl Cell {
         law(&self.levels, &self.mechanisms, level, stress)
     }
 
+    /// The law of number `state` of the states that `passes` passes leave (not the last), as the
+    /// next pass finds it.
+    pub fn law_between(&self, passes: usize, state: usize, stress: &Stress) -> Law {
+        let left = &self.levels.passes[passes - 1].states[state];
+        let mut law = Law::core(self.levels.shape, left.mean_v, left.sigma_v);
+        for mechanism in &self.mechanisms {
+            mechanism.shape_between(passes, state, left, stress, &mut law);
+        }
+        law
+    }
+
     /// The laws of all levels.
     pub fn laws(&self, stress: &Stress) -> Vec<Law> {
         (0..self.levels.count()).map(|level| self.law(level, stress)).collect()

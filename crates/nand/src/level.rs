@@ -231,10 +231,12 @@ impl Levels {
         (state.level > 0).then_some(state.mean_v)
     }
 
-    /// Mean voltage of what becomes `level` before the last pass.
-    pub fn before_last_v(&self, level: usize) -> f64 {
-        let last = self.passes.len() - 1;
-        self.before_v(last, self.gray.word(level)).unwrap_or(self.mean_v[0])
+    /// Mean voltage of what becomes `level` after so many passes.
+    pub fn mean_after_v(&self, passes: usize, level: usize) -> f64 {
+        if passes == self.passes.len() {
+            return self.mean_v[level];
+        }
+        self.before_v(passes, self.gray.word(level)).unwrap_or(self.mean_v[0])
     }
 }
 
@@ -287,8 +289,9 @@ mod tests {
         assert_eq!(fine.page_v[0], [levels.read_v[1]]);
         assert_eq!(fine.page_v[1], [levels.read_v[0], levels.read_v[2]]);
         assert_eq!(coarse.page_v[1], Vec::<f64>::new());
-        assert_eq!(levels.before_last_v(1), -2.267);
-        assert_eq!(levels.before_last_v(3), 2.658 - 0.6);
+        let of_level = |level| [0, 1, 2].map(|passes| levels.mean_after_v(passes, level));
+        assert_eq!(of_level(1), [-2.267, -2.267, 1.29]);
+        assert_eq!(of_level(3), [-2.267, 2.658 - 0.6, 4.03]);
         // Equal distance in standard deviations: Wang's Delta_0 : Delta_1 is sigma_0 : sigma_1.
         let (low, high) = (levels.read_v[0] + 2.267, 1.29 - levels.read_v[0]);
         assert!((low / high - 0.42 / 0.1085).abs() < 1e-12);

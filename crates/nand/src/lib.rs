@@ -22,6 +22,7 @@ pub mod fault;
 pub mod geometry;
 pub mod gray;
 pub mod level;
+mod misread;
 pub mod procedure;
 pub mod raw_chip;
 pub mod sense;

@@ -9,6 +9,7 @@
 
 use crate::cell::{Cell, Stress};
 use crate::distribution::{Law, Part, Shape, tail};
+use crate::misread::placed;
 use base::information::highest;
 pub use base::information::{Soft, best_offsets};
 
@@ -17,6 +18,8 @@ pub struct Condition<'a> {
     cell: &'a Cell,
     stress: Stress,
     levels: Vec<Spread>,
+    /// Where cells of each level really are: see `misread`.
+    placed: Vec<Vec<f64>>,
 }
 
 /// The law of a level, ready for its tails.
@@ -56,7 +59,7 @@ impl<'a> Condition<'a> {
                 Spread { parts, mean_v: law.mean_v, reach_v }
             })
             .collect();
-        Self { cell, stress: *stress, levels }
+        Self { cell, stress: *stress, levels, placed: placed(cell, stress) }
     }
 
     /// What has happened to the cells.
@@ -64,8 +67,28 @@ impl<'a> Condition<'a> {
         &self.stress
     }
 
-    /// Shares of each level above and below `v`, from the erased level.
+    /// Shares of the cells meant for each level above and below `v`, from the erased level.
     pub fn sides(&self, v: f64) -> Vec<Sides> {
+        let at_level = self.sides_at_level(v);
+        if self.placed.is_empty() {
+            return at_level;
+        }
+        let meant = |(level, shares): (usize, &Vec<f64>)| {
+            let mut sides = Sides { above: 0.0, below: 0.0 };
+            for (at, (share, of)) in shares.iter().zip(&at_level).enumerate() {
+                // Erased cells are never placed: those taken for another state are the highest.
+                let above =
+                    if (level, at) == (0, 0) { of.above + share - 1.0 } else { share * of.above };
+                sides.above += above.max(0.0);
+                sides.below += share - above.max(0.0);
+            }
+            sides
+        };
+        self.placed.iter().enumerate().map(meant).collect()
+    }
+
+    /// Shares of the cells that stand at each level.
+    pub(crate) fn sides_at_level(&self, v: f64) -> Vec<Sides> {
         let shape = self.cell.levels.shape;
         let mut all = vec![Sides { above: 0.0, below: 0.0 }; self.levels.len()];
         for own in self.cell.own_points() {
@@ -138,6 +161,17 @@ impl<'a> Condition<'a> {
         };
         let errors: f64 = confusion.iter().enumerate().map(wrong).sum();
         (errors / confusion.len() as f64).clamp(0.0, 1.0)
+    }
+
+    /// Wrong bits of a page type that no reference can mend, those of cells at a level that they
+    /// were not meant for, in shares of the cells of one level.
+    pub(crate) fn misplaced_bits(&self, page_type: usize) -> f64 {
+        let bit = |level| self.cell.levels.gray.bit(page_type, level);
+        let wrong = |(meant, shares): (usize, &Vec<f64>)| -> f64 {
+            let levels = shares.iter().enumerate();
+            levels.filter(|&(level, _)| bit(level) != bit(meant)).map(|(_, share)| share).sum()
+        };
+        self.placed.iter().enumerate().map(wrong).sum()
     }
 
     /// What a soft read of a page type tells in each of its regions.

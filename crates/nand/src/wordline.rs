@@ -92,6 +92,30 @@ pub fn page_sites(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Vec<Pa
     Ok(sites)
 }
 
+/// How many passes a neighbouring row has made when a row comes to its pass `own` (from 0; with
+/// `own` passes made that is all of them, every row's). The neighbour lies `step` wordlines on;
+/// `parities` are those of the row and of the neighbour.
+pub fn passes_of_neighbour(
+    order: PageOrder,
+    passes: usize,
+    step: u32,
+    parities: [u8; 2],
+    own: usize,
+) -> usize {
+    if own == passes {
+        return passes;
+    }
+    // Far enough from both ends of the block, which have fewer neighbours.
+    let (bits, me) = (passes as u32, passes as u32);
+    let rows = if order == PageOrder::EvenOdd { 2 } else { 1 };
+    let Ok(sites) = page_sites(order, bits, 3 * bits * bits * rows) else { return 0 };
+    let is_me = |site: &&PageSite| {
+        (site.wordline, site.parity, usize::from(site.page_type)) == (me, parities[0], own)
+    };
+    let before = sites.iter().take_while(|site| !is_me(site));
+    before.filter(|site| (site.wordline, site.parity) == (me + step, parities[1])).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +193,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// MLC: the lower pages around a cell come before its upper page, and so do, for a cell on an
+    /// odd bitline, the upper pages beside it. Passes of the next wordline come one later, but for
+    /// one shot.
+    #[test]
+    fn neighbours_make_their_passes_in_page_order() {
+        let even_odd =
+            |step, parities, own| passes_of_neighbour(PageOrder::EvenOdd, 2, step, parities, own);
+        assert_eq!([0, 1, 2].map(|own| even_odd(1, [0, 0], own)), [0, 1, 2]);
+        assert_eq!([0, 1, 2].map(|own| even_odd(0, [0, 1], own)), [0, 1, 2]);
+        assert_eq!([0, 1, 2].map(|own| even_odd(0, [1, 0], own)), [1, 2, 2]);
+        let next = |order, passes, own| passes_of_neighbour(order, passes, 1, [0, 0], own);
+        assert_eq!([0, 1, 2, 3].map(|own| next(PageOrder::AllBitline, 3, own)), [0, 1, 2, 3]);
+        assert_eq!([0, 1].map(|own| next(PageOrder::OneShot, 1, own)), [0, 1]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! Calibrated figures are held to their targets, so that a change shows; they are printed as
 //! nobody's validation.
 
+use base::stats::wilson;
 use nand::array::{Grid, RateTable};
 use nand::cell::{Cell, CellConfig, Stress};
 use nand::cell_block::CellBlock;
@@ -134,11 +135,14 @@ fn blocks_of_every_cell() {
             let wrong = out.iter().zip(&data[page as usize]).map(|(a, b)| (a ^ b).count_ones());
             errors += u64::from(wrong.sum::<u32>());
         }
-        let rate = errors as f64 / (f64::from(block.pages()) * 4096.0 * 8.0);
         let closed = mean_rber(&cell, &stress(500, 0.0, 0));
-        println!("{name}: counted {rate:e}, closed form {closed:e}");
+        let (low, high) = wilson(errors, u64::from(block.pages()) * 4096 * 8, 4.0);
+        println!("{name}: counted {low:e} to {high:e}, closed form {closed:e}");
         // Sixteen wordlines: their widths leave the mean a tenth uncertain.
-        assert!((rate - closed).abs() < 0.25 * closed + 2e-5, "{name}: {rate:e} {closed:e}");
+        assert!(
+            (0.75 * low..=1.25 * high).contains(&closed),
+            "{name}: {low:e} {high:e} {closed:e}"
+        );
     }
 }
 

@@ -199,10 +199,13 @@ const ROWS: usize = 64;
 const BY_READS: usize = 1 << 16;
 const AT_A_TIME: usize = 256;
 
-/// For each node, reference, shift and side: logarithm of the share of the level below that reads
-/// above, and of the level above that reads below.
 struct Shifted {
+    /// For each node, reference, shift and side: logarithm of the share of the level below that
+    /// reads above, and of the level above that reads below.
     confusions: Vec<[f64; 2]>,
+    /// For each node and page type: logarithm of the wrong bits of cells at a wrong level, in
+    /// shares of a level.
+    misplaced: Vec<f64>,
 }
 
 #[inline]
@@ -400,7 +403,7 @@ impl RateTable {
 
     /// The confusions of `cell` at every node of `grid` and every shift.
     fn shifted(cell: &Cell, grid: &Grid) -> Shifted {
-        let mut confusions = Vec::new();
+        let (mut confusions, mut misplaced) = (Vec::new(), Vec::new());
         let (mut laws, mut laws_of) = (Vec::new(), None);
         for node in 0..grid.nodes() {
             let stress = grid.stress(node);
@@ -408,15 +411,17 @@ impl RateTable {
                 (laws, laws_of) = (cell.laws(&stress), Some(stress.pe_cycles));
             }
             let condition = Condition::with_laws(cell, &laws, &stress);
+            let page_types = 0..cell.levels.gray.references.len();
+            misplaced.extend(page_types.map(|page_type| ln(condition.misplaced_bits(page_type))));
             for (reference, &v) in cell.levels.read_v.iter().enumerate() {
                 for shift in 0..=2 * SHIFTS {
                     let away = (shift as f64 - SHIFTS as f64) * SHIFT_V;
-                    let sides = condition.sides(v + away);
+                    let sides = condition.sides_at_level(v + away);
                     confusions.push([ln(sides[reference].above), ln(sides[reference + 1].below)]);
                 }
             }
         }
-        Shifted { confusions }
+        Shifted { confusions, misplaced }
     }
 }
 
@@ -441,7 +446,11 @@ impl Array for RateTable {
         let references = cell.levels.read_v.len();
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
         let (corners, by_reads) = (self.corners(page), self.ends(2, page.reads.into()));
-        let mut errors = 0.0;
+        // Reads do not matter to it, nor do references.
+        let misplaced = corners
+            .into_iter()
+            .map(|(node, weight)| weight * table.misplaced[node * self.page_types + page_type]);
+        let mut errors = libm::exp(misplaced.sum());
         for (i, &reference) in cell.levels.gray.references[page_type].iter().enumerate() {
             let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
             if !(0.0..=2.0 * SHIFTS as f64).contains(&shift) {

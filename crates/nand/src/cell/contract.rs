@@ -12,6 +12,7 @@
 
 use crate::distribution::Law;
 use crate::draw::{self, Draws};
+use crate::level::State;
 use base::Time;
 
 /// What cells have been through.
@@ -70,6 +71,10 @@ pub struct Coupling {
 pub trait Mechanism: Send + Sync {
     /// Adds what it does at programming and sensing to the law of `level`.
     fn shape(&self, _level: usize, _stress: &Stress, _law: &mut Law) {}
+
+    /// Adds what it does to the law of number `state` of the states that `passes` passes leave,
+    /// until the next pass looks at them.
+    fn shape_between(&self, _passes: usize, _state: usize, _: &State, _: &Stress, _: &mut Law) {}
 
     /// Adds the part of [`Mechanism::shape`] that is not the core's to freshly placed voltages.
     fn scatter(&self, _voltages: &mut [f32], _draws: &mut Draws) {}

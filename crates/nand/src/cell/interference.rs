@@ -2,14 +2,14 @@
 //!
 //! Wang (ICS'14), equation 3: a cell rises by gamma_fg1 of what the cell of the next wordline
 //! rises, and by gamma_fg2 of each neighbour on its own. A pass takes into account what came before
-//! it, because it verifies; so what counts is what neighbours do after a cell's last pass, which
+//! it, because it verifies; so what counts is what neighbours do after a cell's own pass, which
 //! follows from the order of the pages. An erased cell is never verified and gathers everything.
 
 use super::contract::{Coupling, Mechanism, Stress};
 use super::{Build, check_range};
 use crate::distribution::{Atom, Law, shorten, sums};
-use crate::level::Levels;
-use crate::wordline::PageOrder;
+use crate::level::{Levels, State};
+use crate::wordline::{PageOrder, passes_of_neighbour};
 use base::family::{Member, check, schema};
 use base::params;
 use schemars::JsonSchema;
@@ -25,7 +25,12 @@ pub const MEMBER: Member<Build> = Member {
         let ratios: Interference = params::read(table, "cell.interference")?;
         check_range("interference", "bitline_ratio", ratios.bitline_ratio, 0.0, 0.5)?;
         check_range("interference", "wordline_ratio", ratios.wordline_ratio, 0.0, 0.5)?;
-        let atoms = (0..levels.count()).map(|level| ratios.atoms(levels, level)).collect();
+        let atoms = (1..=levels.passes.len())
+            .map(|passes| {
+                let states = levels.passes[passes - 1].states.iter();
+                states.map(|state| ratios.atoms(levels, passes, state)).collect()
+            })
+            .collect();
         Ok(Box::new(Built { ratios, atoms }))
     },
 };
@@ -41,40 +46,44 @@ struct Interference {
 }
 
 impl Interference {
-    /// What neighbours of random data add to a cell of `level`, on average over wordlines and
-    /// bitlines.
-    fn atoms(&self, levels: &Levels, level: usize) -> Vec<Atom> {
+    /// What neighbours of random data add to a cell that `passes` passes left in `state`, until its
+    /// next pass, on average over wordlines and bitlines.
+    fn atoms(&self, levels: &Levels, passes: usize, state: &State) -> Vec<Atom> {
         let weight = 1.0 / levels.count() as f64;
-        let erased = levels.mean_v[0];
+        let erased = state.level == 0;
         let list = |ratio: f64, rise: &dyn Fn(usize) -> f64| -> Vec<Atom> {
             let all = (0..levels.count()).map(|n| Atom { at: ratio * rise(n), weight });
             shorten(&all.collect::<Vec<_>>(), 6)
         };
-        let whole = |n: usize| levels.mean_v[n] - erased;
-        let last = |n: usize| levels.mean_v[n] - levels.before_last_v(n);
-        let next = if level == 0 {
-            list(self.bitline_ratio, &whole)
-        } else {
-            list(self.bitline_ratio, &last)
+        // What a neighbour rises between two passes of this row.
+        let rises = |ratio: f64, step: u32, parities: [u8; 2]| {
+            let made =
+                |own| passes_of_neighbour(levels.order, levels.passes.len(), step, parities, own);
+            let (from, to) = (if erased { 0 } else { made(passes - 1) }, made(passes));
+            list(ratio, &|n| levels.mean_after_v(to, n) - levels.mean_after_v(from, n))
         };
         let two = |one: Vec<Atom>| sums(&one, &one);
+        let next = rises(self.bitline_ratio, 1, [0, 0]);
         let beside = match levels.order {
-            PageOrder::EvenOdd if level == 0 => two(list(self.wordline_ratio, &whole)),
-            // Even pages come first: only they see the last pass of their neighbours.
             PageOrder::EvenOdd => {
+                // Even pages come first: only they see the same pass of their neighbours.
                 let half = |atom: Atom| Atom { weight: 0.5 * atom.weight, ..atom };
-                let mut atoms: Vec<Atom> =
-                    two(list(self.wordline_ratio, &last)).into_iter().map(half).collect();
-                atoms.push(Atom { at: 0.0, weight: 0.5 });
-                atoms
+                let of =
+                    |parities| two(rises(self.wordline_ratio, 0, parities)).into_iter().map(half);
+                of([0, 1]).chain(of([1, 0])).collect()
             }
             // Programmed together: a neighbour still rises after this cell has been verified.
             PageOrder::AllBitline | PageOrder::OneShot => {
-                let me = levels.mean_v[level];
-                let before = |n: usize| {
-                    if level == 0 { erased } else { levels.before_last_v(n).max(me) }
+                let from = if erased { 0 } else { passes - 1 };
+                // Of cells that a pass may take for another state, the highest erased ones matter.
+                let next_pass = passes < levels.passes.len();
+                let highest_v = levels.passes[passes - 1].between_v[0];
+                let me_v = if erased && next_pass { highest_v } else { state.mean_v };
+                let kick = |n| {
+                    let before = levels.mean_after_v(from, n).max(me_v);
+                    (levels.mean_after_v(passes, n) - before).max(0.0)
                 };
-                two(list(self.wordline_ratio, &|n| (levels.mean_v[n] - before(n)).max(0.0)))
+                two(list(self.wordline_ratio, &kick))
             }
         };
         shorten(&sums(&next, &shorten(&beside, 6)), 6)
@@ -83,14 +92,19 @@ impl Interference {
 
 struct Built {
     ratios: Interference,
-    atoms: Vec<Vec<Atom>>,
+    /// By passes made, less one, and state.
+    atoms: Vec<Vec<Vec<Atom>>>,
 }
 
 impl Mechanism for Built {
     fn shape(&self, level: usize, _: &Stress, law: &mut Law) {
-        if let Some(atoms) = self.atoms.get(level) {
+        if let Some(atoms) = self.atoms.last().and_then(|levels| levels.get(level)) {
             law.add(atoms);
         }
+    }
+
+    fn shape_between(&self, passes: usize, state: usize, _: &State, _: &Stress, law: &mut Law) {
+        law.add(&self.atoms[passes - 1][state]);
     }
 
     fn coupling(&self) -> Option<Coupling> {

@@ -7,6 +7,7 @@
 use super::contract::{Mechanism, Stress};
 use super::{Build, check_range};
 use crate::distribution::Law;
+use crate::level::State;
 use base::family::{Member, check, schema};
 use base::params;
 use schemars::JsonSchema;
@@ -39,11 +40,25 @@ struct Variation {
     layer_spread: f64,
 }
 
+impl Variation {
+    fn spread(&self, law: &mut Law) {
+        let (page, layer) = (self.page_spread, self.layer_spread);
+        law.spread = libm::sqrt(law.spread * law.spread + page * page + layer * layer);
+    }
+}
+
 impl Mechanism for Variation {
     fn shape(&self, _: usize, _: &Stress, law: &mut Law) {
         law.widen(self.cell_v);
-        let (page, layer) = (self.page_spread, self.layer_spread);
-        law.spread = libm::sqrt(law.spread * law.spread + page * page + layer * layer);
+        self.spread(law);
+    }
+
+    fn shape_between(&self, _: usize, _: usize, state: &State, _: &Stress, law: &mut Law) {
+        // `coarse_sigma_v` is all of the width of what is not final.
+        if state.level == 0 {
+            law.widen(self.cell_v);
+        }
+        self.spread(law);
     }
 
     fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {

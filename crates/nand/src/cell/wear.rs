@@ -6,6 +6,7 @@
 use super::contract::{Mechanism, Stress, growth};
 use super::{Build, check_range};
 use crate::distribution::Law;
+use crate::level::State;
 use base::family::{Member, check, schema};
 use base::params;
 use schemars::JsonSchema;
@@ -98,6 +99,13 @@ impl Mechanism for Wear {
         };
         law.mean_v += shift * grown;
         law.widen(widen * grown);
+    }
+
+    fn shape_between(&self, _: usize, _: usize, state: &State, stress: &Stress, law: &mut Law) {
+        // Levels that are not final are placed coarsely, worn or not.
+        if state.level == 0 {
+            self.shape(0, stress, law);
+        }
     }
 
     fn start_shift_v(&self, pe_cycles: u32) -> f64 {
