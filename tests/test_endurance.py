@@ -266,7 +266,7 @@ def test_the_command(nandlab: Callable[..., Ended], folder: Path):
         "did you mean `client`": ["tlc_3d", "--profile", "clint"],
         "the profile, or": ["tlc_3d", "--profile", "client", "--uber", "1e-9"],
         "did you mean `tlc_3d`": ["tlc_3dd"],
-        "no error rates": ["wang2014_mlc"],
+        "no error rates": ["mqsim_mlc"],
         "none.toml": ["none.toml"],
     }
     for words, arguments in refused.items():
@@ -284,7 +284,7 @@ def test_durations(hours: float, said: str):
     ("chip", "arguments", "words"),
     [
         ("tlc_3e", {}, "did you mean `tlc_3d`"),
-        ("wang2014_mlc", {}, "no error rates"),
+        ("mqsim_mlc", {}, "no error rates"),
         ({"name": "retention_lw"}, {}, "did you mean `retention_law`"),
         (LUO, {"t": -1}, "t = -1"),
         (LUO, {"t": 40000}, "34559"),

@@ -293,7 +293,7 @@ def picture():
     """The pages of the first blocks' wordlines: fast ones high, slow ones low."""
     from nandlab.plot import COLOURS, finish, new_figure
 
-    timing = chip("wang2014_mlc")["timing"]["t_program_us"]
+    timing = nandlab.cell("chip/wang2014_mlc").times(0).program_us
     figure = new_figure(8.0, 4.6)
     axes = figure.subplots()
     for fast, label, colour in ((True, "fast", "read"), (False, "slow", "write")):

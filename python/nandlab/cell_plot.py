@@ -334,14 +334,14 @@ def plot_program(cell: Cell, pe_cycles: int = 0, path: Path | None = None) -> Fi
 
 
 def program_us(cell: Cell, pe_cycles: int) -> tuple[list[float], str]:
-    """Program times by page type, and where they come from: the chip's own, or of the cell.
+    """Program times by page type, and where they come from: the chip's own, or the cell's.
 
     Raises:
         NandlabError: nobody says them.
     """
     times = cell.times(pe_cycles).program_us
     own = cell.chip.get("timing", {}).get("t_program_us")
-    if own is not None and (pe_cycles == 0 and not cell.chip.get("cell_times")):
+    if own not in (None, "cell") and pe_cycles == 0:
         listed = list(own) if isinstance(own, list) else [own] * len(cell.pages)
         return [float(us) for us in listed], "times of the chip, fresh"
     if max(times) == 0:

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 DEGREES = (3.0, 200.0)
 """Of Student's t, as a cell takes them: it has one for all its levels."""
 
-APART = 5.0
-"""A state that is not final stays so many standard deviations below the level it may become."""
+APART, NARROW = 5.0, 0.1
+"""A state that is not final stays so many standard deviations of a level below the one it may
+become, and is so much narrower: cells that were taken for another state between two passes are in
+the histogram already."""
 
 
 def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str) -> list[str]:
@@ -61,10 +63,10 @@ def _coarse(fitted: Fit, states: int, scale: float) -> list[str]:
     """Where the passes before the last one leave cells, which no histogram of full cells shows."""
     wide = scale * max(fitted[f"sigma_{s}_v"].value for s in range(1, states))
     way = fitted[f"mu_{states // 2}_v"].value - fitted["mu_0_v"].value
-    margin = min(APART * math.sqrt(2) * wide, 0.5 * way)
+    margin = min(APART * wide, 0.5 * way)
     return [
         _line("coarse_margin_v", float(f"{margin:.4g}"), "assumed: clear of the final level"),
-        _line("coarse_sigma_v", float(f"{wide:.4g}"), "assumed: as the widest level"),
+        _line("coarse_sigma_v", float(f"{NARROW * wide:.4g}"), "assumed: adds no errors"),
     ]
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.catalogue import chip_text
+from nandlab.catalogue import chip_text, presets
+from nandlab.cell import cell
 from nandlab.fit_cell import cell_levels
 from nandlab.toml_file import parse_toml
 from nandlab.toml_value import toml_value
@@ -48,7 +49,7 @@ def chip_toml(fitted: Fit, chip: str) -> str:
     kept = _without(text, "array", chip)
     if fitted.bins is not None:
         # The cell that was measured takes the place of the chip's own.
-        kept = re.sub(r"^cell_times\s*=.*\n", "", _without(kept, "cell", chip), flags=re.M)
+        kept = _without(_with_times(kept, chip), "cell", chip)
         own += ["", "[cell.levels]", *cell_levels(fitted, tables, chip)]
     lines = [
         f"# {chip} with {what} fitted to {fitted.data.name} by `nandlab fit`.",
@@ -63,6 +64,22 @@ def chip_toml(fitted: Fit, chip: str) -> str:
         *own,
     ]
     return "\n".join(lines) + "\n"
+
+
+def _with_times(text: str, chip: str) -> str:
+    """A chip's text with numbers where it asks its cell for times: that cell is about to go."""
+    if not re.search(r'^t_\w+_us\s*=\s*"cell"', text, flags=re.M):
+        return text
+    is_preset = any(preset.name == chip for preset in presets("chip"))
+    times = cell(f"chip/{chip}" if is_preset else chip).times(0)
+    for key, value in (
+        ("t_read_us", times.read_us),
+        ("t_program_us", times.program_us),
+        ("t_erase_us", times.erase_us),
+    ):
+        number = f"{key} = {toml_value(value)} # derived: the cell that this chip had, fresh"
+        text = re.sub(rf'^{key}\s*=\s*"cell".*$', number, text, flags=re.M)
+    return text
 
 
 def _without(text: str, table: str, chip: str) -> str:

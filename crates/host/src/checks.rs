@@ -8,7 +8,6 @@ use crate::request::Pace;
 use crate::run::JobView;
 use crate::session::Session;
 use base::{Result, Time};
-use nand::timing::Timing;
 use serde_json::{Value, json};
 use ssd::die::DieTimes;
 
@@ -53,7 +52,7 @@ impl Session {
             return Ok(None);
         }
         let chip = &self.loaded.config.chip;
-        let timing = Timing::new(&chip.timing, chip.cell_bits)?;
+        let timing = chip.timing()?;
         let (counts, dies) = (ssd.flash_counts(), ssd.die_times());
         let spent =
             |of: fn(&DieTimes) -> u64| -> u128 { dies.iter().map(|die| u128::from(of(die))).sum() };

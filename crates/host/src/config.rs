@@ -25,7 +25,7 @@ use base::params::{self, Table};
 use base::{Error, Result};
 use ecc::named_code::NamedCode;
 use nand::geometry::Geometry;
-use nand::{energy::Energy, timing::Timing, wordline::page_sites};
+use nand::{energy::Energy, wordline::page_sites};
 use ssd::config::SsdConfig;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -488,7 +488,6 @@ fn check_chip(config: &SsdConfig) -> Result<()> {
     Geometry::new(&chip.geometry, dies, config.drive_unit_bytes())?;
     config.check_fit()?;
     page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
-    Timing::new(&chip.timing, chip.cell_bits)?;
     Energy::new(&chip.energy)?;
     chip.cell()?;
     chip.timing()?;

@@ -92,7 +92,7 @@ fn every_cell_is_sane() {
             .iter()
             .position(|kind| preset.name.contains(kind))
             .unwrap_or_else(|| panic!("{} says what it is", preset.name));
-        let chip = ["grupp2009_a_slc2", "wang2014_mlc", "tlc_3d", "tlc_3d"][fits];
+        let chip = ["grupp2009_a_slc2", "wang2014_mlc", "tlc_3d", "qlc_3d"][fits];
         let chip = format!("chip.preset={chip}");
         let bits = format!("chip.cell_bits={}", fits + 1);
         let drive = loaded(SMALL, &[&chip, &bits, &set]).unwrap_or_else(|e| panic!("{set}: {e}"));
@@ -101,8 +101,9 @@ fn every_cell_is_sane() {
         assert!(!preset.summary.is_empty(), "{set}");
         for array in ["cells", "table"] {
             let array = format!("chip.array.name={array}");
-            let sets = [&chip, &bits, &set, &array, "chip.cell_times=true"];
-            let chip = loaded(SMALL, &sets).unwrap().config.chip;
+            let times = ["read", "program", "erase"].map(|t| format!("chip.timing.t_{t}_us=cell"));
+            let sets = [&chip, &bits, &set, &array, &times[0], &times[1], &times[2]];
+            let chip = loaded(SMALL, &sets.map(String::as_str)).unwrap().config.chip;
             let hours = base::units::Hours(100.0);
             let mut chips = nand::chip::Chips::new(&chip, 1, 512, 1000, hours).unwrap();
             let block = nand::geometry::Block(0);
@@ -112,8 +113,10 @@ fn every_cell_is_sane() {
             assert!((0.0..0.01).contains(&rber), "{set}: {rber}");
         }
     }
-    let without = loaded(SMALL, &["chip.cell_times=true"]).unwrap_err().to_string();
-    assert!(without.contains("chip.cell_times"), "{without}");
+    let without = loaded(SMALL, &["chip.timing.t_erase_us=cell"]).unwrap_err().to_string();
+    assert!(without.contains("chip.timing.t_erase_us") && without.contains("chip.cell"));
+    let word = loaded(SMALL, &["chip.timing.t_read_us=sell"]).unwrap_err().to_string();
+    assert!(word.contains("chip.timing.t_read_us") && word.contains("\"cell\""), "{word}");
     let other = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.preset=slc"]);
     assert!(other.unwrap_err().to_string().contains("8 for 3 bits"));
     // A chip's cell is the chip's: it goes with it.

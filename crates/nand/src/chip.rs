@@ -6,10 +6,11 @@
 
 use crate::array::{self, Array, PageState};
 use crate::cell::{Cell, CellConfig};
+use crate::cell_times;
 use crate::energy::{Energy, EnergyConfig};
 use crate::fault::FaultConfig;
 use crate::geometry::{Block, Geometry, GeometryConfig};
-use crate::timing::{PerPageType, Timing, TimingConfig, WearPoint};
+use crate::timing::{Timing, TimingConfig};
 use crate::wordline::{PageOrder, PageSite, page_sites};
 use base::family::Choice;
 use base::memory::{prefetch, table};
@@ -45,10 +46,6 @@ pub struct ChipConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub cell: Option<CellConfig>,
-    /// Times of reads, programs and erases follow from the cell's pulses and references instead of
-    /// standing under `timing`.
-    #[serde(default)]
-    pub cell_times: bool,
     /// What a read gives back (a member of the `array` family).
     #[schemars(with = "serde_json::Value")]
     pub array: Choice,
@@ -66,46 +63,20 @@ impl ChipConfig {
         Ok(built.transpose()?.map(Arc::new))
     }
 
-    /// The chip's times, from its cell if the configuration asks for that: random data, every level
-    /// in use, and wear as the cell has it.
+    /// The chip's times, those that its cell tells among them.
     pub fn timing(&self) -> Result<Timing> {
-        let mut config = self.timing.clone();
-        if self.cell_times {
-            let cell = self.cell()?.ok_or_else(|| {
-                Error::new("chip.cell_times", "true on a chip without `chip.cell`")
-                    .allow("false, or a chip with a cell")
-            })?;
-            let times = cell.times(0);
-            config.t_read_us = PerPageType::Each(times.read_us);
-            config.t_program_us = PerPageType::Each(times.program_us.clone());
-            config.t_erase_us = times.erase_us;
-            let (program, erase) = (times.program_us.iter().sum::<f64>(), times.erase_us);
-            config.wear = WEAR_CYCLES
-                .into_iter()
-                .map(|pe_cycles| {
-                    let worn = cell.times(pe_cycles);
-                    let factor = |now: f64, fresh: f64| if fresh > 0.0 { now / fresh } else { 1.0 };
-                    WearPoint {
-                        pe_cycles,
-                        read: 1.0,
-                        program: factor(worn.program_us.iter().sum(), program),
-                        erase: factor(worn.erase_us, erase),
-                    }
-                })
-                .collect();
+        let timing = &self.timing;
+        if !timing.asks_cell() {
+            return Timing::new(timing, self.cell_bits);
         }
-        Timing::new(&config, self.cell_bits)
+        // Where the cell is missing, the times themselves say so.
+        let told = self.cell()?.map(|cell| cell_times::tell(timing, &cell)).transpose()?;
+        Timing::new(told.as_ref().unwrap_or(timing), self.cell_bits)
     }
 }
 
 /// References of a page at most: half of the sixteen levels of four bits.
 const MOST_REFERENCES: usize = 8;
-
-/// Cycles at which the times of a cell are taken; between them they are interpolated.
-const WEAR_CYCLES: [u32; 13] = [
-    0, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 200_000, 300_000, 500_000, 1_000_000,
-    3_000_000,
-];
 
 /// Commands that a chip may or may not have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

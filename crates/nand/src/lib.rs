@@ -13,6 +13,7 @@ pub mod cell;
 mod cell_bits;
 pub mod cell_block;
 pub mod cell_slice;
+mod cell_times;
 pub mod chip;
 pub mod command;
 pub mod distribution;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::bench::Value;
 use crate::raw_chip::tests::config;
+use crate::timing::{PerPageType, Source};
 use crate::wordline::PageOrder;
 use base::params;
 
@@ -27,8 +28,8 @@ fn chip(bits: u32, order: PageOrder) -> ChipConfig {
     chip.cell_bits = bits;
     chip.page_order = order;
     chip.geometry.pages_per_block = 16 * bits * if order == PageOrder::EvenOdd { 2 } else { 1 };
-    chip.timing.t_read_us = crate::timing::PerPageType::One(40.0);
-    chip.timing.t_program_us = crate::timing::PerPageType::One(700.0);
+    chip.timing.t_read_us = Source::Given(PerPageType::One(40.0));
+    chip.timing.t_program_us = Source::Given(PerPageType::One(700.0));
     chip.cell = Some(crate::cell::CellConfig::parse(&text, "test").unwrap());
     chip
 }

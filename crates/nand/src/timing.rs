@@ -33,6 +33,42 @@ impl PerPageType {
     }
 }
 
+/// A time as a parameter file gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "microseconds (by page type: one value, or a list of them) or \"cell\""
+)]
+pub enum Source<T> {
+    /// So many microseconds.
+    Given(T),
+    /// `"cell"`: what the pulses and references of `chip.cell` take.
+    Cell(FromCell),
+}
+
+/// The word for a time that follows from the cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FromCell {
+    /// From the cell.
+    Cell,
+}
+
+impl<T> Source<T> {
+    /// Whether the cell tells.
+    pub fn is_cell(&self) -> bool {
+        matches!(self, Self::Cell(_))
+    }
+
+    fn given(&self, key: &str) -> Result<&T> {
+        match self {
+            Self::Given(time) => Ok(time),
+            Self::Cell(_) => Err(Error::new(key, "\"cell\" on a chip without `chip.cell`")
+                .allow("microseconds, or a chip with a cell")),
+        }
+    }
+}
+
 fn positive(value: f64, key: &str) -> Result<f64> {
     // A second is a thousand times any flash operation: beyond it a unit has been mistaken.
     if (0.0..=1e6).contains(&value) {
@@ -46,12 +82,13 @@ fn positive(value: f64, key: &str) -> Result<f64> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimingConfig {
-    /// Array read (tR) by page type.
-    pub t_read_us: PerPageType,
+    /// Array read (tR) by page type; `"cell"`: from the references of `chip.cell`.
+    pub t_read_us: Source<PerPageType>,
     /// Program (tPROG) by page type; with one-shot programming, one value for the wordline.
-    pub t_program_us: PerPageType,
-    /// Block erase (tBERS).
-    pub t_erase_us: f64,
+    /// `"cell"`: from the pulses of `chip.cell` for random data, and its wear.
+    pub t_program_us: Source<PerPageType>,
+    /// Block erase (tBERS); `"cell"`: from `chip.cell` for random data, and its wear.
+    pub t_erase_us: Source<f64>,
     /// Bus rate in million transfers a second.
     pub bus_mt_s: f64,
     /// Width of the bus in bits.
@@ -79,8 +116,16 @@ pub struct TimingConfig {
     #[serde(default)]
     pub suspends_max: u32,
     /// How times change with wear: factors at program/erase counts, linear between, flat beyond.
+    /// Times of the cell have their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wear: Vec<WearPoint>,
+}
+
+impl TimingConfig {
+    /// Whether the cell tells any time.
+    pub fn asks_cell(&self) -> bool {
+        self.t_read_us.is_cell() || self.t_program_us.is_cell() || self.t_erase_us.is_cell()
+    }
 }
 
 fn eight() -> u32 {
@@ -137,8 +182,9 @@ impl Timing {
     pub fn new(config: &TimingConfig, cell_bits: u32) -> Result<Self> {
         let key = |name: &str| format!("chip.timing.{name}");
         let us = |value: f64, name: &str| positive(value, &key(name)).map(Time::from_us);
-        let each = |values: &PerPageType, name: &str| -> Result<Vec<Time>> {
-            Ok(values.values(cell_bits, &key(name))?.into_iter().map(Time::from_us).collect())
+        let each = |values: &Source<PerPageType>, name: &str| -> Result<Vec<Time>> {
+            let values = values.given(&key(name))?.values(cell_bits, &key(name))?;
+            Ok(values.into_iter().map(Time::from_us).collect())
         };
         if !(1e-3..=1e5).contains(&config.bus_mt_s) {
             let problem = format!("{} MT/s", config.bus_mt_s);
@@ -161,7 +207,7 @@ impl Timing {
         Ok(Self {
             read: each(&config.t_read_us, "t_read_us")?,
             program: each(&config.t_program_us, "t_program_us")?,
-            erase: us(config.t_erase_us, "t_erase_us")?,
+            erase: us(*config.t_erase_us.given(&key("t_erase_us"))?, "t_erase_us")?,
             bus: PerByte::at_mb_s(config.bus_mt_s * f64::from(config.bus_bits) / 8.0),
             wear: config.wear.clone(),
             command: us(config.t_command_us, "t_command_us")?,
@@ -229,17 +275,21 @@ impl Timing {
         if self.wear.is_empty() {
             return time;
         }
-        let above = self.wear.partition_point(|row| row.pe_cycles <= pe_cycles);
-        let scale = match (above.checked_sub(1).map(|i| &self.wear[i]), self.wear.get(above)) {
-            (Some(low), Some(high)) => {
-                let span = f64::from(high.pe_cycles - low.pe_cycles);
-                let part = f64::from(pe_cycles - low.pe_cycles) / span;
-                factor(low) + part * (factor(high) - factor(low))
-            }
-            (Some(row), None) | (None, Some(row)) => factor(row),
-            (None, None) => 1.0,
-        };
-        time.scaled(scale)
+        time.scaled(factor_at(&self.wear, pe_cycles, factor))
+    }
+}
+
+/// A factor of `wear` at so many cycles: linear between its rows, flat beyond, one without rows.
+pub fn factor_at(wear: &[WearPoint], pe_cycles: u32, factor: impl Fn(&WearPoint) -> f64) -> f64 {
+    let above = wear.partition_point(|row| row.pe_cycles <= pe_cycles);
+    match (above.checked_sub(1).map(|i| &wear[i]), wear.get(above)) {
+        (Some(low), Some(high)) => {
+            let span = f64::from(high.pe_cycles - low.pe_cycles);
+            let part = f64::from(pe_cycles - low.pe_cycles) / span;
+            factor(low) + part * (factor(high) - factor(low))
+        }
+        (Some(row), None) | (None, Some(row)) => factor(row),
+        (None, None) => 1.0,
     }
 }
 
@@ -249,9 +299,9 @@ mod tests {
 
     fn config() -> TimingConfig {
         TimingConfig {
-            t_read_us: PerPageType::Each(vec![40.0, 65.0]),
-            t_program_us: PerPageType::Each(vec![500.0, 1300.0]),
-            t_erase_us: 3500.0,
+            t_read_us: Source::Given(PerPageType::Each(vec![40.0, 65.0])),
+            t_program_us: Source::Given(PerPageType::Each(vec![500.0, 1300.0])),
+            t_erase_us: Source::Given(3500.0),
             bus_mt_s: 400.0,
             bus_bits: 8,
             t_command_us: 0.2,
@@ -290,8 +340,11 @@ mod tests {
             change(&mut c);
             Timing::new(&c, 2).unwrap_err().to_string()
         };
-        assert!(refused(|c| c.t_read_us = PerPageType::Each(vec![1.0; 3])).contains("t_read_us"));
-        assert!(refused(|c| c.t_erase_us = -1.0).contains("t_erase_us"));
+        assert!(
+            refused(|c| c.t_read_us = Source::Given(PerPageType::Each(vec![1.0; 3])))
+                .contains("t_read_us")
+        );
+        assert!(refused(|c| c.t_erase_us = Source::Given(-1.0)).contains("t_erase_us"));
         assert!(refused(|c| c.bus_mt_s = 0.0).contains("bus_mt_s"));
         assert!(refused(|c| c.bus_mt_s = 1e-9).contains("0.001 to 100000"));
         assert!(refused(|c| c.wear.reverse()).contains("pe_cycles rising"));

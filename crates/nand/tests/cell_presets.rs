@@ -124,7 +124,7 @@ fn blocks_of_every_cell() {
         for page in (0..block.pages()).step_by(block.program_bytes() / 4096) {
             let bytes: Vec<u8> = (0..block.program_bytes()).map(|_| rng.bits() as u8).collect();
             let effort = block.program(page, &bytes).unwrap();
-            assert!(effort.time.us() > 100.0 && effort.time.us() < 5000.0, "{name}: {effort:?}");
+            assert!(effort.time.us() > 100.0 && effort.time.us() < 8000.0, "{name}: {effort:?}");
             data.extend(bytes.chunks(4096).map(<[u8]>::to_vec));
         }
         let mut errors = 0u64;
