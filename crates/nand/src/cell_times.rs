@@ -1,6 +1,6 @@
 //! The times of a chip that its cell tells: `"cell"` under `chip.timing`.
 //!
-//! Pulses, verifies and references make a time for random data, with every level in use; the wear of
+//! Pulses, verifies and references make a time for random data, with every level in use; wear of
 //! the cell makes factors at a number of cycles, between which the drive interpolates.
 
 use crate::cell::{Cell, Times};
