@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-BOLTZMANN_EV_K = 8.617333e-5
-CELSIUS_K = 273.15
-
 HOURS_PER_YEAR = 8760.0
 
 RETENTION_HOURS = (24.0, 168.0, 730.0, 2190.0, HOURS_PER_YEAR, 10 * HOURS_PER_YEAR)
@@ -54,10 +51,11 @@ class Profile(NamedTuple):
 
 
 PROFILES = {
-    "client": Profile(HOURS_PER_YEAR, 30.0, 1e-15),
-    "enterprise": Profile(2190.0, 40.0, 1e-16),
+    name: Profile(hours, celsius, target)
+    for name, hours, celsius, target in _core.retention_profiles()
+    if target is not None
 }
-"""JESD218. The client's was read in a source that quotes it; the enterprise's is recalled."""
+"""JESD218's classes: those of its requirements that ask for an error rate."""
 
 
 class Point(NamedTuple):
@@ -225,8 +223,7 @@ def acceleration(temperature_c: float, reference_c: float, activation_ev: float 
         if not -100 <= celsius <= 300:
             problem = f"endurance: temperature_c = {celsius:g}: out of range"
             raise NandlabError(f"{problem}; allowed: -100 to 300")
-    difference = 1 / (reference_c + CELSIUS_K) - 1 / (temperature_c + CELSIUS_K)
-    return math.exp(activation_ev / BOLTZMANN_EV_K * difference)
+    return _core.acceleration(activation_ev, reference_c, temperature_c)
 
 
 def duration(hours: float) -> str:

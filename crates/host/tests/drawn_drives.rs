@@ -454,5 +454,5 @@ fn some_drawn_drives() {
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_drawn_drives() {
     let (refused, ran) = hold(1000..6000);
-    assert!(ran >= 3500, "{ran} ran, {refused} were refused");
+    assert!(ran >= 3300, "{ran} ran, {refused} were refused");
 }

@@ -276,6 +276,9 @@ fn refuses_unknown_mechanisms_and_bad_parameters() {
     assert!(refused("[retention]\nshaer = 0.1").contains("did you mean `share`"));
     assert!(refused("[retention]\nshare = -0.1").contains("cell.retention.share"));
     assert!(refused("[retention]\nshare = nan").contains("cell.retention.share"));
+    assert!(refused("[retention]\nneutral_v = 19.0").contains("cell.retention.neutral_v"));
+    let pass = refused("[read_disturb]\nrate_uv = 1.0\nv_pass_v = 3.0");
+    assert!(pass.contains("cell.read_disturb.v_pass_v") && pass.contains("4.03 to 30"), "{pass}");
     assert!(refused("retention = 3").contains("a table"));
     assert!(refused("[program]\nstep_v = 1.0\novershoot = true").contains("step_v"));
     let start = refused("[program]\nstep_v = 0.2\novershoot = true\nstart_sigma_v = 0.01");

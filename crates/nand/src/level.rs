@@ -117,6 +117,12 @@ impl Levels {
         };
         count("read_v", &read_v, levels - 1)?;
         rising("read_v", &read_v)?;
+        for (pair, &v) in config.vth_mean_v.windows(2).zip(&read_v) {
+            if !(pair[0]..=pair[1]).contains(&v) {
+                return Err(Error::new("cell.levels.read_v", format!("{v} V beyond its levels"))
+                    .allow(format!("{} to {}, the means on its sides", pair[0], pair[1])));
+            }
+        }
         let mut made = Self {
             gray,
             order,
@@ -220,6 +226,11 @@ impl Levels {
     /// How many levels there are.
     pub fn count(&self) -> usize {
         self.mean_v.len()
+    }
+
+    /// Mean voltage of the highest level.
+    pub fn highest_v(&self) -> f64 {
+        self.mean_v.last().copied().unwrap_or_default()
     }
 
     /// Mean voltage before pass `pass` of cells that it leaves with `word`; nothing for cells that
@@ -340,6 +351,7 @@ mod tests {
         assert!(refused(|c| c.vth_sigma_v[1] = -1.0).contains("vth_sigma_v"));
         assert!(refused(|c| c.vth_sigma_v[1] = f64::NAN).contains("vth_sigma_v"));
         assert!(refused(|c| c.read_v = vec![1.0, 0.0, 2.0]).contains("read_v"));
+        assert!(refused(|c| c.read_v = vec![0.0, 2.0, 5.0]).contains("5 V beyond its levels"));
         assert!(refused(|c| c.coarse_margin_v = 5.0).contains("coarse_margin_v"));
         assert!(refused(|c| c.gray = Some("1-1".into())).contains("1-2"));
     }

@@ -19,7 +19,7 @@ fn chip(bits: u32, order: PageOrder) -> ChipConfig {
     let text = format!(
         "[levels]\nvth_mean_v = [{}]\nvth_sigma_v = [{}]\ncoarse_margin_v = 0.5\n\
          coarse_sigma_v = 0.05\n[wear]\nwiden_v = 0.05\n[read_disturb]\nrate_uv = 5.0\n\
-         field_per_v = 1.0\n[retention]\nneutral_v = -1.0\nshare = 0.01\n[interference]\n\
+         field_per_v = 1.0\nv_pass_v = 20.0\nv_pass_nominal_v = 20.0\n[retention]\nneutral_v = -1.0\nshare = 0.01\n[interference]\n\
          bitline_ratio = 0.01\n",
         levels.join(", "),
         sigma.join(", ")
@@ -198,4 +198,23 @@ fn nonsense_is_refused_with_its_key() {
     }
     let slc = chip(1, PageOrder::AllBitline);
     assert!(session(&slc, "single_level", "", 1).is_err());
+}
+
+/// A profile is the hours and the temperature that it stands for.
+#[test]
+fn a_bake_goes_by_its_name() {
+    let chip = chip(2, PageOrder::EvenOdd);
+    let rows = |extra: &str| {
+        let mut session = session(&chip, "retention", extra, 1).unwrap();
+        let mut all = Vec::new();
+        while let Some((_, rows)) = session.advance().unwrap() {
+            all.extend(rows);
+        }
+        all
+    };
+    let named = rows("profile = \"bake_52c\"\npoints = 1\n");
+    assert_eq!(named, rows("hours = 500.0\ntemperature_c = 52.0\npoints = 1\n"));
+    let refused = |extra: &str| session(&chip, "retention", extra, 1).err().unwrap().to_string();
+    assert!(refused("profile = \"bake_52\"").contains("did you mean `bake_52c`"));
+    assert!(refused("profile = \"client\"\nhours = 1.0").contains("procedure.profile"));
 }

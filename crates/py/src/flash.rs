@@ -6,6 +6,7 @@ use base::Error;
 use base::family::Choice;
 use base::units::Hours;
 use nand::array::{self, PageState};
+use nand::cell;
 use nand::wordline::{self, PageOrder};
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -19,6 +20,18 @@ pub fn page_sites(order: &str, cell_bits: u32, pages: u32) -> PyResult<Vec<(u32,
     })?;
     let sites = wordline::page_sites(order, cell_bits, pages).map_err(refuse)?;
     Ok(sites.into_iter().map(|site| (site.wordline, site.parity, site.page_type)).collect())
+}
+
+/// Storage requirements by name: hours, degrees Celsius, uncorrectable bit error rate if any.
+#[pyfunction]
+pub fn retention_profiles() -> Vec<(&'static str, f64, f64, Option<f64>)> {
+    cell::PROFILES.iter().map(|p| (p.name, p.hours, p.celsius, p.uber)).collect()
+}
+
+/// How many times faster what has this activation energy goes at `celsius` than at `reference_c`.
+#[pyfunction]
+pub fn acceleration(activation_ev: f64, reference_c: f64, celsius: f64) -> f64 {
+    cell::acceleration(activation_ev, reference_c, celsius)
 }
 
 /// An array model by itself, built once and asked often.

@@ -50,7 +50,7 @@ mod _core {
     #[pymodule_export]
     use super::ecc::Coder;
     #[pymodule_export]
-    use super::flash::{Array, page_sites};
+    use super::flash::{Array, acceleration, page_sites, retention_profiles};
     #[pymodule_export]
     use super::simulation::Simulation;
 

@@ -21,7 +21,8 @@ pub const MEMBER: Member<Build> = Member {
         for (key, value, low, high) in [
             ("rate_uv", params.rate_uv, 0.0, 1e6),
             ("field_per_v", params.field_per_v, 1e-3, 20.0),
-            ("v_pass_v", params.v_pass_v, 0.0, 30.0),
+            // Cells above the pass voltage would block their string.
+            ("v_pass_v", params.v_pass_v, levels.highest_v(), 30.0),
             ("v_pass_nominal_v", params.v_pass_nominal_v, 0.0, 30.0),
             ("worn", params.worn, 0.0, 1e3),
             ("power", params.power, 0.01, 4.0),
@@ -41,7 +42,7 @@ struct ReadDisturb {
     rate_uv: f64,
     /// b of the exponential: how much faster with each volt over the oxide.
     field_per_v: f64,
-    /// Pass voltage of reads.
+    /// Pass voltage of reads: above the highest level.
     v_pass_v: f64,
     /// Pass voltage at which the rate holds.
     v_pass_nominal_v: f64,

@@ -6,10 +6,11 @@
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
 use crate::bench::{Bench, Row, Tally, rows_by_page_type};
-use base::Result;
+use crate::cell::profile;
 use base::family::{Member, check, schema};
 use base::params;
 use base::units::Hours;
+use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +25,20 @@ pub const MEMBER: Member<Build> = Member {
         let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
         check_range("cycles", cycles, 0, 100_000_000)?;
-        check_range("hours", params.hours, 1e-3, 1e7)?;
-        check_range("temperature_c", params.temperature_c, -60.0, 300.0)?;
+        let (mut hours, mut temperature_c) = (params.hours, params.temperature_c);
+        if let Some(name) = &params.profile {
+            let profile = profile("procedure.profile", name)?;
+            if hours.is_some() || temperature_c.is_some() {
+                return Err(Error::new("procedure.profile", "says hours and temperature")
+                    .allow("the profile, or `hours` and `temperature_c`"));
+            }
+            (hours, temperature_c) = (Some(profile.hours), Some(profile.celsius));
+        }
+        let (hours, temperature_c) = (hours.unwrap_or(8760.0), temperature_c.unwrap_or(40.0));
+        check_range("hours", hours, 1e-3, 1e7)?;
+        check_range("temperature_c", temperature_c, -60.0, 300.0)?;
         check_range("points", params.points, 1, 10_000)?;
-        Ok(Box::new(Run { params, cycles }))
+        Ok(Box::new(Run { params, cycles, hours, temperature_c }))
     },
 };
 
@@ -39,17 +50,19 @@ struct Retention {
     block: u32,
     /// Cycles that it has been through; left out: those that the chip is rated for.
     cycles: Option<u32>,
-    /// Hours in the oven at the last point.
-    hours: f64,
-    /// Temperature of the oven.
-    temperature_c: f64,
+    /// Hours in the oven at the last point; left out: a year.
+    hours: Option<f64>,
+    /// Temperature of the oven; left out: 40.
+    temperature_c: Option<f64>,
+    /// Both by name, as JESD218 has them: `client`, `enterprise`, `bake_52c` or `bake_66c`.
+    profile: Option<String>,
     /// Points, apart by a factor, after one at once.
     points: u32,
 }
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { block: 0, cycles: None, hours: 8760.0, temperature_c: 40.0, points: 16 }
+        Self { block: 0, cycles: None, hours: None, temperature_c: None, profile: None, points: 16 }
     }
 }
 
@@ -57,6 +70,8 @@ struct Run {
     params: Retention,
     /// Cycles that the block has been through.
     cycles: u32,
+    hours: f64,
+    temperature_c: f64,
 }
 
 impl Run {
@@ -64,7 +79,7 @@ impl Run {
     fn hours(&self, step: u64) -> f64 {
         let Some(index) = step.checked_sub(1) else { return 0.0 };
         let left = 1.0 - (index + 1) as f64 / f64::from(self.params.points);
-        self.params.hours * libm::pow(10.0, -3.0 * left)
+        self.hours * libm::pow(10.0, -3.0 * left)
     }
 }
 
@@ -81,7 +96,7 @@ impl Procedure for Run {
             bench.fill_random(block, "retention")?;
         } else {
             let more = hours - self.hours(step - 1);
-            bench.board.bake(Hours(more), self.params.temperature_c)?;
+            bench.board.bake(Hours(more), self.temperature_c)?;
         }
         let identity = bench.identity();
         let mut tally = vec![Tally::default(); identity.gray.cell_bits() as usize];
@@ -89,7 +104,7 @@ impl Procedure for Run {
         Ok(rows_by_page_type(&tally, |page_type| {
             row(step)
                 .real("hours", hours)
-                .real("temperature_c", self.params.temperature_c)
+                .real("temperature_c", self.temperature_c)
                 .whole("pe_cycles", self.cycles)
                 .word("page_type", page_type)
         }))
