@@ -26,7 +26,7 @@ const BIG_WITH_ERRORS: &[&str] = &[
     BIG[1],
     "chip.cell.preset=wang2014_mlc",
     "chip.array.name=table",
-    "age.pe_cycles=100000",
+    "age.pe_cycles=20000",
     "age.retention_hours=100",
     "ecc.model=threshold",
     "ecc.t=160",

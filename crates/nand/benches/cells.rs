@@ -28,7 +28,8 @@ struct Case {
 /// Mechanisms of a modern cell, all but pulse by pulse.
 const ALL: &str = "[wear]\nwiden_v = 0.01\n[variation]\npage_spread = 0.05\n\
     [interference]\nbitline_ratio = 0.01\nwordline_ratio = 0.004\n\
-    [read_disturb]\nrate_uv = 1.0\n[retention]\nshare = 0.001\nspread = 0.3\n\
+    [read_disturb]\nrate_uv = 1.0\nv_pass_v = 9.0\nv_pass_nominal_v = 9.0\n\
+    [retention]\nshare = 0.001\nspread = 0.3\n\
     [telegraph]\nmean_v = 0.01\n";
 
 const CASES: &[Case] = &[
@@ -68,7 +69,7 @@ fn table() {
     let case = &CASES[3];
     let block = block(case);
     let start = Instant::now();
-    let grid = Grid::new(2e4, 2e4, 1e6, 8).expect("the bench's own grid");
+    let grid = Grid::new([2e4, 1e5, 1e6], 8).expect("the bench's own grid");
     let table = RateTable::characterize(block.cell(), &grid);
     let made = start.elapsed().as_secs_f64();
     let mut best = f64::INFINITY;

@@ -23,7 +23,7 @@ fn page(page_type: u8, pe_cycles: u32, hours: f64, reads: u32) -> PageState {
 }
 
 fn table(cell: &Arc<Cell>) -> RateTable {
-    RateTable::characterize(cell, &Grid::new(1e4, 1e4, 1e5, 10).unwrap())
+    RateTable::characterize(cell, &Grid::new([1e4, 1e4, 1e5], 10).unwrap())
 }
 
 /// Anywhere on the grid the interpolated rate is the cell's, shifted or not.
@@ -111,6 +111,22 @@ fn table_plays_back_what_cells_do() {
     }
     let last = spreads.last().copied().unwrap_or_default();
     assert!((last / expected - 1.0).abs() < 0.4, "{last} of pages, {expected} of the table");
+}
+
+/// Beyond its last points a table has no rates; where only one point was measured it asks nothing.
+#[test]
+fn wear_and_age_beyond_the_grid_are_refused() {
+    let table = table(&cell());
+    assert!(table.reaches(&page(0, 10_000, 10_000.0, u32::MAX)).is_ok());
+    let worn = table.reaches(&page(0, 10_100, 0.0, 0)).unwrap_err().to_string();
+    assert!(worn.contains("chip.array.pe_cycles_max") && worn.contains("10000 cycles"), "{worn}");
+    let old = table.reaches(&page(0, 0, 20_000.0, 0)).unwrap_err().to_string();
+    assert!(old.contains("chip.array.hours_max"), "{old}");
+    let point = |pe_cycles, rate| Point { pe_cycles, hours: 5.0, reads: 0.0, rber: vec![rate] };
+    let measured = RateTable::from_points(&[point(0.0, 1e-5), point(1e3, 1e-4)], 0.0).unwrap();
+    assert!(measured.reaches(&page(0, 1000, 1e6, 0)).is_ok());
+    let worn = measured.reaches(&page(0, 2000, 0.0, 0)).unwrap_err().to_string();
+    assert!(worn.contains("chip.array.points"), "{worn}");
 }
 
 #[test]

@@ -174,6 +174,7 @@ impl Chips {
         let cell = config.cell()?;
         let member = choice.resolve(array::ROSTER, "chip.array")?;
         let array = (member.build)(&choice.params, cell.as_ref())?;
+        array.reaches(&PageState { pe_cycles, retention, ..PageState::default() })?;
         let block = BlockState { pe_cycles, ..BlockState::default() };
         Ok(Self {
             timing: config.timing()?,

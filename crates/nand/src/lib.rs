@@ -25,6 +25,7 @@ pub mod gray;
 pub mod level;
 mod misread;
 pub mod procedure;
+mod rate_grid;
 pub mod raw_chip;
 pub mod sense;
 pub mod soft_read;

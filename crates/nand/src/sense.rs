@@ -113,6 +113,21 @@ impl<'a> Condition<'a> {
         all
     }
 
+    /// Shares of the two levels beside read reference `reference` that lie on its other side, however
+    /// few: the lower level's above it, the higher one's below.
+    pub(crate) fn crossing(&self, reference: usize) -> [f64; 2] {
+        let (shape, v) = (self.cell.levels.shape, self.cell.levels.read_v[reference]);
+        let mut shares = [0.0; 2];
+        for own in self.cell.own_points() {
+            let origin = self.cell.origin_v(v, own.at, &self.stress);
+            for (side, share) in shares.iter_mut().enumerate() {
+                let parts = &self.levels[reference + side].parts;
+                *share += own.weight * tail(shape, parts, origin, 1.0 - 2.0 * side as f64);
+            }
+        }
+        shares
+    }
+
     /// The confusion of levels: for each level, the share of its cells in each region between
     /// `references_v` (rising), from the lowest region.
     pub fn confusion(&self, references_v: &[f64]) -> Vec<Vec<f64>> {

@@ -1,6 +1,7 @@
 //! The contract of an array model: the state of a page in, its bit error rate out.
 
 use crate::cell::{Cell, Stress};
+use base::Result;
 use base::units::Hours;
 use std::sync::Arc;
 
@@ -68,6 +69,11 @@ pub trait Array: Send {
     /// A model without references gives the rate at the nominal ones.
     fn rber_shifted(&self, page: &PageState, _shifts_v: &[f64]) -> f64 {
         self.rber(page)
+    }
+
+    /// Refuses wear and age that the model has no rates for.
+    fn reaches(&self, _page: &PageState) -> Result<()> {
+        Ok(())
     }
 
     /// The cell, where the rates are those of cells that could be read one by one

@@ -2,16 +2,19 @@
 //! of a drive.
 //!
 //! The points come from the chip's cell (its closed form, which Monte Carlo over real cells agrees
-//! with) or stand in the parameter file, measured on a chip. Between them the logarithm of the rate
-//! is interpolated linearly in ln(1 + x / unit) of each axis; beyond the last point nothing grows.
+//! with, through `rate_grid`) or stand in the parameter file, measured on a chip. Between them the
+//! logarithm of the rate is interpolated linearly in ln(1 + x / unit) of each axis. A run does not
+//! begin beyond the last point; what it wears and reads beyond it grows no more.
 //! Pages differ: each has a lognormal factor of its own, as wide as the cell's wordlines make it
 //! (over-dispersion, Taranalli, arXiv 1602.07743). Where the cell is known, rates at shifted
 //! references follow from the confusion of neighbouring levels at each reference.
 
 use super::{Array, Build, PageState, needs_cell};
-use crate::cell::{Cell, Stress};
-use crate::distribution::{Law, upper_quantile};
+use crate::cell::Cell;
+use crate::distribution::upper_quantile;
 use crate::draw;
+pub use crate::rate_grid::Grid;
+use crate::rate_grid::{self, Axes, MOST_KEYS, Position, ln};
 use crate::sense::Condition;
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
@@ -30,7 +33,9 @@ pub const MEMBER: Member<Build> = Member {
         let params: Params = params::read(table, "chip.array")?;
         let table = if params.points.is_empty() {
             let cell = needs_cell(cell, "table` without `points")?;
-            RateTable::characterize(cell, &Grid::of(&params)?)
+            let Params { pe_cycles_max, hours_max, reads_max, nodes, .. } = params;
+            let most = [pe_cycles_max, hours_max, reads_max];
+            RateTable::characterize(cell, &Grid::new(most, nodes)?)
         } else {
             RateTable::from_points(&params.points, params.page_spread)?
         };
@@ -48,7 +53,7 @@ struct Params {
     hours_max: f64,
     /// Most reads of the grid.
     reads_max: f64,
-    /// Points of each axis of the grid (2 to 64).
+    /// Points of each axis at which the cell is asked (2 to 64).
     nodes: u32,
     /// Measured points, a full grid in any order; left out, they are taken from the chip's cell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -61,9 +66,9 @@ impl Default for Params {
     fn default() -> Self {
         Self {
             pe_cycles_max: 2e4,
-            hours_max: 2e4,
+            hours_max: 1e5,
             reads_max: 1e6,
-            nodes: 8,
+            nodes: 10,
             points: Vec::new(),
             page_spread: 0.0,
         }
@@ -84,69 +89,15 @@ pub struct Point {
     pub rber: Vec<f64>,
 }
 
-/// Units of the axes: below them a coordinate is nearly linear, above nearly logarithmic.
+/// Units of the axes of measured points.
 const UNITS: [f64; 3] = [100.0, 1.0, 1000.0];
-/// Rates below this are told from none by nobody.
-const LEAST: f64 = 1e-15;
 /// Reference shifts that are tabulated: so many on each side, so far apart.
 const SHIFTS: usize = 5;
 const SHIFT_V: f64 = 0.08;
 
-/// The points of a grid.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Grid {
-    /// Cycles, hours and reads, each rising from its least.
-    pub axes: [Vec<f64>; 3],
-}
-
-impl Grid {
-    /// `nodes` points on each axis up to these, evenly in the coordinates.
-    pub fn new(pe_cycles_max: f64, hours_max: f64, reads_max: f64, nodes: u32) -> Result<Self> {
-        if !(2..=64).contains(&nodes) {
-            return Err(Error::new("chip.array.nodes", format!("{nodes} points")).allow("2 to 64"));
-        }
-        let maxima = [pe_cycles_max, hours_max, reads_max];
-        let keys = ["pe_cycles_max", "hours_max", "reads_max"];
-        for (key, most) in keys.into_iter().zip(maxima) {
-            if !(1.0..=1e9).contains(&most) {
-                return Err(
-                    Error::new(format!("chip.array.{key}"), format!("{most}")).allow("1 to 1e9")
-                );
-            }
-        }
-        let axes = std::array::from_fn(|axis| {
-            let last = libm::log1p(maxima[axis] / UNITS[axis]);
-            let at = |i| UNITS[axis] * libm::expm1(last * f64::from(i) / f64::from(nodes - 1));
-            (0..nodes).map(at).collect()
-        });
-        Ok(Self { axes })
-    }
-
-    fn of(params: &Params) -> Result<Self> {
-        Self::new(params.pe_cycles_max, params.hours_max, params.reads_max, params.nodes)
-    }
-
-    /// The point of a node.
-    fn stress(&self, node: usize) -> Stress {
-        let [pe_cycles, hours, reads] = &self.axes;
-        let (rest, k) = (node / reads.len(), node % reads.len());
-        Stress {
-            pe_cycles: pe_cycles[rest / hours.len()].round() as u32,
-            hours: hours[rest % hours.len()],
-            reads: reads[k].round() as u64,
-            reprograms: 0,
-        }
-    }
-
-    fn nodes(&self) -> usize {
-        self.axes.iter().map(Vec::len).product()
-    }
-}
-
 /// Rates on a grid.
 pub struct RateTable {
-    /// Coordinates of the grid's points on each axis.
-    axes: [Vec<f64>; 3],
+    axes: Axes,
     page_types: usize,
     /// For each node and page type: logarithm of the mean rate, and its spread over pages.
     rates: Vec<[f64; 2]>,
@@ -165,14 +116,6 @@ struct Kept {
     rows: [Row; ROWS],
     /// Where so many reads lie on their axis: the blocks of a drive are read about as often.
     by_reads: Vec<Position>,
-}
-
-/// A value on an axis: the last point that is not above it (the first, where all are), and how
-/// far it is from there to the next.
-#[derive(Debug, Clone, Copy)]
-struct Position {
-    low: usize,
-    part: f64,
 }
 
 /// Pages of the same wear and age: for each page type and point of reads what `RateTable::rates`
@@ -200,6 +143,7 @@ const BY_READS: usize = 1 << 16;
 const AT_A_TIME: usize = 256;
 
 struct Shifted {
+    axes: Axes,
     /// For each node, reference, shift and side: logarithm of the share of the level below that
     /// reads above, and of the level above that reads below.
     confusions: Vec<[f64; 2]>,
@@ -209,58 +153,27 @@ struct Shifted {
 }
 
 #[inline]
-fn coordinate(axis: usize, value: f64) -> f64 {
-    // Six digits are enough, and this is most of what a look-up takes.
-    f64::from(draw::ln((1.0 + value.clamp(0.0, 1e12) / UNITS[axis]) as f32))
-}
-
-#[inline]
 fn rate_of(ln: f64) -> f64 {
     f64::from(draw::exp(ln as f32)).min(0.5)
 }
 
-fn ln(rate: f64) -> f64 {
-    libm::log(rate.max(LEAST))
-}
-
 impl RateTable {
-    fn with(axes: &[Vec<f64>; 3], page_types: usize, rates: Vec<[f64; 2]>) -> Self {
-        let axes: [Vec<f64>; 3] =
-            std::array::from_fn(|a| axes[a].iter().map(|&v| coordinate(a, v)).collect());
+    fn with(grid: &Grid, page_types: usize, rates: Vec<[f64; 2]>) -> Self {
         let quantile = |i: usize| upper_quantile((i as f64 + 0.5) / QUANTILES as f64);
         let quantiles = Box::new(std::array::from_fn(quantile));
         // No age is not a number: the first look-up fills these.
         let row = Row { pe_cycles: 0, hours: f64::NAN, rates: Vec::new() };
         let rows = std::array::from_fn(|_| row.clone());
         let kept = RefCell::new(Kept { rows, by_reads: Vec::new() });
+        let axes = Axes::new(grid);
         Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new(), kept }
     }
 
-    /// Measures `cell` at every point of `grid`.
+    /// Of `cell`, asked at every point of `grid`.
     pub fn characterize(cell: &Arc<Cell>, grid: &Grid) -> Self {
         let page_types = cell.levels.gray.cell_bits() as usize;
-        let mut rates = Vec::with_capacity(grid.nodes() * page_types);
-        // Laws change with cycles only, and those with the nodes' first axis.
-        let mut laws: [Vec<Law>; 3] = Default::default();
-        let mut laws_of = None;
-        for node in 0..grid.nodes() {
-            let stress = grid.stress(node);
-            if laws_of != Some(stress.pe_cycles) {
-                let mean = cell.laws(&stress);
-                let wordlines = |d| mean.iter().map(|law| law.of_wordline(d)).collect();
-                laws = [wordlines(-1.0), wordlines(1.0), mean];
-                laws_of = Some(stress.pe_cycles);
-            }
-            let [narrow, wide, mean] =
-                laws.each_ref().map(|laws| Condition::with_laws(cell, laws, &stress));
-            let differ = laws[2].iter().any(|law| law.spread > 0.0);
-            for page_type in 0..page_types {
-                let rate = |condition: &Condition<'_>| ln(condition.rber(page_type, &[]));
-                let spread = if differ { 0.5 * (rate(&wide) - rate(&narrow)) } else { 0.0 };
-                rates.push([rate(&mean), spread]);
-            }
-        }
-        let mut table = Self::with(&grid.axes, page_types, rates);
+        let (fine, rates) = rate_grid::rates(cell, grid);
+        let mut table = Self::with(&fine, page_types, rates);
         table.cell = Some((cell.clone(), grid.clone()));
         table
     }
@@ -305,35 +218,7 @@ impl RateTable {
                 "each of the {nodes} combinations of their cycles, hours and reads once"
             )));
         }
-        Ok(Self::with(&axes, page_types, rates))
-    }
-
-    /// Where a value lies on an axis.
-    fn position(&self, axis: usize, value: f64) -> Position {
-        let points = &self.axes[axis];
-        let x = coordinate(axis, value);
-        let low = points.partition_point(|&p| p <= x).saturating_sub(1);
-        let part = match points.get(low + 1) {
-            Some(next) => ((x - points[low]) / (next - points[low])).max(0.0),
-            None => 0.0,
-        };
-        Position { low, part }
-    }
-
-    /// The points around a value on an axis, and the weight of each.
-    fn ends(&self, axis: usize, value: f64) -> [(usize, f64); 2] {
-        let Position { low, part } = self.position(axis, value);
-        [(low, 1.0 - part), ((low + 1).min(self.axes[axis].len() - 1), part)]
-    }
-
-    /// The nodes of the first two axes around a wear and an age, and the weight of each.
-    fn corners(&self, page: &PageState) -> [(usize, f64); 4] {
-        let wear = self.ends(0, page.pe_cycles.into());
-        let age = self.ends(1, page.retention.0);
-        std::array::from_fn(|i| {
-            let ((by_wear, w), (by_age, a)) = (wear[i & 1], age[i >> 1]);
-            ((by_wear * self.axes[1].len() + by_age) * self.axes[2].len(), w * a)
-        })
+        Ok(Self::with(&Grid { units: UNITS, axes }, page_types, rates))
     }
 
     /// Logarithm of the mean rate of a page, and its spread over pages.
@@ -361,10 +246,14 @@ impl RateTable {
         }
         let reads = page.reads as usize;
         for more in by_reads.len()..(reads + AT_A_TIME).min(BY_READS) {
-            by_reads.push(self.position(2, more as f64));
+            by_reads.push(self.axes.position(2, more as f64));
         }
         let position = by_reads.get(reads).copied();
-        self.between(row, page, position.unwrap_or_else(|| self.position(2, page.reads.into())))
+        self.between(
+            row,
+            page,
+            position.unwrap_or_else(|| self.axes.position(2, page.reads.into())),
+        )
     }
 
     /// Where the row of pages worn and old as this one is kept.
@@ -378,15 +267,15 @@ impl RateTable {
     #[inline]
     fn between(&self, row: &Row, page: &PageState, position: Position) -> [f64; 2] {
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let [low, more] = row.rates[page_type * self.axes[2].len() + position.low];
+        let [low, more] = row.rates[page_type * self.axes.len(2) + position.low];
         [0, 1].map(|i| low[i] + position.part * more[i])
     }
 
     /// Makes the row of pages worn and old as this one.
     fn interpolate(&self, page: &PageState, row: &mut Row) {
         (row.pe_cycles, row.hours) = (page.pe_cycles, page.retention.0);
-        let corners = self.corners(page);
-        let reads = self.axes[2].len();
+        let corners = self.axes.corners(page.pe_cycles.into(), page.retention.0);
+        let reads = self.axes.len(2);
         let of = |page_type: usize, read: usize| {
             corners.iter().fold([0.0; 2], |sum, &(node, weight)| {
                 let rate = self.rates[(node + read) * self.page_types + page_type];
@@ -421,11 +310,26 @@ impl RateTable {
                 }
             }
         }
-        Shifted { confusions, misplaced }
+        Shifted { axes: Axes::new(grid), confusions, misplaced }
     }
 }
 
 impl Array for RateTable {
+    fn reaches(&self, page: &PageState) -> Result<()> {
+        let asked = [f64::from(page.pe_cycles), page.retention.0];
+        for (axis, (asked, what)) in asked.into_iter().zip(["cycles", "hours"]).enumerate() {
+            let Some(most) = self.axes.beyond(axis, asked) else { continue };
+            let (key, cure) = match self.cell {
+                Some(_) => (MOST_KEYS[axis], format!("a larger {}", MOST_KEYS[axis])),
+                None => ("points", "more points".to_owned()),
+            };
+            let problem = format!("rates up to {most:.0} {what}, asked for {asked}");
+            return Err(Error::new(format!("chip.array.{key}"), problem)
+                .allow(format!("{cure}, or a drive that is less worn and old")));
+        }
+        Ok(())
+    }
+
     fn rber(&self, page: &PageState) -> f64 {
         rate_of(self.at(page)[0])
     }
@@ -445,7 +349,8 @@ impl Array for RateTable {
         let table = self.shifted.get_or_init(|| Self::shifted(cell, grid));
         let references = cell.levels.read_v.len();
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let (corners, by_reads) = (self.corners(page), self.ends(2, page.reads.into()));
+        let corners = table.axes.corners(page.pe_cycles.into(), page.retention.0);
+        let by_reads = table.axes.ends(2, page.reads.into());
         // Reads do not matter to it, nor do references.
         let misplaced = corners
             .into_iter()

@@ -1,0 +1,257 @@
+//! Error rates of a cell over cycles, hours and reads: measured on a coarse grid, known on a fine one.
+//!
+//! A rate bends sharply where errors of one kind take over from those of another: reads raise the
+//! erased level, time lowers the others. How many standard deviations of a normal each level's
+//! tail lies from a reference does not bend: that is interpolated between the points that the cell
+//! was asked at, each tail by itself, and rates follow from it at as many points as a drive needs.
+
+use crate::cell::{Cell, Stress};
+use crate::distribution::{Law, upper_quantile, upper_tail};
+use crate::draw;
+use crate::sense::Condition;
+use base::{Error, Result};
+
+/// Points of each axis that rates are worked out at.
+const FINE: u32 = 32;
+/// Rates below this are told from none by nobody.
+pub const LEAST: f64 = 1e-15;
+
+/// Tails above this are those of levels that cannot be told apart: what is more says nothing.
+const MOST_TAIL: f64 = 0.1;
+
+/// What the axes are called where they end.
+pub const MOST_KEYS: [&str; 3] = ["pe_cycles_max", "hours_max", "reads_max"];
+
+#[inline]
+fn coordinate(unit: f64, value: f64) -> f64 {
+    // Six digits are enough, and this is most of what a look-up takes.
+    f64::from(draw::ln((1.0 + value.clamp(0.0, 1e12) / unit) as f32))
+}
+
+/// The logarithm of a rate, of none as of the least.
+pub fn ln(rate: f64) -> f64 {
+    libm::log(rate.max(LEAST))
+}
+
+/// The points of a grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    /// Units of the axes: below them a coordinate is nearly linear, above nearly logarithmic.
+    pub units: [f64; 3],
+    /// Cycles, hours and reads, each rising from its least.
+    pub axes: [Vec<f64>; 3],
+}
+
+impl Grid {
+    /// `nodes` points on each axis up to these, evenly in the coordinates.
+    pub fn new(most: [f64; 3], nodes: u32) -> Result<Self> {
+        if !(2..=64).contains(&nodes) {
+            return Err(Error::new("chip.array.nodes", format!("{nodes} points")).allow("2 to 64"));
+        }
+        for (key, most) in MOST_KEYS.into_iter().zip(most) {
+            if !(1.0..=1e9).contains(&most) {
+                return Err(
+                    Error::new(format!("chip.array.{key}"), format!("{most}")).allow("1 to 1e9")
+                );
+            }
+        }
+        Ok(Self::even(most, nodes))
+    }
+
+    fn even(most: [f64; 3], nodes: u32) -> Self {
+        // Retention goes by the logarithm of hours; reads and cycles begin linearly.
+        let units = [most[0] / 500.0, 1.0, 100.0];
+        let axes = std::array::from_fn(|axis| {
+            let last = libm::log1p(most[axis] / units[axis]);
+            let at = |i| units[axis] * libm::expm1(last * f64::from(i) / f64::from(nodes - 1));
+            (0..nodes).map(at).collect()
+        });
+        Self { units, axes }
+    }
+
+    /// As far, with the points that rates are worked out at.
+    fn fine(&self) -> Self {
+        let most = std::array::from_fn(|axis| self.axes[axis].last().copied().unwrap_or_default());
+        Self::even(most, FINE)
+    }
+
+    /// The point of a node.
+    pub fn stress(&self, node: usize) -> Stress {
+        let [pe_cycles, hours, reads] = &self.axes;
+        let (rest, k) = (node / reads.len(), node % reads.len());
+        stress_at([pe_cycles[rest / hours.len()], hours[rest % hours.len()], reads[k]])
+    }
+
+    /// How many points there are.
+    pub fn nodes(&self) -> usize {
+        self.axes.iter().map(Vec::len).product()
+    }
+}
+
+/// What cells have been through at these values of the axes.
+fn stress_at([pe_cycles, hours, reads]: [f64; 3]) -> Stress {
+    Stress {
+        pe_cycles: pe_cycles.round() as u32,
+        hours,
+        reads: reads.round() as u64,
+        reprograms: 0,
+    }
+}
+
+/// A value on an axis: the last point that is not above it (the first, where all are), and how
+/// far it is from there to the next.
+#[derive(Debug, Clone, Copy)]
+pub struct Position {
+    /// The point.
+    pub low: usize,
+    /// The share of the way.
+    pub part: f64,
+}
+
+/// Coordinates of the points of a grid.
+pub struct Axes {
+    units: [f64; 3],
+    points: [Vec<f64>; 3],
+}
+
+impl Axes {
+    /// Those of `grid`.
+    pub fn new(grid: &Grid) -> Self {
+        let of = |axis: usize| -> Vec<f64> {
+            grid.axes[axis].iter().map(|&v| coordinate(grid.units[axis], v)).collect()
+        };
+        Self { units: grid.units, points: std::array::from_fn(of) }
+    }
+
+    /// Points of an axis.
+    pub fn len(&self, axis: usize) -> usize {
+        self.points[axis].len()
+    }
+
+    /// Where a value lies on an axis.
+    pub fn position(&self, axis: usize, value: f64) -> Position {
+        let points = &self.points[axis];
+        let x = coordinate(self.units[axis], value);
+        let low = points.partition_point(|&p| p <= x).saturating_sub(1);
+        let part = match points.get(low + 1) {
+            Some(next) => ((x - points[low]) / (next - points[low])).max(0.0),
+            None => 0.0,
+        };
+        Position { low, part }
+    }
+
+    /// The last value of an axis, where `asked` lies beyond it. One point is no axis.
+    pub fn beyond(&self, axis: usize, asked: f64) -> Option<f64> {
+        let (unit, last) = (self.units[axis], *self.points[axis].last()?);
+        let is_beyond = self.len(axis) > 1 && coordinate(unit, asked) > last + 1e-4;
+        is_beyond.then(|| unit * libm::expm1(last))
+    }
+
+    /// The points around a value on an axis, and the weight of each.
+    pub fn ends(&self, axis: usize, value: f64) -> [(usize, f64); 2] {
+        let Position { low, part } = self.position(axis, value);
+        [(low, 1.0 - part), ((low + 1).min(self.len(axis) - 1), part)]
+    }
+
+    /// The nodes of the first two axes around a wear and an age, and the weight of each.
+    pub fn corners(&self, pe_cycles: f64, hours: f64) -> [(usize, f64); 4] {
+        let (wear, age) = (self.ends(0, pe_cycles), self.ends(1, hours));
+        std::array::from_fn(|i| {
+            let ((by_wear, w), (by_age, a)) = (wear[i & 1], age[i >> 1]);
+            ((by_wear * self.len(1) + by_age) * self.len(2), w * a)
+        })
+    }
+}
+
+/// Rates of `cell` as far as `grid` reaches, which it is asked at: a finer grid, and for each of its
+/// nodes and each page type the logarithm of the mean rate and its spread over pages.
+pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
+    let (asked, width) = ask(cell, grid);
+    let (coarse, fine) = (Axes::new(grid), grid.fine());
+    let gray = cell.levels.gray;
+    let (page_types, levels) = (gray.references.len(), cell.levels.count() as f64);
+    let tails = 2 * cell.levels.read_v.len();
+    let mut rates = Vec::with_capacity(fine.nodes() * page_types);
+    let mut by_reads = vec![0.0; width * coarse.len(2)];
+    let mut now = vec![0.0; width];
+    let mut wrong = vec![0.0; tails];
+    for (&pe_cycles, &hours) in
+        fine.axes[0].iter().flat_map(|c| fine.axes[1].iter().map(move |h| (c, h)))
+    {
+        by_reads.fill(0.0);
+        for (node, weight) in coarse.corners(pe_cycles, hours) {
+            let of_node = &asked[node * width..];
+            by_reads.iter_mut().zip(of_node).for_each(|(sum, value)| *sum += weight * value);
+        }
+        for &reads in &fine.axes[2] {
+            now.fill(0.0);
+            for (read, share) in coarse.ends(2, reads) {
+                let of_read = &by_reads[read * width..];
+                now.iter_mut().zip(of_read).for_each(|(sum, value)| *sum += share * value);
+            }
+            wrong.iter_mut().zip(&now).for_each(|(p, &z)| *p = upper_tail(z));
+            for (page_type, references) in gray.references.iter().enumerate() {
+                let [misplaced, rest, spread] =
+                    std::array::from_fn(|i| now[tails + 3 * page_type + i]);
+                let crossing = |&reference: &u8| {
+                    let first = 2 * (usize::from(reference) - 1);
+                    wrong[first] + wrong[first + 1]
+                };
+                let sum = references.iter().map(crossing).sum::<f64>() + libm::exp(misplaced);
+                rates.push([ln((sum / levels * libm::exp(rest)).min(0.5)), spread]);
+            }
+        }
+    }
+    (fine, rates)
+}
+
+/// For each reference how far the tails of both its neighbours reach over it, as the normal deviates
+/// that have such tails.
+fn deviates(condition: &Condition<'_>, cell: &Cell) -> impl Iterator<Item = f64> {
+    let reaching = |reference| condition.crossing(reference);
+    let tails = (0..cell.levels.read_v.len()).flat_map(reaching);
+    tails.map(|tail| upper_quantile(tail.clamp(f64::MIN_POSITIVE, MOST_TAIL)))
+}
+
+/// What `cell` says at each node of `grid`, and how many numbers that is: its deviates; then for
+/// each page type the logarithm of wrong bits at a wrong level, of what is left to its rate (levels
+/// farther away), and the spread of its rate over pages.
+fn ask(cell: &Cell, grid: &Grid) -> (Vec<f64>, usize) {
+    let gray = cell.levels.gray;
+    let (references, page_types) = (cell.levels.read_v.len(), gray.references.len());
+    let levels = cell.levels.count() as f64;
+    let width = 2 * references + 3 * page_types;
+    let mut all = Vec::with_capacity(grid.nodes() * width);
+    // Laws change with cycles only, and those with the nodes' first axis.
+    let mut laws: [Vec<Law>; 3] = Default::default();
+    let mut laws_of = None;
+    for node in 0..grid.nodes() {
+        let stress = grid.stress(node);
+        if laws_of != Some(stress.pe_cycles) {
+            let mean = cell.laws(&stress);
+            let wordlines = |d| mean.iter().map(|law| law.of_wordline(d)).collect();
+            laws = [wordlines(-1.0), wordlines(1.0), mean];
+            laws_of = Some(stress.pe_cycles);
+        }
+        let [narrow, wide, mean] =
+            laws.each_ref().map(|laws| Condition::with_laws(cell, laws, &stress));
+        let crossing = [&mean, &narrow, &wide].map(|condition| {
+            let z: Vec<f64> = deviates(condition, cell).collect();
+            if std::ptr::eq(condition, &mean) {
+                all.extend_from_slice(&z);
+            }
+            z.chunks(2).map(|z| upper_tail(z[0]) + upper_tail(z[1])).collect::<Vec<f64>>()
+        });
+        for (page_type, between) in gray.references.iter().enumerate() {
+            let misplaced = mean.misplaced_bits(page_type);
+            let near = [0, 1, 2].map(|law| {
+                let wrong = between.iter().map(|&r| crossing[law][usize::from(r) - 1]);
+                ln((wrong.sum::<f64>() + misplaced) / levels)
+            });
+            let rate = ln(mean.rber(page_type, &[]));
+            let spread = 0.5 * (near[2] - near[1]);
+            all.extend([libm::log(misplaced.max(1e-30)), rate - near[0], spread]);
+        }
+    }
+    (all, width)
+}
