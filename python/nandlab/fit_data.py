@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.fit_board import from_board, is_of_board
 from nandlab.inputs import input_bytes, input_text
 from nandlab.nearest import nearest
 
@@ -44,7 +45,7 @@ COLUMNS = {
 """Every column that a fit reads. Units stand last in the name."""
 
 LABELS = ("chip", "block", "page", "wordline", "page_type", "note")
-"""Columns that may be there and are not read."""
+"""Columns that may be there; a table reads those that tell pages apart, and their types."""
 
 
 class Measurements(NamedTuple):
@@ -52,6 +53,8 @@ class Measurements(NamedTuple):
 
     name: str
     columns: dict[str, Column]
+    labels: dict[str, list[str]]
+    """Columns that are no numbers, as text."""
 
     @property
     def rows(self) -> int:
@@ -140,6 +143,8 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
     """Numbers within their ranges; `lines` is what the rows are called."""
     import numpy as np
 
+    if is_of_board(columns):
+        columns, lines = from_board(columns, lines)
     for column in columns:
         if column not in COLUMNS and column not in LABELS:
             allowed = ", ".join((*COLUMNS, *LABELS))
@@ -148,7 +153,8 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
     kept = {column: values for column, values in columns.items() if column in COLUMNS}
     if not kept or not all(kept.values()):
         raise NandlabError(f"{name}: no rows of {', '.join(COLUMNS)}; allowed: at least one")
-    if len({len(values) for values in kept.values()}) > 1:
+    labels = {column: columns[column] for column in LABELS if column in columns}
+    if len({len(values) for values in (*kept.values(), *labels.values())}) > 1:
         raise NandlabError(f"{name}: columns of different lengths; allowed: one length")
     found: dict[str, Column] = {}
     for column, values in kept.items():
@@ -157,7 +163,8 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
         for i, value in enumerate(values):
             numbers[i] = _number(value, kind, f"{name}: row {lines[i]}, column {column}")
         found[column] = numbers
-    result = Measurements(name, found)
+    texts = {column: [str(value).strip() for value in of] for column, of in labels.items()}
+    result = Measurements(name, found, texts)
     if "bit_errors" in found and "bits_read" in found:
         over = found["bit_errors"] > found["bits_read"]
         if over.any():
