@@ -133,10 +133,11 @@ def inside(law: str, seeds: range, *, each: bool = False) -> tuple[int, dict[str
 
 
 def test_every_law_has_data():
-    assert set(MADE) == set(EVERY_LAW)
+    """A table, which is no law, has tests of its own."""
+    assert {*MADE, "table"} == set(EVERY_LAW)
 
 
-@pytest.mark.parametrize("law", EVERY_LAW)
+@pytest.mark.parametrize("law", MADE)
 def test_known_parameters_come_back(law: str):
     """Ten seeds: what holds 95 times in 100 is there fewer than 7 times by chance once in 1000."""
     whole, hits = inside(law, range(10))
@@ -144,7 +145,7 @@ def test_known_parameters_come_back(law: str):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("law", EVERY_LAW)
+@pytest.mark.parametrize("law", MADE)
 def test_a_hundred_seeds(law: str):
     """All parameters at once lie within their intervals in at least 93 of 100."""
     whole, hits = inside(law, range(100))
@@ -152,7 +153,7 @@ def test_a_hundred_seeds(law: str):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("law", EVERY_LAW)
+@pytest.mark.parametrize("law", MADE)
 def test_each_interval_covers_by_itself(law: str):
     """At least 93 in 100, for every parameter for itself.
 

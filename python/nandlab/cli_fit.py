@@ -21,7 +21,8 @@ def fit(
         str,
         typer.Option(
             metavar="LAW",
-            help="power_law, exponential, exponential_vth, retention_law, gaussian or student_t.",
+            help="power_law, exponential, exponential_vth or retention_law; table, the rates as "
+            "they are; gaussian or student_t.",
         ),
     ],
     level: Annotated[

@@ -1,6 +1,7 @@
 """Fits a law to measurements of a real chip: parameters with intervals, a picture, a chip file.
 
-What each law is stands in `fit_law` and `fit_mixture`, how it is estimated in `fit_estimate`.
+What each law is stands in `fit_law` and `fit_mixture`, how it is estimated in `fit_estimate`; rates
+that are played back as they were measured, without a law, in `fit_table`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nandlab.fit_data import Measurements, read_measurements
 from nandlab.fit_estimate import Estimate, from_counts, from_rates
 from nandlab.fit_law import LAWS, Fitted, Options
 from nandlab.fit_mixture import MIXTURES, Histogram, best_references, histogram, mixture
+from nandlab.fit_table import table
 from nandlab.nearest import nearest
 
 if TYPE_CHECKING:
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
-EVERY_LAW = (*LAWS, *MIXTURES)
+RATES = {**LAWS, "table": table}
+"""Laws of rates, and the rates themselves."""
+
+EVERY_LAW = (*RATES, *MIXTURES)
 
 
 SUSPECT = 20.0
@@ -40,6 +45,8 @@ class Parameter(NamedTuple):
     value: float
     low: float
     high: float
+    trials: str = ""
+    """What it was counted from, where that is not all of the data."""
 
 
 class Confidence(NamedTuple):
@@ -101,6 +108,9 @@ class Fit:
         """Array models drawn from the uncertainty of the fit: normal in its coordinates.
 
         Draws that an array model refuses, because they would heal with stress, are left out.
+
+        Raises:
+            NandlabError: the uncertainty is not known.
         """
         import json
 
@@ -108,6 +118,9 @@ class Fit:
 
         rng = np.random.default_rng(seed)
         at, covariance = self.estimate.coordinates, self.estimate.covariance
+        if not np.isfinite(covariance).all():
+            problem = "fit: nothing to draw from: rates without trials, and no point repeats"
+            raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or more rows")
         law, found = self._fitted.law, []
         for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
             natural = law.natural(u)
@@ -137,28 +150,25 @@ class Fit:
     @property
     def method(self) -> str:
         """How the intervals were made."""
-        held = self.confidence.sentence
-        if not self.is_counted:
-            return f"least squares of ln RBER; Wald, Student t; {held}"
-        kind = "Poisson" if self.bins is not None else "binomial"
-        more = self.estimate.overdispersion
-        widened = f"widened by {math.sqrt(more):.3g}" if more > 1 else "not widened"
-        return f"{kind} likelihood; Wald (Fisher, Student t), {widened}; {held}"
+        return f"{self.estimate.method}; {self.confidence.sentence}"
 
     def __str__(self) -> str:
         """A table for people."""
         lines = [f"{self.law} fitted to {self.data.name}: {self._trials()}", ""]
-        lines.append(f"{'parameter':14} {'value':>13}   {f'{self.confidence} interval':>26}")
+        wide = max(14, *(len(one.name) for one in self.parameters))
+        interval = f"{self.confidence} interval"
+        lines.append(f"{'parameter':{wide}} {'value':>13}   {interval:>26}")
         for one in self.parameters:
             span = f"{one.low:.5g} .. {one.high:.5g}"
-            lines.append(f"{one.name:14} {one.value:>13.6g}   {span:>26}")
+            line = f"{one.name:{wide}} {one.value:>13.6g}   {span:>26}   {one.trials}"
+            lines.append(line.rstrip())
         lines += ["", f"intervals: {self.method}"]
         if self.is_counted:
             lines.append(
                 f"over-dispersion: {self.estimate.overdispersion:.3g} (Pearson's chi-squared over "
                 f"its degrees of freedom; 1 is the scatter of independent errors)"
             )
-        if self.estimate.overdispersion > SUSPECT:
+        if self.estimate.overdispersion > SUSPECT and len(self.estimate.residuals):
             lines.append("note: far more scatter than counts have: another law? see the residuals")
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
@@ -225,7 +235,8 @@ def fit(
         data: a ``.csv`` or ``.parquet`` file with the columns of docs/formats/fit.md, or a mapping
             of such columns.
         law: ``power_law``, ``exponential``, ``exponential_vth`` or ``retention_law`` of error
-            rates, ``gaussian`` or ``student_t`` states of a histogram of voltages.
+            rates, ``table`` of the rates themselves, ``gaussian`` or ``student_t`` states of a
+            histogram of voltages.
         level: how often the intervals hold the truth, all of them at once.
         each: one by one instead, which makes them narrower.
         states: of the histogram.
@@ -254,9 +265,11 @@ def fit(
     if law in MIXTURES:
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
-    fitted = LAWS[law](measured, Options(page_bits, reference_c, tuple(without)))
+    fitted = RATES[law](measured, Options(page_bits, reference_c, tuple(without)))
     confidence = Confidence(level, 1 if each else len(fitted.law.names))
-    if "rber" in measured.columns:
+    if fitted.estimate is not None:
+        estimate = fitted.estimate(confidence.of_one)
+    elif "rber" in measured.columns:
         estimate = from_rates(fitted.law, measured.columns["rber"], confidence.of_one)
     else:
         errors, bits = measured.need("bit_errors", "bits_read")
@@ -304,9 +317,14 @@ def _states_array(values: dict[str, float], states: int) -> dict[str, Any]:
 
 def _parameters(names: Sequence[str], estimate: Estimate) -> list[Parameter]:
     return [
-        Parameter(name, float(value), float(low), float(high))
-        for name, value, low, high in zip(
-            names, estimate.values, estimate.low, estimate.high, strict=True
+        Parameter(name, float(value), float(low), float(high), trials)
+        for name, value, low, high, trials in zip(
+            names,
+            estimate.values,
+            estimate.low,
+            estimate.high,
+            estimate.trials or [""] * len(names),
+            strict=True,
         )
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab._core import NandlabError
@@ -16,7 +16,7 @@ from nandlab.toml_file import parse_toml
 from nandlab.toml_value import toml_value
 
 if TYPE_CHECKING:
-    from nandlab.fit import Fit
+    from nandlab.fit import Fit, Parameter
 
 #: Fitted parameters by the names that they have in the array model, where they differ.
 _NAMES = {"beta_1": "a", "beta_2": "b"}
@@ -39,6 +39,7 @@ def chip_toml(fitted: Fit, chip: str) -> str:
         low = ", ".join(f"{name} = {fitted.array[name]:.3g}" for name in falling)
         problem = f"fit: the fitted law heals with stress ({low})"
         raise NandlabError(f"{problem}; allowed: parameters of 0 or more; more data, or --without")
+    _as_many_page_types(fitted, int(tables.get("cell_bits", 0)), chip)
     _core.Array(json.dumps(fitted.array))
     what = "error rates" if fitted.bins is None else "levels"
     summary = f"{tables.get('summary', chip)}; {what} fitted to {Path(fitted.data.name).name}"
@@ -66,6 +67,20 @@ def chip_toml(fitted: Fit, chip: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _as_many_page_types(fitted: Fit, cell_bits: int, chip: str) -> None:
+    """Rates of a table are those of the chip's page types, or one for all of them."""
+    points = fitted.array.get("points")
+    if not points or "page_type" not in fitted.data.labels:
+        return
+    types = len(points[0]["rber"])
+    if types != cell_bits:
+        problem = f"fit: {types} page types for {chip}, whose cells have {cell_bits} bits"
+        raise NandlabError(
+            f"{problem}; allowed: rows of {cell_bits} page types, no column page_type, or a chip "
+            f"of such cells"
+        )
+
+
 def _with_times(text: str, chip: str) -> str:
     """A chip's text with numbers where it asks its cell for times: that cell is about to go."""
     if not re.search(r'^t_\w+_us\s*=\s*"cell"', text, flags=re.M):
@@ -83,8 +98,8 @@ def _with_times(text: str, chip: str) -> str:
 
 
 def _without(text: str, table: str, chip: str) -> str:
-    """A chip's text without a table and the tables below it."""
-    header = rf"^\[{table}(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|\Z)"
+    """A chip's text without a table, the tables below it and arrays of them."""
+    header = rf"^\[\[?{table}(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|\Z)"
     kept = re.sub(header, "", text, flags=re.M | re.S)
     if table in parse_toml(kept, chip):
         problem = f"{chip}: its {table} is not one table `[{table}]`"
@@ -100,14 +115,36 @@ def _array(fitted: Fit) -> list[str]:
     lines = []
     for key, value in fitted.array.items():
         written = f"{key} = {toml_value(value)}"
+        parameter = by_name.get(key) or by_name.get(_NAMES.get(key, ""))
         if isinstance(value, str):
             lines.append(written)
-            continue
-        parameter = by_name.get(key) or by_name.get(_NAMES.get(key, ""))
-        if parameter is not None:
-            span = f"{parameter.low:.5g} to {parameter.high:.5g}"
-            source = f"measured: {fitted.confidence} {span}"
+        elif isinstance(value, list):
+            lines += _points(fitted, value)
+        elif parameter is not None:
+            lines.append(f"{written:44} # {_measured(fitted, parameter)}")
         else:
-            source = "assumed: not fitted; given, or without effect"
-        lines.append(f"{written:44} # {source}")
+            lines.append(f"{written:44} # assumed: not fitted; given, or without effect")
     return lines
+
+
+def _points(fitted: Fit, points: list[dict[str, Any]]) -> list[str]:
+    """The points of a table; their rates are the first parameters, in the same order."""
+    rates = iter(fitted.parameters)
+    lines = []
+    for point in points:
+        lines += ["", "[[array.points]]"]
+        for key, value in point.items():
+            if key != "rber":
+                lines.append(f"{f'{key} = {value}':44} # measured: at this point")
+        lines.append("rber = [")
+        for value in point["rber"]:
+            lines.append(f"{f'    {value},':44} # {_measured(fitted, next(rates))}")
+        lines.append("]")
+    return lines
+
+
+def _measured(fitted: Fit, parameter: Parameter) -> str:
+    """Where a number comes from."""
+    span = f"{parameter.low:.5g} to {parameter.high:.5g}"
+    trials = f", {parameter.trials}" if parameter.trials else ""
+    return f"measured: {fitted.confidence} {span}{trials}"

@@ -61,6 +61,10 @@ class Estimate(NamedTuple):
     coordinates: Column
     covariance: Column
     """Of the coordinates, over-dispersion included."""
+    method: str
+    """How the intervals were made."""
+    trials: Sequence[str] = ()
+    """What each value was counted from, where it is of some of the rows."""
 
 
 def from_counts(law: Law, observed: Column, trials: Column | None, level: float) -> Estimate:
@@ -100,8 +104,14 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
     jacobian = _jacobian(lambda v: expected(v) / np.sqrt(variance), u)
     widened = max(dispersion, 1.0)
     estimate = _intervals(law, u, jacobian, widened, max(spare, 1), level)
+    kind = "Poisson" if trials is None else "binomial"
+    wider = f"widened by {math.sqrt(dispersion):.3g}" if dispersion > 1 else "not widened"
     return estimate._replace(
-        mean=mean / size, residuals=pearson, overdispersion=dispersion, degrees=degrees
+        mean=mean / size,
+        residuals=pearson,
+        overdispersion=dispersion,
+        degrees=degrees,
+        method=f"{kind} likelihood; Wald (Fisher, Student t), {wider}",
     )
 
 
@@ -203,5 +213,5 @@ def _intervals(
     with np.errstate(over="ignore"):
         low = np.where(law.is_log, np.exp(np.where(law.is_log, low, 0)), low)
         high = np.where(law.is_log, np.exp(np.where(law.is_log, high, 0)), high)
-    blank = np.empty(0)
-    return Estimate(values, low, high, blank, blank, math.nan, degrees, u, covariance)
+    blank, method = np.empty(0), "least squares of ln RBER; Wald, Student t"
+    return Estimate(values, low, high, blank, blank, math.nan, degrees, u, covariance, method)

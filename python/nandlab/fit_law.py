@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.fit_estimate import Law
+from nandlab.fit_estimate import Estimate, Law
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +34,8 @@ class Fitted(NamedTuple):
     array: Callable[[dict[str, float]], dict[str, Any]]
     """The table of an array model from the parameters."""
     notes: list[str]
+    estimate: Callable[[float], Estimate] | None = None
+    """The estimate at a level, where no descent is needed."""
 
 
 class Options(NamedTuple):

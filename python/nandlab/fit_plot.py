@@ -1,10 +1,13 @@
-"""Picture of a fit: data and law above, residuals below."""
+"""Picture of a fit: data and law above, residuals below; of a table its points alone."""
 
 from __future__ import annotations
 
+import json
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nandlab import _core
 from nandlab.plot import COLOURS, GREY, finish, new_figure, save
 
 if TYPE_CHECKING:
@@ -40,6 +43,8 @@ def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
     """Data with the law, and residuals in their own standard deviations."""
     import numpy as np
 
+    if "points" in fitted.array:
+        return _points(fitted, path)
     figure = new_figure(8.0, 7.6)
     above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": [1.35, 1.0]})
     if fitted.bins is not None:
@@ -134,6 +139,61 @@ def _rates(fitted: Fit, axes: Axes, x: Column, groups: dict[str, NDArray[np.bool
     axes.set_yscale("log")
     axes.set_ylabel("raw bit error rate")
     axes.legend(loc="best", frameon=False, ncols=2 if is_named else 1)
+
+
+def _points(fitted: Fit, path: Path | None) -> Figure:
+    """Points with their intervals, and what a drive is played back between them."""
+    import numpy as np
+
+    points = fitted.array["points"]
+    stress = np.array([[point["pe_cycles"], point["hours"], point["reads"]] for point in points])
+    rates = fitted.parameters[: len(points) * len(points[0]["rber"])]
+    value, low, high = (
+        np.array([getattr(rate, end) for rate in rates]).reshape(len(points), -1)
+        for end in ("value", "low", "high")
+    )
+    varying = [i for i, name in enumerate(_AXES) if fitted.data.varies(name)] or [0]
+    over, others = varying[0], varying[1:]
+    x = stress[:, over]
+    curves = [
+        (group, page_type)
+        for group in np.unique(stress[:, others], axis=0)
+        for page_type in range(value.shape[1])
+    ]
+    array = _core.Array(json.dumps(fitted.array))
+    is_named = 1 < len(curves) <= MOST_NAMED
+    is_typed = "page_type" in fitted.data.labels
+    figure = new_figure(8.0, 5.0)
+    axes = figure.subplots()
+    for (group, page_type), colour in zip(curves, _colours(len(curves)), strict=True):
+        rows = (stress[:, others] == group).all(axis=1)
+        at, rate = x[rows], value[rows, page_type]
+        ends = np.abs([low[rows, page_type] - rate, high[rows, page_type] - rate])
+        axes.errorbar(at, rate, np.where(np.isfinite(ends), ends, 0), fmt="o", color=colour)
+        between = np.concatenate([np.linspace(a, b, 24) for a, b in pairwise(at)] or [at])
+        states = np.tile(stress[rows][0], (len(between), 1))
+        states[:, over] = between
+        played = array.rber([(page_type, round(n), h, round(r)) for n, h, r in states.tolist()])
+        names = [*_AXES]
+        words = [f"{of:g} {_UNITS[names[i]]}" for of, i in zip(group, others, strict=True)]
+        words += [rates[page_type].name.rpartition(", ")[2]] if is_typed else []
+        label = ", ".join(words) if is_named else None
+        axes.plot(between, played, color=colour, linewidth=1.6, label=label)
+    axes.plot([], [], color=GREY, linewidth=1.6, label="played back")
+    axes.plot([], [], "o", color=GREY, label=f"measured, {fitted.confidence} intervals")
+    axes.set_yscale("log")
+    if x.max() > 30 * x[x > 0].min(initial=x.max()):
+        if x.min() > 0:
+            axes.set_xscale("log")
+        else:
+            axes.set_xscale("symlog", linthresh=x[x > 0].min())
+    axes.set_xlabel([*_AXES.values()][over])
+    axes.set_ylabel("raw bit error rate")
+    axes.legend(loc="best", frameon=False, ncols=2 if is_named else 1)
+    finish(axes, f"rates of {Path(fitted.data.name).name} as they are")
+    if path is not None:
+        save(figure, path)
+    return figure
 
 
 def _states(fitted: Fit, axes: Axes) -> None:
