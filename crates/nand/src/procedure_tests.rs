@@ -19,7 +19,8 @@ fn chip(bits: u32, order: PageOrder) -> ChipConfig {
     let text = format!(
         "[levels]\nvth_mean_v = [{}]\nvth_sigma_v = [{}]\ncoarse_margin_v = 0.5\n\
          coarse_sigma_v = 0.05\n[wear]\nwiden_v = 0.05\n[read_disturb]\nrate_uv = 5.0\n\
-         field_per_v = 1.0\nv_pass_v = 20.0\nv_pass_nominal_v = 20.0\n[retention]\nneutral_v = -1.0\nshare = 0.01\n[interference]\n\
+         field_per_v = 1.0\nv_pass_v = 20.0\nv_pass_nominal_v = 20.0\n\
+         [retention]\nneutral_v = -1.0\nshare = 0.01\n[interference]\n\
          bitline_ratio = 0.01\n",
         levels.join(", "),
         sigma.join(", ")

@@ -1,4 +1,4 @@
-//! Error rates of a cell over cycles, hours and reads: measured on a coarse grid, known on a fine one.
+//! Error rates of a cell over cycles, hours and reads: asked on a coarse grid, known on a fine one.
 //!
 //! A rate bends sharply where errors of one kind take over from those of another: reads raise the
 //! erased level, time lowers the others. How many standard deviations of a normal each level's
@@ -163,8 +163,8 @@ impl Axes {
     }
 }
 
-/// Rates of `cell` as far as `grid` reaches, which it is asked at: a finer grid, and for each of its
-/// nodes and each page type the logarithm of the mean rate and its spread over pages.
+/// Rates of `cell` as far as `grid` reaches, which it is asked at: a finer grid, and for each of
+/// its nodes and each page type the logarithm of the mean rate and its spread over pages.
 pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
     let (asked, width) = ask(cell, grid);
     let (coarse, fine) = (Axes::new(grid), grid.fine());
@@ -205,8 +205,8 @@ pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
     (fine, rates)
 }
 
-/// For each reference how far the tails of both its neighbours reach over it, as the normal deviates
-/// that have such tails.
+/// For each reference how far the tails of both its neighbours reach over it, as the normal
+/// deviates that have such tails.
 fn deviates(condition: &Condition<'_>, cell: &Cell) -> impl Iterator<Item = f64> {
     let reaching = |reference| condition.crossing(reference);
     let tails = (0..cell.levels.read_v.len()).flat_map(reaching);

@@ -113,8 +113,8 @@ impl<'a> Condition<'a> {
         all
     }
 
-    /// Shares of the two levels beside read reference `reference` that lie on its other side, however
-    /// few: the lower level's above it, the higher one's below.
+    /// Shares of the two levels beside read reference `reference` that lie on its other side,
+    /// however few: the lower level's above it, the higher one's below.
     pub(crate) fn crossing(&self, reference: usize) -> [f64; 2] {
         let (shape, v) = (self.cell.levels.shape, self.cell.levels.read_v[reference]);
         let mut shares = [0.0; 2];
