@@ -11,7 +11,7 @@ use crate::draw;
 use crate::sense::Condition;
 use base::{Error, Result};
 
-/// Points of each axis that rates are worked out at.
+/// Points of each axis that rates are worked out at, at least.
 const FINE: u32 = 32;
 /// Rates below this are told from none by nobody.
 pub const LEAST: f64 = 1e-15;
@@ -72,7 +72,7 @@ impl Grid {
     /// As far, with the points that rates are worked out at.
     fn fine(&self) -> Self {
         let most = std::array::from_fn(|axis| self.axes[axis].last().copied().unwrap_or_default());
-        Self::even(most, FINE)
+        Self::even(most, FINE.max(self.axes[0].len() as u32))
     }
 
     /// The point of a node.
@@ -170,11 +170,11 @@ pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
     let (coarse, fine) = (Axes::new(grid), grid.fine());
     let gray = cell.levels.gray;
     let (page_types, levels) = (gray.references.len(), cell.levels.count() as f64);
-    let tails = 2 * cell.levels.read_v.len();
+    let sides = 2 * cell.levels.read_v.len();
     let mut rates = Vec::with_capacity(fine.nodes() * page_types);
     let mut by_reads = vec![0.0; width * coarse.len(2)];
     let mut now = vec![0.0; width];
-    let mut wrong = vec![0.0; tails];
+    let mut tails = vec![0.0; sides];
     for (&pe_cycles, &hours) in
         fine.axes[0].iter().flat_map(|c| fine.axes[1].iter().map(move |h| (c, h)))
     {
@@ -189,15 +189,11 @@ pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
                 let of_read = &by_reads[read * width..];
                 now.iter_mut().zip(of_read).for_each(|(sum, value)| *sum += share * value);
             }
-            wrong.iter_mut().zip(&now).for_each(|(p, &z)| *p = upper_tail(z));
+            tails.iter_mut().zip(&now).for_each(|(tail, &z)| *tail = upper_tail(z));
             for (page_type, references) in gray.references.iter().enumerate() {
                 let [misplaced, rest, spread] =
-                    std::array::from_fn(|i| now[tails + 3 * page_type + i]);
-                let crossing = |&reference: &u8| {
-                    let first = 2 * (usize::from(reference) - 1);
-                    wrong[first] + wrong[first + 1]
-                };
-                let sum = references.iter().map(crossing).sum::<f64>() + libm::exp(misplaced);
+                    std::array::from_fn(|i| now[sides + 3 * page_type + i]);
+                let sum = wrong(&tails, references) + libm::exp(misplaced);
                 rates.push([ln((sum / levels * libm::exp(rest)).min(0.5)), spread]);
             }
         }
@@ -205,17 +201,22 @@ pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
     (fine, rates)
 }
 
-/// For each reference how far the tails of both its neighbours reach over it, as the normal
-/// deviates that have such tails.
-fn deviates(condition: &Condition<'_>, cell: &Cell) -> impl Iterator<Item = f64> {
-    let reaching = |reference| condition.crossing(reference);
-    let tails = (0..cell.levels.read_v.len()).flat_map(reaching);
-    tails.map(|tail| upper_quantile(tail.clamp(f64::MIN_POSITIVE, MOST_TAIL)))
+/// The shares of both levels beside each reference that lie on its other side, as far as they can
+/// be told apart.
+fn tails(condition: &Condition<'_>, cell: &Cell) -> Vec<f64> {
+    let beside = (0..cell.levels.read_v.len()).flat_map(|reference| condition.crossing(reference));
+    beside.map(|tail| tail.clamp(f64::MIN_POSITIVE, MOST_TAIL)).collect()
 }
 
-/// What `cell` says at each node of `grid`, and how many numbers that is: its deviates; then for
-/// each page type the logarithm of wrong bits at a wrong level, of what is left to its rate (levels
-/// farther away), and the spread of its rate over pages.
+/// Wrong bits of a page that is sensed at these references, in shares of a level.
+fn wrong(tails: &[f64], references: &[u8]) -> f64 {
+    let first = |&reference: &u8| 2 * (usize::from(reference) - 1);
+    references.iter().map(first).map(|first| tails[first] + tails[first + 1]).sum()
+}
+
+/// What `cell` says at each node of `grid`, and how many numbers that is: its tails, as the normal
+/// deviates that have such tails; then for each page type the logarithm of wrong bits at a wrong
+/// level, of what is left to its rate (levels farther away), and the spread of its rate over pages.
 fn ask(cell: &Cell, grid: &Grid) -> (Vec<f64>, usize) {
     let gray = cell.levels.gray;
     let (references, page_types) = (cell.levels.read_v.len(), gray.references.len());
@@ -235,19 +236,12 @@ fn ask(cell: &Cell, grid: &Grid) -> (Vec<f64>, usize) {
         }
         let [narrow, wide, mean] =
             laws.each_ref().map(|laws| Condition::with_laws(cell, laws, &stress));
-        let crossing = [&mean, &narrow, &wide].map(|condition| {
-            let z: Vec<f64> = deviates(condition, cell).collect();
-            if std::ptr::eq(condition, &mean) {
-                all.extend_from_slice(&z);
-            }
-            z.chunks(2).map(|z| upper_tail(z[0]) + upper_tail(z[1])).collect::<Vec<f64>>()
-        });
+        let tails = [&mean, &narrow, &wide].map(|condition| tails(condition, cell));
+        all.extend(tails[0].iter().map(|&tail| upper_quantile(tail)));
         for (page_type, between) in gray.references.iter().enumerate() {
             let misplaced = mean.misplaced_bits(page_type);
-            let near = [0, 1, 2].map(|law| {
-                let wrong = between.iter().map(|&r| crossing[law][usize::from(r) - 1]);
-                ln((wrong.sum::<f64>() + misplaced) / levels)
-            });
+            let near =
+                tails.each_ref().map(|tails| ln((wrong(tails, between) + misplaced) / levels));
             let rate = ln(mean.rber(page_type, &[]));
             let spread = 0.5 * (near[2] - near[1]);
             all.extend([libm::log(misplaced.max(1e-30)), rate - near[0], spread]);
