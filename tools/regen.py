@@ -278,15 +278,16 @@ def _keys(schema: dict[str, Any], node: dict[str, Any], prefix: str, rows: list[
         if "properties" in items:
             fields = ", ".join(f"`{name}`" for name in items["properties"])
             meaning += f" Rows of {fields}."
-        rows.append([code(path), kind(target), code(shown_default(value)), meaning])
+        rows.append([code(path), kind(schema, target), code(shown_default(value)), meaning])
 
 
-def kind(target: dict[str, Any]) -> str:
+def kind(schema: dict[str, Any], target: dict[str, Any]) -> str:
     """The type of a value, in words."""
+    target = resolved(schema, target)
     if "oneOf" in target:
-        return ", ".join(_variant(one) for one in target["oneOf"])
+        return ", ".join(_variant(schema, one) for one in target["oneOf"])
     if "anyOf" in target:
-        return " or ".join(dict.fromkeys(kind(one) for one in target["anyOf"]))
+        return " or ".join(dict.fromkeys(kind(schema, one) for one in target["anyOf"]))
     words = {"integer": "whole", "number": "number", "string": "text", "boolean": "true, false"}
     if target.get("type") == "array":
         return "list"
@@ -296,11 +297,13 @@ def kind(target: dict[str, Any]) -> str:
     return words.get(types, "table")
 
 
-def _variant(one: dict[str, Any]) -> str:
+def _variant(schema: dict[str, Any], one: dict[str, Any]) -> str:
     """One value of several: a name, or a table with one key."""
     if "const" in one:
         return code(one["const"])
-    given = ", ".join(f"{name} = {kind(value)}" for name, value in one["properties"].items())
+    given = ", ".join(
+        f"{name} = {kind(schema, value)}" for name, value in one["properties"].items()
+    )
     return code(f"{{ {given} }}")
 
 
