@@ -489,6 +489,7 @@ fn check_chip(config: &SsdConfig) -> Result<()> {
     config.check_fit()?;
     page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
     Energy::new(&chip.energy)?;
+    chip.features.check()?;
     chip.cell()?;
     chip.timing()?;
     Ok(())

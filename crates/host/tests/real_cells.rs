@@ -153,6 +153,28 @@ fn moved_references_follow_real_charge() {
     assert!((right - rates).abs() <= 4.0 * (right + rates).sqrt() + 1.0, "{right} {rates}");
 }
 
+/// High levels lose most: references that move in proportion find more of them than references that
+/// all move alike, in real cells as by rates.
+#[test]
+fn references_move_in_proportion() {
+    let age =
+        ["age.pe_cycles=1024", "age.retention_hours=8192", "chip.cell.retention.share=0.0025"];
+    let far = "retry={name='read_retry', max_levels=0, retire_after=0, shifts_v=[-0.18]}";
+    let lost = |array: &[&str], lowest: &str| {
+        let lowest = format!("chip.features.lowest_shift={lowest}");
+        ecc(&of(&[LDPC, ALIKE, array, &age, &[far, &lowest]], 200), "uncorrectable")
+    };
+    let (alike, in_proportion) = (lost(REAL, "1"), lost(REAL, "0.2"));
+    let rates = lost(&["chip.array.name=cells", "ecc.model=profile"], "0.2");
+    println!("pages lost with all moved alike {alike}, in proportion {in_proportion}, {rates}");
+    assert!(alike > 30.0 && in_proportion < 0.5 * alike, "{alike} {in_proportion}");
+    let apart = (in_proportion - rates).abs();
+    assert!(apart <= 4.0 * (in_proportion + rates).sqrt() + 1.0, "{in_proportion} {rates}");
+    let array = ["chip.array.name=cells", "chip.features.lowest_shift=1.5"];
+    let text = running::refused(&[TLC, &array].concat(), "rw=randread\nbs=4k");
+    assert!(text.contains("chip.features.lowest_shift"), "{text}");
+}
+
 /// A seed decides everything: the same report, and another one under another seed.
 #[test]
 fn cells_are_those_of_the_seed() {

@@ -91,20 +91,17 @@ impl CellSlice {
         Ok(())
     }
 
-    /// Reads the word with all references of its page moved by `shift_v`.
-    pub fn read(&mut self, shift_v: f32, out: &mut [u8]) -> Result<()> {
-        self.block.sense(self.page, &[shift_v; MOST_REFERENCES], out).map(drop)
+    /// Reads the word with the references of its page moved by `shifts_v`, from the lowest.
+    pub fn read(&mut self, shifts_v: &[f32], out: &mut [u8]) -> Result<()> {
+        self.block.sense(self.page, shifts_v, out).map(drop)
     }
 
     /// Reads it at each of `offsets_v` around every reference: for each of its cells, the number
     /// of references below it.
-    pub fn read_soft(&mut self, shift_v: f32, offsets_v: &[f32], out: &mut [u8]) -> Result<()> {
-        self.block.sense_soft(self.page, &[shift_v; MOST_REFERENCES], offsets_v, out).map(drop)
+    pub fn read_soft(&mut self, shifts_v: &[f32], offsets_v: &[f32], out: &mut [u8]) -> Result<()> {
+        self.block.sense_soft(self.page, shifts_v, offsets_v, out).map(drop)
     }
 }
-
-/// References of a page at most: half of the sixteen levels of four bits.
-const MOST_REFERENCES: usize = 8;
 
 #[cfg(test)]
 #[path = "cell_slice_tests.rs"]

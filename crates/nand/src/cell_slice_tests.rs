@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cell::CellConfig;
+use crate::gray::MOST_REFERENCES;
 use crate::sense::Condition;
 use crate::soft_read::SoftRead;
 use crate::wordline::PageOrder;
@@ -46,7 +47,7 @@ fn luck_names_the_cells() {
     let mut read = |at: &PageAt, luck: u64, shift_v: f32| {
         let mut out = vec![0; BYTES];
         slice.write(at, luck, &data).unwrap();
-        slice.read(shift_v, &mut out).unwrap();
+        slice.read(&[shift_v; MOST_REFERENCES], &mut out).unwrap();
         out
     };
     let place = at(22, 1, 3000, 1000.0, 200);
@@ -84,13 +85,13 @@ fn soft_levels_read_the_same_cells_at_more_references() {
         let condition = Condition::new(&cell, &place.state.stress());
         let mut hard = vec![0; BYTES];
         slice.write(&place, 5, &data).unwrap();
-        slice.read(0.0, &mut hard).unwrap();
+        slice.read(&[], &mut hard).unwrap();
         for levels in 0..=3 {
             let soft = SoftRead::new(&condition, page_type.into(), &[], levels);
             assert_eq!(soft.llr.len(), 2 * levels + 2);
             let mut regions = vec![0; 8 * BYTES];
             slice.write(&place, 5, &data).unwrap();
-            slice.read_soft(0.0, &soft.offsets_v, &mut regions).unwrap();
+            slice.read_soft(&[], &soft.offsets_v, &mut regions).unwrap();
             soft.fold(&mut regions);
             let says_one = |i: usize| usize::from(regions[i]) <= levels;
             let agree = (0..8 * BYTES).all(|i| says_one(i) == (hard[i / 8] >> (i % 8) & 1 == 1));
@@ -129,7 +130,7 @@ fn assert_closed_form(
                 PageAt { block: number, page: of_type[number as usize % of_type.len()], ..place };
             let data = word(number);
             slice.write(&place, number, &data).unwrap();
-            slice.read(0.0, &mut out).unwrap();
+            slice.read(&[], &mut out).unwrap();
             by_word.push(errors(&out, &data));
             read += 8 * BYTES as u64;
         }
@@ -194,7 +195,7 @@ fn ratios_are_those_of_words() {
             let data = word(luck);
             let place = PageAt { page: pages[luck as usize % 2], ..place };
             slice.write(&place, luck, &data).unwrap();
-            slice.read_soft(shift_v, &soft.offsets_v, &mut regions).unwrap();
+            slice.read_soft(&[shift_v; MOST_REFERENCES], &soft.offsets_v, &mut regions).unwrap();
             soft.fold(&mut regions);
             for (i, &region) in regions.iter().enumerate() {
                 counts[usize::from(region)][usize::from(data[i / 8] >> (i % 8) & 1)] += 1;

@@ -10,6 +10,7 @@ use crate::cell_times;
 use crate::energy::{Energy, EnergyConfig};
 use crate::fault::FaultConfig;
 use crate::geometry::{Block, Geometry, GeometryConfig};
+use crate::gray::{Gray, MOST_REFERENCES};
 use crate::timing::{Timing, TimingConfig};
 use crate::wordline::{PageOrder, PageSite, page_sites};
 use base::family::Choice;
@@ -75,9 +76,6 @@ impl ChipConfig {
     }
 }
 
-/// References of a page at most: half of the sixteen levels of four bits.
-const MOST_REFERENCES: usize = 8;
-
 /// Commands that a chip may or may not have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -90,6 +88,20 @@ pub struct FeaturesConfig {
     pub multi_plane_read: MultiPlaneRead,
     /// Where two reads of a page are combined into one (NAND-assisted soft decision).
     pub combined_read: CombinedRead,
+    /// By how much a read shift moves the lowest reference of the cell, of what it moves the highest
+    /// by; those between in proportion. 1 moves all alike.
+    pub lowest_shift: f32,
+}
+
+impl FeaturesConfig {
+    /// Refuses what no chip has.
+    pub fn check(&self) -> Result<()> {
+        if (0.0..=1.0).contains(&self.lowest_shift) {
+            return Ok(());
+        }
+        Err(Error::new("chip.features.lowest_shift", format!("{}", self.lowest_shift))
+            .allow("0 to 1"))
+    }
 }
 
 impl Default for FeaturesConfig {
@@ -99,6 +111,7 @@ impl Default for FeaturesConfig {
             multi_plane_program: true,
             multi_plane_read: MultiPlaneRead::SamePage,
             combined_read: CombinedRead::PageBuffer,
+            lowest_shift: 1.0,
         }
     }
 }
@@ -150,6 +163,7 @@ pub struct Chips {
     /// Pages that one program command writes in each plane: the bits of a cell where a wordline
     /// is programmed in one shot, one elsewhere.
     pub pages_per_program: u32,
+    gray: Option<&'static Gray>,
     sites: Vec<PageSite>,
     array: Box<dyn Array>,
     errs: bool,
@@ -167,11 +181,13 @@ impl Chips {
         pe_cycles: u32,
         retention: Hours,
     ) -> Result<Self> {
+        config.features.check()?;
         let geometry = Geometry::new(&config.geometry, dies, unit_bytes)?;
         let sites =
             page_sites(config.page_order, config.cell_bits, config.geometry.pages_per_block)?;
         let mut choice = config.array.clone();
         let cell = config.cell()?;
+        let gray = cell.as_ref().map(|cell| cell.levels.gray);
         let member = choice.resolve(array::ROSTER, "chip.array")?;
         let array = (member.build)(&choice.params, cell.as_ref())?;
         array.reaches(&PageState { pe_cycles, retention, ..PageState::default() })?;
@@ -184,6 +200,7 @@ impl Chips {
             errs: !array.is_ideal(),
             blocks: table(geometry.blocks() as usize, block),
             geometry,
+            gray,
             sites,
             array,
             retention,
@@ -217,7 +234,7 @@ impl Chips {
     /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
     /// rate of what comes back.
     #[inline]
-    pub fn read(&mut self, block: Block, page: u32, shift_v: f64) -> Result<(Time, f64)> {
+    pub fn read(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
         let state = &mut self.blocks[block.0 as usize];
         if page >= state.next_page {
             return Err(illegal("read of a page that is not programmed", block, page));
@@ -247,12 +264,20 @@ impl Chips {
         self.array.cell()
     }
 
-    /// The rate of a page that has `rber` at its own references, with all of them moved: what
-    /// moving does to the mean of pages in this state, it does to each.
+    /// How far a shift by `shift_v` moves each reference of a page, from the lowest.
+    pub fn shifts_v(&self, page_type: u8, shift_v: f32) -> [f32; MOST_REFERENCES] {
+        // A chip without a cell has no references to move.
+        let Some(gray) = self.gray else { return [shift_v; MOST_REFERENCES] };
+        gray.shifts_v(page_type.into(), shift_v, self.features.lowest_shift)
+    }
+
+    /// The rate of a page that has `rber` at its own references, with these moved: what moving does
+    /// to the mean of pages in this state, it does to each.
     #[cold]
-    fn moved_rber(&self, page: &PageState, rber: f64, shift_v: f64) -> f64 {
+    fn moved_rber(&self, page: &PageState, rber: f64, shift_v: f32) -> f64 {
         let mean = self.array.rber_shifted(page, &[]);
-        let moved = self.array.rber_shifted(page, &[shift_v; MOST_REFERENCES]);
+        let shifts_v = self.shifts_v(page.page_type, shift_v).map(f64::from);
+        let moved = self.array.rber_shifted(page, &shifts_v);
         if mean > 0.0 { (rber * moved / mean).min(0.5) } else { moved.min(0.5) }
     }
 

@@ -16,6 +16,9 @@ pub struct Gray {
     pub references: &'static [&'static [u8]],
 }
 
+/// References of a page at most: half of the sixteen levels of four bits.
+pub const MOST_REFERENCES: usize = 8;
+
 /// Every map; the first with a number of bits is the usual one.
 pub const MAPS: &[Gray] = &[
     Gray { name: "slc", references: &[&[1]] },
@@ -45,6 +48,19 @@ impl Gray {
                 Error::unknown("cell.levels.gray", "map", name, names().collect::<Vec<_>>())
             }),
         }
+    }
+
+    /// How far a shift by `shift_v` moves each reference of a page type, from the lowest: the
+    /// cell's highest reference by all of it, its lowest by the share `lowest` of it, those between
+    /// in proportion.
+    pub fn shifts_v(&self, page_type: usize, shift_v: f32, lowest: f32) -> [f32; MOST_REFERENCES] {
+        let mut shifts_v = [0.0; MOST_REFERENCES];
+        let last = (self.levels() - 2).max(1) as f32;
+        for (shift, &reference) in shifts_v.iter_mut().zip(self.references[page_type]) {
+            let below = (self.levels() - 1 - usize::from(reference)) as f32 / last;
+            *shift = shift_v * (1.0 - (1.0 - lowest) * below);
+        }
+        shifts_v
     }
 
     /// Bits of a cell.
@@ -104,6 +120,16 @@ mod tests {
                 map.references.iter().map(|page| page.len().to_string()).collect();
             assert!(map.name == "slc" || map.name == counts.join("-"));
         }
+    }
+
+    /// Charge is lost in proportion to what there is: the highest reference moves most.
+    #[test]
+    fn shifts_rise_from_the_lowest_reference() {
+        let tlc = Gray::find(3, Some("2-3-2")).unwrap();
+        assert_eq!(tlc.shifts_v(0, -0.6, 0.4)[..3], [-0.24, -0.48, 0.0]);
+        assert_eq!(tlc.shifts_v(2, -0.6, 0.4)[1], -0.6);
+        assert_eq!(tlc.shifts_v(1, 0.1, 1.0)[..4], [0.1, 0.1, 0.1, 0.0]);
+        assert_eq!(Gray::find(1, None).unwrap().shifts_v(0, 0.1, 0.2)[0], 0.1);
     }
 
     /// Wang, Section 2.2: S0 to S3 hold '11', '10', '00', '01' (first programmed page first).

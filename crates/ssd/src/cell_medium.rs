@@ -22,6 +22,7 @@ use nand::array::PageState;
 use nand::cell::Cell;
 use nand::cell_slice::{CellSlice, PageAt};
 use nand::chip::Chips;
+use nand::gray::MOST_REFERENCES;
 use nand::sense::Condition;
 use nand::soft_read::SoftRead;
 use std::collections::HashMap;
@@ -44,11 +45,11 @@ pub struct CellMedium {
 #[derive(Debug, Clone, Copy, Default)]
 struct Sensed {
     page: PageAt,
-    shift_v: f32,
+    shifts_v: [f32; MOST_REFERENCES],
 }
 
-/// Page type, level, cycles, hours, reads and shift.
-type SoftKey = (u8, u8, u32, u64, u32, u32);
+/// Page type, level, cycles, hours, reads and shifts.
+type SoftKey = (u8, u8, u32, u64, u32, [u32; MOST_REFERENCES]);
 
 impl CellMedium {
     /// The cells of a drive whose `model` reads such as its `chips` have.
@@ -96,7 +97,7 @@ impl CellMedium {
         let noted = &mut self.sensed[index];
         noted.page = PageAt { block: block.0.into(), page, state };
         if command.level == 0 && (command.attempt == 0 || rber < command.rber) {
-            noted.shift_v = command.shift_v;
+            noted.shifts_v = chips.shifts_v(state.page_type, command.shift_v);
         }
     }
 
@@ -108,7 +109,7 @@ impl CellMedium {
         length: usize,
         reading: &mut Reading,
     ) -> Result<()> {
-        let Sensed { page, shift_v } = self.now;
+        let Sensed { page, shifts_v } = self.now;
         let bytes = sent.iter().flat_map(|word| word.to_le_bytes());
         self.word.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
         self.slice.write(&page, word.luck.to_bits(), &self.word)?;
@@ -116,7 +117,7 @@ impl CellMedium {
         reading.regions.clear();
         reading.bits.clear();
         if word.level == 0 {
-            self.slice.read(shift_v, &mut self.word)?;
+            self.slice.read(&shifts_v, &mut self.word)?;
             reading.bits.extend(self.word.chunks(8).map(|bytes| {
                 bytes.iter().enumerate().map(|(i, &byte)| u64::from(byte) << (8 * i)).sum::<u64>()
             }));
@@ -128,15 +129,14 @@ impl CellMedium {
             let state = page.state.rounded(6, 4, 0);
             let PageState { page_type, pe_cycles, retention, reads } = state;
             let hours = retention.0.to_bits();
-            let key = (page_type, level, pe_cycles, hours, reads, shift_v.to_bits());
+            let key = (page_type, level, pe_cycles, hours, reads, shifts_v.map(f32::to_bits));
             let soft = self.soft.entry(key).or_insert_with(|| {
-                let references = self.cell.references_v(page_type.into()).len();
-                let shifts_v = vec![f64::from(shift_v); references];
+                let shifts_v = shifts_v.map(f64::from);
                 let condition = Condition::new(&self.cell, &state.stress());
                 SoftRead::new(&condition, page_type.into(), &shifts_v, level.into())
             });
             reading.regions.resize(8 * self.word.len(), 0);
-            self.slice.read_soft(shift_v, &soft.offsets_v, &mut reading.regions)?;
+            self.slice.read_soft(&shifts_v, &soft.offsets_v, &mut reading.regions)?;
             reading.regions.truncate(length);
             soft.fold(&mut reading.regions);
             reading.llr.extend_from_slice(&soft.llr);

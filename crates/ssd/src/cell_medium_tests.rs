@@ -96,7 +96,8 @@ fn a_word_that_no_page_holds_is_refused() {
 fn read(cells: &mut CellMedium, shift_v: f32, level: u8, luck: f64, reads: u32) -> Reading {
     let state =
         PageState { page_type: 1, pe_cycles: 3000, retention: base::units::Hours(1000.0), reads };
-    cells.now = Sensed { page: PageAt { block: 2, page: 4, state }, shift_v };
+    let page = PageAt { block: 2, page: 4, state };
+    cells.now = Sensed { page, shifts_v: [shift_v; MOST_REFERENCES] };
     let mut sent = vec![0x0123_4567_89ab_cdef; bits::words(BITS)];
     sent[BITS / 64] &= (1 << (BITS % 64)) - 1;
     let mut reading = Reading::default();
@@ -189,8 +190,8 @@ fn a_read_keeps_what_it_sensed() {
         if level == 0 {
             command.rber = if attempt == 0 { rber } else { rber.min(command.rber) };
         }
-        let Sensed { page, shift_v } = cells.sensed[3];
-        assert_eq!((page.block, page.page, shift_v), (2, 4, kept));
+        let Sensed { page, shifts_v } = cells.sensed[3];
+        assert_eq!((page.block, page.page, shifts_v[0]), (2, 4, kept));
         assert_eq!(page.state.reads, attempt as u32 + 1);
         assert_eq!((page.state.page_type, page.state.retention.0), (1, 1000.0));
     }

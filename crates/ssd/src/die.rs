@@ -333,8 +333,7 @@ impl Flash {
     pub(crate) fn sense(&mut self, index: u32) -> Time {
         let command = &mut self.commands[index as usize];
         let (block, page) = self.chips.geometry.page_of(command.ppn);
-        let shift_v = f64::from(command.shift_v);
-        let (time, rber) = self.chips.read(block, page, shift_v).unwrap_or_else(|error| {
+        let (time, rber) = self.chips.read(block, page, command.shift_v).unwrap_or_else(|error| {
             self.fault.get_or_insert(error);
             (Time::ZERO, 0.0)
         });

@@ -25,7 +25,8 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// The retry table: how far all references of a page are moved in each step, in volts.
+    /// The retry table: how far references are moved in each step, in volts; the lower ones by less
+    /// where `chip.features.lowest_shift` says so.
     shifts_v: Vec<f64>,
     /// Soft levels after the table; 0 gives the page up.
     max_levels: u8,
