@@ -88,8 +88,8 @@ pub struct FeaturesConfig {
     pub multi_plane_read: MultiPlaneRead,
     /// Where two reads of a page are combined into one (NAND-assisted soft decision).
     pub combined_read: CombinedRead,
-    /// By how much a read shift moves the lowest reference of the cell, of what it moves the highest
-    /// by; those between in proportion. 1 moves all alike.
+    /// By how much a read shift moves the lowest reference of the cell, of what it moves the
+    /// highest by; those between in proportion. 1 moves all alike.
     pub lowest_shift: f32,
 }
 
