@@ -147,7 +147,7 @@ def table(data: Measurements, options: Options) -> Fitted:
         if not data.varies(name)
     ]
     notes.append(
-        "straight between points in ln RBER over ln(1 + x / unit); beyond the last nothing grows"
+        "straight between points in ln RBER over ln(1 + x / unit); no drive begins beyond the last"
     )
     if "temperature_c" in data.columns and data.varies("retention_hours"):
         notes.append(f"hours are hours at {data.columns['temperature_c'][0]:g} °C")

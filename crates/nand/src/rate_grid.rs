@@ -64,7 +64,8 @@ impl Grid {
         let axes = std::array::from_fn(|axis| {
             let last = libm::log1p(most[axis] / units[axis]);
             let at = |i| units[axis] * libm::expm1(last * f64::from(i) / f64::from(nodes - 1));
-            (0..nodes).map(at).collect()
+            // The end to the digit: it is what others ask for.
+            (0..nodes - 1).map(at).chain([most[axis]]).collect()
         });
         Self { units, axes }
     }
@@ -112,6 +113,7 @@ pub struct Position {
 pub struct Axes {
     units: [f64; 3],
     points: [Vec<f64>; 3],
+    most: [f64; 3],
 }
 
 impl Axes {
@@ -120,7 +122,8 @@ impl Axes {
         let of = |axis: usize| -> Vec<f64> {
             grid.axes[axis].iter().map(|&v| coordinate(grid.units[axis], v)).collect()
         };
-        Self { units: grid.units, points: std::array::from_fn(of) }
+        let most = std::array::from_fn(|axis| grid.axes[axis].last().copied().unwrap_or(0.0));
+        Self { units: grid.units, points: std::array::from_fn(of), most }
     }
 
     /// Points of an axis.
@@ -142,9 +145,8 @@ impl Axes {
 
     /// The last value of an axis, where `asked` lies beyond it. One point is no axis.
     pub fn beyond(&self, axis: usize, asked: f64) -> Option<f64> {
-        let (unit, last) = (self.units[axis], *self.points[axis].last()?);
-        let is_beyond = self.len(axis) > 1 && coordinate(unit, asked) > last + 1e-4;
-        is_beyond.then(|| unit * libm::expm1(last))
+        let most = self.most[axis];
+        (self.len(axis) > 1 && asked > most).then_some(most)
     }
 
     /// The points around a value on an axis, and the weight of each.
