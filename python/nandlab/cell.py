@@ -34,12 +34,16 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
-_PAGES = {
-    1: ("page",),
+PAGE_TYPES = {
+    1: ("lower",),
     2: ("lower", "upper"),
     3: ("lower", "middle", "upper"),
     4: ("lower", "middle", "upper", "top"),
 }
+"""Names of page types by bits of a cell, as the board has them."""
+
+_PAGES = {**PAGE_TYPES, 1: ("page",)}
+"""As pictures and tables call them: a page that has no other beside it is not the lower one."""
 
 _STEP_V = 1e-4
 """Half the width that a density is taken over: far below any level's width."""

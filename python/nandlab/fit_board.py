@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from nandlab.cell import PAGE_TYPES
+
 NAMES = {"bits": "bits_read", "hours": "retention_hours"}
 """What a fit calls a column of the board."""
 
@@ -12,8 +14,6 @@ KEPT = (
     *("page_type", "page", "wordline"),
 )
 """What a fit reads of them."""
-
-PAGE_TYPES = ("lower", "middle", "upper", "top")
 
 Columns = Mapping[str, list[object]]
 
@@ -28,7 +28,7 @@ def from_board(columns: Columns, lines: Sequence[int]) -> tuple[Columns, Sequenc
 
     Where the counts of all page types stand in one row, each becomes a row of its own.
     """
-    types = [name for name in PAGE_TYPES if {f"{name}_bits", f"{name}_bit_errors"} <= {*columns}]
+    types = [name for name in PAGE_TYPES[4] if {f"{name}_bits", f"{name}_bit_errors"} <= {*columns}]
     named = {NAMES.get(name, name): values for name, values in columns.items()}
     rows = {name: values for name, values in named.items() if name in KEPT}
     if not types:

@@ -17,6 +17,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.cell import PAGE_TYPES
 from nandlab.fit_estimate import Estimate, Law
 from nandlab.fit_law import Fitted, Options
 
@@ -31,14 +32,6 @@ if TYPE_CHECKING:
 
 AXES = {"pe_cycles": "cycles", "retention_hours": "h", "reads": "reads"}
 """Columns of a point, and their units in its name."""
-
-PAGE_TYPES = (
-    ("lower",),
-    ("lower", "upper"),
-    ("lower", "middle", "upper"),
-    ("lower", "middle", "upper", "top"),
-)
-"""Of cells of one to four bits, in the order of the rates of a point."""
 
 PAGE_LABELS = ("chip", "block", "page", "wordline")
 """What tells pages apart."""
@@ -196,11 +189,11 @@ def _page_types(name: str, labels: Sequence[str]) -> tuple[tuple[str, ...], Plac
     import numpy as np
 
     found = set(labels)
-    for names in PAGE_TYPES:
+    for names in PAGE_TYPES.values():
         for said in (names, tuple(map(str, range(len(names))))):
             if found == set(said):
                 return names, np.array([said.index(label) for label in labels])
-    allowed = "; ".join(", ".join(names) for names in PAGE_TYPES)
+    allowed = "; ".join(", ".join(names) for names in PAGE_TYPES.values())
     shown = ", ".join(f"`{label}`" for label in sorted(found)[:6])
     raise NandlabError(
         f"{name}: column page_type holds {shown}; allowed: all of {allowed}; or numbers from 0"

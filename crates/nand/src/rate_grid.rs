@@ -14,7 +14,7 @@ use base::{Error, Result};
 /// Points of each axis that rates are worked out at, at least.
 const FINE: u32 = 32;
 /// Rates below this are told from none by nobody.
-pub const LEAST: f64 = 1e-15;
+const LEAST: f64 = 1e-15;
 
 /// Tails above this are those of levels that cannot be told apart: what is more says nothing.
 const MOST_TAIL: f64 = 0.1;

@@ -160,7 +160,10 @@ pub struct Timing {
     program: Vec<Time>,
     erase: Time,
     bus: PerByte,
-    wear: Vec<WearPoint>,
+    /// Factors on each; none where that does not wear.
+    read_wear: Vec<WearPoint>,
+    program_wear: Vec<WearPoint>,
+    erase_wear: Vec<WearPoint>,
     /// Command and address cycles.
     pub command: Time,
     /// Fixed part of a data transfer.
@@ -204,12 +207,19 @@ impl Timing {
                 }
             }
         }
+        // Most chips read as fast when worn: their reads are spared the look-up.
+        let wearing = |factor: fn(&WearPoint) -> f64| {
+            let stays = config.wear.iter().map(factor).all(|factor| factor == 1.0);
+            if stays { Vec::new() } else { config.wear.clone() }
+        };
         Ok(Self {
             read: each(&config.t_read_us, "t_read_us")?,
             program: each(&config.t_program_us, "t_program_us")?,
             erase: us(*config.t_erase_us.given(&key("t_erase_us"))?, "t_erase_us")?,
             bus: PerByte::at_mb_s(config.bus_mt_s * f64::from(config.bus_bits) / 8.0),
-            wear: config.wear.clone(),
+            read_wear: wearing(|row| row.read),
+            program_wear: wearing(|row| row.program),
+            erase_wear: wearing(|row| row.erase),
             command: us(config.t_command_us, "t_command_us")?,
             transfer: us(config.t_transfer_us, "t_transfer_us")?,
             cache: us(config.t_cache_us, "t_cache_us")?,
@@ -223,45 +233,34 @@ impl Timing {
     /// Array read of a page.
     #[inline]
     pub fn read(&self, page_type: u8, pe_cycles: u32) -> Time {
-        self.worn(self.read[usize::from(page_type)], pe_cycles, |row| row.read)
+        worn(self.read[usize::from(page_type)], &self.read_wear, pe_cycles, |row| row.read)
     }
 
     /// Program of a page (or of a wordline, one-shot).
     #[inline]
     pub fn program(&self, page_type: u8, pe_cycles: u32) -> Time {
-        self.worn(self.program[usize::from(page_type)], pe_cycles, |row| row.program)
+        worn(self.program[usize::from(page_type)], &self.program_wear, pe_cycles, |row| row.program)
     }
 
     /// Erase of a block.
     #[inline]
     pub fn erase(&self, pe_cycles: u32) -> Time {
-        self.worn(self.erase, pe_cycles, |row| row.erase)
+        worn(self.erase, &self.erase_wear, pe_cycles, |row| row.erase)
     }
 
     /// Shortest and longest array read, whatever the page and its wear.
     pub fn read_range(&self) -> (Time, Time) {
-        self.range(&self.read, |row| row.read)
+        range(&self.read, &self.read_wear, |row| row.read)
     }
 
     /// Shortest and longest program of a page type, whatever its wear.
     pub fn program_range(&self, page_type: u8) -> (Time, Time) {
-        self.range(&self.program[usize::from(page_type)..][..1], |row| row.program)
+        range(&self.program[usize::from(page_type)..][..1], &self.program_wear, |row| row.program)
     }
 
     /// Shortest and longest erase, whatever the wear.
     pub fn erase_range(&self) -> (Time, Time) {
-        self.range(&[self.erase], |row| row.erase)
-    }
-
-    /// Extremes of times under wear: factors lie between those of the rows.
-    fn range(&self, times: &[Time], factor: impl Fn(&WearPoint) -> f64) -> (Time, Time) {
-        let (mut least, mut most) = if self.wear.is_empty() { (1.0, 1.0) } else { (100.0, 0.0) };
-        for factor in self.wear.iter().map(factor) {
-            (least, most) = (factor.min(least), factor.max(most));
-        }
-        let shortest = times.iter().min().copied().unwrap_or_default();
-        let longest = times.iter().max().copied().unwrap_or_default();
-        (shortest.scaled(least), longest.scaled(most))
+        range(&[self.erase], &self.erase_wear, |row| row.erase)
     }
 
     /// Bus time of moving `bytes`, fixed part included.
@@ -269,14 +268,30 @@ impl Timing {
     pub fn transfer(&self, bytes: u32) -> Time {
         self.transfer + self.bus.time(bytes.into())
     }
+}
 
-    #[inline]
-    fn worn(&self, time: Time, pe_cycles: u32, factor: impl Fn(&WearPoint) -> f64) -> Time {
-        if self.wear.is_empty() {
-            return time;
-        }
-        time.scaled(factor_at(&self.wear, pe_cycles, factor))
+/// Extremes of times under wear: factors lie between those of the rows.
+fn range(times: &[Time], wear: &[WearPoint], factor: impl Fn(&WearPoint) -> f64) -> (Time, Time) {
+    let (mut least, mut most) = if wear.is_empty() { (1.0, 1.0) } else { (100.0, 0.0) };
+    for factor in wear.iter().map(factor) {
+        (least, most) = (factor.min(least), factor.max(most));
     }
+    let shortest = times.iter().min().copied().unwrap_or_default();
+    let longest = times.iter().max().copied().unwrap_or_default();
+    (shortest.scaled(least), longest.scaled(most))
+}
+
+#[inline]
+fn worn(
+    time: Time,
+    wear: &[WearPoint],
+    pe_cycles: u32,
+    factor: impl Fn(&WearPoint) -> f64,
+) -> Time {
+    if wear.is_empty() {
+        return time;
+    }
+    time.scaled(factor_at(wear, pe_cycles, factor))
 }
 
 /// A factor of `wear` at so many cycles: linear between its rows, flat beyond, one without rows.

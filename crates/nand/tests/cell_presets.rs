@@ -112,30 +112,50 @@ fn tlc_follows_kim() {
     }
 }
 
+/// A block of `wordlines` wordlines after `pe_cycles`, filled with random data, and the data of
+/// each page. Programs take a time that a chip may take.
+fn filled(
+    name: &str,
+    cell: &Arc<Cell>,
+    wordlines: u32,
+    page_bytes: usize,
+    pe_cycles: u32,
+) -> (CellBlock, Vec<Vec<u8>>) {
+    let pages = wordlines * cell.levels.gray.cell_bits();
+    let mut block = CellBlock::new(cell.clone(), pages, page_bytes as u32, 5, 0).unwrap();
+    block.cycle(pe_cycles);
+    let mut rng = base::rng::Rng::stream(2, name);
+    let mut data = Vec::new();
+    for page in (0..pages).step_by(block.pages_per_program()) {
+        let bytes: Vec<u8> = (0..block.program_bytes()).map(|_| rng.bits() as u8).collect();
+        let effort = block.program(page, &bytes).unwrap();
+        assert!(effort.time.us() > 100.0 && effort.time.us() < 8000.0, "{name}: {effort:?}");
+        data.extend(bytes.chunks(page_bytes).map(<[u8]>::to_vec));
+    }
+    (block, data)
+}
+
+/// Wrong bits of each page type. Reads take a time that a chip may take.
+fn errors(block: &mut CellBlock, data: &[Vec<u8>]) -> Vec<u64> {
+    let mut errors = vec![0u64; block.cell().levels.gray.cell_bits() as usize];
+    let mut out = vec![0; data[0].len()];
+    for (page, data) in (0..).zip(data) {
+        let sensed = block.sense(page, &[], &mut out).unwrap();
+        assert!(sensed.time.us() > 10.0 && sensed.time.us() < 200.0, "{sensed:?}");
+        let wrong = out.iter().zip(data).map(|(a, b)| (a ^ b).count_ones());
+        let page_type = block.site(page).unwrap().page_type;
+        errors[usize::from(page_type)] += u64::from(wrong.sum::<u32>());
+    }
+    errors
+}
+
 /// Real blocks of every cell hold data, show the closed form's order of errors, and take the time
 /// that their effort says.
 #[test]
 fn blocks_of_every_cell() {
     for (name, cell) in all() {
-        let bits = cell.levels.gray.cell_bits();
-        let mut block = CellBlock::new(cell.clone(), 16 * bits, 4096, 1, 0).unwrap();
-        block.cycle(500);
-        let mut data = Vec::new();
-        let mut rng = base::rng::Rng::stream(1, name);
-        for page in (0..block.pages()).step_by(block.program_bytes() / 4096) {
-            let bytes: Vec<u8> = (0..block.program_bytes()).map(|_| rng.bits() as u8).collect();
-            let effort = block.program(page, &bytes).unwrap();
-            assert!(effort.time.us() > 100.0 && effort.time.us() < 8000.0, "{name}: {effort:?}");
-            data.extend(bytes.chunks(4096).map(<[u8]>::to_vec));
-        }
-        let mut errors = 0u64;
-        let mut out = vec![0; 4096];
-        for page in 0..block.pages() {
-            let sensed = block.sense(page, &[], &mut out).unwrap();
-            assert!(sensed.time.us() > 10.0 && sensed.time.us() < 200.0, "{name}: {sensed:?}");
-            let wrong = out.iter().zip(&data[page as usize]).map(|(a, b)| (a ^ b).count_ones());
-            errors += u64::from(wrong.sum::<u32>());
-        }
+        let (mut block, data) = filled(name, &cell, 16, 4096, 500);
+        let errors = errors(&mut block, &data).iter().sum::<u64>();
         let closed = mean_rber(&cell, &stress(500, 0.0, 0));
         let (low, high) = wilson(errors, u64::from(block.pages()) * 4096 * 8, 4.0);
         println!("{name}: counted {low:e} to {high:e}, closed form {closed:e}");
@@ -151,42 +171,24 @@ fn blocks_of_every_cell() {
 /// where a page errs often enough to count.
 #[test]
 fn tables_play_back_blocks_of_every_cell() {
-    let (page_bytes, wordlines) = (8192u32, 48u32);
+    let (page_bytes, wordlines) = (8192, 48);
     for (name, cell) in all() {
-        let bits = cell.levels.gray.cell_bits();
         let (most, nodes) = if name == "wang2014_mlc" { (2e6, 16) } else { (2e4, 10) };
         let grid = Grid::new([most, 1e5, 1e6], nodes).unwrap();
         let table = RateTable::characterize(&cell, &grid);
         // Wang's cell hardly errs before a million cycles, that of SLC never in so few bits.
         let worn = if name == "wang2014_mlc" { 1_200_000 } else { 2000 };
         for (pe_cycles, hours, reads) in [(0, 0.0, 0), (worn, 0.0, 1000), (worn, 300.0, 0)] {
-            let pages = wordlines * bits;
-            let mut block = CellBlock::new(cell.clone(), pages, page_bytes, 5, 0).unwrap();
-            block.cycle(pe_cycles);
-            let mut rng = base::rng::Rng::stream(2, name);
-            let mut data = Vec::new();
-            for page in (0..pages).step_by(block.pages_per_program()) {
-                let bytes: Vec<u8> = (0..block.program_bytes()).map(|_| rng.bits() as u8).collect();
-                block.program(page, &bytes).unwrap();
-                data.extend(bytes.chunks(page_bytes as usize).map(<[u8]>::to_vec));
-            }
+            let (mut block, data) = filled(name, &cell, wordlines, page_bytes, pe_cycles);
             block.age_at_reference(Hours(hours));
             block.disturb(reads);
-            let mut errors = vec![0u64; bits as usize];
-            let mut out = vec![0; page_bytes as usize];
-            for page in 0..pages {
-                block.sense(page, &[], &mut out).unwrap();
-                let wrong = out.iter().zip(&data[page as usize]).map(|(a, b)| (a ^ b).count_ones());
-                let page_type = block.site(page).unwrap().page_type;
-                errors[usize::from(page_type)] += u64::from(wrong.sum::<u32>());
-            }
-            let trials = u64::from(wordlines) * u64::from(page_bytes) * 8;
-            for (page_type, &errors) in errors.iter().enumerate() {
+            let trials = u64::from(wordlines) * page_bytes as u64 * 8;
+            for (page_type, errors) in (0..).zip(errors(&mut block, &data)) {
                 let state = PageState {
-                    page_type: page_type as u8,
+                    page_type,
                     pe_cycles,
                     retention: Hours(hours),
-                    reads: reads as u32 + pages / 2,
+                    reads: reads as u32 + block.pages() / 2,
                 };
                 let rate = table.rber(&state);
                 let (low, high) = wilson(errors, trials, 4.0);
