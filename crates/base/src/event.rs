@@ -95,13 +95,17 @@ impl Lane {
 /// How many lanes a queue has.
 pub const LANES: usize = 8;
 
+/// Places for the first entries of lanes and heap: a power of two, so that a mask tells the
+/// compiler that an index is one of them.
+const FRONTS: usize = 16;
+
 /// The future, ordered by (time, arrival).
 #[derive(Debug)]
 pub struct EventQueue {
     heap: Vec<u128>,
     lanes: [Lane; LANES],
-    /// First entry of each lane, and last that of the heap.
-    fronts: [u128; LANES + 1],
+    /// First entry of each lane, and behind them that of the heap.
+    fronts: [u128; FRONTS],
     /// Which of them there are: one bit for each.
     waiting: u32,
     sequence: u64,
@@ -124,7 +128,7 @@ impl EventQueue {
         Self {
             heap: Vec::with_capacity(1024),
             lanes: Default::default(),
-            fronts: [0; LANES + 1],
+            fronts: [0; FRONTS],
             waiting: 0,
             sequence: 0,
             renumbered: 0,
@@ -229,8 +233,7 @@ impl EventQueue {
         if self.waiting == 0 {
             return None;
         }
-        // The remainder changes nothing; it tells the compiler that the front is there.
-        let front = |bits: u32| bits.trailing_zeros() as usize % (LANES + 1);
+        let front = |bits: u32| bits.trailing_zeros() as usize & (FRONTS - 1);
         let mut source = front(self.waiting);
         let mut best = self.fronts[source];
         let mut others = self.waiting & (self.waiting - 1);

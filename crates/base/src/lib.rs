@@ -11,6 +11,7 @@ pub mod family;
 pub mod information;
 pub mod memory;
 pub mod params;
+pub mod pool;
 pub mod rng;
 pub mod stats;
 pub mod tails;

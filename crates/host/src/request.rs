@@ -2,6 +2,7 @@
 
 use base::{Result, Time};
 use ssd::request::Request;
+use std::collections::VecDeque;
 
 /// A request and the time at which its source wants it sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,18 @@ pub struct Arrival {
 pub trait Source: Send {
     /// The next request, or `None` when the stream has ended.
     fn next(&mut self) -> Result<Option<Arrival>>;
+
+    /// Puts the next `most` requests behind those in `drawn`, or all that are left: whether there
+    /// may be more.
+    fn draw(&mut self, most: usize, drawn: &mut VecDeque<Arrival>) -> Result<bool> {
+        for _ in 0..most {
+            match self.next()? {
+                Some(arrival) => drawn.push_back(arrival),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
 
     /// How many requests it will give in all, where that is known.
     fn total(&self) -> Option<u64>;

@@ -4,7 +4,7 @@
 //! pace says so; the drive fetches from the queues round robin while it has room; a completion
 //! lets its job go on. Nothing here knows what a drive does inside, and nothing reads a clock.
 
-use crate::request::{Job, Pace};
+use crate::request::{Arrival, Job, Pace};
 use crate::runner::{Phase, Runner};
 use crate::stats::{JobStats, RequestLog, Series};
 use base::rng::Rng;
@@ -42,6 +42,7 @@ pub struct Run {
     /// Bytes of the units that fetched reads may touch, and the most they may be.
     reading: u64,
     most_reading: u64,
+    capacity_bytes: u64,
     finished: bool,
     started: bool,
 }
@@ -63,6 +64,7 @@ impl Run {
             runners,
             reading: 0,
             most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
+            capacity_bytes: ssd.capacity_bytes(),
             ssd,
             next_queue: 0,
             submit_time,
@@ -197,8 +199,7 @@ impl Run {
         let now = self.ssd.now();
         let runner = &mut self.runners[job];
         while runner.phase == Phase::Running && !runner.is_full() {
-            runner.draw_ahead(&self.ssd)?;
-            let Some(&next) = runner.ahead.front() else {
+            let Some(next) = runner.next(&self.ssd)? else {
                 runner.end_sending(now);
                 break;
             };
@@ -216,10 +217,7 @@ impl Run {
                 }
                 break;
             }
-            runner.last_arrival = arrival;
-            runner.sent(&next.request, now, self.submit_time);
-            runner.ahead.pop_front();
-            runner.queue.push_back((arrival, next.request));
+            runner.send(&next.request, arrival, now, self.submit_time);
             if self.area_at < now {
                 self.area += u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
                 self.area_at = now;
@@ -255,20 +253,16 @@ impl Run {
         while empty < queues && self.ssd.has_room() {
             let job = self.next_queue;
             self.next_queue = if job + 1 == queues { 0 } else { job + 1 };
-            match self.runners[job].queue.pop_front() {
+            match self.runners[job].fetch() {
                 None => empty += 1,
-                Some((arrival, request)) => {
+                Some(Arrival { at: arrival, request }) => {
                     empty = 0;
-                    if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
-                        let problem = format!("{request:?} is outside the drive");
-                        return Err(Error::new(self.runners[job].job.name.clone(), problem)
-                            .allow(format!("{} bytes", self.ssd.capacity_bytes())));
+                    if request.end().is_none_or(|end| end > self.capacity_bytes) {
+                        return Err(self.refuse(job, &request));
                     }
                     self.reading += self.touched(&request);
                     if self.reading > self.most_reading {
-                        let problem = format!("reads of {} bytes at a time", self.reading);
-                        return Err(Error::new(self.runners[job].job.name.clone(), problem)
-                            .allow(format!("{} bytes: smaller or fewer", self.most_reading)));
+                        return Err(self.refuse(job, &request));
                     }
                     self.ssd.submit(request, job as u32, arrival);
                     self.issued += 1;
@@ -279,6 +273,18 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Why the drive cannot take a request.
+    #[cold]
+    fn refuse(&self, job: usize, request: &Request) -> Error {
+        let name = self.runners[job].job.name.clone();
+        if request.end().is_none_or(|end| end > self.capacity_bytes) {
+            let problem = format!("{request:?} is outside the drive");
+            return Error::new(name, problem).allow(format!("{} bytes", self.capacity_bytes));
+        }
+        let problem = format!("reads of {} bytes at a time", self.reading);
+        Error::new(name, problem).allow(format!("{} bytes: smaller or fewer", self.most_reading))
     }
 
     #[inline]

@@ -34,13 +34,13 @@ pub struct Runner {
     pub deadline: Time,
     /// Counts what is sent from here on.
     pub measure_from: Time,
-    /// Drawn and not yet sent.
-    pub ahead: VecDeque<Arrival>,
-    pub exhausted: bool,
-    /// Sent and not yet fetched: arrival and request.
-    pub queue: VecDeque<(Time, Request)>,
-    /// Sent and not completed.
+    /// Drawn and not yet fetched, the first `queued` of them sent: their times are arrivals then.
+    requests: VecDeque<Arrival>,
+    queued: usize,
+    exhausted: bool,
+    /// Sent and not completed, and the most there may be of them.
     pub in_flight: u32,
+    depth: u32,
     /// Arrival of the request sent last: requests of a job arrive in their order.
     pub last_arrival: Time,
     /// When its last request completed.
@@ -69,10 +69,14 @@ impl Runner {
             start: Time::ZERO,
             deadline: Time::NEVER,
             measure_from: Time::ZERO,
-            ahead: VecDeque::with_capacity(AHEAD),
+            requests: VecDeque::with_capacity(AHEAD),
+            queued: 0,
             exhausted: false,
-            queue: VecDeque::new(),
             in_flight: 0,
+            depth: match job.pace {
+                Pace::Closed { depth } | Pace::Rated { depth, .. } => depth,
+                Pace::Open => u32::MAX,
+            },
             last_arrival: Time::ZERO,
             last_completion: Time::ZERO,
             over_at: Time::ZERO,
@@ -106,39 +110,42 @@ impl Runner {
         Some((latencies.saturating_sub(self.tail_ns) as f64 / window.0 as f64, window))
     }
 
-    /// Draws requests ahead, if few are left, and lets the drive prepare for them.
+    /// The next request to send, if there is one. Others are drawn ahead of it, so that the drive
+    /// can prepare for them.
     #[inline]
-    pub fn draw_ahead(&mut self, ssd: &Ssd) -> Result<()> {
-        if self.exhausted || self.ahead.len() > AHEAD - DRAWN {
-            return Ok(());
+    pub fn next(&mut self, ssd: &Ssd) -> Result<Option<Arrival>> {
+        if self.requests.len() - self.queued <= AHEAD - DRAWN && !self.exhausted {
+            self.draw(ssd)?;
         }
-        self.draw(ssd)
+        Ok(self.requests.get(self.queued).copied())
     }
 
     #[inline(never)]
     fn draw(&mut self, ssd: &Ssd) -> Result<()> {
         // What was asked for with those drawn last has had time to come.
-        for arrival in self.ahead.iter().rev().take(DRAWN) {
+        for arrival in self.requests.iter().rev().take(DRAWN) {
             ssd.prefetch_blocks(&arrival.request);
         }
-        while self.ahead.len() < AHEAD {
-            let Some(arrival) = self.job.source.next()? else {
-                self.exhausted = true;
-                break;
-            };
+        let drawn = self.requests.len();
+        let most = AHEAD - (drawn - self.queued);
+        self.exhausted = !self.job.source.draw(most, &mut self.requests)?;
+        for arrival in self.requests.range(drawn..) {
             ssd.prefetch(&arrival.request);
-            self.ahead.push_back(arrival);
         }
         Ok(())
+    }
+
+    /// The drive fetches the request that was sent first: when it arrived, and what it is.
+    #[inline]
+    pub fn fetch(&mut self) -> Option<Arrival> {
+        self.queued = self.queued.checked_sub(1)?;
+        self.requests.pop_front()
     }
 
     /// Whether as many requests as it keeps at a time are under way.
     #[inline]
     pub fn is_full(&self) -> bool {
-        match self.job.pace {
-            Pace::Closed { depth } | Pace::Rated { depth, .. } => self.in_flight >= depth,
-            Pace::Open => false,
-        }
+        self.in_flight >= self.depth
     }
 
     /// When the next request may be sent and from when its latency counts; `None` where only a
@@ -154,7 +161,7 @@ impl Runner {
             Pace::Open => {
                 // Only the head waits in the queue: the others stay in the source.
                 let at = self.start.saturating_add(next.at);
-                self.queue.is_empty().then_some((at.max(self.start), at))
+                (self.queued == 0).then_some((at.max(self.start), at))
             }
             Pace::Rated { rates, poisson, .. } => {
                 let sent = now.max(earliest);
@@ -169,9 +176,12 @@ impl Runner {
         }
     }
 
-    /// A request has been put into the queue.
+    /// The next request goes into the queue, `now`; its latency counts from `arrival`.
     #[inline]
-    pub fn sent(&mut self, request: &Request, now: Time, submit_time: Time) {
+    pub fn send(&mut self, request: &Request, arrival: Time, now: Time, submit_time: Time) {
+        self.requests[self.queued].at = arrival;
+        self.queued += 1;
+        self.last_arrival = arrival;
         self.in_flight += 1;
         if self.job.pace != Pace::Open {
             self.ready_at = self.ready_at.max(now).saturating_add(submit_time);

@@ -55,7 +55,7 @@ impl Flash {
         state.bus_head = Head { since: events.now(), order };
         state.bus_next = NONE;
         let index = if state.phase == Phase::Loading { state.active } else { state.output.head };
-        let class = self.commands[index as usize].class as usize;
+        let class = self.commands[index].class as usize;
         let channel = state.channel;
         let before = self.channels[channel as usize].queues.push(class, die.0);
         if before != NONE {
@@ -90,7 +90,7 @@ impl Flash {
         dies.on_bus = false;
         let loading = dies.phase == Phase::Loading;
         let index = if loading { dies.active } else { dies.output.head };
-        let command = &mut self.commands[index as usize];
+        let command = &mut self.commands[index];
         let time = self.chips.timing.transfer(command.bytes);
         command.bus += time;
         self.counts.times.bus += time;
@@ -124,20 +124,20 @@ impl Flash {
     /// How the transfer of a read is shown.
     fn data_out_span(&self, die: Die) -> SpanKind {
         let index = self.dies[die.0 as usize].output.head;
-        if self.commands[index as usize].level > 0 { SpanKind::SoftOut } else { SpanKind::DataOut }
+        if self.commands[index].level > 0 { SpanKind::SoftOut } else { SpanKind::DataOut }
     }
 
     /// A page of a program's data has reached the die.
     pub(crate) fn data_in(&mut self, events: &mut EventQueue, die: Die) {
         let now = events.now();
         let index = self.dies[die.0 as usize].active;
-        let command = &mut self.commands[index as usize];
+        let command = &mut self.commands[index];
         command.transfers -= 1;
         if command.transfers > 0 {
             self.join_bus(events, die);
             return;
         }
-        let job = self.jobs[command.job as usize];
+        let job = self.jobs[command.job];
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.program(block, job.page).unwrap_or_else(|error| {
@@ -152,7 +152,7 @@ impl Flash {
         let (count, total) = &mut self.counts.program_time[page_type];
         *count += 1;
         *total += longest;
-        self.commands[index as usize].array += longest;
+        self.commands[index].array += longest;
         self.set_phase(now, die, Phase::Programming);
         let state = &mut self.dies[die.0 as usize];
         (state.suspends, state.array_start) = (0, now);
@@ -167,7 +167,7 @@ impl Flash {
         let now = events.now();
         let state = &mut self.dies[die.0 as usize];
         let index = state.output.head;
-        let command = &mut self.commands[index as usize];
+        let command = &mut self.commands[index];
         let next = std::mem::replace(&mut command.next, NONE);
         if next == NONE {
             state.account(now);

@@ -118,15 +118,15 @@ impl Ssd {
 
     pub(crate) fn erase(&mut self, die: Die, n: u8, blocks: [Block; MAX_PLANES]) {
         let job = Program { die, units: 0, page: 0, planes: n, stream: Stream::GC, blocks };
-        let job = self.flash.jobs.insert(job) as u32;
+        let job = self.flash.jobs.insert(job);
         let command = Command::job(Kind::Erase, Class::Collect, Owner::Collect, die, job, 0, 0);
         let index = self.flash.hold(self.now(), command);
         self.flash.submit(&mut self.events, index);
     }
 
     pub(crate) fn erased(&mut self, index: u32) {
-        let command = self.flash.commands.remove(index as usize);
-        let job = self.flash.jobs.remove(command.job as usize);
+        let command = self.flash.commands.remove(index);
+        let job = self.flash.jobs.remove(command.job);
         for &block in job.blocks() {
             self.ftl.erased(block);
         }

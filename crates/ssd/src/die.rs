@@ -72,6 +72,8 @@ const ERASE: usize = 2;
 const WAIT: usize = 3;
 const IDLE: usize = 4;
 pub(crate) const DOINGS: usize = 5;
+/// By phase. An idle die with data in its registers, or something suspended, waits.
+const DOING: [usize; 8] = [IDLE, READ, WAIT, WAIT, WAIT, PROGRAM, ERASE, WAIT];
 
 /// Where the time of a die went.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
@@ -109,19 +111,12 @@ impl DieState {
     #[inline]
     fn spent_until(&self, now: Time) -> (usize, u64, u64) {
         let spent = now.since(self.since).0;
-        let doing = match self.phase {
-            Phase::Idle if self.output.is_empty() && self.suspended.is_none() => IDLE,
-            Phase::Reading => READ,
-            Phase::Erasing => ERASE,
-            Phase::Programming => PROGRAM,
-            _ => WAIT,
-        };
-        // Command cycles come first.
-        let cycles = if doing == READ || doing == ERASE {
-            self.array_start.since(self.since).0.min(spent)
-        } else {
-            0
-        };
+        let mut doing = DOING[self.phase as usize];
+        if doing == IDLE && !(self.output.is_empty() && self.suspended.is_none()) {
+            doing = WAIT;
+        }
+        // Command cycles come first; the start of an operation that is over lies behind us.
+        let cycles = self.array_start.since(self.since).0.min(spent);
         (doing, spent - cycles, cycles)
     }
 
@@ -149,7 +144,7 @@ impl Flash {
         }
         let mut heads = [None; CLASSES];
         for class in (0..CLASSES).filter(|class| waiting & (1 << class) != 0) {
-            let command = &self.commands[die.queues.head(class) as usize];
+            let command = &self.commands[die.queues.head(class)];
             heads[class] = Some(Head { since: command.queued, order: command.order });
         }
         if let Some(suspended) = &die.suspended {
@@ -183,7 +178,7 @@ impl Flash {
             return;
         }
         let index = state.queues.head(class);
-        let kind = self.commands[index as usize].kind;
+        let kind = self.commands[index].kind;
         if output && kind != Kind::Read {
             // The registers still hold data; only a read can go on beside them.
             return;
@@ -203,7 +198,7 @@ impl Flash {
     #[inline]
     pub(crate) fn unlink_head(&mut self, die: Die, class: usize) {
         let queues = &mut self.dies[die.0 as usize].queues;
-        let head = queues.head(class) as usize;
+        let head = queues.head(class);
         let next = std::mem::replace(&mut self.commands[head].next, NONE);
         queues.take(class, NONE, next);
     }
@@ -224,7 +219,7 @@ impl Flash {
             let mut last = index;
             let (joined, n) = self.join_reads(die, class, index);
             for &other in &joined[..n] {
-                self.commands[last as usize].next = other;
+                self.commands[last].next = other;
                 last = other;
                 commands += 1;
             }
@@ -232,7 +227,7 @@ impl Flash {
         let start = self.book_commands(now, die, commands);
         let state = &mut self.dies[die.0 as usize];
         state.active = index;
-        state.senses = self.commands[index as usize].senses;
+        state.senses = self.commands[index].senses;
         self.sense_from(events, die, start);
     }
 
@@ -246,11 +241,11 @@ impl Flash {
     fn sense_from(&mut self, events: &mut EventQueue, die: Die, start: Time) {
         let index = self.dies[die.0 as usize].active;
         let mut longest = self.sense(index);
-        let mut other = self.commands[index as usize].next;
+        let mut other = self.commands[index].next;
         while other != NONE {
             longest = longest.max(self.sense(other));
             self.counts.joined_reads += 1;
-            other = self.commands[other as usize].next;
+            other = self.commands[other].next;
         }
         self.set_phase(events.now(), die, Phase::Reading);
         let state = &mut self.dies[die.0 as usize];
@@ -276,7 +271,7 @@ impl Flash {
     /// Whether a page goes out from the second register, so that the array can go on.
     fn frees_page_register(&self, index: u32) -> bool {
         self.chips.features.cache_read
-            && (self.commands[index as usize].senses == 1 || self.combines_in_page_buffer())
+            && (self.commands[index].senses == 1 || self.combines_in_page_buffer())
     }
 
     /// Takes the reads that can share the array time of `first` out of their queue: those of other
@@ -288,7 +283,7 @@ impl Flash {
         first: u32,
     ) -> ([u32; MAX_PLANES], usize) {
         let geometry = &self.chips.geometry;
-        let Command { ppn, level, shift_v, .. } = self.commands[first as usize];
+        let Command { ppn, level, shift_v, .. } = self.commands[first];
         let (block, page) = geometry.page_of(ppn);
         let plane_bit =
             |block: Block| 1u32 << (geometry.plane_of(block).0 % geometry.planes_per_die);
@@ -302,7 +297,7 @@ impl Flash {
             if at == NONE {
                 break;
             }
-            let command = self.commands[at as usize];
+            let command = self.commands[at];
             let next = command.next;
             let alike = command.level == level && command.shift_v == shift_v;
             let fits = command.kind == Kind::Read && alike && {
@@ -315,9 +310,9 @@ impl Flash {
             if fits {
                 self.dies[die.0 as usize].queues.take(class, previous, next);
                 if previous != NONE {
-                    self.commands[previous as usize].next = next;
+                    self.commands[previous].next = next;
                 }
-                self.commands[at as usize].next = NONE;
+                self.commands[at].next = NONE;
                 joined[n] = at;
                 n += 1;
             } else {
@@ -331,7 +326,7 @@ impl Flash {
     /// Senses the page of a read: its array time.
     #[inline]
     pub(crate) fn sense(&mut self, index: u32) -> Time {
-        let command = &mut self.commands[index as usize];
+        let command = &mut self.commands[index];
         let (block, page) = self.chips.geometry.page_of(command.ppn);
         let (time, rber) = self.chips.read(block, page, command.shift_v).unwrap_or_else(|error| {
             self.fault.get_or_insert(error);
@@ -353,7 +348,7 @@ impl Flash {
 
     pub(crate) fn start_erase(&mut self, events: &mut EventQueue, die: Die, index: u32) {
         let now = events.now();
-        let job = self.jobs[self.commands[index as usize].job as usize];
+        let job = self.jobs[self.commands[index].job];
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.erase(block);
@@ -379,10 +374,10 @@ impl Flash {
         }
         state.end = Time::NEVER;
         let index = state.active;
-        let class = if index == NONE { Class::Read } else { self.commands[index as usize].class };
+        let class = if index == NONE { Class::Read } else { self.commands[index].class };
         let done = match state.phase {
             Phase::Reading => {
-                let Command { level, .. } = self.commands[index as usize];
+                let Command { level, .. } = self.commands[index];
                 self.span(now, die, read_span(class, level));
                 let state = &self.dies[die.0 as usize];
                 let more = state.senses > 0;
@@ -466,7 +461,7 @@ impl Flash {
     fn suspend(&mut self, events: &mut EventQueue, die: Die) {
         let timing = &self.chips.timing;
         let state = &mut self.dies[die.0 as usize];
-        let Command { class, order, .. } = self.commands[state.active as usize];
+        let Command { class, order, .. } = self.commands[state.active];
         let (cost, kind) = if state.phase == Phase::Programming {
             (timing.program_suspend, program_span(class))
         } else {

@@ -18,11 +18,11 @@ use crate::retry::Reread;
 use crate::scheduler::{Class, Head, Scheduler};
 use crate::timeline::Timeline;
 use base::event::EventQueue;
+use base::pool::Pool;
 use base::{Error, Time};
 use nand::chip::Chips;
 use nand::energy::OperationTimes;
 use nand::geometry::Die;
-use slab::Slab;
 
 /// What the flash has done.
 #[derive(Debug, Clone, Default)]
@@ -67,9 +67,9 @@ pub struct Flash {
     /// Real cells, where decoding reads them.
     pub(crate) cells: Option<Box<CellMedium>>,
     /// Commands under way.
-    pub commands: Slab<Command>,
+    pub commands: Pool<Command>,
     /// What programs and erases are about.
-    pub jobs: Slab<Program>,
+    pub jobs: Pool<Program>,
     pub(crate) scheduler: Box<dyn Scheduler>,
     pub(crate) dies: Vec<DieState>,
     pub(crate) channels: Vec<ChannelState>,
@@ -121,8 +121,8 @@ impl Flash {
             channels: (0..channels).map(|_| channel()).collect(),
             chips,
             cells: None,
-            commands: Slab::with_capacity(1024),
-            jobs: Slab::with_capacity(256),
+            commands: Pool::with_capacity(1024),
+            jobs: Pool::with_capacity(256),
             scheduler,
             events,
             order: 0,
@@ -160,13 +160,13 @@ impl Flash {
     #[inline]
     pub fn hold(&mut self, now: Time, mut command: Command) -> u32 {
         command.queued = now;
-        self.commands.insert(command) as u32
+        self.commands.insert(command)
     }
 
     /// Sends a command to its die.
     pub fn submit(&mut self, events: &mut EventQueue, index: u32) {
         let order = self.next_order();
-        let command = &mut self.commands[index as usize];
+        let command = &mut self.commands[index];
         command.order = order;
         let (die, class) = (command.die, command.class);
         self.append(die, class, index);
@@ -176,7 +176,7 @@ impl Flash {
 
     /// Sends a read round again, `bytes` a transfer, with the references and levels of `reread`.
     pub fn again(&mut self, index: u32, reread: Reread, bytes: u32) {
-        let read = &mut self.commands[index as usize];
+        let read = &mut self.commands[index];
         read.attempt += 1;
         (read.level, read.senses, read.bytes) = (reread.level, reread.senses, bytes);
         (read.transfers, read.shift_v) = (reread.transfers, reread.shift_v as f32);
@@ -185,11 +185,11 @@ impl Flash {
     /// Has all transfers of a read that goes round again ahead of its class. Each is a command of
     /// its own; the others are parts of the first.
     pub fn go_ahead(&mut self, events: &mut EventQueue, index: u32) {
-        let whole = self.commands[index as usize];
+        let whole = self.commands[index];
         for _ in 1..whole.transfers {
             let owner = Owner::PartOf(index);
             let part = Command { owner, array: Time::ZERO, bus: Time::ZERO, ..whole };
-            let part = self.commands.insert(part) as u32;
+            let part = self.commands.insert(part);
             self.push_front(part);
         }
         self.push_front(index);
@@ -200,28 +200,28 @@ impl Flash {
     /// Has the next transfer of a read that goes round again behind its class, as old as it is:
     /// those before it speak for it, so that no erase overtakes it.
     pub fn go_behind(&mut self, events: &mut EventQueue, index: u32) {
-        let Command { die, class, order, .. } = self.commands[index as usize];
+        let Command { die, class, order, .. } = self.commands[index];
         let mut at = self.dies[die.0 as usize].queues.head(class as usize);
         while at != NONE {
-            let before = &mut self.commands[at as usize];
+            let before = &mut self.commands[at];
             before.order = before.order.min(order);
             at = before.next;
         }
-        self.commands[index as usize].next = NONE;
+        self.commands[index].next = NONE;
         self.append(die, class, index);
         self.suspend_for_reads(events, die);
         self.start_die(events, die);
     }
 
     fn push_front(&mut self, index: u32) {
-        let Command { die, class, .. } = self.commands[index as usize];
+        let Command { die, class, .. } = self.commands[index];
         let after = self.dies[die.0 as usize].queues.push_front(class as usize, index);
-        self.commands[index as usize].next = after;
+        self.commands[index].next = after;
         if after != NONE {
             // Schedulers see the first of a class only: it speaks for older ones behind it too,
             // which no erase may overtake.
-            let order = self.commands[after as usize].order;
-            let first = &mut self.commands[index as usize];
+            let order = self.commands[after].order;
+            let first = &mut self.commands[index];
             first.order = first.order.min(order);
         }
     }
@@ -229,10 +229,10 @@ impl Flash {
     /// A transfer of a read is in the controller: the read, if that was its last.
     #[inline]
     pub fn part_arrived(&mut self, now: Time, index: u32) -> Option<u32> {
-        let first = match self.commands[index as usize].owner {
+        let first = match self.commands[index].owner {
             Owner::PartOf(first) => {
-                let part = self.commands.remove(index as usize);
-                let whole = &mut self.commands[first as usize];
+                let part = self.commands.remove(index);
+                let whole = &mut self.commands[first];
                 whole.array += part.array;
                 whole.bus += part.bus;
                 // What went on in array and bus at the same time counts once.
@@ -242,7 +242,7 @@ impl Flash {
             }
             _ => index,
         };
-        let whole = &mut self.commands[first as usize];
+        let whole = &mut self.commands[first];
         whole.transfers -= 1;
         (whole.transfers == 0).then_some(first)
     }
@@ -256,7 +256,7 @@ impl Flash {
     pub(crate) fn append(&mut self, die: Die, class: Class, index: u32) {
         let before = self.dies[die.0 as usize].queues.push(class as usize, index);
         if before != NONE {
-            self.commands[before as usize].next = index;
+            self.commands[before].next = index;
         }
     }
 }

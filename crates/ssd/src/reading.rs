@@ -26,7 +26,7 @@ impl Ssd {
     #[inline]
     fn read_range(&mut self, slot: u32, first: u32, last: u32) {
         let mut run: Option<(u32, Ppn, u32)> = None;
-        for unit in first..=last {
+        for unit in first..last + 1 {
             let place = match self.buffer.find(Lpn(unit)) {
                 Some(held) => {
                     self.counts.buffer_hits += 1;
@@ -97,8 +97,7 @@ impl Ssd {
             }
             return;
         };
-        let Command { units, rber, attempt, level, mut failed, .. } =
-            self.flash.commands[index as usize];
+        let Command { units, rber, attempt, level, mut failed, .. } = self.flash.commands[index];
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
             let words = self.codewords[units as usize];
@@ -126,7 +125,7 @@ impl Ssd {
         }
         let (end, last) = end;
         let corrected = self.failed.count(failed) == 0;
-        let command = &mut self.flash.commands[index as usize];
+        let command = &mut self.flash.commands[index];
         command.failed = failed;
         command.ecc += last;
         if corrected {
@@ -141,7 +140,7 @@ impl Ssd {
 
     /// The codewords of a read that have failed, once there is more of them.
     fn decode_again(&mut self, index: u32, now: Time, failed: &mut u32, end: &mut (Time, Time)) {
-        let Command { rber, level, .. } = self.flash.commands[index as usize];
+        let Command { rber, level, .. } = self.flash.commands[index];
         let kind = if level > 0 { SpanKind::SoftDecode } else { SpanKind::Decode };
         let mut words = self.failed.take(*failed);
         self.counts.further_decodes += words.len() as u64;
@@ -171,7 +170,7 @@ impl Ssd {
     fn note_found(&mut self, index: u32) {
         if let Some(payload) = &mut self.payload
             && let Command { owner: Owner::Request(slot), lpn, ppn, units, .. } =
-                self.flash.commands[index as usize]
+                self.flash.commands[index]
         {
             for i in 0..units {
                 payload.read_stored(slot, lpn + i, Ppn(ppn.0 + i));
@@ -181,7 +180,7 @@ impl Ssd {
 
     #[inline]
     pub(crate) fn decoded(&mut self, index: u32) {
-        let mut failed = self.flash.commands[index as usize].failed;
+        let mut failed = self.flash.commands[index].failed;
         let corrected = self.failed.count(failed) == 0;
         if !corrected {
             if self.read_again(index) {
@@ -189,7 +188,7 @@ impl Ssd {
             }
             self.failed.release(&mut failed);
         }
-        let command = self.flash.commands.remove(index as usize);
+        let command = self.flash.commands.remove(index);
         match command.owner {
             Owner::Request(slot) => {
                 let now = self.now();
@@ -211,7 +210,7 @@ impl Ssd {
 
     /// After a failed decode: round again as the policy says. False when the page is given up.
     fn read_again(&mut self, index: u32) -> bool {
-        let command = self.flash.commands[index as usize];
+        let command = self.flash.commands[index];
         let Some(reread) = self.retry.after_failure(command.attempt) else {
             self.counts.uncorrectable += 1;
             self.note_found(index);
@@ -257,8 +256,7 @@ impl Ssd {
     /// Begins a read anew where its data are now, if data of the host have moved on since it was
     /// asked for: nothing in the queues of its die has kept their block from being erased.
     fn read_elsewhere(&mut self, index: u32) -> bool {
-        let Command { owner, ppn, lpn: first, units, mut failed, .. } =
-            self.flash.commands[index as usize];
+        let Command { owner, ppn, lpn: first, units, mut failed, .. } = self.flash.commands[index];
         let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(ppn.0 + i)));
         if !matches!(owner, Owner::Request(_) | Owner::Fill(_))
             || places.all(|(lpn, ppn)| self.ftl.lookup(lpn) == Some(ppn))
@@ -266,7 +264,7 @@ impl Ssd {
             return false;
         }
         self.failed.release(&mut failed);
-        self.flash.commands.remove(index as usize);
+        self.flash.commands.remove(index);
         match (owner, self.ftl.lookup(Lpn(first))) {
             (Owner::Request(slot), _) => {
                 self.read_range(slot, first, first + units - 1);

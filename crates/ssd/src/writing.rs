@@ -135,7 +135,7 @@ impl Ssd {
         let pages = u32::from(program.planes) * self.flash.chips.pages_per_program;
         let bytes =
             self.codewords[self.flash.chips.geometry.units_per_page as usize] * self.codeword_bytes;
-        let job = self.flash.jobs.insert(program) as u32;
+        let job = self.flash.jobs.insert(program);
         let command =
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
         let index = self.flash.hold(self.now(), command);
@@ -160,7 +160,7 @@ impl Ssd {
             timeline.record(Track::Encoder, encoder as u32, SpanKind::Encode, start, done);
             end = end.max(done);
         }
-        self.flash.commands[index as usize].ecc += self.encode_time;
+        self.flash.commands[index].ecc += self.encode_time;
         self.events.push(end, event::of(event::ENCODED, index));
     }
 
@@ -178,8 +178,8 @@ impl Ssd {
     }
 
     pub(crate) fn programmed(&mut self, index: u32) {
-        let command = self.flash.commands.remove(index as usize);
-        let program = self.flash.jobs.remove(command.job as usize);
+        let command = self.flash.commands.remove(index);
+        let program = self.flash.jobs.remove(command.job);
         match command.owner {
             Owner::Moves(first) => self.moved(&program, first),
             Owner::Slots(first) => {

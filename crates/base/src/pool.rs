@@ -1,0 +1,108 @@
+//! Things under way, by number: a place is taken, looked at through its number, and given back.
+//!
+//! Numbers are used again, the latest first, so that what is looked at stays in the cache. A look
+//! costs one comparison and nothing else; with debug assertions on, a number that has been given
+//! back is refused.
+
+use std::ops::{Index, IndexMut};
+
+/// Values by number. It grows to what is under way at a time, and then allocates nothing.
+#[derive(Debug)]
+pub struct Pool<T> {
+    values: Vec<T>,
+    free: Vec<u32>,
+    #[cfg(debug_assertions)]
+    is_taken: Vec<bool>,
+}
+
+impl<T: Copy> Pool<T> {
+    /// An empty pool with room for `capacity` values.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self {
+            values: Vec::with_capacity(capacity),
+            free: Vec::with_capacity(capacity),
+            #[cfg(debug_assertions)]
+            is_taken: Vec::with_capacity(capacity),
+        }
+    }
+
+    /// Keeps `value`: its number.
+    #[inline]
+    pub fn insert(&mut self, value: T) -> u32 {
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.values[number as usize] = value;
+                number
+            }
+            None => {
+                self.values.push(value);
+                (self.values.len() - 1) as u32
+            }
+        };
+        #[cfg(debug_assertions)]
+        {
+            self.is_taken.resize(self.values.len(), false);
+            self.is_taken[number as usize] = true;
+        }
+        number
+    }
+
+    /// Gives a number back, and what it stood for.
+    #[inline]
+    pub fn remove(&mut self, number: u32) -> T {
+        let value = self[number];
+        #[cfg(debug_assertions)]
+        {
+            self.is_taken[number as usize] = false;
+        }
+        self.free.push(number);
+        value
+    }
+}
+
+impl<T> Index<u32> for Pool<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, number: u32) -> &T {
+        #[cfg(debug_assertions)]
+        assert!(self.is_taken[number as usize], "{number} has been given back");
+        &self.values[number as usize]
+    }
+}
+
+impl<T> IndexMut<u32> for Pool<T> {
+    #[inline]
+    fn index_mut(&mut self, number: u32) -> &mut T {
+        #[cfg(debug_assertions)]
+        assert!(self.is_taken[number as usize], "{number} has been given back");
+        &mut self.values[number as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_used_again() {
+        let mut pool = Pool::with_capacity(2);
+        let (a, b) = (pool.insert('a'), pool.insert('b'));
+        assert_eq!((pool[a], pool[b]), ('a', 'b'));
+        assert_eq!(pool.remove(a), 'a');
+        let c = pool.insert('c');
+        assert_eq!((c, pool[c]), (a, 'c'));
+        pool[b] = 'd';
+        assert_eq!((pool.remove(b), pool.remove(c)), ('d', 'c'));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "has been given back")]
+    fn a_number_given_back_is_refused() {
+        let mut pool = Pool::with_capacity(1);
+        let number = pool.insert(1);
+        pool.remove(number);
+        let _ = pool[number];
+    }
+}
