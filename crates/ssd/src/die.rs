@@ -446,11 +446,11 @@ impl Flash {
 
     /// Suspends a program or an erase if a host read waits, and chip, scheduler and limit allow.
     /// To be called whenever one of the two arrives.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn suspend_for_reads(&mut self, events: &mut EventQueue, die: Die) {
         let state = &self.dies[die.0 as usize];
-        if state.suspends < self.chips.timing.suspends_max
-            && matches!(state.phase, Phase::Programming | Phase::Erasing)
+        if matches!(state.phase, Phase::Programming | Phase::Erasing)
+            && state.suspends < self.chips.timing.suspends_max
             && state.queues.waiting() & 1 << Class::Read as usize != 0
             && self.scheduler.reads_suspend()
         {
@@ -458,6 +458,7 @@ impl Flash {
         }
     }
 
+    #[inline(never)]
     fn suspend(&mut self, events: &mut EventQueue, die: Die) {
         let timing = &self.chips.timing;
         let state = &mut self.dies[die.0 as usize];
