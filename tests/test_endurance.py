@@ -182,6 +182,44 @@ def test_measured_points_end_where_they_were_measured(tmp_path: Path):
         nandlab.endurance(chip, retention_hours=8760, t=300)
 
 
+def noisy(rates: dict[int, list[float]]) -> dict[str, Any]:
+    """A measured table over cycles, of a page each."""
+    points = [{"pe_cycles": n, "hours": 0, "reads": 0, "rber": of} for n, of in rates.items()]
+    return {"name": "table", "points": points}
+
+
+@pytest.mark.parametrize(
+    "bump", [(1000, 2000), (1000, 8500), (100, 110), (7, 9), (19_000, 20_000), (1000.5, 2000.5)]
+)
+def test_a_block_that_has_failed_has_failed(bump: tuple[float, float]):
+    """Rates that pass the limit, come back within it and pass it again: the first time counts."""
+    limit = rber_limit(1e-15, Ecc())
+    low, top = bump
+    ends = {0: [limit / 9], low: [limit / 4], top: [4 * limit]}
+    noise = {n: [limit / 2] for n in range(math.ceil(top) + 1000, 40_000, 1000)}
+    table = noisy({**ends, **noise, 40_000: [2 * limit]})
+    [found] = endurance(table, retention_hours=0).points
+    # Halfway between a fourth and four times of it, in ln(1 + cycles / 100).
+    assert found.pe_cycles == math.floor(100 * (math.sqrt((1 + low / 100) * (1 + top / 100)) - 1))
+    # Without what comes after the first crossing it is the same.
+    [alone] = endurance(noisy(ends), retention_hours=0).points
+    assert alone.pe_cycles == found.pe_cycles
+
+
+def test_the_first_crossing_is_that_of_any_page():
+    """One page fails and comes back where the other one does not fail yet."""
+    limit = rber_limit(1e-15, Ecc())
+    low, high = limit / 2, 2 * limit
+    rates = {0: [low, low], 1000: [high, low], 2000: [low, low], 3000: [low, high]}
+    array = _core.Array(json.dumps(noisy(rates)))
+    every = array.rber([(page, n, 0.0, 0) for n in range(3001) for page in (0, 1)])
+    first = next(i for i, rate in enumerate(every) if rate > limit) // 2
+    [found] = endurance(noisy(rates), retention_hours=0).points
+    [second] = endurance(noisy(rates), retention_hours=0, page_type=1).points
+    assert found.pe_cycles == first - 1 < 1000
+    assert 2000 < second.pe_cycles < 3000
+
+
 def test_ends_of_the_scale():
     assert cycles(t=2) == [0]
     flat = {"name": "power_law", "alpha": 0.0, "beta": 0.0, "gamma": 0.0, "epsilon": 1e-5}

@@ -121,7 +121,11 @@ def cell_map(
 
 
 def _last_cycle(cell: Cell, hours: float, reads: int, limit: float, *, is_best: bool) -> int:
-    """The last cycle at which every page is within the limit: rates hardly ever fall with wear."""
+    """The last cycle before the first at which a page is beyond the limit.
+
+    The worst page of every preset errs more often with each cycle until half of its bits are wrong,
+    so steps may be long.
+    """
 
     def lasts(pe_cycles: int) -> bool:
         for page in cell.pages:

@@ -4,6 +4,10 @@ Desnoyers (HotStorage'13): an endurance is no count after which cells die. It sa
 can be erased so that data kept for so long have an uncorrectable bit error rate of at most so much
 with such an ECC. Here it is worked out from a chip's error rate; time at a temperature counts by
 Arrhenius with 1.1 eV, as JESD218 has it.
+
+An endurance ends where the rate first passes what ECC and UBER allow: a block that has once failed
+the target has failed, even if rates come back within it later, as those of a noisy measured table
+may.
 """
 
 from __future__ import annotations
@@ -38,6 +42,9 @@ MOST_PE_CYCLES = 100_000_000
 """More than any block takes; an endurance that reaches it is not limited by errors."""
 
 
+TRIED_PER_OCTAVE = 8
+"""Cycles that are tried where no measured points say at which: a law and a cell bend slowly."""
+
 OF_THE_CELL = ("cells", "table")
 """Array models whose rates are those of the chip's cell."""
 
@@ -71,7 +78,7 @@ class Point(NamedTuple):
     rber_new: float
     """Bit error rate of the worst page at that age, in a block of one cycle."""
     pe_cycles: int
-    """Cycles after which data of that age are still within it."""
+    """Cycles up to which data of that age have always been within it: to its first crossing."""
     pe_cycles_low: int | None = None
     """Of the interval, where the rates were fitted."""
     pe_cycles_high: int | None = None
@@ -166,6 +173,10 @@ def endurance(
 ) -> Endurance:
     """Endurances for every combination of what is given.
 
+    Each is the count of cycles before the first at which a page errs more often than ECC and UBER
+    allow. Of measured points every one is tried, so that no crossing is missed; of a law or a cell,
+    which are smooth, eight counts of cycles in each doubling.
+
     Args:
         chip: a preset or a chip file; the table of an array model, as ``[array]`` has it; or a
             fit, whose uncertainty then gives every endurance an interval.
@@ -251,9 +262,8 @@ class _Rates:
         self._cell = cell
         self._bits = bits
         points = array.get("points", [])
-        measured = [point["pe_cycles"] for point in points]
+        self._measured = [point["pe_cycles"] for point in points]
         self._most_hours = max((point["hours"] for point in points), default=math.inf)
-        self._most_cycles = int(max(measured)) if measured else MOST_PE_CYCLES
         # A table of a cell ends with its grid; the cell, which it is made of, does not.
         model = {"name": "cells"} if cell is not None else array
         self._array = _core.Array(json.dumps(model), cell)
@@ -303,30 +313,40 @@ class _Rates:
         return max(self._array.rber([(page, 1, hours, reads) for page, hours, reads in pages]))
 
     def last_cycle(self, limit: float, pages: Sequence[_State]) -> int:
-        """The last cycle at which every page is within the limit: rates never fall with cycles."""
+        """The last cycle before the first at which a page is beyond the limit."""
 
-        def is_within(cycles: list[int]) -> list[bool]:
+        def first_beyond(cycles: Sequence[int]) -> int:
+            """Which of them it is; their number where there is none."""
             states = [(page, n, hours, reads) for n in cycles for page, hours, reads in pages]
-            rates = self._array.rber(states)
-            each = len(pages)
-            return [max(rates[i : i + each]) <= limit for i in range(0, len(rates), each)]
+            beyond = [rate > limit for rate in self._array.rber(states)]
+            return beyond.index(True) // len(pages) if True in beyond else len(cycles)
 
-        low, high = 0, self._most_cycles
-        fresh, last = is_within([low, high])
-        if not fresh:
-            return 0
-        if last:
-            return high
-        # Sixteen at a time: seven calls.
+        low, high = 0, 0
+        every = self._tried()
+        for begin in range(0, len(every), 2 * TRIED_PER_OCTAVE):
+            tried = every[begin : begin + 2 * TRIED_PER_OCTAVE]
+            i = first_beyond(tried)
+            if i < len(tried):
+                low, high = (tried[i - 1] if i else low), tried[i]
+                break
+            low = tried[-1]
+        # Within one step there is one crossing: pages whose rates are straight lines between
+        # measured points have their highest rate at an end of it.
         while high - low > 1:
             step = max((high - low) // 16, 1)
-            tried = [low + step * i for i in range(1, 16) if low + step * i < high] or [low + 1]
-            good = [n for n, within in zip(tried, is_within(tried), strict=True) if within]
-            low, high = (
-                max(good, default=low),
-                min((n for n in tried if n not in good), default=high),
-            )
+            inner = range(low + step, high, step)
+            i = first_beyond(inner)
+            low, high = (inner[i - 1] if i else low), (inner[i] if i < len(inner) else high)
         return low
+
+    def _tried(self) -> list[int]:
+        """Cycles between which rates go one way, rising from 0 to the most that is looked for."""
+        if self._measured:
+            most = int(max(self._measured))
+            sides = (side for n in self._measured for side in (math.floor(n), math.ceil(n)))
+            return sorted({0, most} | {n for n in sides if n < most})
+        powers = range(math.ceil(math.log2(MOST_PE_CYCLES) * TRIED_PER_OCTAVE))
+        return sorted({0, MOST_PE_CYCLES} | {round(2 ** (i / TRIED_PER_OCTAVE)) for i in powers})
 
 
 def _rates(chip: str | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
