@@ -234,6 +234,43 @@ def test_no_cycles_are_none_or_refused(name: str):
         assert rows.to_pylist() == quick(name).table().to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("chip", "pages"), [("wang2014_mlc", 32), ("tlc_3d", 24), ("qlc_3d", 32)]
+)
+def test_reads_disturb_by_themselves(chip: str, pages: int):
+    """What is left out shows the effect on every chip: no reads, rates that rise, broken data."""
+    small = {"chip.geometry.pages_per_block": pages, "chip.geometry.page_bytes": 2048}
+    rows = nandlab.board("read_disturb", chip, set={**small, "chip.geometry.spare_bytes": 64})
+    table = rows.table().to_pylist()
+    for page_type in {row["page_type"] for row in table}:
+        rates = [row["rber"] for row in table if row["page_type"] == page_type]
+        assert rates[-1] > max(0.1, 10 * rates[0])
+        assert len([rate for rate in rates if 2 * rates[0] + 1e-5 < rate < 0.3]) >= 2
+    reads = [row["reads"] for row in table]
+    assert reads == sorted(reads)
+    assert max(reads) == 1000 * min(set(reads) - {0})
+
+
+@pytest.mark.parametrize(
+    ("cycles", "segments"), [(900, 9), (3000, 10), (10_000, 10), (1_200_000, 40)]
+)
+def test_wear_has_points_on_every_chip(cycles: int, segments: int):
+    """Wang's segments of 1000 cycles where there are ten of them, shorter ones where not."""
+    rows = quick("wear", points=40, measured_cycles=1, cycles=cycles).table().to_pylist()
+    assert len({row["pe_cycles"] for row in rows}) == segments
+    assert 0.9 * cycles <= max(row["pe_cycles"] for row in rows) <= cycles
+
+
+def test_no_errors_are_told(nandlab: Callable[..., Ended], folder: Path):
+    """Which parameters would show some, where every curve ends without one."""
+    few = ("--chip", CHIP, "--set", SMALL, "--set", "procedure.points=2", "--seed", "3")
+    none = nandlab("board", "read_disturb", *few, "--set", "procedure.reads=10").succeeded().out
+    note = "note: no curve ends with an error; a larger procedure."
+    assert f"{note}cycles or procedure.reads" in " ".join(none.split())
+    assert "no curve" not in nandlab("board", "read_disturb", *few).succeeded().out
+    assert "no curve" not in nandlab("board", "energy", "--chip", CHIP).succeeded().out
+
+
 def test_fast_pages_are_found():
     """The map of Grupp 2009 comes out of the times."""
     table = nandlab.board("latency_map", CHIP).table()

@@ -114,6 +114,8 @@ def _tell(result: Measurement, out: Path | None) -> None:
     """The last value of every curve, with its interval."""
     from rich.table import Table
 
+    from nandlab.board import procedures
+
     table = result.table()
     if result.interrupted:
         left = f"{result.steps_done} of {result.steps} steps; --resume goes on"
@@ -132,6 +134,12 @@ def _tell(result: Measurement, out: Path | None) -> None:
     console().print(grid)
     where = f" in {out}" if out is not None else ""
     console().print(f"{table.num_rows:,} rows of {result.steps_done:,} steps{where}")
+    rates = [name for name in panels if f"{name}_low" in table.column_names]
+    if rates and not any(row[name] for row in last.values() for name in rates):
+        [keys] = [p.schema["properties"] for p in procedures() if p.name == result.procedure]
+        more = [f"procedure.{key}" for key in ("cycles", "reads", "hours") if key in keys]
+        cure = f"a larger {' or '.join(more)} shows some" if more else "more stress shows some"
+        console().print(f"note: no curve ends with an error; {cure}")
 
 
 def _number(value: object) -> str:

@@ -20,9 +20,10 @@ pub const MEMBER: Member<Build> = Member {
         let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
         check_range("cycles", cycles, 0, 100_000_000)?;
-        check_range("reads", params.reads, 1, 1_000_000_000_000)?;
+        let reads = params.reads.unwrap_or_else(|| usual_reads(identity.gray.cell_bits()));
+        check_range("reads", reads, 1, 1_000_000_000_000)?;
         check_range("points", params.points, 1, 10_000)?;
-        Ok(Box::new(Run { params, cycles, done: 0 }))
+        Ok(Box::new(Run { params, cycles, reads, done: 0 }))
     },
 };
 
@@ -34,34 +35,48 @@ struct ReadDisturb {
     block: u32,
     /// Cycles that it has been through; left out: those that the chip is rated for.
     cycles: Option<u32>,
-    /// Reads of the block at the last point.
-    reads: u64,
-    /// Points, apart by a factor, after one without any reads.
+    /// Reads of the block at the last point; left out: a hundred million with one or two bits a
+    /// cell, a million with more.
+    reads: Option<u64>,
+    /// Points, apart by a factor over three decades, after one without any reads.
     points: u32,
 }
 
 impl Default for ReadDisturb {
     fn default() -> Self {
-        Self { block: 0, cycles: None, reads: 10_000_000, points: 16 }
+        Self { block: 0, cycles: None, reads: None, points: 20 }
     }
+}
+
+/// So many that the rates of a block at its rated cycles turn up within three decades: the distance
+/// of the erased level from its first reference is halved where eight or sixteen levels share the
+/// window, and reads count in the exponent of that distance (Wang, equation 5).
+fn usual_reads(cell_bits: u32) -> u64 {
+    if cell_bits <= 2 { 100_000_000 } else { 1_000_000 }
 }
 
 struct Run {
     params: ReadDisturb,
     /// Cycles that the block has been through.
     cycles: u32,
+    /// Reads at the last point.
+    reads: u64,
     /// Reads so far.
     done: u64,
 }
 
 impl Run {
-    /// Reads before step `step`: none, then apart by a factor up to the last, from not much more
-    /// than its 0.4th power on: the first reads show nothing.
+    /// Reads before step `step`: none, then apart by a factor up to the last, from a thousandth of
+    /// it on: the first reads show nothing.
     fn reads(&self, step: u64) -> u64 {
         let Some(index) = step.checked_sub(1) else { return 0 };
-        let last = self.params.reads as f64;
-        let part = (index + 1) as f64 / f64::from(self.params.points);
-        libm::pow(last, 0.4 + 0.6 * part).round() as u64
+        let last = self.reads as f64;
+        let part = if self.params.points > 1 {
+            index as f64 / f64::from(self.params.points - 1)
+        } else {
+            1.0
+        };
+        (last * libm::pow((last / 1000.0).max(1.0) / last, 1.0 - part)).round() as u64
     }
 }
 

@@ -27,19 +27,23 @@ pub const MEMBER: Member<Build> = Member {
     build: |table, identity| {
         let params: Wear = params::read(table, "procedure")?;
         let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
-        let segment = params.fixed_cycles.saturating_add(params.random_cycles);
+        // Where a chip does not last for ten segments of Wang's 1000 cycles, they are shorter.
+        let usual = (cycles / 10).clamp(100, 1000);
+        let random_cycles = params.random_cycles.unwrap_or(usual / 10);
+        let fixed_cycles = params.fixed_cycles.unwrap_or(usual - usual / 10);
+        let segment = fixed_cycles.saturating_add(random_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
         check_range("cycles", cycles, 1, 100_000_000)?;
         check_range("points", params.points, 1, 100_000)?;
-        check_range("fixed_cycles", params.fixed_cycles, 0, 1_000_000)?;
-        check_range("random_cycles", params.random_cycles, 1, 1_000_000)?;
-        check_range("measured_cycles", params.measured_cycles, 1, params.random_cycles)?;
+        check_range("fixed_cycles", fixed_cycles, 0, 1_000_000)?;
+        check_range("random_cycles", random_cycles, 1, 1_000_000)?;
+        check_range("measured_cycles", params.measured_cycles, 1, random_cycles)?;
         check_range("wordline_spacing", params.wordline_spacing, 1, 1_000_000)?;
         let segments = (cycles / segment).max(1);
         // Segments are counted from one: the first has been gone through when it is measured.
         let segments = grid(1, segments, params.points, false);
         let rows = rows(identity, params.wordline_spacing)?;
-        Ok(Box::new(Run { params, segments, rows, held: 0 }))
+        Ok(Box::new(Run { params, fixed_cycles, random_cycles, segments, rows, held: 0 }))
     },
 };
 
@@ -53,10 +57,12 @@ struct Wear {
     cycles: Option<u32>,
     /// Segments that are measured, equally far apart.
     points: u32,
-    /// Cycles of a segment in which a row holds its own level.
-    fixed_cycles: u32,
-    /// Cycles of a segment in which it holds random data.
-    random_cycles: u32,
+    /// Cycles of a segment in which a row holds its own level; left out: 900, and less of fewer
+    /// than 10,000 cycles, so that there are ten segments, down to 90.
+    fixed_cycles: Option<u32>,
+    /// Cycles of a segment in which it holds random data; left out: 100, and less as above, down
+    /// to 10.
+    random_cycles: Option<u32>,
     /// How many of these are read back; the others are leapt over.
     measured_cycles: u32,
     /// Wordlines from a row to the next.
@@ -69,8 +75,8 @@ impl Default for Wear {
             block: 0,
             cycles: None,
             points: 40,
-            fixed_cycles: 900,
-            random_cycles: 100,
+            fixed_cycles: None,
+            random_cycles: None,
             measured_cycles: 10,
             wordline_spacing: 4,
         }
@@ -79,6 +85,8 @@ impl Default for Wear {
 
 struct Run {
     params: Wear,
+    fixed_cycles: u32,
+    random_cycles: u32,
     segments: Vec<u32>,
     rows: Vec<CellRow>,
     /// Cycles so far in which each row has held its level.
@@ -121,7 +129,8 @@ impl Procedure for Run {
     }
 
     fn step(&mut self, bench: &mut Bench<'_>, step: u64) -> Result<Vec<Row>> {
-        let Wear { block, fixed_cycles, random_cycles, measured_cycles, .. } = self.params;
+        let Wear { block, measured_cycles, .. } = self.params;
+        let (fixed_cycles, random_cycles) = (self.fixed_cycles, self.random_cycles);
         let identity = bench.identity();
         let (bits, levels) = (identity.gray.cell_bits(), identity.gray.levels());
         bench.any_order()?;
