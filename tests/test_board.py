@@ -235,7 +235,7 @@ def test_no_cycles_are_none_or_refused(name: str):
 
 
 @pytest.mark.parametrize(
-    ("chip", "pages"), [("wang2014_mlc", 32), ("tlc_3d", 24), ("qlc_3d", 32)]
+    ("chip", "pages"), [("wang2014_mlc", 32), ("tlc_planar", 24), ("tlc_3d", 24), ("qlc_3d", 32)]
 )
 def test_reads_disturb_by_themselves(chip: str, pages: int):
     """What is left out shows the effect on every chip: no reads, rates that rise, broken data."""

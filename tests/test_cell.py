@@ -75,7 +75,7 @@ def test_density_of_a_plain_cell_is_gaussian(plain: nandlab.Cell):
     np.testing.assert_allclose(plain.density(volts, level=1), exact, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["slc", "wang2014_mlc", "tlc_3d", "qlc_3d"])
+@pytest.mark.parametrize("name", ["slc", "wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
 def test_densities_integrate_to_one(name: str):
     cell = nandlab.cell(name)
     volts = np.linspace(-8, 12, 8001)
@@ -84,7 +84,7 @@ def test_densities_integrate_to_one(name: str):
             assert trapezium(density, volts) == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["wang2014_mlc", "tlc_3d", "qlc_3d"])
+@pytest.mark.parametrize("name", ["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
 def test_moments_are_those_of_the_density(name: str):
     cell = nandlab.cell(name)
     volts = np.linspace(-8, 12, 20001)
@@ -97,7 +97,7 @@ def test_moments_are_those_of_the_density(name: str):
         assert sigma == pytest.approx(level.sigma_v, rel=2e-3)
 
 
-@pytest.mark.parametrize("name", ["wang2014_mlc", "tlc_3d", "qlc_3d"])
+@pytest.mark.parametrize("name", ["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
 def test_rber_is_the_overlap_of_densities(name: str):
     """Integrated over each region, and counted where the Gray bit is not the one read there."""
     cell = nandlab.cell(name)
