@@ -3,10 +3,10 @@
 No law lies between the points: counts are pooled at each combination of cycles, hours, reads and
 page type, and each rate is a parameter with an interval. Where a point was measured on several
 pages, the variance of their factor is that at which the counts scatter as much as they should (the
-estimating equation of Paule and Mandel, J. Res. NBS 87, 377, 1982), its interval by quantiles of
-chi-squared (Viechtbauer, Statist. Med. 26, 37, 2007) with fewer degrees of freedom for the long
-tail of a lognormal. Intervals of rates are those of Clopper and Pearson with trials and quantiles
-as pages that differ leave them (Korn and Graubard, Survey Methodology 24, 193, 1998).
+estimating equation of Paule and Mandel, paule1982 in CITATIONS.bib), its interval by quantiles of
+chi-squared (viechtbauer2007) with fewer degrees of freedom for the long tail of a lognormal.
+Intervals of rates are those of Clopper and Pearson with trials and quantiles as pages that differ
+leave them (Korn and Graubard, korn1998).
 """
 
 from __future__ import annotations
