@@ -17,6 +17,7 @@ from conftest import Ended
 import nandlab
 from nandlab.cell import State
 from nandlab.cell_plot import plot_levels
+from nandlab.toml_file import parse_toml
 
 PLAIN = """
 [levels]
@@ -226,6 +227,23 @@ def test_a_name_may_be_of_a_cell_a_chip_or_a_drive(tmp_path: Path):
     cell = nandlab.cell(chip)
     assert cell.page_order == "all_bitline"
     assert cell.read_v == (-0.2, 1.6, 2.5)
+
+
+CHIPS_WITH_CELLS = [
+    preset.name
+    for preset in nandlab.presets("chip")
+    if "[cell]" in nandlab.show(f"chip/{preset.name}")
+]
+
+
+@pytest.mark.parametrize("chip", CHIPS_WITH_CELLS)
+def test_the_lowest_reference_moves_by_its_charge(chip: str):
+    """Charge is lost in proportion to the distance from neutral, which each chip states rounded."""
+    cell = nandlab.cell(f"chip/{chip}")
+    neutral = parse_toml(nandlab.show(f"cell/{chip}"), chip)["retention"]["neutral_v"]
+    share = (cell.read_v[0] - neutral) / (cell.read_v[-1] - neutral)
+    said = parse_toml(nandlab.show(f"chip/{chip}"), chip)["features"]["lowest_shift"]
+    assert said == pytest.approx(share, abs=0.005)
 
 
 def test_parameters_can_be_set():
