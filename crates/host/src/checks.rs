@@ -52,7 +52,7 @@ impl Session {
             return Ok(None);
         }
         let chip = &self.loaded.config.chip;
-        let timing = chip.timing()?;
+        let timing = chip.timing(chip.cell()?.as_deref())?;
         let (counts, dies) = (ssd.flash_counts(), ssd.die_times());
         let spent =
             |of: fn(&DieTimes) -> u64| -> u128 { dies.iter().map(|die| u128::from(of(die))).sum() };

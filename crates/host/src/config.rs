@@ -490,8 +490,7 @@ fn check_chip(config: &SsdConfig) -> Result<()> {
     page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
     Energy::new(&chip.energy)?;
     chip.features.check()?;
-    chip.cell()?;
-    chip.timing()?;
+    chip.timing(chip.cell()?.as_deref())?;
     Ok(())
 }
 

@@ -64,14 +64,12 @@ impl ChipConfig {
         Ok(built.transpose()?.map(Arc::new))
     }
 
-    /// The chip's times, those that its cell tells among them.
-    pub fn timing(&self) -> Result<Timing> {
+    /// The chip's times, those that `cell`, its own, tells among them: building one takes long.
+    pub fn timing(&self, cell: Option<&Cell>) -> Result<Timing> {
         let timing = &self.timing;
-        if !timing.asks_cell() {
-            return Timing::new(timing, self.cell_bits);
-        }
         // Where the cell is missing, the times themselves say so.
-        let told = self.cell()?.map(|cell| cell_times::tell(timing, &cell)).transpose()?;
+        let asked = cell.filter(|_| timing.asks_cell());
+        let told = asked.map(|cell| cell_times::tell(timing, cell)).transpose()?;
         Timing::new(told.as_ref().unwrap_or(timing), self.cell_bits)
     }
 }
@@ -193,7 +191,7 @@ impl Chips {
         array.reaches(&PageState { pe_cycles, retention, ..PageState::default() })?;
         let block = BlockState { pe_cycles, ..BlockState::default() };
         Ok(Self {
-            timing: config.timing()?,
+            timing: config.timing(cell.as_deref())?,
             energy: Energy::new(&config.energy)?,
             features: config.features.clone(),
             pages_per_program: config.page_order.pages_per_program(config.cell_bits),

@@ -90,7 +90,7 @@ impl RawChip {
                 features: config.features.clone(),
             },
             shifts_v: vec![Vec::new(); config.cell_bits as usize],
-            timing: config.timing()?,
+            timing: config.timing(Some(&cell))?,
             energy: Energy::new(&config.energy)?,
             fault: config.fault.clone(),
             bad_fraction: geometry.bad_block_fraction,
