@@ -19,6 +19,12 @@ from nandlab.board import read
 #: A block of few pages.
 SMALL = "chip.geometry.pages_per_block=32"
 CHIP = "wang2014_mlc"
+#: The same of any chip.
+FEW_CELLS = {
+    "chip.geometry.pages_per_block": 96,
+    "chip.geometry.page_bytes": 2048,
+    "chip.geometry.spare_bytes": 64,
+}
 #: Parameters that make each procedure quick.
 QUICK: dict[str, dict[str, object]] = {
     "wear": {"points": 3, "measured_cycles": 2, "wordline_spacing": 2},
@@ -66,6 +72,36 @@ def test_a_sweep_shows_the_references():
     slc = ["chip.cell.preset=slc", SMALL]
     (axes,) = nandlab.board("vth_sweep", "grupp2009_a_slc2", set=slc, step_v=0.5).plot().axes
     assert not axes.texts
+
+
+@pytest.mark.parametrize("chip", ["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
+def test_a_sweep_finds_all_cells(chip: str):
+    """Left to itself it reaches from the lowest cell to the highest of every chip."""
+    result = nandlab.board("vth_sweep", chip, set=FEW_CELLS)
+    rows = result.table().to_pylist()
+    for level in {row["level"] for row in rows}:
+        of_level = [row for row in rows if row["level"] == level]
+        found = sum(row["cells_found"] for row in of_level)
+        assert found == pytest.approx(of_level[0]["cells"], rel=0.002)
+    # The picture leaves out where there are none, and every curve looks different.
+    (axes,) = result.plot().axes
+    low, high = axes.get_xlim()
+    shown = [row["shift_v"] for row in rows if row["cells_found"] > 0]
+    assert low < min(shown) < max(shown) < high
+    assert high - low < 1.2 * (max(shown) - min(shown))
+    looks = [
+        (line.get_color(), line.get_linestyle())
+        for line in axes.get_lines()
+        if not str(line.get_label()).startswith("_")
+    ]
+    assert len(set(looks)) == len(looks) == len({row["level"] for row in rows})
+
+
+@pytest.mark.parametrize("chip", ["tlc_planar", "tlc_3d", "qlc_3d"])
+def test_one_bit_a_cell_errs_less(chip: str):
+    rows = nandlab.board("single_level", chip, set=FEW_CELLS, points=1).table().to_pylist()
+    rates = {row["mode"]: row["rber"] for row in rows}
+    assert rates["one bit a cell"] < 0.1 * rates["all bits"]
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -234,14 +270,10 @@ def test_no_cycles_are_none_or_refused(name: str):
         assert rows.to_pylist() == quick(name).table().to_pylist()
 
 
-@pytest.mark.parametrize(
-    ("chip", "pages"), [("wang2014_mlc", 32), ("tlc_planar", 24), ("tlc_3d", 24), ("qlc_3d", 32)]
-)
-def test_reads_disturb_by_themselves(chip: str, pages: int):
+@pytest.mark.parametrize("chip", ["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
+def test_reads_disturb_by_themselves(chip: str):
     """What is left out shows the effect on every chip: no reads, rates that rise, broken data."""
-    small = {"chip.geometry.pages_per_block": pages, "chip.geometry.page_bytes": 2048}
-    rows = nandlab.board("read_disturb", chip, set={**small, "chip.geometry.spare_bytes": 64})
-    table = rows.table().to_pylist()
+    table = nandlab.board("read_disturb", chip, set=FEW_CELLS).table().to_pylist()
     for page_type in {row["page_type"] for row in table}:
         rates = [row["rber"] for row in table if row["page_type"] == page_type]
         assert rates[-1] > max(0.1, 10 * rates[0])

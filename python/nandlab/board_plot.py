@@ -22,6 +22,9 @@ MOST_MARKERS = 60
 
 _EXTRA = ("#56B4E9", "#E69F00", "#000000", "#F0E442")
 
+FREE = 0.05
+"""Of the span of voltages with cells, left free on each side of it."""
+
 
 def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
     """One panel for each quantity, above the same horizontal axis."""
@@ -47,6 +50,7 @@ def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
         all_axes[-1].xaxis.set_major_formatter(EngFormatter(sep=""))
     all_axes[-1].set_xlabel(picture["x"]["label"])
     if picture["x"]["column"] == "shift_v":
+        _where_cells_are(all_axes[-1], curves)
         _references(all_axes[-1], result)
     if len(curves) > 1:
         all_axes[0].legend(
@@ -104,11 +108,15 @@ def _draw(
             "markersize": 5,
             "marker": _MARKERS[index % len(_MARKERS)],
         }
+        # More curves than colours: the second round is dashed and hollow.
+        is_again = index >= len(colours)
+        if is_again:
+            style["markerfacecolor"] = "white"
         if is_line and len(x) > MOST_MARKERS:
             style["marker"] = ""
         # Where nothing was seen, a curve on a logarithmic axis has a gap.
         shown = [value if value > 0 or not is_log else math.nan for value in y]
-        style["linestyle"] = "-" if is_line else "none"
+        style["linestyle"] = ("--" if is_again else "-") if is_line else "none"
         axes.plot(x, shown, label=label, linewidth=1.8, zorder=3, **style)
         if low is None or high is None:
             continue
@@ -149,6 +157,19 @@ def _draw(
         )
 
 
+def _where_cells_are(axes: Axes, curves: dict[str, dict[str, list[Any]]]) -> None:
+    """Leaves out the voltages below and above all cells."""
+    found = [
+        volts
+        for curve in curves.values()
+        for volts, cells in zip(curve["shift_v"], curve["cells_found"], strict=True)
+        if cells > 0
+    ]
+    if found:
+        free = FREE * (max(found) - min(found))
+        axes.set_xlim(min(found) - free, max(found) + free)
+
+
 def _references(axes: Axes, result: Measurement) -> None:
     """The chip's references, each by its page, from the lower page's lowest; none if unknown."""
     from nandlab.cell import cell
@@ -160,9 +181,9 @@ def _references(axes: Axes, result: Measurement) -> None:
     except NandlabError:
         # Another cell than the chip's own, which only the engine has put together.
         return
-    low, high = axes.get_xlim()
     axes.set_ylim(top=1.2 * axes.get_ylim()[1])
     zero = min(pages[0].references_v)
+    low, high = axes.get_xlim()
     for page in pages:
         for volts in page.references_v:
             if low < volts - zero < high:
@@ -184,7 +205,8 @@ def _bars(axes: Axes, result: Measurement, panel: Any) -> None:
     names = [row[result.picture["x"]["column"]] for row in rows]
     values = [row[panel["column"]] for row in rows]
     bars = axes.bar(names, values, color=COLOURS["read"], width=0.6)
-    axes.bar_label(bars, [f"{value:.3g}" for value in values], padding=3)
+    labels = [f"{value:.3g}" if value < 1000 else f"{value:,.0f}" for value in values]
+    axes.bar_label(bars, labels, padding=3)
     if panel["log"]:
         axes.set_yscale("log")
     axes.margins(y=0.15)

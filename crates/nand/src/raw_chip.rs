@@ -544,9 +544,15 @@ impl RawChip {
 }
 
 /// Pages of a wordline that hold `data` in its first page with two levels: the erased one, and the
-/// highest one whose first bit is zero.
+/// lowest of those whose first bit is zero that are furthest from the page's references.
 fn single_level(gray: &Gray, data: &[u8]) -> Vec<u8> {
-    let level = (0..gray.levels()).rev().find(|&level| gray.bit(0, level) == 0).unwrap_or(0);
+    // Twice the distance: reference `r` lies half a level below level `r`.
+    let distance = |level: usize| {
+        let from = |&r: &u8| (2 * level + 1).abs_diff(2 * usize::from(r));
+        gray.references[0].iter().map(from).min()
+    };
+    let zeros = (0..gray.levels()).rev().filter(|&level| gray.bit(0, level) == 0);
+    let level = zeros.max_by_key(|&level| distance(level)).unwrap_or(0);
     let mut pages = data.to_vec();
     for page_type in 1..gray.cell_bits() as usize {
         let kept = if gray.bit(page_type, level) == 1 { 0xff } else { 0 };

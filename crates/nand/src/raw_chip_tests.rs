@@ -130,6 +130,19 @@ fn copyback_stays_in_its_plane() {
     assert!(other.to_string().contains("same plane"));
 }
 
+/// The level of one bit a cell has room on both sides: the highest one, or between references.
+#[test]
+fn one_bit_a_cell_is_far_from_its_references() {
+    for (bits, map, level) in [(2, "1-2", 3), (3, "1-2-4", 7), (3, "2-3-2", 2), (4, "3-4-4-4", 15)]
+    {
+        let gray = Gray::find(bits, Some(map)).unwrap();
+        let pages = single_level(gray, &[0b0110_0000]);
+        let word = |cell: usize| (0..).zip(&pages).fold(0, |w, (p, b)| w | (b >> cell & 1) << p);
+        let levels = gray.level_of_word();
+        assert_eq!([0, 5].map(|cell| levels[usize::from(word(cell))]), [level, 0], "{map}");
+    }
+}
+
 #[test]
 fn single_level_blocks_take_fast_pages_only() {
     let mut bench = Bench::new();

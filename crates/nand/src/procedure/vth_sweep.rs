@@ -76,7 +76,7 @@ impl Default for VthSweep {
             row: 0,
             cycles: 0,
             from_v: -7.0,
-            to_v: 4.0,
+            to_v: 6.5,
             step_v: 0.05,
             retention_hours: 0.0,
             temperature_c: 25.0,
