@@ -14,6 +14,8 @@ pub(crate) struct Collector {
     pub(crate) busy: bool,
     pub(crate) moves: Vec<Move>,
     pub(crate) pending: u32,
+    /// It is behind: the host's last program is done, and its next may not come yet.
+    pub(crate) holds_host: bool,
 }
 
 impl Ssd {
@@ -113,6 +115,9 @@ impl Ssd {
         collector.pending -= 1;
         if collector.pending == 0 {
             self.collect(die);
+            if self.catch_up(die) {
+                self.drain_buffer();
+            }
         }
     }
 
@@ -131,6 +136,7 @@ impl Ssd {
             self.ftl.erased(block);
         }
         self.collect(command.die);
+        self.catch_up(command.die);
         self.unblock(command.die);
         self.drain_buffer();
     }
@@ -153,29 +159,41 @@ impl Ssd {
     /// A block has been erased: its die may take data again.
     pub(crate) fn unblock(&mut self, erased: Die) {
         for stream in 0..usize::from(self.streams) {
-            if self.blocked[stream].remove(erased) && !self.programming.contains(erased) {
+            if self.blocked[stream].remove(erased) && !self.occupied.contains(erased) {
                 self.writable[stream].insert(erased);
             }
         }
         self.collect_blocked();
     }
 
-    /// A host program goes to a die: it takes no other before that is done.
+    /// A host program goes to a die: it takes no other before that is done, and collection has kept
+    /// pace.
     pub(crate) fn occupy(&mut self, die: Die) {
-        self.programming.insert(die);
+        self.occupied.insert(die);
         self.writable.iter_mut().for_each(|dies| {
             dies.remove(die);
         });
     }
 
-    /// The host program of a die is done.
-    pub(crate) fn vacate(&mut self, die: Die) {
-        self.programming.remove(die);
+    /// The host program of a die is done. Whether the die may take another.
+    pub(crate) fn vacate(&mut self, die: Die) -> bool {
+        let collector = &mut self.collectors[die.0 as usize];
+        collector.holds_host = collector.busy && !self.ftl.keeps_pace(die);
+        if collector.holds_host {
+            return false;
+        }
+        self.occupied.remove(die);
         for (writable, blocked) in self.writable.iter_mut().zip(&self.blocked) {
             if !blocked.contains(die) {
                 writable.insert(die);
             }
         }
+        true
+    }
+
+    /// A step of collecting a die is done. Whether that is what the host has waited for.
+    fn catch_up(&mut self, die: Die) -> bool {
+        self.collectors[die.0 as usize].holds_host && self.vacate(die)
     }
 
     /// Dies that were blocked with nothing to collect may have something now.

@@ -217,8 +217,8 @@ pub struct Ssd {
     pub(crate) collectors: Vec<Collector>,
     /// How many of them are busy.
     pub(crate) collecting: u32,
-    /// Dies with a host program under way.
-    pub(crate) programming: DieSet,
+    /// Dies with a host program under way, or with collection that must catch up with their last.
+    pub(crate) occupied: DieSet,
     /// By stream, of the others: those that may take data, and those that must be collected first.
     pub(crate) writable: Vec<DieSet>,
     pub(crate) blocked: Vec<DieSet>,
@@ -307,7 +307,7 @@ impl Ssd {
             free_slots: (0..config.drive.queue_depth).rev().collect(),
             collectors: (0..dies).map(|_| Collector::default()).collect(),
             collecting: 0,
-            programming: DieSet::none(dies),
+            occupied: DieSet::none(dies),
             writable: vec![DieSet::all(dies); usize::from(ftl.host_streams())],
             blocked: vec![DieSet::none(dies); usize::from(ftl.host_streams())],
             one_die: DieSet::none(dies),

@@ -67,6 +67,14 @@ impl Draining {
         self.drained.append(&mut self.victims);
     }
 
+    /// Units that have been looked at, in blocks that are not yet erased.
+    pub fn passed_units(&self, geometry: &Geometry) -> u32 {
+        let pages = self.page * self.victims.len() as u32 + self.victim as u32;
+        let of_victims =
+            if self.victims.is_empty() { 0 } else { pages * geometry.units_per_page + self.slot };
+        of_victims + self.drained.len() as u32 * geometry.units_per_block()
+    }
+
     /// Takes drained blocks, one of each of up to `most` planes: a multi-plane erase can take them
     /// all.
     pub fn erase(&mut self, geometry: &Geometry, most: usize) -> Collect {

@@ -38,6 +38,14 @@ impl Frontier {
         true
     }
 
+    /// Pages that are left in its blocks, where programs take `pages` pages of `joined` planes.
+    pub fn left_pages(&self, pages: u32, joined: u32, geometry: &Geometry) -> u32 {
+        if !self.open {
+            return 0;
+        }
+        joined * (geometry.pages_per_block - self.page) - pages * self.planes_done
+    }
+
     /// Blocks that are still written to, and the pages that each has, where programs take `pages`
     /// pages of `joined` planes. A block that has its last page while others wait for theirs is the
     /// frontier's no longer: it may have been collected and opened elsewhere since.

@@ -25,6 +25,7 @@ pub mod free_blocks;
 pub mod frontier;
 pub mod ftl;
 pub mod gc;
+pub mod pace;
 pub mod payload;
 pub mod precondition;
 mod reading;

@@ -321,6 +321,12 @@ pub trait Ftl: Send {
     /// The next step of internal work on `die`; `moves` is cleared and filled for a `Move`.
     fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect;
 
+    /// Whether collection of `die` keeps pace with the host. While it is at work and does not, the
+    /// controller sends the die no host data.
+    fn keeps_pace(&self, _die: Die) -> bool {
+        true
+    }
+
     /// A block given by `collect` has been erased.
     fn erased(&mut self, block: Block);
 

@@ -16,6 +16,7 @@ use crate::draining::Draining;
 use crate::free_blocks::FreeBlocks;
 use crate::frontier::Frontier;
 use crate::gc::GcConfig;
+use crate::pace::Pace;
 use crate::retirement::Retirement;
 use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
@@ -66,6 +67,7 @@ struct PageFtl {
     gc_frontier: u32,
     reserve: u32,
     gc: GcConfig,
+    pace: Pace,
     /// Logical to physical.
     map: Vec<u32>,
     /// Physical to logical.
@@ -110,6 +112,9 @@ impl PageFtl {
         }
         let groups = geometry.planes_per_die / planes_per_program;
         let retirement = Retirement::new(&geometry, &context.bad, logical_units, held);
+        let set_units = planes_per_program * geometry.units_per_block();
+        let is_shared = !params.separate_gc_stream;
+        let pace = Pace::new(&gc, config.gc_reserve_blocks, is_shared, groups * set_units);
         let Context { pe_cycles, bad, victims, .. } = context;
         let wear = BlockWear::new(&geometry, pe_cycles, bad, params.static_wear_delta);
         let mut ftl = Self {
@@ -122,6 +127,7 @@ impl PageFtl {
             gc_frontier: if params.separate_gc_stream { streams - 1 } else { 0 },
             reserve: config.gc_reserve_blocks,
             gc,
+            pace,
             map: table(logical_units as usize, Ppn::NONE.0),
             owner: table(geometry.units() as usize, PADDING),
             candidates: Candidates::new(&geometry, victims),
@@ -217,6 +223,12 @@ impl PageFtl {
             return Some(block);
         }
         self.candidates.pick(plane, self.clock)
+    }
+
+    /// The frontiers of a die.
+    fn frontiers_of(&self, die: Die) -> &[Frontier] {
+        let per_die = (self.streams * self.groups) as usize;
+        &self.frontiers[die.0 as usize * per_die..][..per_die]
     }
 
     /// Blocks that a frontier still writes to, and the pages that each has.
@@ -503,6 +515,17 @@ impl Ftl for PageFtl {
         answer
     }
 
+    fn keeps_pace(&self, die: Die) -> bool {
+        let free: u32 = (0..self.groups).map(|group| self.free_blocks(die, group)).sum();
+        let left = |frontier: &Frontier| {
+            frontier.left_pages(self.pages_per_program, self.joined, &self.geometry)
+        };
+        let pages: u32 = self.frontiers_of(die).iter().map(left).sum();
+        let passed = self.collections[die.0 as usize].passed_units(&self.geometry);
+        let erased = free * self.joined * self.geometry.pages_per_block + pages;
+        self.pace.is_kept(erased * self.geometry.units_per_page, passed)
+    }
+
     fn erased(&mut self, block: Block) {
         self.candidates.erased(block);
         let pe_cycles = self.wear.erased(block);
@@ -528,10 +551,8 @@ impl Ftl for PageFtl {
 
     fn filled_pages(&self, block: Block) -> u32 {
         let die = self.geometry.die_of(block);
-        let per_die = (self.streams * self.groups) as usize;
-        let first = die.0 as usize * per_die;
-        let frontiers = &self.frontiers[first..first + per_die];
-        let mut filling = frontiers.iter().flat_map(|frontier| self.filling(frontier));
+        let frontiers = self.frontiers_of(die).iter();
+        let mut filling = frontiers.flat_map(|frontier| self.filling(frontier));
         if let Some((_, filled)) = filling.find(|&(open, _)| open == block) {
             return filled;
         }

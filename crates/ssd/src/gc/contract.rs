@@ -16,11 +16,15 @@ pub struct GcConfig {
     /// A plane of an idle die with fewer free blocks than this is collected in the background;
     /// 0 switches it off.
     pub background_free_blocks: u32,
+    /// Whether the host pays as it writes: while a die is collected, its next host program waits
+    /// until collection has gained as much as the last one took. Without, the host goes ahead
+    /// until the die is at its reserve, and waits for whole blocks then.
+    pub paced: bool,
 }
 
 impl Default for GcConfig {
     fn default() -> Self {
-        Self { start_free_blocks: 3, background_free_blocks: 0 }
+        Self { start_free_blocks: 3, background_free_blocks: 0, paced: true }
     }
 }
 

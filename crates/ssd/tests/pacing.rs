@@ -1,0 +1,70 @@
+//! Pacing: under steady random writes no two completions are far apart; without it they are.
+
+mod drive;
+
+use base::Time;
+use base::rng::Rng;
+use ssd::Step;
+use ssd::precondition::{Precondition, Preconditioning};
+use ssd::request::{Op, Request};
+
+/// The longest program of the drive.
+const PROGRAM_US: f64 = 1100.0;
+
+/// The longest time without a completion, in programs: random writes of a unit at the full queue
+/// depth, in a drive with longer blocks that is in its steady state.
+fn silence_programs(sets: &[&str]) -> f64 {
+    let mut ssd = drive::small(&[&["chip.geometry.pages_per_block=144"], sets].concat());
+    let mut preconditioning = Preconditioning::new(Precondition::Steady, ssd.dies(), 1);
+    while !preconditioning.is_done() {
+        preconditioning.advance(ssd.ftl_mut()).unwrap();
+    }
+    ssd.start(0);
+    let units = ssd.capacity_bytes() / ssd.unit_bytes();
+    let mut rng = Rng::stream(1, "pacing");
+    let (mut last, mut silence) = (Time::ZERO, Time::ZERO);
+    for _ in 0..2 * units {
+        while ssd.has_room() {
+            let offset = rng.below(units) * ssd.unit_bytes();
+            let request = Request::new(Op::Write, offset, ssd.unit_bytes());
+            ssd.submit(request, 0, ssd.now());
+        }
+        let Step::Completed(_) = ssd.step() else { panic!("lost: {sets:?}") };
+        silence = silence.max(ssd.now().since(last));
+        last = ssd.now();
+    }
+    ssd.fault().unwrap();
+    silence.0 as f64 / 1e3 / PROGRAM_US
+}
+
+/// Of every combination of the rosters, in every way that bears on it.
+#[test]
+fn a_paced_drive_is_never_silent_for_long() {
+    let modes: [&[&str]; 7] = [
+        &[],
+        &["chip.features.multi_plane_program=false"],
+        &["chip.page_order=one_shot"],
+        &["gc.start_free_blocks=5"],
+        &["ftl.gc_reserve_blocks=2", "gc.start_free_blocks=4"],
+        &["ftl.separate_gc_stream=false"],
+        &["buffer.bytes=0"],
+    ];
+    for ftl in ssd::ftl::ROSTER {
+        for scheduler in ssd::scheduler::ROSTER {
+            for gc in ssd::gc::ROSTER {
+                let names = [
+                    format!("ftl.name={}", ftl.name),
+                    format!("scheduler.name={}", scheduler.name),
+                    format!("gc.name={}", gc.name),
+                ];
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                for mode in modes {
+                    let paced = silence_programs(&[&names, mode].concat());
+                    assert!(paced < 15.0, "{names:?} {mode:?}: {paced} programs");
+                }
+                let unpaced = silence_programs(&[&names[..], &["gc.paced=false"]].concat());
+                assert!(unpaced > 40.0, "{names:?}: {unpaced} programs");
+            }
+        }
+    }
+}
