@@ -464,7 +464,7 @@ fn golden_run() {
         number(&report["sim"]["simulated_s"]),
         number(&report["sim"]["events"]),
     ];
-    assert_eq!(golden, [805.4732863663426, 2694.08, 7540.0, 1.05916184, 62936.0]);
+    assert_eq!(golden, [804.0351994443341, 3032.6, 7332.0, 1.0464392, 62495.0]);
 }
 
 /// Found by drawing drives at random: two planes that are not joined, the one with nothing to
