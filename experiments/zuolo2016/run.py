@@ -76,7 +76,7 @@ def simulate(way, workload, host, memory, endurances, requests=False):
             "drive.queue_depth": HOSTS[host],
             "chip.geometry.blocks_per_plane": BLOCKS_PER_PLANE,
             "ftl.overprovisioning": given.overprovisioning,
-            # The fewest that there can be: planes are small here, and what is free amplifies writes.
+            # The fewest that there can be: planes are small, and what is free amplifies writes.
             "gc.start_free_blocks": 2,
             "retry.name": WAYS[way],
             # Soft reads are scheduled like others (Section II); by default they go ahead.

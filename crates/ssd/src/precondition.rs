@@ -1,8 +1,8 @@
 //! Bringing a drive into the state it is to be studied in, exactly and without time.
 //!
 //! The very same FTL code that runs under the engine writes the drive: `fill` writes every unit
-//! once in order; `steady` then overwrites at random until write amplification settles, and collects
-//! what is due: the run goes on from there, with the write amplification that it ends with.
+//! once in order; `steady` then overwrites at random until write amplification settles, and
+//! collects what is due: the run goes on from there, with the write amplification of its end.
 
 use crate::ftl::{Ftl, FtlCounts, Lpn, Untimed};
 use base::Result;
