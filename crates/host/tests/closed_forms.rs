@@ -464,7 +464,7 @@ fn golden_run() {
         number(&report["sim"]["simulated_s"]),
         number(&report["sim"]["events"]),
     ];
-    assert_eq!(golden, [804.0351994443341, 3032.6, 7332.0, 1.0464392, 62495.0]);
+    assert_eq!(golden, [887.9992488589006, 3067.54, 8764.0, 1.15508322, 66418.0]);
 }
 
 /// Found by drawing drives at random: two planes that are not joined, the one with nothing to

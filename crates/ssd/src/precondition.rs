@@ -1,8 +1,7 @@
 //! Bringing a drive into the state it is to be studied in, exactly and without time.
 //!
 //! The very same FTL code that runs under the engine writes the drive: `fill` writes every unit
-//! once in order; `steady` then overwrites at random until write amplification settles, and
-//! collects what is due: the run goes on from there, with the write amplification of its end.
+//! once in order; `steady` then overwrites at random until write amplification settles.
 
 use crate::ftl::{Ftl, FtlCounts, Lpn, Untimed};
 use base::Result;
@@ -109,19 +108,10 @@ impl Preconditioning {
 
     /// Does a part of the work: about a hundred thousand units.
     pub fn advance(&mut self, ftl: &mut dyn Ftl) -> Result<()> {
+        let units = u64::from(ftl.logical_units());
         if self.done {
             return Ok(());
         }
-        self.write(ftl)?;
-        if self.done {
-            // Or a run would begin with that: blocks of every die for few writes of its own.
-            ftl.rest_untimed(&mut self.untimed)?;
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, ftl: &mut dyn Ftl) -> Result<()> {
-        let units = u64::from(ftl.logical_units());
         if self.filled < units {
             self.fill(ftl, units)?;
             self.done = self.filled == units && self.goal == Precondition::Fill;

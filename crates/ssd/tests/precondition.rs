@@ -3,8 +3,7 @@
 mod drive;
 
 use base::rng::Rng;
-use nand::geometry::Die;
-use ssd::ftl::{Lpn, Untimed, Urgency};
+use ssd::ftl::{Lpn, Untimed};
 use ssd::precondition::{Precondition, Preconditioning};
 
 /// Overwrites until `steady` ended, whether it settled, and its write amplification.
@@ -69,23 +68,4 @@ fn nothing_settles_before_it_is_collected() {
         steady(&["ftl.overprovisioning=20", "chip.geometry.blocks_per_plane=100"]);
     assert!(overwrites >= 12.0 && settled == Some(false), "{overwrites} {settled:?}");
     assert!(amplification < 1.01, "{amplification}");
-}
-
-/// Or the first thing that a run does would be to collect blocks of every die, for few writes of
-/// its own: each die would be found at its reserve.
-#[test]
-fn nothing_is_due_when_a_run_begins() {
-    for goal in [Precondition::Fill, Precondition::Steady] {
-        for sets in [&["gc.start_free_blocks=3"], &["gc.start_free_blocks=6"]] {
-            let mut ssd = drive::small(&[sets[0], "chip.geometry.blocks_per_plane=60"]);
-            let mut preconditioning = Preconditioning::new(goal, ssd.dies(), 1);
-            while !preconditioning.is_done() {
-                preconditioning.advance(ssd.ftl_mut()).unwrap();
-            }
-            for die in (0..ssd.dies()).map(Die) {
-                let ftl = ssd.ftl_mut();
-                assert!(!ftl.wants_collect(die, Urgency::Due), "{goal:?} {sets:?}: {die:?}");
-            }
-        }
-    }
 }

@@ -372,13 +372,13 @@ pub trait Ftl: Send {
             if let Some(program) = self.place(Stream::host(0), rest, &untimed.dies) {
                 self.programmed(&program, &[]);
                 rest = &rest[program.units as usize..];
-                self.settle_untimed(program.die, Urgency::Blocked, untimed)?;
+                self.settle_untimed(program.die, untimed)?;
                 continue;
             }
             // Every die stands at its reserve: collect them all.
             let mut steps = 0;
             for die in 0..untimed.dies.dies {
-                steps += self.settle_untimed(Die(die), Urgency::Blocked, untimed)?;
+                steps += self.settle_untimed(Die(die), untimed)?;
             }
             if steps == 0 {
                 return Err(broken("no die takes data, and none has anything to collect"));
@@ -387,23 +387,14 @@ pub trait Ftl: Send {
         Ok(())
     }
 
-    /// Carries out all collection that is due, without time: so is a drive found by a host that
-    /// has not gone to its limits just before.
-    fn rest_untimed(&mut self, untimed: &mut Untimed) -> Result<()> {
-        for die in 0..untimed.dies.dies {
-            self.settle_untimed(Die(die), Urgency::Due, untimed)?;
-        }
-        Ok(())
-    }
-
-    /// Carries out the collection of a die that is so urgent, without time: how many steps it took.
-    fn settle_untimed(&mut self, die: Die, urgency: Urgency, untimed: &mut Untimed) -> Result<u64> {
+    /// Carries out the collection that the host waits for, without time: how many steps it took.
+    fn settle_untimed(&mut self, die: Die, untimed: &mut Untimed) -> Result<u64> {
         // A step moves or erases something. Moving the data of the whole drive so often without
         // an end is going round in circles.
         let most = 256 * (u64::from(self.logical_units()) + 4096);
         let mut steps = 0;
-        while self.wants_collect(die, urgency) {
-            match self.collect(die, urgency, &mut untimed.moves) {
+        while self.wants_collect(die, Urgency::Blocked) {
+            match self.collect(die, Urgency::Blocked, &mut untimed.moves) {
                 Collect::Nothing => break,
                 Collect::Move => self.move_untimed(die, untimed)?,
                 Collect::Erase { n, blocks } => {
