@@ -42,7 +42,6 @@ pub struct Run {
     /// Bytes of the units that fetched reads may touch, and the most they may be.
     reading: u64,
     most_reading: u64,
-    capacity_bytes: u64,
     finished: bool,
     started: bool,
 }
@@ -64,7 +63,6 @@ impl Run {
             runners,
             reading: 0,
             most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
-            capacity_bytes: ssd.capacity_bytes(),
             ssd,
             next_queue: 0,
             submit_time,
@@ -257,12 +255,16 @@ impl Run {
                 None => empty += 1,
                 Some(Arrival { at: arrival, request }) => {
                     empty = 0;
-                    if request.end().is_none_or(|end| end > self.capacity_bytes) {
-                        return Err(self.refuse(job, &request));
+                    if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
+                        let problem = format!("{request:?} is outside the drive");
+                        return Err(Error::new(self.runners[job].job.name.clone(), problem)
+                            .allow(format!("{} bytes", self.ssd.capacity_bytes())));
                     }
                     self.reading += self.touched(&request);
                     if self.reading > self.most_reading {
-                        return Err(self.refuse(job, &request));
+                        let problem = format!("reads of {} bytes at a time", self.reading);
+                        return Err(Error::new(self.runners[job].job.name.clone(), problem)
+                            .allow(format!("{} bytes: smaller or fewer", self.most_reading)));
                     }
                     self.ssd.submit(request, job as u32, arrival);
                     self.issued += 1;
@@ -273,18 +275,6 @@ impl Run {
             }
         }
         Ok(())
-    }
-
-    /// Why the drive cannot take a request.
-    #[cold]
-    fn refuse(&self, job: usize, request: &Request) -> Error {
-        let name = self.runners[job].job.name.clone();
-        if request.end().is_none_or(|end| end > self.capacity_bytes) {
-            let problem = format!("{request:?} is outside the drive");
-            return Error::new(name, problem).allow(format!("{} bytes", self.capacity_bytes));
-        }
-        let problem = format!("reads of {} bytes at a time", self.reading);
-        Error::new(name, problem).allow(format!("{} bytes: smaller or fewer", self.most_reading))
     }
 
     #[inline]

@@ -72,8 +72,6 @@ const ERASE: usize = 2;
 const WAIT: usize = 3;
 const IDLE: usize = 4;
 pub(crate) const DOINGS: usize = 5;
-/// By phase. An idle die with data in its registers, or something suspended, waits.
-const DOING: [usize; 8] = [IDLE, READ, WAIT, WAIT, WAIT, PROGRAM, ERASE, WAIT];
 
 /// Where the time of a die went.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
@@ -111,7 +109,14 @@ impl DieState {
     #[inline]
     fn spent_until(&self, now: Time) -> (usize, u64, u64) {
         let spent = now.since(self.since).0;
-        let mut doing = DOING[self.phase as usize];
+        let mut doing = match self.phase {
+            Phase::Idle => IDLE,
+            Phase::Reading => READ,
+            Phase::Programming => PROGRAM,
+            Phase::Erasing => ERASE,
+            Phase::Holding | Phase::Blocked | Phase::Loading | Phase::Suspending => WAIT,
+        };
+        // With data in its registers, or something suspended, it is not idle: it waits.
         if doing == IDLE && !(self.output.is_empty() && self.suspended.is_none()) {
             doing = WAIT;
         }
