@@ -10,6 +10,7 @@ pub use base::tails::{upper_quantile, upper_tail};
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// The shape of a level's core. Its width is always the standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -298,7 +299,9 @@ impl Law {
 
     /// The law as a sum of cores of one shape: what its tails are summed over.
     pub fn parts(&self) -> Vec<Part> {
-        let widths = if self.spread > 0.0 { normal_atoms(WIDTHS) } else { normal_atoms(1) };
+        static PAGES: LazyLock<Vec<Atom>> = LazyLock::new(|| normal_atoms(WIDTHS));
+        let alike = &[Atom { at: 0.0, weight: 1.0 }][..];
+        let widths = if self.spread > 0.0 { PAGES.as_slice() } else { alike };
         widths
             .iter()
             .flat_map(|width| {

@@ -43,7 +43,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// `nodes` points on each axis up to these, evenly in the coordinates.
+    /// `nodes` points on each axis up to these, evenly in the coordinates, and of reads, which raise
+    /// erased cells by volts where they are many, twice as close.
     pub fn new(most: [f64; 3], nodes: u32) -> Result<Self> {
         if !(2..=64).contains(&nodes) {
             return Err(Error::new("chip.array.nodes", format!("{nodes} points")).allow("2 to 64"));
@@ -55,14 +56,14 @@ impl Grid {
                 );
             }
         }
-        Ok(Self::even(most, nodes))
+        Ok(Self::even(most, [nodes, nodes, 2 * nodes - 1]))
     }
 
-    fn even(most: [f64; 3], nodes: u32) -> Self {
-        // Retention goes by the logarithm of hours; reads and cycles begin linearly.
-        let units = [most[0] / 500.0, 1.0, 100.0];
+    fn even(most: [f64; 3], nodes: [u32; 3]) -> Self {
+        // Retention goes by the logarithm of hours; cycles and reads begin linearly.
+        let units = [most[0] / 500.0, 1.0, 10_000.0];
         let axes = std::array::from_fn(|axis| {
-            let last = libm::log1p(most[axis] / units[axis]);
+            let (nodes, last) = (nodes[axis], libm::log1p(most[axis] / units[axis]));
             let at = |i| units[axis] * libm::expm1(last * f64::from(i) / f64::from(nodes - 1));
             // The end to the digit: it is what others ask for.
             (0..nodes - 1).map(at).chain([most[axis]]).collect()
@@ -72,8 +73,8 @@ impl Grid {
 
     /// As far, with the points that rates are worked out at.
     fn fine(&self) -> Self {
-        let most = std::array::from_fn(|axis| self.axes[axis].last().copied().unwrap_or_default());
-        Self::even(most, FINE.max(self.axes[0].len() as u32))
+        let most = self.axes.each_ref().map(|axis| axis.last().copied().unwrap_or_default());
+        Self::even(most, self.axes.each_ref().map(|axis| FINE.max(axis.len() as u32)))
     }
 
     /// The point of a node.
@@ -220,34 +221,48 @@ fn wrong(tails: &[f64], references: &[u8]) -> f64 {
 /// deviates that have such tails; then for each page type the logarithm of wrong bits at a wrong
 /// level, of what is left to its rate (levels farther away), and the spread of its rate over pages.
 fn ask(cell: &Cell, grid: &Grid) -> (Vec<f64>, usize) {
-    let gray = cell.levels.gray;
-    let (references, page_types) = (cell.levels.read_v.len(), gray.references.len());
-    let levels = cell.levels.count() as f64;
-    let width = 2 * references + 3 * page_types;
-    let mut all = Vec::with_capacity(grid.nodes() * width);
-    // Laws change with cycles only, and those with the nodes' first axis.
-    let mut laws: [Vec<Law>; 3] = Default::default();
-    let mut laws_of = None;
-    for node in 0..grid.nodes() {
-        let stress = grid.stress(node);
-        if laws_of != Some(stress.pe_cycles) {
-            let mean = cell.laws(&stress);
-            let wordlines = |d| mean.iter().map(|law| law.of_wordline(d)).collect();
-            laws = [wordlines(-1.0), wordlines(1.0), mean];
-            laws_of = Some(stress.pe_cycles);
+    let width = 2 * cell.levels.read_v.len() + 3 * cell.levels.gray.references.len();
+    let (rows, row) = (grid.axes[0].len(), grid.nodes() / grid.axes[0].len() * width);
+    let mut all = vec![0.0; rows * row];
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(rows);
+    let share = rows.div_ceil(threads);
+    std::thread::scope(|scope| {
+        for (thread, rows) in all.chunks_mut(share * row).enumerate() {
+            scope.spawn(move || {
+                for (wear, row) in (thread * share..).zip(rows.chunks_mut(row)) {
+                    ask_row(cell, grid, wear, width, row);
+                }
+            });
         }
-        let [narrow, wide, mean] =
-            laws.each_ref().map(|laws| Condition::with_laws(cell, laws, &stress));
-        let tails = [&mean, &narrow, &wide].map(|condition| tails(condition, cell));
-        all.extend(tails[0].iter().map(|&tail| upper_quantile(tail)));
-        for (page_type, between) in gray.references.iter().enumerate() {
+    });
+    (all, width)
+}
+
+/// The same at the nodes of one count of cycles, into `row`.
+fn ask_row(cell: &Cell, grid: &Grid, wear: usize, width: usize, row: &mut [f64]) {
+    let gray = cell.levels.gray;
+    let levels = cell.levels.count() as f64;
+    let first = wear * row.len() / width;
+    // Laws change with cycles only.
+    let mean = cell.laws(&grid.stress(first));
+    let wordlines = |d| mean.iter().map(|law| law.of_wordline(d)).collect();
+    let laws: [Vec<Law>; 3] = [mean.clone(), wordlines(-1.0), wordlines(1.0)];
+    for (node, row) in (first..).zip(row.chunks_mut(width)) {
+        let stress = grid.stress(node);
+        let conditions = laws.each_ref().map(|laws| Condition::with_laws(cell, laws, &stress));
+        let tails = conditions.each_ref().map(|condition| tails(condition, cell));
+        let (deviates, by_page) = row.split_at_mut(tails[0].len());
+        deviates.iter_mut().zip(&tails[0]).for_each(|(z, &tail)| *z = upper_quantile(tail));
+        let [mean, ..] = &conditions;
+        for ((page_type, between), of_page) in
+            gray.references.iter().enumerate().zip(by_page.chunks_mut(3))
+        {
             let misplaced = mean.misplaced_bits(page_type);
             let near =
                 tails.each_ref().map(|tails| ln((wrong(tails, between) + misplaced) / levels));
             let rate = ln(mean.rber(page_type, &[]));
             let spread = 0.5 * (near[2] - near[1]);
-            all.extend([libm::log(misplaced.max(1e-30)), rate - near[0], spread]);
+            of_page.copy_from_slice(&[libm::log(misplaced.max(1e-30)), rate - near[0], spread]);
         }
     }
-    (all, width)
 }

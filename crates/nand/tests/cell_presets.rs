@@ -248,9 +248,7 @@ fn tables_of_every_cell_are_rates() {
     }
 }
 
-/// Anywhere within its grid a table is the cell, where errors can be counted and corrected. (Reads
-/// by the ten thousand raise erased cells by volts, and faster and faster: there it is the cell by
-/// half and more, and no drive lets that happen.)
+/// Anywhere within its grid a table is the cell, where errors can be counted and corrected.
 #[test]
 fn tables_are_their_cells_everywhere() {
     for (name, cell) in all() {
@@ -266,11 +264,11 @@ fn tables_are_their_cells_everywhere() {
                 page_type: (n % cell.levels.gray.cell_bits()) as u8,
                 pe_cycles: drawn(0.7 * most) as u32,
                 retention: Hours(drawn(9e4)),
-                reads: drawn(1e5) as u32,
+                reads: drawn(9e5) as u32,
             };
             let exact = cell.rber(usize::from(state.page_type), &[], &state.stress());
             let error = (table.rber(&state) / exact - 1.0).abs();
-            if (1e-8..0.03).contains(&exact) && state.reads < 10_000 {
+            if (1e-8..0.03).contains(&exact) {
                 apart.push(error);
                 worst = worst.max(error);
             }
