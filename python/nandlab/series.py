@@ -58,10 +58,9 @@ def series_table(
 
 
 def _gains(counter: Any, final: int) -> Any:
-    """Gains of a counter in each interval, from its values when intervals were opened."""
+    """Gains of a counter in each interval, from its values at their ends; the last is still open."""
     import numpy as np
 
-    opened = counter.astype(np.int64)
-    if len(opened):
-        opened[0] = 0
-    return np.diff(opened, append=final)
+    at_end = counter.astype(np.int64)
+    at_end[-1:] = final
+    return np.diff(at_end, prepend=0)

@@ -179,6 +179,8 @@ def _errors(report: dict[str, Any]) -> str:
         levels = " + ".join(f"{reads:,}" for reads in ecc["soft_reads"])
         parts.append(f"{levels} soft reads")
     parts.append(f"{ecc['uncorrectable']:,} uncorrectable")
+    if ecc["lost_units"]:
+        parts.append(f"{ecc['lost_units']:,} units lost")
     if report["ftl"]["retired_blocks"]:
         parts.append(f"{report['ftl']['retired_blocks']:,} blocks retired")
     return ", ".join(parts)

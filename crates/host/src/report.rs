@@ -129,7 +129,7 @@ impl Session {
             "padding_units": counts.padding_units,
             "levelled_blocks": counts.levelled_blocks,
             "retired_blocks": counts.retired_blocks,
-            "trimmed_units": counts.trimmed_units,
+            "trimmed_units": self.run.ssd.counts().trimmed,
             "unit_bytes": ssd.unit_bytes(),
             "mapping_bytes_per_unit": ssd.ftl_bytes_per_unit(),
         })
@@ -205,6 +205,7 @@ impl Session {
             "soft_reads": counts.soft_reads[..used],
             "further_decodes": counts.further_decodes,
             "uncorrectable": counts.uncorrectable,
+            "lost_units": self.run.ssd.lost_units(),
             "raw_bit_errors": counts.raw_bit_errors,
             "iterations": counts.iterations,
             "encoded": counts.encoded,
@@ -346,8 +347,8 @@ fn fio_latency(latency: &Latency) -> Value {
 }
 
 /// fio's latency table: the share of requests in each range, in percent. `unit_ns` is 1 for the
-/// nanosecond table, 1000 for the microsecond one and 10^6 for the millisecond one. What is below
-/// a unit belongs to the table before it, what is above 1000 units to the one after it.
+/// nanosecond table, 1000 for the microsecond one and 10^6 for the millisecond one. What takes a
+/// unit or less belongs to the table before it, what takes more than 1000 to the one after it.
 fn fio_shares(latency: &Latency, unit_ns: f64) -> Value {
     let milli = unit_ns > 1e5;
     let mut edges = vec![2u64, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
@@ -357,7 +358,8 @@ fn fio_shares(latency: &Latency, unit_ns: f64) -> Value {
     let mut shares = vec![0u64; edges.len() + 1];
     for (ns, count) in latency.buckets() {
         let value = ns as f64 / unit_ns;
-        if value < 1.0 || (!milli && value > 1000.0) {
+        let is_before = unit_ns > 1.0 && value <= 1.0;
+        if is_before || (!milli && value > 1000.0) {
             continue;
         }
         shares[edges.partition_point(|&edge| (edge as f64) < value)] += count;
@@ -371,4 +373,23 @@ fn fio_shares(latency: &Latency, unit_ns: f64) -> Value {
         table.insert(">=2000".into(), json!(100.0 * shares[edges.len()] as f64 / total));
     }
     Value::Object(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every latency is in one of fio's tables, those at the edges between them too.
+    #[test]
+    fn latency_tables_count_each_request_once() {
+        for ns in [1, 2, 999, 1000, 1001, 2000, 999_000, 1_000_000, 1_001_000, 5_000_000_000] {
+            let mut latency = Latency::new();
+            latency.record(Time(ns));
+            let tables = [1.0, 1e3, 1e6].map(|unit_ns| fio_shares(&latency, unit_ns));
+            let shares =
+                tables.iter().flat_map(|table| table.as_object().expect("a table").values());
+            let all: f64 = shares.filter_map(Value::as_f64).sum();
+            assert_eq!(all, 100.0, "{ns} ns: {tables:?}");
+        }
+    }
 }

@@ -305,10 +305,11 @@ impl Run {
         if done.arrival >= runner.measure_from {
             runner.stats.record(op, length, latency, done.failed);
         }
-        if self.series.record(now, op, length, latency) {
+        if self.series.is_over(now) {
             let counts = self.ssd.ftl_counts();
-            self.series.note(counts.moved_units, counts.reclaimed_blocks);
+            self.series.open(now, counts.moved_units, counts.reclaimed_blocks);
         }
+        self.series.record(op, length, latency);
         if let Some(log) = &mut self.log {
             log.push(done, job as u16, now);
         }

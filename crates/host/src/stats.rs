@@ -108,14 +108,15 @@ impl Series {
     /// Intervals kept at most; beyond, each two become one.
     const MOST: usize = 4096;
 
-    /// Counts a completion. True when it opened a new interval: then call `note`.
+    /// Whether a completion `now` is the first of an interval, to be opened.
     #[inline]
-    pub fn record(&mut self, now: Time, op: Op, bytes: u64, latency: Time) -> bool {
-        // Completions come in the order of time: all but the first of an interval find it open.
-        let opened = now >= self.open_until;
-        if opened {
-            self.open(now);
-        }
+    pub fn is_over(&self, now: Time) -> bool {
+        now >= self.open_until
+    }
+
+    /// Counts a completion, in the interval opened last: they come in the order of time.
+    #[inline]
+    pub fn record(&mut self, op: Op, bytes: u64, latency: Time) {
         let last = self.bins.len() - 1;
         let bin = &mut self.bins[last];
         bin.requests += 1;
@@ -132,29 +133,20 @@ impl Series {
         }
         bin.latency_sum_ns = bin.latency_sum_ns.saturating_add(latency.0);
         bin.latency_max_ns = bin.latency_max_ns.max(latency.0);
-        opened
     }
 
-    /// Notes the counters of garbage collection at the interval opened last.
-    pub fn note(&mut self, moved_units: u64, reclaimed_blocks: u64) {
-        if let Some(bin) = self.bins.last_mut() {
-            (bin.moved_units, bin.reclaimed_blocks) = (moved_units, reclaimed_blocks);
-        }
-    }
-
-    /// Opens the interval that holds `now`, and quiet ones before it.
+    /// Opens the interval that holds `now`, and quiet ones before it. The counters of garbage
+    /// collection are those at the end of what was open until now.
     #[cold]
-    fn open(&mut self, now: Time) {
+    pub fn open(&mut self, now: Time, moved_units: u64, reclaimed_blocks: u64) {
+        if let Some(last) = self.bins.last_mut() {
+            (last.moved_units, last.reclaimed_blocks) = (moved_units, reclaimed_blocks);
+        }
         while (now.0 / self.interval.0) as usize >= Self::MOST {
             self.halve();
         }
         let index = (now.0 / self.interval.0) as usize;
-        let last = self.bins.last().copied().unwrap_or_default();
-        let quiet = Bin {
-            moved_units: last.moved_units,
-            reclaimed_blocks: last.reclaimed_blocks,
-            ..Bin::default()
-        };
+        let quiet = Bin { moved_units, reclaimed_blocks, ..Bin::default() };
         self.bins.resize((index + 1).max(self.bins.len()), quiet);
         self.open_until = self.interval * (index as u64 + 1);
     }
@@ -243,17 +235,42 @@ impl RequestLog {
 mod tests {
     use super::*;
 
-    /// However long the run, the intervals stay few and nothing is lost.
+    /// A completion of a read that took 10 ns, when so many units had been moved.
+    fn complete(series: &mut Series, now: Time, moved_units: u64) {
+        if series.is_over(now) {
+            series.open(now, moved_units, 0);
+        }
+        series.record(Op::Read, 4096, Time(10));
+    }
+
+    /// However long the run, the intervals stay few and nothing is lost. What was moved stands
+    /// where it was: a unit with each completion.
     #[test]
     fn series_keeps_every_request_in_bounded_memory() {
         let mut series = Series::default();
         for i in 0..100_000u64 {
-            series.record(Time(i * 1_000_000), Op::Read, 4096, Time(10));
+            complete(&mut series, Time(i * 1_000_000), i);
         }
         assert!(series.bins.len() <= Series::MOST);
         assert_eq!(series.bins.iter().map(|bin| bin.reads).sum::<u64>(), 100_000);
         assert_eq!(series.bins.iter().map(|bin| bin.requests).sum::<u64>(), 100_000);
         assert_eq!(series.bins.iter().map(|bin| bin.latency_sum_ns).sum::<u64>(), 1_000_000);
         assert!(series.interval.0 * series.bins.len() as u64 >= 99_999_000_000);
+        let mut reads = 0;
+        let (_, closed) = series.bins.split_last().unwrap();
+        for (i, bin) in closed.iter().enumerate() {
+            reads += bin.reads;
+            assert_eq!(bin.moved_units, reads, "at the end of interval {i}");
+        }
+    }
+
+    /// What is moved while nothing completes belongs to what came before.
+    #[test]
+    fn moves_of_a_pause_are_not_those_of_what_follows() {
+        let mut series = Series::default();
+        complete(&mut series, Time(0), 0);
+        complete(&mut series, Time(1_000_000), 7);
+        let ends: Vec<u64> = series.bins.iter().map(|bin| bin.moved_units).collect();
+        assert!(ends.len() == 11 && ends.iter().all(|&moved| moved == 7), "{ends:?}");
     }
 }

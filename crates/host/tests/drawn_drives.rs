@@ -247,7 +247,7 @@ fn firmware(dice: &mut Dice) {
         dice.maybe(0.5, "retry.retire_after", &[0, 1, 30]);
     }
     dice.maybe(0.3, "ecc.t_encode_us", &[0.0, 3.0, 200.0]);
-    let buffer = dice.one(&[0, 0, 1, 4096, 65536, 1_048_576]);
+    let buffer = dice.one(&[0, 0, 65_536, 262_144, 1_048_576]);
     dice.set("buffer.bytes", buffer);
     dice.maybe(0.3, "buffer.latency_us", &[0.0, 2.0]);
     dice.maybe(0.5, "controller.command_us", &[0.0, 3.0]);

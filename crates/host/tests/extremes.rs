@@ -5,6 +5,9 @@ mod running;
 use running::{number, refused, run, session};
 use ssd::precondition::Precondition;
 
+/// One rate for a chip with two kinds of pages.
+const POINTS: &str =
+    "chip.array={name='table', points=[{pe_cycles=0, hours=0, reads=0, rber=[1e-5]}]}";
 const READ: &str = "rw=randread\nbs=4k\nnumber_ios=100";
 
 #[test]
@@ -21,6 +24,8 @@ fn values_that_cannot_be_are_refused_by_name() {
         (&["chip.array={name='power_law', alpha=nan}"], "chip.array.alpha"),
         (&["chip.array={name='power_law', k=-1.0}"], "chip.array.k"),
         (&["buffer.bytes=137438953472"], "buffer.bytes"),
+        (&["buffer.bytes=4096"], "at least 16384, or 0 for no write-back"),
+        (&[POINTS], "chip.cell_bits"),
     ] {
         let error = refused(sets, READ);
         assert!(error.contains(named), "{sets:?}: {error}");

@@ -117,16 +117,19 @@ fn table_plays_back_what_cells_do() {
 #[test]
 fn wear_and_age_beyond_the_grid_are_refused() {
     let table = table(&cell());
-    assert!(table.reaches(&page(0, 10_000, 10_000.0, u32::MAX)).is_ok());
-    let worn = table.reaches(&page(0, 10_100, 0.0, 0)).unwrap_err().to_string();
+    assert!(table.reaches(&page(2, 10_000, 10_000.0, u32::MAX)).is_ok());
+    let worn = table.reaches(&page(2, 10_100, 0.0, 0)).unwrap_err().to_string();
     assert!(worn.contains("chip.array.pe_cycles_max") && worn.contains("10000 cycles"), "{worn}");
-    let old = table.reaches(&page(0, 0, 20_000.0, 0)).unwrap_err().to_string();
+    let old = table.reaches(&page(2, 0, 20_000.0, 0)).unwrap_err().to_string();
     assert!(old.contains("chip.array.hours_max"), "{old}");
     let point = |pe_cycles, rate| Point { pe_cycles, hours: 5.0, reads: 0.0, rber: vec![rate] };
     let measured = RateTable::from_points(&[point(0.0, 1e-5), point(1e3, 1e-4)], 0.0).unwrap();
     assert!(measured.reaches(&page(0, 1000, 1e6, 0)).is_ok());
     let worn = measured.reaches(&page(0, 2000, 0.0, 0)).unwrap_err().to_string();
     assert!(worn.contains("chip.array.points"), "{worn}");
+    let other = measured.reaches(&page(1, 0, 0.0, 0)).unwrap_err().to_string();
+    assert!(other.contains("1 rates a point") && other.contains("chip.cell_bits"), "{other}");
+    assert!(RateTable::from_points(&[point(0.0, 1e-5)], 1.1).is_err());
 }
 
 #[test]

@@ -529,7 +529,7 @@ impl CellBlock {
         let coupling = self.cell.coupling();
         let (along, beside) = (coupling.bitline as f32, coupling.wordline as f32);
         if along != 0.0 && site.wordline > 0 {
-            // The row of the wordline before, if it has cells.
+            self.touch(index - self.parities);
             let below = &mut self.rows[index - self.parities].voltages;
             for (v, rise) in below.iter_mut().zip(&self.rise) {
                 *v += along * rise;
@@ -538,11 +538,12 @@ impl CellBlock {
         if beside == 0.0 {
             return;
         }
-        let rise = &self.rise;
         if self.parities == 2 {
             // Even cell i lies between odd cells i - 1 and i.
             let (other, first) = if site.parity == 1 { (index - 1, 0) } else { (index + 1, 1) };
-            let other = &mut self.rows[other].voltages;
+            // Erased cells gather what comes before they are programmed, too.
+            self.touch(other);
+            let (other, rise) = (&mut self.rows[other].voltages, &self.rise);
             for (v, rise) in other.iter_mut().zip(rise) {
                 *v += beside * rise;
             }
@@ -558,6 +559,7 @@ impl CellBlock {
             return;
         }
         // Programmed together: what a neighbour still rises after this cell was verified.
+        let rise = &self.rise;
         let row = &mut self.rows[index].voltages;
         self.after.clear();
         self.after.extend_from_slice(row);

@@ -15,6 +15,7 @@ use crate::timing::{Timing, TimingConfig};
 use crate::wordline::{PageOrder, PageSite, page_sites};
 use base::family::Choice;
 use base::memory::{prefetch, table};
+use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
@@ -167,17 +168,20 @@ pub struct Chips {
     errs: bool,
     blocks: Vec<BlockState>,
     retention: Hours,
+    /// Tells the rows of this drive from those of others.
+    row_key: u64,
 }
 
 impl Chips {
     /// `dies` dies of `config`, mapped in units of `unit_bytes`, worn by `pe_cycles`, holding
-    /// data of age `retention`.
+    /// data of age `retention`. `seed` decides which pages are better than others.
     pub fn new(
         config: &ChipConfig,
         dies: u64,
         unit_bytes: u32,
         pe_cycles: u32,
         retention: Hours,
+        seed: u64,
     ) -> Result<Self> {
         config.features.check()?;
         let geometry = Geometry::new(&config.geometry, dies, unit_bytes)?;
@@ -188,7 +192,8 @@ impl Chips {
         let gray = cell.as_ref().map(|cell| cell.levels.gray);
         let member = choice.resolve(array::ROSTER, "chip.array")?;
         let array = (member.build)(&choice.params, cell.as_ref())?;
-        array.reaches(&PageState { pe_cycles, retention, ..PageState::default() })?;
+        let last = config.cell_bits as u8 - 1;
+        array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
         let block = BlockState { pe_cycles, ..BlockState::default() };
         Ok(Self {
             timing: config.timing(cell.as_deref())?,
@@ -202,6 +207,7 @@ impl Chips {
             sites,
             array,
             retention,
+            row_key: Rng::stream(seed, "chip/rows").bits(),
         })
     }
 
@@ -247,7 +253,8 @@ impl Chips {
         let page = page_state(page, page_type, state, self.retention);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
-        let rber = self.array.rber_of_page(&page, u64::from(block.0) << 32 | row);
+        let key = self.row_key ^ (u64::from(block.0) << 32 | row);
+        let rber = self.array.rber_of_page(&page, key);
         Ok((time, if shift_v == 0.0 { rber } else { self.moved_rber(&page, rber, shift_v) }))
     }
 

@@ -25,6 +25,17 @@ pub enum State {
     InFlight,
 }
 
+/// What is there of a unit that was not written whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// All of it, or it was written whole.
+    None,
+    /// It is still to be read from the flash.
+    OnFlash,
+    /// It could not be read.
+    Lost,
+}
+
 /// One unit held.
 #[derive(Debug, Clone, Copy)]
 pub struct Slot {
@@ -34,6 +45,8 @@ pub struct Slot {
     pub state: State,
     /// Stream of the data.
     pub stream: u8,
+    /// What was not written of it.
+    pub rest: Rest,
     /// Trimmed since: forget it once it is programmed.
     pub trimmed: bool,
     /// Request that waits for it to be durable.
@@ -77,6 +90,7 @@ impl Buffer {
             lpn: Lpn(0),
             state: State::Free,
             stream: 0,
+            rest: Rest::None,
             trimmed: false,
             waiter: NONE,
             epoch: 0,

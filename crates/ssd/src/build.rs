@@ -37,10 +37,9 @@ fn most_row_units(config: &SsdConfig, geometry: &Geometry) -> u64 {
 
 /// Units that the write buffer holds, at most (see `Ssd::assemble`).
 fn buffer_slots(config: &SsdConfig, geometry: &Geometry) -> u64 {
-    let row = most_row_units(config, geometry);
     match config.buffer.bytes / u64::from(geometry.unit_bytes) {
-        0 => 2 * row * u64::from(geometry.dies),
-        units => units.max(row),
+        0 => 2 * most_row_units(config, geometry) * u64::from(geometry.dies),
+        units => units,
     }
 }
 
@@ -85,6 +84,7 @@ impl Ssd {
             config.drive_unit_bytes(),
             config.age.pe_cycles,
             Hours(config.age.retention_hours),
+            config.seed,
         )?;
         let geometry = chips.geometry.clone();
         check_commands(config, &geometry)?;
@@ -204,6 +204,11 @@ impl Ssd {
     /// Busy and idle time of each channel.
     pub fn channel_times(&self) -> Vec<(Time, Time)> {
         self.flash.channel_times(self.now())
+    }
+
+    /// Units whose data are lost now.
+    pub fn lost_units(&self) -> u64 {
+        self.lost.count()
     }
 
     /// Time that all decoders together were busy.

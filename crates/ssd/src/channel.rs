@@ -100,8 +100,8 @@ impl Flash {
         events.push_lane(lane, state.free_at.max(now), self.events.transfer + channel);
     }
 
-    /// A transfer has ended.
-    pub fn transfer_done(&mut self, events: &mut EventQueue, channel: u32) -> Done {
+    /// A transfer has ended: what it was the end of, and whose data moved.
+    pub fn transfer_done(&mut self, events: &mut EventQueue, channel: u32) -> (Done, Die) {
         let now = events.now();
         let state = &mut self.channels[channel as usize];
         let die = Die(std::mem::replace(&mut state.active, NONE));
@@ -118,7 +118,7 @@ impl Flash {
             self.data_out(events, die)
         };
         self.start_transfer(events, channel);
-        done
+        (done, die)
     }
 
     /// How the transfer of a read is shown.

@@ -69,6 +69,18 @@ impl Ssd {
         }
     }
 
+    /// A page that collection moves could not be read: what it had of units is lost, but of those
+    /// that the host has written anew since.
+    #[cold]
+    pub(crate) fn lose_moved(&mut self, read: &Command) {
+        let page = read.ppn.0..read.ppn.0 + read.units;
+        for unit in &self.collectors[read.die.0 as usize].moves {
+            if page.contains(&unit.from.0) && self.ftl.lookup(unit.lpn) == Some(unit.from) {
+                self.lost.insert(unit.lpn);
+            }
+        }
+    }
+
     pub(crate) fn collect_read_done(&mut self, die: Die) {
         let collector = &mut self.collectors[die.0 as usize];
         collector.pending -= 1;

@@ -52,6 +52,8 @@ pub struct Command {
     pub lpn: u32,
     /// Reads: units; programs and erases: see the job.
     pub units: u32,
+    /// Reads: codewords that the units lie in.
+    pub words: u32,
     /// Bytes of one transfer.
     pub bytes: u32,
     /// Programs and erases: index of the job.
@@ -101,6 +103,7 @@ impl Command {
             ppn,
             lpn,
             units,
+            words: 0,
             bytes,
             job: NONE,
             attempt: 0,

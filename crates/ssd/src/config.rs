@@ -184,7 +184,8 @@ impl SsdConfig {
     }
 
     /// Refuses what does not fit the chip, once its geometry is known to be one: blocks that a
-    /// plane does not have, and codewords that their page cannot hold.
+    /// plane does not have, codewords that their page cannot hold, and a buffer that cannot hold
+    /// what one program takes.
     pub fn check_fit(&self) -> Result<()> {
         let (ftl, gc) = (self.ftl_parts()?.0, self.gc_parts()?.0);
         let blocks = self.chip.geometry.blocks_per_plane;
@@ -201,6 +202,15 @@ impl SsdConfig {
         let (ecc, _) = self.ecc_parts()?;
         let geometry = &self.chip.geometry;
         let (page, spare) = (geometry.page_bytes, geometry.spare_bytes);
+        let pages = self.chip.page_order.pages_per_program(self.chip.cell_bits);
+        let joined = self.chip.features.multi_plane_program;
+        let planes = if joined { geometry.planes_per_die } else { 1 };
+        let program = u64::from(planes) * u64::from(pages) * u64::from(page);
+        if (1..program).contains(&self.buffer.bytes) {
+            let problem = format!("{} bytes are less than one program takes", self.buffer.bytes);
+            return Err(Error::new("buffer.bytes", problem)
+                .allow(format!("at least {program}, or 0 for no write-back")));
+        }
         if ecc.payload_bytes > page {
             let problem = format!("{} bytes do not fit a page", ecc.payload_bytes);
             return Err(Error::new("ecc.payload_bytes", problem)

@@ -18,13 +18,14 @@
 //! host's side of it, and the loop that everything hangs on.
 
 use crate::buffer::Buffer;
+use crate::codewords::Codewords;
 use crate::collecting::Collector;
-use crate::command::Done;
 use crate::config::SsdConfig;
 use crate::failed::FailedWords;
 use crate::flash::{Flash, FlashEvents};
 use crate::flushes::Flushes;
 use crate::ftl::{DieSet, Ftl, Lpn};
+use crate::lost::LostUnits;
 use crate::payload::Payload;
 use crate::request::{Op, Request};
 use crate::retry::Retry;
@@ -139,6 +140,8 @@ pub struct ControllerCounts {
     pub stalls: u64,
     /// Units read from flash to complete a partly written one.
     pub fills: u64,
+    /// Units trimmed that held data.
+    pub trimmed: u64,
     /// Codewords decoded.
     pub codewords: u64,
     /// Codewords that failed at the first attempt.
@@ -187,6 +190,7 @@ pub struct Ssd {
     pub(crate) retry: Box<dyn Retry>,
     /// Codewords of reads that go round again.
     pub(crate) failed: FailedWords,
+    pub(crate) lost: LostUnits,
     /// By block: reads of its pages that were given up. Empty until there are any.
     pub(crate) given_up: Vec<u32>,
     pub(crate) errors_rng: Rng,
@@ -204,7 +208,7 @@ pub struct Ssd {
     pub(crate) unit_bytes: u64,
     /// Its power of two, where it is one: every request asks for its units several times.
     unit_shift: Option<u32>,
-    pub(crate) codewords: Vec<u32>,
+    pub(crate) codewords: Codewords,
     pub(crate) codeword_bytes: u32,
     pub(crate) buffer: Buffer,
     pub(crate) streams: u8,
@@ -244,14 +248,11 @@ impl Ssd {
         let DriveParts { flash, ftl, ecc, ecc_common, retry, background } = parts;
         let geometry = &flash.chips.geometry;
         let (dies, unit_bytes) = (geometry.dies, geometry.unit_bytes);
-        let codewords = (0..=geometry.units_per_page)
-            .map(|units| (units * unit_bytes).div_ceil(ecc_common.payload_bytes))
-            .collect();
         let write_back = config.buffer.bytes > 0;
         let row = ftl.row_units();
         // Without write-back the buffer is the memory that feeds the dies: two rows for each.
         let capacity = if write_back {
-            (config.buffer.bytes / u64::from(unit_bytes)).clamp(u64::from(row), 1 << 24) as u32
+            (config.buffer.bytes / u64::from(unit_bytes)).min(1 << 24) as u32
         } else {
             2 * row * dies
         };
@@ -281,6 +282,7 @@ impl Ssd {
             ecc,
             retry,
             failed: FailedWords::default(),
+            lost: LostUnits::default(),
             given_up: Vec::new(),
             errors_rng: Rng::stream(config.seed, "ecc"),
             clean_decode,
@@ -296,7 +298,7 @@ impl Ssd {
             logical_units: ftl.logical_units(),
             unit_bytes: u64::from(unit_bytes),
             unit_shift: unit_bytes.is_power_of_two().then(|| unit_bytes.trailing_zeros()),
-            codewords,
+            codewords: Codewords::new(geometry, ecc_common.payload_bytes),
             codeword_bytes: ecc_common.payload_bytes + ecc_common.parity_bytes,
             buffer: Buffer::new(capacity, ftl.host_streams()),
             streams: ftl.host_streams(),
@@ -427,10 +429,8 @@ impl Ssd {
                     self.done(done, Die(index));
                 }
                 event::TRANSFER => {
-                    let done = self.flash.transfer_done(&mut self.events, index);
-                    if let Done::Arrived(command) = done {
-                        self.arrived(command);
-                    }
+                    let (done, die) = self.flash.transfer_done(&mut self.events, index);
+                    self.done(done, die);
                 }
                 event::DECODED => self.decoded(index),
                 event::ENCODED => self.flash.submit(&mut self.events, index),

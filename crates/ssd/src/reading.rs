@@ -1,5 +1,6 @@
 //! The way of a read: units, pages, dies, decoders, and round again when decoding fails.
 
+use crate::buffer::Rest;
 use crate::command::{Command, Owner};
 use crate::controller::{MOST_LEVELS, Parts, Ssd, event, lane};
 use crate::ftl::Lpn;
@@ -30,7 +31,9 @@ impl Ssd {
             let place = match self.buffer.find(Lpn(unit)) {
                 Some(held) => {
                     self.counts.buffer_hits += 1;
-                    self.slots[slot as usize].hit = true;
+                    let request = &mut self.slots[slot as usize];
+                    request.hit = true;
+                    request.failed |= self.buffer.slot(held).rest == Rest::Lost;
                     if let Some(payload) = &mut self.payload {
                         let held = self.buffer.slot(held);
                         payload.read(slot, unit, if held.trimmed { 0 } else { held.version });
@@ -81,8 +84,9 @@ impl Ssd {
         }
         let geometry = &self.flash.chips.geometry;
         let die = geometry.die_of(geometry.block_of(ppn));
-        let bytes = self.codewords[units as usize] * self.codeword_bytes;
-        let command = Command::read(class, owner, die, ppn, lpn, units, bytes);
+        let words = self.codewords.of(geometry, ppn, units);
+        let bytes = words * self.codeword_bytes;
+        let command = Command { words, ..Command::read(class, owner, die, ppn, lpn, units, bytes) };
         let index = self.flash.hold(self.now(), command);
         self.flash.submit(&mut self.events, index);
     }
@@ -97,10 +101,9 @@ impl Ssd {
             }
             return;
         };
-        let Command { units, rber, attempt, level, mut failed, .. } = self.flash.commands[index];
+        let Command { words, rber, attempt, level, mut failed, .. } = self.flash.commands[index];
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
-            let words = self.codewords[units as usize];
             self.counts.codewords += u64::from(words);
             for _ in 0..words {
                 let time = match self.clean_decode {
@@ -193,15 +196,20 @@ impl Ssd {
             Owner::Request(slot) => {
                 let now = self.now();
                 let request = &mut self.slots[slot as usize];
-                request.failed |= !corrected;
+                request.failed |= !corrected || self.lost.any(command.lpn, command.units);
                 // The last command to finish is the one that the request waited for.
                 let Command { queued, array: flash, bus, ecc, .. } = command;
                 let queue = now.since(queued).since(flash + bus + ecc);
                 request.parts = Parts { queue, flash, bus, ecc };
                 self.read_part_done(slot);
             }
-            Owner::Fill(held) => self.filled(held),
-            Owner::Collect => self.collect_read_done(command.die),
+            Owner::Fill(held) => self.filled(held, corrected && !self.lost.any(command.lpn, 1)),
+            Owner::Collect => {
+                if !corrected {
+                    self.lose_moved(&command);
+                }
+                self.collect_read_done(command.die);
+            }
             Owner::Moves(_) | Owner::Slots(_) | Owner::PartOf(_) => {
                 unreachable!("only whole reads are decoded")
             }
@@ -271,7 +279,7 @@ impl Ssd {
                 self.read_part_done(slot);
             }
             (_, Some(ppn)) => self.read_flash(Class::Read, owner, ppn, first, 1),
-            (Owner::Fill(held), None) => self.filled(held),
+            (Owner::Fill(held), None) => self.filled(held, true),
             _ => unreachable!("the host's alone"),
         }
         true

@@ -1,6 +1,6 @@
 //! The way of a write: the buffer, rows of units, programs, and what becomes durable when.
 
-use crate::buffer::{NONE, State};
+use crate::buffer::{NONE, Rest, State};
 use crate::command::{Command, Done, Kind, Owner};
 use crate::controller::{Parts, Slot, Ssd, event};
 use crate::ftl::{Lpn, Program, Stream};
@@ -47,21 +47,24 @@ impl Ssd {
     /// A buffer slot for new data of `lpn`; `None` when there is none.
     #[inline]
     pub(crate) fn hold(&mut self, lpn: Lpn, request: &Request, durable: bool) -> Option<u32> {
+        let start = u64::from(lpn.0) * self.unit_bytes;
+        let whole =
+            request.offset <= start && start + self.unit_bytes <= request.offset + request.length;
         let found = self.buffer.find(lpn);
+        let mut rest = Rest::None;
         if let Some(old) = found {
             let entry = self.buffer.slot(old);
+            // Of what was trimmed nothing is left to be kept.
+            rest = if whole || entry.trimmed { Rest::None } else { entry.rest };
             if entry.state != State::InFlight {
                 if durable && entry.waiter != NONE {
                     return None;
                 }
-                entry.trimmed = false;
+                (entry.trimmed, entry.rest) = (false, rest);
                 self.counts.coalesced += 1;
                 return Some(old);
             }
         }
-        let start = u64::from(lpn.0) * self.unit_bytes;
-        let whole =
-            request.offset <= start && start + self.unit_bytes <= request.offset + request.length;
         let old_place = if whole || found.is_some() { None } else { self.ftl.lookup(lpn) };
         let state = match (found, old_place) {
             (Some(_), _) => State::Behind,
@@ -73,6 +76,7 @@ impl Ssd {
         let entry = self.buffer.slot(held);
         entry.stream = request.stream % streams;
         entry.epoch = self.flushes.hold();
+        entry.rest = if state == State::Filling { Rest::OnFlash } else { rest };
         match (found, old_place) {
             (Some(old), _) => self.buffer.slot(old).successor = held,
             (None, Some(ppn)) => {
@@ -85,9 +89,13 @@ impl Ssd {
         Some(held)
     }
 
-    /// The rest of a partly written unit has been read.
-    pub(crate) fn filled(&mut self, held: u32) {
-        if self.buffer.slot(held).trimmed {
+    /// The rest of a partly written unit has been read, or could not be.
+    pub(crate) fn filled(&mut self, held: u32, is_read: bool) {
+        let entry = self.buffer.slot(held);
+        if entry.rest == Rest::OnFlash {
+            entry.rest = if is_read { Rest::None } else { Rest::Lost };
+        }
+        if entry.trimmed {
             self.release(held);
             self.retry_stalled();
         } else {
@@ -133,8 +141,7 @@ impl Ssd {
         // host frontier must keep that frontier's order.
         let class = if program.stream == Stream::GC { Class::Collect } else { Class::Write };
         let pages = u32::from(program.planes) * self.flash.chips.pages_per_program;
-        let bytes =
-            self.codewords[self.flash.chips.geometry.units_per_page as usize] * self.codeword_bytes;
+        let bytes = self.codewords.of_page() * self.codeword_bytes;
         let job = self.flash.jobs.insert(program);
         let command =
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
@@ -145,8 +152,7 @@ impl Ssd {
     /// The data of a program go through the encoders, and on to the die.
     fn encode(&mut self, index: u32, pages: u64) {
         let now = self.now();
-        let of_page = self.codewords[self.flash.chips.geometry.units_per_page as usize];
-        let words = pages * u64::from(of_page);
+        let words = pages * u64::from(self.codewords.of_page());
         self.counts.encoded += words;
         if self.encode_time == Time::ZERO {
             self.flash.submit(&mut self.events, index);
@@ -195,13 +201,17 @@ impl Ssd {
                         let ppn = program.ppn(&self.flash.chips.geometry, i);
                         payload.store(ppn, entry.version);
                     }
+                    match entry.rest {
+                        Rest::Lost => self.lost.insert(entry.lpn),
+                        Rest::None | Rest::OnFlash => self.lost.remove(entry.lpn),
+                    }
                     if entry.trimmed {
-                        self.ftl.trim(entry.lpn);
+                        self.unmap(entry.lpn);
                     }
                     if entry.successor != NONE {
                         if self.buffer.slot(entry.successor).trimmed {
                             // Newer data were trimmed: those that are mapped now are gone too.
-                            self.ftl.trim(entry.lpn);
+                            self.unmap(entry.lpn);
                             self.release(entry.successor);
                         } else {
                             self.buffer.push_dirty(entry.successor);
@@ -262,16 +272,27 @@ impl Ssd {
         let first = request.offset.div_ceil(self.unit_bytes) as u32;
         let end = ((request.offset + request.length) / self.unit_bytes) as u32;
         for unit in first..end {
+            let mut has_data = false;
             if let Some(held) = self.buffer.find(Lpn(unit)) {
-                if self.buffer.slot(held).state == State::Dirty {
+                let entry = self.buffer.slot(held);
+                has_data = !entry.trimmed;
+                if entry.state == State::Dirty {
                     self.buffer.unlink_dirty(held);
                     self.release(held);
                 } else {
-                    self.buffer.slot(held).trimmed = true;
+                    entry.trimmed = true;
                 }
             }
-            self.ftl.trim(Lpn(unit));
+            has_data |= self.ftl.lookup(Lpn(unit)).is_some();
+            self.counts.trimmed += u64::from(has_data);
+            self.unmap(Lpn(unit));
         }
         self.retry_stalled();
+    }
+
+    /// A unit holds nothing any more.
+    fn unmap(&mut self, lpn: Lpn) {
+        self.ftl.trim(lpn);
+        self.lost.remove(lpn);
     }
 }

@@ -71,7 +71,8 @@ pub trait Array: Send {
         self.rber(page)
     }
 
-    /// Refuses wear and age that the model has no rates for.
+    /// Refuses wear and age that the model has no rates for, and chips with other page types:
+    /// `page` is of the last.
     fn reaches(&self, _page: &PageState) -> Result<()> {
         Ok(())
     }

@@ -183,9 +183,10 @@ impl RateTable {
         let place = "chip.array.points";
         let page_types = points.first().map_or(0, |point| point.rber.len());
         let of = |point: &Point| [point.pe_cycles, point.hours, point.reads];
-        if !(0.0..=5.0).contains(&page_spread) {
+        // So few kinds of pages keep the mean of a factor that is no wider.
+        if !(0.0..=1.0).contains(&page_spread) {
             return Err(
-                Error::new("chip.array.page_spread", format!("{page_spread}")).allow("0 to 5")
+                Error::new("chip.array.page_spread", format!("{page_spread}")).allow("0 to 1")
             );
         }
         for point in points {
@@ -316,6 +317,12 @@ impl RateTable {
 
 impl Array for RateTable {
     fn reaches(&self, page: &PageState) -> Result<()> {
+        let page_types = usize::from(page.page_type) + 1;
+        if page_types != self.page_types {
+            let problem = format!("{} rates a point", self.page_types);
+            return Err(Error::new("chip.array.points", problem)
+                .allow(format!("{page_types}: one for each bit of a cell (chip.cell_bits)")));
+        }
         let asked = [f64::from(page.pe_cycles), page.retention.0];
         for (axis, (asked, what)) in asked.into_iter().zip(["cycles", "hours"]).enumerate() {
             let Some(most) = self.axes.beyond(axis, asked) else { continue };

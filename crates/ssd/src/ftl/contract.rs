@@ -235,8 +235,6 @@ pub struct FtlCounts {
     pub levelled_blocks: u64,
     /// Blocks taken out of use.
     pub retired_blocks: u64,
-    /// Units trimmed that were mapped.
-    pub trimmed_units: u64,
 }
 
 impl FtlCounts {

@@ -475,7 +475,6 @@ impl Ftl for PageFtl {
         let old = std::mem::replace(&mut self.map[lpn.0 as usize], Ppn::NONE.0);
         if old != Ppn::NONE.0 {
             self.invalidate(old);
-            self.counts.trimmed_units += 1;
         }
     }
 

@@ -1,0 +1,54 @@
+//! Collection in the background goes on whenever a die has nothing else to do.
+
+mod drive;
+
+use base::Time;
+use base::rng::Rng;
+use nand::geometry::Die;
+use ssd::ftl::Urgency;
+use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
+
+/// Sends `writes` writes as fast as the drive takes them, then reads, ten each millisecond.
+fn work(ssd: &mut Ssd, writes: u32, reads: u32) {
+    let mut rng = Rng::stream(1, "background");
+    let units = ssd.capacity_bytes() / 4096;
+    let (mut written, mut read) = (0, 0);
+    loop {
+        while written < writes && ssd.has_room() {
+            let now = ssd.now();
+            ssd.submit(Request::new(Op::Write, 4096 * rng.below(units), 4096), 0, now);
+            written += 1;
+        }
+        if written == writes && read == 0 && ssd.outstanding() == 0 {
+            (1..=reads).for_each(|i| ssd.wake_at(ssd.now() + Time::from_us(100.0) * i.into(), 0));
+            read = reads;
+        }
+        match ssd.step() {
+            Step::Completed(_) => {}
+            Step::Wake(_) if !ssd.has_room() => {}
+            Step::Wake(_) => {
+                let now = ssd.now();
+                ssd.submit(Request::new(Op::Read, 4096 * rng.below(units), 4096), 0, now);
+            }
+            Step::Idle => break,
+        }
+    }
+}
+
+/// Reads of the host interrupt it, and do not end it: a drive that rests has what it wants.
+#[test]
+fn a_read_does_not_end_it() {
+    let modes: [&[&str]; 3] =
+        [&[], &["chip.features.cache_read=true"], &["chip.features.multi_plane_read=\"none\""]];
+    for (modes, reads) in modes.into_iter().flat_map(|modes| [0, 300].map(|reads| (modes, reads))) {
+        let mut ssd = drive::small(&[&["gc.background_free_blocks=8"], modes].concat());
+        ssd.start(0);
+        work(&mut ssd, 20_000, reads);
+        for die in (0..ssd.dies()).map(Die) {
+            let is_short = ssd.ftl_mut().wants_collect(die, Urgency::Idle);
+            assert!(!is_short, "{modes:?}, {reads} reads: {die:?}");
+        }
+        assert!(ssd.ftl_counts().reclaimed_blocks > 100);
+    }
+}
