@@ -8,6 +8,21 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
+/// A key spread over 64 bits, one to one: the finalizer of SplitMix64 (Steele and others, 2014). For
+/// what must be the same whenever it is asked for, in whatever order.
+#[inline]
+pub const fn mix(key: u64) -> u64 {
+    let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    key ^ (key >> 31)
+}
+
+/// Random bits as a number in [0, 1), 53 of them.
+#[inline]
+pub const fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
 /// A stream of random numbers that belongs to one component.
 #[derive(Debug, Clone)]
 pub struct Rng(Xoshiro256PlusPlus);
@@ -45,7 +60,7 @@ impl Rng {
     /// Uniform in [0, 1), 53 bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        unit(self.bits())
     }
 
     /// True with probability `p`.

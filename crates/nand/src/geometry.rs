@@ -192,6 +192,12 @@ impl Geometry {
         self.by_units_per_page.quotient(ppn.0)
     }
 
+    /// The place of a unit in its page.
+    #[inline]
+    pub fn slot_of(&self, ppn: Ppn) -> u32 {
+        self.by_units_per_page.split(ppn.0).1
+    }
+
     /// The plane of a block.
     #[inline]
     pub fn plane_of(&self, block: Block) -> Plane {

@@ -8,38 +8,41 @@ use nand::geometry::{Geometry, Ppn};
 /// How the units of a page lie in its codewords.
 #[derive(Debug, Clone)]
 pub(crate) struct Codewords {
-    /// By units: in how many they lie, from the beginning of a codeword on.
-    of_units: Vec<u32>,
-    /// Bytes of a unit and of a payload, where units begin inside of codewords, too.
-    shared: Option<(u32, u32)>,
+    /// By units from the beginning of a page on: in how many they lie, and how many they fill.
+    of_units: Vec<(u32, u32)>,
+    /// Whether units begin inside of codewords, too.
+    are_shared: bool,
 }
 
 impl Codewords {
     pub(crate) fn new(geometry: &Geometry, payload_bytes: u32) -> Self {
         let unit_bytes = geometry.unit_bytes;
-        let of_units = (0..=geometry.units_per_page)
-            .map(|units| (units * unit_bytes).div_ceil(payload_bytes))
-            .collect();
-        let is_shared = !unit_bytes.is_multiple_of(payload_bytes) && geometry.units_per_page > 1;
-        Self { of_units, shared: is_shared.then_some((unit_bytes, payload_bytes)) }
+        let bytes = (0..=geometry.units_per_page).map(|units| units * unit_bytes);
+        Self {
+            of_units: bytes.map(|b| (b.div_ceil(payload_bytes), b / payload_bytes)).collect(),
+            are_shared: !unit_bytes.is_multiple_of(payload_bytes),
+        }
     }
 
     /// Codewords of `units` units of one page, from `first` on.
     #[inline]
     pub(crate) fn of(&self, geometry: &Geometry, first: Ppn, units: u32) -> u32 {
-        match self.shared {
-            None => self.of_units[units as usize],
-            Some((unit_bytes, payload_bytes)) => {
-                let slot = first.0 - geometry.page_index(first) * geometry.units_per_page;
-                let (start, end) = (slot * unit_bytes, (slot + units) * unit_bytes);
-                end.div_ceil(payload_bytes) - start / payload_bytes
-            }
+        if !self.are_shared {
+            return self.of_units[units as usize].0;
         }
+        let slot = geometry.slot_of(first);
+        self.of_units[(slot + units) as usize].0 - self.of_units[slot as usize].1
+    }
+
+    /// Codewords of its page that end before a unit.
+    #[inline]
+    pub(crate) fn before(&self, geometry: &Geometry, unit: Ppn) -> u32 {
+        self.of_units[geometry.slot_of(unit) as usize].1
     }
 
     /// Codewords of a whole page.
     pub(crate) fn of_page(&self) -> u32 {
-        *self.of_units.last().unwrap_or(&0)
+        self.of_units.last().map_or(0, |&(words, _)| words)
     }
 }
 
@@ -63,6 +66,7 @@ mod tests {
         assert_eq!(codewords.of_page(), page_bytes.div_ceil(payload_bytes));
         let units = geometry.units_per_page;
         let of = |slot, n| codewords.of(&geometry, Ppn(units + slot), n);
+        assert_eq!(codewords.before(&geometry, Ppn(units)), 0);
         (0..units - 1).map(|slot| [of(slot, 1), of(slot, 2)]).collect()
     }
 

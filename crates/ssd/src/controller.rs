@@ -193,7 +193,8 @@ pub struct Ssd {
     pub(crate) lost: LostUnits,
     /// By block: reads of its pages that were given up. Empty until there are any.
     pub(crate) given_up: Vec<u32>,
-    pub(crate) errors_rng: Rng,
+    /// Tells the luck of this drive's words from that of others'.
+    pub(crate) luck_key: u64,
     pub(crate) clean_decode: Option<Time>,
     pub(crate) cores: Stage,
     pub(crate) link_in: Stage,
@@ -284,7 +285,7 @@ impl Ssd {
             failed: FailedWords::default(),
             lost: LostUnits::default(),
             given_up: Vec::new(),
-            errors_rng: Rng::stream(config.seed, "ecc"),
+            luck_key: Rng::stream(config.seed, "ecc").bits(),
             clean_decode,
             cores: Stage::new(config.controller.cores),
             link_in: Stage::new(1),

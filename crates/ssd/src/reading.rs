@@ -8,6 +8,7 @@ use crate::request::Request;
 use crate::scheduler::Class;
 use crate::timeline::{SpanKind, Track};
 use base::Time;
+use base::rng::{mix, unit};
 use ecc::model::{LEAST_RBER, Word};
 use nand::geometry::Ppn;
 
@@ -101,16 +102,17 @@ impl Ssd {
             }
             return;
         };
-        let Command { words, rber, attempt, level, mut failed, .. } = self.flash.commands[index];
+        let Command { ppn, words, rber, attempt, level, mut failed, .. } =
+            self.flash.commands[index];
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
             self.counts.codewords += u64::from(words);
-            for _ in 0..words {
+            for word in 0..words {
                 let time = match self.clean_decode {
                     Some(time) => time,
                     None => {
                         let may_err = rber >= LEAST_RBER;
-                        let luck = if may_err { self.errors_rng.unit() } else { 0.0 };
+                        let luck = if may_err { self.luck(ppn, word) } else { 0.0 };
                         let outcome = self.decode(index, &Word { rber, level, luck });
                         self.counts.raw_bit_errors += u64::from(outcome.errors);
                         self.counts.iterations += u64::from(outcome.iterations);
@@ -139,6 +141,17 @@ impl Ssd {
         } else {
             self.events.push_lane(lane::DECODED, end, event::of(event::DECODED, index));
         }
+    }
+
+    /// The luck of a codeword of the page that `ppn` lies in, the `word`th from there on: its own as
+    /// long as it is stored.
+    #[inline]
+    fn luck(&self, ppn: Ppn, word: u32) -> f64 {
+        let chips = &self.flash.chips;
+        let first = self.codewords.before(&chips.geometry, ppn);
+        let place = u64::from(chips.geometry.page_index(ppn)) << 32 | u64::from(first + word);
+        let cycle = chips.pe_cycles(chips.geometry.block_of(ppn));
+        unit(mix(mix(self.luck_key ^ place) ^ u64::from(cycle)))
     }
 
     /// The codewords of a read that have failed, once there is more of them.

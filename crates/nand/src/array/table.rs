@@ -17,6 +17,7 @@ pub use crate::rate_grid::Grid;
 use crate::rate_grid::{self, Axes, MOST_KEYS, Position, ln};
 use crate::sense::Condition;
 use base::family::{Member, check, schema};
+use base::rng::mix;
 use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -343,10 +344,7 @@ impl Array for RateTable {
 
     fn rber_of_page(&self, page: &PageState, key: u64) -> f64 {
         let [rate, spread] = self.at(page);
-        // The finalizer of SplitMix64 spreads the key.
-        let mixed = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let z = self.quantiles[(mixed >> 54) as usize];
+        let z = self.quantiles[(mix(key) >> 54) as usize];
         // The mean of a lognormal factor is one.
         rate_of(rate + spread * z - 0.5 * spread * spread)
     }
