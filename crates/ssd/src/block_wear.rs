@@ -1,13 +1,17 @@
 //! Erase cycles of each block, which blocks are bad, and static wear levelling.
 //!
-//! Cold data keep their blocks from wearing while the others wear for them. So now and then a
-//! plane is looked at, and when its wear is too far apart the least worn block is to be collected:
-//! its data move on, and it takes its turn.
+//! Cold data keep their blocks from wearing while the others wear for them. So now and then a group
+//! of planes is looked at, and when the wear of one is too far apart its least worn blocks are to be
+//! collected: they take their turn, and their data rest in blocks that have had theirs, which are
+//! the most worn (swapping cold and hot, as in Chang's Dual-Pool, SAC'07).
 
 use crate::ftl::contract::Wear;
 use nand::geometry::{Block, Geometry, Plane};
+use std::ops::Range;
 
-/// How often the wear of a plane is looked at: once in this many collections.
+/// How often the wear of a group is looked at: once in this many collections, or more often where
+/// cycles must lie closer together. A block that has taken its turn wears by about the distance
+/// before it rests, so that one in so many collections has to level.
 const LOOK_EVERY: u32 = 64;
 
 /// Wear of all blocks of a drive.
@@ -16,7 +20,7 @@ pub struct BlockWear {
     bad: Vec<bool>,
     /// How far apart the cycles of a plane may be; 0: as far as they go.
     static_delta: u32,
-    /// Collections of each plane.
+    /// Collections of each group, by its first plane.
     looks: Vec<u32>,
 }
 
@@ -54,30 +58,39 @@ impl BlockWear {
         self.pe_cycles.fill(pe_cycles);
     }
 
-    /// A plane is about to be collected: once in a while its least worn candidate, if its wear is
-    /// too far apart.
+    /// A group of planes is about to be collected: once in a while the least worn candidates of
+    /// its planes, if the wear of one is too far apart.
     pub fn level(
         &mut self,
         geometry: &Geometry,
-        plane: Plane,
+        planes: Range<u32>,
         is_candidate: impl Fn(Block) -> bool,
-    ) -> Option<Block> {
+        into: &mut Vec<Block>,
+    ) {
         if self.static_delta == 0 {
-            return None;
+            return;
         }
-        let looks = &mut self.looks[plane.0 as usize];
+        let looks = &mut self.looks[planes.start as usize];
         *looks += 1;
-        if !looks.is_multiple_of(LOOK_EVERY) {
-            return None;
+        if !looks.is_multiple_of(LOOK_EVERY.min(self.static_delta.div_ceil(2))) {
+            return;
         }
-        let first = geometry.first_block(plane).0;
-        let good =
-            (first..first + geometry.blocks_per_plane).map(Block).filter(|b| !self.is_bad(*b));
-        let cycles = |block: Block| self.pe_cycles[block.0 as usize];
-        let most = good.clone().map(cycles).max()?;
-        let (least, block) =
-            good.filter(|b| is_candidate(*b)).map(|block| (cycles(block), block.0)).min()?;
-        (most - least > self.static_delta).then_some(Block(block))
+        let joined = planes.len();
+        let mut is_apart = false;
+        for plane in planes.map(Plane) {
+            let first = geometry.first_block(plane).0;
+            let good =
+                (first..first + geometry.blocks_per_plane).map(Block).filter(|b| !self.is_bad(*b));
+            let cycles = |block: Block| self.pe_cycles[block.0 as usize];
+            let candidates = good.clone().filter(|b| is_candidate(*b));
+            let least = candidates.map(|block| (cycles(block), block.0)).min();
+            let most = good.map(cycles).max().unwrap_or(0);
+            into.extend(least.map(|(_, block)| Block(block)));
+            is_apart |= least.is_some_and(|(least, _)| most - least > self.static_delta);
+        }
+        if !is_apart || into.len() < joined {
+            into.clear();
+        }
     }
 
     /// Bytes that it takes.

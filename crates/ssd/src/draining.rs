@@ -15,6 +15,8 @@ pub struct Draining {
     pub victims: Vec<Block>,
     /// Blocks that hold none.
     pub drained: Vec<Block>,
+    /// The victims are collected for their wear: what they hold is cold.
+    pub is_levelling: bool,
     /// The next unit to look at: page, victim, slot.
     page: u32,
     victim: usize,
@@ -25,6 +27,7 @@ impl Draining {
     /// New victims are looked through from their first page.
     pub fn begin(&mut self) {
         (self.page, self.victim, self.slot) = (0, 0, 0);
+        self.is_levelling = false;
     }
 
     /// Lists units of the victims that are mapped, until `moves` fills a row or the victims are

@@ -40,6 +40,16 @@ impl FreeBlocks {
         Some(Block(block))
     }
 
+    /// Takes the most worn block of a plane, of equals the one with the lowest number.
+    pub fn pop_most_worn(&mut self, plane: Plane) -> Option<Block> {
+        let heap = &mut self.planes[plane.0 as usize];
+        let &Reverse(most) =
+            heap.iter().max_by_key(|Reverse((worn, block))| (*worn, Reverse(*block)))?;
+        heap.retain(|other| *other != Reverse(most));
+        self.count(plane);
+        Some(Block(most.1))
+    }
+
     fn count(&mut self, plane: Plane) {
         let (group, joined) = (self.joined.quotient(plane.0), self.joined.get());
         let planes = &self.planes[(group * joined) as usize..][..joined as usize];
@@ -85,6 +95,8 @@ mod tests {
         assert_eq!(free.pop(Plane(2)), Some(Block(21)));
         assert_eq!(free.pop(Plane(3)), Some(Block(30)));
         assert_eq!((free.pop(Plane(3)), free.fewest(1)), (None, 0));
+        assert_eq!(free.pop_most_worn(Plane(2)), Some(Block(20)));
+        free.push(Plane(2), Block(20), 5);
         free.push(Plane(3), Block(30), 10);
         assert_eq!(free.fewest(1), 1);
         free.set_wear(0);

@@ -43,7 +43,8 @@ struct PageParams {
     /// Write frontiers for the host's stream hints (1 to 8).
     host_streams: u8,
     /// Static wear levelling: when the cycles of a plane's blocks are further apart than this,
-    /// the least worn block is collected. 0 switches it off.
+    /// the data of the least worn block go to the most worn free one. Looked at once in 64
+    /// collections, or in half as many as this. 0 switches it off.
     static_wear_delta: u32,
 }
 
@@ -133,7 +134,7 @@ impl PageFtl {
             candidates: Candidates::new(&geometry, victims),
             wear,
             free: FreeBlocks::new(geometry.planes(), planes_per_program),
-            frontiers: vec![Frontier::CLOSED; (geometry.dies * streams * groups) as usize],
+            frontiers: vec![Frontier::CLOSED; (geometry.dies * (streams + 1) * groups) as usize],
             groups,
             next_group: vec![0; (geometry.dies * streams) as usize],
             next_die: 0,
@@ -166,9 +167,10 @@ impl PageFtl {
         self.free.fewest(die.0 * self.groups + group)
     }
 
+    /// The frontier of a stream; that of cold data comes behind those of all streams.
     #[inline]
     fn frontier_index(&self, die: Die, stream: u32, group: u32) -> usize {
-        ((die.0 * self.streams + stream) * self.groups + group) as usize
+        ((die.0 * (self.streams + 1) + stream) * self.groups + group) as usize
     }
 
     /// A frontier of `die` for the stream that can take data now.
@@ -196,11 +198,13 @@ impl PageFtl {
         None
     }
 
-    fn open(&mut self, index: usize, die: Die) {
+    fn open(&mut self, index: usize, die: Die, for_wear: bool) {
         let group = index as u32 % self.groups;
         for i in 0..self.joined {
             let plane = self.geometry.plane(die, group * self.joined + i);
-            let block = self.free.pop(plane).expect("checked by frontier_for");
+            let block =
+                if for_wear { self.free.pop_most_worn(plane) } else { self.free.pop(plane) };
+            let block = block.expect("checked by frontier_for");
             self.candidates.opened(block);
             self.frontiers[index].blocks[i as usize] = block;
         }
@@ -214,20 +218,36 @@ impl PageFtl {
         self.candidates.died(|| self.geometry.plane_of(block), block);
     }
 
-    /// Takes a victim out of the candidates of a plane.
-    fn pick(&mut self, plane: Plane) -> Option<Block> {
+    /// Takes the least worn blocks of a group as victims, if it is time to level its wear.
+    fn pick_for_wear(&mut self, die: Die, group: u32, into: &mut Draining) {
+        let first = self.geometry.plane(die, group * self.joined).0;
+        let planes = first..first + self.joined;
         let is_candidate = |block| self.candidates.word(block).is_closed();
-        if let Some(block) = self.wear.level(&self.geometry, plane, is_candidate) {
-            self.candidates.withdraw(plane, block);
-            self.counts.levelled_blocks += 1;
-            return Some(block);
+        self.wear.level(&self.geometry, planes, is_candidate, &mut into.victims);
+        for &block in &into.victims {
+            self.candidates.withdraw(self.geometry.plane_of(block), block);
         }
-        self.candidates.pick(plane, self.clock)
+        self.counts.levelled_blocks += into.victims.len() as u64;
+        into.is_levelling = !into.victims.is_empty();
+    }
+
+    /// Where cold data of a die go: to a frontier of their own, which takes a free block set, the
+    /// most worn one, when blocks are collected for their wear, and gives one back with them. What
+    /// they leave of it other moves fill up.
+    fn frontier_for_wear(&self, die: Die) -> Option<usize> {
+        let of = |group: u32| self.frontier_index(die, self.streams, group);
+        let is_open = |group: &u32| self.frontiers[of(*group)].open;
+        let free = |group: &u32| self.free_blocks(die, *group);
+        let next = || {
+            let most = (0..self.groups).max_by_key(free).filter(|group| free(group) > 0);
+            most.filter(|_| self.collections[die.0 as usize].is_levelling)
+        };
+        (0..self.groups).find(is_open).or_else(next).map(of)
     }
 
     /// The frontiers of a die.
     fn frontiers_of(&self, die: Die) -> &[Frontier] {
-        let per_die = (self.streams * self.groups) as usize;
+        let per_die = ((self.streams + 1) * self.groups) as usize;
         &self.frontiers[die.0 as usize * per_die..][..per_die]
     }
 
@@ -321,8 +341,13 @@ impl PageFtl {
         };
         let shortest = |group: &u32| self.free_blocks(die, *group);
         let Some(group) = (0..self.groups).filter(wanted).min_by_key(shortest) else { return };
-        for plane in self.planes_of(die, group) {
-            into.victims.extend(self.pick(plane));
+        if !finish {
+            self.pick_for_wear(die, group, into);
+        }
+        if into.victims.is_empty() {
+            for plane in self.planes_of(die, group) {
+                into.victims.extend(self.candidates.pick(plane, self.clock));
+            }
         }
     }
 
@@ -357,17 +382,16 @@ impl Ftl for PageFtl {
         let gc = stream == Stream::GC;
         let stream_index = self.stream_index(stream);
         let first = dies.next_from(self.next_die)?;
-        let (mut die, mut index);
-        die = first;
-        loop {
+        let cold = if gc { self.frontier_for_wear(first) } else { None };
+        let (mut die, mut index) = (first, cold);
+        while index.is_none() {
             let kept = self.reserve + u32::from(self.retirement.is_moving(die));
             index = self.frontier_for(die, stream_index, if gc { 0 } else { kept });
-            if index.is_some() {
-                break;
-            }
-            die = dies.next_from(die.0 + 1)?;
-            if die == first {
-                return None;
+            if index.is_none() {
+                die = dies.next_from(die.0 + 1)?;
+                if die == first {
+                    return None;
+                }
             }
         }
         let index = index?;
@@ -375,7 +399,7 @@ impl Ftl for PageFtl {
             self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
         }
         if !self.frontiers[index].open {
-            self.open(index, die);
+            self.open(index, die, cold.is_some());
         }
         // A short program takes only the planes it needs; the others catch up first next time.
         let frontier = &mut self.frontiers[index];
@@ -389,10 +413,7 @@ impl Ftl for PageFtl {
             units,
             page: frontier.page,
             planes: planes as u8,
-            stream: if stream_index == self.gc_frontier
-                && gc
-                && self.streams > u32::from(self.host_streams)
-            {
+            stream: if gc && (cold.is_some() || self.streams > u32::from(self.host_streams)) {
                 Stream::GC
             } else {
                 Stream::host(stream_index as u8)
@@ -403,7 +424,8 @@ impl Ftl for PageFtl {
         for i in 0..planes as usize {
             program.blocks[i] = frontier.blocks[done + i];
         }
-        if frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry) {
+        let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
+        if is_row && cold.is_none() {
             let group = &mut self.next_group[(die.0 * self.streams + stream_index) as usize];
             *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
         }
