@@ -51,14 +51,18 @@ fn explain(key: String, message: &str) -> Error {
         }
         _ => {
             let (problem, allowed) = message.split_once(", expected ").unwrap_or((message, ""));
-            Error::new(key, problem.trim_end().to_owned()).allow(whole_numbers(allowed))
+            Error::new(key, problem.trim_end().to_owned()).allow(in_words(allowed))
         }
     }
 }
 
-/// What a type of whole numbers that serde names can hold; anything else as it is.
-fn whole_numbers(allowed: &str) -> String {
+/// What a type that serde names can hold; anything else as it is.
+fn in_words(allowed: &str) -> String {
     let most = match allowed {
+        "f32" | "f64" => return "a number, such as 0.5".to_owned(),
+        "string only" | "a string" => return "a name".to_owned(),
+        "a map" => return "a table of keys".to_owned(),
+        _ if allowed.starts_with("struct ") => return "a table of keys".to_owned(),
         "u8" => u8::MAX.into(),
         "u16" => u16::MAX.into(),
         "u32" => u32::MAX.into(),

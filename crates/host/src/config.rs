@@ -453,10 +453,18 @@ fn take_facts(table: &mut Table, prefix: &str) -> Result<(Option<String>, Vec<St
 /// member's own are one list to whoever writes them.
 fn check_keys(family: &Family, table: &Table) -> Result<()> {
     let Some(table) = at(table, family.path) else { return Ok(()) };
-    let Some(Value::String(name)) = table.get(family.selector) else {
-        let names: Vec<&str> = family.members.iter().map(|member| member.name).collect();
-        return Err(Error::new(family.path, format!("missing key `{}`", family.selector))
-            .allow(names.join(", ")));
+    let name = match table.get(family.selector) {
+        Some(Value::String(name)) => name,
+        given => {
+            let error = match given {
+                None => Error::new(family.path, format!("missing key `{}`", family.selector)),
+                Some(other) => {
+                    Error::new(join(family.path, family.selector), format!("{other} is no name"))
+                }
+            };
+            let names: Vec<&str> = family.members.iter().map(|member| member.name).collect();
+            return Err(error.allow(names.join(", ")));
+        }
     };
     let Some(member) = family.member(name) else {
         let names = family.members.iter().map(|member| member.name);

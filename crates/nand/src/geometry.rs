@@ -62,7 +62,7 @@ impl GeometryConfig {
             return Ok(());
         }
         let problem = format!("{} is out of range", self.bad_block_fraction);
-        Err(Error::new("chip.geometry.bad_block_fraction", problem).allow("0 to 0.5"))
+        Err(Error::new("chip.geometry.bad_block_fraction", problem).allow("0 and more, below 0.5"))
     }
 }
 

@@ -105,9 +105,10 @@ impl Levels {
         count("vth_mean_v", &config.vth_mean_v, levels)?;
         count("vth_sigma_v", &config.vth_sigma_v, levels)?;
         rising("vth_mean_v", &config.vth_mean_v)?;
-        for &sigma in config.vth_sigma_v.iter().chain([&config.coarse_sigma_v]) {
+        for &sigma in &config.vth_sigma_v {
             within("vth_sigma_v", sigma, 0.0, 5.0)?;
         }
+        within("coarse_sigma_v", config.coarse_sigma_v, 0.0, 5.0)?;
         within("coarse_margin_v", config.coarse_margin_v, 0.0, 10.0)?;
         let at = |level: usize| (config.vth_mean_v[level], config.vth_sigma_v[level]);
         let read_v = if config.read_v.is_empty() {

@@ -20,15 +20,15 @@ pub struct BlockWear {
     bad: Vec<bool>,
     /// How far apart the cycles of a plane may be; 0: as far as they go.
     static_delta: u32,
-    /// Collections of each group, by its first plane.
-    looks: Vec<u32>,
+    /// Collections of each group since the last look, by its first plane.
+    collected: Vec<u32>,
 }
 
 impl BlockWear {
     /// Of blocks that have seen `pe_cycles` each, all good but the `bad` ones.
     pub fn new(geometry: &Geometry, pe_cycles: u32, bad: Vec<bool>, static_delta: u32) -> Self {
         let pe_cycles = vec![pe_cycles; bad.len()];
-        Self { pe_cycles, bad, static_delta, looks: vec![0; geometry.planes() as usize] }
+        Self { pe_cycles, bad, static_delta, collected: vec![0; geometry.planes() as usize] }
     }
 
     /// A block was erased: the cycles that it has now.
@@ -58,8 +58,14 @@ impl BlockWear {
         self.pe_cycles.fill(pe_cycles);
     }
 
-    /// A group of planes is about to be collected: once in a while the least worn candidates of
-    /// its planes, if the wear of one is too far apart.
+    /// The group that begins with `plane` is collected once more.
+    #[inline]
+    pub fn collected(&mut self, plane: Plane) {
+        self.collected[plane.0 as usize] += 1;
+    }
+
+    /// The least worn candidates of a group of planes, if there have been enough collections since
+    /// the last look, and the wear of a plane is too far apart.
     pub fn level(
         &mut self,
         geometry: &Geometry,
@@ -70,11 +76,11 @@ impl BlockWear {
         if self.static_delta == 0 {
             return;
         }
-        let looks = &mut self.looks[planes.start as usize];
-        *looks += 1;
-        if !looks.is_multiple_of(LOOK_EVERY.min(self.static_delta.div_ceil(2))) {
+        let collected = &mut self.collected[planes.start as usize];
+        if *collected < LOOK_EVERY.min(self.static_delta) {
             return;
         }
+        *collected = 0;
         let joined = planes.len();
         let mut is_apart = false;
         for plane in planes.map(Plane) {

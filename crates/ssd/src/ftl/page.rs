@@ -44,7 +44,7 @@ struct PageParams {
     host_streams: u8,
     /// Static wear levelling: when the cycles of a plane's blocks are further apart than this,
     /// the data of the least worn block go to the most worn free one. Looked at once in 64
-    /// collections, or in half as many as this. 0 switches it off.
+    /// collections, or in as many as this if that is less. 0 switches it off.
     static_wear_delta: u32,
 }
 
@@ -341,6 +341,7 @@ impl PageFtl {
         };
         let shortest = |group: &u32| self.free_blocks(die, *group);
         let Some(group) = (0..self.groups).filter(wanted).min_by_key(shortest) else { return };
+        self.wear.collected(self.geometry.plane(die, group * self.joined));
         if !finish {
             self.pick_for_wear(die, group, into);
         }
