@@ -37,7 +37,7 @@ fn static_levelling_bounds_the_spread() {
         let (min, worst, plain) = spread(&[&blocks, "ftl.static_wear_delta=0"], parts, rounds);
         assert!(min == 0 && worst > 100, "{min} to {worst}");
         let (min, max, levelled) = spread(&[&blocks, "ftl.static_wear_delta=20"], parts, rounds);
-        assert!(max - min < 2 * 20, "{blocks}, 1/{parts}: {min} to {max}");
+        assert!(max - min < 3 * 20, "{blocks}, 1/{parts}: {min} to {max}");
         assert!(3 * max < 2 * worst, "{blocks}, 1/{parts}: up to {max} against {worst}");
         assert!(levelled < 1.15 * plain, "{blocks}, 1/{parts}: {levelled} against {plain}");
     }
