@@ -42,6 +42,46 @@ def test_ctrl_c_keeps_what_was_done(folder: Path, precondition: str):
     assert json.loads(Path("t.json").read_text())["traceEvents"]
 
 
+@pytest.mark.parametrize("times", [2, 3])
+def test_further_ctrl_c_takes_nothing_away(folder: Path, times: int):
+    """Nor does it reach what is imported only then."""
+    (folder / "endless.fio").write_text(ENDLESS)
+    process = subprocess.Popen(
+        [COMMAND, "run", "--drive", "tiny", "--workload", "endless.fio", "--json", "r.json"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.03)
+    _, err = process.communicate(timeout=20)
+    # The last one may come when all is written and the interpreter is on its way out.
+    assert (process.returncode in (130, -signal.SIGINT), err) == (True, "")
+    report = json.loads(Path("r.json").read_text())
+    assert report["sim"]["interrupted"]
+    assert report["host"]["requests_completed"] > 1000
+
+
+def test_ctrl_c_during_preconditioning(folder: Path):
+    """No figures of nothing, no picture."""
+
+    def stop(progress: nandlab.Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(nandlab.Interrupted) as stopped:
+        nandlab.run("tiny", MIXED, precondition="steady", progress=stop)
+    result = stopped.value.result
+    assert result.to_dict()["sim"]["begun"] is False
+    said = result._repr_html_()
+    assert "by Ctrl-C during preconditioning; nothing was run" in said
+    assert "written by the host" not in said
+    with pytest.raises(nandlab.NandlabError, match="nothing was run; allowed: a run that has"):
+        result.plot("x.png")
+    assert not Path("x.png").exists()
+
+
 def test_engine_stops_within_a_tenth_of_a_second():
     """From the signal to the exception, writing nothing."""
     sent: list[float] = []

@@ -9,6 +9,7 @@ import typer
 
 from nandlab import cli_trace
 from nandlab._core import NandlabError
+from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
 from nandlab.result import Result
 from nandlab.simulate import TIMELINE_SPANS, Interrupted
@@ -146,18 +147,22 @@ def run(
             )
         except Interrupted as stop:
             result, code = stop.result, INTERRUPTED
-    if not quiet:
-        _tell(result, to_stderr=to_stdout)
-    if to_stdout:
-        print(result.to_json(), end="")
-    elif json is not None:
-        result.to_json(json)
-    if series is not None:
-        import pyarrow.parquet as pq
+    # Files are whole or not there: a Ctrl-C here comes too late, or is the second one.
+    with Stop(is_patient=True):
+        if not quiet:
+            _tell(result, to_stderr=to_stdout)
+        if to_stdout:
+            print(result.to_json(), end="", flush=True)
+        elif json is not None:
+            result.to_json(json)
+        if series is not None:
+            import pyarrow.parquet as pq
 
-        pq.write_table(result.series(), series, compression="zstd")
-    if plot is not None:
-        result.plot(plot)
+            pq.write_table(result.series(), series, compression="zstd")
+        if plot is not None and result.has_begun:
+            result.plot(plot)
+        elif plot is not None and not quiet:
+            say(f"note: no picture {plot}: nothing was run")
     raise typer.Exit(code)
 
 

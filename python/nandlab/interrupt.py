@@ -13,8 +13,10 @@ class Stop:
     Only in the main thread, and only where nobody else handles the signal.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_patient: bool = False) -> None:
+        """Where it `is_patient`, a second Ctrl-C does no more than the first: for short steps."""
         self.asked = False
+        self._is_patient = is_patient
         self._is_ours = (
             threading.current_thread() is threading.main_thread()
             and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -27,7 +29,8 @@ class Stop:
 
     def _ask(self, _signal: int, _frame: FrameType | None) -> None:
         self.asked = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if not self._is_patient:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def __exit__(
         self,

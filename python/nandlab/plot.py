@@ -36,9 +36,12 @@ def plot_all(result: Result, path: str | PathLike[str] | None = None) -> Figure:
     """Latency distribution above throughput over time, also written to `path`.
 
     Raises:
-        NandlabError: `path` is of a kind that cannot be drawn.
+        NandlabError: nothing was run, or `path` is of a kind that cannot be drawn.
         OSError: `path` cannot be written.
     """
+    if not result.has_begun:
+        problem = "plot: Ctrl-C came during preconditioning, nothing was run"
+        raise NandlabError(f"{problem}; allowed: a run that has begun")
     figure = new_figure(8.0, 7.6)
     above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": [1.35, 1.0]})
     plot_latency(result, above)

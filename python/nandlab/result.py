@@ -121,6 +121,11 @@ class Result:
         return bool(self._report["sim"]["interrupted"])
 
     @property
+    def has_begun(self) -> bool:
+        """Whether anything was run: not where Ctrl-C came during preconditioning."""
+        return bool(self._report["sim"]["begun"])
+
+    @property
     def notices(self) -> list[str]:
         """Things that were accepted and mean nothing here."""
         return list(self._report["nandlab"]["notices"])
@@ -227,6 +232,7 @@ class Result:
         """Latency distribution above throughput over time, also written to `path`.
 
         Raises:
+            NandlabError: nothing was run, or `path` is of a kind that cannot be drawn.
             OSError: the file cannot be written.
         """
         from nandlab.plot import plot_all

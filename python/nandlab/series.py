@@ -58,7 +58,7 @@ def series_table(
 
 
 def _gains(counter: Any, final: int) -> Any:
-    """Gains of a counter in each interval, from its values at their ends; the last is still open."""
+    """Gains of a counter in each interval, from its values at their ends; the last is open."""
     import numpy as np
 
     at_end = counter.astype(np.int64)

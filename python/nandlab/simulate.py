@@ -78,7 +78,7 @@ def run(
     Raises:
         NandlabError: an input that is refused; one line that says where, what and what is allowed.
         Interrupted: Ctrl-C (or a KeyboardInterrupt from `progress`) once the drive is built; its
-            ``result`` holds what was done.
+            ``result`` holds what was done. Further ones change nothing until it is complete.
         OSError: an output cannot be written.
     """
     drive = fspath(drive)
@@ -114,38 +114,42 @@ def run(
     if timeline is not False:
         simulation.keep_timeline(timeline_spans)
 
-    wall_s, finished = 0.0, False
-    try:
-        with Stop() as stop:
-            if _precondition(simulation, stop, progress):
+    # To the last file: a second Ctrl-C would take away what the first one asked to keep.
+    with Stop(is_patient=True) as stop:
+        wall_s, begun, finished = 0.0, False, False
+        try:
+            if begun := _precondition(simulation, stop, progress):
                 start = perf_counter()
                 try:
                     finished = _advance(simulation, stop, log, progress)
                 finally:
                     wall_s = perf_counter() - start
-    except KeyboardInterrupt:
-        pass
-    finally:
-        table = log.close() if log is not None else None
+        except KeyboardInterrupt:
+            pass
+        finally:
+            table = log.close() if log is not None else None
 
-    report = json.loads(simulation.report(wall_s, peak_rss_mb()))
-    report["nandlab"] |= {"drive": facts["drive"], "summary": facts["summary"], "run": facts["run"]}
-    report["sim"]["interrupted"] = not finished
-    result = Result.of(
-        simulation,
-        report,
-        _metadata(facts),
-        requests=requests_path or table,
-        has_timeline=timeline is not False,
-    )
-    if timeline_path is not None:
-        result.timeline(timeline_path)
+        report = json.loads(simulation.report(wall_s, peak_rss_mb()))
+        report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
+        report["sim"] |= {"begun": begun, "interrupted": not finished}
+        result = Result.of(
+            simulation,
+            report,
+            _metadata(facts),
+            requests=requests_path or table,
+            has_timeline=timeline is not False,
+        )
+        if timeline_path is not None:
+            result.timeline(timeline_path)
     if not finished:
         raise Interrupted(result)
     return result
 
 
 def _simulation(drive: str, sets: list[str], what: Plan) -> _core.Simulation:
+    # The engine's arrays are numpy's, and it panics where Ctrl-C cuts their first import short.
+    import numpy  # noqa: F401
+
     return _core.Simulation(
         drive,
         sets,

@@ -51,15 +51,16 @@ def result_html(result: Result) -> str:
 
 def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
     report = result.to_dict()
-    stopped = "by Ctrl-C; this is what was done until then" if result.interrupted else ""
     yield _facts(
         {
             "drive": _drive(report),
             "changed": ", ".join(report["nandlab"]["run"]["set"]),
             "workload": _workload(report),
-            "interrupted": stopped,
+            "interrupted": _interrupted(result),
         }
     )
+    if not result.has_begun:
+        return
     yield ""
     yield _latencies(result, report, is_narrow=is_narrow)
     yield ""
@@ -104,7 +105,8 @@ def _workload(report: dict[str, Any]) -> str:
         text += f", {trace['format']}, {at}"
     if len(report["jobs"]) > 1:
         text += f", {len(report['jobs'])} jobs"
-    text += f", mean queue depth {report['host']['mean_queue_depth']:.3g}"
+    if report["sim"]["begun"]:
+        text += f", mean queue depth {report['host']['mean_queue_depth']:.3g}"
     before = run["precondition"]
     if before != "none":
         sim = report["sim"]
@@ -113,6 +115,12 @@ def _workload(report: dict[str, Any]) -> str:
         text += f"; drive preconditioned: {before}"
         text += f" (write amplification {amplification:.3f}{unsettled})" if amplification else ""
     return text
+
+
+def _interrupted(result: Result) -> str:
+    if not result.has_begun:
+        return "by Ctrl-C during preconditioning; nothing was run"
+    return "by Ctrl-C; this is what was done until then" if result.interrupted else ""
 
 
 def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Table:
