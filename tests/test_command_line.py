@@ -51,6 +51,8 @@ def test_series_file(nandlab: Callable[..., Ended], folder: Path):
     nandlab(*RUN, "--quiet", "--series", "s.parquet").succeeded()
     series = pq.read_table(folder / "s.parquet")
     assert {"time_s", "read_iops", "write_mb_s", "latency_mean_us"} <= set(series.column_names)
+    nandlab(*RUN, "--quiet", "--series", "s.csv").succeeded()
+    assert (folder / "s.csv").read_text().startswith('"time_s","duration_s",')
 
 
 def test_drive_file_as_argument(nandlab: Callable[..., Ended], folder: Path):

@@ -57,8 +57,12 @@ def change(assignment: str) -> list[str]:
         ([*JOB, "--timeline", "/proc/nowhere"], "cannot write"),
         ([*JOB, "--plot", "x.bmp"], ".png"),
         ([*JOB, "--json", "x", "--plot", "x"], "also --json"),
-        ([*JOB, "--requests", "mixed.fio"], "is the input"),
-        ([*JOB, "--timeline-spans", "0"], "timeline_spans"),
+        ([*JOB, "--timeline", "mixed.fio"], "is the input"),
+        ([*JOB, "--requests", "r.csv"], "--requests: r.csv: unknown kind of file; allowed: .parq"),
+        ([*JOB, "--series", "s.txt"], "--series: s.txt: unknown kind of file; allowed: .parquet,"),
+        ([*JOB, "--timeline", "-"], "--timeline: - is standard output; allowed: a file"),
+        ([*JOB, "--timeline", "t", "--timeline-spans", "0"], "--timeline-spans: 0; allowed: 1"),
+        ([*JOB, "--timeline-spans", "9"], "--timeline-spans without --timeline; allowed: both"),
         ([*RUN, "--workload", "no.fio"], "no.fio"),
         (["presets", "cells"], "chip, code, drive, host"),
         (["show", "mqsim_defalt"], "did you mean `mqsim_default`"),
@@ -175,6 +179,6 @@ def test_usage_errors_end_with_2_too(nandlab: Callable[..., Ended]):
 
 def test_nothing_is_written_where_something_is_refused(nandlab: Callable[..., Ended], folder: Path):
     before = set(folder.iterdir())
-    nandlab(*change("drive.chanels=2"), "--json", "a", "--requests", "b").refused()
-    nandlab(*JOB, "--requests", "b", "--json", "nowhere/x").refused()
+    nandlab(*change("drive.chanels=2"), "--json", "a", "--requests", "b.parquet").refused()
+    nandlab(*JOB, "--requests", "b.parquet", "--json", "nowhere/x").refused()
     assert set(folder.iterdir()) == before

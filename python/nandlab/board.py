@@ -19,13 +19,16 @@ from typing import TYPE_CHECKING, Any
 from nandlab import _core
 from nandlab.catalogue import load_config
 from nandlab.interrupt import Stop
-from nandlab.outputs import check_new, check_outputs
+from nandlab.outputs import check_kind, check_new, check_outputs
 from nandlab.progress import Meter, Progress
 from nandlab.toml_value import toml_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+KINDS = (".parquet", ".csv")
+"""What rows are written as."""
 
 SAVE_S = 10.0
 """Rows go to their file this often, so that nothing can take more of them away."""
@@ -133,7 +136,7 @@ def board(
     if resume and path is None:
         raise _core.NandlabError("board: resume without out; allowed: the file to go on with")
     if path is not None:
-        _check_kind(path)
+        check_kind("--out", path, KINDS)
         if not resume:
             check_new("--out", path, ", or --resume, which goes on with it")
     check_outputs({"--out": path}, [fspath(chip)])
@@ -312,17 +315,12 @@ class _Saver:
         self._due = end + max(SAVE_S, (end - begin) / SAVE_SHARE)
 
 
-def _check_kind(path: Path) -> None:
-    if path.suffix.lower() not in (".parquet", ".csv"):
-        raise _core.NandlabError(f"--out: {path}: unknown kind of file; allowed: .parquet, .csv")
-
-
 def write(table: pa.Table, path: Path) -> None:
     """Writes rows at once: what was there stays until the new ones are complete."""
     import pyarrow.csv as csv
     import pyarrow.parquet as pq
 
-    _check_kind(path)
+    check_kind("--out", path, KINDS)
     part = path.with_name(path.name + ".part")
     if path.suffix.lower() == ".csv":
         csv.write_csv(table, part)

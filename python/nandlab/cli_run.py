@@ -10,7 +10,7 @@ import typer
 from nandlab import cli_trace
 from nandlab._core import NandlabError
 from nandlab.interrupt import Stop
-from nandlab.outputs import check_outputs
+from nandlab.outputs import check_kind, check_outputs
 from nandlab.result import Result
 from nandlab.simulate import TIMELINE_SPANS, Interrupted
 from nandlab.simulate import run as simulate
@@ -44,19 +44,22 @@ def run(
     ] = None,
     requests: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Every request, as Parquet.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE", help="Every request: .parquet.", rich_help_panel=_OUT),
     ] = None,
     series: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Rates over time, as Parquet.", rich_help_panel=_OUT),
+        typer.Option(
+            metavar="FILE", help="Rates over time: .parquet or .csv.", rich_help_panel=_OUT
+        ),
     ] = None,
     timeline: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="JSON for ui.perfetto.dev.", rich_help_panel=_OUT),
     ] = None,
     timeline_spans: Annotated[
-        int, typer.Option(help="Spans that it holds at most.", rich_help_panel=_OUT)
-    ] = TIMELINE_SPANS,
+        int | None,
+        typer.Option(help=f"Spans that it holds at most ({TIMELINE_SPANS}).", rich_help_panel=_OUT),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
@@ -111,10 +114,9 @@ def run(
     }
     chosen = config or drive or ""
     check_outputs(outputs, [name for name in (chosen, workload, trace) if name])
-    if plot is not None:
-        from nandlab.plot import check_kind
-
-        check_kind(plot)
+    _check_kinds(requests, series, plot)
+    if timeline_spans is not None:
+        _check_spans(timeline_spans, timeline)
 
     code = 0
     with ProgressBar(is_shown=not quiet) as bar:
@@ -142,7 +144,7 @@ def run(
                 seed=seed,
                 requests=requests or False,
                 timeline=timeline or False,
-                timeline_spans=timeline_spans,
+                timeline_spans=timeline_spans or TIMELINE_SPANS,
                 progress=bar,
             )
         except Interrupted as stop:
@@ -156,14 +158,34 @@ def run(
         elif json is not None:
             result.to_json(json)
         if series is not None:
-            import pyarrow.parquet as pq
+            from nandlab.board import write
 
-            pq.write_table(result.series(), series, compression="zstd")
+            write(result.series(), series)
         if plot is not None and result.has_begun:
             result.plot(plot)
         elif plot is not None and not quiet:
             say(f"note: no picture {plot}: nothing was run")
     raise typer.Exit(code)
+
+
+def _check_kinds(requests: Path | None, series: Path | None, plot: Path | None) -> None:
+    if requests is not None:
+        check_kind("--requests", requests, [".parquet"])
+    if series is not None:
+        from nandlab.board import KINDS
+
+        check_kind("--series", series, KINDS)
+    if plot is not None:
+        from nandlab.plot import check_kind as check_picture
+
+        check_picture(plot)
+
+
+def _check_spans(spans: int, timeline: Path | None) -> None:
+    if timeline is None:
+        raise NandlabError("--timeline-spans without --timeline; allowed: both, or neither")
+    if spans < 1:
+        raise NandlabError(f"--timeline-spans: {spans}; allowed: 1 or more")
 
 
 def _tell(result: Result, *, to_stderr: bool) -> None:

@@ -18,7 +18,7 @@ from nandlab import _core
 from nandlab.board import read, write
 from nandlab.codec import Codec, bch_failure, codec, sorted_sets
 from nandlab.interrupt import Stop
-from nandlab.outputs import check_outputs
+from nandlab.outputs import check_kind, check_outputs
 from nandlab.progress import Meter, Progress
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ def ecc_curve(
     goal = Goal(errors, max_frames, threads)
     check_point(several, seed)
     path = Path(out) if out is not None else None
-    if path is not None and path.suffix.lower() != ".parquet":
-        raise _core.NandlabError(f"--out: {path}: unknown kind of file; allowed: .parquet")
+    if path is not None:
+        check_kind("--out", path, [".parquet"])
     check_outputs({"--out": path}, [str(code) for code in codes])
     codecs = [codec(c, decoder=decoder, set=sets["code"] + sets["decoder"]) for c in codes]
     points = list(_points(codecs, channel, sets["channel"], several, rates, seed))

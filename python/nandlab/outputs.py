@@ -1,7 +1,7 @@
 """Output files, refused before a run where they could not be written after it."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from nandlab._core import NandlabError
@@ -16,17 +16,35 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str]) -> 
 
     Raises:
         NandlabError: a folder that does not exist, a file that cannot be written, a file that is
-            an input, one file for two outputs.
+            an input, one file for two outputs, ``-`` (what may go to standard output is None here).
     """
     taken = {os.path.realpath(name): f"the input {name}" for name in inputs}
     for name, path in outputs.items():
         if path is None:
             continue
+        if path == Path("-"):
+            raise NandlabError(f"{name}: - is standard output; allowed: a file")
         real = os.path.realpath(path)
         if real in taken and not _is_stream(path):
             raise NandlabError(f"{name}: {path} is {taken[real]}; allowed: a file of its own")
         taken[real] = f"also {name}"
         _try(name, path)
+
+
+def check_kind(name: str, path: Path, kinds: Sequence[str]) -> None:
+    """Refuses a table of an unknown kind.
+
+    Args:
+        name: what is asked for, as messages call it.
+        path: of the output.
+        kinds: endings that are known, with their dot.
+
+    Raises:
+        NandlabError: its name ends otherwise.
+    """
+    if path.suffix.lower() not in kinds:
+        allowed = ", ".join(kinds)
+        raise NandlabError(f"{name}: {path}: unknown kind of file; allowed: {allowed}")
 
 
 def check_new(name: str, path: Path, hint: str = "") -> None:

@@ -13,7 +13,7 @@ from nandlab import _core
 from nandlab.catalogue import load_config
 from nandlab.interrupt import Stop
 from nandlab.machine import memory_limit_bytes, peak_rss_mb
-from nandlab.outputs import check_outputs
+from nandlab.outputs import check_kind, check_outputs
 from nandlab.progress import Meter, Progress
 from nandlab.requests import RequestLog
 from nandlab.result import Result
@@ -69,7 +69,7 @@ def run(
             ``steady`` (overwritten at random until write amplification settles).
         seed: seed of every random stream; goes before the drive's.
         requests: keeps every request for `Result.requests`: in memory with True, which takes about
-            90 bytes for each, or in this Parquet file.
+            90 bytes for each, or in this ``.parquet`` file.
         timeline: keeps spans for `Result.timeline`; with a path, writes them there.
         timeline_spans: how many spans are kept; later ones are counted and dropped.
         progress: called about ten times a second and at the end of each phase. What it raises
@@ -103,6 +103,8 @@ def run(
     timeline_path = None if isinstance(timeline, bool) else Path(timeline)
     if timeline_spans < 1:
         raise _core.NandlabError(f"timeline_spans: {timeline_spans}; allowed: 1 or more")
+    if requests_path is not None:
+        check_kind("requests", requests_path, [".parquet"])
     check_outputs({"requests": requests_path, "timeline": timeline_path}, [drive, *what.files])
 
     facts = _facts(drive, sets, loaded, what)
