@@ -337,7 +337,7 @@ def test_command(nandlab: Callable[..., Ended], folder: Path):
         (["tlc_3d", "--plot", "a.bmp"], "allowed: .png, .svg, .pdf"),
         (["tlc_3d", "--animate", "a.gif", "--frames", "1"], "allowed: 2 to 400"),
         (["tlc_3d", "--set", "retntion.share=1"], "did you mean `retention`?"),
-        (["tlc_3d", "--set", "retention.share=2"], "cell.retention.share: 2 is out of range"),
+        (["tlc_3d", "--set", "retention.share=2"], "--set retention.share=2: 2 is out of range"),
         (["tlc_3d", "--set", "levels.vth_mean_mv=[1]"], "did you mean `vth_mean_v`?"),
         (["slc", "--set", "levels.vth_mean_v=[1.0, 0.5]"], "rise from the erased level"),
         (["slc", "--set", "levels.vth_mean_v=[1.0, 1e9]"], "allowed: -20 to 20"),
@@ -371,6 +371,8 @@ def test_files_that_hold_no_cell(nandlab: Callable[..., Ended], folder: Path, te
 def test_python_refuses_too(plain: nandlab.Cell):
     for wrong in (
         lambda: plain.rber(2),
+        lambda: plain.rber(-1),
+        lambda: plain.soft(-1),
         lambda: plain.rber(0, hours=[1.0, 2.0], pe_cycles=[1, 2, 3]),
         lambda: plain.rber(0, shifts_v=[1e9]),
         lambda: plain.density([math.inf]),

@@ -110,6 +110,11 @@ def test_demo_needs_a_checkout(nandlab: Callable[..., Ended]):
     assert "examples/traces" in nandlab("demo").refused()
 
 
+def test_demo_takes_a_folder(nandlab: Callable[..., Ended], folder: Path):
+    (folder / "examples").symlink_to(Path(__file__).parent.parent / "examples")
+    assert "allowed: a folder of one's own" in nandlab("demo", "/proc/nope").refused()
+
+
 def test_demo(nandlab: Callable[..., Ended], folder: Path):
     (folder / "examples").symlink_to(Path(__file__).parent.parent / "examples")
     ended = nandlab("demo").succeeded()

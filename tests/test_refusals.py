@@ -64,7 +64,12 @@ def change(assignment: str) -> list[str]:
         ([*JOB, "--timeline", "t", "--timeline-spans", "0"], "--timeline-spans: 0; allowed: 1"),
         ([*JOB, "--timeline-spans", "9"], "--timeline-spans without --timeline; allowed: both"),
         ([*RUN, "--workload", "no.fio"], "no.fio"),
-        (["presets", "cells"], "chip, code, drive, host"),
+        (["presets", "cells"], "chip, code, drive, host; did you mean `cell`?"),
+        (["cell", "tlc_3d", "--set", "wear.widen_v=-1"], "error: --set wear.widen_v=-1: -1 is out"),
+        (
+            ["ecc", "curve", "--code=ldpc_1k_r90", "--rber=0.006", "--set=decoder.factor=0"],
+            "error: --set decoder.factor=0: 0: out of range; allowed: 1 to 32",
+        ),
         (["show", "mqsim_defalt"], "did you mean `mqsim_default`"),
         (["cite", "mqsim_defalt"], "did you mean `mqsim_default`"),
         (["trace", "info", "no.csv"], "no.csv"),

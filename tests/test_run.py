@@ -75,10 +75,32 @@ def test_set_changes_parameters(sets):
 
 
 def test_set_keeps_types():
-    values = {"gc.name": "greedy", "scheduler.suspend": False, "seed": np.int64(7)}
-    config = nandlab.run("tiny", MIXED, set=values).to_dict()["nandlab"]["config"]
-    assert config["scheduler"]["suspend"] is False
-    assert config["seed"] == 7
+    for truth in (False, np.False_):
+        values = {"gc.name": "greedy", "scheduler.suspend": truth, "seed": np.int64(7)}
+        config = nandlab.run("tiny", MIXED, set=values).to_dict()["nandlab"]["config"]
+        assert config["scheduler"]["suspend"] is False
+        assert config["seed"] == 7
+
+
+def test_one_text_is_one_assignment():
+    report = nandlab.run("tiny", MIXED, set="gc.name=fifo").to_dict()
+    assert report["nandlab"]["run"]["set"] == ["gc.name=fifo"]
+    assert nandlab.cell("tlc_3d", set="wear.widen_v=0.1").changed == ["wear.widen_v=0.1"]
+
+
+@pytest.mark.parametrize("scale", [float("nan"), float("inf"), -1.0])
+def test_times_are_scaled_by_numbers(folder: Path, scale: float):
+    (folder / "log").write_text(IOLOG)
+    words = r"trace\.time_scale: \S+ is out of range; allowed: a positive number"
+    with pytest.raises(nandlab.NandlabError, match=words):
+        nandlab.run("tiny", trace="log", trace_options={"time_scale": scale})
+
+
+def test_trace_options_are_a_mapping(folder: Path):
+    with pytest.raises(nandlab.NandlabError, match="trace options: 3: no mapping; allowed: action"):
+        nandlab.run("tiny", MIXED, trace_options=3)
+    with pytest.raises(nandlab.NandlabError, match="trace options: 3: no mapping"):
+        nandlab.trace_info("mixed.fio", options=3)
 
 
 def test_trace_runs_at_its_times(folder: Path):
@@ -125,17 +147,25 @@ def test_a_drive_file_says_what_to_run(folder: Path):
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ('worklod = "x"', "run.worklod: unknown key .* did you mean `workload`"),
-        ('workload = "x"\ntrace = "y"', "allowed: one of them"),
-        ("trace = 1", "run.trace"),
+        ('worklod = "x"', "drive.toml:3: run.worklod: unknown key .* did you mean `workload`"),
+        ('workload = "x"\ntrace = "y"', "drive.toml:4: run: workload and trace; allowed: one of"),
+        ("trace = 1", "drive.toml:3: run.trace: 1; allowed: a path"),
         ("", "nothing to run"),
-        ('trace = "x"\niodepth = 0', "iodepth: 0 is out of range"),
+        ('trace = "x"\niodepth = 0', "drive.toml:4: run.iodepth: 0 is out of range"),
+        ('workload = "no.fio"', "drive.toml:3: run.workload: no file `no.fio`; allowed: a fio"),
+        ('precondition = "ful"', "drive.toml:3: run.precondition: 'ful'; .* did you mean `fill`"),
     ],
 )
 def test_a_drive_file_that_says_it_wrong(folder: Path, table: str, words: str):
     (folder / "drive.toml").write_text(f'drive_preset = "tiny"\n[run]\n{table}\n')
     with pytest.raises(nandlab.NandlabError, match=words):
         nandlab.run("drive.toml")
+
+
+def test_what_goes_unused_in_a_drive_file_is_checked_too(folder: Path):
+    (folder / "drive.toml").write_text('drive_preset = "tiny"\n[run]\nprecondition = "ful"\n')
+    with pytest.raises(nandlab.NandlabError, match=r"drive\.toml:3: run\.precondition"):
+        nandlab.run("drive.toml", MIXED, precondition="fill")
 
 
 def test_trace_without_times_runs_in_a_closed_loop(folder: Path):

@@ -17,11 +17,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab.assignments import assignments
 from nandlab.catalogue import load_config
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_kind, check_new, check_outputs
 from nandlab.progress import Meter, Progress
-from nandlab.toml_value import toml_value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,7 +143,7 @@ def board(
     if not 0 <= seed < 2**64:
         raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
     chip_sets, own = _sort(set)
-    own += [f"{name}={toml_value(value)}" for name, value in params.items()]
+    own += assignments(params)
     sets = [f"chip.preset={fspath(chip)}", *chip_sets]
     session = _core.Board(_DRIVE, sets, procedure, own, seed)
     facts = {
@@ -195,10 +195,8 @@ def board(
 
 def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[str]]:
     """Assignments of the chip, and those of the procedure without its name."""
-    if isinstance(sets, Mapping):
-        sets = [f"{path}={toml_value(value)}" for path, value in sets.items()]
     chip, own = [], []
-    for text in sets:
+    for text in assignments(sets):
         path = text.split("=")[0].strip()
         if path.startswith("chip."):
             chip.append(text)

@@ -33,7 +33,8 @@ def presets(kind: str | None = None) -> list[Preset]:
     every = [Preset(*row) for row in _core.presets()]
     kinds = sorted({preset.kind for preset in every})
     if kind is not None and kind not in kinds:
-        raise _core.NandlabError(f"presets: unknown kind `{kind}`; allowed: {', '.join(kinds)}")
+        problem = f"presets: unknown kind `{kind}`; allowed: {', '.join(kinds)}"
+        raise _core.NandlabError(problem + nearest(kind, kinds))
     return [preset for preset in every if kind in (None, preset.kind)]
 
 

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
+from nandlab.assignments import assignments, blaming
 from nandlab.cell_source import PAGE_ORDERS, Source, find
-from nandlab.toml_value import toml_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,7 +124,9 @@ class Cell:
             problem = f"cell: unknown page_order `{self.page_order}`"
             raise NandlabError(f"{problem}; allowed: {', '.join(PAGE_ORDERS)}")
         given = [*source.sets, *self.changed]
-        self._core = _core.Cell(source.text, source.place, given, source.cell_bits, self.page_order)
+        bits, order = source.cell_bits, self.page_order
+        with blaming(source.place, self.changed, "cell."):
+            self._core = _core.Cell(source.text, source.place, given, bits, order)
         self.cell_bits = source.cell_bits
         self.gray = self._core.gray()
         self.mechanisms = self._core.mechanisms()
@@ -246,6 +248,7 @@ class Cell:
             self._core_state(State(cycles, age, read, more, temperature_c))
             for cycles, age, read, more in rows
         ]
+        self._check_page(page_type)
         rates = self._core.rber(page_type, _shifts(shifts_v), states).reshape(given[0].shape)
         return rates if rates.ndim else np.float64(rates[()])
 
@@ -253,6 +256,7 @@ class Cell:
         self, page_type: int, state: State | None = None, **stress: Any
     ) -> tuple[float, ...]:
         """Shifts of the references of a page type at which it errs least."""
+        self._check_page(page_type)
         return tuple(self._core.best_shifts_v(page_type, self._state(state, stress)))
 
     def soft(
@@ -279,6 +283,7 @@ class Cell:
         Raises:
             NandlabError: a page, a count or a stress that cannot be.
         """
+        self._check_page(page_type)
         if not 1 <= count <= 7:
             raise NandlabError(f"cell: count = {count}: out of range; allowed: 1 to 7")
         now, shifts = self._state(state, stress), _shifts(shifts_v)
@@ -343,6 +348,14 @@ class Cell:
 
         animate(self, Path(path), over, _merged(state, stress), frames)
 
+    def _check_page(self, page_type: int) -> None:
+        allowed = f"0 to {self.cell_bits - 1}"
+        if isinstance(page_type, bool) or not hasattr(page_type, "__index__"):
+            raise NandlabError(f"cell: page_type = {page_type!r}: no page; allowed: {allowed}")
+        if not 0 <= page_type < self.cell_bits:
+            problem = f"cell: page_type = {page_type}: out of range"
+            raise NandlabError(f"{problem}; allowed: {allowed}")
+
     def _state(self, state: State | None, stress: Mapping[str, Any]) -> tuple[int, float, int, int]:
         return self._core_state(_merged(state, stress))
 
@@ -371,11 +384,7 @@ def cell(
     Raises:
         NandlabError: no such cell, or parameters that no cell can have.
     """
-    if isinstance(set, Mapping):
-        sets = [f"{path}={toml_value(value)}" for path, value in set.items()]
-    else:
-        sets = list(set)
-    return Cell(find(fspath(name)), sets, page_order)
+    return Cell(find(fspath(name)), assignments(set), page_order)
 
 
 def _within_cell(assignment: str) -> str:

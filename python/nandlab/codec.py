@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from nandlab import _core
+from nandlab.assignments import assignments, blaming
 from nandlab.catalogue import code_text
 from nandlab.nearest import nearest
-from nandlab.toml_value import toml_value
 from nandlab.uber import Ecc, ln_codeword_failure
 
 
@@ -65,7 +65,8 @@ def codec(
     """
     text, place = code_text(fspath(code))
     try:
-        native = _core.Codec(text, place, list(set), decoder)
+        with blaming(place, set):
+            native = _core.Codec(text, place, list(set), decoder)
     except _core.NandlabError as error:
         if decoder is None or ": decoder.name: " not in str(error):
             raise
@@ -104,10 +105,8 @@ def sorted_sets(
     Raises:
         NandlabError: one begins otherwise.
     """
-    if isinstance(sets, Mapping):
-        sets = [f"{path}={toml_value(value)}" for path, value in sets.items()]
     found: dict[str, list[str]] = {part: [] for part in parts}
-    for text in sets:
+    for text in assignments(sets):
         part, _, rest = text.strip().partition(".")
         if part not in found or not rest:
             allowed = ", ".join(f"{part}.KEY=VALUE" for part in parts)

@@ -29,7 +29,11 @@ def demo(
     """Replays SQLite on ext4 on a small, full drive, and writes what there is to see."""
     if not TRACE.is_file():
         raise NandlabError(f"demo: no file {TRACE} here; allowed: a checkout of nandlab as folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"demo: cannot make the folder {folder}: {error.strerror}"
+        raise NandlabError(f"{problem}; allowed: a folder of one's own") from error
     written = {
         folder / "latency.png": "latency distribution and throughput",
         folder / "timeline.json": "channels, dies and host over time: open it in ui.perfetto.dev",

@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from nandlab import _core
+from nandlab.assignments import assignments
 from nandlab.catalogue import load_config
 from nandlab.interrupt import Stop
 from nandlab.machine import memory_limit_bytes, peak_rss_mb
@@ -17,7 +18,6 @@ from nandlab.outputs import check_kind, check_outputs
 from nandlab.progress import Meter, Progress
 from nandlab.requests import RequestLog
 from nandlab.result import Result
-from nandlab.toml_value import toml_value
 from nandlab.workload import Plan, TraceOptions, native_options, plan
 
 TIMELINE_SPANS = 200_000
@@ -82,10 +82,7 @@ def run(
         OSError: an output cannot be written.
     """
     drive = fspath(drive)
-    if isinstance(set, Mapping):
-        sets = [f"{path}={toml_value(value)}" for path, value in set.items()]
-    else:
-        sets = list(set)
+    sets = assignments(set)
     if seed is not None:
         sets.append(f"seed={seed}")
     loaded = load_config(drive, sets)

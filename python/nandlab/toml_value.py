@@ -17,5 +17,12 @@ def toml_value(value: object) -> str:
             return "{" + ", ".join(items) + "}"
         case list() | tuple():
             return "[" + ", ".join(toml_value(item) for item in value) + "]"
+        case _ if _is_of_numpy(value):
+            return toml_value(value.tolist())  # type: ignore[attr-defined]
         case _:
             return str(value)
+
+
+def _is_of_numpy(value: object) -> bool:
+    """Its truth values and arrays: Python prints them otherwise than TOML has them."""
+    return str(getattr(value, "dtype", "")) == "bool" or bool(getattr(value, "ndim", 0))

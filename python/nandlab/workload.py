@@ -1,7 +1,9 @@
 """What is to run: an argument, or the ``[run]`` table of a drive file, becomes one checked plan."""
 
 import json
-from collections.abc import Iterable, Mapping
+import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -40,12 +42,32 @@ PLAN_KEYS = ("workload", "trace", "format", "iodepth", "precondition")
 """Keys of a ``[run]`` table; the keys of `TraceOptions` stand beside them."""
 
 
+PRECONDITIONS = ("none", "fill", "steady")
+"""States that a drive may be brought into."""
+
+
 def native_options(format: str | None, options: Mapping[str, Any] | None) -> str:
-    """Reader options as the JSON that the engine checks; keys that are None stay away."""
-    given = {key: value for key, value in (options or {}).items() if value is not None}
+    """Reader options as the JSON that the engine checks; keys that are None stay away.
+
+    Raises:
+        NandlabError: no mapping, or a number that is none.
+    """
+    given = _given(options)
+    for key, value in given.items():
+        # JSON has no such number.
+        if isinstance(value, float) and not math.isfinite(value):
+            problem = f"trace.{key}: {value:g} is out of range"
+            raise NandlabError(f"{problem}; allowed: a positive number")
     if format is not None:
         given["format"] = format
     return json.dumps(given)
+
+
+def _given(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    if options is not None and not isinstance(options, Mapping):
+        problem = f"trace options: {options!r}: no mapping"
+        raise NandlabError(f"{problem}; allowed: {', '.join(TraceOptions.__annotations__)}")
+    return {key: value for key, value in (options or {}).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -95,19 +117,20 @@ def plan(
     An argument goes before the table. Paths in the table start at the folder of its file.
 
     Raises:
-        NandlabError: nothing to run, two things to run, or an unknown key in the table.
+        NandlabError: nothing to run, two things to run, or a mistake in the table.
     """
-    _check_keys(f"{drive}: run", table, [*PLAN_KEYS, *TraceOptions.__annotations__])
+    _check_table(drive, table)
     if workload is not None and trace is not None:
         raise NandlabError("workload and trace are both given; allowed: one of them")
     if workload is None and trace is None:
-        folder = Path(drive).parent
         if "workload" in table and "trace" in table:
-            raise NandlabError(f"{drive}: run: workload and trace; allowed: one of them")
+            raise NandlabError(
+                f"{_place(drive, 'trace')}: run: workload and trace; allowed: one of them"
+            )
         if "workload" in table:
-            workload = folder / _text(drive, table, "workload")
+            workload = _file(drive, table, "workload", "a fio job file")
         elif "trace" in table:
-            trace = folder / _text(drive, table, "trace")
+            trace = _file(drive, table, "trace", "a recorded trace")
         else:
             raise NandlabError(
                 "nothing to run; allowed: a workload (a fio job file), a trace, or a [run] table "
@@ -115,7 +138,7 @@ def plan(
             )
     precondition = precondition or str(table.get("precondition", "none"))
     if trace is None:
-        unused = {"format": format, "iodepth": iodepth, **(trace_options or {})}
+        unused = {"format": format, "iodepth": iodepth, **_given(trace_options)}
         for key, value in unused.items():
             if value is not None:
                 raise NandlabError(f"{key}: is about traces, and this is a fio job file")
@@ -123,10 +146,9 @@ def plan(
         kind: Literal["fio", "fio_text"] = "fio_text" if _is_job_text(source) else "fio"
         return Plan(kind, source, precondition)
     options = {key: table[key] for key in TraceOptions.__annotations__ if key in table}
-    options |= {key: value for key, value in (trace_options or {}).items() if value is not None}
+    options |= _given(trace_options)
     depth = iodepth if iodepth is not None else table.get("iodepth", 1)
-    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 65536:
-        raise NandlabError(f"iodepth: {depth} is out of range; allowed: 1 to 65536")
+    _check_depth("iodepth", depth)
     format = format if format is not None else table.get("format")
     return Plan("trace", fspath(trace), precondition, depth, format, options)
 
@@ -135,15 +157,45 @@ def _is_job_text(source: str) -> bool:
     return "\n" in source or source.lstrip().startswith("[")
 
 
-def _text(drive: str, table: Mapping[str, Any], key: str) -> str:
-    value = table[key]
-    if not isinstance(value, str):
-        raise NandlabError(f"{drive}: run.{key}: {value!r}; allowed: a path in quotes")
-    return value
-
-
-def _check_keys(place: str, table: Iterable[str], known: list[str]) -> None:
-    for key in table:
+def _check_table(drive: str, table: Mapping[str, Any]) -> None:
+    """Refuses what is wrong in the table, also where an argument goes before it."""
+    known = [*PLAN_KEYS, *TraceOptions.__annotations__]
+    for key, value in table.items():
+        place = f"{_place(drive, key)}: run.{key}"
         if key not in known:
-            problem = f"{place}.{key}: unknown key `{key}`"
+            problem = f"{place}: unknown key `{key}`"
             raise NandlabError(f"{problem}; allowed: {', '.join(known)}{nearest(key, known)}")
+        if key == "precondition" and value not in PRECONDITIONS:
+            allowed = ", ".join(PRECONDITIONS) + nearest(str(value), PRECONDITIONS)
+            raise NandlabError(f"{place}: {value!r}; allowed: {allowed}")
+        if key == "iodepth":
+            _check_depth(place, value)
+        if key in ("workload", "trace") and not isinstance(value, str):
+            raise NandlabError(f"{place}: {value!r}; allowed: a path in quotes")
+
+
+def _check_depth(place: str, depth: object) -> None:
+    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 65536:
+        raise NandlabError(f"{place}: {depth} is out of range; allowed: 1 to 65536")
+
+
+def _file(drive: str, table: Mapping[str, Any], key: str, allowed: str) -> Path:
+    """The file that a key of the table names, from the folder of the drive's file."""
+    path = Path(drive).parent / table[key]
+    if not path.exists() or path.is_dir():
+        problem = f"{_place(drive, key)}: run.{key}: no file `{path}`"
+        raise NandlabError(f"{problem}; allowed: {allowed}, from the folder of {Path(drive).name}")
+    return path
+
+
+def _place(drive: str, key: str) -> str:
+    """The file, with the line where its ``[run]`` table has the key, if it is found."""
+    path = Path(drive)
+    lines = path.read_text(encoding="utf-8-sig").splitlines() if path.is_file() else []
+    is_run = False
+    for number, line in enumerate(lines, 1):
+        if header := re.match(r"\s*\[([^\]]*)\]", line):
+            is_run = header[1].strip() == "run"
+        elif is_run and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+            return f"{drive}:{number}"
+    return drive
