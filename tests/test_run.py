@@ -153,7 +153,7 @@ def test_a_drive_file_says_what_to_run(folder: Path):
         ("", "nothing to run"),
         ('trace = "x"\niodepth = 0', "drive.toml:4: run.iodepth: 0 is out of range"),
         ('workload = "no.fio"', "drive.toml:3: run.workload: no file `no.fio`; allowed: a fio"),
-        ('precondition = "ful"', "drive.toml:3: run.precondition: 'ful'; .* did you mean `fill`"),
+        ('precondition = "stedy"', "drive.toml:3: run.precondition: 'stedy'; .*did you mean `ste"),
     ],
 )
 def test_a_drive_file_that_says_it_wrong(folder: Path, table: str, words: str):

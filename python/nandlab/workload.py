@@ -124,9 +124,8 @@ def plan(
         raise NandlabError("workload and trace are both given; allowed: one of them")
     if workload is None and trace is None:
         if "workload" in table and "trace" in table:
-            raise NandlabError(
-                f"{_place(drive, 'trace')}: run: workload and trace; allowed: one of them"
-            )
+            place = _place(drive, "trace")
+            raise NandlabError(f"{place}: run: workload and trace; allowed: one of them")
         if "workload" in table:
             workload = _file(drive, table, "workload", "a fio job file")
         elif "trace" in table:
@@ -181,7 +180,7 @@ def _check_depth(place: str, depth: object) -> None:
 
 def _file(drive: str, table: Mapping[str, Any], key: str, allowed: str) -> Path:
     """The file that a key of the table names, from the folder of the drive's file."""
-    path = Path(drive).parent / table[key]
+    path = Path(drive).parent / str(table[key])
     if not path.exists() or path.is_dir():
         problem = f"{_place(drive, key)}: run.{key}: no file `{path}`"
         raise NandlabError(f"{problem}; allowed: {allowed}, from the folder of {Path(drive).name}")
