@@ -424,13 +424,19 @@ ROWS = "".join(f"{n},1000000,{n // 100}\n" for n in range(1000, 9000, 1000))
         (HEAD + ROWS, "retention_law", "no column `retention_hours`"),
         (HEAD + ROWS, "exponential_vth", "no column `vth_v`"),
         (HEAD + ROWS, "gaussian", "no column `vth_v`"),
-        ("pe_cycles,rber\n1,0\n2,1e-3\n3,1e-3\n", "exponential", "0 has no logarithm"),
+        ("pe_cycles,rber\n1,0\n2,1e-3\n3,1e-3\n", "exponential", "row 2, column rber: 0 has no"),
         ("pe_cycles\n1\n2\n", "exponential", "bit_errors and bits_read, or rber"),
         ("pe_cycles,rber,bits_read\n1,1e-3,5\n", "exponential", "rber and bits_read"),
         ("pe_cycles,pe_cycles\n1,1\n", "exponential", "stands twice"),
         ("", "exponential", "empty file"),
         (HEAD, "exponential", "no rows"),
-        ("vth_v,cells\n1,50\n2,50\n2,50\n3,50\n4,5\n", "gaussian", "not rising"),
+        ("vth_v,cells\n1,50\n2,50\n2,50\n3,5\n4,5\n", "gaussian", "row 4, column vth_v: 2 after 2"),
+        ("vth_v,cells\n1,50\n2,50\n", "gaussian", "chip.csv: 2 bins; allowed: 4 or more"),
+        ("vth_v,cells\n1,0\n2,900\n3,0\n4,0\n", "gaussian", "bins with cells: 1, too few for th"),
+        ("pe_cycles;rber\n1;0,001\n", "exponential", "row 1: columns separated by semicolons"),
+        ("pe_cycles\trber\n1\t1e-3\n", "exponential", "columns separated by tabs; allowed: com"),
+        ("pe_cycles,rber\n1,0,001\n", "exponential", "row 2: 3 fields; allowed: 2, as the col"),
+        ('pe_cycles,rber\n1,"0,001"\n', "exponential", "to 0.5 with a decimal point"),
         ("vth_v,cells\n1,5\n2,5\n3,5\n4,5\n", "gaussian", "20 cells"),
     ],
 )
@@ -448,6 +454,9 @@ def test_refusals(nandlab: Callable[..., Ended], folder: Path, text: str, law: s
         (["mixed.fio"], ".csv, .parquet"),
         (["chip.csv", "--level", "1.5"], "level"),
         (["chip.csv", "--without", "retentoin"], "epsilon, wear, retention, reads"),
+        (["chip.csv", "--states", "8"], "power_law does not take states; allowed: with gaussian"),
+        (["chip.csv", "--page-bits", "8"], "not take page_bits; allowed: with exponential, expo"),
+        (["chip.csv", "--reference-c", "8"], "not take reference_c; allowed: with retention_law"),
         (["chip.csv", "--chip", "mqsim_mlc"], "--chip without --toml"),
         (["chip.csv", "--chip", "mqsim_mcl", "--toml", "x.toml"], "did you mean `mqsim_mlc`"),
         (["chip.csv", "--chip", "mqsim_mlc", "--toml", "x.txt"], "ends with .toml"),
@@ -504,8 +513,10 @@ def test_any_data_is_fitted_or_refused():
             data["bit_errors"] = rng.binomial(data["bits_read"], 10 ** rng.uniform(-8, 0))
         else:
             data["rber"] = 10 ** rng.uniform(-8, -0.4, rows)
+        states = int(rng.integers(2, 6))
+        given = {"states": states} if law in ("gaussian", "student_t") else {}
         try:
-            found = nandlab.fit(data, law, states=int(rng.integers(2, 6)))
+            found = nandlab.fit(data, law, **given)
             assert all(p.low <= p.value <= p.high for p in found.parameters)
             json.loads(json.dumps(found.to_dict(), allow_nan=False))
             found.chip_toml("mqsim_mlc")

@@ -31,13 +31,14 @@ def fit(
     each: Annotated[
         bool, typer.Option("--each", help="Each interval by itself, which makes them narrower.")
     ] = False,
-    states: Annotated[int, typer.Option(help="Of a histogram of voltages.")] = 4,
+    states: Annotated[int | None, typer.Option(help="Of a histogram of voltages (4).")] = None,
     page_bits: Annotated[
-        int, typer.Option(help="Bits that the exponential laws count errors in.")
-    ] = 16384,
+        int | None, typer.Option(help="Bits that the exponential laws count errors in (16384).")
+    ] = None,
     reference_c: Annotated[
-        float, typer.Option(help="Temperature that the retention law is written for.")
-    ] = 25.0,
+        float | None,
+        typer.Option(help="Temperature that the retention law is written for (25)."),
+    ] = None,
     without: Annotated[
         list[str] | None,
         typer.Option(

@@ -33,6 +33,12 @@ RATES = {**LAWS, "table": table}
 
 EVERY_LAW = (*RATES, *MIXTURES)
 
+TAKEN_BY: dict[str, Sequence[str]] = {
+    "states": MIXTURES,
+    "page_bits": ("exponential", "exponential_vth"),
+    "reference_c": ("retention_law",),
+}
+"""Laws that options are for."""
 
 SUSPECT = 20.0
 """Over-dispersion from which on the law itself is in doubt."""
@@ -224,9 +230,9 @@ def fit(
     *,
     level: float = 0.95,
     each: bool = False,
-    states: int = 4,
-    page_bits: int = 16384,
-    reference_c: float = 25.0,
+    states: int | None = None,
+    page_bits: int | None = None,
+    reference_c: float | None = None,
     without: Sequence[str] = (),
 ) -> Fit:
     """Fits a law to measurements of a chip.
@@ -239,28 +245,32 @@ def fit(
             histogram of voltages.
         level: how often the intervals hold the truth, all of them at once.
         each: one by one instead, which makes them narrower.
-        states: of the histogram.
-        page_bits: bits of the page that the exponential laws count errors in.
-        reference_c: temperature that the retention law is written for.
+        states: of the histogram (4).
+        page_bits: bits of the page that the exponential laws count errors in (16384).
+        reference_c: temperature that the retention law is written for (25).
         without: terms of the power law that are left out: epsilon, wear, retention, reads.
 
     Raises:
-        NandlabError: an unknown law or column, a value out of range, data that cannot tell the
-            parameters.
+        NandlabError: an unknown law or column, an option that the law does not take, a value
+            out of range, data that cannot tell the parameters.
     """
     if law not in EVERY_LAW:
         problem = f"fit: unknown law `{law}`; allowed: {', '.join(EVERY_LAW)}"
         raise NandlabError(problem + nearest(law, EVERY_LAW))
     if not 0.5 <= level < 1:
         raise NandlabError(f"fit: level = {level:g}: out of range; allowed: 0.5 to below 1")
+    if without and law != "power_law":
+        raise NandlabError(f"fit: {law} has no terms to leave out; allowed: with power_law")
+    _check_options(law, {"states": states, "page_bits": page_bits, "reference_c": reference_c})
+    states = 4 if states is None else states
+    page_bits = 16384 if page_bits is None else page_bits
+    reference_c = 25.0 if reference_c is None else reference_c
     if not 1 <= page_bits < 2**32:
         raise NandlabError(f"fit: page_bits = {page_bits}: out of range; allowed: 1 to 2^32 - 1")
     if not -100 <= reference_c <= 300:
         raise NandlabError(
             f"fit: reference_c = {reference_c:g}: out of range; allowed: -100 to 300"
         )
-    if without and law != "power_law":
-        raise NandlabError(f"fit: {law} has no terms to leave out; allowed: with power_law")
     measured = read_measurements(data)
     if law in MIXTURES:
         return _fit_states(measured, law, states, level, each)
@@ -277,6 +287,15 @@ def fit(
     parameters = _parameters(fitted.law.names, estimate)
     array = fitted.array({p.name: p.value for p in parameters})
     return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, fitted)
+
+
+def _check_options(law: str, given: Mapping[str, object]) -> None:
+    """Refuses what the law does not look at."""
+    for name, value in given.items():
+        if value is not None and law not in TAKEN_BY[name]:
+            raise NandlabError(
+                f"fit: {law} does not take {name}; allowed: with {', '.join(TAKEN_BY[name])}"
+            )
 
 
 def _fit_states(measured: Measurements, law: str, states: int, level: float, each: bool) -> Fit:
@@ -338,8 +357,8 @@ def _one_kind_of_rate(measured: Measurements) -> None:
         problem = f"{measured.name}: {' and '.join(has) if has else 'no rates'}"
         raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or rber")
     if has == ["rber"] and (measured.columns["rber"] <= 0).any():
-        row = int(np.argmax(measured.columns["rber"] <= 0)) + 1
-        problem = f"{measured.name}: rate {row}, column rber: 0 has no logarithm"
+        row = measured.lines[int(np.argmax(measured.columns["rber"] <= 0))]
+        problem = f"{measured.name}: row {row}, column rber: 0 has no logarithm"
         raise NandlabError(f"{problem}; allowed: above 0, or bit_errors and bits_read")
     if has != ["rber"] and measured.columns["bit_errors"].sum() == 0:
         problem = f"{measured.name}: column bit_errors holds no errors at all"

@@ -55,6 +55,8 @@ class Measurements(NamedTuple):
     columns: dict[str, Column]
     labels: dict[str, list[str]]
     """Columns that are no numbers, as text."""
+    lines: Sequence[int]
+    """What messages call the rows: those of a file by their lines."""
 
     @property
     def rows(self) -> int:
@@ -127,10 +129,16 @@ def _csv(path: Path) -> tuple[dict[str, list[object]], list[int]]:
     if not rows or not rows[0]:
         raise NandlabError(f"{path}: empty file; allowed: a line of column names, then rows")
     names = [name.strip() for name in rows[0]]
+    for separator, called in ((";", "semicolons"), ("\t", "tabs")):
+        if len(names) == 1 and separator in names[0]:
+            problem = f"{path}: row {numbered[0][0]}: columns separated by {called}"
+            raise NandlabError(f"{problem}; allowed: commas, and points in decimals")
     for number, row in zip(numbers, rows[1:], strict=False):
         if len(row) != len(names):
             problem = f"{path}: row {number}: {len(row)} fields"
-            raise NandlabError(f"{problem}; allowed: {len(names)}, as the column names")
+            raise NandlabError(
+                f"{problem}; allowed: {len(names)}, as the column names; decimals have a point"
+            )
     columns: dict[str, list[object]] = {}
     for i, name in enumerate(names):
         if name in columns:
@@ -164,7 +172,7 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
             numbers[i] = _number(value, kind, f"{name}: row {lines[i]}, column {column}")
         found[column] = numbers
     texts = {column: [str(value).strip() for value in of] for column, of in labels.items()}
-    result = Measurements(name, found, texts)
+    result = Measurements(name, found, texts, lines)
     if "bit_errors" in found and "bits_read" in found:
         over = found["bit_errors"] > found["bits_read"]
         if over.any():
@@ -182,7 +190,9 @@ def _number(value: object, kind: Kind, place: str) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         shown = "empty" if value in ("", None) else f"`{value}`"
-        raise NandlabError(f"{place}: {shown}: no number; allowed: {_range(kind)}") from None
+        point = " with a decimal point" if "," in shown else ""
+        problem = f"{place}: {shown}: no number"
+        raise NandlabError(f"{problem}; allowed: {_range(kind)}{point}") from None
     is_in = math.isfinite(number) and kind.least <= number <= kind.most
     if not is_in or (kind.is_whole and number != int(number)):
         raise NandlabError(f"{place}: {value}: out of range; allowed: {_range(kind)}")

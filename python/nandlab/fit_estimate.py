@@ -191,14 +191,18 @@ def _intervals(
 
     # Scaled, so that coordinates of different sizes do not look singular.
     scale = np.sqrt((jacobian**2).sum(axis=0))
-    natural = law.natural(u)
+    with np.errstate(divide="ignore"):
+        natural = law.natural(u)
     values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
     known = scale > 0
     _, singular, turned = np.linalg.svd(jacobian / np.where(known, scale, 1.0), full_matrices=False)
     if not known.all() or singular[-1] < 1e-9 * singular[0]:
         # What moves when the coordinates go where the data say nothing.
         nowhere = turned[-1] / np.where(known, scale, 1.0)
-        moves = np.abs(_jacobian(law.natural, u) @ nowhere)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moves = np.abs(_jacobian(law.natural, u) @ nowhere)
+        # What has no finite logarithm left is the most open of all.
+        moves = np.where(np.isfinite(moves), moves, np.inf)
         names = [
             name for name, move in zip(law.names, moves, strict=True) if move >= 0.05 * moves.max()
         ]

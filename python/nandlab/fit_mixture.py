@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MIXTURES = ("gaussian", "student_t")
 
 
+LEAST_BINS = 4
+
+
 class Histogram(NamedTuple):
     """Bins and the cells in them."""
 
@@ -41,15 +44,18 @@ def histogram(data: Measurements) -> Histogram:
     """From the columns `vth_v` and `cells`: an edge is midway between two voltages.
 
     Raises:
-        NandlabError: the voltages do not rise, or there are no cells.
+        NandlabError: too few bins, voltages that do not rise, or there are no cells.
     """
     import numpy as np
 
     centres, cells = data.need("vth_v", "cells")
-    if len(centres) < 4 or (np.diff(centres) <= 0).any():
-        i = int(np.argmax(np.diff(centres) <= 0)) if len(centres) >= 4 else len(centres) - 1
-        problem = f"{data.name}: vth_v = {centres[i]:g} V in bin {i + 1}"
-        raise NandlabError(f"{problem}: not rising; allowed: four or more bins, each above the one")
+    if len(centres) < LEAST_BINS:
+        raise NandlabError(f"{data.name}: {len(centres)} bins; allowed: {LEAST_BINS} or more")
+    if (np.diff(centres) <= 0).any():
+        i = int(np.argmax(np.diff(centres) <= 0)) + 1
+        problem = f"{data.name}: row {data.lines[i]}, column vth_v: {centres[i]:g} after "
+        problem += f"{centres[i - 1]:g}: not rising"
+        raise NandlabError(f"{problem}; allowed: each bin above the one before")
     if cells.sum() < 100:
         raise NandlabError(f"{data.name}: {cells.sum():.0f} cells; allowed: 100 or more")
     between = (centres[1:] + centres[:-1]) / 2
@@ -63,6 +69,11 @@ def mixture(bins: Histogram, family: str, states: int) -> Law:
 
     if not 2 <= states <= 16:
         raise NandlabError(f"fit: {states} states: out of range; allowed: 2 to 16")
+    filled = int(np.count_nonzero(bins.cells))
+    if filled < 2 * states:
+        # A state in one bin has any width below the bin's.
+        problem = f"fit: bins with cells: {filled}, too few for the widths of {states} states"
+        raise NandlabError(f"{problem}; allowed: {2 * states} or more")
     each = 4 if family == "student_t" else 3
 
     def mean(u: Column) -> Column:
