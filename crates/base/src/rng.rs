@@ -8,8 +8,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
-/// A key spread over 64 bits, one to one: the finalizer of SplitMix64 (Steele and others, 2014). For
-/// what must be the same whenever it is asked for, in whatever order.
+/// A key spread over 64 bits, one to one: the finalizer of SplitMix64 (Steele and others, 2014).
+/// For what must be the same whenever it is asked for, in whatever order.
 #[inline]
 pub const fn mix(key: u64) -> u64 {
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

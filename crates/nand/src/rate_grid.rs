@@ -43,8 +43,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// `nodes` points on each axis up to these, evenly in the coordinates, and of reads, which raise
-    /// erased cells by volts where they are many, twice as close.
+    /// `nodes` points on each axis up to these, evenly in the coordinates, and twice as close of
+    /// reads, which raise erased cells by volts where they are many.
     pub fn new(most: [f64; 3], nodes: u32) -> Result<Self> {
         if !(2..=64).contains(&nodes) {
             return Err(Error::new("chip.array.nodes", format!("{nodes} points")).allow("2 to 64"));

@@ -1,9 +1,9 @@
 //! Erase cycles of each block, which blocks are bad, and static wear levelling.
 //!
 //! Cold data keep their blocks from wearing while the others wear for them. So now and then a group
-//! of planes is looked at, and when the wear of one is too far apart its least worn blocks are to be
-//! collected: they take their turn, and their data rest in blocks that have had theirs, which are
-//! the most worn (swapping cold and hot, as in Chang's Dual-Pool, SAC'07).
+//! of planes is looked at, and when the wear of one is too far apart its least worn blocks are to
+//! be collected: they take their turn, and their data rest in blocks that have had theirs, the most
+//! worn ones (swapping cold and hot, as in Chang's Dual-Pool, SAC'07).
 
 use crate::ftl::contract::Wear;
 use nand::geometry::{Block, Geometry, Plane};

@@ -143,8 +143,8 @@ impl Ssd {
         }
     }
 
-    /// The luck of a codeword of the page that `ppn` lies in, the `word`th from there on: its own as
-    /// long as it is stored.
+    /// The luck of a codeword of the page that `ppn` lies in, the `word`th from there on: its own
+    /// as long as it is stored.
     #[inline]
     fn luck(&self, ppn: Ppn, word: u32) -> f64 {
         let chips = &self.flash.chips;

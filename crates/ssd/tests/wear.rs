@@ -28,8 +28,8 @@ fn spread(sets: &[&str], parts: u64, rounds: u64) -> (u32, u32, f64) {
 }
 
 /// Without static levelling cold blocks are never erased; with it, the spread stays near what was
-/// asked for, and the most worn block is less worn, at a price in write amplification that is small:
-/// one block set is moved in about as many collections as cycles may lie apart.
+/// asked for, and the most worn block is less worn, at a price in write amplification that is
+/// small: one block set is moved in about as many collections as cycles may lie apart.
 #[test]
 fn static_levelling_bounds_the_spread() {
     for (blocks, parts, rounds) in [(23, 20, 4000), (23, 5, 1000), (128, 20, 800)] {
