@@ -20,9 +20,9 @@ pub const MEMBER: Member<Build> = Member {
     build: |common: &EccConfig, table| {
         let Params { t, t_soft } = params::read(table, "ecc")?;
         let bits = common.codeword_bits();
-        if t >= bits {
+        if t > bits {
             let problem = format!("{t} errors in a codeword of {bits} bits");
-            return Err(Error::new("ecc.t", problem).allow(format!("0 to {}", bits - 1)));
+            return Err(Error::new("ecc.t", problem).allow(format!("0 to {bits}")));
         }
         Ok(Box::new(Threshold {
             t,
