@@ -190,6 +190,7 @@ pub struct Ssd {
     pub(crate) retry: Box<dyn Retry>,
     /// Codewords of reads that go round again.
     pub(crate) failed: FailedWords,
+    /// Units whose data are lost.
     pub(crate) lost: LostUnits,
     /// By block: reads of its pages that were given up. Empty until there are any.
     pub(crate) given_up: Vec<u32>,
