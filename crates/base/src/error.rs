@@ -1,6 +1,7 @@
 //! The one error type: what a person typed, where, what would be allowed, and the nearest name.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// Result with the house's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -9,9 +10,14 @@ pub type Result<T> = std::result::Result<T, Error>;
 ///
 /// `place` says where it stands (a file and line, or the path of a key), `problem` what is wrong
 /// with which value, `allowed` what would be taken. The core never prints and never exits: it
-/// hands this up to whoever asked.
+/// hands this up to whoever asked. It is one pointer, so that a [`Result`] of little is little too:
+/// the hot loops return many, and none of them fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Error {
+pub struct Error(Box<Refusal>);
+
+/// What an [`Error`] says; it is reached through it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
     /// File with line, or the dotted path of a key.
     pub place: String,
     /// What is wrong, naming the offending value.
@@ -25,7 +31,22 @@ pub struct Error {
 impl Error {
     /// An error at `place`.
     pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { place: place.into(), problem: problem.into(), allowed: String::new(), nearest: None }
+        let (place, problem) = (place.into(), problem.into());
+        Self(Box::new(Refusal { place, problem, allowed: String::new(), nearest: None }))
+    }
+
+    /// The same at another place, which its first finder could not know.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.place = place.into();
+        self
+    }
+
+    /// The same about `subject`, whose value was refused.
+    #[must_use]
+    pub fn about(mut self, subject: &str) -> Self {
+        self.problem = format!("{subject}: {}", self.problem);
+        self
     }
 
     /// Adds what would have been allowed.
@@ -53,6 +74,20 @@ impl Error {
         Self::new(place, format!("unknown {what} `{given}`"))
             .allow(list.join(", "))
             .suggest(given, names)
+    }
+}
+
+impl Deref for Error {
+    type Target = Refusal;
+
+    fn deref(&self) -> &Refusal {
+        &self.0
+    }
+}
+
+impl DerefMut for Error {
+    fn deref_mut(&mut self) -> &mut Refusal {
+        &mut self.0
     }
 }
 

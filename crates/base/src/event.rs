@@ -27,7 +27,7 @@ struct Lane {
 
 impl Default for Lane {
     fn default() -> Self {
-        Self { entries: vec![0; 64].into(), first: 0, len: 0 }
+        Self { entries: vec![0; 16].into(), first: 0, len: 0 }
     }
 }
 

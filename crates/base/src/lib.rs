@@ -18,5 +18,5 @@ pub mod tails;
 pub mod time;
 pub mod units;
 
-pub use error::{Error, Result};
+pub use error::{Error, Refusal, Result};
 pub use time::Time;

@@ -213,7 +213,7 @@ impl Profile {
             let checked = level.check().and_then(|()| derived.check(level));
             checked.map_err(|error| {
                 let place = format!("level[{at}].{}", error.place);
-                Error { place, ..error }
+                error.at(place)
             })?;
             if before.is_some_and(|before| before >= level.levels) {
                 let place = format!("level[{at}].levels");

@@ -64,7 +64,7 @@ pub fn parse(
                     noticed.push(line.name);
                     loaded.notices.push(notice(&at(), line.name));
                 }
-                Err(error) => return Err(Error { place: at(), ..error }),
+                Err(error) => return Err(error.at(at())),
             }
         }
         let pairs = section
@@ -121,10 +121,8 @@ impl Setting<'_> {
             }
             None => {
                 let plan = self.plan(clone)?;
-                let source = Synthetic::new(&plan, seed, stream).map_err(|error| Error {
-                    place: self.at("random_distribution"),
-                    problem: format!("random_distribution: {}", error.problem),
-                    ..error
+                let source = Synthetic::new(&plan, seed, stream).map_err(|error| {
+                    error.about("random_distribution").at(self.at("random_distribution"))
                 })?;
                 (Box::new(source) as Box<dyn Source>, Pace::Closed { depth })
             }

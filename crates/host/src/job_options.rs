@@ -259,19 +259,13 @@ impl Options {
                 "" if !known.flag => Err(Error::new("", format!("`{name}` needs a value"))
                     .allow(format!("{name}=VALUE"))),
                 value => (known.set)(self, value)
-                    .map_err(|error| Error {
-                        problem: format!("{name}: {}", error.problem),
-                        ..error
-                    })
+                    .map_err(|error| error.about(name))
                     .map(|()| Taken::Set(known.names[0])),
             };
         }
         if ["randrepeat", "allrandrepeat"].contains(&name) {
             // Repeatable is all there is; asking for anything else is worth a word.
-            let asked = flag(value.unwrap_or_default()).map_err(|error| Error {
-                problem: format!("{name}: {}", error.problem),
-                ..error
-            })?;
+            let asked = flag(value.unwrap_or_default()).map_err(|error| error.about(name))?;
             return Ok(if asked { Taken::Set("randrepeat") } else { Taken::Ignored });
         }
         if IGNORED.contains(&name) {

@@ -126,8 +126,8 @@ impl Run {
         let stop = self.completed + completions;
         while !self.finished && self.completed < stop {
             match self.ssd.step() {
-                Step::Completed(done) => {
-                    self.complete(&done)?;
+                Step::Completed(slot) => {
+                    self.complete(slot)?;
                     // The run ends with its last request: what the buffer still holds and what
                     // collection is about are the drive's own affair.
                     self.finished = self.under_way == 0 && self.runners.iter().all(Runner::is_over);
@@ -278,14 +278,15 @@ impl Run {
     }
 
     #[inline]
-    fn complete(&mut self, done: &Completion) -> Result<()> {
+    fn complete(&mut self, slot: u32) -> Result<()> {
         let now = self.ssd.now();
+        let &Completion { token, request, arrival, failed, .. } = self.ssd.completed(slot);
         self.count_area();
         self.under_way -= 1;
         self.completed += 1;
-        self.reading -= self.touched(&done.request);
-        self.failed += u64::from(done.failed);
-        let job = done.token as usize;
+        self.reading -= self.touched(&request);
+        self.failed += u64::from(failed);
+        let job = token as usize;
         let runner = &mut self.runners[job];
         runner.in_flight -= 1;
         runner.last_completion = now;
@@ -299,11 +300,11 @@ impl Run {
             // The pause begins when all that was sent before it is complete.
             runner.ready_at = runner.ready_at.max(now.saturating_add(think.time));
         }
-        let latency = now.since(done.arrival);
-        let Request { op, length, .. } = done.request;
+        let latency = now.since(arrival);
+        let Request { op, length, .. } = request;
         self.write_bytes += if op == Op::Write { length } else { 0 };
-        if done.arrival >= runner.measure_from {
-            runner.stats.record(op, length, latency, done.failed);
+        if arrival >= runner.measure_from {
+            runner.stats.record(op, length, latency, failed);
         }
         if self.series.is_over(now) {
             let counts = self.ssd.ftl_counts();
@@ -311,7 +312,7 @@ impl Run {
         }
         self.series.record(op, length, latency);
         if let Some(log) = &mut self.log {
-            log.push(done, job as u16, now);
+            log.push(self.ssd.completed(slot), job as u16, now);
         }
         let kind = match op {
             Op::Read => SpanKind::HostRead,
@@ -319,7 +320,7 @@ impl Run {
             Op::Trim => SpanKind::HostTrim,
             Op::Flush => SpanKind::HostFlush,
         };
-        self.ssd.span(Track::Host, job as u32, kind, done.arrival, now);
+        self.ssd.span(Track::Host, job as u32, kind, arrival, now);
         self.send(job)?;
         self.fetch()
     }

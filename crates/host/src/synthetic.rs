@@ -266,7 +266,8 @@ impl Synthetic {
 }
 
 impl Source for Synthetic {
-    #[inline]
+    // Into `draw`, whose batches are how requests are drawn.
+    #[inline(always)]
     fn next(&mut self) -> Result<Option<Arrival>> {
         Ok(self.request().map(|request| Arrival { at: Time::ZERO, request }))
     }

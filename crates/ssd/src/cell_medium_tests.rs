@@ -239,8 +239,8 @@ fn rounds_of_a_read_find_its_words_again() {
         let request = if op == Op::Flush { Request::FLUSH } else { Request::new(op, 0, 4096) };
         let now = ssd.now();
         ssd.submit(request, 0, now);
-        let Step::Completed(done) = ssd.step() else { panic!("lost") };
-        assert_eq!(done.failed, op == Op::Read);
+        let Step::Completed(slot) = ssd.step() else { panic!("lost") };
+        assert_eq!(ssd.completed(slot).failed, op == Op::Read);
         assert!(matches!(ssd.step(), Step::Idle));
     }
     ssd.fault().unwrap();

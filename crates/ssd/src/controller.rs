@@ -97,15 +97,13 @@ pub struct Completion {
     pub parts: Parts,
     /// Some of its data could not be corrected.
     pub failed: bool,
-    /// The slot it had: valid until the next submission.
-    pub slot: u32,
 }
 
 /// What happened next.
 #[derive(Debug)]
 pub enum Step {
-    /// A request is complete.
-    Completed(Completion),
+    /// The request in this slot is complete: [`Ssd::completed`] tells of it.
+    Completed(u32),
     /// A wake-up that the host asked for.
     Wake(u32),
     /// Nothing is under way.
@@ -115,18 +113,22 @@ pub enum Step {
 /// A request in the drive.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
-    pub(crate) request: Request,
-    pub(crate) token: u32,
-    pub(crate) arrival: Time,
-    pub(crate) start: Time,
+    /// What its completion will tell, as far as it is known.
+    pub(crate) done: Completion,
     /// Flash commands, buffer slots or link transfers that it waits for.
     pub(crate) pending: u32,
     /// Writes: the next unit to enter the buffer.
     pub(crate) cursor: u32,
-    pub(crate) parts: Parts,
     /// Some of its data came from the buffer.
     pub(crate) hit: bool,
-    pub(crate) failed: bool,
+}
+
+impl Slot {
+    fn new(request: Request, token: u32, arrival: Time, start: Time) -> Self {
+        let parts = Parts::default();
+        let done = Completion { token, request, arrival, start, parts, failed: false };
+        Self { done, pending: 0, cursor: 0, hit: false }
+    }
 }
 
 /// Counts of the controller's own doings.
@@ -260,17 +262,7 @@ impl Ssd {
         };
         let decoders =
             if ecc_common.decoders == 0 { config.drive.channels } else { ecc_common.decoders };
-        let blank = Slot {
-            request: Request::FLUSH,
-            token: 0,
-            arrival: Time::ZERO,
-            start: Time::ZERO,
-            pending: 0,
-            cursor: 0,
-            parts: Parts::default(),
-            hit: false,
-            failed: false,
-        };
+        let blank = Slot::new(Request::FLUSH, 0, Time::ZERO, Time::ZERO);
         // Where the flash never errs or the decoder always corrects, decoding is a plain delay.
         let chips_err = config.chip.array.name != "ideal";
         let clean_decode = (!chips_err || ecc.is_ideal()).then(|| ecc_common.decode_time(0, 0));
@@ -391,17 +383,7 @@ impl Ssd {
         let slot = self.free_slots.pop().expect("the caller checks has_room");
         debug_assert!(request.end().is_some_and(|end| end <= self.capacity_bytes()));
         let now = self.now();
-        self.slots[slot as usize] = Slot {
-            request,
-            token,
-            arrival,
-            start: now,
-            pending: 0,
-            cursor: 0,
-            parts: Parts::default(),
-            hit: false,
-            failed: false,
-        };
+        self.slots[slot as usize] = Slot::new(request, token, arrival, now);
         if let Some(payload) = &mut self.payload {
             payload.submitted(slot);
         }
@@ -437,7 +419,10 @@ impl Ssd {
                 event::DECODED => self.decoded(index),
                 event::ENCODED => self.flash.submit(&mut self.events, index),
                 event::WAKE => return Step::Wake(index),
-                _ => return Step::Completed(self.complete(index)),
+                _ => {
+                    self.free_slots.push(index);
+                    return Step::Completed(index);
+                }
             }
         }
         Step::Idle
@@ -448,22 +433,14 @@ impl Ssd {
         self.flash.fault.take().map_or(Ok(()), Err)
     }
 
-    pub(crate) fn complete(&mut self, slot: u32) -> Completion {
-        let done = self.slots[slot as usize];
-        self.free_slots.push(slot);
-        Completion {
-            token: done.token,
-            request: done.request,
-            arrival: done.arrival,
-            start: done.start,
-            parts: done.parts,
-            failed: done.failed,
-            slot,
-        }
+    /// The request that was completed in `slot`: there until the next submission.
+    #[inline]
+    pub fn completed(&self, slot: u32) -> &Completion {
+        &self.slots[slot as usize].done
     }
 
     pub(crate) fn command_ready(&mut self, slot: u32) {
-        let request = self.slots[slot as usize].request;
+        let request = self.slots[slot as usize].done.request;
         match request.op {
             Op::Read => self.read_units(slot, &request),
             Op::Write => unreachable!("a write goes on with its data"),
@@ -485,7 +462,7 @@ impl Ssd {
     /// The data of a write, whose command is decoded at `ready`, cross the link.
     #[inline]
     fn send_data_in(&mut self, slot: u32, ready: Time) {
-        let Request { offset, length, .. } = self.slots[slot as usize].request;
+        let Request { offset, length, .. } = self.slots[slot as usize].done.request;
         self.slots[slot as usize].cursor = self.unit_at(offset) as u32;
         let crossing = self.link_time(length);
         let (_, _, end) = self.link_in.serve(ready, crossing);

@@ -34,7 +34,7 @@ impl Ssd {
                     self.counts.buffer_hits += 1;
                     let request = &mut self.slots[slot as usize];
                     request.hit = true;
-                    request.failed |= self.buffer.slot(held).rest == Rest::Lost;
+                    request.done.failed |= self.buffer.slot(held).rest == Rest::Lost;
                     if let Some(payload) = &mut self.payload {
                         let held = self.buffer.slot(held);
                         payload.read(slot, unit, if held.trimmed { 0 } else { held.version });
@@ -132,13 +132,13 @@ impl Ssd {
         let corrected = self.failed.count(failed) == 0;
         let command = &mut self.flash.commands[index];
         command.failed = failed;
-        command.ecc += last;
         if corrected {
             self.note_found(index);
         }
         if end == now {
             self.decoded(index);
         } else {
+            self.flash.commands[index].ecc += last;
             self.events.push_lane(lane::DECODED, end, event::of(event::DECODED, index));
         }
     }
@@ -209,11 +209,11 @@ impl Ssd {
             Owner::Request(slot) => {
                 let now = self.now();
                 let request = &mut self.slots[slot as usize];
-                request.failed |= !corrected || self.lost.any(command.lpn, command.units);
+                request.done.failed |= !corrected || self.lost.any(command.lpn, command.units);
                 // The last command to finish is the one that the request waited for.
                 let Command { queued, array: flash, bus, ecc, .. } = command;
                 let queue = now.since(queued).since(flash + bus + ecc);
-                request.parts = Parts { queue, flash, bus, ecc };
+                request.done.parts = Parts { queue, flash, bus, ecc };
                 self.read_part_done(slot);
             }
             Owner::Fill(held) => self.filled(held, corrected && !self.lost.any(command.lpn, 1)),
@@ -306,7 +306,7 @@ impl Ssd {
         if request.pending > 0 {
             return;
         }
-        let (length, hit) = (request.request.length, request.hit);
+        let (length, hit) = (request.done.request.length, request.hit);
         let crossing = self.link_time(length);
         let (_, _, end) = self.link_out.serve(self.events.now(), crossing);
         let done = end + self.link_latency + if hit { self.buffer_latency } else { Time::ZERO };

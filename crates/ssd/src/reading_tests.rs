@@ -79,9 +79,9 @@ fn drive(sets: &[&str], units: u64) -> Ssd {
 }
 
 fn finish(ssd: &mut Ssd) -> Completion {
-    let Step::Completed(done) = ssd.step() else { panic!("lost") };
+    let Step::Completed(slot) = ssd.step() else { panic!("lost") };
     assert!(matches!(ssd.step(), Step::Idle));
-    done
+    *ssd.completed(slot)
 }
 
 /// The latencies of reads of units, each submitted so many nanoseconds after the start.
@@ -98,7 +98,8 @@ fn read(ssd: &mut Ssd, reads: &[(u64, u64)]) -> Vec<(Completion, u64)> {
                 let (unit, _) = reads[i as usize];
                 ssd.submit(Request::new(Op::Read, 4096 * unit, 4096), i, now);
             }
-            Step::Completed(completion) => {
+            Step::Completed(slot) => {
+                let completion = *ssd.completed(slot);
                 done.push((completion, ssd.now().since(completion.arrival).0));
             }
             Step::Idle => break,

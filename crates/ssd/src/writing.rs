@@ -22,7 +22,7 @@ impl Ssd {
 
     /// Puts the units of a write into the buffer; false when it must wait for room.
     pub(crate) fn fill_buffer(&mut self, slot: u32) -> bool {
-        let Slot { request, .. } = self.slots[slot as usize];
+        let request = self.slots[slot as usize].done.request;
         let last = self.unit_at(request.offset + request.length - 1) as u32;
         let durable = request.fua || !self.write_back;
         while self.slots[slot as usize].cursor <= last {
@@ -219,7 +219,7 @@ impl Ssd {
                     }
                     if entry.waiter != NONE {
                         // The last program to finish is the one that the request waited for.
-                        self.slots[entry.waiter as usize].parts = parts;
+                        self.slots[entry.waiter as usize].done.parts = parts;
                     }
                     self.release(held);
                     held = entry.next;
@@ -249,8 +249,8 @@ impl Ssd {
     }
 
     pub(crate) fn write_part_done(&mut self, slot: u32) {
-        let Slot { request, cursor, .. } = self.slots[slot as usize];
-        let last = self.unit_at(request.offset + request.length - 1) as u32;
+        let Slot { ref done, cursor, .. } = self.slots[slot as usize];
+        let last = self.unit_at(done.request.offset + done.request.length - 1) as u32;
         let entry = &mut self.slots[slot as usize];
         entry.pending -= 1;
         if entry.pending == 0 && cursor > last {

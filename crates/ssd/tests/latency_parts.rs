@@ -10,8 +10,8 @@ fn lonely(request: Request) -> Completion {
     let mut ssd = drive::small(&[]);
     ssd.start(0);
     ssd.submit(request, 0, Time::ZERO);
-    let Step::Completed(done) = ssd.step() else { panic!("lost") };
-    done
+    let Step::Completed(slot) = ssd.step() else { panic!("lost") };
+    *ssd.completed(slot)
 }
 
 /// A durable write waits for its program: one page in, one program of a lower page.

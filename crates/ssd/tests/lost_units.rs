@@ -29,7 +29,7 @@ fn each(ssd: &mut Ssd, requests: &[Request]) -> Vec<bool> {
     for request in requests {
         ssd.submit(*request, 0, ssd.now());
         match ssd.step() {
-            Step::Completed(done) => failed.push(done.failed),
+            Step::Completed(slot) => failed.push(ssd.completed(slot).failed),
             other => unreachable!("{other:?} while a request is under way"),
         }
     }

@@ -34,7 +34,7 @@ fn work(ssd: &mut Ssd, requests: u32) -> u32 {
             sent += 1;
         }
         match ssd.step() {
-            Step::Completed(done) => failed += u32::from(done.failed),
+            Step::Completed(slot) => failed += u32::from(ssd.completed(slot).failed),
             Step::Wake(_) => unreachable!("nobody asked"),
             Step::Idle => break,
         }

@@ -139,13 +139,14 @@ impl Storm {
                 self.submit();
             }
             match self.ssd.step() {
-                Step::Completed(done) => {
+                Step::Completed(slot) => {
                     self.completed += 1;
-                    let (version, request, allowed) = self.requests.remove(&done.slot).unwrap();
+                    let (version, request, allowed) = self.requests.remove(&slot).unwrap();
+                    let done = self.ssd.completed(slot);
                     assert_eq!(done.token, version as u32);
                     assert!(!done.failed || self.ssd.counts().uncorrectable > 0);
                     if request.op == Op::Read {
-                        let found = self.ssd.found(done.slot);
+                        let found = self.ssd.found(slot);
                         assert_eq!(found.len(), allowed.len(), "every unit once: {request:?}");
                         for (unit, version) in found {
                             assert!(
@@ -202,8 +203,8 @@ fn a_trim_leaves_nothing_of_data_in_flight() {
         }
         let now = ssd.now();
         ssd.submit(Request::new(Op::Read, 0, 2 * UNIT), 0, now);
-        let Step::Completed(done) = ssd.step() else { panic!("lost") };
-        let found = ssd.found(done.slot).to_vec();
+        let Step::Completed(slot) = ssd.step() else { panic!("lost") };
+        let found = ssd.found(slot).to_vec();
         assert!(found.contains(&(0, 0)), "after a flush: {flush}: {found:?}");
         assert!(found.contains(&(1, 1)), "after a flush: {flush}: {found:?}");
     }
