@@ -4,6 +4,7 @@
 //! its first and last one with its neighbours, and reading it moves and decodes those whole.
 
 use nand::geometry::{Geometry, Ppn};
+use std::ops::Range;
 
 /// How the units of a page lie in its codewords.
 #[derive(Debug, Clone)]
@@ -32,6 +33,12 @@ impl Codewords {
         }
         let slot = geometry.slot_of(first);
         self.of_units[(slot + units) as usize].0 - self.of_units[slot as usize].1
+    }
+
+    /// Which codewords of a read from `first` on hold data of `unit`, of the same page.
+    pub(crate) fn among(&self, geometry: &Geometry, first: Ppn, unit: Ppn) -> Range<u32> {
+        let start = self.before(geometry, unit) - self.before(geometry, first);
+        start..start + self.of(geometry, unit, 1)
     }
 
     /// Codewords of its page that end before a unit.
@@ -66,6 +73,13 @@ mod tests {
         assert_eq!(codewords.of_page(), page_bytes.div_ceil(payload_bytes));
         let units = geometry.units_per_page;
         let of = |slot, n| codewords.of(&geometry, Ppn(units + slot), n);
+        for first in 0..units {
+            // The words of a read are those of its units, and none is left out.
+            let among = |slot| codewords.among(&geometry, Ppn(units + first), Ppn(units + slot));
+            let ends = (first..units).map(|slot| among(slot).end);
+            assert!(ends.zip(1..).all(|(end, n)| end == of(first, n)));
+            assert!((first..units).all(|slot| among(slot).len() == of(slot, 1) as usize));
+        }
         assert_eq!(codewords.before(&geometry, Ppn(units)), 0);
         (0..units - 1).map(|slot| [of(slot, 1), of(slot, 2)]).collect()
     }

@@ -6,7 +6,7 @@ use crate::controller::Ssd;
 use crate::ftl::{Collect, Move, Program, Stream, Urgency};
 use crate::scheduler::Class;
 use base::Error;
-use nand::geometry::{Block, Die, MAX_PLANES};
+use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
 
 /// Garbage collection of a die.
 #[derive(Default)]
@@ -69,13 +69,25 @@ impl Ssd {
         }
     }
 
-    /// A page that collection moves could not be read: what it had of units is lost, but of those
-    /// that the host has written anew since.
+    /// Words of a page that collection moves, if this is such a read, could not be corrected: the
+    /// units that lie in them are lost, but those that the host has written anew since.
     #[cold]
-    pub(crate) fn lose_moved(&mut self, read: &Command) {
-        let page = read.ppn.0..read.ppn.0 + read.units;
-        for unit in &self.collectors[read.die.0 as usize].moves {
-            if page.contains(&unit.from.0) && self.ftl.lookup(unit.lpn) == Some(unit.from) {
+    pub(crate) fn lose_moved(&mut self, index: u32) {
+        let Command { owner: Owner::Collect, die, ppn, units, failed, .. } =
+            self.flash.commands[index]
+        else {
+            return;
+        };
+        let geometry = &self.flash.chips.geometry;
+        let is_lost = |unit: Ppn| {
+            let words = self.codewords.among(geometry, ppn, unit);
+            self.failed.words(failed).iter().any(|failed| words.contains(&failed.word))
+        };
+        for unit in &self.collectors[die.0 as usize].moves {
+            if (ppn.0..ppn.0 + units).contains(&unit.from.0)
+                && is_lost(unit.from)
+                && self.ftl.lookup(unit.lpn) == Some(unit.from)
+            {
                 self.lost.insert(unit.lpn);
             }
         }

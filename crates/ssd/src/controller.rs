@@ -25,6 +25,7 @@ use crate::failed::FailedWords;
 use crate::flash::{Flash, FlashEvents};
 use crate::flushes::Flushes;
 use crate::ftl::{DieSet, Ftl, Lpn};
+use crate::given_up::GivenUp;
 use crate::lost::LostUnits;
 use crate::payload::Payload;
 use crate::request::{Op, Request};
@@ -194,8 +195,8 @@ pub struct Ssd {
     pub(crate) failed: FailedWords,
     /// Units whose data are lost.
     pub(crate) lost: LostUnits,
-    /// By block: reads of its pages that were given up. Empty until there are any.
-    pub(crate) given_up: Vec<u32>,
+    /// Pages that could not be read.
+    pub(crate) given_up: GivenUp,
     /// Tells the luck of this drive's words from that of others'.
     pub(crate) luck_key: u64,
     pub(crate) clean_decode: Option<Time>,
@@ -277,7 +278,7 @@ impl Ssd {
             retry,
             failed: FailedWords::default(),
             lost: LostUnits::default(),
-            given_up: Vec::new(),
+            given_up: GivenUp::default(),
             luck_key: Rng::stream(config.seed, "ecc").bits(),
             clean_decode,
             cores: Stage::new(config.controller.cores),

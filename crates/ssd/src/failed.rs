@@ -6,32 +6,41 @@
 
 use crate::command::NONE;
 
+/// A codeword that has failed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FailedWord {
+    /// Which one of its read.
+    pub word: u32,
+    /// Its luck.
+    pub luck: f64,
+}
+
 /// Lists of failed codewords, one for each read that has any.
 #[derive(Debug, Default)]
 pub struct FailedWords {
-    lists: Vec<Vec<f64>>,
+    lists: Vec<Vec<FailedWord>>,
     free: Vec<u32>,
 }
 
 impl FailedWords {
     /// Adds a word to a list, which is begun where there is none.
-    pub fn add(&mut self, list: &mut u32, luck: f64) {
+    pub fn add(&mut self, list: &mut u32, word: FailedWord) {
         if *list == NONE {
             *list = self.free.pop().unwrap_or_else(|| {
                 self.lists.push(Vec::new());
                 self.lists.len() as u32 - 1
             });
         }
-        self.lists[*list as usize].push(luck);
+        self.lists[*list as usize].push(word);
     }
 
     /// Takes a list: the words in it. To be given back with `keep` or `release`.
-    pub fn take(&mut self, list: u32) -> Vec<f64> {
+    pub fn take(&mut self, list: u32) -> Vec<FailedWord> {
         std::mem::take(&mut self.lists[list as usize])
     }
 
     /// Gives a list back with the words that are still in it; ends it where there are none.
-    pub fn keep(&mut self, list: &mut u32, words: Vec<f64>) {
+    pub fn keep(&mut self, list: &mut u32, words: Vec<FailedWord>) {
         let none = words.is_empty();
         self.lists[*list as usize] = words;
         if none {
@@ -39,9 +48,15 @@ impl FailedWords {
         }
     }
 
+    /// The words in a list.
+    pub fn words(&self, list: u32) -> &[FailedWord] {
+        if list == NONE { &[] } else { &self.lists[list as usize] }
+    }
+
     /// Words in a list.
+    #[inline]
     pub fn count(&self, list: u32) -> u32 {
-        if list == NONE { 0 } else { self.lists[list as usize].len() as u32 }
+        self.words(list).len() as u32
     }
 
     /// Ends a list.
@@ -62,21 +77,22 @@ mod tests {
     fn lists_are_used_again() {
         let mut failed = FailedWords::default();
         let (mut one, mut two) = (NONE, NONE);
-        failed.add(&mut one, 0.9);
-        failed.add(&mut two, 0.8);
-        failed.add(&mut one, 0.7);
+        let of = |word| FailedWord { word, luck: 0.9 };
+        failed.add(&mut one, of(0));
+        failed.add(&mut two, of(0));
+        failed.add(&mut one, of(3));
         assert_eq!((failed.count(one), failed.count(two), failed.count(NONE)), (2, 1, 0));
         let mut words = failed.take(one);
-        assert_eq!(words, [0.9, 0.7]);
+        assert_eq!(words, [of(0), of(3)]);
         words.remove(0);
         failed.keep(&mut one, words);
-        assert_eq!(failed.count(one), 1);
+        assert_eq!(failed.words(one), [of(3)]);
         let words = failed.take(one);
         assert_eq!(words.len(), 1);
         failed.keep(&mut one, Vec::new());
         assert_eq!(one, NONE);
         let mut three = NONE;
-        failed.add(&mut three, 0.6);
+        failed.add(&mut three, of(1));
         assert_eq!((three, failed.count(three)), (0, 1));
         failed.release(&mut two);
         assert_eq!(two, NONE);

@@ -26,6 +26,7 @@ pub mod free_blocks;
 pub mod frontier;
 pub mod ftl;
 pub mod gc;
+mod given_up;
 mod lost;
 pub mod pace;
 pub mod payload;

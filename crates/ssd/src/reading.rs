@@ -3,6 +3,7 @@
 use crate::buffer::Rest;
 use crate::command::{Command, Owner};
 use crate::controller::{MOST_LEVELS, Parts, Ssd, event, lane};
+use crate::failed::FailedWord;
 use crate::ftl::Lpn;
 use crate::request::Request;
 use crate::scheduler::Class;
@@ -118,7 +119,7 @@ impl Ssd {
                         self.counts.iterations += u64::from(outcome.iterations);
                         if !outcome.corrected {
                             self.counts.hard_failures += 1;
-                            self.failed.add(&mut failed, luck);
+                            self.failed.add(&mut failed, FailedWord { word, luck });
                         }
                         outcome.time
                     }
@@ -160,7 +161,7 @@ impl Ssd {
         let kind = if level > 0 { SpanKind::SoftDecode } else { SpanKind::Decode };
         let mut words = self.failed.take(*failed);
         self.counts.further_decodes += words.len() as u64;
-        words.retain(|&luck| {
+        words.retain(|&FailedWord { luck, .. }| {
             let outcome = self.decode(index, &Word { rber, level, luck });
             self.counts.iterations += u64::from(outcome.iterations);
             self.take_decoder(now, outcome.time, kind, end);
@@ -202,6 +203,7 @@ impl Ssd {
             if self.read_again(index) {
                 return;
             }
+            self.lose_moved(index);
             self.failed.release(&mut failed);
         }
         let command = self.flash.commands.remove(index);
@@ -217,12 +219,7 @@ impl Ssd {
                 self.read_part_done(slot);
             }
             Owner::Fill(held) => self.filled(held, corrected && !self.lost.any(command.lpn, 1)),
-            Owner::Collect => {
-                if !corrected {
-                    self.lose_moved(&command);
-                }
-                self.collect_read_done(command.die);
-            }
+            Owner::Collect => self.collect_read_done(command.die),
             Owner::Moves(_) | Owner::Slots(_) | Owner::PartOf(_) => {
                 unreachable!("only whole reads are decoded")
             }
@@ -262,14 +259,10 @@ impl Ssd {
         if limit == 0 {
             return;
         }
-        let geometry = &self.flash.chips.geometry;
-        let block = geometry.block_of(command.ppn);
-        if self.given_up.is_empty() {
-            self.given_up = vec![0; geometry.blocks() as usize];
-        }
-        let count = &mut self.given_up[block.0 as usize];
-        *count = count.saturating_add(1);
-        if *count >= limit && self.ftl.retire(block) {
+        let (block, page) = self.flash.chips.geometry.page_of(command.ppn);
+        let programmed = (page, self.flash.chips.pe_cycles(block));
+        let pages = self.given_up.note(block, programmed, limit);
+        if pages >= limit && self.ftl.retire(block) {
             self.start_collect(command.die);
         }
     }

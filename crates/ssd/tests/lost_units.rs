@@ -87,3 +87,38 @@ fn collection_does_not_heal_what_it_moves() {
     let others = (units - lost) / 50;
     assert!(failed.abs_diff(lost + others) < 60, "{failed} failed, {lost} lost of {units}");
 }
+
+/// A page holds two units, each a codeword of its own: one that fails takes nothing else along.
+#[test]
+fn a_failed_word_loses_its_own_unit() {
+    let mut ssd = failing(0.02, &["ecc.payload_bytes=4096"]);
+    let units = ssd.capacity_bytes() / 4096;
+    // Pages whose data stay what they are among such whose data are written anew.
+    let rewritten = (0..units).filter(|unit| unit / 2 % 2 == 0);
+    let writes: Vec<u64> = (0..units).chain((0..6).flat_map(|_| rewritten.clone())).collect();
+    let write = |unit: &u64| Request::new(Op::Write, 4096 * unit, 4096);
+    each(&mut ssd, &writes.iter().map(write).collect::<Vec<_>>());
+    assert!(ssd.lost_units() > 10);
+    let reads: Vec<Request> =
+        (0..units).map(|unit| Request::new(Op::Read, 4096 * unit, 4096)).collect();
+    let failed = each(&mut ssd, &reads);
+    let pages = failed.chunks(2).filter(|page| page.iter().all(|failed| *failed)).count();
+    // One in 2500 by chance.
+    assert!(pages < 5, "{pages} of {} pages are lost whole", units / 2);
+}
+
+/// A host that reads one bad unit over and over does not wear its block out of the drive.
+#[test]
+fn a_page_read_again_is_no_new_verdict() {
+    let mut ssd = failing(0.2, &["retry.retire_after=2"]);
+    each(&mut ssd, &[WHOLE, Request::FLUSH]);
+    let mut unit = 0;
+    while !each(&mut ssd, &[Request::new(Op::Read, 4096 * unit, 4096)])[0] {
+        unit += 1;
+        each(&mut ssd, &[Request::new(Op::Write, 4096 * unit, 4096), Request::FLUSH]);
+    }
+    let again = vec![Request::new(Op::Read, 4096 * unit, 4096); 20];
+    assert!(each(&mut ssd, &again).iter().all(|failed| *failed));
+    assert_eq!(ssd.counts().uncorrectable, 21);
+    assert_eq!(ssd.ftl_counts().retired_blocks, 0);
+}

@@ -63,7 +63,7 @@ fn blocks_retire_as_long_as_there_is_spare() {
     let mut last = 0;
     for (limit, modes) in [
         (0, &[][..]),
-        (25, &[]),
+        (16, &[]),
         (1, &[]),
         (1, &["gc.name=fifo", "ftl.separate_gc_stream=false"]),
         (1, &["chip.features.multi_plane_program=false"]),

@@ -57,7 +57,7 @@ pub trait Retry: Send {
         false
     }
 
-    /// Reads of a block that were given up before the block is retired; 0 never retires one.
+    /// Pages of a block that were given up before the block is retired; 0 never retires one.
     fn retire_after(&self) -> u32 {
         0
     }

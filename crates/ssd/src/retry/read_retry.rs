@@ -35,7 +35,7 @@ struct Params {
     /// Each read of a round waits its turn behind the reads of its die and is asked for when the
     /// one before it has arrived; otherwise all of them go ahead of the others at once.
     in_turn: bool,
-    /// Reads of a block that were given up before the block is retired; 0 never retires one.
+    /// Pages of a block that were given up before the block is retired; 0 never retires one.
     retire_after: u32,
 }
 

@@ -29,7 +29,7 @@ pub(super) struct SoftParams {
     /// Each read of a level waits its turn behind the reads of its die and is asked for when the
     /// one before it has arrived; otherwise all of them go ahead of the others at once.
     pub in_turn: bool,
-    /// Reads of a block that were given up before the block is retired; 0 never retires one.
+    /// Pages of a block that were given up before the block is retired; 0 never retires one.
     pub retire_after: u32,
 }
 

@@ -1,0 +1,42 @@
+//! Pages that could not be read, by block: enough of them, and the block is retired.
+//!
+//! A page that is asked for again and fails again is no new page: data of a host that reads one
+//! bad unit over and over say nothing of the rest of its block.
+
+use nand::geometry::Block;
+use std::collections::HashMap;
+
+/// A page and the cycle in which it was programmed.
+type Programmed = (u32, u32);
+
+/// What was given up of each block, nothing where that is nothing.
+#[derive(Debug, Default)]
+pub(crate) struct GivenUp {
+    pages: HashMap<u32, Vec<Programmed>>,
+}
+
+impl GivenUp {
+    /// Notes a page, up to `most` of them: how many the block has.
+    #[cold]
+    pub(crate) fn note(&mut self, block: Block, page: Programmed, most: u32) -> u32 {
+        let pages = self.pages.entry(block.0).or_default();
+        if pages.len() < most as usize && !pages.contains(&page) {
+            pages.push(page);
+        }
+        pages.len() as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_counts_once_for_each_programming() {
+        let mut given_up = GivenUp::default();
+        let mut note = |block, page| given_up.note(Block(block), page, 3);
+        assert_eq!((note(7, (1, 100)), note(7, (1, 100)), note(7, (2, 100))), (1, 1, 2));
+        assert_eq!(note(8, (1, 100)), 1, "another block");
+        assert_eq!((note(7, (1, 101)), note(7, (3, 101))), (3, 3), "enough is enough");
+    }
+}
