@@ -1,6 +1,9 @@
 //! `single_level`: a block that holds one bit a cell, beside one that holds all its bits.
 //!
-//! Fast pages alone are faster and last longer: Grupp (MICRO'09), "MLC as SLC".
+//! Fast pages alone are faster and last longer: Grupp (MICRO'09), "MLC as SLC". Where all pages of
+//! a wordline are programmed at once there are none: one bit is then programmed in the fine steps
+//! of all bits, and takes longer a page than they do. Chips have coarser steps for that, of which
+//! nothing here knows.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
