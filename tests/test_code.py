@@ -82,6 +82,25 @@ def test_a_matrix_of_another_tool_is_taken(folder: Path):
     assert (facts["length"], facts["dimension"], facts["checks"]["z"]) == (7, 4, 1)
 
 
+def test_dependent_checks_of_circulants_are_taken_bit_by_bit(
+    nandlab: Callable[..., Ended], folder: Path
+):
+    # The checks of either row add up to all bits: 128 of them, 127 of which are independent.
+    rows = "1 2 0 9\n3 4 5 0\n"
+    (folder / "own.base").write_text(f"4 2 64\n{rows}")
+    said = nandlab("code", "import", "own.base").refused()
+    assert said.startswith("error: own.base: the last 2 columns have no inverse")
+    assert "`nandlab code import --z 1`" in said
+    nandlab("code", "import", "own.base", "--z", "1", "--out", "own.toml").succeeded()
+    assert ldpc.facts("own.toml")["dimension"] == 256 - 127
+    # As a file of its own it comes back with the same bits.
+    nandlab("code", "export", "own.toml", "--form", "alist", "--out", "own.alist").succeeded()
+    again = nandlab("code", "import", "own.alist", "--z", "1").succeeded().out
+    assert matrix(again) == matrix((folder / "own.toml").read_text())
+    (folder / "none.base").write_text("2 1 96\n- -\n")
+    assert "none.base: no shift in any row" in nandlab("code", "import", "none.base").refused()
+
+
 def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
     shape = ["--z", "64", "--rows", "6", "--columns", "30"]
     nandlab("code", "make", *shape, "--out", "own.toml").succeeded()

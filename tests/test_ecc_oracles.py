@@ -197,6 +197,12 @@ def test_words_go_through_one_door() -> None:
             lambda code=code, word=word: code.decode(word, rber=0.5),
             lambda code=code, regions=regions: code.decode_soft(regions[1:], [-1.0] * 4),
             lambda code=code, regions=regions: code.decode_soft(regions, [-1.0] * 3),
+            lambda code=code, regions=regions: code.decode_soft(regions + 256, [-1.0] * 4),
+            lambda code=code, regions=regions: code.decode_soft(regions - 1, [-1.0] * 4),
+            lambda code=code, regions=regions: code.decode_soft(regions + 0.9, [-1.0] * 4),
+            lambda code=code, regions=regions: code.decode_soft([regions], [-1.0] * 4),
+            lambda code=code, regions=regions: code.decode_soft(regions, [-1.0] * 17),
+            lambda code=code, regions=regions: code.decode_soft(regions, []),
         ]:
             with pytest.raises(NandlabError, match="allowed"):
                 refused()

@@ -89,7 +89,8 @@ def import_(
         typer.Option(metavar="base|alist", help="Told from the name if left out."),
     ] = None,
     z: Annotated[
-        int | None, typer.Option(help="Bits of a circulant, where the file does not say it.")
+        int | None,
+        typer.Option(help="Bits of a circulant, where the file does not say it; 1: bit by bit."),
     ] = None,
     summary: Summary = None,
     payload_bytes: Payload = None,

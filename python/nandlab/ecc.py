@@ -107,13 +107,23 @@ class Code:
         """Decode a soft read: each bit's region, each region's log-likelihood ratio.
 
         Raises:
-            NandlabError: there is not one region for each bit, or one has no ratio.
+            NandlabError: there is not one region for each bit, one is no whole number or has no
+                ratio, or there are more than 16 ratios.
         """
         import numpy as np
 
-        return self._decoded(
-            self._coder.decode_soft(np.ascontiguousarray(regions, np.uint8), list(llr))
-        )
+        given, ratios = np.asarray(regions), list(llr)
+        if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+            problem = f"regions: {given.dtype} of shape {given.shape}"
+            raise NandlabError(
+                f"ecc: {problem}; allowed: a list of whole numbers, one for each bit"
+            )
+        # Before they become bytes, which would make a 3 of 259.
+        unknown = given[(given < 0) | (given >= len(ratios))]
+        if unknown.size > 0:
+            problem = f"region {unknown[0]} has no log-likelihood ratio"
+            raise NandlabError(f"ecc: {problem}; allowed: from 0, below {len(ratios)}")
+        return self._decoded(self._coder.decode_soft(np.ascontiguousarray(given, np.uint8), ratios))
 
     def _decoded(self, result: tuple[bytes, bool, int, int]) -> Decoded:
         word, corrected, iterations, changed = result

@@ -1,6 +1,7 @@
 //! A file of `params/codes/`: a code, what a codeword of it holds, and the recipe of its shifts.
 
 use crate::code::{self, Code};
+use crate::code_text::Form;
 use crate::construct::Recipe;
 use crate::quasi_cyclic::QuasiCyclic;
 use base::family::Choice;
@@ -57,6 +58,9 @@ pub struct CodeFile {
     /// What errors call the file.
     #[serde(skip)]
     place: String,
+    /// Whether the columns of an imported matrix had another order.
+    #[serde(skip)]
+    is_reordered: bool,
 }
 
 impl CodeFile {
@@ -117,6 +121,7 @@ impl CodeFile {
             decoder: None,
             recipe,
             place: String::new(),
+            is_reordered: false,
         };
         let code = file.build()?;
         let room = (code.dimension() / 8) as u32;
@@ -129,6 +134,15 @@ impl CodeFile {
         file.summary =
             format!("LDPC, {bits} bits, rate {rate:.3}: {rows} x {columns} circulants of {z}");
         Ok(file)
+    }
+
+    /// The file of parity checks in another tool's text, which `place` names in errors; `z` as for
+    /// [`Form::read`]. Columns are moved where the last ones cannot be parity.
+    pub fn import(text: &str, form: Form, z: Option<usize>, place: &str) -> Result<Self> {
+        let given = form.read(text, z, place)?;
+        let checks = given.clone().with_parity_last();
+        let file = Self::of(&checks, None).map_err(|error| error.at(place))?;
+        Ok(Self { is_reordered: checks != given, ..file })
     }
 
     /// Says what a codeword holds; what is left out stays as it is. Refused where it does not fit.
@@ -169,6 +183,9 @@ impl CodeFile {
 
     fn write_table(&self, table: &Table, text: &mut String) {
         let origin = |key: &str| match (key, &self.recipe) {
+            ("shifts", None) if self.is_reordered => {
+                "derived: as imported, parity columns moved last"
+            }
             ("z" | "shifts", None) => "derived: as imported",
             ("shifts", Some(_)) => "derived: drawn by the recipe",
             ("z", _) => "assumed: blocks of whole vectors",
@@ -231,6 +248,29 @@ mod tests {
         let code = again.build().unwrap();
         assert_eq!((code.length(), code.dimension()), (3 * 4096, 2 * 4096));
         assert_eq!(again.parity_bytes(&*code), 512);
+    }
+
+    /// Parity moved last, where it can be, is told in the file; where it cannot, the error says how
+    /// else.
+    #[test]
+    fn imports_say_what_was_moved_and_what_is_in_the_way() {
+        let import = |text: &str, z| CodeFile::import(text, Form::Base, z, "x.base");
+        let written = |text: &str, z| import(text, z).unwrap().write().unwrap();
+        let (last, first) = ("64\n1 2 0 -\n3 4 5 0\n", "64\n0 - 1 -\n5 0 3 -\n");
+        assert!(written(last, None).contains("# derived: as imported\n    \" 1"));
+        assert!(
+            written(first, None).contains("imported, parity columns moved last\n    \" 0  -  -  1")
+        );
+        // Every square of circulants here has a sum of checks that is nothing.
+        let dependent = "64\n1 2 0 9\n3 4 5 0\n";
+        let said = import(dependent, None).map(drop).unwrap_err().to_string();
+        assert!(said.starts_with("x.base: the last 2 columns have no inverse"), "{said}");
+        assert!(said.contains("`nandlab code import --z 1`"), "{said}");
+        // The checks of either row add up to the same: one of the 128 costs no data.
+        let code = import(dependent, Some(1)).unwrap().build().unwrap();
+        assert_eq!((code.length(), code.dimension()), (256, 256 - 127));
+        let said = import("64\n- - -\n", None).map(drop).unwrap_err().to_string();
+        assert_eq!(said, "x.base: no shift in any row; allowed: checks of some of the bits");
     }
 
     #[test]

@@ -34,9 +34,14 @@ impl Form {
         }
     }
 
-    /// Reads a text of this form as circulants of size `z`; left out, the text says it.
+    /// Reads a text of this form as circulants of size `z`; left out, the text says it. A text that
+    /// says another is read bit by bit where `z` is 1.
     pub fn read(self, text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
         match self {
+            Self::Base if z == Some(1) && says_z(text) => {
+                let checks = read_base_matrix(text, None, place)?;
+                circulants(&ones(&checks).0, checks.checks(), 1, place)
+            }
             Self::Base => read_base_matrix(text, z, place),
             Self::Alist => read_alist(text, z, place),
         }
@@ -125,6 +130,13 @@ fn lines<'a>(text: &'a str, place: &str) -> impl Iterator<Item = (String, &'a st
         let said = line.split('#').next().unwrap_or_default().trim();
         (!said.is_empty()).then(|| (format!("{place}:{}", i + 1), said))
     })
+}
+
+/// Whether the first line of a base matrix says what z is. No row of a matrix with z = 1 looks so:
+/// its shifts are 0.
+fn says_z(text: &str) -> bool {
+    let is_size = |word: &str| word.parse().is_ok_and(|size: usize| size > 0);
+    lines(text, "").next().is_some_and(|(_, line)| line.split_whitespace().all(is_size))
 }
 
 /// Reads a base matrix; with `z` given there is no first line but the first row.
@@ -303,8 +315,8 @@ fn circulants(bits: &[Vec<usize>], checks: usize, z: usize, place: &str) -> Resu
     Ok(QuasiCyclic::new(z, columns, matrix))
 }
 
-/// An alist file as text, without padding.
-pub fn write_alist(checks: &QuasiCyclic) -> String {
+/// For each bit its checks, and for each check its bits.
+fn ones(checks: &QuasiCyclic) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     let z = checks.z();
     let mut of_bit = vec![Vec::new(); checks.length()];
     let mut of_check = vec![Vec::new(); checks.checks()];
@@ -317,6 +329,12 @@ pub fn write_alist(checks: &QuasiCyclic) -> String {
             }
         }
     }
+    (of_bit, of_check)
+}
+
+/// An alist file as text, without padding.
+pub fn write_alist(checks: &QuasiCyclic) -> String {
+    let (of_bit, of_check) = ones(checks);
     let mut text = String::new();
     let mut line = |numbers: &mut dyn Iterator<Item = usize>| {
         let mut gap = "";
@@ -368,6 +386,10 @@ mod tests {
             let single = read_alist(&alist, Some(1), "x").unwrap();
             assert_eq!(single.length(), checks.length());
             assert_eq!(write_alist(&single), alist);
+            // A base matrix that says its z; without that line it has no shift beyond 0.
+            assert_eq!(Form::Base.read(&base, Some(1), "x").unwrap(), single);
+            assert_eq!(Form::Base.read(&only_z, Some(1), "x").unwrap(), single);
+            assert!(Form::Base.read(rows, Some(1), "x").is_err());
         }
     }
 

@@ -3,8 +3,9 @@
 //! Frames come in numbered batches. Each batch has a stream of random numbers of its own, made from
 //! seed, channel and number, and batches are counted in their order until the goal is reached: the
 //! counts are the same for any number of threads, and going on later is the same as never having
-//! stopped. Two codes or decoders at one point see the same luck: they can be compared frame by
-//! frame.
+//! stopped. Two decoders of one code see the same words with the same errors at one point: they can
+//! be compared frame by frame. Two codes cannot: data and errors come from one stream, of which
+//! another code takes other parts.
 
 use crate::bits;
 use crate::channel::{self, Channel, Reading};
@@ -46,9 +47,14 @@ impl Point {
         (member.build)(self.rber, self.levels, &self.channel.params)
     }
 
-    /// Hash of everything that counts depend on. The channel must be complete.
+    /// Hash of everything that counts depend on: of the words sent, too, where they hold a
+    /// checksum. The channel must be complete.
     pub fn hash(&self, codec: &Codec) -> Result<String> {
-        content_hash(&(codec.hash()?, self))
+        let hash = codec.hash()?;
+        match codec.sealed_bytes() {
+            Some(sealed) => content_hash(&(hash, self, sealed)),
+            None => content_hash(&(hash, self)),
+        }
     }
 
     /// Name of the stream of batch `batch`.

@@ -216,6 +216,18 @@ fn points_are_told_apart_and_refused_where_they_cannot_be() {
     hashes.sort();
     hashes.dedup();
     assert_eq!(hashes.len(), 6);
+    // Of one code, words with a checksum and words without; the latter have the plain hash.
+    let text = include_str!("../../../params/codes/ldpc_1k_r90.toml");
+    let [sealed, bare] = ["crc_bytes=4", "crc_bytes=0"].map(|set| {
+        let codec = Codec::read(text, "x.toml", &[set.to_owned()], None).unwrap();
+        let mut point = point("awgn", 0.05, 2);
+        point.channel().unwrap();
+        let hash = codec.hash().unwrap();
+        (point.hash(&codec).unwrap(), content_hash(&(&hash, &point)).unwrap(), hash)
+    });
+    assert_eq!(sealed.2, bare.2);
+    assert_ne!(sealed.0, bare.0);
+    assert_eq!(bare.0, bare.1);
     let refuse = |point: &Point, known: u64| {
         let goal = Goal { errors: 1, max_frames: 1 };
         let known = Counts { frames: known, ..Counts::default() };

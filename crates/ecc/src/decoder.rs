@@ -6,7 +6,7 @@ pub mod contract;
 mod min_sum;
 mod sum_product;
 
-pub use contract::{Build, Decoded, Decoder, Received, Status};
+pub use contract::{Build, Decoded, Decoder, MOST_REGIONS, Received, Status};
 
 use base::family::Member;
 

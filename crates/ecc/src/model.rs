@@ -10,7 +10,7 @@ mod threshold;
 pub use contract::{Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
 
 use base::Result;
-use base::family::Member;
+use base::family::{Choice, Member, find};
 use base::params::Table;
 
 /// Builds a model from the family's common parameters and its own checked ones.
@@ -19,6 +19,17 @@ pub type Build = fn(&EccConfig, &Table) -> Result<Box<dyn Model>>;
 /// Every decoder model.
 pub const ROSTER: &[Member<Build>] =
     &[ideal::MEMBER, threshold::MEMBER, shares::MEMBER, profile::MEMBER, exact::MEMBER];
+
+/// Finds the model that `choice` names and completes its parameters, by what the code of `common`
+/// says of them where it names one.
+pub fn resolve(common: &EccConfig, choice: &mut Choice) -> Result<&'static Member<Build>> {
+    let member = find(ROSTER, "ecc.model", &choice.name)?;
+    if member.name == threshold::MEMBER.name {
+        threshold::take_code(common, &mut choice.params)?;
+    }
+    choice.params = (member.check)(&choice.params, "ecc")?;
+    Ok(member)
+}
 
 /// The model of a drive that names a code and no model.
 pub const WITH_CODE: &str = profile::MEMBER.name;
@@ -43,8 +54,9 @@ mod tests {
         let mut common = EccConfig { code: "bch".into(), ..EccConfig::default() };
         common.take_code(NamedCode::read(text, "bch.toml", None).unwrap()).unwrap();
         let build = |member: &Member<Build>| {
-            let params = (member.check)(&Table::new(), "ecc").unwrap();
-            (member.name, common.clone(), (member.build)(&common, &params).unwrap())
+            let mut choice = Choice::named(member.name);
+            resolve(&common, &mut choice).unwrap();
+            (member.name, common.clone(), (member.build)(&common, &choice.params).unwrap())
         };
         ROSTER.iter().map(build).collect()
     }

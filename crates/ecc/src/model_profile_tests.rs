@@ -1,6 +1,6 @@
 //! `threshold`, `profile` and `exact` beside each other: the same words, and the same answers.
 
-use super::super::{Build, Decode, EccConfig, Model, ROSTER, Word};
+use super::super::{Build, Decode, EccConfig, Model, ROSTER, Word, resolve};
 use crate::codec::Codec;
 use crate::curve::Goal;
 use crate::named_code::NamedCode;
@@ -12,6 +12,8 @@ use base::rng::Rng;
 use std::sync::Arc;
 
 const BCH: &str = include_str!("../../../params/codes/bch_512_t40.toml");
+/// Its 9193 bits do not fill their last byte.
+const BCH_9193: &str = include_str!("../../../params/codes/bch_1024_t72.toml");
 const LDPC: &str = include_str!("../../../params/codes/ldpc_1k_r90.toml");
 
 fn with_code(text: &str, profile: Option<(&str, &str)>) -> EccConfig {
@@ -21,9 +23,9 @@ fn with_code(text: &str, profile: Option<(&str, &str)>) -> EccConfig {
 }
 
 fn model(common: &EccConfig, name: &str, params: &str) -> Box<dyn Model> {
-    let member: &Member<Build> = find(ROSTER, "ecc.model", name).unwrap();
-    let table = (member.check)(&params::parse(params, "test").unwrap(), "ecc").unwrap();
-    (member.build)(common, &table).unwrap()
+    let params = params::parse(params, "test").unwrap();
+    let mut choice = Choice { name: name.to_owned(), params };
+    (resolve(common, &mut choice).unwrap().build)(common, &choice.params).unwrap()
 }
 
 /// What becomes of `words` words at `rber` and `level`: failures, errors, iterations.
@@ -39,33 +41,37 @@ fn count(model: &mut dyn Model, rber: f64, level: u8, words: u32) -> [f64; 3] {
     sums
 }
 
-/// A decoder that corrects t errors for certain: all three models say the same of every word.
+/// A decoder that corrects t errors for certain: all three models say the same of every word, and
+/// of every number of soft levels.
 #[test]
 fn bounded_distance_is_one_thing_in_three_models() {
-    let common = with_code(BCH, None);
-    let mut threshold = model(&common, "threshold", "t = 40");
-    let mut played = model(&common, "profile", "");
-    let mut exact = model(&common, "exact", "");
-    let mut rng = Rng::stream(3, "words");
-    let mut failed = 0;
-    for i in 0..1500 {
-        // 40 errors in 4616 bits are a rate of 0.0087.
-        let word = Word { rber: 0.004 + 6e-6 * f64::from(i), level: 0, luck: rng.unit() };
-        let (bound, told, real) =
-            (threshold.decode(&word), played.decode(&word), exact.decode(&word));
-        assert_eq!((bound.errors, bound.corrected), (real.errors, real.corrected), "{word:?}");
-        assert_eq!(told.errors, real.errors);
-        // The rate that a table stands for is off by up to 1 part in 1024: at most a word or two
-        // lie between the two sides of that.
-        failed += i32::from(!real.corrected) - i32::from(told.corrected == real.corrected) + 1;
-        assert_eq!(told.iterations, real.iterations, "{word:?}");
-        assert_eq!(real.iterations, 1);
-        let again = exact.decode(&Word { level: 2, ..word });
-        assert_eq!(again.corrected, real.corrected, "soft levels tell this decoder nothing");
+    // 40 errors in 4616 bits are a rate of 0.0087, 72 in 9193 one of 0.0078.
+    for code in [BCH, BCH_9193] {
+        let common = with_code(code, None);
+        let mut threshold = model(&common, "threshold", "");
+        let mut played = model(&common, "profile", "");
+        let mut exact = model(&common, "exact", "");
+        let mut rng = Rng::stream(3, "words");
+        let mut failed = 0;
+        for i in 0..1500 {
+            let word = Word { rber: 0.004 + 6e-6 * f64::from(i), level: 0, luck: rng.unit() };
+            let (bound, told, real) =
+                (threshold.decode(&word), played.decode(&word), exact.decode(&word));
+            // All three round a rate alike: not one word lies between them.
+            assert_eq!((bound.errors, bound.corrected), (real.errors, real.corrected), "{word:?}");
+            assert_eq!((told.errors, told.corrected), (real.errors, real.corrected), "{word:?}");
+            assert_eq!((told.iterations, real.iterations), (1, 1), "{word:?}");
+            failed += u32::from(!real.corrected);
+            let soft = Word { level: 2, ..word };
+            for (model, hard) in [(&mut threshold, bound), (&mut played, told), (&mut exact, real)]
+            {
+                assert_eq!(model.decode(&soft).corrected, hard.corrected, "no soft reads");
+            }
+        }
+        assert!((300..1200).contains(&failed), "{failed}");
+        let clean = exact.decode(&Word { rber: 1e-9, level: 0, luck: 0.5 });
+        assert_eq!((clean.errors, clean.corrected, clean.iterations), (0, true, 0));
     }
-    assert!((300..1200).contains(&failed), "{failed}");
-    let clean = exact.decode(&Word { rber: 1e-9, level: 0, luck: 0.5 });
-    assert_eq!((clean.errors, clean.corrected, clean.iterations), (0, true, 0));
 }
 
 fn measured() -> (EccConfig, Profile) {
@@ -171,6 +177,37 @@ fn nothing_is_claimed_that_was_not_measured() {
     let expected = 1.0 - (-bits * 1e-5).exp();
     let share = iterations / f64::from(words);
     assert!((share - expected).abs() < 4.0 * (expected / f64::from(words)).sqrt(), "{share}");
+}
+
+/// `threshold` takes its numbers from a code that has them, and from no other; a drive that says
+/// otherwise is refused.
+#[test]
+fn a_code_says_how_many_errors_it_corrects() {
+    let resolved = |code: &str, params: &str| {
+        let params = params::parse(params, "test").unwrap();
+        let mut choice = Choice { name: "threshold".into(), params };
+        resolve(&with_code(code, None), &mut choice).map_err(|error| error.to_string())?;
+        Ok::<Table, String>(choice.params)
+    };
+    let table = |text: &str| params::parse(text, "test").unwrap();
+    for (code, params, complete) in [
+        (BCH, "", "t = 40\nt_soft = [40]"),
+        (BCH, "t = 40\nt_soft = [40]", "t = 40\nt_soft = [40]"),
+        (BCH_9193, "", "t = 72\nt_soft = [72]"),
+        (LDPC, "", "t = 100\nt_soft = [270, 300]"),
+        (LDPC, "t = 40", "t = 40\nt_soft = [108, 120]"),
+    ] {
+        assert_eq!(resolved(code, params).unwrap(), table(complete), "{params}");
+    }
+    for (params, said) in [
+        ("t = 39", "ecc.t: 39 with the code `code`; allowed: 40, or leave it out"),
+        (
+            "t_soft = [108]",
+            "ecc.t_soft: [108] with the code `code`; allowed: [40], or leave it out",
+        ),
+    ] {
+        assert_eq!(resolved(BCH, params).unwrap_err(), said);
+    }
 }
 
 #[test]

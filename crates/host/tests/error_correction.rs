@@ -38,7 +38,8 @@ fn three_models_of_one_code_agree() {
     let rate = rate("0.0077");
     let base = [rate.as_str(), "ecc.code=bch_512_t40", "chip.geometry.spare_bytes=0"];
     let of = |model: &[&str]| checked(&[&base, model].concat(), READS, Precondition::Fill);
-    let threshold = of(&["ecc.model=threshold", "ecc.t=40"]);
+    let threshold = of(&["ecc.model=threshold"]);
+    assert_eq!(threshold["nandlab"]["config"]["ecc"]["t"], 40, "the code's");
     let exact = of(&["ecc.model=exact"]);
     let profile = of(&[]);
     assert_eq!(profile["nandlab"]["config"]["ecc"]["model"], "profile");
@@ -174,13 +175,17 @@ fn what_is_lost_is_told_and_its_block_retired() {
 /// Soft levels beyond those that were measured cost their reads and save nothing.
 #[test]
 fn soft_levels_that_nobody_knows_are_refused() {
-    for (code, levels) in [("ldpc_1k_r90", 2), ("bch_512_t40", 0)] {
-        let code = format!("ecc.code={code}");
+    for (code, model, levels) in [
+        ("ldpc_1k_r90", "profile", 2),
+        ("bch_512_t40", "profile", 0),
+        ("bch_512_t40", "threshold", 0),
+    ] {
+        let (code, model) = (format!("ecc.code={code}"), format!("ecc.model={model}"));
         let allowed = format!("at most {levels}");
         for more in [0, 1] {
             let levels = format!("retry.max_levels={}", levels + more);
             let spare = "chip.geometry.spare_bytes=0";
-            let sets = [code.as_str(), spare, "retry.name=nand_assisted", &levels];
+            let sets = [code.as_str(), &model, spare, "retry.name=nand_assisted", &levels];
             let outcome = run(&sets, READS, Precondition::None).map_err(|error| error.to_string());
             match outcome {
                 Ok(_) => assert_eq!(more, 0, "{sets:?}"),
@@ -254,6 +259,8 @@ fn a_named_code_says_what_a_codeword_holds() {
         (&["ecc.code=bch_4320_t100", "ecc.parity_bytes=225"], "224, or leave it out"),
         (&["ecc.code=bch_4320_t100", "ecc.code_hash='0123'"], "ecc.code_hash"),
         (&["ecc.parity_bytes=225", "ecc.code=bch_4320_t100"], "224, or leave it out"),
+        (&["ecc.model=threshold", "ecc.code=bch_4320_t100", "ecc.t=99"], "100, or leave it out"),
+        (&["ecc.model=threshold", "ecc.code=bch_1024_t72"], "72, or leave it out"),
         (&["ecc.model=exact"], "without a code"),
         (&["ecc.model=profile"], "without a code"),
     ] {

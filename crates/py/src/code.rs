@@ -52,10 +52,7 @@ pub fn import_code(
     bytes: Bytes,
 ) -> PyResult<String> {
     let form = Form::named(form).map_err(refuse)?;
-    patiently(py, move || {
-        let checks = form.read(&text, z, &place)?.with_parity_last();
-        finished(CodeFile::of(&checks, None)?, summary, bytes)
-    })
+    patiently(py, move || finished(CodeFile::import(&text, form, z, &place)?, summary, bytes))
 }
 
 /// The parity checks of a code file in another form.

@@ -5,7 +5,7 @@
 use crate::curve::Codec;
 use crate::refuse;
 use base::Error;
-use ecc::decoder::{Decoded, Decoder, Received, Status};
+use ecc::decoder::{Decoded, Decoder, MOST_REGIONS, Received, Status};
 use ecc::{bits, codec, crc};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
@@ -100,6 +100,10 @@ impl Coder {
         if regions.len() != length {
             let error = Error::new("ecc", format!("{} regions", regions.len()));
             return Err(refuse(error.allow(format!("{length}, one for each bit"))));
+        }
+        if llr.len() > MOST_REGIONS {
+            let error = Error::new("ecc", format!("{} log-likelihood ratios", llr.len()));
+            return Err(refuse(error.allow(format!("at most {MOST_REGIONS}"))));
         }
         if !llr.iter().all(|ratio| ratio.is_finite()) {
             let error = Error::new("ecc", "a log-likelihood ratio is not a number");

@@ -119,7 +119,7 @@ impl Ssd {
         let mut choice = config.retry.clone();
         let retry = (choice.resolve(retry::ROSTER, "retry")?.build)(&choice.params)?;
         let (ecc_common, mut choice) = config.ecc_parts()?;
-        let model = choice.resolve(ecc::model::ROSTER, "ecc")?;
+        let model = ecc::model::resolve(&ecc_common, &mut choice)?;
         let ecc = (model.build)(&ecc_common, &choice.params)?;
         check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
         let cells = CellMedium::of(config, &chips, &*ecc)?;

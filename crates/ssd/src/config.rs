@@ -173,10 +173,7 @@ impl SsdConfig {
         self.scheduler.resolve(crate::scheduler::ROSTER, "scheduler")?;
         self.retry.resolve(crate::retry::ROSTER, "retry")?;
         let (common, mut choice) = self.ecc_parts()?;
-        choice.resolve(ecc::model::ROSTER, "ecc").map_err(|mut error| {
-            error.place = error.place.replace("ecc.name", "ecc.model");
-            error
-        })?;
+        ecc::model::resolve(&common, &mut choice)?;
         self.ecc = params::write(&common)?;
         self.ecc.insert("model".into(), choice.name.into());
         params::merge(&mut self.ecc, choice.params);

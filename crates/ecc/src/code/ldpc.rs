@@ -58,6 +58,10 @@ struct Ldpc {
     parity: Parity,
 }
 
+/// What is allowed besides where circulants are in the way.
+const BIT_BY_BIT: &str = "; or `nandlab code import --z 1`, bit by bit (a base matrix must say its \
+                          z in its first line then)";
+
 /// How the sums of the checks become parity.
 enum Parity {
     /// By the inverse of the parity columns.
@@ -77,6 +81,9 @@ impl Ldpc {
             let allowed = "at least one row, and more columns than rows";
             return refuse(format!("{rows} rows and {columns} columns"), allowed.into());
         }
+        if checks.rows().iter().all(Vec::is_empty) {
+            return refuse("no shift in any row".into(), "checks of some of the bits".into());
+        }
         let most = CirculantInverse::most_checks(z);
         if checks.checks() > most {
             return refuse(format!("{} checks", checks.checks()), format!("at most {most}"));
@@ -90,8 +97,9 @@ impl Ldpc {
                 .map(|(count, sums)| (Parity::Bits(sums), count))
         };
         let Some((parity, parity_bits)) = parity else {
-            let allowed = "parity columns from which data can be encoded, last";
-            return refuse(format!("the last {rows} columns have no inverse"), allowed.into());
+            let by_bits = if z == 1 { "" } else { BIT_BY_BIT };
+            let allowed = format!("parity columns from which data can be encoded, last{by_bits}");
+            return refuse(format!("the last {rows} columns have no inverse"), allowed);
         };
         Ok(Self { dimension: checks.length() - parity_bits, checks, parity })
     }
@@ -293,9 +301,13 @@ mod tests {
         for (said, part) in [
             (fails(4, &[]), "code.shifts: no rows"),
             (fails(4, &["0 1", "0 1"]), "2 rows and 2 columns"),
+            (fails(1, &["- - -"]), "code.shifts: no shift in any row; allowed: checks"),
+            (fails(96, &["- -"]), "no shift in any row"),
+            (fails(64, &["- - -", "- - -"]), "no shift in any row"),
             (fails(4, &["0 1 2", "0 1"]), "code.shifts[1]: 2 columns; allowed: 3"),
             (fails(4, &["0 - 2", "0 - 1"]), "no inverse"),
-            (fails(64, &["0 1 2", "0 1 3"]), "no inverse"),
+            (fails(64, &["0 1 2", "0 1 3"]), "no inverse; allowed: parity columns"),
+            (fails(64, &["0 1 2", "0 1 3"]), "last; or `nandlab code import --z 1`, bit by bit"),
             (fails(4, &["0 4 2"]), "code.shifts[0]: column 2: `4` is no shift"),
             (fails(40000, &["0 4 2"]), "code.z: z = 40000"),
             (fails(1, &["0 4 2"]), "`4` is no shift"),

@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// was not made for.
 pub type Build = fn(&Arc<dyn Code>, &Table) -> Result<Box<dyn Decoder>>;
 
+/// Most regions of a soft read.
+pub const MOST_REGIONS: usize = 16;
+
 /// What is known of the bits of a codeword. A log-likelihood ratio is ln(P(0) / P(1)), in nats:
 /// positive for a 0.
 #[derive(Clone, Copy)]
@@ -24,7 +27,7 @@ pub enum Received<'a> {
     Soft {
         /// For each bit, the region between references in which its cell was found.
         regions: &'a [u8],
-        /// The log-likelihood ratio of each region, of which there are at most 16.
+        /// The log-likelihood ratio of each region, of which there are at most [`MOST_REGIONS`].
         llr: &'a [f64],
     },
 }

@@ -91,9 +91,17 @@ impl EccConfig {
         })
     }
 
-    /// Bits of a codeword, parity included.
+    /// Errors that the code corrects for certain and no more, where it is such a code.
+    pub fn certain_errors(&self) -> Option<u32> {
+        self.named.as_ref()?.codec().code().certain_errors().map(|t| t as u32)
+    }
+
+    /// Bits of a codeword, parity included: the code's, which need not fill its last byte.
     pub fn codeword_bits(&self) -> u32 {
-        8 * (self.payload_bytes + self.parity_bytes)
+        match &self.named {
+            Some(code) => code.codec().code().length() as u32,
+            None => 8 * (self.payload_bytes + self.parity_bytes),
+        }
     }
 
     /// Refuses what cannot be.

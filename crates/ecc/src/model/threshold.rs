@@ -1,7 +1,8 @@
 //! `threshold`: bounded-distance decoding: up to t errors a codeword are corrected, no more.
 //!
 //! With a hard read this is exactly what a t-error-correcting BCH code does, short of its rare
-//! miscorrections. Soft levels raise the bound: a word keeps its errors and is given more of them.
+//! miscorrections. Where a drive names such a code, t is the code's, and soft levels tell it
+//! nothing. Otherwise they raise the bound: a word keeps its errors and is given more of them.
 
 use super::{Build, Decode, EccConfig, Model, Word};
 use crate::sample::ErrorCounts;
@@ -10,6 +11,7 @@ use base::params::Table;
 use base::{Error, Result, Time, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toml::Value;
 
 pub const MEMBER: Member<Build> = Member {
     name: "threshold",
@@ -28,7 +30,8 @@ pub const MEMBER: Member<Build> = Member {
             t,
             t_soft,
             times: [common.decode_time(0, 0), common.decode_time(1, 0)],
-            counts: ErrorCounts::new(common.codeword_bits()),
+            counts: ErrorCounts::new(bits),
+            hard: common.certain_errors().is_some(),
         }))
     },
 };
@@ -37,10 +40,12 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Errors that a codeword may hold.
+    /// Errors that a codeword may hold. With a code that corrects a certain number, such as BCH,
+    /// it is that one, and may be left out.
     t: u32,
     /// Errors that it may hold after 1, 2, ... soft levels; further levels are as the last. Left
-    /// out, it is 2.7 and 3.0 times t.
+    /// out, it is 2.7 and 3.0 times t, or t itself with a code that corrects a certain number: its
+    /// decoder takes hard decisions only.
     t_soft: Vec<u32>,
 }
 
@@ -69,12 +74,30 @@ fn complete(table: &Table, place: &str) -> Result<Table> {
     params::write(&given)
 }
 
+/// Takes `t` and `t_soft` from a code that corrects so many errors and no more. What was said
+/// already must agree.
+pub(super) fn take_code(common: &EccConfig, params: &mut Table) -> Result<()> {
+    let Some(t) = common.certain_errors() else { return Ok(()) };
+    for (key, own) in [("t", Value::from(t)), ("t_soft", Value::from(vec![t]))] {
+        let given = params.insert(key.to_owned(), own.clone());
+        if let Some(given) = given.filter(|given| *given != own) {
+            let problem = format!("{given} with the code `{}`", common.code);
+            return Err(
+                Error::new(format!("ecc.{key}"), problem).allow(format!("{own}, or leave it out"))
+            );
+        }
+    }
+    Ok(())
+}
+
 struct Threshold {
     t: u32,
     t_soft: Vec<u32>,
     /// Of a hard and of a soft decode.
     times: [Time; 2],
     counts: ErrorCounts,
+    /// Soft levels tell nothing.
+    hard: bool,
 }
 
 impl Model for Threshold {
@@ -85,5 +108,9 @@ impl Model for Threshold {
             Some(level) => (self.t_soft[level.min(self.t_soft.len() - 1)], self.times[1]),
         };
         Decode { errors, corrected: errors <= most, iterations: 0, time }
+    }
+
+    fn soft_levels(&self) -> Option<u8> {
+        self.hard.then_some(0)
     }
 }
