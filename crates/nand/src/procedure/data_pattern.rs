@@ -24,6 +24,7 @@ pub const MEMBER: Member<Build> = Member {
         let patterns = identity.gray.levels() as u32 + 1;
         check_range("block", params.block, 0, identity.blocks.saturating_sub(patterns))?;
         check_range("cycles", cycles, 1, 100_000_000)?;
+        check_range("first_cycles", params.first_cycles, 0, cycles)?;
         check_range("points", params.points, 1, 100_000)?;
         let points = grid(params.first_cycles, cycles, params.points, params.by_factor);
         Ok(Box::new(Run { params, points, patterns }))

@@ -21,6 +21,7 @@ pub const MEMBER: Member<Build> = Member {
         let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
         check_range("cycles", cycles, 1, 100_000_000)?;
+        check_range("first_cycles", params.first_cycles, 0, cycles)?;
         check_range("points", params.points, 1, 100_000)?;
         check_range("repeats", params.repeats, 1, 10_000)?;
         check_range("retention_hours", params.retention_hours, 0.0, 1e7)?;

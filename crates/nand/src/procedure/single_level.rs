@@ -29,6 +29,7 @@ pub const MEMBER: Member<Build> = Member {
         }
         check_range("block", params.block, 0, identity.blocks - 1)?;
         check_range("cycles", cycles, 1, 100_000_000)?;
+        check_range("first_cycles", params.first_cycles, 0, cycles)?;
         check_range("points", params.points, 1, 100_000)?;
         let mut points = grid(params.first_cycles, cycles, params.points, false);
         points.dedup_by(|next, point| next.saturating_sub(*point) < 2);

@@ -96,7 +96,9 @@ struct Run {
 
 impl Run {
     fn shifts(&self) -> u64 {
-        ((self.params.to_v - self.params.from_v) / self.params.step_v).round().max(1.0) as u64
+        // The last step is there to the end; what rounding adds to the quotient is none.
+        let steps = (self.params.to_v - self.params.from_v) / self.params.step_v;
+        (steps - 1e-9).ceil().max(1.0) as u64
     }
 
     fn shift_v(&self, index: u64) -> f64 {
