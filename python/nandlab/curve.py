@@ -232,7 +232,7 @@ class Goal:
         """Measures what is missing of a point, and saves it now and then."""
         index, of = place
         known = kept.counts(point)
-        # Batches under way are lost when measuring stops to save: one of each thread or less.
+        # Batches under way are lost when measuring stops to save: about one of each thread.
         worth = self.threads * BATCH_FRAMES / SAVE_SHARE
 
         def watch(frames: int, errors: int) -> bool:
