@@ -12,6 +12,8 @@ from conftest import Ended
 from nandlab import _core, ldpc
 from nandlab.toml_file import parse_toml
 
+BCH = "bch_512_t40"
+
 
 def matrix(text: str) -> tuple[int, list[str]]:
     """Size of a circulant and the rows of shifts of a code file."""
@@ -67,7 +69,9 @@ def test_shifts_changed_by_hand_are_told(nandlab: Callable[..., Ended], folder: 
         assert (said or "none in the file") in told
         expected = {"makes these shifts": True, "makes other shifts": False, None: None}[said]
         assert ldpc.facts(f"{name}.toml", check=True)["recipe_holds"] is expected
-    assert ldpc.facts("bch_512_t40", check=True)["recipe_holds"] is None
+    (folder / "bch.toml").write_text(_core.show(f"code/{BCH}") + text[text.index("[recipe]") :])
+    assert "makes other shifts" in nandlab("code", "show", "bch.toml", "--check").succeeded().out
+    assert ldpc.facts(BCH, check=True)["recipe_holds"] is None
     assert "recipe_holds" not in ldpc.facts("ldpc_a")
 
 
@@ -128,14 +132,27 @@ def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
         (["make", "--rows", "6", "--columns", "30", "--parity-rows", "0,x"], ["--parity-rows"]),
         (["make", "--rows", "6", "--columns", "30", "--crc-bytes", "2"], ["crc_bytes: 2"]),
         (["export", "ldpc_a", "--form", "base2"], ["unknown form `base2`", "did you mean `base`"]),
-        (["export", "bch_512_t40"], ["not a code of circulants"]),
+        (
+            ["make", "--rows", "6", "--columns", "30", "--payload-bytes", "-1"],
+            ["payload_bytes: -1; allowed: 0 to 4294967295"],
+        ),
+        (
+            ["import", "z64.base", "--metadata-bytes", "4294967296"],
+            ["metadata_bytes: 4294967296; allowed: 0 to 4294967295"],
+        ),
+        (["import", "z64.base", "--z", "-1"], ["z: -1; allowed: 1 to 32768"]),
+        # The last that is let through: the core says what is the matter with it.
+        (["import", "z64.base", "--z", "32768"], ["z64.base:2: "]),
+        (["show", BCH, "--absorbing", "-1"], ["absorbing_bits: -1; allowed: 0 to 4294967295"]),
+        (["export", BCH], ["not a code of circulants"]),
         (["import", "mixed.fio"], ["mixed.fio:1"]),
         (["import", "none.alist"], ["none.alist"]),
     ],
 )
 def test_refusals_say_what_is_allowed(
-    nandlab: Callable[..., Ended], arguments: list[str], parts: list[str]
+    nandlab: Callable[..., Ended], folder: Path, arguments: list[str], parts: list[str]
 ):
+    (folder / "z64.base").write_text("2 1 64\n0 0\n")
     said = nandlab("code", *arguments).refused()
     for part in parts:
         assert part in said

@@ -8,16 +8,21 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import COMMAND, Ended
 
 import nandlab
+from nandlab import NandlabError, _core, curve, ecc_curve, ldpc
 from nandlab._core import clopper_pearson
+from nandlab.catalogue import presets
 from nandlab.cli_ecc import rates
+from nandlab.progress import Meter
 from nandlab.toml_file import parse_toml
 
 #: Short and quick: 40 errors in 512 bytes.
@@ -154,22 +159,115 @@ def test_the_reference_codes_fail_no_more_often_than_the_peer(
     assert row["fer_high"] <= most, (row["frame_errors"], frames)
 
 
+def test_a_long_point_is_saved_while_it_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """What kills us takes ten seconds at most. Here they are over at once."""
+    endless: dict[str, Any] = {"rber": 0.0075, "errors": 10**6, "max_frames": 10_000}
+    whole = quick(**endless)
+    out = tmp_path / "curve.parquet"
+    saved = set()
+
+    def look(_now: object) -> None:
+        if out.exists():
+            saved.update(pq.read_table(out)["frames"].to_pylist())
+
+    monkeypatch.setattr(curve, "SAVE_S", 0.0)
+    monkeypatch.setattr(Meter, "INTERVAL_S", 0.0)
+    paused = quick(**endless, out=out, threads=2, progress=look)
+    assert len(saved - {10_000}) > 1
+    assert paused.table().to_pylist() == whole.table().to_pylist()
+
+
+def test_two_runs_into_one_file_keep_the_rows_of_both(tmp_path: Path):
+    out = tmp_path / "curve.parquet"
+    inner: list[nandlab.Curve] = []
+
+    def meanwhile(_now: object) -> None:
+        if not inner:
+            inner.append(quick(rber=[0.0072, 0.008], errors=40, out=out))
+
+    outer = quick(rber=[0.007, 0.008], out=out, progress=meanwhile)
+    (_, longer), (own, _) = inner[0].rows(), outer.rows()
+    # Of the point that both measured, the one with more codewords.
+    expected = [own, inner[0].rows()[0], longer]
+    assert pq.read_table(out).to_pylist() == expected
+    assert outer.rows() == [own, longer]
+
+
+def test_codes_that_are_called_alike_are_told_apart(nandlab: Callable[..., Ended], folder: Path):
+    """An LDPC and a BCH code of one file name, in two folders."""
+    files = ["a/x.toml", "b/x.toml"]
+    for file, preset in zip(files, ("ldpc_1k_r90", BCH), strict=True):
+        Path(file).parent.mkdir()
+        Path(file).write_text(_core.show(f"code/{preset}"))
+    asked = ("--rber", "0.007", "--errors", "5", "--max-frames", "100")
+    told = nandlab("ecc", "curve", "--code", ",".join(files), *asked).succeeded().out
+    assert told.count("0.007") == 2
+    assert "a/x.toml: 9,216 bits" in told
+    assert "b/x.toml: 4,616 bits" in told
+    sped = nandlab("ecc", "speed", "--code", ",".join(files), "--rber", "0.001", "--frames", "5")
+    assert [line.split()[0] for line in sped.succeeded().out.splitlines()[1:3]] == files
+    found = ecc_curve(files, rber=0.007, errors=5, max_frames=100)
+    assert [row["code"] for row in found.rows()] == files
+    alone = [ecc_curve(file, rber=0.007, errors=5, max_frames=100) for file in files]
+    assert [*found.limits.values()] == [one.limits["x", 0] for one in alone]
+    assert {*json.loads(found.table().schema.metadata[b"codes"])} == {*files}
+
+
+def test_a_code_that_comes_twice_counts_once(nandlab: Callable[..., Ended], folder: Path):
+    Path(f"{BCH}.toml").write_text(_core.show(f"code/{BCH}"))
+    asked = ("--rber", "0.009", "--errors", "1", "--out", "c.parquet")
+    told = nandlab("ecc", "curve", "--code", f"{BCH},{BCH}.toml", *asked).succeeded().out
+    assert told.count("0.009") == 1
+    assert told.endswith("\n1 point in c.parquet\n")
+
+
+def test_rows_have_the_name_that_a_code_has_now(folder: Path):
+    """The counts are those of the code's hash: its file may be called otherwise by then."""
+    Path("y.toml").write_text(_core.show(f"code/{BCH}"))
+    before = quick(out="c.parquet").rows()
+    after = ecc_curve("y.toml", rber=[0.007, 0.008], errors=20, max_frames=2000, out="c.parquet")
+    assert after.rows() == [row | {"code": "y"} for row in before]
+
+
 def test_files_that_are_none_of_ours_are_refused(tmp_path: Path):
     out = tmp_path / "curve.parquet"
     quick(errors=2, out=out)
     table = pq.read_table(out)
-    broken = table.set_column(
-        table.schema.get_field_index("frames"), "frames", [[n + 100 for n in (100, 100)]]
-    )
-    pq.write_table(broken, out)
-    with pytest.raises(nandlab.NandlabError, match="do not add up"):
-        quick(out=out)
-    pq.write_table(table.drop_columns(["iterations"]), out)
-    with pytest.raises(nandlab.NandlabError, match="no rows of a curve"):
-        quick(out=out)
+    for name in table.column_names:
+        nothing = pa.nulls(2, table.schema.field(name).type)
+        pq.write_table(replaced(table, name, nothing), out)
+        if name == "uber_extrapolated":
+            quick(errors=2, out=out)
+            continue
+        with pytest.raises(NandlabError, match=rf"curve.parquet: row 1: no {name}; allowed: "):
+            quick(errors=2, out=out)
+        pq.write_table(table.drop_columns([name]), out)
+        with pytest.raises(NandlabError, match=f"curve.parquet: no rows .* no columns {name}"):
+            quick(errors=2, out=out)
+    frames, *_ = table["frames"].to_pylist()
+    for name, values, needle in [
+        ("frames", [frames, frames + 100], "row 2: counts do not add up"),
+        ("frames", [frames, 0], "row 2: counts do not add up"),
+        ("undetected", [0, frames], "row 2: counts do not add up"),
+        ("frame_errors", [2, frames + 1], "row 2: counts do not add up"),
+        ("frame_errors", [-5, 2], "row 1: frame_errors: -5"),
+        ("iterations", [[-100, frames + 100], [frames]], "row 1: iterations: -100"),
+        ("iterations", [[frames], [None, frames]], "row 2: iterations: None"),
+        ("iterations", [frames, frames], "column iterations: int64; allowed: list"),
+        ("rber", ["low", "high"], "column rber: string; allowed: double"),
+    ]:
+        pq.write_table(replaced(table, name, pa.array(values)), out)
+        with pytest.raises(NandlabError, match=f"curve.parquet: {needle}"):
+            quick(out=out)
     out.write_text("nonsense")
-    with pytest.raises(nandlab.NandlabError, match="no table"):
+    with pytest.raises(NandlabError, match="no table"):
         quick(out=out)
+
+
+def replaced(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    return table.set_column(table.column_names.index(name), name, values)
 
 
 def test_rates_are_their_decimals():
@@ -206,14 +304,64 @@ def test_a_picture_names_its_lines():
         assert f"{BCH} by its binomial tail, t = 40" in labels
         assert f"BCH in place of {LDPC}, t = 112" in labels
         assert "capacity ends, by soft levels and code" in labels
+        assert labels[:4] == [BCH, LDPC, "hard read", "2 soft levels"]
         (axes,) = figure.axes
-        above = [text for text in axes.texts if text.xy[1] > 1]
-        assert sorted(text.get_text() for text in above) == ["0", "0", "2", "2"]
+        above = [line for line in axes.get_lines() if not line.get_clip_on()]
+        assert sorted(line.get_xdata()[0] for line in above) == sorted(found.limits.values())
         (line,) = (line for line in axes.get_lines() if line.get_label().startswith(f"{BCH} by"))
         row = next(row for row in found.rows() if row["code"] == BCH and row["rber"] == 0.0085)
         near = min(zip(*line.get_data(), strict=True), key=lambda at: abs(at[0] - 0.0085))
         assert row["levels"] == 0
         assert row[f"{quantity}_low"] < near[1] < row[f"{quantity}_high"]
+
+
+def test_all_shipped_codes_are_drawn():
+    """Each with a mark of its own, everything within the picture; more are refused."""
+    names = [preset.name for preset in presets("code")]
+    found = nandlab.ecc_curve(names, rber=0.012, max_frames=100)
+    figure = found.plot()
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    seen = [line for line in axes.get_lines() if [*line.get_xdata()] == [0.012]]
+    assert len(seen) == len({line.get_marker() for line in seen}) == len(names) == 11
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {*names} <= {*labels}
+    # One of its minimal polynomials has half the degree: parity / m is 71.
+    assert "bch_1024_t72 by its binomial tail, t = 72" in labels
+    title = figure._suptitle
+    for part in (*figure.legends, title, axes):
+        box = part.get_window_extent()
+        assert min(box.x0, box.y0) >= 0
+        assert max(box.x1 / figure.bbox.width, box.y1 / figure.bbox.height) <= 1
+    above = [line.get_window_extent() for line in axes.get_lines() if not line.get_clip_on()]
+    assert len(above) == len(names)
+    assert len({box.y0 for box in above}) == len(names)
+    assert all(axes.bbox.y1 < box.y0 < box.y1 < title.get_window_extent().y0 for box in above)
+    assert all(axes.bbox.x0 < box.x0 < box.x1 < axes.bbox.x1 for box in above)
+    crowd = replace(found, codecs=found.codecs + found.codecs)
+    with pytest.raises(NandlabError, match="22 codes in a picture; allowed: 1 to 12"):
+        crowd.plot()
+
+
+def test_a_code_of_little_parity_has_no_bch_beside_it(folder: Path):
+    """One bit of parity corrects nothing."""
+    Path("one.base").write_text("12 1 1\n" + "0 " * 12 + "\n")
+    Path("one.toml").write_text(ldpc.import_file("one.base"))
+    found = ecc_curve("one.toml", rber=[0.01, 0.02], max_frames=500, channel="bsc")
+    assert found.codecs[0].bch is None
+    for quantity in ("fer", "ber"):
+        labels = [text.get_text() for text in found.plot(quantity=quantity).legends[0].get_texts()]
+        assert labels == ["hard read", "capacity ends, by soft levels"]
+
+
+def test_a_picture_without_a_failure_says_so():
+    found = nandlab.ecc_curve(BCH, rber=[0.001, 0.002], max_frames=100)
+    (axes,) = found.plot(quantity="ber").axes
+    assert [text.get_text() for text in axes.texts] == [
+        "no codeword failed: no bit error rate to draw"
+    ]
+    (axes,) = found.plot().axes
+    assert not axes.texts
 
 
 def test_everything_is_listed(nandlab: Callable[..., Ended]):
@@ -387,6 +535,10 @@ def test_what_another_profile_left_is_refused(tmp_path: Path):
         (["speed", "--code", LDPC, "--rber", "0.01", "--decoder", "min_sun"], "mean `min_sum`"),
         (["profile", "--code", LDPC, "--out", "x.toml", "--decoder", "berlekamp"], "--decoder: "),
         (["speed", "--code", BCH, "--rber", "0.01", "--frames", "0"], "frames: 0"),
+        (
+            ["speed", "--code", f"{BCH},{LDPC}", "--rber", "0.01", "--frames", "31069"],
+            f"frames: 31069; allowed: 1 to 31068 of {LDPC}, whose codewords have 34560 bits",
+        ),
         (["speed", "--code", BCH, "--rber", "0.01", "--levels", "-2"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--levels", "1"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--seed", "-1"], "seed"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import PathLike, fspath, getpid
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -319,7 +319,8 @@ def write(table: pa.Table, path: Path) -> None:
     import pyarrow.parquet as pq
 
     check_kind("--out", path, KINDS)
-    part = path.with_name(path.name + ".part")
+    # Of this process: another one may write the same file just now.
+    part = path.with_name(f"{path.name}.{getpid()}.part")
     if path.suffix.lower() == ".csv":
         csv.write_csv(table, part)
     else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ class Codec:
     """A code and its decoder."""
 
     name: str
-    """Name of the code's file."""
+    """Of the code's file without its ending; of one among files that are called alike, its path."""
     length: int
     """Bits of a codeword."""
     dimension: int
@@ -43,10 +44,17 @@ class Codec:
         return self.dimension / self.length
 
     @property
-    def bch(self) -> Ecc:
-        """A BCH code of the same length and parity: t = parity / m, m the degree of its field."""
+    def bch(self) -> Ecc | None:
+        """What corrects as a BCH code of the same length and parity; None where it corrects none.
+
+        t is `certain_errors`. Where there is no such number, t = parity / m, m the degree of the
+        field; minimal polynomials of lower degree, which save parity, are left out of account.
+        """
         degree = max(self.length.bit_length(), 3)
-        return Ecc((self.length - self.dimension) // degree, self.length, self.dimension)
+        t = self.certain_errors
+        if t is None:
+            t = (self.length - self.dimension) // degree
+        return Ecc(t, self.length, self.dimension) if t > 0 else None
 
 
 def codec(
@@ -78,6 +86,27 @@ def codec(
         raise _core.NandlabError(f"--decoder: {what}; allowed: {allowed}") from error
     facts = json.loads(native.facts())
     return Codec(name=Path(place).stem, native=native, **facts)
+
+
+def distinct_codecs(
+    codes: Sequence[str | PathLike[str]], *, decoder: str | None = None, set: Sequence[str] = ()
+) -> list[Codec]:
+    """Codes with their decoders, each once and with a name of its own.
+
+    Args:
+        codes: as `codec` takes them; of those with the same hash the first counts.
+        decoder: as of `codec`.
+        set: as of `codec`.
+
+    Raises:
+        NandlabError: as of `codec`.
+    """
+    found: dict[str, tuple[str, Codec]] = {}
+    for path in [fspath(code) for code in codes]:
+        one = codec(path, decoder=decoder, set=set)
+        found.setdefault(one.hash, (path, one))
+    names = Counter(one.name for _, one in found.values())
+    return [replace(one, name=path) if names[one.name] > 1 else one for path, one in found.values()]
 
 
 def _fitting(text: str, place: str, sets: list[str]) -> list[str]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, cpu_count
+from os import PathLike, cpu_count, fspath
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
-from nandlab.board import read, write
-from nandlab.codec import Codec, bch_failure, codec, sorted_sets
+from nandlab.board import SAVE_S, SAVE_SHARE, read, write
+from nandlab.codec import Codec, bch_failure, distinct_codecs, sorted_sets
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_kind, check_outputs
 from nandlab.progress import Meter, Progress
@@ -37,12 +38,13 @@ class Curve:
     """What was measured of codes."""
 
     codecs: list[Codec]
-    """The codes, with their decoders."""
+    """The codes, with their decoders; no two have the same name."""
     channel: dict[str, Any]
     """The channel's ``name`` and parameters, complete."""
     seed: int
     limits: dict[tuple[str, int], float] = field(repr=False)
-    """By code and soft levels: the raw bit error rate beyond which no code of that rate works."""
+    """The raw bit error rate beyond which no code of that rate works, by the code's name and soft
+    levels."""
     points_left: int
     """Points that have neither the errors nor the codewords that were asked for."""
     _rows: list[dict[str, Any]] = field(repr=False)
@@ -81,7 +83,7 @@ class CurveUnfinished(KeyboardInterrupt):
 
 
 def ecc_curve(
-    code: str | PathLike[str] | Sequence[str],
+    code: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     rber: float | Sequence[float],
     channel: str = "awgn",
@@ -101,7 +103,8 @@ def ecc_curve(
     gone on with: a point ends after the first batch of 100 codewords with enough of either.
 
     Args:
-        code: code preset or file, or several.
+        code: code preset or file, or several. One that comes twice counts once; files that are
+            called alike go by their paths.
         rber: raw bit error rates of a hard read.
         channel: ``bsc`` (hard bits only), ``awgn`` (two levels) or ``mlc`` (four).
         levels: soft levels: 0 is a hard read; 2, 4 and 6 are references beyond the first.
@@ -111,8 +114,9 @@ def ecc_curve(
         seed: of data and errors.
         decoder: another than that of the code's file.
         set: ``decoder.…``, ``code.…`` or ``channel.…`` by their path.
-        out: .parquet file of the rows, also after Ctrl-C. What it holds already of the same
-            points is gone on with; its other rows stay.
+        out: .parquet file of the rows, also after Ctrl-C, and every ten seconds. What it holds
+            already of the same points is gone on with; its other rows stay, also those that
+            another run adds meanwhile.
         progress: called about ten times a second and at the end.
 
     Raises:
@@ -120,7 +124,7 @@ def ecc_curve(
         CurveUnfinished: Ctrl-C; its ``result`` holds what was counted.
         OSError: `out` cannot be read or written.
     """
-    codes = [code] if isinstance(code, (str, PathLike)) else list(dict.fromkeys(code))
+    codes = [code] if isinstance(code, (str, PathLike)) else list(code)
     rates = [rber] if isinstance(rber, (int, float)) else list(rber)
     several = [levels] if isinstance(levels, int) else list(levels)
     sets = sorted_sets(set, ("decoder", "code", "channel"))
@@ -129,32 +133,31 @@ def ecc_curve(
     path = Path(out) if out is not None else None
     if path is not None:
         check_kind("--out", path, [".parquet"])
-    check_outputs({"--out": path}, [str(code) for code in codes])
-    codecs = [codec(c, decoder=decoder, set=sets["code"] + sets["decoder"]) for c in codes]
+    check_outputs({"--out": path}, [fspath(one) for one in codes])
+    codecs = distinct_codecs(codes, decoder=decoder, set=sets["code"] + sets["decoder"])
     points = list(_points(codecs, channel, sets["channel"], several, rates, seed))
     if not points:
         raise _core.NandlabError("ecc: no points; allowed: at least one code, level and rate")
-    kept = _Kept(path)
+    about = json.loads(points[0].text)["channel"]
+    kept = _Kept(path, _facts(codecs, about))
     first = {(point.codec.name, point.levels): point for point in reversed(points)}
     limits = {key: point.codec.native.limit(point.text) for key, point in sorted(first.items())}
-    about = json.loads(points[0].text)["channel"]
-    facts = _facts(codecs, about)
     stopped = False
     meter = Meter("curve", progress)
     try:
         with Stop() as stop:
             for index, point in enumerate(points):
                 goal.measure(point, kept, meter, stop, (index, len(points)))
-                kept.write(facts)
                 if stop.asked:
                     stopped = True
                     break
     except KeyboardInterrupt:
         stopped = True
     finally:
-        rows = [kept.rows[point.hash] for point in points if point.hash in kept.rows]
-        short = sum(not goal.is_reached(kept.counts(point)) for point in points)
-        kept.write(facts)
+        kept.write()
+        counts = [kept.counts(point) for point in points]
+        rows = [_row(point, own) for point, own in zip(points, counts, strict=True) if own]
+        short = sum(not goal.is_reached(own) for own in counts)
         result = Curve(codecs, about, seed, limits, short, rows)
     if stopped and result.interrupted:
         raise CurveUnfinished(result)
@@ -226,19 +229,28 @@ class Goal:
     def measure(
         self, point: _Point, kept: _Kept, meter: Meter, stop: Stop, place: tuple[int, int]
     ) -> None:
-        """Measures what is missing of a point."""
+        """Measures what is missing of a point, and saves it now and then."""
         index, of = place
+        known = kept.counts(point)
+        # Batches under way are lost when measuring stops to save: about one of each thread.
+        worth = self.threads * BATCH_FRAMES / SAVE_SHARE
 
         def watch(frames: int, errors: int) -> bool:
             share = min(self._share(frames, errors), 1.0)
             meter.tell(int(1000 * (index + share)), 1000 * of)
-            return not stop.asked
+            is_time = kept.is_due and frames - known.get("frames", 0) >= worth
+            return not (stop.asked or is_time)
 
-        known = json.dumps(kept.counts(point))
-        found = point.codec.native.measure(
-            point.text, known, self.errors, self.max_frames, self.threads, watch
-        )
-        kept.put(point, json.loads(found))
+        while True:
+            found = point.codec.native.measure(
+                point.text, json.dumps(known), self.errors, self.max_frames, self.threads, watch
+            )
+            kept.put(point, json.loads(found))
+            if kept.is_due:
+                kept.write()
+            known = kept.counts(point)
+            if stop.asked or self.is_reached(known):
+                break
         meter.tell(1000 * (index + 1), 1000 * of, last=index + 1 == of)
 
 
@@ -248,39 +260,87 @@ _COUNTS = ("frames", "frame_errors", "undetected", "bit_errors", "raw_bit_errors
 class _Kept:
     """Rows by the hash of their point: those of a file, and those measured since."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.rows: dict[str, dict[str, Any]] = {}
+    def __init__(self, path: Path | None, facts: dict[str, str]) -> None:
         self._path = path
+        self._facts = facts
+        self._rows: dict[str, dict[str, Any]] = {}
         self._is_new = False
-        if path is None or not path.exists():
-            return
-        table = read(path)
-        if not {"point_hash", *_COUNTS} <= {*table.column_names}:
-            allowed = "rows of nandlab ecc curve"
-            raise _core.NandlabError(f"{path}: no rows of a curve; allowed: {allowed}")
-        for row in table.to_pylist():
-            whole = row["frames"] == sum(row["iterations"]) and row["frames"] % BATCH_FRAMES == 0
-            if not whole or row["frame_errors"] > row["frames"]:
-                problem = f"counts of point {row['point_hash']} do not add up"
-                raise _core.NandlabError(f"{path}: {problem}; allowed: rows as they were written")
-            self.rows[row["point_hash"]] = row
+        self._due = monotonic() + SAVE_S
+        if path is not None and path.exists():
+            self._take(path)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to write."""
+        return self._path is not None and monotonic() >= self._due
 
     def counts(self, point: _Point) -> dict[str, Any]:
         """What is known of a point."""
-        row = self.rows.get(point.hash)
+        row = self._rows.get(point.hash)
         return {} if row is None else {name: row[name] for name in _COUNTS}
 
     def put(self, point: _Point, counts: dict[str, Any]) -> None:
         """Keeps the counts of a point, if there are any."""
         if counts["frames"]:
-            self.rows[point.hash] = _row(point, counts)
+            self._rows[point.hash] = _row(point, counts)
             self._is_new = True
 
-    def write(self, facts: dict[str, str]) -> None:
-        """Writes all rows if there is anything new: what kills us takes one point at most."""
+    def write(self) -> None:
+        """Writes all rows if there is anything new, with what another run has written since."""
         if self._path is not None and self._is_new:
-            write(_table(list(self.rows.values()), facts), self._path)
+            if self._path.exists():
+                self._take(self._path)
+            write(_table(list(self._rows.values()), self._facts), self._path)
             self._is_new = False
+        self._due = monotonic() + SAVE_S
+
+    def _take(self, path: Path) -> None:
+        """Takes over the rows of a file. Of two of a point, the shorter begins the longer one."""
+        for row in _rows_of(path):
+            mine = self._rows.get(row["point_hash"])
+            if mine is None or row["frames"] > mine["frames"]:
+                self._rows[row["point_hash"]] = row
+
+
+def _rows_of(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file, checked."""
+    import pyarrow as pa
+
+    table = read(path)
+    schema = _schema()
+    allowed = "rows as nandlab ecc curve wrote them"
+    columns = []
+    for field_ in schema:
+        name = field_.name
+        if (count := table.column_names.count(name)) != 1:
+            problem = f"no rows of a curve: {count or 'no'} columns {name}"
+            raise _core.NandlabError(f"{path}: {problem}; allowed: {allowed}")
+        try:
+            columns.append(table[name].cast(field_.type))
+        except pa.ArrowException as error:
+            problem = f"column {name}: {table[name].type}"
+            raise _core.NandlabError(f"{path}: {problem}; allowed: {field_.type}") from error
+    rows: list[dict[str, Any]] = pa.table(columns, schema=schema).to_pylist()
+    for number, row in enumerate(rows, 1):
+        if (wrong := _problem(row)) is not None:
+            raise _core.NandlabError(f"{path}: row {number}: {wrong}; allowed: {allowed}")
+    return rows
+
+
+def _problem(row: Mapping[str, Any]) -> str | None:
+    """What is wrong with a row of a file."""
+    for name, value in row.items():
+        if value is None and name != "uber_extrapolated":
+            return f"no {name}"
+    for name in _COUNTS:
+        for count in row[name] if name == "iterations" else [row[name]]:
+            if count is None or count < 0:
+                return f"{name}: {count}"
+    frames, failed = row["frames"], row["frame_errors"]
+    is_whole = frames == sum(row["iterations"]) and frames % BATCH_FRAMES == 0
+    if not (is_whole and frames > 0 and row["undetected"] <= failed <= frames):
+        return "counts do not add up"
+    return None
 
 
 def _row(point: _Point, counts: dict[str, Any]) -> dict[str, Any]:
@@ -290,11 +350,9 @@ def _row(point: _Point, counts: dict[str, Any]) -> dict[str, Any]:
     fer = failed / frames
     # Wrong data bits of a codeword that failed; all of them where none was seen.
     wrong = counts["bit_errors"] / failed / one.dimension if failed else 1.0
-    certain = one.certain_errors
     extrapolated = None
-    if certain is not None:
-        bch = one.bch._replace(t=certain)
-        extrapolated = bch_failure(point.rber, bch) / one.dimension
+    if one.certain_errors is not None and one.bch is not None:
+        extrapolated = bch_failure(point.rber, one.bch) / one.dimension
     steps = sum(i * count for i, count in enumerate(counts["iterations"]))
     about = json.loads(point.text)
     return {
@@ -339,7 +397,7 @@ def _facts(codecs: Sequence[Codec], channel: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _table(rows: Sequence[Mapping[str, Any]], facts: dict[str, str]) -> pa.Table:
+def _schema() -> pa.Schema:
     import pyarrow as pa
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
@@ -354,6 +412,11 @@ def _table(rows: Sequence[Mapping[str, Any]], facts: dict[str, str]) -> pa.Table
         "mean_iterations": real,
         **dict.fromkeys(("uber", "uber_low", "uber_high", "uber_extrapolated"), real),
     }
+    return pa.schema(list(kinds.items()))
+
+
+def _table(rows: Sequence[Mapping[str, Any]], facts: dict[str, str]) -> pa.Table:
+    import pyarrow as pa
+
     order = sorted(rows, key=lambda row: (row["code"], row["decoder"], row["levels"], row["rber"]))
-    columns = {name: [row.get(name) for row in order] for name in kinds}
-    return pa.table(columns, schema=pa.schema(list(kinds.items()))).replace_schema_metadata(facts)
+    return pa.Table.from_pylist(order, schema=_schema()).replace_schema_metadata(facts)

@@ -25,58 +25,72 @@ _QUANTITIES = {
 _LEVELS = dict(zip((0, 2, 4, 6), COLOURS.values(), strict=True))
 """A colour for each number of soft levels."""
 
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-
 _WORDS = {0: "hard read", 2: "2 soft levels", 4: "4 soft levels", 6: "6 soft levels"}
 
+_MARKERS = ("o", "s", "^", "D", "P", "X", "*", "p", "<", ">", "h", "d")
+"""A mark for each code. The one that is left, ``v``, says that no codeword failed."""
 
 _DASHES = ((5.0, 2.0), (2.0, 1.5), (6.0, 1.5, 1.0, 1.5), (1.0, 1.2))
-"""A pattern for each BCH code."""
+"""A pattern for each BCH code; where there are more, those of one pattern differ in their marks."""
 
-_NUMBER_WIDTH, _MARK_HEIGHT = 0.02, 0.04
-"""Of the axes: what a number and a mark above them take."""
+_MARK_HEIGHT = 0.13
+"""Inches that a mark above the axes takes."""
+
+_AXES_HEIGHT, _LINE_HEIGHT = 4.6, 0.255
+"""Inches of the axes with their title, and of a line of the legend."""
+
+_TITLE_LETTERS = 62
+"""As many as there is room for."""
 
 
 def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -> Figure:
-    """Failures against the raw bit error rate, one curve for each code and number of levels."""
+    """Failures against the raw bit error rate: a mark for each code, a colour for its levels."""
     if quantity not in _QUANTITIES:
         allowed = ", ".join(_QUANTITIES)
         raise NandlabError(f"plot: unknown quantity `{quantity}`; allowed: {allowed}")
+    codecs = result.codecs
+    if len(codecs) > len(_MARKERS):
+        problem = f"plot: {len(codecs)} codes in a picture"
+        raise NandlabError(f"{problem}; allowed: 1 to {len(_MARKERS)}")
+    marks = dict(zip([codec.name for codec in codecs], _MARKERS, strict=False))
     figure = new_figure(8.6, 6.4)
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")
     rows = result.rows()
-    rates = [row["rber"] for row in rows]
-    limits = list(result.limits.values())
-    left = min(rates, default=1e-3)
-    right = max([*rates, *limits], default=1e-2)
+    rates = [*(row["rber"] for row in rows), *result.limits.values()]
+    left, right = min(rates), max(rates)
     axes.set_xlim(left / (right / left) ** 0.03, right * (right / left) ** 0.03)
-    # How many bits a codeword would have lost is not known of one that never did.
-    rows = [row for row in rows if row["frame_errors"] or quantity == "fer"]
-    for marker, codec in zip(_MARKERS, result.codecs, strict=False):
-        for levels, colour in _LEVELS.items():
-            own = [row for row in rows if row["code"] == codec.name and row["levels"] == levels]
-            if own:
-                name = _WORDS[levels]
-                label = f"{codec.name}, {name}" if len(result.codecs) > 1 else name
-                _measured(axes, own, quantity, colour, marker, label)
+    if quantity == "ber":
+        # How many bits a codeword would have lost is not known of one that never did.
+        rows = [row for row in rows if row["frame_errors"]]
+    for name, mark in marks.items():
+        for levels in _LEVELS:
+            own = [row for row in rows if row["code"] == name and row["levels"] == levels]
+            _measured(axes, own, quantity, _LEVELS[levels], mark)
     ends = [row[f"{quantity}_{'low' if row['frame_errors'] else 'high'}"] for row in rows]
     bottom = max(min(ends, default=1e-3) / 2, 1e-16)
     axes.set_ylim(bottom, 2.0)
-    for dashes, alike in zip(cycle(_DASHES), _shapes(result.codecs).values(), strict=False):
-        _bch(axes, alike, quantity, dashes)
+    _name(axes, result, marks)
+    for dashes, (bch, alike) in zip(cycle(_DASHES), _shapes(codecs).items(), strict=False):
+        _bch(axes, bch, alike, quantity, dashes, marks[alike[0].name] if len(codecs) > 1 else "")
     if any(row["frame_errors"] == 0 for row in rows):
         note = "no failure seen: below, with 97.5 %"
         axes.plot([], [], "v", color=GREY, markerfacecolor="none", label=note)
+    if not rows:
+        note = "no codeword failed: no bit error rate to draw"
+        axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", color=GREY)
     axes.set_xlabel("raw bit error rate of a hard read")
     axes.set_ylabel(_QUANTITIES[quantity])
     _plain_ticks(axes)
     finish(axes, "")
-    _capacities(axes, result)
+    _capacities(figure, axes, result, marks)
+    lines = -(-len(axes.get_legend_handles_labels()[1]) // 2)
+    figure.set_figheight(_AXES_HEIGHT + _MARK_HEIGHT * len(codecs) + _LINE_HEIGHT * lines)
     figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=12)
-    names = ", ".join(codec.name for codec in result.codecs)
-    title = f"{names} over {result.channel['name']}"
+    title = f"{', '.join(marks)} over {result.channel['name']}"
+    if len(title) > _TITLE_LETTERS and len(codecs) > 1:
+        title = f"{len(codecs)} codes over {result.channel['name']}"
     figure.suptitle(title, x=0.02, ha="left", fontsize=15, fontweight="bold")
     if path is not None:
         save(figure, path)
@@ -84,7 +98,7 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
 
 
 def _measured(
-    axes: Axes, rows: list[dict[str, Any]], quantity: str, colour: str, marker: str, label: str
+    axes: Axes, rows: list[dict[str, Any]], quantity: str, colour: str, marker: str
 ) -> None:
     """Points with their intervals; where no codeword failed, the upper end alone."""
     seen = [row for row in rows if row["frame_errors"]]
@@ -93,26 +107,42 @@ def _measured(
     below = [row[quantity] - row[f"{quantity}_low"] for row in seen]
     above = [row[f"{quantity}_high"] - row[quantity] for row in seen]
     style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.8}
-    axes.plot(x, y, label=label, zorder=3, **style)
+    axes.plot(x, y, zorder=3, **style)
     axes.errorbar(x, y, [below, above], fmt="none", ecolor=colour, alpha=0.5, elinewidth=1.5)
     ends = [row[f"{quantity}_high"] for row in none]
     style |= {"marker": "v", "markerfacecolor": "none", "linestyle": "none", "alpha": 0.7}
     axes.plot([row["rber"] for row in none], ends, **style)
 
 
-def _shapes(codecs: list[Codec]) -> dict[tuple[int, int], list[Codec]]:
-    """Codes by length and parity."""
-    shapes: dict[tuple[int, int], list[Codec]] = {}
+def _name(axes: Axes, result: Curve, marks: dict[str, str]) -> None:
+    """What the legend says of marks and colours."""
+    if len(marks) > 1:
+        for name, mark in marks.items():
+            axes.plot([], [], mark, color="black", markersize=6, label=name)
+    for levels in sorted({levels for _, levels in result.limits}):
+        axes.plot([], [], color=_LEVELS[levels], linewidth=2.4, label=_WORDS[levels])
+
+
+def _shapes(codecs: list[Codec]) -> dict[Ecc, list[Codec]]:
+    """Codes by what corrects as a BCH code of their length and parity."""
+    shapes: dict[Ecc, list[Codec]] = {}
     for codec in codecs:
-        shapes.setdefault((codec.length, codec.dimension), []).append(codec)
+        if codec.bch is not None:
+            shapes.setdefault(codec.bch, []).append(codec)
     return shapes
 
 
-def _bch(axes: Axes, codecs: list[Codec], quantity: str, dashes: tuple[float, ...]) -> None:
+def _bch(
+    axes: Axes,
+    bch: Ecc,
+    codecs: list[Codec],
+    quantity: str,
+    dashes: tuple[float, ...],
+    marker: str,
+) -> None:
     """What a BCH code of the same length and parity would do with a hard read."""
     import numpy as np
 
-    bch = codecs[0].bch
     low, high = axes.get_xlim()
     bottom, _ = axes.get_ylim()
     rates = np.geomspace(low, high, 160)
@@ -124,7 +154,9 @@ def _bch(axes: Axes, codecs: list[Codec], quantity: str, dashes: tuple[float, ..
     if all(codec.certain_errors == bch.t for codec in codecs):
         label = f"{names} by its binomial tail, t = {bch.t}"
     x, y = [rate for rate, _ in shown], [failure for _, failure in shown]
-    axes.plot(x, y, color=GREY, linestyle=(0, dashes), linewidth=1.6, label=label, zorder=2)
+    style: dict[str, Any] = {"color": GREY, "linestyle": (0, dashes), "linewidth": 1.6}
+    style |= {"marker": marker, "markersize": 5, "markerfacecolor": "white", "markevery": 0.12}
+    axes.plot(x, y, label=label, zorder=2, **style)
 
 
 def _bch_bit_errors(rber: float, bch: Ecc) -> float:
@@ -135,36 +167,23 @@ def _bch_bit_errors(rber: float, bch: Ecc) -> float:
     return rber * bch_failure(rber, Ecc(bch.t - 1, bch.codeword_bits - 1, bch.codeword_bits - 1))
 
 
-def _capacities(axes: Axes, result: Curve) -> None:
-    """Where no code of the rate works any more: lines with marks of codes and numbers of levels."""
-    from math import log
+def _capacities(figure: Figure, axes: Axes, result: Curve, marks: dict[str, str]) -> None:
+    """Where no code of the rate works any more: lines, and above them a row of marks for each code.
 
-    left, right = axes.get_xlim()
-    marks = {codec.name: marker for marker, codec in zip(_MARKERS, result.codecs, strict=False)}
-    lines: dict[tuple[float, int], list[str]] = {}
-    for (name, levels), limit in sorted(result.limits.items(), key=lambda item: item[1]):
-        lines.setdefault((limit, levels), []).append(name)
-    at = 0.0
-    for (limit, levels), names in lines.items():
+    So the marks of a line stand on it, however near the next line is.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    rows = {name: len(marks) - row for row, name in enumerate(marks)}
+    for (name, levels), limit in result.limits.items():
         colour = _LEVELS[levels]
         axes.axvline(limit, color=colour, linestyle=":", linewidth=1.6, zorder=1)
-        # Beside the number before it, where the lines are nearer than numbers are wide.
-        at = max(log(limit / left) / log(right / left), at + _NUMBER_WIDTH)
-        shown = names if len(result.codecs) > 1 else []
-        for row, name in enumerate(shown):
-            axes.plot(
-                at,
-                1.0 + _MARK_HEIGHT * (row + 1),
-                marks.get(name, "."),
-                color=colour,
-                markersize=5,
-                transform=axes.transAxes,
-                clip_on=False,
-            )
-        above = (at, 1.0 + _MARK_HEIGHT * (len(shown) + 0.6))
-        place: dict[str, Any] = {"xycoords": "axes fraction", "ha": "center", "va": "bottom"}
-        axes.annotate(str(levels), above, color=colour, fontsize=12, **place)
-    label = "capacity ends, by soft levels" + (" and code" if len(result.codecs) > 1 else "")
+        if len(marks) > 1:
+            above = ScaledTranslation(0, _MARK_HEIGHT * rows[name], figure.dpi_scale_trans)
+            place = axes.get_xaxis_transform() + above
+            style: dict[str, Any] = {"color": colour, "markersize": 5, "clip_on": False}
+            axes.plot(limit, 1.0, marks[name], transform=place, **style)
+    label = "capacity ends, by soft levels" + (" and code" if len(marks) > 1 else "")
     axes.plot([], [], ":", color=GREY, linewidth=1.6, label=label)
 
 

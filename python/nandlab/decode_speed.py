@@ -13,7 +13,7 @@ from time import thread_time
 from typing import NamedTuple
 
 from nandlab import _core
-from nandlab.codec import codec, sorted_sets
+from nandlab.codec import distinct_codecs, sorted_sets
 from nandlab.curve import check_point
 
 ROUNDS = 5
@@ -21,6 +21,9 @@ ROUNDS = 5
 
 LEAST_S = 0.3
 """And for so long."""
+
+MOST_BITS = 2**30
+"""Of all codewords of a point together, which lie in memory: a soft read takes a byte for each."""
 
 
 class DecodeSpeed(NamedTuple):
@@ -48,7 +51,7 @@ class DecodeSpeed(NamedTuple):
 
 
 def ecc_speed(
-    code: str | PathLike[str] | Sequence[str],
+    code: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
     rber: float | Sequence[float],
     levels: int | Sequence[int] = 0,
@@ -58,7 +61,7 @@ def ecc_speed(
     frames: int = 200,
     seed: int = 1,
 ) -> list[DecodeSpeed]:
-    """Times encoding and decoding; arguments as of `ecc_curve`.
+    """Times encoding and decoding of `frames` codewords; other arguments as of `ecc_curve`.
 
     Raises:
         NandlabError: an input that is refused.
@@ -66,13 +69,16 @@ def ecc_speed(
     codes = [code] if isinstance(code, (str, PathLike)) else list(code)
     rates = [rber] if isinstance(rber, (int, float)) else list(rber)
     several = [levels] if isinstance(levels, int) else list(levels)
-    if not 1 <= frames <= 1_000_000:
-        raise _core.NandlabError(f"frames: {frames}; allowed: 1 to 1000000")
     check_point(several, seed)
     sets = sorted_sets(set, ("decoder", "code", "channel"))
+    codecs = distinct_codecs(codes, decoder=decoder, set=sets["code"] + sets["decoder"])
+    for one in codecs:
+        most = MOST_BITS // one.length
+        if not 1 <= frames <= most:
+            allowed = f"1 to {most} of {one.name}, whose codewords have {one.length} bits"
+            raise _core.NandlabError(f"frames: {frames}; allowed: {allowed}")
     found = []
-    for name in codes:
-        one = codec(name, decoder=decoder, set=sets["code"] + sets["decoder"])
+    for one in codecs:
         for level in several:
             for rate in rates:
                 point = _core.ecc_point(channel, sets["channel"], float(rate), level, seed)

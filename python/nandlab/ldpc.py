@@ -16,6 +16,9 @@ from nandlab.toml_file import parse_toml
 FORMS = ("base", "alist")
 """Texts of parity checks: a base matrix of shifts, and MacKay's lists of ones."""
 
+MOST_Z = 2**15
+"""Bits of a circulant that is imported, as ``crates/ecc/src/code_text.rs`` has it."""
+
 
 def make(
     z: int,
@@ -59,7 +62,7 @@ def make(
         "draws": draws,
         "seed": seed,
     }
-    held = [payload_bytes, metadata_bytes, crc_bytes]
+    held = _held(payload_bytes, metadata_bytes, crc_bytes)
     return _core.make_code(json.dumps(recipe), summary, held)
 
 
@@ -95,7 +98,9 @@ def import_file(
     text = input_text(path, "a base matrix or an alist file")
     if form is None:
         form = "alist" if Path(path).suffix == ".alist" else "base"
-    held = [payload_bytes, metadata_bytes, crc_bytes]
+    held = _held(payload_bytes, metadata_bytes, crc_bytes)
+    if z is not None:
+        _check("z", z, 1, MOST_Z)
     return _core.import_code(text, form, z, place, summary, held)
 
 
@@ -127,11 +132,27 @@ def facts(
     Raises:
         NandlabError: there is no such code, or its file is wrong.
     """
+    _check("absorbing_bits", absorbing_bits, 0, 2**32 - 1)
     text, place = code_text(fspath(name))
     loaded: dict[str, Any] = json.loads(_core.code_facts(text, place, absorbing_bits))
     if check:
         loaded["recipe_holds"] = _recipe_holds(parse_toml(text, place))
     return loaded
+
+
+def _held(payload: int | None, metadata: int | None, crc: int | None) -> list[int | None]:
+    """Bytes of what a codeword holds, where they are said."""
+    held = {"payload_bytes": payload, "metadata_bytes": metadata, "crc_bytes": crc}
+    for key, value in held.items():
+        if value is not None:
+            _check(key, value, 0, 2**32 - 1)
+    return list(held.values())
+
+
+def _check(key: str, value: int, least: int, most: int) -> None:
+    """Refuses what the core cannot even be asked."""
+    if not least <= value <= most:
+        raise _core.NandlabError(f"{key}: {value}; allowed: {least} to {most}")
 
 
 def _recipe_holds(tables: Mapping[str, Any]) -> bool | None:
@@ -146,6 +167,7 @@ def _recipe_holds(tables: Mapping[str, Any]) -> bool | None:
     own = tables["code"]
 
     def rows(code: Mapping[str, Any]) -> list[list[str]]:
-        return [row.split() for row in code["shifts"]]
+        # A code of another kind has no shifts: no recipe makes it.
+        return [row.split() for row in code.get("shifts", [])]
 
-    return bool(own["z"] == made["code"]["z"] and rows(own) == rows(made["code"]))
+    return bool(own.get("z") == made["code"]["z"] and rows(own) == rows(made["code"]))
