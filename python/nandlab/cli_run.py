@@ -24,7 +24,7 @@ def run(
     config: Annotated[
         str | None,
         typer.Argument(
-            help="Drive file; its [run] table may say what to run.", metavar="CONFIG.toml"
+            help="Drive file; its `run` table may say what to run.", metavar="CONFIG.toml"
         ),
     ] = None,
     drive: Annotated[str | None, typer.Option(help="Preset or drive file.")] = None,
