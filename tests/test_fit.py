@@ -194,7 +194,32 @@ def test_scatter_beyond_counts_widens_intervals():
         for name, value in truth.items():
             hits[name] += found[name].low <= value <= found[name].high
     assert sum(hits.values()) >= 0.85 * 8 * len(hits), hits
-    assert "widened by" in found.method
+    assert "widened for rows that differ by" in found.method
+
+
+def test_pages_that_differ_by_factors_do_not_drown_the_low_rates():
+    """Rates of 25 rows differ by 30 %: found, and what low rates alone tell is still told.
+
+    One factor for all variances takes the scatter of the high rates for that of the low ones, and
+    knows the floor of the rates to a factor of six at best.
+    """
+    cycles, hours = grid([300, 1000, 2000, 3000, 5000], [0, 10, 100, 1000, 5000])
+    truth = {"epsilon": 1e-5, "alpha": 3.3e-11, "k": 1.9, "beta": 2e-8, "m": 0.9, "n": 0.6}
+    rate = truth["epsilon"] + truth["alpha"] * cycles ** truth["k"]
+    rate = rate + truth["beta"] * cycles ** truth["m"] * (hours / 24) ** truth["n"]
+    whole, spreads, widths = 0, [], []
+    seeds = range(12)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        pages = rate * np.exp(0.3 * rng.standard_normal(len(rate)) - 0.045)
+        data = {"pe_cycles": cycles, "retention_hours": hours, **counted(rng, pages, 2e8)}
+        found = nandlab.fit(data, "power_law")
+        whole += all(found[name].low <= value <= found[name].high for name, value in truth.items())
+        spreads.append(float(found.method.split("differ by ")[1].split(" %")[0]))
+        widths.append(math.log(found["epsilon"].high / found["epsilon"].value))
+    assert whole >= 9
+    assert np.median(spreads) == pytest.approx(30, rel=0.2)
+    assert np.median(widths) < math.log(4)
 
 
 def test_rates_without_counts():
