@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,15 @@ def test_terms_without_data_are_left_out():
     assert bare.estimate.overdispersion > 2 * found.estimate.overdispersion
 
 
+def test_draws_beyond_all_numbers_are_left_out_in_silence():
+    found = nandlab.fit(power_law(np.random.default_rng(1))[0], "power_law")
+    wild = found.estimate._replace(covariance=found.estimate.covariance * 1e10)
+    found.estimate = wild
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(found.draws(20)) < 20
+
+
 def test_a_higher_level_is_wider():
     data, _ = exponential(np.random.default_rng(1))
     narrow, wide = (nandlab.fit(data, "exponential", level=level)["b"] for level in (0.8, 0.99))
@@ -463,6 +473,7 @@ ROWS = "".join(f"{n},1000000,{n // 100}\n" for n in range(1000, 9000, 1000))
         ("pe_cycles,rber\n1,0,001\n", "exponential", "row 2: 3 fields; allowed: 2, as the col"),
         ('pe_cycles,rber\n1,"0,001"\n', "exponential", "to 0.5 with a decimal point"),
         ("vth_v,cells\n1,5\n2,5\n3,5\n4,5\n", "gaussian", "20 cells"),
+        (HEAD + "1,9,1\n" + '2,"' + "9,1\n" * 60_000, "power_law", "row 3: field larger"),
     ],
 )
 def test_refusals(nandlab: Callable[..., Ended], folder: Path, text: str, law: str, words: str):

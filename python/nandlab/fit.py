@@ -129,8 +129,10 @@ class Fit:
             raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or more rows")
         law, found = self._fitted.law, []
         for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
-            natural = law.natural(u)
-            values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
+            # What is beyond all numbers the array model refuses.
+            with np.errstate(over="ignore", invalid="ignore"):
+                natural = law.natural(u)
+                values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
             array = self._fitted.array(dict(zip(law.names, map(float, values), strict=True)))
             try:
                 _core.Array(json.dumps(array))
