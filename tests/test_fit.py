@@ -254,6 +254,15 @@ def test_draws_beyond_all_numbers_are_left_out_in_silence():
         assert len(found.draws(20)) < 20
 
 
+def test_a_law_says_that_it_does_not_read_page_types():
+    data, _ = exponential(np.random.default_rng(1))
+    types = ["lower", "upper"] * (len(data["pe_cycles"]) // 2)
+    said = nandlab.fit({**data, "page_type": types}, "exponential").notes
+    assert [note for note in said if "page_type is not read" in note and "lower, upper" in note]
+    for of in ({}, {"page_type": ["lower"] * len(types)}):
+        assert not nandlab.fit({**data, **of}, "exponential").notes
+
+
 def test_a_higher_level_is_wider():
     data, _ = exponential(np.random.default_rng(1))
     narrow, wide = (nandlab.fit(data, "exponential", level=level)["b"] for level in (0.8, 0.99))

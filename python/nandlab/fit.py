@@ -278,6 +278,12 @@ def fit(
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
     fitted = RATES[law](measured, Options(page_bits, reference_c, tuple(without)))
+    types = list(dict.fromkeys(measured.labels.get("page_type", [])))
+    if law in LAWS and len(types) > 1:
+        fitted.notes.append(
+            f"page_type is not read: one law for the rows of {', '.join(types)}; take those of one "
+            f"type, or --law table"
+        )
     confidence = Confidence(level, 1 if each else len(fitted.law.names))
     if fitted.estimate is not None:
         estimate = fitted.estimate(confidence.of_one)
