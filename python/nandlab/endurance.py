@@ -287,9 +287,8 @@ class _Rates:
         points = array.get("points", [])
         self._measured = [point["pe_cycles"] for point in points]
         self._most_hours = max((point["hours"] for point in points), default=math.inf)
-        # A table of a cell ends with its grid; the cell, which it is made of, does not.
-        model = {"name": "cells"} if cell is not None else array
-        self._array = _core.Array(json.dumps(model), cell)
+        if cell is None:
+            self._array = _core.Array(json.dumps(array))
         self._reference_c = REFERENCE_C
         self._activation_ev = ACTIVATION_EV
         if array.get("name") == "retention_law":
@@ -341,7 +340,20 @@ class _Rates:
 
     def new(self, pages: Sequence[_State]) -> float:
         """The highest rate of the pages in a block of one cycle."""
-        return max(self._array.rber([(page, 1, hours, reads) for page, hours, reads in pages]))
+        return max(self._rber([(page, 1, hours, reads) for page, hours, reads in pages]))
+
+    def _rber(self, states: Sequence[tuple[int, int, float, int]]) -> list[float]:
+        """Rates of pages by type, cycles, hours and reads.
+
+        A cell is asked itself: the array models that are made of it round cycles and hours, or end
+        with their grid.
+        """
+        if self._cell is None:
+            return self._array.rber(list(states))
+        return [
+            min(float(self._cell.rber(page, [], [(pe_cycles, hours, reads, 0)])[0]), 0.5)
+            for page, pe_cycles, hours, reads in states
+        ]
 
     def last_cycle(self, limit: float, pages: Sequence[_State]) -> int:
         """The last cycle before the first at which a page is beyond the limit."""
@@ -349,7 +361,7 @@ class _Rates:
         def first_beyond(cycles: Sequence[int]) -> int:
             """Which of them it is; their number where there is none."""
             states = [(page, n, hours, reads) for n in cycles for page, hours, reads in pages]
-            beyond = [rate > limit for rate in self._array.rber(states)]
+            beyond = [rate > limit for rate in self._rber(states)]
             return beyond.index(True) // len(pages) if True in beyond else len(cycles)
 
         low, high = 0, 0
