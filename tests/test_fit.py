@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -194,7 +195,32 @@ def test_scatter_beyond_counts_widens_intervals():
         for name, value in truth.items():
             hits[name] += found[name].low <= value <= found[name].high
     assert sum(hits.values()) >= 0.85 * 8 * len(hits), hits
-    assert "widened by" in found.method
+    assert "widened for rows that differ by" in found.method
+
+
+def test_pages_that_differ_by_factors_do_not_drown_the_low_rates():
+    """Rates of 25 rows differ by 30 %: found, and what low rates alone tell is still told.
+
+    One factor for all variances takes the scatter of the high rates for that of the low ones, and
+    knows the floor of the rates to a factor of six at best.
+    """
+    cycles, hours = grid([300, 1000, 2000, 3000, 5000], [0, 10, 100, 1000, 5000])
+    truth = {"epsilon": 1e-5, "alpha": 3.3e-11, "k": 1.9, "beta": 2e-8, "m": 0.9, "n": 0.6}
+    rate = truth["epsilon"] + truth["alpha"] * cycles ** truth["k"]
+    rate = rate + truth["beta"] * cycles ** truth["m"] * (hours / 24) ** truth["n"]
+    whole, spreads, widths = 0, [], []
+    seeds = range(12)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        pages = rate * np.exp(0.3 * rng.standard_normal(len(rate)) - 0.045)
+        data = {"pe_cycles": cycles, "retention_hours": hours, **counted(rng, pages, 2e8)}
+        found = nandlab.fit(data, "power_law")
+        whole += all(found[name].low <= value <= found[name].high for name, value in truth.items())
+        spreads.append(float(found.method.split("differ by ")[1].split(" %")[0]))
+        widths.append(math.log(found["epsilon"].high / found["epsilon"].value))
+    assert whole >= 9
+    assert np.median(spreads) == pytest.approx(30, rel=0.2)
+    assert np.median(widths) < math.log(4)
 
 
 def test_rates_without_counts():
@@ -217,6 +243,24 @@ def test_terms_without_data_are_left_out():
     assert found["k"].value == pytest.approx(truth["k"], rel=0.05)
     bare = nandlab.fit(fresh, "power_law", without=["epsilon"])
     assert bare.estimate.overdispersion > 2 * found.estimate.overdispersion
+
+
+def test_draws_beyond_all_numbers_are_left_out_in_silence():
+    found = nandlab.fit(power_law(np.random.default_rng(1))[0], "power_law")
+    wild = found.estimate._replace(covariance=found.estimate.covariance * 1e10)
+    found.estimate = wild
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(found.draws(20)) < 20
+
+
+def test_a_law_says_that_it_does_not_read_page_types():
+    data, _ = exponential(np.random.default_rng(1))
+    types = ["lower", "upper"] * (len(data["pe_cycles"]) // 2)
+    said = nandlab.fit({**data, "page_type": types}, "exponential").notes
+    assert [note for note in said if "page_type is not read" in note and "lower, upper" in note]
+    for of in ({}, {"page_type": ["lower"] * len(types)}):
+        assert not nandlab.fit({**data, **of}, "exponential").notes
 
 
 def test_a_higher_level_is_wider():
@@ -438,6 +482,7 @@ ROWS = "".join(f"{n},1000000,{n // 100}\n" for n in range(1000, 9000, 1000))
         ("pe_cycles,rber\n1,0,001\n", "exponential", "row 2: 3 fields; allowed: 2, as the col"),
         ('pe_cycles,rber\n1,"0,001"\n', "exponential", "to 0.5 with a decimal point"),
         ("vth_v,cells\n1,5\n2,5\n3,5\n4,5\n", "gaussian", "20 cells"),
+        (HEAD + "1,9,1\n" + '2,"' + "9,1\n" * 60_000, "power_law", "row 3: field larger"),
     ],
 )
 def test_refusals(nandlab: Callable[..., Ended], folder: Path, text: str, law: str, words: str):

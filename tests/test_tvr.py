@@ -62,6 +62,13 @@ def test_the_law_and_its_inverse_agree():
     assert law.errors(2.658, 0) == 0.0
 
 
+def test_a_way_of_whole_steps_takes_no_step_more():
+    """Ten steps of 1.14 times 0.2 V are 2.28 V; the least more takes an eleventh."""
+    for way, steps in ((2.28, 10), (2.28 + 1e-6, 11)):
+        result = nandlab.tvr((-1.14, 0.0, way - 1.14, way), (0.1,) * 4)
+        assert result.pages[0].steps == steps
+
+
 def test_another_cell():
     """Three bits: seven references, 1-2-4."""
     rule = [
@@ -85,9 +92,13 @@ def test_another_cell():
         ({"rber_limit": 0.3}, "below 0.25"),
         ({"rule": MLC_RULE[:1]}, "each of 0 to 2 once"),
         ({"step_v": -1}, "step_v"),
+        ({"step_v": 1e-320}, "step_v = 9.99989e-321"),
+        ({"mu_v": "abc"}, "mu_v = 'abc': not all numbers"),
+        ({"sigma_v": 0.1}, "sigma_v = 0.1: not all numbers"),
+        ({"sigma_v": (0.42, 0.35, 0.35, 0.35)}, "no margin to take"),
         ({"beta": float("nan")}, "beta"),
         ({"coupling_wordline": 2}, "coupling_wordline"),
-        ({"mu_v": (-9, -8, -7, -6)}, "above 0 V"),
+        ({"mu_v": (-9, -7, -5, -3)}, "above 0 V"),
     ],
 )
 def test_refusals(arguments: dict[str, object], words: str):

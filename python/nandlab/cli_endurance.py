@@ -23,7 +23,9 @@ def endurance(
     temperature_c: Annotated[list[float] | None, typer.Option(help="Where they are kept.")] = None,
     reference_c: Annotated[
         float | None,
-        typer.Option(help="Temperature that the error rates hold for; 30 where left out."),
+        typer.Option(
+            help="Temperature that the error rates hold for; the law's own or 30 where left out."
+        ),
     ] = None,
     t: Annotated[list[int] | None, typer.Option(help="Errors that are corrected.")] = None,
     codeword_bits: Annotated[int, typer.Option(help="With parity.")] = 34560,

@@ -3,7 +3,8 @@
 Desnoyers (HotStorage'13): an endurance is no count after which cells die. It says how often a block
 can be erased so that data kept for so long have an uncorrectable bit error rate of at most so much
 with such an ECC. Here it is worked out from a chip's error rate; time at a temperature counts by
-Arrhenius with 1.1 eV, as JESD218 has it.
+Arrhenius: with the activation energy of the chip's cell or of its array model `retention_law`, of
+others with 1.1 eV, as JESD218 has it.
 
 An endurance ends where the rate first passes what ECC and UBER allow: a block that has once failed
 the target has failed, even if rates come back within it later, as those of a noisy measured table
@@ -44,6 +45,15 @@ MOST_PE_CYCLES = 100_000_000
 
 TRIED_PER_OCTAVE = 8
 """Cycles that are tried where no measured points say at which: a law and a cell bend slowly."""
+
+REFERENCE_C = 30.0
+"""What error rates hold for where nothing says it."""
+
+LAW_REFERENCE_C = 25.0
+"""What `retention_law` holds for where its table does not say it."""
+
+ACTIVATION_EV = 1.1
+"""Of the loss of charge where nothing says it (JESD218)."""
 
 OF_THE_CELL = ("cells", "table")
 """Array models whose rates are those of the chip's cell."""
@@ -182,9 +192,11 @@ def endurance(
             fit, whose uncertainty then gives every endurance an interval.
         retention_hours: how long data are kept.
         temperature_c: at which temperature they are kept.
-        reference_c: the temperature that the chip's error rates hold for. No array model but
-            `retention_law` says it: 30 where left out. A cell knows its own.
-        activation_ev: of Arrhenius' law; 1.1 where left out. A cell knows its own.
+        reference_c: the temperature that the chip's error rates hold for. Where left out, what
+            `retention_law` says, fitted or not; 30 of other array models, which do not say it. A
+            cell knows its own.
+        activation_ev: of Arrhenius' law. Where left out, what `retention_law` says, of a fit each
+            draw for itself; 1.1 of other array models. A cell knows its own.
         t: errors that a codeword may hold.
         codeword_bits: with parity.
         user_bits: without.
@@ -199,7 +211,7 @@ def endurance(
         NandlabError: no such chip, one without errors, or a value out of range.
     """
     rates, drawn = _rates(chip)
-    aged = rates.aging(reference_c, activation_ev)
+    ages = [one.aging(reference_c, activation_ev) for one in (rates, *drawn)]
     pages = rates.pages(page_type)
     if not 0 <= reads < 2**32:
         raise NandlabError(f"endurance: reads = {reads}: out of range; allowed: reads from 0")
@@ -210,16 +222,22 @@ def endurance(
             for spread in _each(rber_spread, "rber_spread"):
                 limit = rber_limit(target, ecc, spread)
                 for celsius in _each(temperature_c, "temperature_c"):
+                    _check_celsius("temperature_c", celsius)
                     for hours in _each(retention_hours, "retention_hours"):
                         if not 0 <= hours < math.inf:
                             problem = f"endurance: retention_hours = {hours:g}: out of range"
                             raise NandlabError(f"{problem}; allowed: 0 or more")
-                        states = [(page, aged(hours, celsius), reads) for page in pages]
-                        cycles = rates.last_cycle(limit, states)
-                        span = _spread_of(drawn, limit, states, level)
-                        new = rates.new(states)
+                        # Each draw of a fit has an activation energy of its own.
+                        states = [
+                            [(page, aged(hours, celsius), reads) for page in pages] for aged in ages
+                        ]
+                        cycles, *others = (
+                            one.last_cycle(limit, of)
+                            for one, of in zip((rates, *drawn), states, strict=True)
+                        )
+                        new = rates.new(states[0])
                         given = (hours, celsius, ecc.t, target, spread, limit, new, cycles)
-                        points.append(Point(*given, *span))
+                        points.append(Point(*given, *_spread_of(others, level)))
     every = Ecc(codeword_bits=codeword_bits, user_bits=user_bits)
     return Endurance(rates.name, points, every, level)
 
@@ -230,11 +248,16 @@ def acceleration(temperature_c: float, reference_c: float, activation_ev: float 
     Raises:
         NandlabError: a temperature out of range.
     """
-    for celsius in (temperature_c, reference_c):
-        if not -100 <= celsius <= 300:
-            problem = f"endurance: temperature_c = {celsius:g}: out of range"
-            raise NandlabError(f"{problem}; allowed: -100 to 300")
+    _check_celsius("temperature_c", temperature_c)
+    _check_celsius("reference_c", reference_c)
     return _core.acceleration(activation_ev, reference_c, temperature_c)
+
+
+def _check_celsius(name: str, celsius: float) -> None:
+    """The range that array models and cells are written for."""
+    if not -100 <= celsius <= 300:
+        problem = f"endurance: {name} = {celsius:g}: out of range"
+        raise NandlabError(f"{problem}; allowed: -100 to 300")
 
 
 def duration(hours: float) -> str:
@@ -264,9 +287,16 @@ class _Rates:
         points = array.get("points", [])
         self._measured = [point["pe_cycles"] for point in points]
         self._most_hours = max((point["hours"] for point in points), default=math.inf)
-        # A table of a cell ends with its grid; the cell, which it is made of, does not.
-        model = {"name": "cells"} if cell is not None else array
-        self._array = _core.Array(json.dumps(model), cell)
+        if cell is None:
+            self._array = _core.Array(json.dumps(array))
+        self._reference_c = REFERENCE_C
+        self._activation_ev = ACTIVATION_EV
+        if array.get("name") == "retention_law":
+            self._reference_c = float(array.get("reference_c", LAW_REFERENCE_C))
+            self._activation_ev = float(array.get("activation_ev", ACTIVATION_EV))
+            # Time is counted at the reference here: the law must not speed it up once more.
+            model = {**array, "temperature_c": self._reference_c}
+            self._array = _core.Array(json.dumps(model))
 
     def aging(
         self, reference_c: float | None, activation_ev: float | None
@@ -279,12 +309,12 @@ class _Rates:
                     f"{problem}; allowed: no reference_c and no activation_ev, or another cell"
                 )
             return self._cell.equivalent_hours
-        activation_ev = 1.1 if activation_ev is None else activation_ev
-        reference_c = 30.0 if reference_c is None else reference_c
+        activation_ev = self._activation_ev if activation_ev is None else activation_ev
+        reference_c = self._reference_c if reference_c is None else reference_c
         if not 0 <= activation_ev < 10:
             problem = f"endurance: activation_ev = {activation_ev:g}: out of range"
             raise NandlabError(f"{problem}; allowed: 0 to 10")
-        acceleration(reference_c, reference_c)
+        _check_celsius("reference_c", reference_c)
 
         def aged(hours: float, celsius: float) -> float:
             hours = hours * acceleration(celsius, reference_c, activation_ev)
@@ -310,7 +340,20 @@ class _Rates:
 
     def new(self, pages: Sequence[_State]) -> float:
         """The highest rate of the pages in a block of one cycle."""
-        return max(self._array.rber([(page, 1, hours, reads) for page, hours, reads in pages]))
+        return max(self._rber([(page, 1, hours, reads) for page, hours, reads in pages]))
+
+    def _rber(self, states: Sequence[tuple[int, int, float, int]]) -> list[float]:
+        """Rates of pages by type, cycles, hours and reads.
+
+        A cell is asked itself: the array models that are made of it round cycles and hours, or end
+        with their grid.
+        """
+        if self._cell is None:
+            return self._array.rber(list(states))
+        return [
+            min(float(self._cell.rber(page, [], [(pe_cycles, hours, reads, 0)])[0]), 0.5)
+            for page, pe_cycles, hours, reads in states
+        ]
 
     def last_cycle(self, limit: float, pages: Sequence[_State]) -> int:
         """The last cycle before the first at which a page is beyond the limit."""
@@ -318,7 +361,7 @@ class _Rates:
         def first_beyond(cycles: Sequence[int]) -> int:
             """Which of them it is; their number where there is none."""
             states = [(page, n, hours, reads) for n in cycles for page, hours, reads in pages]
-            beyond = [rate > limit for rate in self._array.rber(states)]
+            beyond = [rate > limit for rate in self._rber(states)]
             return beyond.index(True) // len(pages) if True in beyond else len(cycles)
 
         low, high = 0, 0
@@ -373,13 +416,11 @@ def _rates(chip: str | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
     return _Rates(name, array), []
 
 
-def _spread_of(
-    drawn: list[_Rates], limit: float, states: Sequence[_State], level: float
-) -> tuple[int | None, int | None]:
+def _spread_of(cycles: list[int], level: float) -> tuple[int | None, int | None]:
     """Ends of the interval over the draws of a fit."""
-    if not drawn:
+    if not cycles:
         return None, None
-    cycles = sorted(rates.last_cycle(limit, states) for rates in drawn)
+    cycles = sorted(cycles)
     out = round((1 - level) / 2 * (len(cycles) - 1))
     return cycles[out], cycles[-1 - out]
 

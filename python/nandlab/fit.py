@@ -129,8 +129,10 @@ class Fit:
             raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or more rows")
         law, found = self._fitted.law, []
         for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
-            natural = law.natural(u)
-            values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
+            # What is beyond all numbers the array model refuses.
+            with np.errstate(over="ignore", invalid="ignore"):
+                natural = law.natural(u)
+                values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
             array = self._fitted.array(dict(zip(law.names, map(float, values), strict=True)))
             try:
                 _core.Array(json.dumps(array))
@@ -276,6 +278,12 @@ def fit(
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
     fitted = RATES[law](measured, Options(page_bits, reference_c, tuple(without)))
+    types = list(dict.fromkeys(measured.labels.get("page_type", [])))
+    if law in LAWS and len(types) > 1:
+        fitted.notes.append(
+            f"page_type is not read: one law for the rows of {', '.join(types)}; take those of one "
+            f"type, or --law table"
+        )
     confidence = Confidence(level, 1 if each else len(fitted.law.names))
     if fitted.estimate is not None:
         estimate = fitted.estimate(confidence.of_one)

@@ -125,7 +125,15 @@ def _csv(path: Path) -> tuple[dict[str, list[object]], list[int]]:
     numbered = [(i, line) for i, line in enumerate(lines, 1) if line.strip()]
     numbered = [(i, line) for i, line in numbered if not line.startswith("#")]
     numbers = [i for i, _ in numbered[1:]]
-    rows = list(csv.reader(line for _, line in numbered))
+    reader = csv.reader(line for _, line in numbered)
+    rows: list[list[str]] = []
+    try:
+        rows.extend(reader)
+    except csv.Error as error:
+        # A field goes on over lines until its quote is closed: it began after the last whole row.
+        begun = numbered[len(rows)][0]
+        problem = f"{path}: row {begun}: {error}"
+        raise NandlabError(f"{problem}; allowed: short fields, every quote closed") from None
     if not rows or not rows[0]:
         raise NandlabError(f"{path}: empty file; allowed: a line of column names, then rows")
     names = [name.strip() for name in rows[0]]

@@ -2,9 +2,12 @@
 
 Counts: the binomial (rates) or Poisson (histograms) deviance is brought to its least. Intervals are
 Wald intervals from the expected Fisher information, on the scale of the logarithm for what must be
-positive, with Student's t. Where the counts scatter more than their distribution allows, Pearson's
-chi-squared over its degrees of freedom (McCullagh and Nelder 1989, section 4.5) says how much more,
-and widens them by its root; it never narrows them.
+positive, with Student's t. Where the counts scatter more than their distribution allows, rows
+differ. Pages and blocks differ by factors, so the variance of a row of rates gets a part with the
+square of its mean: variance = binomial + spread^2 mean^2 (McCullagh and Nelder 1989, section 9.2),
+the spread where Pearson's chi-squared is its degrees of freedom (Breslow, Applied Statistics 33,
+38, 1984), and the law is fitted anew with such weights. Bins of a histogram do not differ so: there
+the root of chi-squared over its degrees of freedom widens the intervals, and never narrows them.
 
 Rates without counts: least squares of ln RBER; the scatter of the residuals gives the intervals.
 """
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
 LEAST_EXPECTED = 1.0
 """A row counts for the over-dispersion where so many errors are expected."""
+
+MOST_REFITS = 20
+"""Rounds of weights and fit; three or four are enough."""
 
 FLOOR = 1e-12
 """Expected counts are at least this, so that every count has a likelihood."""
@@ -55,7 +61,7 @@ class Estimate(NamedTuple):
     residuals: Column
     """Pearson's (counts), or standardised (rates)."""
     overdispersion: float
-    """Pearson's chi-squared over its degrees of freedom; nan for rates."""
+    """Pearson's chi-squared over its degrees of freedom, as if rows were alike; nan for rates."""
     degrees: int
     """Rows less parameters."""
     coordinates: Column
@@ -80,39 +86,85 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
     def expected(u: Column) -> Column:
         return np.maximum(law.mean(u) * size, FLOOR)
 
-    def residuals(u: Column) -> Column:
-        """Signed roots of the deviance: their squares add up to it."""
-        mean = expected(u)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            part = np.where(observed > 0, observed * np.log(observed / mean), 0.0)
-            if trials is None:
-                deviance = part - (observed - mean)
-            else:
-                rest, good = trials - observed, np.maximum(trials - mean, FLOOR)
-                deviance = part + np.where(rest > 0, rest * np.log(rest / good), 0.0)
-        signed: Column = np.sign(observed - mean) * np.sqrt(2 * np.maximum(deviance, 0.0))
-        return signed
+    def roots(spread: float) -> Callable[[Column], Column]:
+        bent = _bent(size, trials, spread)
+        return lambda u: _deviance_roots(observed, expected(u), bent)
 
-    u = _least(law, residuals, len(observed))
+    u = _least(law, roots(0.0), len(observed))
     mean = expected(u)
-    variance = mean if trials is None else np.maximum(mean * (1 - mean / trials), FLOOR)
-    pearson = (observed - mean) / np.sqrt(variance)
+    pearson = (observed - mean) / _deviation(mean, _bent(size, trials, 0.0))
     degrees = len(observed) - len(law.names)
     told = mean >= LEAST_EXPECTED
     spare = int(told.sum()) - len(law.names)
     dispersion = float((pearson[told] ** 2).sum() / spare) if spare > 0 else 1.0
-    jacobian = _jacobian(lambda v: expected(v) / np.sqrt(variance), u)
-    widened = max(dispersion, 1.0)
+    kind, widened, spread = "binomial", 1.0, 0.0
+    if trials is None:
+        kind, widened = "Poisson", max(dispersion, 1.0)
+        wider = f"widened by {math.sqrt(dispersion):.3g}" if dispersion > 1 else "not widened"
+    elif dispersion > 1:
+        for _ in range(MOST_REFITS):
+            before, spread = spread, _spread(observed[told], mean[told], size[told], spare)
+            # From the starts once more: without weights a term may have been lost in the scatter.
+            starts = [u, *law.start] if before == 0 else [u]
+            u = _least(law._replace(start=starts), roots(spread), len(observed))
+            mean = expected(u)
+            if abs(spread - before) <= 1e-3 * spread:
+                break
+        wider = f"widened for rows that differ by {100 * spread:.3g} %"
+    else:
+        wider = "not widened"
+    deviation = _deviation(mean, _bent(size, trials, spread))
+    jacobian = _jacobian(lambda v: expected(v) / deviation, u)
     estimate = _intervals(law, u, jacobian, widened, max(spare, 1), level)
-    kind = "Poisson" if trials is None else "binomial"
-    wider = f"widened by {math.sqrt(dispersion):.3g}" if dispersion > 1 else "not widened"
     return estimate._replace(
         mean=mean / size,
-        residuals=pearson,
+        residuals=(observed - mean) / _deviation(mean, _bent(size, trials, 0.0)),
         overdispersion=dispersion,
         degrees=degrees,
         method=f"{kind} likelihood; Wald (Fisher, Student t), {wider}",
     )
+
+
+def _bent(size: Column, trials: Column | None, spread: float) -> Column:
+    """Of a variance of mean + bent mean^2: -1 / trials is the binomial one, almost 0 Poisson's."""
+    import numpy as np
+
+    bent: Column = np.full_like(size, spread**2) - (0.0 if trials is None else 1 / size)
+    # The deviance divides by it.
+    return np.where(bent == 0, 1e-30, bent)
+
+
+def _deviation(mean: Column, bent: Column) -> Column:
+    import numpy as np
+
+    deviation: Column = np.sqrt(np.maximum(mean + bent * mean**2, FLOOR))
+    return deviation
+
+
+def _deviance_roots(observed: Column, mean: Column, bent: Column) -> Column:
+    """Signed roots of the (quasi-)deviance of counts: their squares add up to it."""
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(observed > 0, observed * np.log(observed / mean), 0.0)
+        # Of a binomial: 1 less the rate, that is what is right; none of it counts nothing.
+        right = 1 + bent * observed
+        change = np.log1p(bent * observed) - np.log1p(np.maximum(bent * mean, FLOOR - 1))
+        deviance = part - np.where(right > 0, right * change, 0.0) / bent
+    signed: Column = np.sign(observed - mean) * np.sqrt(2 * np.maximum(deviance, 0.0))
+    return signed
+
+
+def _spread(observed: Column, mean: Column, trials: Column, spare: int) -> float:
+    """Deviation of the factors of rows: where Pearson's chi-squared is its degrees of freedom."""
+    from scipy.optimize import brentq
+
+    def excess(ln_spread: float) -> float:
+        bent = _bent(trials, trials, math.exp(ln_spread))
+        return float((((observed - mean) / _deviation(mean, bent)) ** 2).sum()) - spare
+
+    least, most = -30.0, 30.0
+    return math.exp(brentq(excess, least, most)) if excess(least) > 0 else 0.0
 
 
 def from_rates(law: Law, rber: Column, level: float) -> Estimate:

@@ -49,6 +49,9 @@ MLC_RULE = (
 MU_V = (-2.267, 1.29, 2.658, 4.03)
 """Derived, not printed: means with which eq. 8 and 14 give the printed lifetimes and steps."""
 
+LEAST_RISE_V = 1e-9
+"""Of a program step: far below any that there is, so that steps can be counted."""
+
 SIGMA_V = (0.4217, 0.1085, 0.1085, 0.1085)
 """Derived from the printed distances at the printed limit of the error rate."""
 
@@ -199,14 +202,17 @@ def tvr(
         coupling_wordline: coupling ratio of each neighbour on the same wordline.
 
     Raises:
-        NandlabError: levels that do not rise, a width or limit out of range, a rule for other
-            states.
+        NandlabError: levels that do not rise, or that are too close for the limit already, a width
+            or limit out of range, a rule for other states.
     """
-    mu, sigma = tuple(map(float, mu_v)), tuple(map(float, sigma_v))
+    mu, sigma = _numbers("mu_v", mu_v), _numbers("sigma_v", sigma_v)
     _check(mu, sigma, rber_limit, rule)
     for name, value in (("step_v", step_v), ("beta", beta)):
         if not (value > 0 and math.isfinite(value)):
             raise NandlabError(f"tvr: {name} = {value:g}: out of range; allowed: above 0")
+    if beta * step_v < LEAST_RISE_V:
+        problem = f"tvr: step_v = {step_v:g}: a step raises by {beta * step_v:g} V"
+        raise NandlabError(f"{problem}; allowed: beta step_v of {LEAST_RISE_V:g} V or more")
     for name, value in (
         ("coupling_bitline", coupling_bitline),
         ("coupling_wordline", coupling_wordline),
@@ -220,6 +226,13 @@ def tvr(
     for down, up in zip(below, above, strict=True):
         references.append(reduced[-1] + down)
         reduced.append(references[-1] + up)
+        i = len(reduced) - 1
+        if reduced[i] > mu[i] + 1e-9:
+            problem = f"tvr: mu_v = {_list(mu)}: state {i} would rise to {reduced[i]:.2f} V"
+            raise NandlabError(
+                f"{problem}, there is no margin to take; allowed: levels farther apart, a smaller "
+                f"sigma_v or a higher rber_limit"
+            )
     law = law or VoltageLaw()
     coupling = coupling_bitline + 2 * coupling_wordline
     return Tvr(
@@ -266,6 +279,14 @@ def _check(
                 raise NandlabError(f"tvr: {problem}; allowed: upwards within 0 to {len(mu) - 1}")
 
 
+def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
+    try:
+        return tuple(map(float, values))
+    except (TypeError, ValueError):
+        problem = f"tvr: {name} = {values!r}: not all numbers"
+        raise NandlabError(f"{problem}; allowed: a number for each state, in volts") from None
+
+
 def _distances(states: int, limit: float, rule: Sequence[PageRule]) -> list[float]:
     """Of each reference from its states, in standard deviations (eq. 10 to 13)."""
     z = [0.0] * (states - 1)
@@ -286,9 +307,12 @@ def _steps(
     """Whole steps for the farthest way (eq. 14)."""
     way = max(mu[high] - mu[low] for low, high in page.moves)
     reduced_way = max(reduced[high] - reduced[low] for low, high in page.moves)
-    return PageSteps(
-        page.name, way, reduced_way, math.ceil(way / rise_v), math.ceil(reduced_way / rise_v)
+    steps, reduced_steps = (
+        # A way of whole steps takes no step more because its quotient was rounded up.
+        math.ceil(far / rise_v - 1e-9)
+        for far in (way, reduced_way)
     )
+    return PageSteps(page.name, way, reduced_way, steps, reduced_steps)
 
 
 def _programmed(mu: Sequence[float]) -> float:
