@@ -269,6 +269,9 @@ def test_pictures(tmp_path: Path):
     figure = cell.plot_rber(tmp_path / "b.svg", "hours", pe_cycles=10_000)
     assert figure.axes[0].get_ylabel() == "raw bit error rate"
     figure = cell.plot_program(tmp_path / "c.pdf")
+    # The legend stands below, not on the title.
+    assert figure.axes[0].get_legend() is None
+    assert [len(legend.get_texts()) for legend in figure.legends] == [2]
     heights = [bar.get_height() for bar in figure.axes[0].patches]
     # Fast pages first, then slow and fast in turn: Grupp's map, times of Wang's cell.
     fast, slow = cell.times(0).program_us

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nandlab._core import NandlabError, page_sites
 from nandlab.cell import OVER, Cell, State
 from nandlab.cell_words import said, said_end
-from nandlab.plot import COLOURS, GREY, finish, new_figure, save
+from nandlab.plot import COLOURS, GREY, finish, legend_below, new_figure, save
 
 if TYPE_CHECKING:
     import numpy as np
@@ -308,7 +308,7 @@ def plot_program(cell: Cell, pe_cycles: int = 0, path: Path | None = None) -> Fi
     block = int(cell.chip.get("geometry", {}).get("pages_per_block", 2 * MOST_PAGES))
     block = max(block // wordline, 1) * wordline
     pages = min(block, MOST_PAGES)
-    figure = new_figure(8.0, 4.4)
+    figure = new_figure(8.0, 4.6)
     axes = figure.subplots()
     if cell.page_order == "one_shot":
         starts = list(range(0, pages, wordline))
@@ -326,7 +326,7 @@ def plot_program(cell: Cell, pe_cycles: int = 0, path: Path | None = None) -> Fi
     axes.set_ylim(0, max(times) * 1.08)
     axes.set_xlabel(f"page number (of {block:,} in the block)")
     axes.set_ylabel("program time (µs)")
-    axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1.0), ncols=4, frameon=False)
+    legend_below(figure, handles)
     finish(axes, f"{cell.name} · {of}")
     if path is not None:
         save(figure, path)
