@@ -164,9 +164,16 @@ def test_rows_of_another_run_are_not_mixed(tmp_path: Path):
     for more in others:
         with pytest.raises(nandlab.NandlabError, match="cannot be gone on with"):
             quick("rber", out=out, resume=True, **more)
-    out.write_text("nonsense")
-    with pytest.raises(nandlab.NandlabError, match="no table"):
-        quick("rber", out=out, resume=True)
+    whole = out.read_bytes()
+    # The first page behind the magic bytes.
+    for broken in (b"nonsense", whole[:4] + b"\xff" * 40 + whole[44:]):
+        out.write_bytes(broken)
+        with pytest.raises(nandlab.NandlabError, match=r"rows\.parquet: no table"):
+            quick("rber", out=out, resume=True)
+    for names, words in (("step,step,run_hash", "2 columns step"), ("step,a,b", "no columns run")):
+        (tmp_path / "rows.csv").write_text(f"{names}\n0,0,0\n")
+        with pytest.raises(nandlab.NandlabError, match=words):
+            quick("rber", out=tmp_path / "rows.csv", resume=True)
 
 
 def test_rows_must_be_there(tmp_path: Path):
@@ -183,7 +190,7 @@ def test_rows_must_be_there(tmp_path: Path):
     with pytest.raises(nandlab.NandlabError, match="step 1 has 0 of 2 rows"):
         quick("rber", out=out, resume=True)
     for step in ("x", "", "1.5"):
-        out.write_text(f"step,foo\n0,1\n{step},1\n")
+        out.write_text(f"step,run_hash\n0,1\n{step},1\n")
         with pytest.raises(nandlab.NandlabError, match=f"row 2, column step: `{step}`: no whole"):
             quick("rber", out=out, resume=True)
 

@@ -263,6 +263,11 @@ def test_errors_are_shaded_where_they_are(plain: nandlab.Cell):
     assert set(plain.read_v) <= set(at)
 
 
+def test_levels_out_of_all_bounds_are_not_drawn():
+    with pytest.raises(nandlab.NandlabError, match=r"allowed: -999 to 999 V: less stress$"):
+        nandlab.cell("tlc_3d").plot(pe_cycles=100_000_000)
+
+
 def test_pictures(tmp_path: Path):
     cell = nandlab.cell("wang2014_mlc")
     cell.plot(tmp_path / "a.png", pe_cycles=1_000_000)

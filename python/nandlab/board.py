@@ -260,12 +260,13 @@ class _Rows:
         known = read(path)
         if known.num_rows == 0:
             return
-        if "step" not in known.column_names:
-            raise _core.NandlabError(f"{path}: no column step; allowed: rows of nandlab board")
+        for name in ("step", "run_hash"):
+            if (count := known.column_names.count(name)) != 1:
+                problem = f"{path}: {count or 'no'} columns {name}"
+                raise _core.NandlabError(f"{problem}; allowed: one, as nandlab board writes it")
         steps = [_step(path, row, step) for row, step in enumerate(known["step"].to_pylist(), 1)]
         last = max(steps)
-        hashes = known["run_hash"].to_pylist() if "run_hash" in known.column_names else [None]
-        if any(run_hash != self._hash for run_hash in hashes):
+        if any(run_hash != self._hash for run_hash in known["run_hash"].to_pylist()):
             self._refuse(path, "rows of another run")
         if last >= session.steps() or steps != sorted(steps):
             self._refuse(path, f"step {last} of {session.steps()}")
@@ -386,5 +387,8 @@ def read(path: Path) -> pa.Table:
             names = [name.strip().strip('"') for name in file.readline().split(",")]
         kinds = csv.ConvertOptions(column_types={name: pa.string() for name in names})
         return csv.read_csv(path, convert_options=kinds)
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+        # A broken page is an OSError without a number; those of the system have one.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise _core.NandlabError(f"{path}: no table: {str(error).splitlines()[0]}") from error

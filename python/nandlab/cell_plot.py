@@ -32,6 +32,9 @@ BEST = "#009E73"
 POINTS = 900
 """Voltages that distributions are drawn at."""
 
+MOST_V = 999.0
+"""Levels further out are not drawn: a cell tells shares up to a volt more."""
+
 LEAST_DENSITY = 3e-6
 """Shares of cells per volt below this are not drawn."""
 
@@ -56,12 +59,19 @@ class View(NamedTuple):
 
 
 def view_of(cell: Cell, states: list[State]) -> View:
-    """Voltages and densities that hold the levels in all these states."""
+    """Voltages and densities that hold the levels in all these states.
+
+    Raises:
+        NandlabError: the levels are out of all bounds.
+    """
     import numpy as np
 
     levels = [level for state in states for level in cell.levels(state)]
     low = min(level.mean_v - 5 * max(level.sigma_v, 0.02) for level in levels)
     high = max(level.mean_v + 6 * max(level.sigma_v, 0.02) for level in levels)
+    if max(-low, high) > MOST_V:
+        problem = f"cell: {cell.name}: its levels reach from {low:.0f} to {high:.0f} V"
+        raise NandlabError(f"{problem}; allowed: -{MOST_V:g} to {MOST_V:g} V: less stress")
     voltages = np.linspace(low, high, POINTS)
     share = 1 / len(cell.bits)
     most = max(float(cell.density(voltages, state=state).max()) * share for state in states)
