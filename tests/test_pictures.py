@@ -50,7 +50,9 @@ def test_titles_stay_in_the_picture(words: int, size: float):
     """Smaller where they are long, on two lines where that is not enough."""
     figure = new_figure(8.0, 5.0)
     axes = figure.subplots()
-    finish(axes, " ".join(["cycles"] * words))
+    # The second time is as the first: frames of a moving picture are drawn one after another.
+    for _ in range(2):
+        finish(axes, " ".join(["cycles"] * words))
     figure.draw_without_rendering()
     [title] = [text for text in axes.get_children() if getattr(text, "get_wrap", bool)()]
     assert title.get_fontsize() == pytest.approx(size, abs=1.0)

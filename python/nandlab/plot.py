@@ -261,7 +261,7 @@ def finish(axes: Axes, title: str) -> None:
     """The look that all pictures share."""
     figure = _owner(axes)
     size, least = TITLE_SIZES
-    words = axes.set_title(title, loc="left", fontsize=size, fontweight="bold", pad=10)
+    words = axes.set_title(title, loc="left", fontsize=size, fontweight="bold", pad=10, wrap=False)
     wide = words.get_window_extent().width / figure.bbox.width
     words.set_fontsize(max(least, size * min(1.0, TITLE_SHARE / max(wide, 1e-9))))
     words.set_wrap(True)
@@ -282,7 +282,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
     """A legend below the picture, where it hides nothing, in as many columns as have room."""
     longest = max(len(str(handle.get_label())) for handle in handles)
     # In letters: what the picture has room for, and what stands before and between names.
-    columns = min(max(96 // (longest + 9), 1), 5)
+    columns = min(max(93 // (longest + 9), 1), 5)
     figure.legend(
         handles=handles,
         loc="outside lower center",
@@ -290,7 +290,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
         frameon=False,
         fontsize=12,
         columnspacing=1.2,
-        handlelength=3.0,
+        handlelength=2.6,
     )
 
 
