@@ -164,9 +164,35 @@ def test_rows_of_another_run_are_not_mixed(tmp_path: Path):
     for more in others:
         with pytest.raises(nandlab.NandlabError, match="cannot be gone on with"):
             quick("rber", out=out, resume=True, **more)
-    out.write_text("nonsense")
-    with pytest.raises(nandlab.NandlabError, match="no table"):
+    whole = out.read_bytes()
+    # The first page behind the magic bytes.
+    for broken in (b"nonsense", whole[:4] + b"\xff" * 40 + whole[44:]):
+        out.write_bytes(broken)
+        with pytest.raises(nandlab.NandlabError, match=r"rows\.parquet: no table"):
+            quick("rber", out=out, resume=True)
+    for names, words in (("step,step,run_hash", "2 columns step"), ("step,a,b", "no columns run")):
+        (tmp_path / "rows.csv").write_text(f"{names}\n0,0,0\n")
+        with pytest.raises(nandlab.NandlabError, match=words):
+            quick("rber", out=tmp_path / "rows.csv", resume=True)
+
+
+def test_rows_must_be_there(tmp_path: Path):
+    """Of every step as many, though only the last one is done again; and steps are numbers."""
+    out = tmp_path / "rows.csv"
+    quick("rber", out=out)
+    lines = out.read_text().splitlines(keepends=True)
+    assert [line[0] for line in lines[1:]] == list("001122")
+    for gone, words in ((1, "step 0 has 1 of 2 rows"), (3, "step 1 has 1 of 2 rows")):
+        out.write_text("".join([*lines[:gone], *lines[gone + 1 :]]))
+        with pytest.raises(nandlab.NandlabError, match=words):
+            quick("rber", out=out, resume=True)
+    out.write_text("".join([*lines[:3], *lines[5:]]))
+    with pytest.raises(nandlab.NandlabError, match="step 1 has 0 of 2 rows"):
         quick("rber", out=out, resume=True)
+    for step in ("x", "", "1.5"):
+        out.write_text(f"step,run_hash\n0,1\n{step},1\n")
+        with pytest.raises(nandlab.NandlabError, match=f"row 2, column step: `{step}`: no whole"):
+            quick("rber", out=out, resume=True)
 
 
 def test_rows_are_not_written_over(nandlab: Callable[..., Ended], folder: Path):
@@ -222,6 +248,14 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
             "procedure.cycles: 0 is out of range; allowed: 1 to",
         ),
         (["energy", "--chip", CHIP, "--out", "mixed.fio"], ".parquet, .csv"),
+        (
+            ["wear", "--chip", CHIP, "--cycles", "99"],
+            "procedure.cycles: 99: less than a segment; allowed: 100 or more",
+        ),
+        (
+            ["rber", "--chip", CHIP, "--cycles", "100", "--set", "procedure.first_cycles=101"],
+            "procedure.first_cycles: 101: above the last point; allowed: 0 to 100",
+        ),
         (["wear", "--chip", CHIP, "--set", "points=3"], "neither chip nor procedure"),
         (["wear", "--chip", CHIP, "--set", "procedure.pionts=3"], "did you mean `points`"),
         (["wear", "--chip", CHIP, "--out", "x.xlsx"], ".parquet, .csv"),

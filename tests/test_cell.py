@@ -263,12 +263,20 @@ def test_errors_are_shaded_where_they_are(plain: nandlab.Cell):
     assert set(plain.read_v) <= set(at)
 
 
+def test_levels_out_of_all_bounds_are_not_drawn():
+    with pytest.raises(nandlab.NandlabError, match=r"allowed: -999 to 999 V: less stress$"):
+        nandlab.cell("tlc_3d").plot(pe_cycles=100_000_000)
+
+
 def test_pictures(tmp_path: Path):
     cell = nandlab.cell("wang2014_mlc")
     cell.plot(tmp_path / "a.png", pe_cycles=1_000_000)
     figure = cell.plot_rber(tmp_path / "b.svg", "hours", pe_cycles=10_000)
     assert figure.axes[0].get_ylabel() == "raw bit error rate"
     figure = cell.plot_program(tmp_path / "c.pdf")
+    # The legend stands below, not on the title.
+    assert figure.axes[0].get_legend() is None
+    assert [len(legend.get_texts()) for legend in figure.legends] == [2]
     heights = [bar.get_height() for bar in figure.axes[0].patches]
     # Fast pages first, then slow and fast in turn: Grupp's map, times of Wang's cell.
     fast, slow = cell.times(0).program_us

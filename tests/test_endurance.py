@@ -286,9 +286,11 @@ def test_table_and_picture(tmp_path: Path):
     figure = result.plot(tmp_path / "e.png")
     [axes] = figure.axes
     assert axes.get_xlabel() == "retention of the data"
-    labels = [entry.get_text() for entry in axes.get_legend().get_texts()]
-    assert labels[0] == "30 °C, spread 0"
-    assert len(labels) == 4
+    [legend] = figure.legends
+    labels = [entry.get_text() for entry in legend.get_texts()]
+    assert labels == ["30 °C", "40 °C", "spread 0", "spread 0.1"]
+    looks = {(line.get_color(), line.get_marker()) for line in axes.get_lines()}
+    assert len(looks - {(colour, "v") for colour, _ in looks}) == 4
 
 
 def test_a_fit_gives_intervals(tmp_path: Path):

@@ -435,12 +435,33 @@ def test_a_picture_tells_ages_apart():
         data = {"pe_cycles": cycles, "retention_hours": hours, "rber": rber}
         without = ["reads"] if len(ages) > 1 else ["reads", "retention"]
         above, below = nandlab.fit(data, "power_law", without=without).plot().axes
-        labels = [text.get_text() for text in above.get_legend().get_texts()]
+        [legend] = above.figure.legends
+        labels = [text.get_text() for text in legend.get_texts()]
         assert labels == [*[f"{age:g} h" for age in ages[:named]], "fitted law", "measured"]
         for axes in (above, below):
             dots = [line for line in axes.get_lines() if line.get_marker() == "o"]
             colours = {line.get_color() for line in dots if len(line.get_xdata())}
             assert len(colours) == max(named, 1)
+
+
+def test_a_picture_bends_where_the_law_bends():
+    """Between the points, too, the curve is the law; rows without errors are bounds from above."""
+    cycles = np.linspace(2e5, 14e5, 25)
+    bits = np.full(25, 1000 * 16384.0)
+    rate = np.maximum(0.002 * np.exp(0.66 * cycles / 1e5) - 1, 0) / 16384
+    data = {"pe_cycles": cycles, "bits_read": bits, "bit_errors": np.round(rate * bits)}
+    found = nandlab.fit(data, "exponential")
+    above, below = found.plot().axes
+    [curve] = [line for line in above.get_lines() if line.get_linestyle() == "-"]
+    x, y = curve.get_data()
+    errors = found["a"].value * np.exp(found["b"].value * x / 1e5) - 1
+    assert y == pytest.approx(np.maximum(errors, 0) / 16384, rel=1e-3)
+    assert len(x) > 50
+    [zeros] = [line for line in above.get_lines() if line.get_marker() == "v"]
+    assert len(zeros.get_xdata()) == (data["bit_errors"] == 0).sum() > 0
+    # So many errors or fewer, here none, 25 times in 1000.
+    assert zeros.get_ydata() == pytest.approx(1 - 0.025 ** (1 / bits[0]), rel=1e-6)
+    assert above.get_xlim() == below.get_xlim()
 
 
 # --- What is refused ------------------------------------------------------------------------------

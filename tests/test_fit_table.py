@@ -228,7 +228,8 @@ def test_rows_of_the_board(folder: Path):
 def test_pictures(folder: Path):
     for data in (measured(), without(measured(), "page_type"), measured(pages=2)):
         [axes] = nandlab.fit(data, "table").plot(folder / "table.png").axes
-        labels = [text.get_text() for text in axes.get_legend().get_texts()]
+        [legend] = axes.figure.legends
+        labels = [text.get_text() for text in legend.get_texts()]
         assert labels[-2] == "played back"
         assert len(labels) == 2 + (6 if "page_type" in data else 3)
 

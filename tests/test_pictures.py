@@ -10,6 +10,7 @@ from conftest import MIXED
 
 import nandlab
 from nandlab import quantity
+from nandlab.plot import finish, new_figure
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,22 @@ def test_throughput_starts_at_zero(result: nandlab.Result):
     assert axes.get_ylim()[0] == 0
     assert axes.get_xlabel().startswith("simulated time (")
     assert axes.get_ylabel() == "MB/s"
+
+
+@pytest.mark.parametrize(("words", "size"), [(3, 15.0), (11, 13.0), (40, 10.0)])
+def test_titles_stay_in_the_picture(words: int, size: float):
+    """Smaller where they are long, on two lines where that is not enough."""
+    figure = new_figure(8.0, 5.0)
+    axes = figure.subplots()
+    # The second time is as the first: frames of a moving picture are drawn one after another.
+    for _ in range(2):
+        finish(axes, " ".join(["cycles"] * words))
+    figure.draw_without_rendering()
+    [title] = [text for text in axes.get_children() if getattr(text, "get_wrap", bool)()]
+    assert title.get_fontsize() == pytest.approx(size, abs=1.0)
+    box = title.get_window_extent()
+    assert box.x1 <= figure.bbox.x1
+    assert box.y1 <= figure.bbox.y1
 
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath, getpid
@@ -155,6 +156,7 @@ def board(
         "seed": str(seed),
     }
     config = load_config(_DRIVE, sets)["config"]["chip"]
+    _check_cycles(procedure, json.loads(session.params()), config["rated_pe_cycles"])
     rows = _Rows(facts, _run_hash(facts, config))
     if resume and path is not None and path.exists():
         rows.take_up(path, session)
@@ -209,6 +211,29 @@ def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[s
     return chip, own
 
 
+def _check_cycles(procedure: str, params: Mapping[str, Any], rated: int) -> None:
+    """Refuses cycles that end before the first point that would be measured.
+
+    Raises:
+        NandlabError: they do.
+    """
+    cycles = params.get("cycles")
+    last = rated if cycles is None else cycles
+    first = params.get("first_cycles", 0)
+    if first > last:
+        problem = f"procedure.first_cycles: {first}: above the last point"
+        raise _core.NandlabError(f"{problem}; allowed: 0 to {last}, the procedure's cycles")
+    if procedure == "wear" and cycles is not None:
+        # The first segment is over after so many.
+        usual = min(max(cycles // 10, 100), 1000)
+        segment = params.get("fixed_cycles", usual - usual // 10)
+        segment += params.get("random_cycles", usual // 10)
+        if cycles < segment:
+            problem = f"procedure.cycles: {cycles}: less than a segment"
+            allowed = f"{segment} or more, or fewer fixed_cycles and random_cycles"
+            raise _core.NandlabError(f"{problem}; allowed: {allowed}")
+
+
 def _run_hash(facts: dict[str, str], chip: dict[str, Any]) -> str:
     """Of everything that rows depend on: only rows with the same one belong together."""
     from hashlib import sha256
@@ -235,14 +260,22 @@ class _Rows:
         known = read(path)
         if known.num_rows == 0:
             return
-        if "step" not in known.column_names:
-            raise _core.NandlabError(f"{path}: no column step; allowed: rows of nandlab board")
-        steps = [int(step) for step in known["step"].to_pylist()]
+        for name in ("step", "run_hash"):
+            if (count := known.column_names.count(name)) != 1:
+                problem = f"{path}: {count or 'no'} columns {name}"
+                raise _core.NandlabError(f"{problem}; allowed: one, as nandlab board writes it")
+        steps = [_step(path, row, step) for row, step in enumerate(known["step"].to_pylist(), 1)]
         last = max(steps)
-        if "run_hash" not in known.column_names or known["run_hash"][0].as_py() != self._hash:
+        if any(run_hash != self._hash for run_hash in known["run_hash"].to_pylist()):
             self._refuse(path, "rows of another run")
         if last >= session.steps() or steps != sorted(steps):
             self._refuse(path, f"step {last} of {session.steps()}")
+        rows_of = Counter(steps)
+        # Only the last step may be short of rows; it is compared row by row.
+        whole = max(rows_of.values())
+        for step in range(last):
+            if rows_of[step] != whole:
+                self._refuse(path, f"step {step} has {rows_of[step]} of {whole} rows")
         session.begin_at(last)
         again: list[dict[str, Any]] = []
         while (done := session.advance()) is not None:
@@ -293,6 +326,15 @@ class _Rows:
         if self._rows or not parts:
             parts.append(self._typed(self._rows))
         return pa.concat_tables(parts).replace_schema_metadata(self._facts)
+
+
+def _step(path: Path, row: int, value: object) -> int:
+    try:
+        return int(str(value))
+    except ValueError:
+        problem = f"{path}: row {row}, column step: `{'' if value is None else value}`"
+        allowed = "rows of nandlab board"
+        raise _core.NandlabError(f"{problem}: no whole number; allowed: {allowed}") from None
 
 
 class _Saver:
@@ -346,5 +388,8 @@ def read(path: Path) -> pa.Table:
             names = [name.strip().strip('"') for name in file.readline().split(",")]
         kinds = csv.ConvertOptions(column_types={name: pa.string() for name in names})
         return csv.read_csv(path, convert_options=kinds)
-    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+        # A broken page is an OSError without a number; those of the system have one.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise _core.NandlabError(f"{path}: no table: {str(error).splitlines()[0]}") from error

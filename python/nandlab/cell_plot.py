@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nandlab._core import NandlabError, page_sites
 from nandlab.cell import OVER, Cell, State
 from nandlab.cell_words import said, said_end
-from nandlab.plot import COLOURS, GREY, finish, new_figure, save
+from nandlab.plot import COLOURS, GREY, finish, legend_below, new_figure, save
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,6 +31,9 @@ BEST = "#009E73"
 
 POINTS = 900
 """Voltages that distributions are drawn at."""
+
+MOST_V = 999.0
+"""Levels further out are not drawn: a cell tells shares up to a volt more."""
 
 LEAST_DENSITY = 3e-6
 """Shares of cells per volt below this are not drawn."""
@@ -56,12 +59,19 @@ class View(NamedTuple):
 
 
 def view_of(cell: Cell, states: list[State]) -> View:
-    """Voltages and densities that hold the levels in all these states."""
+    """Voltages and densities that hold the levels in all these states.
+
+    Raises:
+        NandlabError: the levels are out of all bounds.
+    """
     import numpy as np
 
     levels = [level for state in states for level in cell.levels(state)]
     low = min(level.mean_v - 5 * max(level.sigma_v, 0.02) for level in levels)
     high = max(level.mean_v + 6 * max(level.sigma_v, 0.02) for level in levels)
+    if max(-low, high) > MOST_V:
+        problem = f"cell: {cell.name}: its levels reach from {low:.0f} to {high:.0f} V"
+        raise NandlabError(f"{problem}; allowed: -{MOST_V:g} to {MOST_V:g} V: less stress")
     voltages = np.linspace(low, high, POINTS)
     share = 1 / len(cell.bits)
     most = max(float(cell.density(voltages, state=state).max()) * share for state in states)
@@ -308,7 +318,7 @@ def plot_program(cell: Cell, pe_cycles: int = 0, path: Path | None = None) -> Fi
     block = int(cell.chip.get("geometry", {}).get("pages_per_block", 2 * MOST_PAGES))
     block = max(block // wordline, 1) * wordline
     pages = min(block, MOST_PAGES)
-    figure = new_figure(8.0, 4.4)
+    figure = new_figure(8.0, 4.6)
     axes = figure.subplots()
     if cell.page_order == "one_shot":
         starts = list(range(0, pages, wordline))
@@ -326,7 +336,7 @@ def plot_program(cell: Cell, pe_cycles: int = 0, path: Path | None = None) -> Fi
     axes.set_ylim(0, max(times) * 1.08)
     axes.set_xlabel(f"page number (of {block:,} in the block)")
     axes.set_ylabel("program time (µs)")
-    axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1.0), ncols=4, frameon=False)
+    legend_below(figure, handles)
     finish(axes, f"{cell.name} · {of}")
     if path is not None:
         save(figure, path)

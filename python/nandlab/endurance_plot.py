@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nandlab.plot import COLOURS, GREY, finish, new_figure, save
+from nandlab.plot import COLOURS, GREY, finish, legend_below, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 _FOOT = 0.035
 """Between the axis and the marks of points without cycles, a row of them for each curve."""
 
-_STYLES = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
+_STYLES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
+_MARKERS = "os^D"
 
 
 def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
-    """On logarithmic axes; a curve's name says only what differs between the curves."""
+    """On logarithmic axes; the legend says only what differs between the curves."""
+    from matplotlib.lines import Line2D as Line
     from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
     from nandlab.endurance import duration
@@ -28,30 +30,42 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
     for point in result.points:
         key = (point.temperature_c, point.t, point.uber, point.rber_spread)
         curves.setdefault(key, []).append(point)
-    differs = [len({key[i] for key in curves}) > 1 for i in range(4)]
-    figure = new_figure(8.0, 5.0)
+    differs = [len({key[i] for key in curves}) > 1 for i in range(1, 4)]
+    figure = new_figure(8.0, 5.4)
     axes = figure.subplots()
     colours = list(COLOURS.values())
-    # A colour for each temperature and a line for each of the rest; one temperature, a colour each.
+    # A colour for each temperature; a line and a mark for each of the rest, or, of one
+    # temperature, a colour too.
     temperatures = list(dict.fromkeys(key[0] for key in curves))
     others = list(dict.fromkeys(key[1:] for key in curves))
+    handles = []
+    if len(temperatures) > 1:
+        for index, celsius in enumerate(temperatures):
+            shade = colours[index % len(colours)]
+            handles.append(Line([], [], color=shade, linewidth=5, label=f"{celsius:g} °C"))
+    if len(others) > 1:
+        for index, (t, uber, spread) in enumerate(others):
+            said = [f"t = {t:g}", f"UBER {uber:.0e}", f"spread {spread:g}"]
+            label = ", ".join(word for word, is_said in zip(said, differs, strict=True) if is_said)
+            shade = GREY if len(temperatures) > 1 else colours[index % len(colours)]
+            handles.append(Line([], [], color=shade, linewidth=2.2, markersize=6, label=label))
+            handles[-1].set_linestyle(_STYLES[index % len(_STYLES)])
+            handles[-1].set_marker(_MARKERS[index % len(_MARKERS)])
     has_none = False
     for index, (key, points) in enumerate(curves.items()):
         colour, style = temperatures.index(key[0]), others.index(key[1:])
         if len(temperatures) == 1:
-            colour, style = style, 0
-        said = [f"{key[0]:g} °C", f"t = {key[1]:g}", f"UBER {key[2]:.0e}", f"spread {key[3]:g}"]
+            colour = style
         shown = [point for point in points if point.pe_cycles > 0 and point.retention_hours > 0]
         axes.plot(
             [point.retention_hours for point in shown],
             [point.pe_cycles for point in shown],
-            marker="o",
+            marker=_MARKERS[style % len(_MARKERS)],
             markersize=6,
             linewidth=2.2,
             color=colours[colour % len(colours)],
             linestyle=_STYLES[style % len(_STYLES)],
             zorder=3,
-            label=", ".join(word for word, is_said in zip(said, differs, strict=True) if is_said),
         )
         none = [point for point in points if point.pe_cycles == 0 and point.retention_hours > 0]
         axes.plot(
@@ -86,8 +100,8 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("retention of the data")
     axes.set_ylabel("endurance (P/E cycles)")
-    if any(differs):
-        axes.legend(loc="lower left", bbox_to_anchor=(0.0, foot), frameon=False)
+    if handles:
+        legend_below(figure, handles)
     if has_none:
         axes.text(
             0.99,

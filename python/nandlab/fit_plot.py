@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
-from nandlab.plot import COLOURS, GREY, finish, new_figure, save
+from nandlab._core import NandlabError
+from nandlab.plot import COLOURS, GREY, finish, legend_below, new_figure, save
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
     from nandlab.fit import Fit
@@ -32,6 +34,9 @@ _UNITS = {
 MOST_NAMED = 9
 """Curves of more groups have no names and one colour."""
 
+POINTS = 1000
+"""Points of a curve."""
+
 _AXES = {
     "pe_cycles": "P/E cycles",
     "retention_hours": "retention (h)",
@@ -45,8 +50,9 @@ def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
 
     if "points" in fitted.array:
         return _points(fitted, path)
-    figure = new_figure(8.0, 7.6)
-    above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": [1.35, 1.0]})
+    figure = new_figure(8.0, 8.2)
+    heights = {"height_ratios": [1.35, 1.0]}
+    above, below = figure.subplots(2, 1, sharex=True, gridspec_kw=heights)
     if fitted.bins is not None:
         _states(fitted, above)
         x, label = fitted.bins.centres_v, "threshold voltage (V)"
@@ -54,10 +60,9 @@ def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
     else:
         x, label = _axis(fitted)
         groups = _groups(fitted, x)
-        _rates(fitted, above, x, groups)
         if x.min() > 0 and x.max() > 30 * x.min():
             above.set_xscale("log")
-            below.set_xscale("log")
+        legend_below(figure, _rates(fitted, above, x, groups))
     residuals = fitted.estimate.residuals
     below.axhspan(-2, 2, color=GREY, alpha=0.2, linewidth=0)
     below.axhline(0, color=GREY, linewidth=1.2)
@@ -112,38 +117,79 @@ def _colours(count: int) -> list[Any]:
     return [colormaps["viridis"](0.85 * i / (count - 1)) for i in range(count)]
 
 
-def _rates(fitted: Fit, axes: Axes, x: Column, groups: dict[str, NDArray[np.bool_]]) -> None:
-    """Rates with the law: a curve of one colour for each group of rows."""
+def _rates(
+    fitted: Fit, axes: Axes, x: Column, groups: dict[str, NDArray[np.bool_]]
+) -> list[Line2D]:
+    """Rates with the law, a curve of one colour for each group of rows: what a legend names."""
     import numpy as np
+    from matplotlib.lines import Line2D as Line
 
     data = fitted.data
     if fitted.is_counted:
-        observed = data.columns["bit_errors"] / data.columns["bits_read"]
+        bits = data.columns["bits_read"]
+        observed = data.columns["bit_errors"] / bits
+        # No errors of so many bits: the end of the interval of Clopper and Pearson.
+        most = -np.expm1(np.log((1 - fitted.confidence.level) / 2) / bits)
     else:
-        observed = data.columns["rber"]
-    least = observed[observed > 0].min() / 10
+        observed = most = data.columns["rber"]
+    is_zero = observed == 0
+    least = min(observed[~is_zero].min() / 10, most[is_zero].min(initial=1.0) / 2)
     is_named = 1 < len(groups) <= MOST_NAMED
+    handles = []
     for (name, rows), colour in zip(groups.items(), _colours(len(groups)), strict=True):
-        shown = rows & (observed > 0)
+        shown, zero = rows & ~is_zero, rows & is_zero
         axes.plot(x[shown], observed[shown], "o", color=colour, markersize=6, alpha=0.75)
-        order = np.argsort(x[rows])
-        mean = fitted.estimate.mean[rows][order]
+        axes.plot(x[zero], most[zero], "v", color=colour, markersize=7, markerfacecolor="white")
+        at, mean = _curve(fitted, axes, x, rows)
         drawn = mean > least
         line = colour if is_named else COLOURS["write"]
-        label = name if is_named else None
-        axes.plot(x[rows][order][drawn], mean[drawn], color=line, linewidth=1.6, label=label)
+        curves = axes.plot(at[drawn], mean[drawn], color=line, linewidth=1.6, label=name)
+        handles += curves if is_named else []
     said = GREY if is_named else COLOURS["write"]
-    axes.plot([], [], color=said, linewidth=1.6, label="fitted law")
+    handles.append(Line([], [], color=said, linewidth=1.6, label="fitted law"))
     said = GREY if is_named else COLOURS["read"]
-    axes.plot([], [], "o", color=said, markersize=6, label="measured")
+    handles.append(Line([], [], color=said, marker="o", linestyle="none", label="measured"))
+    if is_zero.any():
+        label = f"no errors: at most, {100 * fitted.confidence.level:g} %"
+        handles.append(Line([], [], color=said, marker="v", linestyle="none", label=label))
+        handles[-1].set_markerfacecolor("white")
     axes.set_yscale("log")
     axes.set_ylabel("raw bit error rate")
-    axes.legend(loc="best", frameon=False, ncols=2 if is_named else 1)
+    return handles
+
+
+def _curve(fitted: Fit, axes: Axes, x: Column, rows: NDArray[np.bool_]) -> tuple[Column, Column]:
+    """The law over the rows of a group, finely; at the rows alone where no drive could have it."""
+    import numpy as np
+
+    columns = {name: column[rows] for name, column in fitted.data.columns.items()}
+    array = dict(fitted.array)
+    # What the array has of its own, and not of a block's life.
+    for name in ("temperature_c", "vth_v"):
+        if name in array and name in columns:
+            array[name] = float(columns[name][0])
+    try:
+        law = _core.Array(json.dumps(array))
+    except NandlabError:
+        order = np.argsort(x[rows])
+        return x[rows][order], fitted.estimate.mean[rows][order]
+    spaced = np.geomspace if axes.get_xscale() == "log" else np.linspace
+    at = spaced(x[rows].min(), x[rows].max(), POINTS)
+    life = []
+    for name in _AXES:
+        column = fitted.data.columns.get(name)
+        if column is x:
+            life.append(at)
+        else:
+            life.append(np.full(POINTS, 0.0 if column is None else column[rows][0]))
+    lives = zip(*(stress.tolist() for stress in life), strict=True)
+    return at, np.array(law.rber([(0, round(n), hours, round(reads)) for n, hours, reads in lives]))
 
 
 def _points(fitted: Fit, path: Path | None) -> Figure:
     """Points with their intervals, and what a drive is played back between them."""
     import numpy as np
+    from matplotlib.lines import Line2D as Line
 
     points = fitted.array["points"]
     stress = np.array([[point["pe_cycles"], point["hours"], point["reads"]] for point in points])
@@ -163,8 +209,9 @@ def _points(fitted: Fit, path: Path | None) -> Figure:
     array = _core.Array(json.dumps(fitted.array))
     is_named = 1 < len(curves) <= MOST_NAMED
     is_typed = "page_type" in fitted.data.labels
-    figure = new_figure(8.0, 5.0)
+    figure = new_figure(8.0, 5.8)
     axes = figure.subplots()
+    handles = []
     for (group, page_type), colour in zip(curves, _colours(len(curves)), strict=True):
         rows = (stress[:, others] == group).all(axis=1)
         at, rate = x[rows], value[rows, page_type]
@@ -177,10 +224,12 @@ def _points(fitted: Fit, path: Path | None) -> Figure:
         names = [*_AXES]
         words = [f"{of:g} {_UNITS[names[i]]}" for of, i in zip(group, others, strict=True)]
         words += [rates[page_type].name.rpartition(", ")[2]] if is_typed else []
-        label = ", ".join(words) if is_named else None
-        axes.plot(between, played, color=colour, linewidth=1.6, label=label)
-    axes.plot([], [], color=GREY, linewidth=1.6, label="played back")
-    axes.plot([], [], "o", color=GREY, label=f"measured, {fitted.confidence} intervals")
+        lines = axes.plot(between, played, color=colour, linewidth=1.6, label=", ".join(words))
+        handles += lines if is_named else []
+    played_back = Line([], [], color=GREY, linewidth=1.6, label="played back")
+    measured = Line([], [], color=GREY, marker="o", linestyle="none")
+    measured.set_label(f"measured, {fitted.confidence} intervals")
+    legend_below(figure, [*handles, played_back, measured])
     axes.set_yscale("log")
     if x.max() > 30 * x[x > 0].min(initial=x.max()):
         if x.min() > 0:
@@ -189,7 +238,6 @@ def _points(fitted: Fit, path: Path | None) -> Figure:
             axes.set_xscale("symlog", linthresh=x[x > 0].min())
     axes.set_xlabel([*_AXES.values()][over])
     axes.set_ylabel("raw bit error rate")
-    axes.legend(loc="best", frameon=False, ncols=2 if is_named else 1)
     finish(axes, f"rates of {Path(fitted.data.name).name} as they are")
     if path is not None:
         save(figure, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from nandlab._core import NandlabError
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -30,6 +32,12 @@ MOST_POINTS = 240
 
 LEAST_REQUESTS = 20
 """A distribution of fewer requests is not drawn."""
+
+TITLE_SHARE = 0.88
+"""Of the width of a figure, that a title has right of the words of the axis."""
+
+TITLE_SIZES = (15, 10)
+"""A title is as large as has room; one that is too long even at its least is wrapped."""
 
 
 def plot_all(result: Result, path: str | PathLike[str] | None = None) -> Figure:
@@ -251,7 +259,12 @@ def _owner(axes: Axes) -> Figure:
 
 def finish(axes: Axes, title: str) -> None:
     """The look that all pictures share."""
-    axes.set_title(title, loc="left", fontsize=15, fontweight="bold", pad=10)
+    figure = _owner(axes)
+    size, least = TITLE_SIZES
+    words = axes.set_title(title, loc="left", fontsize=size, fontweight="bold", pad=10, wrap=False)
+    wide = words.get_window_extent().width / figure.bbox.width
+    words.set_fontsize(max(least, size * min(1.0, TITLE_SHARE / max(wide, 1e-9))))
+    words.set_wrap(True)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.grid(True, which="major", color="#DDDDDD", linewidth=0.7)
@@ -263,6 +276,22 @@ def finish(axes: Axes, title: str) -> None:
     texts = legend.get_texts() if legend is not None else []
     for text in [*texts, *axes.texts]:
         text.set_fontsize(12)
+
+
+def legend_below(figure: Figure, handles: Sequence[Artist]) -> None:
+    """A legend below the picture, where it hides nothing, in as many columns as have room."""
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    # In letters: what the picture has room for, and what stands before and between names.
+    columns = min(max(93 // (longest + 9), 1), 5)
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+        fontsize=12,
+        columnspacing=1.2,
+        handlelength=2.6,
+    )
 
 
 def _latency_ticks(axes: Axes) -> None:
