@@ -245,16 +245,16 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
         (["rber", "--chip", CHIP, "--set", "procedure.points=-1"], "numbers from 0 to 4294967295"),
         (
             ["wear", "--chip", CHIP, "--cycles", "0"],
-            "procedure.cycles: 0 is out of range; allowed: 1 to",
+            "procedure.cycles: 0 is out of range; allowed: 100 to",
         ),
         (["energy", "--chip", CHIP, "--out", "mixed.fio"], ".parquet, .csv"),
         (
             ["wear", "--chip", CHIP, "--cycles", "99"],
-            "procedure.cycles: 99: less than a segment; allowed: 100 or more",
+            "procedure.cycles: 99 is out of range; allowed: 100 to",
         ),
         (
             ["rber", "--chip", CHIP, "--cycles", "100", "--set", "procedure.first_cycles=101"],
-            "procedure.first_cycles: 101: above the last point; allowed: 0 to 100",
+            "procedure.first_cycles: 101 is out of range; allowed: 0 to 100",
         ),
         (["wear", "--chip", CHIP, "--set", "points=3"], "neither chip nor procedure"),
         (["wear", "--chip", CHIP, "--set", "procedure.pionts=3"], "did you mean `points`"),

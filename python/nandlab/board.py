@@ -156,7 +156,6 @@ def board(
         "seed": str(seed),
     }
     config = load_config(_DRIVE, sets)["config"]["chip"]
-    _check_cycles(procedure, json.loads(session.params()), config["rated_pe_cycles"])
     rows = _Rows(facts, _run_hash(facts, config))
     if resume and path is not None and path.exists():
         rows.take_up(path, session)
@@ -209,29 +208,6 @@ def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[s
             problem = f"--set {text}: neither chip nor procedure"
             raise _core.NandlabError(f"{problem}; allowed: {allowed}")
     return chip, own
-
-
-def _check_cycles(procedure: str, params: Mapping[str, Any], rated: int) -> None:
-    """Refuses cycles that end before the first point that would be measured.
-
-    Raises:
-        NandlabError: they do.
-    """
-    cycles = params.get("cycles")
-    last = rated if cycles is None else cycles
-    first = params.get("first_cycles", 0)
-    if first > last:
-        problem = f"procedure.first_cycles: {first}: above the last point"
-        raise _core.NandlabError(f"{problem}; allowed: 0 to {last}, the procedure's cycles")
-    if procedure == "wear" and cycles is not None:
-        # The first segment is over after so many.
-        usual = min(max(cycles // 10, 100), 1000)
-        segment = params.get("fixed_cycles", usual - usual // 10)
-        segment += params.get("random_cycles", usual // 10)
-        if cycles < segment:
-            problem = f"procedure.cycles: {cycles}: less than a segment"
-            allowed = f"{segment} or more, or fewer fixed_cycles and random_cycles"
-            raise _core.NandlabError(f"{problem}; allowed: {allowed}")
 
 
 def _run_hash(facts: dict[str, str], chip: dict[str, Any]) -> str:
