@@ -276,11 +276,15 @@ impl Cell {
         levels: u32,
         pe_cycles: u32,
     ) -> ProgramJob {
-        let (mut mean_v, mut from_v) = ([0.0; 16], [f64::NAN; 16]);
+        let (mut mean_v, mut sigma_v, mut from_v) = ([0.0; 16], [0.0; 16], [f64::NAN; 16]);
         let last = pass + 1 == self.levels.passes.len();
         let states = ((1u64 << self.levels.passes[pass].states.len()) - 1) as u32;
         for (level, state) in self.levels.passes[pass].states.iter().enumerate() {
-            mean_v[level] = if last { laws[level].mean_v } else { state.mean_v };
+            (mean_v[level], sigma_v[level]) = if last {
+                (laws[level].mean_v, laws[level].sigma_v)
+            } else {
+                (state.mean_v, state.sigma_v)
+            };
             from_v[level] = self.levels.before_v(pass, state.word).unwrap_or(f64::NAN);
         }
         ProgramJob {
@@ -288,6 +292,7 @@ impl Cell {
             last,
             levels: levels & !1 & states,
             mean_v,
+            sigma_v,
             from_v,
             start_shift_v: self.mechanisms.iter().map(|m| m.start_shift_v(pe_cycles)).sum(),
             time_factor: self.mechanisms.iter().map(|m| m.program_time_factor(pe_cycles)).product(),
@@ -313,13 +318,13 @@ impl Cell {
     pub fn program_by_pulses(
         &self,
         voltages: &mut [f32],
-        targets: &[f32],
-        noise_v: &[f32],
+        states: &[u8],
+        noise: &[f32],
         own: &[f32],
         job: &ProgramJob,
     ) -> Option<Effort> {
         let mut all = self.mechanisms.iter();
-        all.find_map(|m| m.program_by_pulses(voltages, targets, noise_v, own, job))
+        all.find_map(|m| m.program_by_pulses(voltages, states, noise, own, job))
     }
 
     /// Coupling to neighbours.

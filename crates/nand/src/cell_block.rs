@@ -444,7 +444,6 @@ impl CellBlock {
         voltages: &mut [f32],
         data: &[u8],
     ) -> (u32, Option<Effort>) {
-        let usual = self.laws(self.pe_cycles);
         let laws = self.laws(self.worn(&self.rows[index]));
         let cell = &self.cell;
         let passes = &cell.levels.passes;
@@ -454,12 +453,12 @@ impl CellBlock {
             None => Vec::new(),
         };
         let width = self.width(site, index);
+        let mut job = cell.program_job_with(&laws, pass, u32::MAX, self.pe_cycles);
+        job.sigma_v = job.sigma_v.map(|sigma| sigma * width);
         // Cells that stay erased aim far below: programming only raises.
         let (mut mean, mut sigma) = ([-100.0f32; 16], [0.0f32; 16]);
-        for (state, s) in made.states.iter().enumerate().filter(|(_, s)| s.level > 0) {
-            let law = last.then(|| &laws[state]);
-            mean[state] = law.map_or(s.mean_v, |law| law.mean_v) as f32;
-            sigma[state] = (law.map_or(s.sigma_v, |law| law.sigma_v) * width) as f32;
+        for state in (0..16).filter(|state| job.levels >> state & 1 == 1) {
+            (mean[state], sigma[state]) = (job.mean_v[state] as f32, job.sigma_v[state] as f32);
         }
         let target: Vec<[u8; 16]> = made
             .target
@@ -470,7 +469,6 @@ impl CellBlock {
         let mut draws = self.draws(index, &format!("program/{programs}"));
         let mut scatter = self.draws(index, &format!("scatter/{programs}"));
         let mut own = self.owned(index, "speed");
-        let job = cell.program_job_with(&usual, pass, u32::MAX, self.pe_cycles);
         let by_pulses = cell.by_pulses();
         let (mut used, mut sum, mut effort) = (0u32, 0u64, None::<Effort>);
         self.rise.resize(voltages.len(), 0.0);
@@ -490,20 +488,18 @@ impl CellBlock {
             sum += states[..n].iter().map(|&s| u64::from(s)).sum::<u64>();
             draws.normal(&mut noise[..n]);
             cell.reshape.apply(&mut noise[..n]);
-            for i in 0..n {
-                aim[i] = mean[usize::from(states[i] & 15)];
-                noise[i] *= sigma[usize::from(states[i] & 15)];
-            }
             let rise = &mut self.rise[c * CHUNK..][..n];
             rise.copy_from_slice(chunk);
             if by_pulses {
                 let mut speed = [0.0f32; CHUNK];
                 own.normal(&mut speed[..n]);
-                let took = cell.program_by_pulses(chunk, &aim[..n], &noise[..n], &speed[..n], &job);
+                let (states, noise) = (&states[..n], &noise[..n]);
+                let took = cell.program_by_pulses(chunk, states, noise, &speed[..n], &job);
                 effort = took.map(|took| longest(effort, took));
             } else {
-                for (aim, noise) in aim.iter_mut().zip(&noise).take(n) {
-                    *aim += noise;
+                for i in 0..n {
+                    let state = usize::from(states[i] & 15);
+                    aim[i] = mean[state] + sigma[state] * noise[i];
                 }
                 if last {
                     for mechanism in cell.mechanisms() {

@@ -233,6 +233,52 @@ fn pulses_end_where_the_closed_form_does() {
     assert!(counted.time > Time::ZERO);
 }
 
+/// Rows that wore more than their block are programmed to where their wear puts the levels.
+#[test]
+fn pulses_reach_the_levels_of_a_row_that_wore_more() {
+    let cell = mlc(
+        2.0,
+        "[program]\nstep_v = 0.2\nstart_sigma_v = 0.25\nby_pulses = true\n\
+         [wear]\nshift_v = 0.02\nwiden_v = 0.01\nby_level = [1.0, 1.0, 1.0, 3.0]\n",
+    );
+    let mut block = CellBlock::new(cell.clone(), 16, 16_384, 1, 0).unwrap();
+    block.cycle_holding(2000, &[(4, 3)]).unwrap();
+    block.program(0, &vec![0xff; 16_384]).unwrap();
+    block.program(4, &vec![0; 16_384]).unwrap();
+    let law = cell.law(1, &block.stress(4).unwrap());
+    let voltages = block.voltages(4).unwrap();
+    let n = voltages.len() as f64;
+    let mean = voltages.iter().map(|&v| f64::from(v)).sum::<f64>() / n;
+    let square = voltages.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / n;
+    assert!((mean - law.mean()).abs() < 2e-3, "{mean} {}", law.mean());
+    assert!((square.sqrt() / law.sigma() - 1.0).abs() < 0.01, "{} {}", square.sqrt(), law.sigma());
+    let fresh = cell.law(1, &Stress { pe_cycles: 2000, ..Stress::default() });
+    assert!(law.mean() > fresh.mean() + 0.02, "wear shows");
+}
+
+/// What pulses cannot do to these levels is refused.
+#[test]
+fn steps_that_do_not_fit_the_levels_are_refused() {
+    let refused = |program: &str| {
+        let text = format!(
+            "[levels]\nvth_mean_v = [0.0, 2.0, 3.0, 4.0]\nvth_sigma_v = [0.3, 0.1, 0.1, 0.1]\n\
+             coarse_margin_v = 0.6\ncoarse_sigma_v = 0.1\n[program]\nby_pulses = true\n{program}"
+        );
+        let config = CellConfig::parse(&text, "test").unwrap();
+        let cell = Cell::new(&config, 2, PageOrder::AllBitline);
+        cell.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    assert_eq!(refused("step_v = 0.2\nstart_sigma_v = 0.2\n"), "");
+    for (program, place) in [
+        ("", "cell.program.by_pulses"),
+        ("step_v = 0.4\nstart_sigma_v = 0.2\n", "step_v"),
+        ("step_v = 0.2\nstart_sigma_v = 0.05\n", "cell.program.start_sigma_v"),
+        ("step_v = 0.2\ncoarse_step_v = 0.4\nstart_sigma_v = 0.2\n", "cell.program.coarse_step_v"),
+    ] {
+        assert!(refused(program).contains(place), "{program}: {}", refused(program));
+    }
+}
+
 /// Neighbours raise an erased cell by equation 3, and what is programmed later is not verified.
 #[test]
 fn neighbours_couple_by_equation_3() {

@@ -284,3 +284,35 @@ fn refuses_unknown_mechanisms_and_bad_parameters() {
     let start = refused("[program]\nstep_v = 0.2\novershoot = true\nstart_sigma_v = 0.01");
     assert!(start.contains("start_sigma_v"), "{start}");
 }
+
+/// Telegraph noise up to half the narrowest level: what the atoms of a law carry.
+#[test]
+fn telegraph_noise_wider_than_its_atoms_is_refused() {
+    let cell = |mean_v: f64| {
+        let text = format!(
+            "[levels]\nvth_mean_v = [0.0, 1.0]\nvth_sigma_v = [0.3, 0.1]\n\
+             [telegraph]\nmean_v = {mean_v}\n"
+        );
+        Cell::new(&CellConfig::parse(&text, "test").unwrap(), 1, PageOrder::OneShot)
+    };
+    let (sigma, mean_v) = (0.1, 0.05);
+    let law = cell(mean_v).unwrap().law(1, &Stress::default());
+    for z in 1..5 {
+        // The exponential part by the midpoint rule.
+        let step = 1e-3;
+        let exact: f64 = (0..40_000)
+            .map(|i| (f64::from(i) + 0.5) * step)
+            .map(|x| {
+                let tail = |away: f64| crate::distribution::upper_tail(away / sigma);
+                let v = f64::from(z) * sigma;
+                0.5 * step * libm::exp(-x) * (tail(v - mean_v * x) + tail(v + mean_v * x))
+            })
+            .sum();
+        let ours = law.above(1.0 + f64::from(z) * sigma);
+        assert!((ours / exact - 1.0).abs() < 0.2, "{z}: {ours:e} {exact:e}");
+    }
+    for wrong in [-0.01, 0.051, 1.0] {
+        let error = cell(wrong).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains("telegraph.mean_v") && error.contains("0 to 0.05"), "{error}");
+    }
+}

@@ -181,6 +181,9 @@ impl RawChip {
         self.check_planes(at, rule == MultiPlaneRead::SamePage)?;
         let size = self.identity.page_bytes as usize;
         check_room(out.len(), size * at.len())?;
+        for &at in at {
+            self.check_read(at)?;
+        }
         let mut times = Vec::new();
         for (&at, out) in at.iter().zip(out.chunks_exact_mut(size)) {
             times.push(self.sense(at, out)?);
@@ -205,6 +208,9 @@ impl RawChip {
         }
         let size = self.identity.page_bytes as usize;
         check_room(out.len(), size * pages.len())?;
+        for page in pages.clone() {
+            self.check_read(PageAddress { block, page })?;
+        }
         let mut array = Vec::new();
         for (page, out) in pages.zip(out.chunks_exact_mut(size)) {
             array.push(self.sense(PageAddress { block, page }, out)?);
@@ -278,9 +284,12 @@ impl RawChip {
             return Err(illegal(at[1], "multi-plane erase", "single planes on this chip"));
         }
         self.check_planes(&at, true)?;
-        let (mut efforts, mut failed) = (Vec::new(), false);
         for &block in blocks {
             self.check_good(block)?;
+            self.slot(block)?;
+        }
+        let (mut efforts, mut failed) = (Vec::new(), false);
+        for &block in blocks {
             let slot = self.slot(block)?;
             let pe_cycles = slot.cells.pe_cycles();
             let mut effort = slot.cells.erase();
@@ -421,6 +430,11 @@ impl RawChip {
             }
         }
         Ok(())
+    }
+
+    fn check_read(&mut self, at: PageAddress) -> Result<()> {
+        self.site(at)?;
+        self.slot(at.block).map(|_| ())
     }
 
     fn check_program(&mut self, at: PageAddress) -> Result<()> {

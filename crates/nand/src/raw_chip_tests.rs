@@ -209,6 +209,31 @@ fn factory_bad_blocks_are_refused() {
     assert!(error.contains("chip.cell.preset"), "{error}");
 }
 
+/// Also where only the last of several addresses is wrong.
+#[test]
+fn refused_commands_change_nothing() {
+    let mut config = config();
+    config.geometry.bad_block_fraction = 0.45;
+    let mut bench = Bench(RawChip::new(&config, 3).unwrap(), Time::ZERO);
+    let find = |bad: bool, plane| {
+        let blocks = (0..32).filter(|block| block % 2 == plane);
+        blocks.into_iter().find(|&block| bench.0.is_bad(block) == bad).unwrap()
+    };
+    let (good, bad, beyond) = (find(false, 0), find(true, 1), 33);
+    bench.program(page(good, 0), 0x5a).unwrap();
+    for other in [bad, beyond] {
+        assert!(bench.with(|chip, now| chip.erase_planes(&[good, other], now)).is_err());
+        assert_eq!(bench.0.pe_cycles(good), 0);
+    }
+    let mut out = vec![7; 256];
+    let far = [page(good, 0), page(beyond, 0)];
+    assert!(bench.with(|chip, now| chip.read_planes(&far, &mut out, now)).is_err());
+    assert!(bench.with(|chip, now| chip.read_cached(good, 15..17, &mut out, now)).is_err());
+    assert_eq!(out, vec![7; 256]);
+    assert_eq!(bench.0.slot(good).unwrap().cells.reads(), 0);
+    assert_eq!(bench.read(page(good, 0)), vec![0x5a; 128]);
+}
+
 #[test]
 fn references_move_on_request() {
     let mut bench = Bench::new();

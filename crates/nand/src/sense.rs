@@ -230,10 +230,12 @@ impl<'a> Condition<'a> {
                 let (low, high) = (usize::from(reference) - 1, usize::from(reference));
                 let errors = |shift: f64| {
                     let sides = self.sides(v + shift);
-                    -libm::log(sides[low].above + sides[high].below + 1e-300)
+                    sides[low].above + sides[high].below
                 };
                 let room = 0.5 * (self.levels[high].mean_v - self.levels[low].mean_v);
-                highest(-room, room, 40, errors)
+                let best = highest(-room, room, 40, |shift| -libm::log(errors(shift) + 1e-300));
+                // Where hardly a cell errs, the search wanders over a plateau.
+                if errors(best) < errors(0.0) { best } else { 0.0 }
             })
             .collect()
     }

@@ -146,3 +146,18 @@ fn information_of_known_channels() {
     assert!((channel(0.110_027_864_438_359_6).information() - 0.5).abs() < 1e-9);
     assert!((channel(0.1).llr()[1] - 9.0f64.ln()).abs() < 1e-12);
 }
+
+/// References of levels that are far apart stay where they are, and no page reads worse by moving.
+#[test]
+fn references_without_errors_stay() {
+    let text = "[levels]\nvth_mean_v = [-20.0, 0.0, 10.0, 20.0]\n\
+                vth_sigma_v = [0.4, 0.15, 0.15, 0.15]\n";
+    let config = CellConfig::parse(text, "test").unwrap();
+    let cell = Cell::new(&config, 2, PageOrder::OneShot).unwrap();
+    let condition = Condition::new(&cell, &Stress::default());
+    for page_type in 0..2 {
+        let shifts = condition.best_shifts_v(page_type);
+        assert!(shifts.iter().all(|&shift| shift == 0.0), "{page_type}: {shifts:?}");
+        assert_eq!(condition.rber(page_type, &shifts), 0.0);
+    }
+}

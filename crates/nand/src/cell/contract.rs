@@ -39,6 +39,8 @@ pub struct ProgramJob {
     pub levels: u32,
     /// Mean voltages of those levels.
     pub mean_v: [f64; 16],
+    /// Standard deviations of their cores.
+    pub sigma_v: [f64; 16],
     /// Mean voltages that their cells come from; not a number for the erased level.
     pub from_v: [f64; 16],
     /// By how much wear lets cells start higher.
@@ -121,14 +123,15 @@ pub trait Mechanism: Send + Sync {
         false
     }
 
-    /// Programs voltages pulse by pulse up to their targets, which are means of `job`: the slow
-    /// way, which counts each cell's pulses. `noise_v` is where a cell ends beside where it is
-    /// verified, `own` what it owns. Nothing where programming is not simulated pulse by pulse.
+    /// Programs voltages pulse by pulse to their states, which are levels of `job`: the slow way,
+    /// which counts each cell's pulses. `noise` are deviates, of the levels' shape, of where a cell
+    /// ends beside where it is verified, `own` is what it owns. Nothing where programming is not
+    /// simulated pulse by pulse.
     fn program_by_pulses(
         &self,
         _voltages: &mut [f32],
-        _targets: &[f32],
-        _noise_v: &[f32],
+        _states: &[u8],
+        _noise: &[f32],
         _own: &[f32],
         _job: &ProgramJob,
     ) -> Option<Effort> {

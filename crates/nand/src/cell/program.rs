@@ -3,14 +3,17 @@
 //! Each pulse raises a cell by beta dVpp, and a cell that has reached its verify voltage gets no
 //! more (Wang, ICS'14, equations 1 and 14; Suh 1995). Cells start apart by more than a step, so
 //! they pass the verify voltage by anything between nothing and a step: a uniform part of the law.
+//! Pulse by pulse the overshoot is always a part of the width, and cells verify half a step below
+//! their mean, so that levels lie where the closed form has them.
 //! The slowest cell of the highest level decides how many pulses a page takes.
 
 use super::contract::{Effort, Mechanism, ProgramJob, Stress};
 use super::{Build, check_range};
 use crate::distribution::{Law, uniform_atoms};
 use crate::draw::Draws;
+use crate::level::Levels;
 use base::family::{Member, check, schema};
-use base::{Error, Time, params};
+use base::{Error, Result, Time, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,21 +40,9 @@ pub const MEMBER: Member<Build> = Member {
             check_range("program", "fixed_us", fixed, 0.0, 1e6)?;
         }
         check_range("program", "start_v", params.start_v.unwrap_or(0.0), -20.0, 20.0)?;
-        let rise = params.beta * params.step_v;
-        let narrow = levels.sigma_v[1..].iter().copied().fold(f64::INFINITY, f64::min);
-        if params.overshoot && rise * rise / 12.0 > narrow * narrow {
-            return Err(Error::new(
-                "cell.program.step_v",
-                format!("a step of {rise} V spreads wider than a level of {narrow} V"),
-            )
-            .allow("beta x step_v up to the square root of 12 times the narrowest vth_sigma_v"));
-        }
-        if params.overshoot && rise > 0.0 && params.start_sigma_v < 0.45 * rise {
-            let given = params.start_sigma_v;
-            return Err(Error::new("cell.program.start_sigma_v", format!("{given} V"))
-                .allow("at least 0.45 of beta x step_v, so that the overshoot is uniform"));
-        }
-        Ok(Box::new(Built { params, erased_v: levels.mean_v[0] }))
+        let built = Built { params, erased_v: levels.mean_v[0] };
+        built.check_steps(levels)?;
+        Ok(Box::new(built))
     },
 };
 
@@ -123,6 +114,44 @@ struct Built {
 }
 
 impl Built {
+    /// Refuses steps that spread cells wider than their levels, or that leave a pattern in them.
+    fn check_steps(&self, levels: &Levels) -> Result<()> {
+        let Program { overshoot, by_pulses, start_sigma_v, step_v, .. } = self.params;
+        if by_pulses && step_v == 0.0 {
+            return Err(Error::new("cell.program.by_pulses", "no step to program by")
+                .allow("a step_v above 0"));
+        }
+        for (index, pass) in levels.passes.iter().enumerate() {
+            let last = index + 1 == levels.passes.len();
+            if !(by_pulses || overshoot && last) {
+                continue;
+            }
+            let rise = self.rise_v(last);
+            let raised = pass.states.iter().filter(|state| state.level > 0);
+            let narrow = raised.map(|state| state.sigma_v).fold(f64::INFINITY, f64::min);
+            if rise * rise / 12.0 > narrow * narrow {
+                let (key, width) = if last {
+                    ("step_v", "the narrowest vth_sigma_v")
+                } else {
+                    ("coarse_step_v", "coarse_sigma_v")
+                };
+                return Err(Error::new(
+                    format!("cell.program.{key}"),
+                    format!("a step of {rise} V spreads wider than a level of {narrow} V"),
+                )
+                .allow(format!("beta x {key} up to the square root of 12 times {width}")));
+            }
+            if rise > 0.0 && start_sigma_v < 0.45 * rise {
+                let problem = format!("{start_sigma_v} V");
+                let key = if last { "step_v" } else { "coarse_step_v" };
+                return Err(Error::new("cell.program.start_sigma_v", problem).allow(format!(
+                    "at least 0.45 of beta x {key}, so that the overshoot is uniform"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Rise of a cell by one pulse of the last pass or of an earlier one.
     fn rise_v(&self, last: bool) -> f64 {
         let coarse = self.params.coarse_step_v;
@@ -141,7 +170,17 @@ impl Built {
 
     /// Where cells of this mean are verified.
     fn verify_v(&self, mean_v: f64, last: bool) -> f64 {
-        if self.params.overshoot { mean_v - 0.5 * self.rise_v(last) } else { mean_v }
+        let below = self.params.overshoot || self.params.by_pulses;
+        if below { mean_v - 0.5 * self.rise_v(last) } else { mean_v }
+    }
+
+    /// What is left of a state's width beside the overshoot of pulses.
+    fn noise_v(&self, sigma_v: f64, last: bool) -> f64 {
+        if last && self.params.overshoot {
+            return sigma_v;
+        }
+        let rise = self.rise_v(last);
+        libm::sqrt((sigma_v * sigma_v - rise * rise / 12.0).max(0.0))
     }
 
     fn effort(&self, job: &ProgramJob, pulses: u32, verifies: u32) -> Effort {
@@ -200,41 +239,45 @@ impl Mechanism for Built {
     }
 
     fn by_pulses(&self) -> bool {
-        self.params.by_pulses && self.params.step_v > 0.0
+        self.params.by_pulses
     }
 
     fn program_by_pulses(
         &self,
         voltages: &mut [f32],
-        targets: &[f32],
-        noise_v: &[f32],
+        states: &[u8],
+        noise: &[f32],
         own: &[f32],
         job: &ProgramJob,
     ) -> Option<Effort> {
-        let rise = self.rise_v(job.last) as f32;
         if !self.by_pulses() {
             return None;
         }
-        let sigma = self.params.start_sigma_v as f32;
+        let rise = self.rise_v(job.last);
         let (mut pulses, mut verifies) = (0, 0);
         for level in levels(job) {
-            let mean = job.mean_v[level];
-            let verify = self.verify_v(mean, job.last) as f32;
-            let start = self.start_v(job, level) as f32;
+            let verify = self.verify_v(job.mean_v[level], job.last);
+            let width = self.noise_v(job.sigma_v[level], job.last);
+            let start = self.start_v(job, level);
+            let was_erased = job.from_v[level].is_nan();
             let (mut first, mut last) = (u32::MAX, 0);
-            for i in 0..voltages.len() {
-                if targets[i] != mean as f32 {
+            let cells = voltages.iter_mut().zip(states).zip(noise.iter().zip(own));
+            for ((v, _), (noise, own)) in cells.filter(|((_, s), _)| usize::from(**s) == level) {
+                let now = f64::from(*v);
+                // A cell that stands there already is inhibited.
+                if now >= verify {
                     continue;
                 }
-                let mut reached = start + sigma * own[i];
-                let mut count = 0u32;
+                let from = if was_erased {
+                    start + self.params.start_sigma_v * f64::from(*own)
+                } else {
+                    now + job.start_shift_v
+                };
+                let count = steps(verify - from, 1.0, rise);
+                let reached = from + f64::from(count) * rise;
+                *v = v.max((reached + width * f64::from(*noise)) as f32);
                 // The first pulse is always given: verifying comes after it.
-                while (count == 0 || reached < verify) && count < 10_000 {
-                    reached += rise;
-                    count += 1;
-                }
-                voltages[i] = voltages[i].max(reached + noise_v[i]);
-                (first, last) = (first.min(count), last.max(count));
+                (first, last) = (first.min(count.max(1)), last.max(count.max(1)));
             }
             if last > 0 {
                 verifies += last - first + 1;

@@ -10,7 +10,7 @@ use super::{Build, check_range};
 use crate::distribution::{Law, laplace_atoms};
 use crate::draw::Draws;
 use base::family::{Member, check, schema};
-use base::params;
+use base::{Error, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,16 @@ pub const MEMBER: Member<Build> = Member {
     citation: "",
     schema: schema::<Telegraph>,
     check: check::<Telegraph>,
-    build: |table, _| {
+    build: |table, levels| {
         let telegraph: Telegraph = params::read(table, "cell.telegraph")?;
-        check_range("telegraph", "mean_v", telegraph.mean_v, 0.0, 1.0)?;
+        // Seven atoms in place of the exponential tail keep rates above 1e-5 within a fifth up to
+        // half a standard deviation; beyond, they show as shoulders.
+        let narrow = levels.sigma_v[1..].iter().copied().fold(2.0, f64::min);
+        if !(0.0..=0.5 * narrow).contains(&telegraph.mean_v) {
+            let problem = format!("{} V is more than closed forms carry", telegraph.mean_v);
+            return Err(Error::new("cell.telegraph.mean_v", problem)
+                .allow(format!("0 to {} V, half the narrowest vth_sigma_v", 0.5 * narrow)));
+        }
         check_range("telegraph", "worn_v", telegraph.worn_v, 0.0, 1.0)?;
         check_range("telegraph", "power", telegraph.power, 0.01, 4.0)?;
         Ok(Box::new(telegraph))
