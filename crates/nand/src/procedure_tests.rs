@@ -190,6 +190,7 @@ fn nonsense_is_refused_with_its_key() {
         ("wear", "measured_cycles = 101\ncycles = 10_000", "1 to 100"),
         ("wear", "measured_cycles = 31\ncycles = 3000", "1 to 30"),
         ("wear", "cycles = 50", "100 to 100000000"),
+        ("wear", "fixed_cycles = 2_000_000_000", "procedure.fixed_cycles"),
         ("rber", "first_cycles = 50\ncycles = 20", "0 to 20"),
         ("rber", "block = 99", "procedure.block"),
         ("rber", "temperature_c = nan", "procedure.temperature_c"),

@@ -33,10 +33,11 @@ pub const MEMBER: Member<Build> = Member {
         let fixed_cycles = params.fixed_cycles.unwrap_or(usual - usual / 10);
         let segment = fixed_cycles.saturating_add(random_cycles);
         check_range("block", params.block, 0, identity.blocks - 1)?;
-        check_range("cycles", cycles, segment, 100_000_000)?;
         check_range("points", params.points, 1, 100_000)?;
         check_range("fixed_cycles", fixed_cycles, 0, 1_000_000)?;
         check_range("random_cycles", random_cycles, 1, 1_000_000)?;
+        // Not before the lengths of a segment are known to be sound.
+        check_range("cycles", cycles, segment, 100_000_000)?;
         check_range("measured_cycles", params.measured_cycles, 1, random_cycles)?;
         check_range("wordline_spacing", params.wordline_spacing, 1, 1_000_000)?;
         let segments = cycles / segment;
