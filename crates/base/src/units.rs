@@ -25,15 +25,17 @@ pub fn parse_size(text: &str) -> Result<u64> {
     if number.contains('.') {
         let value: f64 = number.parse().map_err(|_| bad_size(text))?;
         let bytes = value * (1u64 << shift) as f64;
-        return if bytes < 9.2e18 { Ok(bytes.round() as u64) } else { Err(bad_size(text)) };
+        let some = bytes == 0.0 || bytes >= 1.0;
+        return if some && bytes < 9.2e18 { Ok(bytes.round() as u64) } else { Err(bad_size(text)) };
     }
     let value: u64 = number.parse().map_err(|_| bad_size(text))?;
     value.checked_mul(1u64 << shift).ok_or_else(|| bad_size(text))
 }
 
 fn bad_size(text: &str) -> Error {
-    Error::new("", format!("`{text}` is not a size"))
-        .allow("a number below 2^64 with an optional unit k, m, g, t or p (powers of 1024)")
+    Error::new("", format!("`{text}` is not a size")).allow(
+        "a number of bytes below 2^64 with an optional unit k, m, g, t or p (powers of 1024)",
+    )
 }
 
 /// Bytes as a person reads them: `16 KiB`, `512 GiB`, `1.5 MiB`.

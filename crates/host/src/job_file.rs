@@ -8,7 +8,7 @@
 use crate::job_options::{Options, Taken};
 use crate::job_plan::{Given, Setting};
 use crate::job_text::sections;
-use crate::request::{Job, Pace, Rate, Source, Think};
+use crate::request::{Job, Pace, Source, Think};
 use crate::synthetic::Synthetic;
 use crate::trace;
 use base::rng::Rng;
@@ -78,9 +78,15 @@ pub fn parse(
         }
         let own: Vec<_> = pairs.collect();
         let setting = Setting { given: &given, place, dir, capacity_bytes };
-        if given.options.time_based && given.options.runtime.is_none() {
+        let Options { time_based, runtime, number_ios, .. } = given.options;
+        if time_based && runtime.is_none() {
             let at = setting.at("time_based");
             loaded.notices.push(format!("{at}: time_based without runtime is ignored, as by fio"));
+        } else if time_based && number_ios.is_some() {
+            let at = setting.at("number_ios");
+            loaded
+                .notices
+                .push(format!("{at}: number_ios beside time_based is ignored, as by fio"));
         }
         for clone in 0..given.options.numjobs {
             // Jobs of one name are told apart by their number, like clones.
@@ -124,7 +130,12 @@ impl Setting<'_> {
                 let source = Synthetic::new(&plan, seed, stream).map_err(|error| {
                     error.about("random_distribution").at(self.at("random_distribution"))
                 })?;
-                (Box::new(source) as Box<dyn Source>, Pace::Closed { depth })
+                let poisson = plan.poisson;
+                let pace = match plan.rates {
+                    Some(_) => Pace::Rated { depth, poisson },
+                    None => Pace::Closed { depth },
+                };
+                (Box::new(source) as Box<dyn Source>, pace)
             }
         };
         let (from, to) = options.startdelay;
@@ -136,12 +147,7 @@ impl Setting<'_> {
         Ok(Job {
             name: options.name.clone().unwrap_or_else(|| name.to_owned()),
             source,
-            pace: match (self.rates()?, pace) {
-                (Some(rates), Pace::Closed { depth }) => {
-                    Pace::Rated { depth, rates, poisson: options.poisson }
-                }
-                (_, pace) => pace,
-            },
+            pace,
             think: (think.time > Time::ZERO).then_some(think),
             start_delay: from + Time(more),
             // As in fio the first clone waits, and the others belong to its group.
@@ -150,22 +156,6 @@ impl Setting<'_> {
             ramp: options.ramp_time,
             options: Vec::new(),
         })
-    }
-
-    /// Rates of reads, writes and trims, if any direction of the job has one.
-    fn rates(&self) -> Result<Option<[Option<Rate>; 3]>> {
-        let options = &self.given.options;
-        let positive = |rates: [Option<u64>; 3]| rates.map(|rate| rate.filter(|&rate| rate > 0));
-        let (bytes, requests) = (positive(options.rate), positive(options.rate_iops));
-        if bytes.iter().any(Option::is_some) && requests.iter().any(Option::is_some) {
-            let problem = "given beside rate".to_owned();
-            return self.refuse("rate_iops", problem, "one of rate and rate_iops".to_owned());
-        }
-        let rates: [Option<Rate>; 3] = std::array::from_fn(|index| {
-            let bytes = bytes[index].map(|rate| Rate::Bytes(rate as f64));
-            bytes.or(requests[index].map(|rate| Rate::Requests(rate as f64)))
-        });
-        Ok(rates.iter().any(Option::is_some).then_some(rates))
     }
 
     /// The trace that `read_iolog` gives this clone, and whether it has times.

@@ -17,7 +17,7 @@ fn job(options: &str) -> Job {
 }
 
 fn requests(job: &mut Job, most: usize) -> Vec<Request> {
-    let next = || job.source.next().unwrap().map(|arrival| arrival.request);
+    let next = || job.source.next(Time::ZERO).unwrap().map(|arrival| arrival.request);
     std::iter::from_fn(next).take(most).collect()
 }
 
@@ -58,19 +58,35 @@ fn globals_reach_the_jobs_below_them() {
 
 #[test]
 fn paces_follow_rates_and_depths() {
-    let rated = |rates, poisson| Pace::Rated { depth: 4, rates, poisson };
-    let (bytes, ios) = (|n| Some(Rate::Bytes(n)), |n| Some(Rate::Requests(n)));
+    let rated = |poisson| Pace::Rated { depth: 4, poisson };
     for (options, pace) in [
         ("iodepth=4", Pace::Closed { depth: 4 }),
         ("iodepth=4 rate_process=poisson", Pace::Closed { depth: 4 }),
         ("iodepth=4 rate=0", Pace::Closed { depth: 4 }),
-        ("iodepth=4 rate=1m", rated([bytes(1048576.0); 3], false)),
-        ("iodepth=4 rate=1k,", rated([bytes(1024.0), None, None], false)),
-        ("iodepth=4 rate_iops=,50", rated([None, ios(50.0), ios(50.0)], false)),
-        ("iodepth=4 rate_iops=9 rate_process=poisson", rated([ios(9.0); 3], true)),
-        ("iodepth=4 rate_iops=9,8,7", rated([ios(9.0), ios(8.0), ios(7.0)], false)),
+        ("iodepth=4 rate=1m", rated(false)),
+        ("iodepth=4 rate_iops=,50", rated(false)),
+        ("iodepth=4 rate_iops=9 rate_process=poisson", rated(true)),
     ] {
         assert_eq!(job(options).pace, pace, "{options}");
+    }
+}
+
+#[test]
+fn rates_are_by_direction() {
+    for (options, at_ms) in [
+        ("rw=read rate=1m bs=512k", [0, 500, 1000]),
+        ("rw=read rate=1m,", [0, 4, 8]),
+        ("rw=read rate_iops=,50", [0, 0, 0]),
+        ("rw=write rate_iops=,50", [0, 20, 40]),
+        ("rw=trim rate_iops=,50", [0, 20, 40]),
+        ("rw=read rate_iops=100,50,20", [0, 10, 20]),
+        ("rw=trim rate_iops=100,50,20", [0, 50, 100]),
+        ("rw=rw rwmixread=100 rate_iops=100,50,20", [0, 10, 20]),
+    ] {
+        let mut job = job(options);
+        let mut next = || job.source.next(Time::ZERO).unwrap().unwrap().at;
+        let at = [next(), next(), next()].map(|at| (at.s() * 1e3).round() as u64);
+        assert_eq!(at, at_ms, "{options}");
     }
 }
 
@@ -276,7 +292,7 @@ fn traces_are_replayed_by_clones_in_turn() {
     let closed = |depth| Pace::Closed { depth };
     assert_eq!(paces, [Pace::Open, closed(8), closed(1)]);
     let last = |job: &mut Job| {
-        let next = || job.source.next().unwrap();
+        let next = || job.source.next(Time::ZERO).unwrap();
         std::iter::from_fn(next).last().map(|arrival| (arrival.at, arrival.request.offset))
     };
     let (slow, fast) = (last(&mut jobs[0]).unwrap(), last(&mut jobs[2]).unwrap());

@@ -5,6 +5,7 @@
 use crate::block_size::BlockSize;
 use crate::job_options::{Options, Pattern};
 use crate::job_value::Amount;
+use crate::rates::Rate;
 use crate::workload::Chosen;
 use base::units::format_size;
 use base::{Error, Result};
@@ -103,6 +104,10 @@ pub struct Plan {
     pub fua: bool,
     /// Stream hint of writes.
     pub stream: u8,
+    /// Rates of reads, writes and trims, if any direction has one; `None` of one is unlimited.
+    pub rates: Option<[Option<Rate>; 3]>,
+    /// Exponential intervals (a Poisson process) instead of equal ones.
+    pub poisson: bool,
 }
 
 /// Options, with the line on which each was given last; `job` is the line of the section.
@@ -178,6 +183,7 @@ impl Setting<'_> {
             let Direction { align, size, .. } = &directions[op as usize];
             *align == size.least()
         });
+        let by_time = options.time_based && options.runtime.is_some();
         Ok(Plan {
             start,
             bytes,
@@ -192,13 +198,14 @@ impl Setting<'_> {
             loops: options.loops,
             // Here number_ios says how many, and the job passes over its size as often as that
             // takes; in fio it only ends a job early.
-            endless: (options.time_based && options.runtime.is_some())
-                || (options.number_ios.is_some() && options.io_size.is_none()),
-            number_ios: options.number_ios,
+            endless: by_time || (options.number_ios.is_some() && options.io_size.is_none()),
+            number_ios: options.number_ios.filter(|_| !by_time),
             flush_every: [options.fsync, options.fdatasync].map(|n| (n > 0).then_some(n)),
             flush_at_end: options.end_fsync || options.fsync_on_close,
             fua: options.sync,
             stream: options.write_hint,
+            rates: self.rates()?,
+            poisson: options.poisson,
         })
     }
 
@@ -265,6 +272,22 @@ impl Setting<'_> {
             self.whole_sectors("io_size", bytes)?;
         }
         Ok(amount.map(|bytes| bytes.max(1)))
+    }
+
+    /// Rates of reads, writes and trims, if any direction of the job has one.
+    fn rates(&self) -> Result<Option<[Option<Rate>; 3]>> {
+        let options = &self.given.options;
+        let positive = |rates: [Option<u64>; 3]| rates.map(|rate| rate.filter(|&rate| rate > 0));
+        let (bytes, requests) = (positive(options.rate), positive(options.rate_iops));
+        if bytes.iter().any(Option::is_some) && requests.iter().any(Option::is_some) {
+            let problem = "given beside rate".to_owned();
+            return self.refuse("rate_iops", problem, "one of rate and rate_iops".to_owned());
+        }
+        let rates: [Option<Rate>; 3] = std::array::from_fn(|index| {
+            let bytes = bytes[index].map(|rate| Rate::Bytes(rate as f64));
+            bytes.or(requests[index].map(|rate| Rate::Requests(rate as f64)))
+        });
+        Ok(rates.iter().any(Option::is_some).then_some(rates))
     }
 
     fn whole_sectors(&self, name: &str, bytes: u64) -> Result<()> {

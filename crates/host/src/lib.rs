@@ -1,5 +1,6 @@
 //! Floor 4 of nandlab: who talks to the drive.
 
+mod addresses;
 mod block_size;
 mod checks;
 pub mod config;
@@ -13,6 +14,7 @@ mod job_plan;
 mod job_text;
 mod job_value;
 mod permutation;
+mod rates;
 pub mod report;
 pub mod request;
 pub mod run;

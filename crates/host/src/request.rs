@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// A request and the time at which its source wants it sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Since the start of the job. Zero from sources that keep no time of their own.
+    /// Since the start of the job. Zero for what has no time of its own.
     pub at: Time,
     /// What to send.
     pub request: Request,
@@ -16,18 +16,19 @@ pub struct Arrival {
 /// A stream of requests: recorded (a trace) or made up (a workload).
 ///
 /// Promises: requests fit the drive they were opened for (aligned to 512 bytes, positive length,
-/// inside the capacity; flushes are zero-length); `at` never decreases; memory does not grow with
-/// the length of the stream; two sources built from the same inputs and seed give the same
+/// inside the capacity; flushes are zero-length); `at` never decreases, but of a job with rates, each
+/// direction of which has a clock; memory does not grow with the length of the stream; two sources built from the same inputs and seed give the same
 /// requests.
 pub trait Source: Send {
-    /// The next request, or `None` when the stream has ended.
-    fn next(&mut self) -> Result<Option<Arrival>>;
+    /// The next request, or `None` when the stream has ended. `now` is the time since the start of
+    /// the job, for streams that go by it: of a job with rates, drawn one at a time.
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>>;
 
     /// Puts the next `most` requests behind those in `drawn`, or all that are left: whether there
     /// may be more.
-    fn draw(&mut self, most: usize, drawn: &mut VecDeque<Arrival>) -> Result<bool> {
+    fn draw(&mut self, now: Time, most: usize, drawn: &mut VecDeque<Arrival>) -> Result<bool> {
         for _ in 0..most {
-            match self.next()? {
+            match self.next(now)? {
                 Some(arrival) => drawn.push_back(arrival),
                 None => return Ok(false),
             }
@@ -49,25 +50,14 @@ pub enum Pace {
     },
     /// Open loop: at the source's own times, whatever the drive does. Latency counts from there.
     Open,
-    /// At a rate, with `depth` in flight at most.
+    /// No sooner than at the source's own times, with `depth` in flight at most.
     Rated {
         /// Requests in flight at most.
         depth: u32,
-        /// Rates of reads, writes and trims, each on its own clock; `None` is unlimited.
-        rates: [Option<Rate>; 3],
-        /// Exponential intervals (a Poisson process) instead of equal ones. Latency then counts
-        /// from the drawn arrival, also where the depth made the request wait.
+        /// Those times are drawn arrivals: latency counts from them, also where the depth made a
+        /// request wait.
         poisson: bool,
     },
-}
-
-/// How fast a rated job sends.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Rate {
-    /// Requests a second.
-    Requests(f64),
-    /// Bytes a second.
-    Bytes(f64),
 }
 
 /// A pause of a job's process.
@@ -95,7 +85,7 @@ pub struct Job {
     pub stonewall: bool,
     /// Sends nothing later than this after its start (and ramp).
     pub runtime: Option<Time>,
-    /// Requests sent in this first stretch are not counted.
+    /// Requests completed in this first stretch are not counted.
     pub ramp: Time,
     /// fio's options of this job as given, for the report's `job options`.
     pub options: Vec<(String, String)>,

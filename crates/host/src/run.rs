@@ -7,7 +7,6 @@
 use crate::request::{Arrival, Job, Pace};
 use crate::runner::{Phase, Runner};
 use crate::stats::{JobStats, RequestLog, Series};
-use base::rng::Rng;
 use base::{Error, Result, Time};
 use ssd::request::{Op, Request};
 use ssd::timeline::{SpanKind, Track};
@@ -48,15 +47,14 @@ pub struct Run {
 
 impl Run {
     /// `jobs` on `ssd`; a job's thread takes `submit_time` to send one request.
-    pub fn new(ssd: Ssd, jobs: Vec<Job>, seed: u64, submit_time: Time) -> Result<Self> {
+    pub fn new(ssd: Ssd, jobs: Vec<Job>, submit_time: Time) -> Result<Self> {
         if jobs.is_empty() {
             return Err(Error::new("workload", "no jobs").allow("at least one"));
         }
         let mut group = 0;
         let runners = jobs.into_iter().enumerate().map(|(i, job)| {
             group += u32::from(job.stonewall && i > 0);
-            let rng = Rng::stream(seed, &format!("pace/{}/{i}", job.name));
-            Runner::new(job, group, rng)
+            Runner::new(job, group)
         });
         let runners = runners.collect();
         Ok(Self {
@@ -170,7 +168,6 @@ impl Run {
             runner.start = now.saturating_add(runner.job.start_delay);
             runner.measure_from = runner.start.saturating_add(runner.job.ramp);
             runner.ready_at = runner.start;
-            runner.due = [runner.start; 3];
             if let Some(runtime) = runner.job.runtime {
                 runner.deadline = runner.measure_from.saturating_add(runtime);
             }
@@ -303,7 +300,7 @@ impl Run {
         let latency = now.since(arrival);
         let Request { op, length, .. } = request;
         self.write_bytes += if op == Op::Write { length } else { 0 };
-        if arrival >= runner.measure_from {
+        if now >= runner.measure_from {
             runner.stats.record(op, length, latency, failed);
         }
         if self.series.is_over(now) {

@@ -1,8 +1,7 @@
 //! A job under way: when it may send its next request, and how far it has come.
 
-use crate::request::{Arrival, Job, Pace, Rate, Think};
+use crate::request::{Arrival, Job, Pace, Think};
 use crate::stats::JobStats;
-use base::rng::Rng;
 use base::{Result, Time};
 use ssd::Ssd;
 use ssd::request::{Op, Request};
@@ -38,11 +37,12 @@ pub struct Runner {
     requests: VecDeque<Arrival>,
     queued: usize,
     exhausted: bool,
+    /// Draws when no more than `enough` of them wait, up to `ahead`.
+    enough: usize,
+    ahead: usize,
     /// Sent and not completed, and the most there may be of them.
     pub in_flight: u32,
     depth: u32,
-    /// Arrival of the request sent last: requests of a job arrive in their order.
-    pub last_arrival: Time,
     /// When its last request completed.
     pub last_completion: Time,
     /// When it was found to send no more, and the time that requests took after that.
@@ -52,17 +52,17 @@ pub struct Runner {
     pub ready_at: Time,
     /// Requests until the next pause.
     pub until_think: u32,
-    /// Rated: when the next read, write, trim is due.
-    pub due: [Time; 3],
     /// A wake-up is asked for at this time.
     pub wake: Time,
-    pub rng: Rng,
     pub stats: JobStats,
 }
 
 impl Runner {
-    /// A job of group `group` that has not started; `rng` draws its arrivals.
-    pub fn new(job: Job, group: u32, rng: Rng) -> Self {
+    /// A job of group `group` that has not started.
+    pub fn new(job: Job, group: u32) -> Self {
+        // What has rates goes by the time at which it is drawn.
+        let rated = matches!(job.pace, Pace::Rated { .. });
+        let (enough, ahead) = if rated { (0, 1) } else { (AHEAD - DRAWN, AHEAD) };
         Self {
             phase: Phase::Waiting,
             group,
@@ -72,20 +72,19 @@ impl Runner {
             requests: VecDeque::with_capacity(AHEAD),
             queued: 0,
             exhausted: false,
+            enough,
+            ahead,
             in_flight: 0,
             depth: match job.pace {
                 Pace::Closed { depth } | Pace::Rated { depth, .. } => depth,
                 Pace::Open => u32::MAX,
             },
-            last_arrival: Time::ZERO,
             last_completion: Time::ZERO,
             over_at: Time::ZERO,
             tail_ns: 0,
             ready_at: Time::ZERO,
             until_think: job.think.map_or(0, |think| think.every),
-            due: [Time::ZERO; 3],
             wake: Time::NEVER,
-            rng,
             stats: JobStats::default(),
             job,
         }
@@ -114,7 +113,7 @@ impl Runner {
     /// can prepare for them.
     #[inline]
     pub fn next(&mut self, ssd: &Ssd) -> Result<Option<Arrival>> {
-        if self.requests.len() - self.queued <= AHEAD - DRAWN && !self.exhausted {
+        if self.requests.len() - self.queued <= self.enough && !self.exhausted {
             self.draw(ssd)?;
         }
         Ok(self.requests.get(self.queued).copied())
@@ -127,8 +126,9 @@ impl Runner {
             ssd.prefetch_blocks(&arrival.request);
         }
         let drawn = self.requests.len();
-        let most = AHEAD - (drawn - self.queued);
-        self.exhausted = !self.job.source.draw(most, &mut self.requests)?;
+        let most = self.ahead - (drawn - self.queued);
+        let now = ssd.now().max(self.ready_at).since(self.start);
+        self.exhausted = !self.job.source.draw(now, most, &mut self.requests)?;
         for arrival in self.requests.range(drawn..) {
             ssd.prefetch(&arrival.request);
         }
@@ -163,15 +163,11 @@ impl Runner {
                 let at = self.start.saturating_add(next.at);
                 (self.queued == 0).then_some((at.max(self.start), at))
             }
-            Pace::Rated { rates, poisson, .. } => {
-                let sent = now.max(earliest);
-                let Some((i, _)) = rate_of(rates, next.request.op) else {
-                    // What has no rate of its own arrives when it is sent.
-                    return Some((earliest, sent));
-                };
-                let due = self.due[i];
-                let arrival = if *poisson { due.max(self.last_arrival) } else { sent.max(due) };
-                Some((earliest.max(due), arrival))
+            Pace::Rated { poisson, .. } => {
+                let (due, sent) = (self.start.saturating_add(next.at), now.max(earliest));
+                // What has no rate of its own arrives when it is sent.
+                let drawn = *poisson && next.at > Time::ZERO;
+                Some((earliest.max(due), if drawn { due } else { sent.max(due) }))
             }
         }
     }
@@ -181,7 +177,6 @@ impl Runner {
     pub fn send(&mut self, request: &Request, arrival: Time, now: Time, submit_time: Time) {
         self.requests[self.queued].at = arrival;
         self.queued += 1;
-        self.last_arrival = arrival;
         self.in_flight += 1;
         if self.job.pace != Pace::Open {
             self.ready_at = self.ready_at.max(now).saturating_add(submit_time);
@@ -190,28 +185,8 @@ impl Runner {
             if self.until_think == 0 {
                 self.until_think = every;
             }
-            self.until_think -= 1;
-        }
-        if let Pace::Rated { rates, poisson, .. } = &self.job.pace
-            && let Some((i, rate)) = rate_of(rates, request.op)
-        {
-            let mean_ns = match rate {
-                Rate::Requests(per_s) => 1e9 / per_s,
-                Rate::Bytes(per_s) => request.length as f64 * 1e9 / per_s,
-            };
-            let ns = if *poisson { self.rng.exponential(mean_ns) } else { mean_ns };
-            self.due[i] = self.due[i].saturating_add(Time(ns.round() as u64));
+            // A flush belongs to the writes before it.
+            self.until_think -= u32::from(request.op != Op::Flush);
         }
     }
-}
-
-/// The rate that governs an operation, and its place.
-fn rate_of(rates: &[Option<Rate>; 3], op: Op) -> Option<(usize, Rate)> {
-    let i = match op {
-        Op::Read => 0,
-        Op::Write => 1,
-        Op::Trim => 2,
-        Op::Flush => return None,
-    };
-    rates[i].map(|rate| (i, rate))
 }

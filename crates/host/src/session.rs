@@ -84,7 +84,7 @@ impl Session {
         let dies = ssd.dies();
         let submit_time = Time::from_us(config.host.submit_us);
         Ok(Self {
-            run: Run::new(ssd, jobs, config.seed, submit_time)?,
+            run: Run::new(ssd, jobs, submit_time)?,
             notices,
             global_options,
             trace: summary,

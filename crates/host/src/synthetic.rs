@@ -4,11 +4,13 @@
 //! (`get_next_offset` and `get_next_buflen` of `io_u.c`, `do_io` of `backend.c`). Directions keep
 //! their own place in sequential jobs and share one random map in random ones.
 
+use crate::addresses::Addresses;
 use crate::block_size::BlockSize;
 use crate::flushes::Flushes;
 use crate::job_plan::{Mix, Plan};
+use crate::rates::Rates;
 use crate::request::{Arrival, Source};
-use crate::workload::{Chosen, Distribution, Space};
+use crate::workload::{Chosen, Space};
 use base::rng::Rng;
 use base::{Error, Result, Time};
 use ssd::request::{Op, Request};
@@ -20,8 +22,8 @@ struct Lane {
     least: u64,
     align: u64,
     random_percent: u64,
-    /// Which of the job's distributions it draws from.
-    distribution: usize,
+    /// Which of the job's addresses it draws from.
+    addresses: usize,
     /// Where the next sequential request starts, from the start of the region.
     next: u64,
     /// Where the last request started.
@@ -42,7 +44,7 @@ pub struct Synthetic {
     wraps: bool,
     fua: bool,
     stream: u8,
-    distributions: Vec<Box<dyn Distribution>>,
+    addresses: Vec<Addresses>,
     mix_rng: Rng,
     size_rng: Rng,
     sequence_rng: Rng,
@@ -56,13 +58,14 @@ pub struct Synthetic {
     /// A place that was trimmed and waits for its write.
     trimmed: Option<(u64, u64)>,
     flushes: Flushes,
+    rates: Option<Rates>,
 }
 
 impl Synthetic {
     /// The stream of `plan`, its random numbers from streams of `seed` called `name/...`.
     pub fn new(plan: &Plan, seed: u64, name: &str) -> Result<Self> {
         let rng = |what: &str| Rng::stream(seed, &format!("{name}/{what}"));
-        let mut distributions: Vec<Box<dyn Distribution>> = Vec::new();
+        let mut addresses: Vec<Addresses> = Vec::new();
         let mut built: Vec<(Space, &Chosen)> = Vec::new();
         let mut lanes = Vec::new();
         for &op in plan.mix.placed() {
@@ -74,26 +77,30 @@ impl Synthetic {
             }
             let space = Space { blocks, block_bytes: align, once: plan.once };
             let key = (space, &direction.addresses);
-            let distribution = match built.iter().position(|other| *other == key) {
+            let shared = match built.iter().position(|other| *other == key) {
                 Some(shared) => shared,
                 None if plan.random => {
-                    let what = match distributions.len() {
+                    let what = match addresses.len() {
                         0 => "address".to_owned(),
                         _ => format!("address/{}", op.name()),
                     };
-                    distributions.push(direction.addresses.build(&space, rng(&what))?);
+                    let distribution = direction.addresses.build(&space, rng(&what))?;
+                    addresses.push(Addresses::new(distribution));
                     built.push(key);
-                    distributions.len() - 1
+                    addresses.len() - 1
                 }
                 None => 0,
             };
             let random_percent = direction.random_percent;
-            let (size, next, last) = (direction.size.clone(), 0, 0);
-            lanes.push(Lane { op, size, least, align, random_percent, distribution, next, last });
+            if plan.random && addresses[shared].once() && direction.size.most() > align {
+                addresses[shared].remember(blocks);
+            }
+            let (size, addresses, next, last) = (direction.size.clone(), shared, 0, 0);
+            lanes.push(Lane { op, size, least, align, random_percent, addresses, next, last });
         }
         let least = lanes.iter().map(|lane| lane.least).min().unwrap_or(1);
         // Where places run out before bytes do, a rest shorter than a block is never reached.
-        let runs_out = !plan.random || distributions.iter().any(|one| one.once());
+        let runs_out = !plan.random || addresses.iter().any(Addresses::once);
         let usable = if runs_out { plan.bytes / least * least } else { plan.bytes };
         let pass_bytes = if plan.endless { u64::MAX } else { plan.io_bytes.unwrap_or(usable) };
         let number_ios = plan.number_ios.map(|number| {
@@ -112,7 +119,7 @@ impl Synthetic {
             wraps: pass_bytes > usable,
             fua: plan.fua,
             stream: plan.stream,
-            distributions,
+            addresses,
             mix_rng: rng("mix"),
             size_rng: rng("size"),
             sequence_rng: rng("sequence"),
@@ -124,6 +131,9 @@ impl Synthetic {
             burst_left: 0,
             trimmed: None,
             flushes: Flushes::new(plan.flush_every, plan.flush_at_end),
+            rates: plan
+                .rates
+                .map(|rates| Rates::new(&rates, plan.poisson.then(|| rng("arrivals")))),
         };
         synthetic.total = synthetic.count(plan, number_ios);
         Ok(synthetic)
@@ -172,8 +182,22 @@ impl Synthetic {
         requests.checked_add(self.flushes.count(writes, whole)?)
     }
 
+    /// The direction of the next request, as a place in `lanes`.
     #[inline(always)]
-    fn request(&mut self) -> Option<Request> {
+    fn direction(&mut self, now: Time) -> usize {
+        let Mix::ReadWrite { read_percent } = self.mix else { return 0 };
+        let drawn = usize::from(self.mix_rng.below(100) >= read_percent);
+        match &self.rates {
+            Some(rates) if read_percent > 0 && read_percent < 100 => {
+                let turn = rates.turn(self.lanes[drawn].op, self.lanes[1 - drawn].op, now);
+                if turn == self.lanes[drawn].op { drawn } else { 1 - drawn }
+            }
+            _ => drawn,
+        }
+    }
+
+    #[inline(always)]
+    fn request(&mut self, now: Time) -> Option<Request> {
         if self.requests_left == 0 || (self.pass_bytes_left == 0 && !self.next_pass()) {
             return self.last_flush();
         }
@@ -183,12 +207,7 @@ impl Synthetic {
         let (op, offset, length) = match self.trimmed.take() {
             Some((offset, length)) => (Op::Write, offset, length),
             None => {
-                let lane = match self.mix {
-                    Mix::ReadWrite { read_percent } => {
-                        usize::from(self.mix_rng.below(100) >= read_percent)
-                    }
-                    _ => 0,
-                };
+                let lane = self.direction(now);
                 let (offset, length) = match self.place(lane) {
                     Some(place) => place,
                     None if self.next_pass() => self.place(lane)?,
@@ -217,7 +236,7 @@ impl Synthetic {
     fn place(&mut self, index: usize) -> Option<(u64, u64)> {
         let lane = &mut self.lanes[index];
         let last_start = self.bytes - lane.least;
-        let start = if self.random {
+        let (start, map) = if self.random {
             let fresh = match self.burst_left {
                 0 => {
                     self.burst_left = self.burst - 1;
@@ -229,19 +248,31 @@ impl Synthetic {
                 }
             };
             let repeat = self.identical && self.burst_left + 1 < self.burst;
+            let addresses = &mut self.addresses[lane.addresses];
+            // What follows another request may come again, as in fio.
             match (fresh, repeat) {
-                (false, true) => lane.last,
-                (false, false) if lane.next <= last_start => lane.next,
-                _ => self.distributions[lane.distribution].draw() * lane.align,
+                (false, true) => (lane.last, None),
+                (false, false) if lane.next <= last_start => (lane.next, None),
+                _ => (addresses.draw() * lane.align, addresses.map()),
             }
         } else if lane.next <= last_start {
-            lane.next
+            (lane.next, None)
         } else if self.wraps {
-            0
+            (0, None)
         } else {
             return None;
         };
-        let length = lane.size.draw(self.bytes - start, &mut self.size_rng);
+        let rest = self.bytes - start;
+        let length = match map {
+            None => lane.size.draw(rest, &mut self.size_rng),
+            Some(map) => {
+                let block = start / lane.align;
+                let free = map.free_from(block, lane.size.most().div_ceil(lane.align));
+                let length = lane.size.draw(rest.min(free * lane.align), &mut self.size_rng);
+                map.mark(block, length.div_ceil(lane.align));
+                length
+            }
+        };
         lane.last = start;
         lane.next = start + length + self.hole;
         Some((start, length))
@@ -256,7 +287,7 @@ impl Synthetic {
         self.pass_bytes_left = self.pass_bytes;
         self.burst_left = 0;
         self.lanes.iter_mut().for_each(|lane| (lane.next, lane.last) = (0, 0));
-        self.distributions.iter_mut().for_each(|distribution| distribution.restart());
+        self.addresses.iter_mut().for_each(Addresses::restart);
         true
     }
 
@@ -268,8 +299,11 @@ impl Synthetic {
 impl Source for Synthetic {
     // Into `draw`, whose batches are how requests are drawn.
     #[inline(always)]
-    fn next(&mut self) -> Result<Option<Arrival>> {
-        Ok(self.request().map(|request| Arrival { at: Time::ZERO, request }))
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>> {
+        let Some(request) = self.request(now) else { return Ok(None) };
+        let rates = self.rates.as_mut();
+        let at = rates.map_or(Time::ZERO, |rates| rates.take(request.op, request.length));
+        Ok(Some(Arrival { at, request }))
     }
 
     fn total(&self) -> Option<u64> {

@@ -16,7 +16,7 @@ fn source(options: &str, capacity: u64) -> Box<dyn Source> {
 }
 
 fn requests_of(source: &mut dyn Source, most: usize) -> Vec<Request> {
-    let next = || source.next().unwrap().map(|arrival| arrival.request);
+    let next = || source.next(Time::ZERO).unwrap().map(|arrival| arrival.request);
     std::iter::from_fn(next).take(most).collect()
 }
 
@@ -93,7 +93,7 @@ fn totals_are_exact_where_they_are_told() {
         "rw=randread:8 size=64k",
         "rw=read size=16k io_size=100k",
         "rw=randread bssplit=4k/50:8k/50 number_ios=10",
-        "rw=read bsrange=4k-16k number_ios=10 time_based runtime=1",
+        "rw=read bsrange=4k-16k number_ios=10 runtime=1",
         "rw=randread random_distribution=zipf:1.2 size=70k",
         "rw=randread ba=512 bs=4k size=70k",
     ] {
@@ -104,6 +104,7 @@ fn totals_are_exact_where_they_are_told() {
     for options in [
         "rw=randrw fsync=3",
         "rw=read time_based runtime=1",
+        "rw=read number_ios=10 time_based runtime=1",
         "rw=randread bssplit=4k/50:8k/50",
         "rw=write fsync=2 fdatasync=3",
         "rw=write:4k fsync=2",
@@ -127,6 +128,20 @@ fn random_covers_every_block_once_a_pass() {
         assert_eq!(sorted(first), expected, "{size}");
         assert_eq!(sorted(second), expected, "{size}");
         assert!(first.len() < 20 || first != second, "{size}: the same order twice");
+    }
+    // Requests of several lengths do not overlap, and leave nothing out.
+    for sizes in ["bssplit=4k/50:64k/50", "bsrange=4k-64k", "bssplit=4k/30:12k/70"] {
+        for mode in ["randwrite", "randrw", "randread"] {
+            let all = requests(&format!("rw={mode} {sizes} size=1m loops=3"), 10_000);
+            let mut sent = vec![0; 256];
+            for request in all {
+                let first = (request.offset / 4096) as usize;
+                sent[first..first + (request.length / 4096) as usize]
+                    .iter_mut()
+                    .for_each(|n| *n += 1);
+            }
+            assert!(sent.iter().all(|&times| times == 3), "{mode} {sizes}: {sent:?}");
+        }
     }
     // Beyond the size by io_size, pass after pass.
     let all = requests("rw=randwrite size=64k io_size=160k", 10_000);

@@ -342,7 +342,7 @@ impl Trace {
 }
 
 impl Source for Trace {
-    fn next(&mut self) -> Result<Option<Arrival>> {
+    fn next(&mut self, _: Time) -> Result<Option<Arrival>> {
         let Some(raw) = self.timed.next()? else {
             let whole = self.given == self.summary.requests;
             return if whole { Ok(None) } else { Err(self.changed(None)) };

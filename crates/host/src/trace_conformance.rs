@@ -42,7 +42,7 @@ fn replay(bytes: &[u8], options: &Options, capacity: u64) -> Result<Vec<Arrival>
     let file = Scratch::new(bytes);
     let mut trace = open(&file.0, options, capacity)?;
     let mut arrivals: Vec<Arrival> = Vec::new();
-    while let Some(arrival) = trace.next()? {
+    while let Some(arrival) = trace.next(Time::ZERO)? {
         let Request { op, offset, length, fua, .. } = arrival.request;
         assert!(arrivals.last().is_none_or(|last| last.at <= arrival.at), "{arrival:?}");
         assert_eq!(length == 0, op == Op::Flush, "{arrival:?}");
@@ -52,7 +52,7 @@ fn replay(bytes: &[u8], options: &Options, capacity: u64) -> Result<Vec<Arrival>
         arrivals.push(arrival);
     }
     assert_eq!(trace.total(), Some(arrivals.len() as u64));
-    assert!(trace.next()?.is_none());
+    assert!(trace.next(Time::ZERO)?.is_none());
     Ok(arrivals)
 }
 
@@ -336,7 +336,7 @@ fn logs_without_times_say_so() {
     let mut trace = open(&file.0, &Options::default(), TIB).unwrap();
     assert!(!trace.timed() && trace.summary().interarrival.is_none());
     let mut ops = Vec::new();
-    while let Some(arrival) = trace.next().unwrap() {
+    while let Some(arrival) = trace.next(Time::ZERO).unwrap() {
         assert_eq!(arrival.at, Time::ZERO);
         ops.push(arrival.request.op);
     }
@@ -362,7 +362,7 @@ fn a_file_that_changes_is_noticed() {
         let mut trace = open(&file.0, &Options::default(), TIB).unwrap();
         std::fs::write(&file.0, after).unwrap();
         let error: Error = loop {
-            match trace.next() {
+            match trace.next(Time::ZERO) {
                 Ok(Some(_)) => {}
                 Ok(None) => panic!("not noticed"),
                 Err(error) => break error,

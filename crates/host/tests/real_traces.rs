@@ -4,7 +4,7 @@
 //! The traces are not part of the project: where there is no `shared/traces` beside it, and
 //! `NANDLAB_TRACES` names no other place, the tests say so and pass.
 
-use base::Result;
+use base::{Result, Time};
 use host::request::Source;
 use host::trace::{AddressPolicy, BadLine, Options, Summary, TimePolicy, open, scan};
 use std::path::{Path, PathBuf};
@@ -223,7 +223,7 @@ fn statistics_are_those_of_the_manifest() {
 fn replay(path: &Path, options: &Options, capacity: u64) -> Result<u64> {
     let mut trace = open(path, options, capacity)?;
     let (mut count, mut last) = (0, base::Time::ZERO);
-    while let Some(arrival) = trace.next()? {
+    while let Some(arrival) = trace.next(Time::ZERO)? {
         assert!(arrival.at >= last && arrival.request.end().is_some_and(|end| end <= capacity));
         last = arrival.at;
         count += 1;

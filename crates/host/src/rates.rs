@@ -1,0 +1,86 @@
+//! How fast a job may send: fio's `rate` and `rate_iops`, each direction on a clock of its own.
+//!
+//! A clock says when the next request of its direction is due; each request moves it on. In a job
+//! of reads and writes the one that was drawn waits for its turn while the other is due, so that
+//! neither holds the other up (`rate_ddir` of fio's `io_u.c`): rates decide how many there are of
+//! each, and `rwmixread` only where both are late.
+
+use base::Time;
+use base::rng::Rng;
+use ssd::request::Op;
+
+/// A rate of one direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rate {
+    /// Requests a second.
+    Requests(f64),
+    /// Bytes a second.
+    Bytes(f64),
+}
+
+/// A direction under way.
+#[derive(Debug, Clone)]
+struct Clock {
+    rate: Rate,
+    /// When its next request is due, in ns since the start of the job: a sum of many intervals,
+    /// which rounding must not shift.
+    due_ns: f64,
+}
+
+/// The rates of a job.
+#[derive(Debug, Clone)]
+pub struct Rates {
+    /// Of reads, writes and trims; `None` is as fast as the queue lets it.
+    clocks: [Option<Clock>; 3],
+    /// Draws the intervals of a Poisson process; equal ones where `None`.
+    poisson: Option<Rng>,
+}
+
+impl Rates {
+    /// Clocks of reads, writes and trims; `poisson` draws intervals.
+    pub fn new(rates: &[Option<Rate>; 3], poisson: Option<Rng>) -> Self {
+        let clocks = rates.map(|rate| rate.map(|rate| Clock { rate, due_ns: 0.0 }));
+        let mut rates = Self { clocks, poisson };
+        if rates.poisson.is_some() {
+            // A Poisson process begins with an interval, an even one with a request.
+            for op in [Op::Read, Op::Write, Op::Trim] {
+                rates.advance(op, 0);
+            }
+        }
+        rates
+    }
+
+    /// When the next request of `op` is due; what has no rate always is.
+    #[inline]
+    pub fn due(&self, op: Op) -> Time {
+        let clock = self.clocks.get(op as usize).and_then(Option::as_ref);
+        clock.map_or(Time::ZERO, |clock| Time(clock.due_ns.round() as u64))
+    }
+
+    /// Which of two directions sends next, `now`: `drawn` if it is due or no later than `other`.
+    #[inline]
+    pub fn turn(&self, drawn: Op, other: Op, now: Time) -> Op {
+        let due = self.due(drawn);
+        if due <= now || due <= self.due(other) { drawn } else { other }
+    }
+
+    /// A request of `op` is sent: moves its clock on, and returns when it was due.
+    #[inline]
+    pub fn take(&mut self, op: Op, length: u64) -> Time {
+        let due = self.due(op);
+        self.advance(op, length);
+        due
+    }
+
+    fn advance(&mut self, op: Op, length: u64) {
+        let Some(clock) = self.clocks.get_mut(op as usize).and_then(Option::as_mut) else { return };
+        let mean_ns = match clock.rate {
+            Rate::Requests(per_s) => 1e9 / per_s,
+            Rate::Bytes(per_s) => length as f64 * 1e9 / per_s,
+        };
+        clock.due_ns += match &mut self.poisson {
+            Some(rng) => rng.exponential(mean_ns),
+            None => mean_ns,
+        };
+    }
+}
