@@ -27,6 +27,7 @@ COLUMNS = {
     "bus_ns": ("uint64", "on a channel's bus"),
     "ecc_ns": ("uint64", "in a decoder"),
     "failed": ("bool", "data were lost"),
+    "measured": ("bool", "in the report's figures: complete after its job's ramp_time"),
 }
 """Columns with their type and meaning; the unit is the end of the name."""
 

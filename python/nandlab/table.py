@@ -153,16 +153,18 @@ def _amplification(report: dict[str, Any]) -> str:
         return ""
     return (
         f"{ftl['write_amplification']:.3f} programmed / written by the host"
-        f" ({ftl['write_amplification_flash']:.3f} without what the buffer saved)"
+        f" ({ftl['write_amplification_flash']:.3f} of the whole units that left the buffer)"
     )
 
 
 def _collection(report: dict[str, Any]) -> str:
     ftl = report["ftl"]
-    if not ftl["gc_runs"]:
+    if not ftl["gc_runs"] and not ftl["gc_copies"]:
         return "none"
     size = quantity.size(ftl["gc_copies"] * ftl["unit_bytes"])
-    return f"{ftl['gc_copies']:,} units moved ({size}), {ftl['gc_runs']:,} blocks reclaimed"
+    # What is moved before the first block is reclaimed counts in the write amplification.
+    blocks = f"{ftl['gc_runs']:,} blocks" if ftl["gc_runs"] else "no block yet"
+    return f"{ftl['gc_copies']:,} units moved ({size}), {blocks} reclaimed"
 
 
 def _nand(report: dict[str, Any]) -> str:

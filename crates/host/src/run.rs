@@ -300,7 +300,8 @@ impl Run {
         let latency = now.since(arrival);
         let Request { op, length, .. } = request;
         self.write_bytes += if op == Op::Write { length } else { 0 };
-        if now >= runner.measure_from {
+        let measured = now >= runner.measure_from;
+        if measured {
             runner.stats.record(op, length, latency, failed);
         }
         if self.series.is_over(now) {
@@ -309,7 +310,7 @@ impl Run {
         }
         self.series.record(op, length, latency);
         if let Some(log) = &mut self.log {
-            log.push(self.ssd.completed(slot), job as u16, now);
+            log.push(self.ssd.completed(slot), job as u16, now, measured);
         }
         let kind = match op {
             Op::Read => SpanKind::HostRead,

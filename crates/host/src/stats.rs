@@ -201,11 +201,13 @@ pub struct RequestLog {
     pub ecc_ns: Vec<u64>,
     /// Data were lost.
     pub failed: Vec<bool>,
+    /// In the report's figures: complete after the ramp time of its job.
+    pub measured: Vec<bool>,
 }
 
 impl RequestLog {
     /// Adds a request that completed `now`.
-    pub fn push(&mut self, done: &Completion, job: u16, now: Time) {
+    pub fn push(&mut self, done: &Completion, job: u16, now: Time, measured: bool) {
         self.arrival_ns.push(done.arrival.0);
         self.start_ns.push(done.start.0);
         self.completion_ns.push(now.0);
@@ -218,6 +220,7 @@ impl RequestLog {
         self.bus_ns.push(done.parts.bus.0);
         self.ecc_ns.push(done.parts.ecc.0);
         self.failed.push(done.failed);
+        self.measured.push(measured);
     }
 
     /// Requests held.

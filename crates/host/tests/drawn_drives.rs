@@ -235,7 +235,13 @@ fn firmware(dice: &mut Dice) {
     dice.set("gc.start_free_blocks", start);
     dice.maybe(0.4, "gc.background_free_blocks", &[0, 3, 5]);
     dice.member("scheduler.name", ssd::scheduler::ROSTER);
-    if dice.member("retry.name", ssd::retry::ROSTER) != "none" {
+    let retry = dice.member("retry.name", ssd::retry::ROSTER);
+    let cells = ["ideal", "cells", "table"].map(|name| format!("chip.array.name={name}"));
+    if retry == "read_retry" && !dice.sets.iter().any(|set| cells.contains(set)) {
+        // Laws have no references to move.
+        dice.set("retry.shifts_v", "[]");
+    }
+    if retry != "none" {
         let has = |code: &str| dice.sets.iter().any(|set| set.starts_with(code));
         // Soft levels that a code does not know are refused.
         match (has("ecc.code=bch"), has("ecc.code=ldpc")) {

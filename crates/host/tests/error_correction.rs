@@ -199,6 +199,25 @@ fn soft_levels_that_nobody_knows_are_refused() {
     }
 }
 
+/// So do reads at other references, where the law of errors knows none.
+#[test]
+fn references_that_a_law_does_not_have_are_refused() {
+    for (array, moves) in [("ideal", true), ("power_law", false), ("exponential", false)] {
+        let array = format!("chip.array.name={array}");
+        for (shifts, are) in [("[-0.1, 0.2]", moves), ("[0.0]", true), ("[]", true)] {
+            let shifts = format!("retry.shifts_v={shifts}");
+            let sets = [&*array, "retry.name=read_retry", &*shifts, "ecc.model=threshold"];
+            match run(&sets, READS, Precondition::None) {
+                Ok(_) => assert!(are, "{sets:?}"),
+                Err(error) => {
+                    let error = error.to_string();
+                    assert!(!are && error.contains("-0.1 V: `"), "{sets:?}: {error}");
+                }
+            }
+        }
+    }
+}
+
 /// A durable write waits for the encoder too.
 #[test]
 fn encoding_takes_its_time() {

@@ -269,6 +269,12 @@ impl Chips {
         self.array.cell()
     }
 
+    /// Whether it matters where a page is read: not where the law of errors knows no references,
+    /// and there are errors.
+    pub fn has_references(&self) -> bool {
+        !self.errs || self.array.has_references()
+    }
+
     /// How far a shift by `shift_v` moves each reference of a page, from the lowest.
     pub fn shifts_v(&self, page_type: u8, shift_v: f32) -> [f32; MOST_REFERENCES] {
         // A chip without a cell has no references to move.

@@ -140,6 +140,7 @@ impl Simulation {
         columns.set_item("bus_ns", log.bus_ns.into_pyarray(py))?;
         columns.set_item("ecc_ns", log.ecc_ns.into_pyarray(py))?;
         columns.set_item("failed", log.failed.into_pyarray(py))?;
+        columns.set_item("measured", log.measured.into_pyarray(py))?;
         Ok(columns)
     }
 

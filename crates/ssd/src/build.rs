@@ -9,7 +9,7 @@ use crate::ftl::contract::{Occupancy, Wear};
 use crate::ftl::{self, Context, Ftl, FtlCounts};
 use crate::gc::{self, contract::Shape};
 use crate::payload::Payload;
-use crate::retry::{self, Retry};
+use crate::retry::{self, Reread, Retry};
 use crate::scheduler;
 use crate::timeline::{SpanKind, Timeline, Track};
 use base::rng::Rng;
@@ -122,6 +122,7 @@ impl Ssd {
         let model = ecc::model::resolve(&ecc_common, &mut choice)?;
         let ecc = (model.build)(&ecc_common, &choice.params)?;
         check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
+        check_references(&*retry, &chips, &config.chip.array.name)?;
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, Self::FLASH_EVENTS);
         flash.cells = cells;
@@ -288,6 +289,21 @@ fn check_soft_levels(
             let source = format!("`ecc.model = \"{model}\"` with the code `{}`", common.code);
             Err(Error::new("retry.max_levels", problem)
                 .allow(format!("at most {most}: {source} knows no more")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to read again at other references where the law of errors knows none: each round costs
+/// a read and finds the same errors.
+fn check_references(retry: &dyn Retry, chips: &Chips, array: &str) -> Result<()> {
+    let rounds = (0..=u8::MAX).map_while(|attempt| retry.after_failure(attempt));
+    let shifted = rounds.filter(|round| round.level == 0).find(|round| round.shift_v != 0.0);
+    match shifted {
+        Some(Reread { shift_v, .. }) if !chips.has_references() => {
+            let problem = format!("{shift_v} V: `{array}` has no references to move");
+            Err(Error::new("retry.shifts_v", problem)
+                .allow("[], or an array whose rates are those of a chip.cell"))
         }
         _ => Ok(()),
     }

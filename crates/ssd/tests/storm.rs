@@ -232,16 +232,20 @@ fn reads_return_the_newest_version_for_every_member() {
 #[test]
 fn reads_return_the_newest_version_in_every_mode() {
     // Nine words in ten fail at first, the last of them need two soft levels.
-    let soft = [
-        "chip.array.name=power_law",
-        "chip.array.epsilon=0.001",
-        "ecc.model=shares",
-        "ecc.failures=[0.9, 0.3, 0.0]",
-    ];
-    let failing = |more: &[&'static str]| [&soft, more].concat();
+    let law = ["chip.array.name=power_law", "chip.array.epsilon=0.001"];
+    let soft = ["ecc.model=shares", "ecc.failures=[0.9, 0.3, 0.0]"];
+    let failing = |more: &[&'static str]| [&law[..], &soft, more].concat();
     // One in five hundred is lost; its block is retired, with the newest version of all others.
-    let losing = ["ecc.failures=[0.9, 0.3, 0.002]", "retry.retire_after=1"];
-    let losing = |more: &[&'static str]| failing(&[&losing, more].concat());
+    let lost = ["ecc.failures=[0.9, 0.3, 0.002]", "retry.retire_after=1"];
+    let losing = |more: &[&'static str]| failing(&[&lost, more].concat());
+    // Only a cell has references to read again at.
+    let cell = [
+        "chip.array.name=table",
+        "chip.cell.levels={vth_mean_v=[-2.3, 1.3, 2.6, 4.0], vth_sigma_v=[0.4, 0.12, 0.12, 0.12]}",
+        "chip.cell.wear.widen_v=1e-5",
+        "age.pe_cycles=9000",
+    ];
+    let moving = |more: &[&'static str]| [&cell[..], &["retry.name=read_retry"], more].concat();
     let modes: [&[&str]; 25] = [
         &["buffer.bytes=0"],
         &["buffer.bytes=65536"],
@@ -286,8 +290,8 @@ fn reads_return_the_newest_version_in_every_mode() {
             "chip.features.cache_read=true",
             "scheduler.name=fifo",
         ]),
-        &losing(&["retry.name=read_retry", "retry.in_turn=true"]),
-        &failing(&["retry.name=read_retry", "scheduler.name=fifo", "buffer.bytes=0"]),
+        &moving(&[&soft[..], &lost, &["retry.in_turn=true"]].concat()),
+        &moving(&[&soft[..], &["scheduler.name=fifo", "buffer.bytes=0"]].concat()),
         &losing(&["retry.name=nand_assisted", "chip.features.cache_read=true"]),
         &losing(&["retry.name=soft_decision", "chip.features.multi_plane_program=false"]),
     ];

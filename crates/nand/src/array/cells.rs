@@ -37,6 +37,10 @@ impl Array for Cells {
         self.rber_shifted(page, &[])
     }
 
+    fn has_references(&self) -> bool {
+        true
+    }
+
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
         let page = page.rounded(6, 4, 4);
         let PageState { page_type, pe_cycles, retention, reads } = page;

@@ -65,6 +65,11 @@ pub trait Array: Send {
         self.rber(page)
     }
 
+    /// Whether the model knows what shifted references do.
+    fn has_references(&self) -> bool {
+        false
+    }
+
     /// The same with the references of the page shifted, from the lowest; missing ones are not.
     /// A model without references gives the rate at the nominal ones.
     fn rber_shifted(&self, page: &PageState, _shifts_v: &[f64]) -> f64 {

@@ -349,6 +349,10 @@ impl Array for RateTable {
         rate_of(rate + spread * z - 0.5 * spread * spread)
     }
 
+    fn has_references(&self) -> bool {
+        self.cell.is_some()
+    }
+
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
         let Some((cell, grid)) = &self.cell else { return self.rber(page) };
         let table = self.shifted.get_or_init(|| Self::shifted(cell, grid));
