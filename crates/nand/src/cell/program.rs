@@ -97,10 +97,11 @@ impl Default for Program {
     }
 }
 
-/// [N_s], the steps that raise a cell by `rise_v`: Wang, equation 14.
+/// [N_s], the steps that raise a cell by `rise_v`: Wang, equation 14. A way of ten steps takes ten,
+/// also where its last digit is above.
 pub fn steps(rise_v: f64, beta: f64, step_v: f64) -> u32 {
     let each = beta * step_v;
-    if each > 0.0 && rise_v > 0.0 { (rise_v / each).ceil().min(1e6) as u32 } else { 0 }
+    if each > 0.0 && rise_v > 0.0 { (rise_v / each - 1e-9).ceil().min(1e6) as u32 } else { 0 }
 }
 
 /// The value of a list at `index`, whose last one holds for all later ones.
