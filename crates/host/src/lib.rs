@@ -22,6 +22,7 @@ mod shares;
 pub mod stats;
 mod synthetic;
 pub mod trace;
+mod trace_clock;
 #[cfg(test)]
 mod trace_conformance;
 mod trace_device;

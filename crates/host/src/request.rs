@@ -47,6 +47,11 @@ pub enum Pace {
         /// Requests in flight at most (fio's iodepth).
         depth: u32,
     },
+    /// Closed loop with pauses: `depth` requests in flight, and none before the source's own time.
+    Paused {
+        /// Requests in flight at most.
+        depth: u32,
+    },
     /// Open loop: at the source's own times, whatever the drive does. Latency counts from there.
     Open,
     /// At a rate, with `depth` in flight at most.

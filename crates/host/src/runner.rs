@@ -74,7 +74,9 @@ impl Runner {
             exhausted: false,
             in_flight: 0,
             depth: match job.pace {
-                Pace::Closed { depth } | Pace::Rated { depth, .. } => depth,
+                Pace::Closed { depth } | Pace::Paused { depth } | Pace::Rated { depth, .. } => {
+                    depth
+                }
                 Pace::Open => u32::MAX,
             },
             last_arrival: Time::ZERO,
@@ -158,6 +160,10 @@ impl Runner {
         let earliest = self.ready_at.max(self.start);
         match &self.job.pace {
             Pace::Closed { .. } => Some((earliest, now.max(earliest))),
+            Pace::Paused { .. } => {
+                let earliest = earliest.max(self.start.saturating_add(next.at));
+                Some((earliest, now.max(earliest)))
+            }
             Pace::Open => {
                 // Only the head waits in the queue: the others stay in the source.
                 let at = self.start.saturating_add(next.at);
