@@ -2,15 +2,15 @@
 //!
 //! After fio's HOWTO ("Job file format"): `[global]` sets defaults for the jobs below it, a job's
 //! own options override them. The file that fio would work on is the drive, from its first byte
-//! to its last. The way of a file: `job_text` (lines), `job_options` (what each option says),
-//! `job_plan` (what that means on this drive), `synthetic` (the requests).
+//! to its last. The way of a file: `job_text` (lines), `job_options` (what each option says), and
+//! `job_plan` (what that means on this drive) with `synthetic` (the requests), or `job_replay`.
 
 use crate::job_options::{Options, Taken};
 use crate::job_plan::{Given, Setting};
+use crate::job_replay;
 use crate::job_text::sections;
 use crate::request::{Job, Pace, Rate, Source, Think};
 use crate::synthetic::Synthetic;
-use crate::trace;
 use base::rng::Rng;
 use base::{Error, Result, Time};
 use std::collections::BTreeMap;
@@ -78,7 +78,16 @@ pub fn parse(
         }
         let own: Vec<_> = pairs.collect();
         let setting = Setting { given: &given, place, dir, capacity_bytes };
-        if given.options.time_based && given.options.runtime.is_none() {
+        if given.options.read_iolog.is_some() {
+            for name in job_replay::passed_over(&given) {
+                if !noticed.contains(&name) {
+                    noticed.push(name);
+                    let at = setting.at(name);
+                    let means = "means nothing to a replay and is ignored, as by fio";
+                    loaded.notices.push(format!("{at}: `{name}` {means}"));
+                }
+            }
+        } else if given.options.time_based && given.options.runtime.is_none() {
             let at = setting.at("time_based");
             loaded.notices.push(format!("{at}: time_based without runtime is ignored, as by fio"));
         }
@@ -112,19 +121,14 @@ impl Setting<'_> {
     /// The clone `clone` of the job, which draws from the streams `stream/...` of `seed`.
     fn job(&self, name: &str, clone: u32, seed: u64, stream: &str) -> Result<Job> {
         let options = &self.given.options;
-        let depth = options.iodepth;
         let (source, pace) = match &options.read_iolog {
-            Some(files) => {
-                let (source, timed) = self.trace(files, clone)?;
-                let timed = timed && !options.replay_no_stall;
-                (source, if timed { Pace::Open } else { Pace::Closed { depth } })
-            }
+            Some(files) => self.replay(files, clone)?,
             None => {
                 let plan = self.plan(clone)?;
                 let source = Synthetic::new(&plan, seed, stream).map_err(|error| {
                     error.about("random_distribution").at(self.at("random_distribution"))
                 })?;
-                (Box::new(source) as Box<dyn Source>, Pace::Closed { depth })
+                (Box::new(source) as Box<dyn Source>, self.made_up_pace()?)
             }
         };
         let (from, to) = options.startdelay;
@@ -136,12 +140,7 @@ impl Setting<'_> {
         Ok(Job {
             name: options.name.clone().unwrap_or_else(|| name.to_owned()),
             source,
-            pace: match (self.rates()?, pace) {
-                (Some(rates), Pace::Closed { depth }) => {
-                    Pace::Rated { depth, rates, poisson: options.poisson }
-                }
-                (_, pace) => pace,
-            },
+            pace,
             think: (think.time > Time::ZERO).then_some(think),
             start_delay: from + Time(more),
             // As in fio the first clone waits, and the others belong to its group.
@@ -149,6 +148,15 @@ impl Setting<'_> {
             runtime: options.runtime,
             ramp: options.ramp_time,
             options: Vec::new(),
+        })
+    }
+
+    /// The pace of made-up requests.
+    fn made_up_pace(&self) -> Result<Pace> {
+        let Options { iodepth: depth, poisson, .. } = self.given.options;
+        Ok(match self.rates()? {
+            Some(rates) => Pace::Rated { depth, rates, poisson },
+            None => Pace::Closed { depth },
         })
     }
 
@@ -166,24 +174,6 @@ impl Setting<'_> {
             bytes.or(requests[index].map(|rate| Rate::Requests(rate as f64)))
         });
         Ok(rates.iter().any(Option::is_some).then_some(rates))
-    }
-
-    /// The trace that `read_iolog` gives this clone, and whether it has times.
-    fn trace(&self, files: &str, clone: u32) -> Result<(Box<dyn Source>, bool)> {
-        let names: Vec<&str> = files.split(':').filter(|name| !name.is_empty()).collect();
-        if names.is_empty() {
-            return self.refuse(
-                "read_iolog",
-                format!("`{files}` names no file"),
-                "a path".to_owned(),
-            );
-        }
-        let path = self.dir.join(names[clone as usize % names.len()]);
-        let scale = 100.0 / self.given.options.replay_time_scale as f64;
-        let options = trace::Options { time_scale: scale, ..trace::Options::default() };
-        let trace = trace::open(&path, &options, self.capacity_bytes)?;
-        let timed = trace.timed();
-        Ok((Box::new(trace), timed))
     }
 }
 

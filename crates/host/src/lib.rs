@@ -10,6 +10,7 @@ mod job_file;
 mod job_ignored;
 mod job_options;
 mod job_plan;
+mod job_replay;
 mod job_text;
 mod job_value;
 mod permutation;
