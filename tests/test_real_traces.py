@@ -8,6 +8,9 @@ import pytest
 
 import nandlab
 
+#: For the two that are not in order of time.
+SORTED = {"time": "sort-window", "sort_window": 1 << 16}
+
 #: Name without .zst, format, options, requests (MANIFEST.md).
 TRACES: list[tuple[str, str | None, dict[str, Any], int]] = [
     ("msr_rsrch_1.full.csv", "msr", {}, 13780),
@@ -28,8 +31,8 @@ TRACES: list[tuple[str, str | None, dict[str, Any], int]] = [
     ("tpcc_ms_enterprise.6999.mqsim.trace", "mqsim", {}, 6999),
     ("iozone.100k.disksim.trace", "disksim", {}, 100000),
     ("disksim_valid_ascii.100k.trace", "disksim", {}, 100000),
-    ("tencent_cbs.50k.csv", "tencent", {"time": "sort-window"}, 50000),
-    ("systor17_lun.999.csv", "systor", {"time": "sort-window"}, 999),
+    ("tencent_cbs.50k.csv", "tencent", SORTED, 50000),
+    ("systor17_lun.999.csv", "systor", SORTED, 999),
     ("blkparse_ycsb_rocksdb_ssdtrace_sample.10k.txt", "blkparse", {"action": "D"}, 1694),
     ("fio_v2_randwrite.iolog", None, {}, 9441),
     ("fio_v3_trim_write.iolog", None, {}, 20),
@@ -53,7 +56,7 @@ def test_runs_to_its_end(
         "mqsim_default",
         trace=real_trace(name),
         format=format,
-        trace_options={"address": "compact", "sort_window": 1 << 16, **options},
+        trace_options={"address": "compact", **options},
         set=DRIVE,
     )
     report = result.to_dict()

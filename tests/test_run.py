@@ -113,6 +113,11 @@ def test_trace_runs_at_its_times(folder: Path):
     assert rows["arrival_ns"] == [0, 10_000, 490_000, 890_000, 990_000]
     assert rows["op"] == ["write", "write", "read", "flush", "trim"]
     assert rows["offset_bytes"] == [0, 4096, 0, 0, 0]
+    # Nothing limits it, and a depth that would not is refused.
+    assert result.to_dict()["nandlab"]["run"]["iodepth"] is None
+    words = "iodepth: 4: log has times of its own; allowed: only with traces without times"
+    with pytest.raises(nandlab.NandlabError, match=words):
+        nandlab.run("tiny", trace="log", iodepth=4)
 
 
 def test_trace_options_reach_the_reader(folder: Path):

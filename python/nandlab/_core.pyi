@@ -176,7 +176,7 @@ class Simulation:
         kind: str,
         workload: str,
         options: str,
-        depth: int,
+        depth: int | None,
         precondition: str,
         memory_limit: int,
     ) -> Simulation: ...

@@ -101,7 +101,7 @@ def _workload(report: dict[str, Any]) -> str:
     run, trace = report["nandlab"]["run"], report["nandlab"]["trace"]
     text = str(run["name"])
     if trace:
-        at = "at its own times" if trace["timed"] else f"{run['iodepth']} in flight"
+        at = "at its own times" if trace["timed"] else f"{run['iodepth'] or 1} in flight"
         text += f", {trace['format']}, {at}"
     if len(report["jobs"]) > 1:
         text += f", {len(report['jobs'])} jobs"

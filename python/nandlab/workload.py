@@ -35,7 +35,7 @@ class TraceOptions(TypedDict, total=False):
     time: Literal["reject", "clamp", "sort-window"]
     """Times that go back: an error (default), set to the one before, or sorted."""
     sort_window: int
-    """Records held back for sorting (4096)."""
+    """Records held back for sorting with time = "sort-window" (4096)."""
 
 
 PLAN_KEYS = ("workload", "trace", "format", "iodepth", "precondition")
@@ -78,7 +78,8 @@ class Plan:
     source: str
     """A path, or the text of a fio job file."""
     precondition: str = "none"
-    iodepth: int = 1
+    iodepth: int | None = None
+    """Requests in flight, where it was given."""
     format: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -146,8 +147,9 @@ def plan(
         return Plan(kind, source, precondition)
     options = {key: table[key] for key in TraceOptions.__annotations__ if key in table}
     options |= _given(trace_options)
-    depth = iodepth if iodepth is not None else table.get("iodepth", 1)
-    _check_depth("iodepth", depth)
+    depth = iodepth if iodepth is not None else table.get("iodepth")
+    if depth is not None:
+        _check_depth("iodepth", depth)
     format = format if format is not None else table.get("format")
     return Plan("trace", fspath(trace), precondition, depth, format, options)
 

@@ -238,7 +238,7 @@ fn trace_figure() -> Option<Figure> {
         env!("CARGO_MANIFEST_DIR"),
         "/../../examples/traces/sqlite_ext4.iolog.zst"
     ));
-    let workload = Workload::Trace { path, options: Box::default(), depth: 64 };
+    let workload = Workload::Trace { path, options: Box::default(), depth: None };
     let requests = 29_000;
     path_exists(&workload).then(|| {
         measure(

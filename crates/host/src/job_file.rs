@@ -2,15 +2,15 @@
 //!
 //! After fio's HOWTO ("Job file format"): `[global]` sets defaults for the jobs below it, a job's
 //! own options override them. The file that fio would work on is the drive, from its first byte
-//! to its last. The way of a file: `job_text` (lines), `job_options` (what each option says),
-//! `job_plan` (what that means on this drive), `synthetic` (the requests).
+//! to its last. The way of a file: `job_text` (lines), `job_options` (what each option says), and
+//! `job_plan` (what that means on this drive) with `synthetic` (the requests), or `job_replay`.
 
 use crate::job_options::{Options, Taken};
 use crate::job_plan::{Given, Setting};
+use crate::job_replay;
 use crate::job_text::sections;
 use crate::request::{Job, Pace, Source, Think};
 use crate::synthetic::Synthetic;
-use crate::trace;
 use base::rng::Rng;
 use base::{Error, Result, Time};
 use std::collections::BTreeMap;
@@ -79,7 +79,16 @@ pub fn parse(
         let own: Vec<_> = pairs.collect();
         let setting = Setting { given: &given, place, dir, capacity_bytes };
         let Options { time_based, runtime, number_ios, .. } = given.options;
-        if time_based && runtime.is_none() {
+        if given.options.read_iolog.is_some() {
+            for name in job_replay::passed_over(&given) {
+                if !noticed.contains(&name) {
+                    noticed.push(name);
+                    let at = setting.at(name);
+                    let means = "means nothing to a replay and is ignored, as by fio";
+                    loaded.notices.push(format!("{at}: `{name}` {means}"));
+                }
+            }
+        } else if time_based && runtime.is_none() {
             let at = setting.at("time_based");
             loaded.notices.push(format!("{at}: time_based without runtime is ignored, as by fio"));
         } else if time_based && number_ios.is_some() {
@@ -118,21 +127,16 @@ impl Setting<'_> {
     /// The clone `clone` of the job, which draws from the streams `stream/...` of `seed`.
     fn job(&self, name: &str, clone: u32, seed: u64, stream: &str) -> Result<Job> {
         let options = &self.given.options;
-        let depth = options.iodepth;
         let (source, pace) = match &options.read_iolog {
-            Some(files) => {
-                let (source, timed) = self.trace(files, clone)?;
-                let timed = timed && !options.replay_no_stall;
-                (source, if timed { Pace::Open } else { Pace::Closed { depth } })
-            }
+            Some(files) => self.replay(files, clone)?,
             None => {
                 let plan = self.plan(clone)?;
                 let source = Synthetic::new(&plan, seed, stream).map_err(|error| {
                     error.about("random_distribution").at(self.at("random_distribution"))
                 })?;
-                let poisson = plan.poisson;
+                let depth = options.iodepth;
                 let pace = match plan.rates {
-                    Some(_) => Pace::Rated { depth, poisson },
+                    Some(_) => Pace::Paced { depth, drawn: plan.poisson },
                     None => Pace::Closed { depth },
                 };
                 (Box::new(source) as Box<dyn Source>, pace)
@@ -156,24 +160,6 @@ impl Setting<'_> {
             ramp: options.ramp_time,
             options: Vec::new(),
         })
-    }
-
-    /// The trace that `read_iolog` gives this clone, and whether it has times.
-    fn trace(&self, files: &str, clone: u32) -> Result<(Box<dyn Source>, bool)> {
-        let names: Vec<&str> = files.split(':').filter(|name| !name.is_empty()).collect();
-        if names.is_empty() {
-            return self.refuse(
-                "read_iolog",
-                format!("`{files}` names no file"),
-                "a path".to_owned(),
-            );
-        }
-        let path = self.dir.join(names[clone as usize % names.len()]);
-        let scale = 100.0 / self.given.options.replay_time_scale as f64;
-        let options = trace::Options { time_scale: scale, ..trace::Options::default() };
-        let trace = trace::open(&path, &options, self.capacity_bytes)?;
-        let timed = trace.timed();
-        Ok((Box::new(trace), timed))
     }
 }
 

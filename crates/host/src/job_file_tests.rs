@@ -58,7 +58,7 @@ fn globals_reach_the_jobs_below_them() {
 
 #[test]
 fn paces_follow_rates_and_depths() {
-    let rated = |poisson| Pace::Rated { depth: 4, poisson };
+    let rated = |drawn| Pace::Paced { depth: 4, drawn };
     for (options, pace) in [
         ("iodepth=4", Pace::Closed { depth: 4 }),
         ("iodepth=4 rate_process=poisson", Pace::Closed { depth: 4 }),
@@ -224,7 +224,7 @@ fn bad_input_is_told_with_its_place() {
         ("[j]\nwait_for=a", &["`wait_for` is not supported", "stonewall"]),
         ("[j]\nkb_base=1000", &["kb_base: `1000`", "1024"]),
         ("[j]\nread_iolog=:", &["read_iolog", "names no file"]),
-        ("[j]\nread_iolog=none.log", &["/nowhere/none.log"]),
+        ("[j]\n\nread_iolog=none.log", &["job.fio:3: read_iolog: /nowhere/none.log: No such"]),
     ] {
         let error = read(text).map(|_| ()).expect_err(text).to_string();
         assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
@@ -284,13 +284,24 @@ fn traces_are_replayed_by_clones_in_turn() {
     let plain = "fio version 2 iolog\nf add\nf open\nf read 8192 4096\nf close\n";
     std::fs::write(dir.join("timed.log"), timed).unwrap();
     std::fs::write(dir.join("plain.log"), plain).unwrap();
-    let text = "[t]\nread_iolog=timed.log:plain.log\nnumjobs=2\niodepth=8\n\
-                [n]\nread_iolog=timed.log\nreplay_no_stall\nreplay_time_scale=200\n";
+    std::fs::write(dir.join("waits.log"), plain.replace("f close", "f wait 500 0\nf read 0 512"))
+        .unwrap();
+    let text = "[t]\nread_iolog=timed.log:plain.log\nnumjobs=2\n\
+                [f]\nread_iolog=timed.log\nreplay_time_scale=200\n\
+                [n]\nread_iolog=timed.log:waits.log\nreplay_no_stall\nnumjobs=2\niodepth=8\n\
+                [w]\nread_iolog=waits.log\niodepth=8\nthinktime=5\n\
+                [d]\nread_iolog=timed.log\niodepth=8\n\
+                [p]\nread_iolog=timed.log\nthinktime=5\n";
     let mut jobs = parse(text, "job.fio", &dir, CAPACITY, 1).unwrap().jobs;
-    std::fs::remove_dir_all(&dir).unwrap();
     let paces: Vec<Pace> = jobs.iter().map(|job| job.pace.clone()).collect();
     let closed = |depth| Pace::Closed { depth };
-    assert_eq!(paces, [Pace::Open, closed(8), closed(1)]);
+    let expected = [Pace::Open, closed(1), Pace::Open, closed(8), closed(8)];
+    assert_eq!(paces[..5], expected);
+    // What limits them makes waits, pauses and times the earliest that requests are sent.
+    let paced = |depth| Pace::Paced { depth, drawn: false };
+    assert_eq!(paces[5..], [paced(8), paced(8), paced(1)]);
+    assert!(jobs[5].think.is_some());
+    std::fs::remove_dir_all(&dir).unwrap();
     let last = |job: &mut Job| {
         let next = || job.source.next(Time::ZERO).unwrap();
         std::iter::from_fn(next).last().map(|arrival| (arrival.at, arrival.request.offset))
@@ -300,6 +311,65 @@ fn traces_are_replayed_by_clones_in_turn() {
     assert_eq!(slow.0.ns(), 2 * fast.0.ns());
     assert!(slow.0 > Time::ZERO);
     assert_eq!(last(&mut jobs[1]).map(|(_, offset)| offset), Some(8192));
+}
+
+/// No option of a replay does nothing without a word: fio passes over it too, or it is refused.
+#[test]
+fn options_of_replays_are_noticed_or_refused() {
+    let dir = std::env::temp_dir().join(format!("nandlab-replays-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let timed = "fio version 3 iolog\n0 f add\n0 f open\n0 f read 0 512\n9 f read 0 512\n";
+    let plain = "fio version 2 iolog\nf add\nf open\nf read 8192 4096\n";
+    std::fs::write(dir.join("timed.log"), timed).unwrap();
+    std::fs::write(dir.join("plain.log"), plain).unwrap();
+    let read = |log: &str, options: &str| {
+        let options = options.replace(' ', "\n");
+        let text = format!("[global]\nrandrepeat\n[j]\nread_iolog={log}.log\n{options}\n");
+        parse(&text, "job.fio", &dir, CAPACITY, 1)
+    };
+    let passed = "rw=write bs=8k size=1m offset=1g io_size=9k number_ios=1 loops=9 rate_iops=5 \
+                  fsync=1 norandommap rwmixread=9 time_based";
+    for log in ["timed", "plain"] {
+        let loaded = read(log, passed).unwrap();
+        assert_eq!(loaded.notices.len(), 12, "{:?}", loaded.notices);
+        let size = "job.fio:7: `size` means nothing to a replay and is ignored, as by fio";
+        assert!(loaded.notices.iter().any(|notice| notice == size), "{:?}", loaded.notices);
+        let pace = if log == "timed" { Pace::Open } else { Pace::Closed { depth: 1 } };
+        assert_eq!(
+            (loaded.jobs[0].pace.clone(), loaded.jobs[0].source.total().is_some()),
+            (pace, true)
+        );
+    }
+    let notices = read("timed", "replay_no_stall replay_time_scale=50 iodepth=2").unwrap().notices;
+    assert!(matches!(&notices[..], [one] if one.contains("job.fio:6: `replay_time_scale`")));
+    for (log, options, parts) in [
+        (
+            "plain",
+            "replay_time_scale=50",
+            &["job.fio:5: replay_time_scale: ", "no times to scale"][..],
+        ),
+        ("plain", "sync=1", &["job.fio:5: sync: not built for a replay", "without read_iolog"]),
+        ("plain", "write_hint=long", &["job.fio:5: write_hint: "]),
+        ("plain", "end_fsync", &["job.fio:5: end_fsync: "]),
+        ("timed", "fsync_on_close", &["job.fio:5: fsync_on_close: "]),
+        ("gone", "", &["job.fio:4: read_iolog: ", "gone.log: No such file"]),
+    ] {
+        let error = read(log, options).map(|_| ()).expect_err(options).to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{options}: {error}");
+    }
+    for (log, options) in [
+        (
+            "timed",
+            "thinktime=0 sync=0 write_hint=none end_fsync=0 runtime=1 startdelay=1 ramp_time=1",
+        ),
+        ("timed", "replay_no_stall thinktime=9 iodepth=3"),
+        ("timed", "thinktime=9 iodepth=3"),
+        ("plain", "thinktime=9 iodepth=3"),
+    ] {
+        let notices = read(log, options).map(|loaded| loaded.notices);
+        assert_eq!(notices, Ok(Vec::new()), "{options}");
+    }
+    std::fs::remove_dir_all(&dir).unwrap();
 }
 
 #[test]

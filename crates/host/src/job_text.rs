@@ -28,6 +28,8 @@ pub struct Line<'a> {
 /// Takes a text apart; `place` names it in errors.
 pub fn sections<'a>(text: &'a str, place: &str) -> Result<Vec<Section<'a>>> {
     let mut sections: Vec<Section> = Vec::new();
+    // The byte order mark that Windows puts before UTF-8 is no part of the text.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         let at = || format!("{place}:{number}");
@@ -76,6 +78,7 @@ mod tests {
             .collect();
         let a = vec![(3, "bs", Some("4k")), (4, "norandommap", None)];
         assert_eq!(shape, [("a", 2, a), ("b", 6, vec![(7, "name", Some("x=y"))])]);
+        assert_eq!(super::sections("\u{feff}[a]\nbs=4k\n", "x").unwrap()[0].name, "a");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod job_file;
 mod job_ignored;
 mod job_options;
 mod job_plan;
+mod job_replay;
 mod job_text;
 mod job_value;
 mod permutation;
@@ -24,6 +25,7 @@ mod shares;
 pub mod stats;
 mod synthetic;
 pub mod trace;
+mod trace_clock;
 #[cfg(test)]
 mod trace_conformance;
 mod trace_device;

@@ -50,13 +50,13 @@ pub enum Pace {
     },
     /// Open loop: at the source's own times, whatever the drive does. Latency counts from there.
     Open,
-    /// No sooner than at the source's own times, with `depth` in flight at most.
-    Rated {
+    /// Both: at the source's own times, but with `depth` requests in flight at most.
+    Paced {
         /// Requests in flight at most.
         depth: u32,
-        /// Those times are drawn arrivals: latency counts from them, also where the depth made a
-        /// request wait.
-        poisson: bool,
+        /// Latency counts from those times also where the depth made a request wait (drawn
+        /// arrivals), and not from when it was sent.
+        drawn: bool,
     },
 }
 

@@ -61,8 +61,8 @@ impl Runner {
     /// A job of group `group` that has not started.
     pub fn new(job: Job, group: u32) -> Self {
         // What has rates goes by the time at which it is drawn.
-        let rated = matches!(job.pace, Pace::Rated { .. });
-        let (enough, ahead) = if rated { (0, 1) } else { (AHEAD - DRAWN, AHEAD) };
+        let paced = matches!(job.pace, Pace::Paced { .. });
+        let (enough, ahead) = if paced { (0, 1) } else { (AHEAD - DRAWN, AHEAD) };
         Self {
             phase: Phase::Waiting,
             group,
@@ -76,7 +76,7 @@ impl Runner {
             ahead,
             in_flight: 0,
             depth: match job.pace {
-                Pace::Closed { depth } | Pace::Rated { depth, .. } => depth,
+                Pace::Closed { depth } | Pace::Paced { depth, .. } => depth,
                 Pace::Open => u32::MAX,
             },
             last_completion: Time::ZERO,
@@ -163,10 +163,10 @@ impl Runner {
                 let at = self.start.saturating_add(next.at);
                 (self.queued == 0).then_some((at.max(self.start), at))
             }
-            Pace::Rated { poisson, .. } => {
+            Pace::Paced { drawn, .. } => {
                 let (due, sent) = (self.start.saturating_add(next.at), now.max(earliest));
-                // What has no rate of its own arrives when it is sent.
-                let drawn = *poisson && next.at > Time::ZERO;
+                // What has no time of its own arrives when it is sent.
+                let drawn = *drawn && next.at > Time::ZERO;
                 Some((earliest.max(due), if drawn { due } else { sent.max(due) }))
             }
         }

@@ -3,10 +3,10 @@
 //! What the command line and Python drive, step by step, so that they can show progress and stop.
 
 use crate::config::Loaded;
-use crate::request::{Job, Pace};
+use crate::request::Job;
 use crate::run::Run;
 use crate::{trace, workload};
-use base::{Result, Time};
+use base::{Error, Result, Time};
 use ssd::Ssd;
 use ssd::precondition::{Precondition, Preconditioning};
 use std::path::{Path, PathBuf};
@@ -31,8 +31,8 @@ pub enum Workload {
         path: PathBuf,
         /// How to read it.
         options: Box<trace::Options>,
-        /// Requests in flight where the trace has no times of its own.
-        depth: u32,
+        /// Requests in flight, for traces without times of their own; 1 if left out.
+        depth: Option<u32>,
     },
 }
 
@@ -130,12 +130,19 @@ impl Session {
 fn replay(
     path: &Path,
     options: &trace::Options,
-    depth: u32,
+    depth: Option<u32>,
     capacity: u64,
 ) -> Result<(Job, trace::Summary)> {
     let source = trace::open(path, options, capacity)?;
+    if let Some(depth) = depth
+        && source.timed()
+    {
+        let problem = format!("{depth}: {} has times of its own", path.display());
+        return Err(Error::new("iodepth", problem).allow("only with traces without times"));
+    }
+    let depth = depth.unwrap_or(1);
     let summary = source.summary().clone();
-    let pace = if source.timed() { Pace::Open } else { Pace::Closed { depth } };
+    let pace = source.pace(depth);
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let option = |key: &str, value: String| (key.to_owned(), value);

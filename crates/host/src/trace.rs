@@ -26,9 +26,9 @@ pub use crate::trace_summary::{
     ByOp, DeviceSummary, Interarrival, OpSummary, Space, Summary, UNIT_BYTES,
 };
 
-use crate::request::{Arrival, Source};
+use crate::request::{Arrival, Pace, Source};
 use crate::trace_input::{Lines, Raw, Records, place};
-use crate::trace_policy::{Layout, Scale, Spread, Timed};
+use crate::trace_policy::{Layout, Replayed, Scale};
 use crate::trace_summary::{Depth, Tally};
 use base::family::Member;
 use base::{Error, Result, Time};
@@ -79,8 +79,8 @@ pub struct Options {
     pub address: AddressPolicy,
     /// What happens to times that go back.
     pub time: TimePolicy,
-    /// Records held back for sorting with `time = "sort-window"`.
-    pub sort_window: usize,
+    /// Records held back for sorting with `time = "sort-window"`: 4096 if left out.
+    pub sort_window: Option<usize>,
 }
 
 impl Default for Options {
@@ -96,7 +96,7 @@ impl Default for Options {
             on_bad_line: BadLine::Fail,
             address: AddressPolicy::Reject,
             time: TimePolicy::Reject,
-            sort_window: 4096,
+            sort_window: None,
         }
     }
 }
@@ -159,9 +159,15 @@ impl Options {
             let problem = format!("{} is out of range", self.time_scale);
             return refuse("time_scale", problem, "a positive number");
         }
-        if !(1..=LARGEST_WINDOW).contains(&self.sort_window) {
-            let problem = format!("{} is out of range", self.sort_window);
-            return refuse("sort_window", problem, "1 to 4194304 records");
+        if let Some(window) = self.sort_window {
+            if !(1..=LARGEST_WINDOW).contains(&window) {
+                let problem = format!("{window} is out of range");
+                return refuse("sort_window", problem, "1 to 4194304 records");
+            }
+            if self.time != TimePolicy::SortWindow {
+                let problem = format!("{window}: nothing is sorted");
+                return refuse("sort_window", problem, "only with time = \"sort-window\"");
+            }
         }
         let units =
             [("sector_bytes", self.sector_bytes), ("size_unit_bytes", self.size_unit_bytes)];
@@ -192,6 +198,16 @@ impl Options {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a scale for a file, read to its end, that has nothing to scale.
+    fn check_scale(&self, records: &Records, tally: &Tally) -> Result<()> {
+        if self.time_scale == 1.0 || records.timed() || tally.span_ns() > 0 {
+            return Ok(());
+        }
+        let problem = format!("{} has no times to scale", records.path());
+        Err(Error::new("trace.time_scale", problem)
+            .allow("only with traces that have times or waits"))
     }
 
     /// The format that was named, or told from the file's first line.
@@ -248,13 +264,13 @@ pub fn guess(path: &Path) -> Result<&'static Member<Entry>> {
 
 /// A trace opened for replay on a drive: a [`Source`] of its requests.
 pub struct Trace {
-    timed: Timed,
-    spread: Option<Spread>,
+    records: Replayed,
     layout: Layout,
     scale: Scale,
     /// Time of the first request on the file's clock.
     origin_ns: u64,
-    has_times: bool,
+    /// Whether there are pauses between requests that have no times of their own.
+    has_waits: bool,
     given: u64,
     summary: Summary,
 }
@@ -267,46 +283,35 @@ pub struct Trace {
 /// the map that [`AddressPolicy::Compact`] takes.
 pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace> {
     let member = options.member(path)?;
-    let reader = |depth| -> Result<Timed> {
-        let records = Records::open(path, member, options, Tally::new(depth))?;
-        Ok(Timed::new(records, options))
-    };
-    let depth = match options.address {
+    let mut first = Replayed::open(path, member, options)?;
+    let mut tally = Tally::new(match options.address {
         AddressPolicy::Compact => Depth::Touched,
         _ => Depth::Light,
-    };
-    let mut first = reader(depth)?;
+    });
     let mut origin_ns = None;
     let mut last_ns = 0;
     while let Some(raw) = first.next()? {
         origin_ns.get_or_insert(raw.at_ns);
         last_ns = raw.at_ns;
+        tally.add(&raw);
     }
-    let mut records = first.records;
+    let records = first.records();
     records.finish()?;
+    options.check_scale(records, &tally)?;
     let origin_ns = origin_ns.unwrap_or(0);
     let scale = Scale::new(options.time_scale);
-    let step_ns = records.resolution_ns();
-    if scale
-        .apply((last_ns - origin_ns).saturating_add(step_ns))
-        .is_none_or(|ns| ns > i64::MAX as u64)
-    {
+    if scale.apply(last_ns - origin_ns).is_none_or(|ns| ns > i64::MAX as u64) {
         return Err(Error::new(
             "trace.time_scale",
             format!("{}: times overflow", options.time_scale),
         )
         .allow("a factor that keeps times below 292 years"));
     }
-    let summary = Tally::summary(&records, member.name, options.time_scale);
-    let mut tally = std::mem::replace(&mut records.tally, Tally::new(Depth::None));
-    let layout = Layout::new(options.address, capacity_bytes, &records, &mut tally)?;
-    let has_times = summary.timed;
-    let spread = match step_ns {
-        2.. => Some(Spread::new(reader(Depth::None)?, step_ns)?),
-        _ => None,
-    };
-    let timed = reader(Depth::None)?;
-    Ok(Trace { timed, spread, layout, scale, origin_ns, has_times, given: 0, summary })
+    let summary = tally.summary(records, member.name, options.time_scale);
+    let has_waits = !summary.timed && tally.span_ns() > 0;
+    let layout = Layout::new(options.address, capacity_bytes, records, &mut tally)?;
+    let records = Replayed::open(path, member, options)?;
+    Ok(Trace { records, layout, scale, origin_ns, has_waits, given: 0, summary })
 }
 
 /// Reads a trace once and says what it holds. Takes memory for its footprint.
@@ -314,27 +319,41 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
 /// Times and their order are those of the file: the time and address policies do not apply.
 pub fn scan(path: &Path, options: &Options) -> Result<Summary> {
     let member = options.member(path)?;
-    let mut records = Records::open(path, member, options, Tally::new(Depth::Full))?;
-    while records.next()?.is_some() {}
+    let mut records = Records::open(path, member, options)?;
+    let mut tally = Tally::new(Depth::Full);
+    while let Some(raw) = records.next()? {
+        tally.add(&raw);
+    }
     records.finish()?;
-    Ok(Tally::summary(&records, member.name, options.time_scale))
+    options.check_scale(&records, &tally)?;
+    Ok(tally.summary(&records, member.name, options.time_scale))
 }
 
 impl Trace {
-    /// Whether requests carry times. Without (a version-2 fio log that has no waits) all arrive at
-    /// zero, and the caller replays in a closed loop.
+    /// Whether requests are sent at their own times: an open loop.
     pub fn timed(&self) -> bool {
-        self.has_times
+        self.summary.timed
     }
 
-    /// What the first pass counted: everything but [`Summary::space`].
+    /// How it is replayed: at its own times, or with `depth` requests in flight, and with pauses
+    /// where it has waits.
+    pub fn pace(&self, depth: u32) -> Pace {
+        match (self.timed(), self.has_waits) {
+            (true, _) => Pace::Open,
+            (false, true) => Pace::Paced { depth, drawn: false },
+            (false, false) => Pace::Closed { depth },
+        }
+    }
+
+    /// What the first pass counted, of the requests as they are replayed: everything but
+    /// [`Summary::space`].
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
     #[cold]
     fn changed(&self, raw: Option<&Raw>) -> Error {
-        let path = self.timed.records.path();
+        let path = self.records.records().path();
         let place = raw.map_or(path.to_owned(), |raw| place(path, raw.line));
         Error::new(place, "the file is not what it was when it was opened")
             .allow("a file that nobody writes to")
@@ -343,7 +362,7 @@ impl Trace {
 
 impl Source for Trace {
     fn next(&mut self, _: Time) -> Result<Option<Arrival>> {
-        let Some(raw) = self.timed.next()? else {
+        let Some(raw) = self.records.next()? else {
             let whole = self.given == self.summary.requests;
             return if whole { Ok(None) } else { Err(self.changed(None)) };
         };
@@ -351,11 +370,7 @@ impl Source for Trace {
             return Err(self.changed(Some(&raw)));
         }
         self.given += 1;
-        let mut at_ns = raw.at_ns;
-        if let Some(spread) = &mut self.spread {
-            at_ns = spread.spread(at_ns)?;
-        }
-        let since = if self.has_times { at_ns.checked_sub(self.origin_ns) } else { Some(0) };
+        let since = raw.at_ns.checked_sub(self.origin_ns);
         let at = since.and_then(|ns| self.scale.apply(ns)).map(Time);
         let placed = match raw.op {
             Op::Flush => Some((0, 0)),

@@ -1,7 +1,7 @@
 //! What every trace format promises, held against every member of the roster, and what the
 //! pipeline promises on top: no bytes make it panic, and every request fits the drive.
 
-use crate::request::{Arrival, Source};
+use crate::request::{Arrival, Pace, Source};
 use crate::trace::contract::Claim;
 use crate::trace::{AddressPolicy, BadLine, Options, ROSTER, TimePolicy, guess, open, scan};
 use base::{Error, Result, Time};
@@ -186,13 +186,17 @@ fn errors_name_file_line_field_and_value() {
 
 #[test]
 fn options_are_checked() {
-    let text = "0,8,512,R,0.5\n";
+    let text = "0,8,512,R,0.5\n0,8,512,R,0.6\n";
     for (options, words) in [
         (format("scp"), "trace.format: unknown trace format `scp`"),
         (Options { time_scale: 0.0, ..format("spc") }, "trace.time_scale"),
         (Options { time_scale: f64::NAN, ..format("spc") }, "trace.time_scale"),
         (Options { time_scale: 1e30, ..format("spc") }, "292 years"),
-        (Options { sort_window: 0, ..format("spc") }, "trace.sort_window"),
+        (Options { sort_window: Some(0), ..format("spc") }, "trace.sort_window: 0 is out of range"),
+        (
+            Options { sort_window: Some(9), ..format("spc") },
+            "trace.sort_window: 9: nothing is sorted",
+        ),
         (Options { sector_bytes: Some(0), ..format("spc") }, "trace.sector_bytes"),
         (Options { action: Some("D".into()), ..format("spc") }, "only with blkparse"),
         (Options { time_unit: Some("us".into()), ..format("spc") }, "only with ssdsim, mqsim"),
@@ -205,7 +209,7 @@ fn options_are_checked() {
     let json = r#"{"format": "spc", "time": "sort-window", "address": "compact",
                    "on_bad_line": "skip", "sort_window": 7}"#;
     let options: Options = serde_json::from_str(json).unwrap();
-    assert_eq!((options.time, options.sort_window), (TimePolicy::SortWindow, 7));
+    assert_eq!((options.time, options.sort_window), (TimePolicy::SortWindow, Some(7)));
     assert_eq!((options.address, options.on_bad_line), (AddressPolicy::Compact, BadLine::Skip));
     assert!(serde_json::from_str::<Options>(r#"{"formt": "spc"}"#).is_err());
 }
@@ -281,12 +285,15 @@ fn times_that_go_back_follow_the_policy() {
     assert_eq!(times(&sort), [(0, 1), (0, 2), (2 * s, 0), (3 * s, 3)]);
     let scaled = Options { time_scale: 0.5, ..sort.clone() };
     assert_eq!(times(&scaled), [(0, 1), (0, 2), (s, 0), (3 * s / 2, 3)]);
-    let narrow = Options { sort_window: 1, ..sort };
+    let narrow = Options { sort_window: Some(1), ..sort };
     let error = fails(text, &narrow, TIB);
     assert!(error.contains(":2: time 3") && error.contains("larger sort_window"), "{error}");
     let file = Scratch::new(text.as_bytes());
     let summary = scan(&file.0, &format("spc")).unwrap();
     assert_eq!((summary.non_monotonic, summary.span_s), (1, 3.0));
+    // What goes back shortens no mean: three gaps in three seconds.
+    let between = summary.interarrival.unwrap();
+    assert_eq!((between.mean_ms, between.median_ms.round()), (1000.0, 1500.0));
 }
 
 #[test]
@@ -341,6 +348,80 @@ fn logs_without_times_say_so() {
         ops.push(arrival.request.op);
     }
     assert_eq!(ops, [Op::Write, Op::Flush, Op::Read]);
+}
+
+#[test]
+fn waits_are_pauses_and_no_times() {
+    let text = "fio version 2 iolog\na add\na open\na wait 900 0\na write 0 4096\na wait 250 0\n\
+                a read 0 4096\na wait 99 0\na wait 150 0\na read 0 4096\na wait 500 0\n";
+    let at = |options: &Options| -> Vec<u64> {
+        replay(text.as_bytes(), options, TIB).unwrap().iter().map(|a| a.at.0).collect()
+    };
+    assert_eq!(at(&Options::default()), [0, 250_000, 400_000]);
+    assert_eq!(at(&Options { time_scale: 2.0, ..Options::default() }), [0, 500_000, 800_000]);
+    let file = Scratch::new(text.as_bytes());
+    let trace = open(&file.0, &Options::default(), TIB).unwrap();
+    assert_eq!((trace.timed(), trace.pace(3)), (false, Pace::Paced { depth: 3, drawn: false }));
+    assert!(trace.summary().interarrival.is_none());
+    // A wait between no two requests is none.
+    let file = Scratch::new(b"fio version 2 iolog\na add\na open\na sync\na wait 250 0\n");
+    let trace = open(&file.0, &Options::default(), TIB).unwrap();
+    assert_eq!(trace.pace(3), Pace::Closed { depth: 3 });
+}
+
+#[test]
+fn scaling_needs_times() {
+    let text = b"fio version 2 iolog\na add\na open\na write 0 4096\na read 0 4096\n";
+    let options = Options { time_scale: 0.5, ..Options::default() };
+    let file = Scratch::new(text);
+    for error in [scan(&file.0, &options).err(), open(&file.0, &options, TIB).err()] {
+        let error = error.expect("refused").to_string();
+        assert!(error.starts_with("trace.time_scale: "), "{error}");
+        assert!(error.contains("no times to scale; allowed: only with traces"), "{error}");
+    }
+}
+
+/// The first event is off: what follows agrees among itself, and is kept.
+#[test]
+fn the_clock_of_most_events_is_kept() {
+    let line = |time: String| format!("8,0 0 1 {time} 7 Q R 8 + 8 [x]\n");
+    let off = line("1266874889.670077392".to_owned());
+    let good: String = (0..1000).map(|n| line(format!("0.{n:03}000000"))).collect();
+    let skip = Options { on_bad_line: BadLine::Skip, ..format("blkparse") };
+    for text in [format!("{off}{good}"), format!("{off}{off}{good}{off}")] {
+        let bad = text.lines().count() as u64 - 1000;
+        let error = fails(&text, &format("blkparse"), TIB);
+        assert!(error.contains("the clock jumps") && error.contains("skip"), "{error}");
+        let arrivals = replay(text.as_bytes(), &skip, TIB).unwrap();
+        assert_eq!((arrivals.len(), arrivals[999].at.0), (1000, 999_000_000));
+        let file = Scratch::new(text.as_bytes());
+        let summary = scan(&file.0, &skip).unwrap();
+        assert_eq!((summary.requests, summary.skipped_lines["clock jumped"]), (1000, bad));
+    }
+}
+
+/// Advice is only what the format takes.
+#[test]
+fn advice_can_be_followed() {
+    for (name, line, option) in [
+        ("spc", "0,8,100,R,0.5\n", None),
+        ("disksim", "13.19 0 8 1 0\n", Some("size_unit_bytes")),
+        ("disksim", "13.19 0 1 1 0\n", Some("sector_bytes")),
+    ] {
+        let mut options = format(name);
+        if option == Some("size_unit_bytes") {
+            options.size_unit_bytes = Some(100);
+        } else if option.is_some() {
+            options.sector_bytes = Some(100);
+        }
+        let error = fails(line, &options, TIB);
+        assert!(
+            error.contains("not a multiple of 512; allowed: multiples of 512 bytes"),
+            "{error}"
+        );
+        assert_eq!(error.contains("_bytes"), option.is_some(), "{error}");
+        assert!(option.is_none_or(|option| error.contains(option)), "{error}");
+    }
 }
 
 #[test]

@@ -4,7 +4,6 @@
 use crate::trace::contract::{Entry, Fault, Format, Parse, Parsed, Reason, Record};
 use crate::trace::{BadLine, Options};
 use crate::trace_device::{Devices, natural_order};
-use crate::trace_summary::Tally;
 use base::family::Member;
 use base::{Error, Result};
 use ssd::request::{Op, SECTOR_BYTES};
@@ -128,7 +127,8 @@ impl Lines {
                     } else {
                         format!("cannot be read on: {error}")
                     };
-                    return Err(Error::new(self.place(), problem));
+                    // The line that it would have been.
+                    return Err(Error::new(place(&self.path, self.number + 1), problem));
                 }
             }
         }
@@ -169,43 +169,61 @@ pub struct Raw {
     pub length: u64,
 }
 
-/// The records of a file in its own order: checked, of the wanted devices, counted.
+/// The records of a file in its own order: checked, of the wanted devices.
 pub struct Records {
     lines: Lines,
     format: Box<dyn Format>,
+    /// See [`Entry::takes`].
+    takes: &'static [&'static str],
     on_bad_line: BadLine,
     devices: Devices,
     /// Lines that gave nothing, by reason.
     skipped: BTreeMap<Reason, u64>,
     /// Second half of a line that was two requests.
     pending: Option<Raw>,
-    /// Counts what passes.
-    pub tally: Tally,
+    /// Time of the record before, and how many records are earlier than theirs.
+    previous_ns: Option<u64>,
+    non_monotonic: u64,
 }
 
 impl Records {
     /// At the start of `path`, read as `member`.
-    pub fn open(
-        path: &Path,
-        member: &Member<Entry>,
-        options: &Options,
-        tally: Tally,
-    ) -> Result<Self> {
+    pub fn open(path: &Path, member: &Member<Entry>, options: &Options) -> Result<Self> {
+        let mut format = (member.build.new)(options)?;
+        if options.on_bad_line == BadLine::Skip
+            && let Some(clocks) = format.clocks()
+        {
+            // The first event may be the one that is off: a reading ahead tells.
+            let mut ahead = (member.build.new)(options)?;
+            let mut lines = Lines::open(path)?;
+            while let Some(line) = lines.next()? {
+                let _ = ahead.line(line);
+            }
+            *clocks = ahead.clocks().map(|seen| seen.settled()).unwrap_or_default();
+        }
         Ok(Self {
-            format: (member.build.new)(options)?,
+            format,
+            takes: member.build.takes,
             lines: Lines::open(path)?,
             on_bad_line: options.on_bad_line,
             devices: Devices::new(options.device.clone()),
             skipped: BTreeMap::new(),
             pending: None,
-            tally,
+            previous_ns: None,
+            non_monotonic: 0,
         })
     }
 
     /// The next record.
     pub fn next(&mut self) -> Result<Option<Raw>> {
+        let Some(raw) = self.read()? else { return Ok(None) };
+        let previous_ns = self.previous_ns.replace(raw.at_ns);
+        self.non_monotonic += u64::from(previous_ns.is_some_and(|previous| raw.at_ns < previous));
+        Ok(Some(raw))
+    }
+
+    fn read(&mut self) -> Result<Option<Raw>> {
         if let Some(raw) = self.pending.take() {
-            self.tally.add(&raw);
             return Ok(Some(raw));
         }
         loop {
@@ -214,7 +232,7 @@ impl Records {
                 *self.skipped.entry(Reason::BlankLine).or_default() += 1;
                 continue;
             }
-            let parsed = self.format.line(line).and_then(checked);
+            let parsed = self.format.line(line).and_then(|parsed| checked(parsed, self.takes));
             let (record, flush_first) = match parsed {
                 Ok(Parsed::Request(record)) => (record, false),
                 Ok(Parsed::FlushThen(record)) => (record, true),
@@ -240,7 +258,6 @@ impl Records {
                 self.pending = Some(raw);
                 raw = Raw { op: Op::Flush, fua: false, offset: 0, length: 0, ..raw };
             }
-            self.tally.add(&raw);
             return Ok(Some(raw));
         }
     }
@@ -252,7 +269,7 @@ impl Records {
             return Err(Error::new(path, "empty file"));
         }
         self.devices.missing()?;
-        if self.tally.requests() > 0 {
+        if self.previous_ns.is_some() {
             return Ok(());
         }
         let mut facts = vec![format!("{} lines", self.lines.number)];
@@ -269,7 +286,7 @@ impl Records {
         &self.lines.path
     }
 
-    /// Whether the lines so far carried times.
+    /// See [`Format::timed`], of the lines so far.
     pub fn timed(&self) -> bool {
         self.format.timed()
     }
@@ -297,15 +314,20 @@ impl Records {
         (self.lines.number, self.lines.crlf)
     }
 
+    /// Records that were earlier than the one before.
+    pub fn non_monotonic(&self) -> u64 {
+        self.non_monotonic
+    }
+
     /// Lines that gave nothing, by reason.
     pub fn skipped(&self) -> &BTreeMap<Reason, u64> {
         &self.skipped
     }
 }
 
-/// What holds for every request of every format.
+/// What holds for every request of every format; `takes` are the options of this one.
 #[inline]
-fn checked(parsed: Parsed<'_>) -> Parse<Parsed<'_>> {
+fn checked<'a>(parsed: Parsed<'a>, takes: &[&str]) -> Parse<Parsed<'a>> {
     let (Parsed::Request(record) | Parsed::FlushThen(record)) = &parsed else { return Ok(parsed) };
     let Record { op, offset, length, .. } = *record;
     if op == Op::Flush {
@@ -318,30 +340,33 @@ fn checked(parsed: Parsed<'_>) -> Parse<Parsed<'_>> {
         || end.is_none_or(|end| end > END_OF_SPACE)
         || transfer && length > LARGEST_TRANSFER
     {
-        return Err(misfit(record));
+        return Err(misfit(record, takes));
     }
     Ok(parsed)
 }
 
 #[cold]
-fn misfit(record: &Record<'_>) -> Box<Fault> {
+fn misfit(record: &Record<'_>, takes: &[&str]) -> Box<Fault> {
     let Record { offset, length, .. } = *record;
+    // An option is worth a word only where the format takes it.
+    let sectors = |option| match takes.contains(&option) {
+        true => format!("multiples of 512 bytes; {option} is the unit that the trace counts in"),
+        false => "multiples of 512 bytes".to_owned(),
+    };
     let (reason, field, value, problem, allowed) = if length == 0 {
-        let allowed = "a positive number of bytes, except in a flush";
+        let allowed = "a positive number of bytes, except in a flush".to_owned();
         (Reason::ZeroLength, "length", length, "zero", allowed)
     } else if offset % SECTOR_BYTES != 0 {
-        let allowed = "multiples of 512 bytes; sector_bytes is an option of formats that count \
-                       in sectors";
+        let allowed = sectors("sector_bytes");
         (Reason::Unaligned, "offset in bytes", offset, "not a multiple of 512", allowed)
     } else if length % SECTOR_BYTES != 0 {
-        let allowed = "multiples of 512 bytes; size_unit_bytes is an option of formats that count \
-                       in sectors or pages";
+        let allowed = sectors("size_unit_bytes");
         (Reason::Unaligned, "length in bytes", length, "not a multiple of 512", allowed)
     } else if offset.checked_add(length).is_none_or(|end| end > END_OF_SPACE) {
-        let allowed = "requests that end at most there";
+        let allowed = "requests that end at most there".to_owned();
         (Reason::TooLarge, "offset in bytes", offset, "ends beyond 2^63 bytes", allowed)
     } else {
-        let allowed = "reads and writes of at most 4 GiB";
+        let allowed = "reads and writes of at most 4 GiB".to_owned();
         (Reason::TooLarge, "length in bytes", length, "more than 4 GiB", allowed)
     };
     Fault::new(reason, field, value.to_string().as_bytes(), problem, allowed)
@@ -386,6 +411,7 @@ mod tests {
             for keep in [cut.len() - 1, cut.len() / 2, 6] {
                 let error = lines(&cut[..keep], name).unwrap_err().to_string();
                 assert!(error.contains("cut off"), "{name} {keep}: {error}");
+                assert!(!error.contains(":0: "), "{name} {keep}: {error}");
             }
         }
     }

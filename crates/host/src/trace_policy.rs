@@ -1,18 +1,57 @@
 //! The two policies of a replay: what happens to times that go back, and to addresses that do not
 //! fit the drive. Neither changes how many requests there are.
 
+use crate::trace::contract::Entry;
 use crate::trace::{AddressPolicy, Options, TimePolicy};
 use crate::trace_input::{END_OF_SPACE, Raw, Records, place};
 use crate::trace_summary::{CHUNK_UNITS, Tally, Touched, UNIT_BYTES};
+use base::family::Member;
 use base::units::format_size;
 use base::{Error, Result};
 use ssd::request::{Op, SECTOR_BYTES};
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Requests held back for sorting, where nothing else is said.
+const WINDOW: usize = 4096;
+
+/// The records of a file as they are replayed: in the order of time, those with equal stamps of a
+/// coarse clock spread over its step.
+pub struct Replayed {
+    timed: Timed,
+    spread: Option<Spread>,
+}
+
+impl Replayed {
+    /// At the start of `path`, read as `member`.
+    pub fn open(path: &Path, member: &Member<Entry>, options: &Options) -> Result<Self> {
+        let timed = || Ok(Timed::new(Records::open(path, member, options)?, options));
+        let first = timed()?;
+        let spread = match first.records.resolution_ns() {
+            step_ns @ 2.. => Some(Spread::new(timed()?, step_ns)?),
+            _ => None,
+        };
+        Ok(Self { timed: first, spread })
+    }
+
+    /// The next record; times never decrease.
+    pub fn next(&mut self) -> Result<Option<Raw>> {
+        let Some(mut raw) = self.timed.next()? else { return Ok(None) };
+        if let Some(spread) = &mut self.spread {
+            raw.at_ns = spread.spread(raw.at_ns)?;
+        }
+        Ok(Some(raw))
+    }
+
+    /// Where they come from.
+    pub fn records(&self) -> &Records {
+        &self.timed.records
+    }
+}
 
 /// The records of a file in the order of time.
-pub struct Timed {
-    /// Where they come from.
-    pub records: Records,
+struct Timed {
+    records: Records,
     policy: TimePolicy,
     window: usize,
     /// Time and line of the record that was given last.
@@ -24,19 +63,18 @@ pub struct Timed {
 
 impl Timed {
     /// Puts a policy behind `records`.
-    pub fn new(records: Records, options: &Options) -> Self {
+    fn new(records: Records, options: &Options) -> Self {
         Self {
             records,
             policy: options.time,
-            window: options.sort_window,
+            window: options.sort_window.unwrap_or(WINDOW),
             last: None,
             held: BTreeMap::new(),
             taken: 0,
         }
     }
 
-    /// The next record; times never decrease.
-    pub fn next(&mut self) -> Result<Option<Raw>> {
+    fn next(&mut self) -> Result<Option<Raw>> {
         let next = match self.policy {
             TimePolicy::SortWindow => self.next_of_window()?,
             TimePolicy::Reject | TimePolicy::Clamp => self.records.next()?,
@@ -100,7 +138,7 @@ fn seconds(ns: u64) -> String {
 ///
 /// How many there are is known by a second reader of the file that runs ahead by one stamp, so
 /// memory does not grow with their number.
-pub struct Spread {
+struct Spread {
     ahead: Timed,
     /// First stamp that `ahead` has read beyond the counted ones.
     beyond: Option<u64>,
@@ -113,13 +151,13 @@ pub struct Spread {
 
 impl Spread {
     /// With `ahead` at the start of the file.
-    pub fn new(mut ahead: Timed, step_ns: u64) -> Result<Self> {
+    fn new(mut ahead: Timed, step_ns: u64) -> Result<Self> {
         let beyond = ahead.next()?.map(|raw| raw.at_ns);
         Ok(Self { ahead, beyond, step_ns, stamp: None, count: 0, given: 0 })
     }
 
     /// The time of the next request, which has this stamp.
-    pub fn spread(&mut self, stamp: u64) -> Result<u64> {
+    fn spread(&mut self, stamp: u64) -> Result<u64> {
         if self.stamp != Some(stamp) {
             (self.stamp, self.count, self.given) = (Some(stamp), 0, 0);
             while self.beyond == Some(stamp) {

@@ -25,7 +25,7 @@ const WIDE_UNITS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 pub struct Summary {
     /// The format it was read as.
     pub format: &'static str,
-    /// Whether its requests carry times; without them a replay is a closed loop.
+    /// Whether its requests are sent at times of their own; if not, a replay is a closed loop.
     pub timed: bool,
     /// Requests in all, of the devices that were kept.
     pub requests: u64,
@@ -42,13 +42,13 @@ pub struct Summary {
     /// Lines that gave no request although they were no header and no event of another kind, by
     /// reason.
     pub skipped_lines: BTreeMap<&'static str, u64>,
-    /// Requests that are earlier than the one before.
+    /// Requests of the file that are earlier than the one before.
     pub non_monotonic: u64,
     /// Share of the requests that begin or end within a 4 KiB unit.
     pub unaligned_4k_share: f64,
     /// Share of the requests that begin where the one before on their device ended.
     pub sequential_share: f64,
-    /// Time between requests that follow each other, where it is not negative.
+    /// Time between requests that follow each other.
     pub interarrival: Option<Interarrival>,
     /// What takes a map of the whole footprint to know: from `scan` only.
     #[serde(flatten)]
@@ -93,11 +93,11 @@ pub struct DeviceSummary {
 /// The time between requests.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interarrival {
-    /// Mean, exact.
+    /// Mean, exact: the span over one less than the requests.
     pub mean_ms: f64,
-    /// Median, within 0.1 %.
+    /// Median, within 0.1 %, of the times that are not negative.
     pub median_ms: f64,
-    /// Coefficient of variation: 1 for a Poisson process, more for bursts.
+    /// Coefficient of variation of the same: 1 for a Poisson process, more for bursts.
     pub cv: f64,
 }
 
@@ -117,8 +117,6 @@ pub struct Space {
 /// How much of a trace is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Nothing: the second pass.
-    None,
     /// Everything that takes no map.
     Light,
     /// And which units are read or written or begin a trim: what compacting needs.
@@ -127,7 +125,7 @@ pub enum Depth {
     Full,
 }
 
-/// The counts behind a summary.
+/// The counts behind a summary: of what is fed to it, in the order in which it comes.
 #[derive(Debug)]
 pub struct Tally {
     depth: Depth,
@@ -136,7 +134,6 @@ pub struct Tally {
     previous_ns: Option<u64>,
     earliest_ns: u64,
     latest_ns: u64,
-    non_monotonic: u64,
     unaligned: u64,
     sequential: u64,
     intervals: Latency,
@@ -176,7 +173,6 @@ impl Tally {
             previous_ns: None,
             earliest_ns: u64::MAX,
             latest_ns: 0,
-            non_monotonic: 0,
             unaligned: 0,
             sequential: 0,
             intervals: Latency::new(),
@@ -186,30 +182,22 @@ impl Tally {
         }
     }
 
-    /// How many requests were counted.
-    pub fn requests(&self) -> u64 {
-        self.requests
+    /// From the earliest to the latest time.
+    pub fn span_ns(&self) -> u64 {
+        self.latest_ns.saturating_sub(self.earliest_ns)
     }
 
-    /// Counts a request, in the order of the file.
+    /// Counts a request.
     #[inline]
     pub fn add(&mut self, raw: &Raw) {
-        if self.depth == Depth::None {
-            return;
-        }
         self.requests += 1;
         let by_op = &mut self.by_op[raw.op as usize];
         *by_op = (by_op.0 + 1, by_op.1.saturating_add(raw.length));
-        if let Some(previous) = self.previous_ns {
-            match raw.at_ns.checked_sub(previous) {
-                None => self.non_monotonic += 1,
-                Some(interval) => {
-                    self.zero_intervals += u64::from(interval == 0);
-                    self.intervals.record(Time(interval));
-                }
-            }
+        let previous = self.previous_ns.replace(raw.at_ns);
+        if let Some(interval) = previous.and_then(|previous| raw.at_ns.checked_sub(previous)) {
+            self.zero_intervals += u64::from(interval == 0);
+            self.intervals.record(Time(interval));
         }
-        self.previous_ns = Some(raw.at_ns);
         self.earliest_ns = self.earliest_ns.min(raw.at_ns);
         self.latest_ns = self.latest_ns.max(raw.at_ns);
 
@@ -238,44 +226,39 @@ impl Tally {
     }
 
     /// The numbers of a finished pass over `records`.
-    pub fn summary(records: &Records, format: &'static str, time_scale: f64) -> Summary {
-        let tally = &records.tally;
-        let timed = records.timed() && tally.requests > 0;
-        let share = |count: u64| count as f64 / tally.requests.max(1) as f64;
+    pub fn summary(&self, records: &Records, format: &'static str, time_scale: f64) -> Summary {
+        let timed = records.timed();
+        let share = |count: u64| count as f64 / self.requests.max(1) as f64;
         let by_op = |op: Op| {
-            let (requests, bytes) = tally.by_op[op as usize];
+            let (requests, bytes) = self.by_op[op as usize];
             OpSummary { requests, bytes, mean_bytes: bytes as f64 / requests.max(1) as f64 }
         };
         let (lines, crlf_lines) = records.lines();
         let device = |&index: &usize| DeviceSummary {
             name: records.device_names()[index].clone(),
-            requests: tally.spaces[index].requests,
-            extent_bytes: tally.spaces[index].extent.0,
+            requests: self.spaces[index].requests,
+            extent_bytes: self.spaces[index].extent.0,
         };
         Summary {
             format,
             timed,
-            requests: tally.requests,
+            requests: self.requests,
             by_op: ByOp {
                 read: by_op(Op::Read),
                 write: by_op(Op::Write),
                 trim: by_op(Op::Trim),
                 flush: by_op(Op::Flush),
             },
-            span_s: if timed {
-                (tally.latest_ns - tally.earliest_ns) as f64 / 1e9 * time_scale
-            } else {
-                0.0
-            },
+            span_s: if timed { self.span_ns() as f64 / 1e9 * time_scale } else { 0.0 },
             devices: records.device_order().iter().map(device).collect(),
             lines,
             crlf_lines,
             skipped_lines: records.skipped().iter().map(|(why, n)| (why.name(), *n)).collect(),
-            non_monotonic: tally.non_monotonic,
-            unaligned_4k_share: share(tally.unaligned),
-            sequential_share: share(tally.sequential),
-            interarrival: if timed { tally.interarrival(time_scale) } else { None },
-            space: (tally.depth == Depth::Full).then(|| tally.space()),
+            non_monotonic: records.non_monotonic(),
+            unaligned_4k_share: share(self.unaligned),
+            sequential_share: share(self.sequential),
+            interarrival: if timed { self.interarrival(time_scale) } else { None },
+            space: (self.depth == Depth::Full).then(|| self.space()),
         }
     }
 
@@ -284,7 +267,7 @@ impl Tally {
         if count == 0 {
             return None;
         }
-        let mean = self.intervals.mean_ns();
+        let mean = self.span_ns() as f64 / (self.requests - 1) as f64;
         // The middle one or two. The histogram begins at 1 ns; equal stamps are counted beside it.
         let ranked = |rank: u64| {
             if rank <= self.zero_intervals {
@@ -293,7 +276,8 @@ impl Tally {
             self.intervals.percentile_ns(100.0 * (rank as f64 - 0.5) / count as f64) as f64
         };
         let median = (ranked(count.div_ceil(2)) + ranked(count / 2 + 1)) / 2.0;
-        let cv = if mean > 0.0 { self.intervals.stddev_ns() / mean } else { 0.0 };
+        let counted = self.intervals.mean_ns();
+        let cv = if counted > 0.0 { self.intervals.stddev_ns() / counted } else { 0.0 };
         let ms = time_scale / 1e6;
         Some(Interarrival { mean_ms: mean * ms, median_ms: median * ms, cv })
     }

@@ -44,7 +44,7 @@ impl Simulation {
         kind: &str,
         workload: String,
         options: &str,
-        depth: u32,
+        depth: Option<u32>,
         precondition: &str,
         memory_limit: u64,
     ) -> PyResult<Self> {

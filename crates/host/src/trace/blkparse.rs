@@ -12,6 +12,7 @@
 
 use super::Options;
 use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use crate::trace_clock::Clocks;
 use crate::trace_field::{decimal, each_word, in_units, miscounted, unknown_operation, unsigned};
 use base::family::{Member, check, schema};
 use base::{Error, Result};
@@ -42,12 +43,11 @@ const ACTIONS: &[u8] = b"QMFGSRDCPUTIXBAmK";
 const NAMES: &str = "maj,min cpu seq time pid action RWBS, then the action's own";
 const SECTOR: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
-const DAY_NS: u64 = 86_400 * SECOND_NS;
 
 struct Blkparse {
     action: u8,
-    /// Time of the last event that was replayed.
-    last_ns: Option<u64>,
+    /// Stamps of the events that are replayed.
+    clocks: Clocks,
     /// The closing statistics have begun.
     footer: bool,
     /// How many lines of each action there were, by letter.
@@ -60,7 +60,8 @@ impl Blkparse {
         if !REPLAYED.contains(&action) {
             return Err(Error::unknown("trace.action", "action", action, REPLAYED));
         }
-        Ok(Self { action: action.as_bytes()[0], last_ns: None, footer: false, seen: [0; 128] })
+        let (action, clocks) = (action.as_bytes()[0], Clocks::default());
+        Ok(Self { action, clocks, footer: false, seen: [0; 128] })
     }
 }
 
@@ -177,18 +178,16 @@ impl Format for Blkparse {
             Some(_) if length == 0 && preflush => Op::Flush,
             Some(op) => op,
         };
-        if let Some(last_ns) = self.last_ns
-            && at_ns.abs_diff(last_ns) > DAY_NS
-        {
+        if let Err(step_ns) = self.clocks.take(at_ns) {
             let problem = format!(
                 "the clock jumps by {:.0} s from the event before: CPU buffers stamped before \
                  blktrace set its clock",
-                at_ns.abs_diff(last_ns) as f64 / 1e9
+                step_ns as f64 / 1e9
             );
-            let allowed = "steps of at most one day; on_bad_line = \"skip\" leaves such events out";
+            let allowed = "steps of at most one day; on_bad_line = \"skip\" keeps the events of \
+                           the clock that most have";
             return Err(Fault::new(Reason::Clock, "time", time, problem, allowed));
         }
-        self.last_ns = Some(at_ns);
         let (device, fua) = (Device::Name(device), fua && op == Op::Write);
         let record = Record { at_ns, device, op, fua, offset, length };
         if preflush && op != Op::Flush {
@@ -196,6 +195,10 @@ impl Format for Blkparse {
         } else {
             Ok(Parsed::Request(record))
         }
+    }
+
+    fn clocks(&mut self) -> Option<&mut Clocks> {
+        Some(&mut self.clocks)
     }
 
     fn found(&self) -> String {

@@ -1,6 +1,7 @@
 //! The contract of a trace format: one line of text in, at most one request out.
 
 use super::Options;
+use crate::trace_clock::Clocks;
 use base::{Error, Result};
 use ssd::request::Op;
 use std::fmt;
@@ -83,9 +84,15 @@ pub trait Format: Send {
         String::from_utf8_lossy(name).into_owned()
     }
 
-    /// Whether the lines read so far carried times.
+    /// Whether requests are sent at their times, whatever the drive does. Where they are not, times
+    /// are the ends of pauses, or all the same.
     fn timed(&self) -> bool {
         true
+    }
+
+    /// Which clock is read, of formats whose events may have been stamped by two.
+    fn clocks(&mut self) -> Option<&mut Clocks> {
+        None
     }
 
     /// The step of the file's clock in nanoseconds where it is so coarse that requests with equal

@@ -2,10 +2,10 @@
 //!
 //! Axboe, fio documentation, "Trace file format v2" and "v3"; the first line says which.
 //! v2: `filename add|open|close`, `filename read|write|sync|datasync|trim offset length`, and
-//! `filename wait us 0`, from the wait before; without waits a log has no time. v3 puts a time in
-//! microseconds before every line and has no wait. Offsets and lengths are in bytes. fio passes
-//! over lines that it does not understand; here they are errors, as is I/O to a file that was not
-//! added and opened.
+//! `filename wait us 0`, a pause: nothing is sent until so long after the end of the wait before.
+//! v3 puts a time in microseconds before every line and has no wait. Offsets and lengths are in
+//! bytes. fio passes over lines that it does not understand; here they are errors, as is I/O to a
+//! file that was not added and opened.
 
 use super::Options;
 use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 pub const MEMBER: Member<Entry> = Member {
     name: "fio_iolog",
-    summary: "fio's I/O logs, versions 2 (times only from waits) and 3 (microseconds)",
+    summary: "fio's I/O logs, versions 2 (pauses, no times) and 3 (microseconds)",
     citation: "axboe2005",
     schema: schema::<Options>,
     check: check::<Options>,
@@ -49,10 +49,8 @@ const MOST_FILES: usize = 65_536;
 struct FioIolog {
     /// 2 or 3; 0 until the header.
     version: u8,
-    /// Sum of the waits so far (v2).
+    /// Sum of the waits so far (v2): the end of the last.
     clock_ns: u64,
-    /// Whether any line carried a time.
-    timed: bool,
     /// The files that were added, and whether they are open.
     files: HashMap<Vec<u8>, bool>,
 }
@@ -157,7 +155,6 @@ impl Format for FioIolog {
                         Fault::new(Reason::TooLarge, "wait", wait, "too long", allowed)
                     })?;
                 }
-                self.timed = true;
                 return Ok(Parsed::Nothing);
             }
             b"wait" => {
@@ -177,7 +174,7 @@ impl Format for FioIolog {
     }
 
     fn timed(&self) -> bool {
-        self.timed
+        self.version == 3
     }
 }
 
@@ -195,7 +192,6 @@ impl FioIolog {
             let allowed = "I/O to files after their add and open";
             return Err(Fault::new(Reason::NotOpen, "filename", name, "is not open", allowed));
         }
-        self.timed |= self.version == 3;
         let device = Device::Name(name);
         Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
     }
@@ -227,12 +223,10 @@ mod tests {
             ]
         );
         let mut reader = FioIolog::default();
-        for line in ["fio version 2 iolog", "a add", "a open", "a write 0 4096"] {
+        for line in ["fio version 2 iolog", "a add", "a open", "a wait 250 0", "a write 0 4096"] {
             reader.line(line.as_bytes()).unwrap();
         }
         assert!(!reader.timed());
-        reader.line(b"a wait 250 0").unwrap();
-        assert!(reader.timed());
     }
 
     #[test]

@@ -1,0 +1,115 @@
+//! Traces on a drive: when their requests are sent, and which options a replay has no use for.
+
+mod running;
+
+use base::Result;
+use host::config;
+use host::report::Outside;
+use host::session::{Session, Workload};
+use host::trace::{Options, TimePolicy};
+use running::number;
+use serde_json::Value;
+use ssd::precondition::Precondition;
+use std::path::PathBuf;
+
+/// Replays `text` on `tiny`, full, and reports; `name` tells the files of tests apart.
+fn replay(name: &str, text: &str, options: Options, depth: Option<u32>) -> Result<Value> {
+    let path = std::env::temp_dir().join(format!("nandlab-replays-{}-{name}", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    let run = |path: PathBuf| -> Result<Value> {
+        let workload = Workload::Trace { path, options: Box::new(options), depth };
+        let loaded = config::load("tiny", &[])?;
+        let mut session = Session::new(loaded, &workload, Precondition::Fill, 1 << 32)?;
+        while !session.advance(10_000)? {}
+        session.report(Outside::default())
+    };
+    let report = run(path.clone());
+    std::fs::remove_file(path).unwrap();
+    report
+}
+
+/// A log of fio's, version 2, of `reads` reads, with `line` behind every `every` of them.
+fn log(reads: u64, every: u64, line: &str) -> String {
+    let mut text = "fio version 2 iolog\nf add\nf open\n".to_owned();
+    for read in 0..reads {
+        text += &format!("f read {} 4096\n", read * 7919 % 100_000 * 4096);
+        if (read + 1) % every == 0 {
+            text += line;
+        }
+    }
+    text
+}
+
+/// A pause leaves the loop closed: it does not become an open one in which all arrive at once.
+#[test]
+fn waits_are_pauses_of_a_closed_loop() {
+    let run = |name, every, line| {
+        let text = log(5000, every, line);
+        replay(name, &text, Options::default(), Some(4)).unwrap()
+    };
+    let closed = run("closed", 5000, "");
+    let last = run("last", 5000, "f wait 100 0\n");
+    assert!(number(&closed["checks"]["little_law_error"]) < 0.05);
+    for key in ["mean_queue_depth", "latency_us", "iops"] {
+        assert_eq!(closed["host"][key], last["host"][key], "{key}");
+    }
+    // Ten pauses of 50 ms, which the reads between them do not fill.
+    let paused = run("paused", 500, "f wait 50000 0\n");
+    let (without, with) = (&closed["host"], &paused["host"]);
+    let ratio = number(&with["latency_us"]["mean"]) / number(&without["latency_us"]["mean"]);
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+    assert!(number(&with["mean_queue_depth"]) < number(&without["mean_queue_depth"]));
+    // The last pause is behind the last request; each lasts from the end of the one before.
+    let took = number(&paused["sim"]["simulated_s"]);
+    assert!((0.45..0.5).contains(&took), "{took}");
+    assert!(paused["checks"]["little_law_error"].is_null());
+    assert_eq!(paused["nandlab"]["trace"]["timed"], false);
+    assert_eq!(paused["host"]["requests_completed"], 5000);
+    // At half the speed they are twice as long.
+    let text = log(5000, 500, "f wait 50000 0\n");
+    let slow = Options { time_scale: 2.0, ..Options::default() };
+    let took = number(&replay("slow", &text, slow, Some(4)).unwrap()["sim"]["simulated_s"]);
+    assert!((0.9..0.95).contains(&took), "{took}");
+    // Waits that the reads do fill delay nothing.
+    let short = run("short", 500, "f wait 100 0\n");
+    assert_eq!(short["host"]["iops"], closed["host"]["iops"]);
+}
+
+/// What a report says of a trace is said of the requests as they were replayed.
+#[test]
+fn reports_tell_of_the_requests_as_replayed() {
+    let text = "0,0,512,W,5.0\n0,1,512,W,3.0\n0,2,512,W,4.0\n0,3,512,W,6.0\n";
+    let of = |name, time, time_scale| {
+        let options = Options { time, time_scale, ..Options::default() };
+        replay(name, text, options, None).unwrap()["nandlab"]["trace"].clone()
+    };
+    let sorted = of("sorted", TimePolicy::SortWindow, 1.0);
+    let between = &sorted["interarrival"];
+    assert_eq!((number(&between["mean_ms"]), number(&between["cv"])), (1000.0, 0.0));
+    assert_eq!((number(&sorted["span_s"]), number(&sorted["non_monotonic"])), (3.0, 1.0));
+    let faster = of("faster", TimePolicy::SortWindow, 0.5);
+    assert_eq!(number(&faster["interarrival"]["mean_ms"]), 500.0);
+    // Clamped, three arrive at 5 s.
+    let clamped = of("clamped", TimePolicy::Clamp, 1.0);
+    assert_eq!(number(&clamped["span_s"]), 1.0);
+    assert_eq!(number(&clamped["interarrival"]["median_ms"]), 0.0);
+}
+
+/// No option is accepted and ignored.
+#[test]
+fn options_without_a_use_are_refused() {
+    let untimed = log(10, 10, "");
+    let timed = "fio version 3 iolog\n0 f add\n0 f open\n0 f read 0 4096\n9 f read 0 4096\n";
+    let scaled = || Options { time_scale: 0.5, ..Options::default() };
+    let window = Options { sort_window: Some(9), ..Options::default() };
+    for (text, options, depth, words) in [
+        (timed, Options::default(), Some(4), &["iodepth: 4: ", "times of its own; allowed"][..]),
+        (&untimed, scaled(), None, &["trace.time_scale: ", "no times to scale; allowed"]),
+        (timed, window, None, &["trace.sort_window: 9", "only with time = \"sort-window\""]),
+    ] {
+        let error = replay("refused", text, options, depth).unwrap_err().to_string();
+        assert!(words.iter().all(|part| error.contains(part)), "{error}");
+    }
+    assert!(replay("scaled", timed, scaled(), None).is_ok());
+    assert!(replay("depth", &untimed, Options::default(), Some(4)).is_ok());
+}
