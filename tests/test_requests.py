@@ -13,6 +13,7 @@ from conftest import Ended
 
 import nandlab
 from nandlab.requests import COLUMNS
+from nandlab.table import _collection
 
 #: Enough for several row groups.
 MANY = "[many]\nrw=randrw\nbs=4k\nnorandommap\niodepth=32\nnumber_ios=300000\nio_size=100g\n"
@@ -120,3 +121,43 @@ def test_empty_file_of_a_run_without_requests(nandlab: Callable[..., Ended], fol
     nandlab(*["run", "--drive", "tiny", "--workload", "none.fio", "--requests", "r.parquet"])
     if (folder / "r.parquet").exists():
         assert pq.read_schema(folder / "r.parquet").names == list(COLUMNS)
+
+
+def test_rows_say_what_is_measured():
+    """Two jobs, one with a ramp: the rows that are measured are the report's, to the request."""
+    jobs = (
+        "[global]\nrw=randrw\nbs=4k\niodepth=16\nnorandommap\nnumber_ios=5000\n"
+        "[ramped]\nramp_time=3ms\n[plain]\nstonewall\n"
+    )
+    result = nandlab.run("tiny", jobs, precondition="fill", requests=True)
+    host = result.to_dict()["host"]
+    assert result.requests().num_rows == 10_000
+    rows = result.sql(
+        "select op, count(*) n, avg(latency_ns) / 1e3 mean, sum(length_bytes) bytes,"
+        " quantile_disc(latency_ns, 0.9) / 1e3 p90 from requests where measured group by op"
+    ).to_pylist()
+    assert sum(row["n"] for row in rows) < 10_000
+    for row in rows:
+        said = host[row["op"]]
+        assert (row["n"], row["bytes"]) == (said["requests"], said["bytes"])
+        assert row["mean"] == pytest.approx(said["latency_us"]["mean"], rel=1e-9)
+        assert row["p90"] == pytest.approx(said["latency_us"]["p90"], rel=2e-3)
+
+
+def test_the_table_tells_of_collection_before_a_block_is_reclaimed():
+    """What was moved is in the write amplification beside it."""
+    job = "[w]\nrw=randwrite\nbs=4k\nnorandommap\niodepth=4\nnumber_ios={}\n"
+    seen = set()
+    for requests in range(50, 2000, 50):
+        report = nandlab.run("tiny", job.format(requests), precondition="steady").to_dict()
+        text = _collection(report)
+        moved, reclaimed = report["ftl"]["gc_copies"], report["ftl"]["gc_runs"]
+        if not moved and not reclaimed:
+            assert text == "none"
+        else:
+            assert f"{moved:,} units moved" in text
+            assert ("no block yet reclaimed" in text) == (reclaimed == 0)
+        seen.add((moved > 0, reclaimed > 0))
+        if (True, False) in seen and (True, True) in seen:
+            return
+    pytest.fail(f"not both seen: {seen}")

@@ -13,20 +13,29 @@ use base::Result;
 use base::family::{Choice, Member, find};
 use base::params::Table;
 
-/// Builds a model from the family's common parameters and its own checked ones.
-pub type Build = fn(&EccConfig, &Table) -> Result<Box<dyn Model>>;
+/// How a model is made.
+pub struct Constructor {
+    /// Works with a named code, and not without.
+    pub needs_code: bool,
+    /// Completes parameters that were given by what a named code says of them.
+    pub complete: fn(&EccConfig, &mut Table) -> Result<()>,
+    /// Builds it from the family's common parameters and its own checked ones.
+    pub build: fn(&EccConfig, &Table) -> Result<Box<dyn Model>>,
+}
+
+/// Nothing to complete: the `complete` of models whose parameters are no code's.
+fn as_given(_: &EccConfig, _: &mut Table) -> Result<()> {
+    Ok(())
+}
 
 /// Every decoder model.
-pub const ROSTER: &[Member<Build>] =
+pub const ROSTER: &[Member<Constructor>] =
     &[ideal::MEMBER, threshold::MEMBER, shares::MEMBER, profile::MEMBER, exact::MEMBER];
 
-/// Finds the model that `choice` names and completes its parameters, by what the code of `common`
-/// says of them where it names one.
-pub fn resolve(common: &EccConfig, choice: &mut Choice) -> Result<&'static Member<Build>> {
+/// Finds the model that `choice` names and completes its parameters.
+pub fn resolve(common: &EccConfig, choice: &mut Choice) -> Result<&'static Member<Constructor>> {
     let member = find(ROSTER, "ecc.model", &choice.name)?;
-    if member.name == threshold::MEMBER.name {
-        threshold::take_code(common, &mut choice.params)?;
-    }
+    (member.build.complete)(common, &mut choice.params)?;
     choice.params = (member.check)(&choice.params, "ecc")?;
     Ok(member)
 }
@@ -36,7 +45,7 @@ pub const WITH_CODE: &str = profile::MEMBER.name;
 
 /// Whether a model works with a code, and not without.
 pub fn needs_code(name: &str) -> bool {
-    [profile::MEMBER.name, exact::MEMBER.name].contains(&name)
+    ROSTER.iter().any(|member| member.name == name && member.build.needs_code)
 }
 
 #[cfg(test)]
@@ -53,10 +62,10 @@ mod tests {
                     crc_bytes = 0\n[code]\nname = 'bch'\nm = 13\nt = 40\ndata_bits = 4096\n";
         let mut common = EccConfig { code: "bch".into(), ..EccConfig::default() };
         common.take_code(NamedCode::read(text, "bch.toml", None).unwrap()).unwrap();
-        let build = |member: &Member<Build>| {
+        let build = |member: &Member<Constructor>| {
             let mut choice = Choice::named(member.name);
             resolve(&common, &mut choice).unwrap();
-            (member.name, common.clone(), (member.build)(&common, &choice.params).unwrap())
+            (member.name, common.clone(), (member.build.build)(&common, &choice.params).unwrap())
         };
         ROSTER.iter().map(build).collect()
     }

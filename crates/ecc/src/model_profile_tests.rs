@@ -1,6 +1,6 @@
 //! `threshold`, `profile` and `exact` beside each other: the same words, and the same answers.
 
-use super::super::{Build, Decode, EccConfig, Model, ROSTER, Word, resolve};
+use super::super::{Constructor, Decode, EccConfig, Model, ROSTER, Word, resolve};
 use crate::codec::Codec;
 use crate::curve::Goal;
 use crate::named_code::NamedCode;
@@ -25,7 +25,7 @@ fn with_code(text: &str, profile: Option<(&str, &str)>) -> EccConfig {
 fn model(common: &EccConfig, name: &str, params: &str) -> Box<dyn Model> {
     let params = params::parse(params, "test").unwrap();
     let mut choice = Choice { name: name.to_owned(), params };
-    (resolve(common, &mut choice).unwrap().build)(common, &choice.params).unwrap()
+    (resolve(common, &mut choice).unwrap().build.build)(common, &choice.params).unwrap()
 }
 
 /// What becomes of `words` words at `rber` and `level`: failures, errors, iterations.
@@ -215,12 +215,13 @@ fn errors_name_file_and_reason() {
     let text = |error: base::Error| error.to_string();
     let plain = EccConfig { payload_bytes: 512, ..EccConfig::default() };
     for name in ["profile", "exact"] {
-        let member: &Member<Build> = find(ROSTER, "ecc.model", name).unwrap();
-        let said = text((member.build)(&plain, &Table::new()).map(drop).unwrap_err());
+        let member: &Member<Constructor> = find(ROSTER, "ecc.model", name).unwrap();
+        let said = text((member.build.build)(&plain, &Table::new()).map(drop).unwrap_err());
         assert!(said.contains("ecc.code") && said.contains(name), "{said}");
     }
-    let member: &Member<Build> = find(ROSTER, "ecc.model", "profile").unwrap();
-    let said = text((member.build)(&with_code(LDPC, None), &Table::new()).map(drop).unwrap_err());
+    let member: &Member<Constructor> = find(ROSTER, "ecc.model", "profile").unwrap();
+    let said =
+        text((member.build.build)(&with_code(LDPC, None), &Table::new()).map(drop).unwrap_err());
     assert!(said.contains("has not been measured"), "{said}");
     let code = NamedCode::read(LDPC, "code.toml", None).unwrap();
     for (key, mut config) in [

@@ -159,7 +159,7 @@ fn play(code: NamedCode) {
     let mut common = EccConfig { code: "x".into(), ..EccConfig::default() };
     common.take_code(code).unwrap();
     let member = find(model::ROSTER, "ecc.model", "profile").unwrap();
-    let mut played = (member.build)(&common, &Table::new()).unwrap();
+    let mut played = (member.build.build)(&common, &Table::new()).unwrap();
     for level in 0..4 {
         for rber in [0.0, 1e-9, 1e-4, 3e-3, 8e-3, 0.4] {
             for luck in [0.0, 0.5, 0.999_999] {

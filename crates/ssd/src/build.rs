@@ -120,7 +120,7 @@ impl Ssd {
         let retry = (choice.resolve(retry::ROSTER, "retry")?.build)(&choice.params)?;
         let (ecc_common, mut choice) = config.ecc_parts()?;
         let model = ecc::model::resolve(&ecc_common, &mut choice)?;
-        let ecc = (model.build)(&ecc_common, &choice.params)?;
+        let ecc = (model.build.build)(&ecc_common, &choice.params)?;
         check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
         check_references(&*retry, &chips, &config.chip.array.name)?;
         let cells = CellMedium::of(config, &chips, &*ecc)?;

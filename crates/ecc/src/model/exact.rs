@@ -15,7 +15,7 @@
 //!
 //! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 
-use super::{Build, Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
+use super::{Constructor, Decode, EccConfig, LEAST_RBER, Medium, Model, Word, as_given};
 use crate::bits;
 use crate::channel::Reading;
 use crate::curve::random_codeword;
@@ -28,13 +28,17 @@ use base::family::{Member, NoParams, check, schema};
 use base::rng::Rng;
 use std::collections::BTreeMap;
 
-pub const MEMBER: Member<Build> = Member {
+pub const MEMBER: Member<Constructor> = Member {
     name: "exact",
     summary: "real codewords, really decoded; in real cells where the array has them",
     citation: "bates2014",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |common, _| Ok(Box::new(Exact::new(common)?)),
+    build: Constructor {
+        needs_code: true,
+        complete: as_given,
+        build: |common, _| Ok(Box::new(Exact::new(common)?)),
+    },
 };
 
 /// Soft levels that channels have.

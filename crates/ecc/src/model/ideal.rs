@@ -1,16 +1,20 @@
 //! `ideal`: corrects everything, in the time of one decode.
 
-use super::{Build, Decode, EccConfig, Model, Word};
+use super::{Constructor, Decode, EccConfig, Model, Word, as_given};
 use base::Time;
 use base::family::{Member, NoParams, check, schema};
 
-pub const MEMBER: Member<Build> = Member {
+pub const MEMBER: Member<Constructor> = Member {
     name: "ideal",
     summary: "corrects every codeword, and counts no errors",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |common: &EccConfig, _| Ok(Box::new(Ideal { time: common.decode_time(0, 0) })),
+    build: Constructor {
+        needs_code: false,
+        complete: as_given,
+        build: |common: &EccConfig, _| Ok(Box::new(Ideal { time: common.decode_time(0, 0) })),
+    },
 };
 
 struct Ideal {

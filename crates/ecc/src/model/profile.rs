@@ -12,7 +12,7 @@
 //!
 //! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 
-use super::{Build, Decode, EccConfig, LEAST_RBER, Model, Word};
+use super::{Constructor, Decode, EccConfig, LEAST_RBER, Model, Word, as_given};
 use crate::named_code::NamedCode;
 use crate::profile::Level;
 use crate::sample::{ErrorCounts, binomial_tail, rate_at, rate_index};
@@ -20,13 +20,17 @@ use base::family::{Member, NoParams, check, schema};
 use base::tails::{upper_quantile, upper_tail};
 use base::{Error, Result, Time};
 
-pub const MEMBER: Member<Build> = Member {
+pub const MEMBER: Member<Constructor> = Member {
     name: "profile",
     summary: "failures and iterations of a code as measured in the laboratory",
     citation: "bates2014",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |common, _| Ok(Box::new(Played::new(common)?)),
+    build: Constructor {
+        needs_code: true,
+        complete: as_given,
+        build: |common, _| Ok(Box::new(Played::new(common)?)),
+    },
 };
 
 /// Where failure rates come from.

@@ -3,7 +3,7 @@
 //! For studies that know how often decoding fails and not why, such as measured percentages of
 //! uncorrectable pages (Zuolo 2016, Fig. 9).
 
-use super::{Build, Decode, EccConfig, LEAST_RBER, Model, Word};
+use super::{Constructor, Decode, EccConfig, LEAST_RBER, Model, Word, as_given};
 use crate::sample::ErrorCounts;
 use base::family::{Member, schema};
 use base::params::Table;
@@ -11,19 +11,23 @@ use base::{Error, Result, Time, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub const MEMBER: Member<Build> = Member {
+pub const MEMBER: Member<Constructor> = Member {
     name: "shares",
     summary: "a fixed share of codewords fails at each level",
     citation: "zuolo2016",
     schema: schema::<Params>,
     check: checked,
-    build: |common: &EccConfig, table| {
-        let Params { failures } = params::read(table, "ecc")?;
-        Ok(Box::new(Shares {
-            failures,
-            times: [common.decode_time(0, 0), common.decode_time(1, 0)],
-            counts: ErrorCounts::new(common.codeword_bits()),
-        }))
+    build: Constructor {
+        needs_code: false,
+        complete: as_given,
+        build: |common: &EccConfig, table| {
+            let Params { failures } = params::read(table, "ecc")?;
+            Ok(Box::new(Shares {
+                failures,
+                times: [common.decode_time(0, 0), common.decode_time(1, 0)],
+                counts: ErrorCounts::new(common.codeword_bits()),
+            }))
+        },
     },
 };
 

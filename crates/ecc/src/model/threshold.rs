@@ -4,7 +4,7 @@
 //! miscorrections. Where a drive names such a code, t is the code's, and soft levels tell it
 //! nothing. Otherwise they raise the bound: a word keeps its errors and is given more of them.
 
-use super::{Build, Decode, EccConfig, Model, Word};
+use super::{Constructor, Decode, EccConfig, Model, Word};
 use crate::sample::ErrorCounts;
 use base::family::{Member, schema};
 use base::params::Table;
@@ -13,26 +13,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-pub const MEMBER: Member<Build> = Member {
+pub const MEMBER: Member<Constructor> = Member {
     name: "threshold",
     summary: "corrects up to t errors a codeword, and more after soft reads",
     citation: "zuolo2016",
     schema: schema::<Params>,
     check: complete,
-    build: |common: &EccConfig, table| {
-        let Params { t, t_soft } = params::read(table, "ecc")?;
-        let bits = common.codeword_bits();
-        if t > bits {
-            let problem = format!("{t} errors in a codeword of {bits} bits");
-            return Err(Error::new("ecc.t", problem).allow(format!("0 to {bits}")));
-        }
-        Ok(Box::new(Threshold {
-            t,
-            t_soft,
-            times: [common.decode_time(0, 0), common.decode_time(1, 0)],
-            counts: ErrorCounts::new(bits),
-            hard: common.certain_errors().is_some(),
-        }))
+    build: Constructor {
+        needs_code: false,
+        complete: take_code,
+        build: |common: &EccConfig, table| {
+            let Params { t, t_soft } = params::read(table, "ecc")?;
+            let bits = common.codeword_bits();
+            if t > bits {
+                let problem = format!("{t} errors in a codeword of {bits} bits");
+                return Err(Error::new("ecc.t", problem).allow(format!("0 to {bits}")));
+            }
+            Ok(Box::new(Threshold {
+                t,
+                t_soft,
+                times: [common.decode_time(0, 0), common.decode_time(1, 0)],
+                counts: ErrorCounts::new(bits),
+                hard: common.certain_errors().is_some(),
+            }))
+        },
     },
 };
 
@@ -76,7 +80,7 @@ fn complete(table: &Table, place: &str) -> Result<Table> {
 
 /// Takes `t` and `t_soft` from a code that corrects so many errors and no more. What was said
 /// already must agree.
-pub(super) fn take_code(common: &EccConfig, params: &mut Table) -> Result<()> {
+fn take_code(common: &EccConfig, params: &mut Table) -> Result<()> {
     let Some(t) = common.certain_errors() else { return Ok(()) };
     for (key, own) in [("t", Value::from(t)), ("t_soft", Value::from(vec![t]))] {
         let given = params.insert(key.to_owned(), own.clone());
