@@ -51,7 +51,9 @@ fn explain(key: String, message: &str) -> Error {
         }
         _ => {
             let (problem, allowed) = message.split_once(", expected ").unwrap_or((message, ""));
-            Error::new(key, problem.trim_end().to_owned()).allow(in_words(allowed))
+            // What serde calls whatever stands where a name of a list should.
+            let problem = problem.replace("invalid type: unit variant", "not a name in quotes");
+            Error::new(key, problem.trim_end()).allow(in_words(allowed))
         }
     }
 }

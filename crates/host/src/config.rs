@@ -475,14 +475,12 @@ fn check_keys(family: &Family, table: &Table) -> Result<()> {
         if family.shared.contains_key(key) || member.own.contains_key(key) {
             continue;
         }
-        let known: Vec<&str> =
-            family.shared.keys().chain(member.own.keys()).map(String::as_str).collect();
+        let keys = family.shared.keys().chain(member.own.keys()).map(String::as_str);
+        let known: Vec<&str> = std::iter::once(family.selector).chain(keys).collect();
         let place = join(family.path, key);
         let mut error = Error::unknown(place, "key", key, known.iter().copied());
         if let Some(other) = family.members.iter().find(|other| other.own.contains_key(key)) {
             error.problem = format!("`{key}` is a parameter of {}, not of {name}", other.name);
-        } else if known.is_empty() {
-            error.allowed = format!("{name} has no parameters");
         }
         return Err(error);
     }

@@ -278,6 +278,7 @@ fn bad_assignments_are_refused_by_name() {
         (&["drive=2"], "--set drive=2", "invalid type"),
         (&["gc.nmae=greedy"], "--set gc.nmae=greedy", "unknown key `nmae`"),
         (&["gc.name=gredy"], "--set gc.name=gredy", "did you mean `greedy`"),
+        (&["ecc.modle=x"], "--set ecc.modle=x", "did you mean `model`"),
         (&["gc.start_free_block=3"], "--set gc.start_free_block=3", "`start_free_blocks`"),
         (&["gc.name=greedy", "gc.d=3"], "--set gc.d=3", "parameter of d_choices, not of greedy"),
         (&["gc.d=3", "gc.name=greedy"], "--set gc.d=3", "undone by the later `--set gc.name=gre"),

@@ -309,7 +309,11 @@ fn range(text: &str) -> Result<String> {
 fn delay(text: &str) -> Result<(Time, Time)> {
     let (from, to) = text.split_once(['-', ':']).unwrap_or((text, text));
     let (from, to) = (time(from.trim(), SECOND)?, time(to.trim(), SECOND)?);
-    Ok((from.min(to), from.max(to)))
+    if from > to {
+        return Err(Error::new("", format!("`{text}` ends before it begins"))
+            .allow("a time, or from the shorter to the longer: 2-5"));
+    }
+    Ok((from, to))
 }
 
 fn pattern(options: &mut Options, text: &str) -> Result<()> {

@@ -106,7 +106,8 @@ impl Levels {
         count("vth_sigma_v", &config.vth_sigma_v, levels)?;
         rising("vth_mean_v", &config.vth_mean_v)?;
         for &sigma in &config.vth_sigma_v {
-            within("vth_sigma_v", sigma, 0.0, 5.0)?;
+            // Without a width there is no middle between levels, where references would lie.
+            within("vth_sigma_v", sigma, 1e-3, 5.0)?;
         }
         within("coarse_sigma_v", config.coarse_sigma_v, 0.0, 5.0)?;
         within("coarse_margin_v", config.coarse_margin_v, 0.0, 10.0)?;
@@ -350,6 +351,7 @@ mod tests {
         assert!(refused(|c| c.vth_mean_v.truncate(3)).contains("4 for 2 bits"));
         assert!(refused(|c| c.vth_mean_v[1] = 3.0).contains("vth_mean_v"));
         assert!(refused(|c| c.vth_sigma_v[1] = -1.0).contains("vth_sigma_v"));
+        assert!(refused(|c| c.vth_sigma_v[0] = 0.0).contains("vth_sigma_v: 0 is out of range"));
         assert!(refused(|c| c.vth_sigma_v[1] = f64::NAN).contains("vth_sigma_v"));
         assert!(refused(|c| c.read_v = vec![1.0, 0.0, 2.0]).contains("read_v"));
         assert!(refused(|c| c.read_v = vec![0.0, 2.0, 5.0]).contains("5 V beyond its levels"));

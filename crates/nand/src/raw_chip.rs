@@ -76,6 +76,9 @@ impl RawChip {
             return Err(Error::new("chip.geometry.page_bytes", format!("{page_bytes} with spare"))
                 .allow("1 to 1048576"));
         }
+        if config.rated_pe_cycles == 0 {
+            return Err(Error::new("chip.rated_pe_cycles", "0").allow("at least 1"));
+        }
         config.fault.check()?;
         geometry.check_bad_blocks()?;
         Ok(Self {
