@@ -529,12 +529,15 @@ def test_refusals(nandlab: Callable[..., Ended], folder: Path, text: str, law: s
         (["chip.csv", "--plot", "x.bmp"], ".png"),
         (["chip.csv", "--json", "chip.csv"], "is the input"),
         (["bad.parquet"], "no Parquet"),
+        (["twice.parquet"], "column `rber` stands twice"),
         (["binary.csv"], "no UTF-8 text"),
     ],
 )
 def test_arguments(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], words: str):
     (folder / "chip.csv").write_text(HEAD + ROWS)
     (folder / "bad.parquet").write_text("no")
+    twice = pa.table([pa.array([1e-3, 2e-3])] * 2, names=["rber", "rber"])
+    pq.write_table(twice, folder / "twice.parquet")
     (folder / "binary.csv").write_bytes(b"\xff\xfe\x80")
     line = nandlab("fit", *arguments, "--law", "power_law").refused()
     assert words in line, line

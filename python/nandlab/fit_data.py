@@ -112,10 +112,13 @@ def _parquet(path: Path) -> dict[str, list[object]]:
 
     content = pa.BufferReader(input_bytes(path, "a Parquet file"))
     try:
-        columns: dict[str, list[object]] = pq.read_table(content).to_pydict()
-    except pa.ArrowInvalid as error:
+        # A list of columns, also where two have one name.
+        table = pq.ParquetFile(content).read()
+    except (pa.ArrowInvalid, OSError) as error:
         said = str(error).split("\n")[0].rpartition(": ")[2]
         raise NandlabError(f"{path}: no Parquet: {said}; allowed: a Parquet file") from None
+    _once(path, table.column_names)
+    columns: dict[str, list[object]] = table.to_pydict()
     return columns
 
 
@@ -147,12 +150,14 @@ def _csv(path: Path) -> tuple[dict[str, list[object]], list[int]]:
             raise NandlabError(
                 f"{problem}; allowed: {len(names)}, as the column names; decimals have a point"
             )
-    columns: dict[str, list[object]] = {}
-    for i, name in enumerate(names):
-        if name in columns:
+    _once(path, names)
+    return {name: [row[i] for row in rows[1:]] for i, name in enumerate(names)}, numbers
+
+
+def _once(path: Path, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
             raise NandlabError(f"{path}: column `{name}` stands twice; allowed: once")
-        columns[name] = [row[i] for row in rows[1:]]
-    return columns, numbers
 
 
 def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int]) -> Measurements:
