@@ -1,20 +1,22 @@
 //! Pacing: under steady random writes no two completions are far apart; without it they are.
 
+#[allow(dead_code, reason = "the drives are those of each FTL")]
 mod drive;
 
 use base::Time;
 use base::rng::Rng;
-use ssd::Step;
 use ssd::precondition::{Precondition, Preconditioning};
 use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
 
 /// The longest program of the drive.
 const PROGRAM_US: f64 = 1100.0;
 
 /// The longest time without a completion, in programs: random writes of a unit at the full queue
 /// depth, in a drive with longer blocks that is in its steady state.
-fn silence_programs(sets: &[&str]) -> f64 {
-    let mut ssd = drive::small(&[&["chip.geometry.pages_per_block=144"], sets].concat());
+fn silence_programs(sets: &[String]) -> f64 {
+    let longer = ["chip.geometry.pages_per_block=144".to_owned()];
+    let mut ssd = Ssd::new(&drive::config(&[&longer, sets].concat()), 1 << 30).unwrap();
     let mut preconditioning = Preconditioning::new(Precondition::Steady, ssd.dies(), 1);
     while !preconditioning.is_done() {
         preconditioning.advance(ssd.ftl_mut()).unwrap();
@@ -52,18 +54,18 @@ fn a_paced_drive_is_never_silent_for_long() {
     for ftl in ssd::ftl::ROSTER {
         for scheduler in ssd::scheduler::ROSTER {
             for gc in ssd::gc::ROSTER {
-                let names = [
-                    format!("ftl.name={}", ftl.name),
-                    format!("scheduler.name={}", scheduler.name),
-                    format!("gc.name={}", gc.name),
-                ];
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                let names =
+                    [format!("scheduler.name={}", scheduler.name), format!("gc.name={}", gc.name)];
+                let of_mode = |mode: &[&str]| {
+                    let names = names.iter().map(String::as_str);
+                    drive::of_ftl(ftl, &names.chain(mode.iter().copied()).collect::<Vec<_>>())
+                };
                 for mode in modes {
-                    let paced = silence_programs(&[&names, mode].concat());
-                    assert!(paced < 15.0, "{names:?} {mode:?}: {paced} programs");
+                    let paced = silence_programs(&of_mode(mode));
+                    assert!(paced < 15.0, "{:?}: {paced} programs", of_mode(mode));
                 }
-                let unpaced = silence_programs(&[&names[..], &["gc.paced=false"]].concat());
-                assert!(unpaced > 40.0, "{names:?}: {unpaced} programs");
+                let unpaced = silence_programs(&of_mode(&["gc.paced=false"]));
+                assert!(unpaced > 40.0, "{:?}: {unpaced} programs", of_mode(&[]));
             }
         }
     }
