@@ -232,6 +232,10 @@ impl Ftl for Tally {
         self.ftl.host_streams()
     }
 
+    fn stream_of(&self, lpn: Lpn, hint: u8) -> u8 {
+        self.ftl.stream_of(lpn, hint)
+    }
+
     fn row_units(&self) -> u32 {
         self.ftl.row_units()
     }
