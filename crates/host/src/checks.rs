@@ -1,9 +1,9 @@
 //! What every run is held to: Little's law, conservation, and the time that operations take.
 //!
 //! Each law compares two accounts that are kept apart: latencies against the depth that a job asked
-//! for, requests that came back against those that the jobs are made of, what the FTL counts against
-//! what the flash did, its units against those there are, busy times of the dies against counts and
-//! the chip's times. A law that says nothing about a run is `null` in its report.
+//! for, requests that came back against those that the jobs have, what the FTL counts against what
+//! the flash did, its units against those there are, busy times of the dies against counts and the
+//! chip's times. A law that says nothing about a run is `null` in its report.
 
 use crate::request::Pace;
 use crate::run::JobView;
@@ -54,9 +54,10 @@ impl Session {
         self.run.jobs().filter_map(|job| depth_error(&job, submit)).reduce(f64::max)
     }
 
-    /// How far the dies' busy times are from what their operations take. Each kind of operation is compared with counts x times: exactly where they have one time, with
-    /// the shortest and the longest where it depends on page or wear. Operations that the end of
-    /// the run cuts short, one for each die, may be missing.
+    /// How far the dies' busy times are from what their operations take. Each kind of operation is
+    /// compared with counts x times: exactly where they have one time, with the shortest and the
+    /// longest where it depends on page or wear. Operations that the end of the run cuts short, one
+    /// for each die, may be missing.
     fn busy_idle_error(&self) -> Result<Option<f64>> {
         let ssd = &self.run.ssd;
         if ssd.now() == Time::ZERO {

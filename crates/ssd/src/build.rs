@@ -125,9 +125,9 @@ impl Ssd {
         self.ftl.counts()
     }
 
-    /// Whether what the FTL counts is what the flash does, kept apart on both sides: every slot that
-    /// was placed has been programmed or is on its way to its die, and every block that was erased
-    /// is reclaimed or retired, but for those whose erase is not reported yet (slow).
+    /// Whether what the FTL counts is what the flash does: every slot that was placed has been
+    /// programmed or is on its way to its die, and every block that was erased is reclaimed or
+    /// retired, but for those whose erase is not reported yet (slow).
     pub fn counts_agree(&self) -> bool {
         let Self { flash: Flash { chips, commands, jobs, counts, .. }, ftl, .. } = self;
         let (mut coming, mut erasing) = (0, 0);

@@ -254,3 +254,7 @@ impl Ssd {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "collecting_tests.rs"]
+mod tests;

@@ -1,6 +1,6 @@
 //! Every FTL, untimed, against an account of what it does: what is mapped is mapped once and where
-//! it says, every physical unit is accounted for, and what it reports of itself is what it has done;
-//! however the batches fall, whatever the geometry, before a run and in it.
+//! it says, every physical unit is accounted for, and what it reports of itself is what it has
+//! done; however the batches fall, whatever the geometry, before a run and in it.
 
 #[allow(dead_code, reason = "the FTL is asked without its drive")]
 mod drive;

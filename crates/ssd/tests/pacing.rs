@@ -1,22 +1,21 @@
-//! Pacing: under steady random writes no two completions are far apart; without it they are.
+//! Pacing of the FTL `page`: under steady random writes no two completions are far apart; without
+//! it they are. The contract promises no pace: how long a drive is silent is each FTL's own affair.
 
-#[allow(dead_code, reason = "the drives are those of each FTL")]
 mod drive;
 
 use base::Time;
 use base::rng::Rng;
+use ssd::Step;
 use ssd::precondition::{Precondition, Preconditioning};
 use ssd::request::{Op, Request};
-use ssd::{Ssd, Step};
 
 /// The longest program of the drive.
 const PROGRAM_US: f64 = 1100.0;
 
 /// The longest time without a completion, in programs: random writes of a unit at the full queue
 /// depth, in a drive with longer blocks that is in its steady state.
-fn silence_programs(sets: &[String]) -> f64 {
-    let longer = ["chip.geometry.pages_per_block=144".to_owned()];
-    let mut ssd = Ssd::new(&drive::config(&[&longer, sets].concat()), 1 << 30).unwrap();
+fn silence_programs(sets: &[&str]) -> f64 {
+    let mut ssd = drive::small(&[&["chip.geometry.pages_per_block=144"], sets].concat());
     let mut preconditioning = Preconditioning::new(Precondition::Steady, ssd.dies(), 1);
     while !preconditioning.is_done() {
         preconditioning.advance(ssd.ftl_mut()).unwrap();
@@ -39,7 +38,7 @@ fn silence_programs(sets: &[String]) -> f64 {
     silence.0 as f64 / 1e3 / PROGRAM_US
 }
 
-/// Of every combination of the rosters, in every way that bears on it.
+/// With every combination of scheduler and policy, in every way that bears on it.
 #[test]
 fn a_paced_drive_is_never_silent_for_long() {
     let modes: [&[&str]; 7] = [
@@ -51,22 +50,19 @@ fn a_paced_drive_is_never_silent_for_long() {
         &["ftl.separate_gc_stream=false"],
         &["buffer.bytes=0"],
     ];
-    for ftl in ssd::ftl::ROSTER {
-        for scheduler in ssd::scheduler::ROSTER {
-            for gc in ssd::gc::ROSTER {
-                let names =
-                    [format!("scheduler.name={}", scheduler.name), format!("gc.name={}", gc.name)];
-                let of_mode = |mode: &[&str]| {
-                    let names = names.iter().map(String::as_str);
-                    drive::of_ftl(ftl, &names.chain(mode.iter().copied()).collect::<Vec<_>>())
-                };
-                for mode in modes {
-                    let paced = silence_programs(&of_mode(mode));
-                    assert!(paced < 15.0, "{:?}: {paced} programs", of_mode(mode));
-                }
-                let unpaced = silence_programs(&of_mode(&["gc.paced=false"]));
-                assert!(unpaced > 40.0, "{:?}: {unpaced} programs", of_mode(&[]));
+    for scheduler in ssd::scheduler::ROSTER {
+        for gc in ssd::gc::ROSTER {
+            let names =
+                [format!("scheduler.name={}", scheduler.name), format!("gc.name={}", gc.name)];
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            for mode in modes {
+                let paced = silence_programs(&[&names, mode].concat());
+                // Half of the least without. Today's policies stay below 15, and one that has more
+                // moved for a victim lies above them.
+                assert!(paced < 20.0, "{names:?} {mode:?}: {paced} programs");
             }
+            let unpaced = silence_programs(&[&names[..], &["gc.paced=false"]].concat());
+            assert!(unpaced > 40.0, "{names:?}: {unpaced} programs");
         }
     }
 }

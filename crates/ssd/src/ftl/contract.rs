@@ -305,10 +305,10 @@ pub trait Ftl: Send {
         1
     }
 
-    /// Which of them data of `lpn` go to that the host writes under stream hint `hint`: asked when
-    /// they enter the write buffer, where each stream gathers rows of its own, and not again if they
-    /// are rewritten there. The FTL may go by what it knows itself, how often units are rewritten or
-    /// where they are. The answer is taken modulo `host_streams`, and nobody asks where that is 1.
+    /// Which of them data of `lpn` go to that the host writes under stream hint `hint`. Asked when
+    /// they enter the write buffer, where each stream gathers rows of its own, and not again if
+    /// they are rewritten there. The FTL may go by what it knows itself, such as how often units
+    /// are rewritten. The answer is taken modulo `host_streams`; nobody asks where that is 1.
     fn stream_of(&self, _lpn: Lpn, hint: u8) -> u8 {
         hint
     }
@@ -513,9 +513,9 @@ fn broken(problem: &str) -> Error {
     Error::new("ftl", problem).allow("nothing of the kind: a defect of the FTL")
 }
 
-/// Steps and moved units after which collection of `units` goes round in circles: it has moved all of
-/// them so often, and no data of the host came in between. A policy that draws its victims misses a
-/// block in so many rounds once in e^32 times.
+/// Steps and moved units after which collection of `units` goes round in circles: it has moved all
+/// of them so often, and no data of the host came in between. A policy that draws its victims
+/// misses a block in so many rounds once in e^32 times.
 pub(crate) fn most_effort(units: u64) -> u64 {
     32 * (units + 4096)
 }
