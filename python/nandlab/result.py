@@ -27,10 +27,10 @@ class Checks:
     """How far a closed loop's mean depth, from its latencies, is from the depth asked for; below
     0.005. None where no depth was to be kept."""
     busy_idle_error: float | None
-    """How far the dies' busy times are from counts x times, and busy + idle from elapsed time.
-    None where no time passed."""
+    """How far the dies' busy times are from counts x times. None where no time passed."""
     conservation_ok: bool
-    """Issued = completed; mapped + free + invalid + bad units = physical units."""
+    """All requests of the jobs completed; the FTL's counts are those of the flash; mapped + free +
+    invalid + bad units = physical units."""
 
     LITTLE_LIMIT = 0.005
     BUSY_IDLE_LIMIT = 1e-9
@@ -46,9 +46,9 @@ class Checks:
         if self.little_law_error is not None and self.little_law_error >= self.LITTLE_LIMIT:
             failed.append(f"Little's law is off by {self.little_law_error:.2%}")
         if self.busy_idle_error is not None and self.busy_idle_error >= self.BUSY_IDLE_LIMIT:
-            failed.append(f"busy and idle times are off by {self.busy_idle_error:.2e}")
+            failed.append(f"busy times are off by {self.busy_idle_error:.2e}")
         if not self.conservation_ok:
-            failed.append("requests or units were lost")
+            failed.append("requests or units were lost, or counted wrongly")
         return failed
 
 

@@ -58,6 +58,13 @@ impl<T: Copy> Pool<T> {
         self.free.push(number);
         value
     }
+
+    /// Everything that is under way (slow).
+    pub fn taken(&self) -> impl Iterator<Item = &T> {
+        let mut is_free = vec![false; self.values.len()];
+        self.free.iter().for_each(|&number| is_free[number as usize] = true);
+        self.values.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(value, _)| value)
+    }
 }
 
 impl<T> Index<u32> for Pool<T> {
@@ -90,9 +97,11 @@ mod tests {
         let (a, b) = (pool.insert('a'), pool.insert('b'));
         assert_eq!((pool[a], pool[b]), ('a', 'b'));
         assert_eq!(pool.remove(a), 'a');
+        assert_eq!(pool.taken().collect::<String>(), "b");
         let c = pool.insert('c');
         assert_eq!((c, pool[c]), (a, 'c'));
         pool[b] = 'd';
+        assert_eq!(pool.taken().collect::<String>(), "cd");
         assert_eq!((pool.remove(b), pool.remove(c)), ('d', 'c'));
     }
 

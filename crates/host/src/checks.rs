@@ -1,7 +1,8 @@
 //! What every run is held to: Little's law, conservation, and the time that operations take.
 //!
 //! Each law compares two accounts that are kept apart: latencies against the depth that a job asked
-//! for, requests and units counted on both sides, busy times of the dies against counts and the
+//! for, requests that came back against those that the jobs have, what the FTL counts against what
+//! the flash did, its units against those there are, busy times of the dies against counts and the
 //! chip's times. A law that says nothing about a run is `null` in its report.
 
 use crate::request::Pace;
@@ -17,15 +18,19 @@ impl Session {
         let run = &self.run;
         let occupancy = run.ssd.occupancy();
         let physical = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
-        let all_complete = !run.is_finished() || run.issued == run.completed;
+        let expected = self.expected();
+        let all_complete = expected.is_none_or(|requests| requests == run.completed);
+        let counts_agree = run.ssd.counts_agree();
         Ok(json!({
             "little_law_error": self.little_law_error(),
             "busy_idle_error": self.busy_idle_error()?,
             "conservation": {
-                "ok": all_complete && physical == run.ssd.physical_units(),
+                "ok": all_complete && counts_agree && physical == run.ssd.physical_units(),
                 "finished": run.is_finished(),
+                "expected": expected,
                 "issued": run.issued,
                 "completed": run.completed,
+                "counts_agree": counts_agree,
                 "mapped_units": occupancy.mapped,
                 "free_units": occupancy.free,
                 "invalid_units": occupancy.invalid,
@@ -35,20 +40,27 @@ impl Session {
         }))
     }
 
+    /// Requests that must have come back: all that the jobs have, where they can tell, no `runtime`
+    /// ends them earlier, and the run has come to its own end.
+    fn expected(&self) -> Option<u64> {
+        let run = &self.run;
+        let is_whole = run.is_finished() && run.jobs().all(|view| view.job.runtime.is_none());
+        run.total().filter(|_| is_whole)
+    }
+
     /// How far a closed loop is from the depth that it was asked to keep; the worst job's.
     fn little_law_error(&self) -> Option<f64> {
         let submit = Time::from_us(self.loaded.config.host.submit_us);
         self.run.jobs().filter_map(|job| depth_error(&job, submit)).reduce(f64::max)
     }
 
-    /// How far the dies' times are from what their operations take, and from the run's time. Each
-    /// kind of operation is compared with counts x times: exactly where they have one time, with
-    /// the shortest and the longest where it depends on page or wear. Operations that the end of
-    /// the run cuts short, one for each die, may be missing.
+    /// How far the dies' busy times are from what their operations take. Each kind of operation is
+    /// compared with counts x times: exactly where they have one time, with the shortest and the
+    /// longest where it depends on page or wear. Operations that the end of the run cuts short, one
+    /// for each die, may be missing.
     fn busy_idle_error(&self) -> Result<Option<f64>> {
         let ssd = &self.run.ssd;
-        let now = ssd.now();
-        if now == Time::ZERO {
+        if ssd.now() == Time::ZERO {
             return Ok(None);
         }
         let chip = &self.loaded.config.chip;
@@ -89,17 +101,13 @@ impl Session {
         });
         let erases = erases.cut_short(dies.len(), most);
 
+        // Busy and idle time make up the run's by the way they are booked: that says nothing.
         let kinds = [
             reads.error(spent(|die| die.read_ns)),
             programs.error(spent(|die| die.program_ns)),
             erases.error(spent(|die| die.erase_ns)),
         ];
-        let whole = Spent { least: now.0.into(), most: now.0.into() };
-        let parts = dies.iter().map(|die| u128::from(die.total_ns()));
-        let channels = ssd.channel_times().into_iter();
-        let channels = channels.map(|(busy, idle)| u128::from(busy.0) + u128::from(idle.0));
-        let totals = parts.chain(channels).map(|total| whole.error(total));
-        Ok(totals.chain(kinds).reduce(f64::max))
+        Ok(kinds.into_iter().reduce(f64::max))
     }
 }
 

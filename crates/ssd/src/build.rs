@@ -1,6 +1,7 @@
 //! From parameters to a drive: builds every part, and refuses before allocating.
 
 use crate::cell_medium::CellMedium;
+use crate::command::Kind;
 use crate::config::SsdConfig;
 use crate::controller::{ControllerCounts, DriveParts, Ssd, event};
 use crate::die::DieTimes;
@@ -77,43 +78,12 @@ impl Ssd {
                 format_size(memory_limit)
             )));
         }
-        let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
-        let chips = Chips::new(
-            &config.chip,
-            dies,
-            config.drive_unit_bytes(),
-            config.age.pe_cycles,
-            Hours(config.age.retention_hours),
-            config.seed,
-        )?;
-        let geometry = chips.geometry.clone();
-        check_commands(config, &geometry)?;
-        let (gc_config, mut gc_choice) = config.gc_parts()?;
-        let shape = Shape {
-            planes: geometry.planes(),
-            blocks_per_plane: geometry.blocks_per_plane,
-            units_per_block: geometry.units_per_block(),
-        };
-        let policy = gc_choice.resolve(gc::ROSTER, "gc")?;
-        let victims = (policy.build)(&shape, &gc_choice.params, Rng::stream(config.seed, "gc"))?;
-        let (ftl_config, mut ftl_choice) = config.ftl_parts()?;
-        let member = ftl_choice.resolve(ftl::ROSTER, "ftl")?;
-        let background = gc_config.background_free_blocks > 0;
-        let context = Context {
-            bad: bad_blocks(config, &geometry),
-            planes_per_program: if config.chip.features.multi_plane_program {
-                geometry.planes_per_die
-            } else {
-                1
-            },
-            pages_per_program: chips.pages_per_program,
-            config: ftl_config,
-            gc: gc_config,
-            victims,
-            pe_cycles: config.age.pe_cycles,
-            geometry,
-        };
-        let ftl = (member.build)(context, &ftl_choice.params)?;
+        let chips = chips(config)?;
+        check_commands(config, &chips.geometry)?;
+        let context = context(config, &chips)?;
+        let background = context.gc.background_free_blocks > 0;
+        let (_, mut choice) = config.ftl_parts()?;
+        let ftl = (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params)?;
         let mut choice = config.scheduler.clone();
         let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
         let mut choice = config.retry.clone();
@@ -154,6 +124,28 @@ impl Ssd {
     /// What the FTL has done since the start of the run.
     pub fn ftl_counts(&self) -> FtlCounts {
         self.ftl.counts()
+    }
+
+    /// Whether what the FTL counts is what the flash does: every slot that was placed has been
+    /// programmed or is on its way to its die, and every block that was erased is reclaimed or
+    /// retired, but for those whose erase is not reported yet (slow).
+    pub fn counts_agree(&self) -> bool {
+        let Self { flash: Flash { chips, commands, jobs, counts, .. }, ftl, .. } = self;
+        let (mut coming, mut erasing) = (0, 0);
+        for command in commands.taken() {
+            match command.kind {
+                Kind::Program if command.transfers > 0 => {
+                    coming += u64::from(jobs[command.job].planes);
+                }
+                Kind::Erase => erasing += u64::from(jobs[command.job].planes),
+                _ => {}
+            }
+        }
+        let pages = counts.programs + coming * u64::from(chips.pages_per_program);
+        let told = ftl.counts();
+        let erased = told.reclaimed_blocks + told.retired_blocks;
+        told.programmed_units() == pages * u64::from(chips.geometry.units_per_page)
+            && (counts.erases.saturating_sub(erasing)..=counts.erases).contains(&erased)
     }
 
     /// Where every physical unit is accounted for (slow).
@@ -267,6 +259,42 @@ impl Ssd {
     pub fn found(&self, slot: u32) -> &[(u32, u64)] {
         self.payload.as_ref().map_or(&[], |payload| payload.found(slot))
     }
+}
+
+/// The chips of a completed configuration.
+pub fn chips(config: &SsdConfig) -> Result<Chips> {
+    Chips::new(
+        &config.chip,
+        u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel),
+        config.drive_unit_bytes(),
+        config.age.pe_cycles,
+        Hours(config.age.retention_hours),
+        config.seed,
+    )
+}
+
+/// What the FTL of a completed configuration is built from, on these chips.
+pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
+    let geometry = chips.geometry.clone();
+    let (gc, mut choice) = config.gc_parts()?;
+    let shape = Shape {
+        planes: geometry.planes(),
+        blocks_per_plane: geometry.blocks_per_plane,
+        units_per_block: geometry.units_per_block(),
+    };
+    let policy = choice.resolve(gc::ROSTER, "gc")?;
+    let victims = (policy.build)(&shape, &choice.params, Rng::stream(config.seed, "gc"))?;
+    let joins = config.chip.features.multi_plane_program;
+    Ok(Context {
+        bad: bad_blocks(config, &geometry),
+        planes_per_program: if joins { geometry.planes_per_die } else { 1 },
+        pages_per_program: chips.pages_per_program,
+        config: config.ftl_parts()?.0,
+        gc,
+        victims,
+        pe_cycles: config.age.pe_cycles,
+        geometry,
+    })
 }
 
 /// Factory bad blocks, drawn for each block by itself.

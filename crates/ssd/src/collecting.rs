@@ -3,6 +3,7 @@
 
 use crate::command::{Command, Kind, Owner};
 use crate::controller::Ssd;
+use crate::ftl::contract::{endless, most_effort};
 use crate::ftl::{Collect, Move, Program, Stream, Urgency};
 use crate::scheduler::Class;
 use base::Error;
@@ -14,6 +15,8 @@ pub(crate) struct Collector {
     pub(crate) busy: bool,
     pub(crate) moves: Vec<Move>,
     pub(crate) pending: u32,
+    /// Steps, and units moved in them, since it began or the host last wrote to the die.
+    pub(crate) effort: u64,
     /// It is behind: the host's last program is done, and its next may not come yet.
     pub(crate) holds_host: bool,
 }
@@ -36,7 +39,8 @@ impl Ssd {
     }
 
     pub(crate) fn stop_collect(&mut self, die: Die) {
-        self.collectors[die.0 as usize].busy = false;
+        let collector = &mut self.collectors[die.0 as usize];
+        (collector.busy, collector.effort) = (false, 0);
         self.collecting -= 1;
     }
 
@@ -48,12 +52,28 @@ impl Ssd {
             return;
         }
         let mut moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
-        match self.ftl.collect(die, urgency, &mut moves) {
+        let step = self.ftl.collect(die, urgency, &mut moves);
+        let is_endless = self.is_endless(die, &moves);
+        match step {
             Collect::Nothing => self.stop_collect(die),
+            // A broken FTL or policy: the run ends with this. Until then the die collects no more.
+            _ if is_endless => {
+                self.flash.fault.get_or_insert(endless());
+            }
             Collect::Move => self.collect_reads(die, &moves),
             Collect::Erase { n, blocks } => self.erase(die, n, blocks),
         }
         self.collectors[die.0 as usize].moves = moves;
+    }
+
+    /// Whether collection of a die, with another step, goes round in circles.
+    fn is_endless(&mut self, die: Die, moves: &[Move]) -> bool {
+        let geometry = &self.flash.chips.geometry;
+        let units =
+            geometry.planes_per_die * geometry.blocks_per_plane * geometry.units_per_block();
+        let effort = &mut self.collectors[die.0 as usize].effort;
+        *effort += 1 + moves.len() as u64;
+        *effort > most_effort(units.into())
     }
 
     pub(crate) fn collect_reads(&mut self, die: Die, moves: &[Move]) {
@@ -194,6 +214,7 @@ impl Ssd {
     /// pace.
     pub(crate) fn occupy(&mut self, die: Die) {
         self.occupied.insert(die);
+        self.collectors[die.0 as usize].effort = 0;
         self.writable.iter_mut().for_each(|dies| {
             dies.remove(die);
         });
@@ -233,3 +254,7 @@ impl Ssd {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "collecting_tests.rs"]
+mod tests;

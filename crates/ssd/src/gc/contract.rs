@@ -104,7 +104,12 @@ pub type VictimsBuild = fn(&Shape, &Table, Rng) -> Result<Box<dyn Victims>>;
 /// `withdraw` takes it; `invalidated` is called for candidates only, once for each unit, with the
 /// count after it; the words given to `pick` are those of the candidates and of nobody else
 /// marked closed, with these counts. The policy promises: `pick` returns a candidate of the plane
-/// if there is one, and forgets it. `clock` counts host units written: the FTL has no other time.
+/// if there is one, and forgets it; and however often blocks come back full of valid units, which
+/// are those that collection fills with what it moves, a candidate that has dead units is picked in
+/// the end. Without that collection moves the same data round and round, and is ended as a fault.
+/// Who prefers dead units keeps it by itself, and so does who takes first what was filled first, or
+/// draws; who takes what was filled last does not. `clock` counts host units written: the FTL has
+/// no other time, and it stands still while the host waits.
 pub trait Victims: Send {
     /// A block became full with `valid` valid units.
     fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64);

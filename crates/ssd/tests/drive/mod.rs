@@ -1,8 +1,10 @@
 //! A small drive for tests, with any of its parameters changed.
 
+use base::family::{Member, schema};
 use base::params;
 use ssd::Ssd;
 use ssd::config::SsdConfig;
+use ssd::ftl::{Build, FtlConfig};
 
 /// Two channels of two dies, two planes each; odd sizes on purpose.
 pub const SMALL: &str = r#"
@@ -56,13 +58,26 @@ latency_us = 1.0
 "#;
 
 /// The configuration of the small drive with `sets` laid over it.
-pub fn config(sets: &[&str]) -> SsdConfig {
+pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
     let mut table = params::parse(SMALL, "small").unwrap();
     for set in sets {
-        params::merge(&mut table, params::assignment(set).unwrap());
+        params::merge(&mut table, params::assignment(set.as_ref()).unwrap());
     }
     let config: SsdConfig = params::read(&table, "").unwrap();
     config.complete().unwrap()
+}
+
+/// The choice of an FTL, and those of `sets` that a drive with it has: a parameter of one FTL is
+/// none of others.
+#[allow(dead_code, reason = "not every test is of every FTL")]
+pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
+    let schemas = [(member.schema)(), schema::<FtlConfig>()];
+    let is_there = |set: &&&str| {
+        let key = set.strip_prefix("ftl.").and_then(|set| set.split('=').next());
+        key.is_none_or(|key| schemas.iter().any(|schema| schema["properties"][key].is_object()))
+    };
+    let name = format!("ftl.name={}", member.name);
+    [name].into_iter().chain(sets.iter().filter(is_there).map(ToString::to_string)).collect()
 }
 
 /// The small drive with `sets` laid over it.

@@ -1,0 +1,262 @@
+//! An FTL with an account of what it does, kept from its answers alone: what it says of itself, and
+//! what it has promised, is held against that.
+
+use nand::geometry::{Block, Die, Geometry, Ppn};
+use ssd::build::{chips, context};
+use ssd::config::SsdConfig;
+use ssd::ftl::contract::{Move, Occupancy, Wear};
+use ssd::ftl::{Collect, DieSet, Ftl, FtlCounts, Lpn, Program, ROSTER, Stream, Urgency};
+use std::collections::BTreeMap;
+
+/// What is known of a block.
+#[derive(Default, Clone)]
+struct OfBlock {
+    is_bad: bool,
+    is_doomed: bool,
+    cycles: u32,
+    /// Pages handed out since its erase, programs of them that are not reported yet, and units that
+    /// are mapped.
+    pages: u32,
+    flying: u32,
+    mapped: u32,
+    /// How its programs are labelled, and whether they were placed for host and for collection.
+    label: Option<Stream>,
+    of_host: bool,
+    of_collection: bool,
+}
+
+/// An FTL of the roster, and the account.
+pub struct Tally {
+    pub geometry: Geometry,
+    ftl: Box<dyn Ftl>,
+    pages_per_program: u32,
+    blocks: Vec<OfBlock>,
+    map: Vec<Option<Ppn>>,
+    /// Units of programs that are not reported yet, by first block and page.
+    placed: BTreeMap<(u32, u32), Vec<Lpn>>,
+    counts: FtlCounts,
+    /// A block has held data of host and collection; collection has called its data the host's.
+    is_shared: bool,
+    is_mislabelled: bool,
+}
+
+impl Tally {
+    /// Of the drive that `config` describes, or why there is none.
+    pub fn new(config: &SsdConfig) -> base::Result<Self> {
+        let context = context(config, &chips(config)?)?;
+        let (_, mut choice) = config.ftl_parts()?;
+        let block =
+            |&is_bad: &bool| OfBlock { is_bad, cycles: context.pe_cycles, ..OfBlock::default() };
+        let blocks = context.bad.iter().map(block).collect();
+        let (geometry, pages_per_program) = (context.geometry.clone(), context.pages_per_program);
+        let ftl = (choice.resolve(ROSTER, "ftl")?.build)(context, &choice.params)?;
+        Ok(Self {
+            map: vec![None; ftl.logical_units() as usize],
+            geometry,
+            ftl,
+            pages_per_program,
+            blocks,
+            placed: BTreeMap::new(),
+            counts: FtlCounts::default(),
+            is_shared: false,
+            is_mislabelled: false,
+        })
+    }
+
+    fn set(&mut self, Lpn(lpn): Lpn, ppn: Option<Ppn>) {
+        let old = std::mem::replace(&mut self.map[lpn as usize], ppn);
+        for (place, by) in [(old, -1), (ppn, 1)] {
+            if let Some(ppn) = place {
+                let block = self.geometry.block_of(ppn);
+                let mapped = &mut self.blocks[block.0 as usize].mapped;
+                *mapped = mapped.checked_add_signed(by).unwrap();
+            }
+        }
+    }
+
+    /// Doomed blocks that are still in use.
+    pub fn doomed(&self) -> usize {
+        self.blocks.iter().filter(|block| block.is_doomed && !block.is_bad).count()
+    }
+
+    /// Holds what the FTL says of itself against the account. Nothing may be under way.
+    pub fn check(&mut self) {
+        assert!(self.placed.is_empty());
+        for (lpn, &place) in (0..).zip(&self.map) {
+            assert_eq!(self.ftl.lookup(Lpn(lpn)), place, "unit {lpn}");
+        }
+        let told = self.ftl.counts();
+        assert_eq!(FtlCounts { levelled_blocks: 0, ..told }, self.counts, "what it has done");
+        // Victims count as levelled when they are picked: a set of each die may be under way.
+        let most = told.reclaimed_blocks + told.retired_blocks + u64::from(self.geometry.planes());
+        assert!(told.levelled_blocks <= most, "{told:?}");
+        let mut known = Occupancy::default();
+        let page = u64::from(self.geometry.units_per_page);
+        let whole = u64::from(self.geometry.units_per_block());
+        let mut cycles = Vec::new();
+        for (number, block) in (0..).map(Block).zip(&self.blocks) {
+            assert_eq!(self.ftl.filled_pages(number), block.pages, "pages of {number:?}");
+            if block.is_bad {
+                known.bad += whole;
+                continue;
+            }
+            cycles.push(block.cycles);
+            known.mapped += u64::from(block.mapped);
+            known.free += whole - page * u64::from(block.pages);
+            known.invalid += page * u64::from(block.pages) - u64::from(block.mapped);
+        }
+        assert_eq!(self.ftl.occupancy(), known, "where every unit is");
+        let Wear { min, mean, max } = self.ftl.wear();
+        let (least, most) = (*cycles.iter().min().unwrap(), *cycles.iter().max().unwrap());
+        assert_eq!((min, max), (least, most), "wear");
+        let known = cycles.iter().copied().map(f64::from).sum::<f64>() / cycles.len() as f64;
+        assert!((mean - known).abs() < 1e-9 * known.max(1.0), "mean wear {mean}, not {known}");
+        let bytes = self.ftl.bytes_per_unit();
+        assert!(bytes > 0.0 && bytes.is_finite(), "a map of {bytes} bytes a unit");
+    }
+
+    /// Whether what collection places is called the host's only by an FTL whose host and collection
+    /// share blocks: it would go ahead of what it must wait for. To be asked after many programs.
+    pub fn labels_are_right(&self) -> bool {
+        self.is_shared || !self.is_mislabelled
+    }
+}
+
+impl Ftl for Tally {
+    fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program> {
+        let program = self.ftl.place(stream, lpns, dies)?;
+        let is_moved = stream == Stream::GC;
+        assert!(dies.contains(program.die), "{program:?}");
+        assert!((1..=lpns.len() as u32).contains(&program.units), "{program:?}");
+        assert!(is_moved || program.stream != Stream::GC, "{program:?} of the host");
+        let mut planes = Vec::new();
+        for &number in program.blocks() {
+            assert_eq!(self.geometry.die_of(number), program.die, "{program:?}");
+            planes.push(self.geometry.plane_of(number));
+            let block = &mut self.blocks[number.0 as usize];
+            assert!(!block.is_bad, "{program:?} in a bad block");
+            assert_eq!(block.pages, program.page, "{program:?} out of order");
+            block.pages += self.pages_per_program;
+            assert!(block.pages <= self.geometry.pages_per_block, "{program:?}");
+            // Programs with different labels may reach the die in any order.
+            let label = *block.label.get_or_insert(program.stream);
+            assert_eq!(label, program.stream, "{program:?}");
+            block.flying += 1;
+            *(if is_moved { &mut block.of_collection } else { &mut block.of_host }) = true;
+            self.is_shared |= block.of_host && block.of_collection;
+        }
+        planes.sort();
+        assert!(planes.is_sorted_by(|a, b| a < b), "{program:?}: a plane twice");
+        self.is_mislabelled |= is_moved && program.stream != Stream::GC;
+        let pages = u32::from(program.planes) * self.pages_per_program;
+        let padding = (pages * self.geometry.units_per_page).checked_sub(program.units);
+        self.counts.padding_units += u64::from(padding.expect("no more units than slots"));
+        let of = &mut self.counts;
+        *(if is_moved { &mut of.moved_units } else { &mut of.host_units }) +=
+            u64::from(program.units);
+        let lpns = lpns[..program.units as usize].to_vec();
+        self.placed.insert((program.blocks[0].0, program.page), lpns);
+        Some(program)
+    }
+
+    fn programmed(&mut self, program: &Program, moves: &[Move]) {
+        self.ftl.programmed(program, moves);
+        let lpns = self.placed.remove(&(program.blocks[0].0, program.page)).unwrap();
+        for (i, lpn) in (0..).zip(lpns) {
+            let from = moves.get(i as usize).map(|unit| unit.from);
+            if from.is_none() || self.map[lpn.0 as usize] == from {
+                self.set(lpn, Some(program.ppn(&self.geometry, i)));
+            }
+        }
+        for block in program.blocks() {
+            self.blocks[block.0 as usize].flying -= 1;
+        }
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.ftl.trim(lpn);
+        self.set(lpn, None);
+    }
+
+    fn erased(&mut self, number: Block) {
+        let block = &self.blocks[number.0 as usize];
+        assert!(block.mapped == 0 && block.flying == 0, "{number:?} holds data, and is erased");
+        // A doomed block may be used again before it goes: whether it has gone shows.
+        let before = if block.is_doomed { self.ftl.occupancy().bad } else { u64::MAX };
+        self.ftl.erased(number);
+        let has_left = block.is_doomed && self.ftl.occupancy().bad > before;
+        let OfBlock { is_doomed, cycles, .. } = *block;
+        let cycles = cycles + 1;
+        let fresh = OfBlock { is_bad: has_left, is_doomed, cycles, ..OfBlock::default() };
+        self.blocks[number.0 as usize] = fresh;
+        let of = &mut self.counts;
+        *(if has_left { &mut of.retired_blocks } else { &mut of.reclaimed_blocks }) += 1;
+    }
+
+    fn retire(&mut self, number: Block) -> bool {
+        let is_taken = self.ftl.retire(number);
+        let block = &mut self.blocks[number.0 as usize];
+        assert!(!(is_taken && (block.is_bad || block.is_doomed)), "{number:?} is on its way");
+        block.is_doomed |= is_taken;
+        is_taken
+    }
+
+    fn start_run(&mut self, pe_cycles: u32) {
+        self.ftl.start_run(pe_cycles);
+        assert_eq!(self.ftl.counts(), FtlCounts::default(), "a run begins");
+        self.counts = FtlCounts::default();
+        self.blocks.iter_mut().for_each(|block| block.cycles = pe_cycles);
+    }
+
+    fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect {
+        self.ftl.collect(die, urgency, moves)
+    }
+
+    fn wants_collect(&self, die: Die, urgency: Urgency) -> bool {
+        self.ftl.wants_collect(die, urgency)
+    }
+
+    fn keeps_pace(&self, die: Die) -> bool {
+        self.ftl.keeps_pace(die)
+    }
+
+    fn lookup(&mut self, lpn: Lpn) -> Option<Ppn> {
+        self.ftl.lookup(lpn)
+    }
+
+    fn logical_units(&self) -> u32 {
+        self.ftl.logical_units()
+    }
+
+    fn host_streams(&self) -> u8 {
+        self.ftl.host_streams()
+    }
+
+    fn stream_of(&self, lpn: Lpn, hint: u8) -> u8 {
+        self.ftl.stream_of(lpn, hint)
+    }
+
+    fn row_units(&self) -> u32 {
+        self.ftl.row_units()
+    }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.ftl.filled_pages(block)
+    }
+
+    fn counts(&self) -> FtlCounts {
+        self.ftl.counts()
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.ftl.occupancy()
+    }
+
+    fn wear(&self) -> Wear {
+        self.ftl.wear()
+    }
+
+    fn bytes_per_unit(&self) -> f64 {
+        self.ftl.bytes_per_unit()
+    }
+}
