@@ -244,7 +244,7 @@ def _checks(result: Result) -> Text:
     if failures:
         return Text("FAILED: " + "; ".join(failures), style="bold red")
     return Text("ok", style="bold green").append(
-        ": conservation, Little's law, busy + idle time", style="not bold default"
+        ": conservation, Little's law, busy times", style="not bold default"
     )
 
 
