@@ -24,7 +24,8 @@ impl Addresses {
         self.distribution.once()
     }
 
-    /// Remembers which of `blocks` were sent, for requests that are longer than the block that was drawn.
+    /// Remembers which of `blocks` were sent, for requests that are longer than the block that was
+    /// drawn.
     pub fn remember(&mut self, blocks: u64) {
         self.map.get_or_insert_with(|| Map::new(blocks));
     }

@@ -16,9 +16,9 @@ pub struct Arrival {
 /// A stream of requests: recorded (a trace) or made up (a workload).
 ///
 /// Promises: requests fit the drive they were opened for (aligned to 512 bytes, positive length,
-/// inside the capacity; flushes are zero-length); `at` never decreases, but of a job with rates, each
-/// direction of which has a clock; memory does not grow with the length of the stream; two sources built from the same inputs and seed give the same
-/// requests.
+/// inside the capacity; flushes are zero-length); `at` never decreases, but where directions have
+/// clocks of their own (rates); memory does not grow with the length of the stream; two sources
+/// built from the same inputs and seed give the same requests.
 pub trait Source: Send {
     /// The next request, or `None` when the stream has ended. `now` is the time since the start of
     /// the job, for streams that go by it: of a job with rates, drawn one at a time.

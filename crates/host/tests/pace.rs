@@ -117,7 +117,8 @@ fn a_ramp_changes_no_rate_of_a_steady_run() {
 fn flushes_do_not_count_towards_a_pause() {
     for (fsync, depth) in [(0, 1), (1, 1), (2, 1), (1, 4)] {
         let (_, log) = run(&format!(
-            "rw=write\nsize=64k\nthinktime=100ms\nthinktime_blocks=4\nfsync={fsync}\niodepth={depth}"
+            "rw=write\nsize=64k\nthinktime=100ms\nthinktime_blocks=4\n\
+             fsync={fsync}\niodepth={depth}"
         ));
         let sent = arrivals(&log, &[Op::Read, Op::Write, Op::Flush]);
         let pauses = sent.windows(2).filter(|pair| pair[1] - pair[0] >= 0.1).count();
