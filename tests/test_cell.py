@@ -350,7 +350,7 @@ def test_command(nandlab: Callable[..., Ended], folder: Path):
         (["slc", "--set", "levels.vth_mean_v=[1.0, 0.5]"], "rise from the erased level"),
         (["slc", "--set", "levels.vth_mean_v=[1.0, 1e9]"], "allowed: -20 to 20"),
         (["slc", "--set", "levels.vth_mean_v=[nan, 1.0]"], "allowed: -20 to 20"),
-        (["slc", "--set", "levels.vth_sigma_v=[-1, 1]"], "allowed: 0 to 5"),
+        (["slc", "--set", "levels.vth_sigma_v=[0, 1]"], "allowed: 0.001 to 5"),
     ],
 )
 def test_what_is_refused(nandlab: Callable[..., Ended], arguments: list[str], said: str):
