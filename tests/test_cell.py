@@ -162,7 +162,9 @@ def test_heavy_tails_and_long_lives_stay_numbers():
 
 
 def test_pictures_of_a_cell_without_errors(tmp_path: Path):
-    (tmp_path / "sharp.toml").write_text("[levels]\nvth_mean_v = [-2, 1]\nvth_sigma_v = [0.01, 0.01]")
+    (tmp_path / "sharp.toml").write_text(
+        "[levels]\nvth_mean_v = [-2, 1]\nvth_sigma_v = [0.01, 0.01]"
+    )
     sharp = nandlab.cell(tmp_path / "sharp.toml")
     assert sharp.rber(0) == 0
     sharp.plot(tmp_path / "a.png")
