@@ -168,6 +168,28 @@ mod tests {
         assert!(missing.contains("missing field `t_read_us`"), "{missing}");
     }
 
+    /// A number where a name of a list should stand: serde calls it a unit variant.
+    #[test]
+    fn names_are_asked_for_as_names() {
+        #[derive(Debug, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Order {
+            AllBitline,
+        }
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code)]
+        struct Chip {
+            page_order: Order,
+        }
+        let read = |text| read::<Chip>(&parse(text, "x.toml").unwrap(), "chip");
+        assert!(matches!(
+            read("page_order = 'all_bitline'").unwrap().page_order,
+            Order::AllBitline
+        ));
+        let error = read("page_order = 5").unwrap_err();
+        assert_eq!(error.to_string(), "chip.page_order: not a name in quotes; allowed: a name");
+    }
+
     #[test]
     fn syntax_errors_name_the_line() {
         let error = parse("a = 1\nb = = 2", "x.toml").unwrap_err();

@@ -13,7 +13,7 @@ use crate::request::{Job, Pace, Source, Think};
 use crate::synthetic::Synthetic;
 use base::rng::Rng;
 use base::{Error, Result, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What a job file holds.
@@ -46,7 +46,7 @@ pub fn parse(
     seed: u64,
 ) -> Result<Loaded> {
     let mut loaded = Loaded { jobs: Vec::new(), global_options: Vec::new(), notices: Vec::new() };
-    let mut noticed = Vec::new();
+    let mut noticed = BTreeSet::new();
     let mut global = Given { options: Options::default(), lines: BTreeMap::new() };
     let mut clones: BTreeMap<&str, u64> = BTreeMap::new();
     for section in sections(text, place)? {
@@ -59,11 +59,10 @@ pub fn parse(
                 Ok(Taken::Set(name)) => {
                     given.lines.insert(name, line.number);
                 }
-                Ok(Taken::Ignored) if noticed.contains(&line.name) => {}
-                Ok(Taken::Ignored) => {
-                    noticed.push(line.name);
+                Ok(Taken::Ignored) if noticed.insert(line.name) => {
                     loaded.notices.push(notice(&at(), line.name));
                 }
+                Ok(Taken::Ignored) => {}
                 Err(error) => return Err(error.at(at())),
             }
         }
@@ -78,24 +77,11 @@ pub fn parse(
         }
         let own: Vec<_> = pairs.collect();
         let setting = Setting { given: &given, place, dir, capacity_bytes };
-        let Options { time_based, runtime, number_ios, .. } = given.options;
-        if given.options.read_iolog.is_some() {
-            for name in job_replay::passed_over(&given) {
-                if !noticed.contains(&name) {
-                    noticed.push(name);
-                    let at = setting.at(name);
-                    let means = "means nothing to a replay and is ignored, as by fio";
-                    loaded.notices.push(format!("{at}: `{name}` {means}"));
-                }
+        for (name, why) in setting.ignored() {
+            // Of what a global section says, once.
+            if noticed.insert(name) {
+                loaded.notices.push(format!("{}: `{name}` {why}", setting.at(name)));
             }
-        } else if time_based && runtime.is_none() {
-            let at = setting.at("time_based");
-            loaded.notices.push(format!("{at}: time_based without runtime is ignored, as by fio"));
-        } else if time_based && number_ios.is_some() {
-            let at = setting.at("number_ios");
-            loaded
-                .notices
-                .push(format!("{at}: number_ios beside time_based is ignored, as by fio"));
         }
         for clone in 0..given.options.numjobs {
             // Jobs of one name are told apart by their number, like clones.
@@ -124,6 +110,24 @@ fn notice(at: &str, name: &str) -> String {
 }
 
 impl Setting<'_> {
+    /// Options that were given to the job and say nothing in it, and why.
+    fn ignored(&self) -> Vec<(&'static str, &'static str)> {
+        let Options { time_based, runtime, number_ios, ref read_iolog, .. } = self.given.options;
+        if read_iolog.is_some() {
+            let why = "means nothing to a replay and is ignored, as by fio";
+            return job_replay::passed_over(self.given).map(|name| (name, why)).collect();
+        }
+        match time_based {
+            true if runtime.is_none() => {
+                vec![("time_based", "without runtime is ignored, as by fio")]
+            }
+            true if number_ios.is_some() => {
+                vec![("number_ios", "beside time_based is ignored, as by fio")]
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The clone `clone` of the job, which draws from the streams `stream/...` of `seed`.
     fn job(&self, name: &str, clone: u32, seed: u64, stream: &str) -> Result<Job> {
         let options = &self.given.options;

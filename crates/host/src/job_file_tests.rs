@@ -157,7 +157,7 @@ fn notices_name_each_option_once() {
         "job.fio:7: `filename`",
         "`group_reporting`",
         "`exitall`",
-        "job.fio:15: time_based without runtime",
+        "job.fio:15: `time_based` without runtime",
     ] {
         assert_eq!(has(part), 1, "{part}: {notices:?}");
     }

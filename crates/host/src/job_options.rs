@@ -122,22 +122,41 @@ impl Default for Options {
     }
 }
 
+/// What becomes of an option in a job that replays a trace.
+///
+/// fio's HOWTO does not say; what fio passes over there is what `do_io` and `get_io_u` of its
+/// sources do not look at then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InReplay {
+    /// It counts.
+    Obeyed,
+    /// It makes up requests, or says how many: the log does that. Named in a notice, as fio passes
+    /// over it in silence.
+    PassedOver,
+    /// fio obeys it and a replay here does not: refused where it asks for anything.
+    Refused,
+}
+use InReplay::{Obeyed, PassedOver, Refused};
+
 /// An option that is understood.
-struct Known {
+pub struct Known {
     /// fio's name, then its aliases.
-    names: &'static [&'static str],
+    pub names: &'static [&'static str],
+    pub in_replay: InReplay,
     /// Whether it may stand without a value.
     flag: bool,
     /// Reads its value.
-    set: fn(&mut Options, &str) -> Result<()>,
+    set: Set,
 }
 
-const fn value(names: &'static [&'static str], set: fn(&mut Options, &str) -> Result<()>) -> Known {
-    Known { names, flag: false, set }
+type Set = fn(&mut Options, &str) -> Result<()>;
+
+const fn value(in_replay: InReplay, names: &'static [&'static str], set: Set) -> Known {
+    Known { names, in_replay, flag: false, set }
 }
 
-const fn yes(names: &'static [&'static str], set: fn(&mut Options, &str) -> Result<()>) -> Known {
-    Known { names, flag: true, set }
+const fn yes(in_replay: InReplay, names: &'static [&'static str], set: Set) -> Known {
+    Known { names, in_replay, flag: true, set }
 }
 
 /// Sets a field, or those directions of it that were given.
@@ -164,71 +183,96 @@ const MICROSECOND: Time = Time(1000);
 const MOST_JOBS: u64 = 4096;
 
 /// Every option that is understood.
-const ROSTER: &[Known] = &[
-    value(&["name"], set!(name, |text: &str| Ok::<_, Error>(Some(text.to_owned())))),
-    value(&["description"], |_, _| Ok(())),
-    value(&["rw", "readwrite"], pattern),
+pub const ROSTER: &[Known] = &[
+    value(Obeyed, &["name"], set!(name, |text: &str| Ok::<_, Error>(Some(text.to_owned())))),
+    value(Obeyed, &["description"], |_, _| Ok(())),
+    value(PassedOver, &["rw", "readwrite"], pattern),
     value(
+        PassedOver,
         &["rw_sequencer"],
         set!(identical, |text| word(text, &[("sequential", false), ("identical", true)])),
     ),
-    value(&["bs", "blocksize"], set!([bs], block_size::length)),
-    value(&["bsrange", "blocksize_range"], set!([bsrange], range)),
-    value(&["bssplit"], set!([bssplit], BlockSize::split)),
-    yes(&["bs_unaligned", "blocksize_unaligned"], set!(bs_unaligned, flag)),
-    value(&["ba", "blockalign"], set!([blockalign], block_size::length)),
-    value(&["size"], set!(size, some_amount)),
-    value(&["io_size", "io_limit"], set!(io_size, some_amount)),
-    value(&["filesize"], set!(filesize, |text| bytes(text).map(nonzero))),
-    value(&["offset", "fileoffset"], set!(offset, amount)),
-    value(&["offset_align"], set!(offset_align, |text| bytes(text).map(nonzero))),
-    value(&["offset_increment"], set!(offset_increment, amount)),
-    value(&["number_ios"], set!(number_ios, |text| whole(text, 0, u64::MAX).map(nonzero))),
-    value(&["loops"], set!(loops, |text| whole(text, 1, u64::MAX))),
-    value(&["iodepth"], set!(iodepth, |text| whole(text, 1, 1 << 20).map(|n| n as u32))),
-    value(&["numjobs"], set!(numjobs, |text| whole(text, 1, MOST_JOBS).map(|n| n as u32))),
+    value(PassedOver, &["bs", "blocksize"], set!([bs], block_size::length)),
+    value(PassedOver, &["bsrange", "blocksize_range"], set!([bsrange], range)),
+    value(PassedOver, &["bssplit"], set!([bssplit], BlockSize::split)),
+    yes(PassedOver, &["bs_unaligned", "blocksize_unaligned"], set!(bs_unaligned, flag)),
+    value(PassedOver, &["ba", "blockalign"], set!([blockalign], block_size::length)),
+    value(PassedOver, &["size"], set!(size, some_amount)),
+    value(PassedOver, &["io_size", "io_limit"], set!(io_size, some_amount)),
+    value(PassedOver, &["filesize"], set!(filesize, |text| bytes(text).map(nonzero))),
+    value(PassedOver, &["offset", "fileoffset"], set!(offset, amount)),
+    value(PassedOver, &["offset_align"], set!(offset_align, |text| bytes(text).map(nonzero))),
+    value(PassedOver, &["offset_increment"], set!(offset_increment, amount)),
     value(
+        PassedOver,
+        &["number_ios"],
+        set!(number_ios, |text| whole(text, 0, u64::MAX).map(nonzero)),
+    ),
+    value(PassedOver, &["loops"], set!(loops, |text| whole(text, 1, u64::MAX))),
+    value(Obeyed, &["iodepth"], set!(iodepth, |text| whole(text, 1, 1 << 20).map(|n| n as u32))),
+    value(Obeyed, &["numjobs"], set!(numjobs, |text| whole(text, 1, MOST_JOBS).map(|n| n as u32))),
+    value(
+        Obeyed,
         &["runtime", "timeout"],
         set!(runtime, |text| time(text, SECOND).map(|t| (t > Time::ZERO).then_some(t))),
     ),
-    yes(&["time_based"], set!(time_based, flag)),
-    value(&["ramp_time"], set!(ramp_time, |text| time(text, SECOND))),
-    value(&["startdelay"], set!(startdelay, delay)),
-    value(&["rwmixread"], set!(read_percent, |text| whole(text, 0, 100))),
-    value(&["rwmixwrite"], set!(read_percent, |text| whole(text, 0, 100).map(|n| 100 - n))),
-    value(&["random_distribution"], distribution),
-    value(&["percentage_random"], set!([percentage_random], |text| whole(text, 0, 100))),
-    yes(&["norandommap"], set!(norandommap, flag)),
-    value(&["randseed"], set!(randseed, |text| whole(text, 0, u64::MAX).map(Some))),
-    value(&["rate"], set!([rate], bytes)),
-    value(&["rate_iops"], set!([rate_iops], |text| whole(text, 0, u64::MAX))),
+    yes(PassedOver, &["time_based"], set!(time_based, flag)),
+    value(Obeyed, &["ramp_time"], set!(ramp_time, |text| time(text, SECOND))),
+    value(Obeyed, &["startdelay"], set!(startdelay, delay)),
+    value(PassedOver, &["rwmixread"], set!(read_percent, |text| whole(text, 0, 100))),
     value(
+        PassedOver,
+        &["rwmixwrite"],
+        set!(read_percent, |text| whole(text, 0, 100).map(|n| 100 - n)),
+    ),
+    value(PassedOver, &["random_distribution"], distribution),
+    value(
+        PassedOver,
+        &["percentage_random"],
+        set!([percentage_random], |text| whole(text, 0, 100)),
+    ),
+    yes(PassedOver, &["norandommap"], set!(norandommap, flag)),
+    value(Obeyed, &["randseed"], set!(randseed, |text| whole(text, 0, u64::MAX).map(Some))),
+    value(PassedOver, &["rate"], set!([rate], bytes)),
+    value(PassedOver, &["rate_iops"], set!([rate_iops], |text| whole(text, 0, u64::MAX))),
+    value(
+        PassedOver,
         &["rate_process"],
         set!(poisson, |text| word(text, &[("linear", false), ("poisson", true)])),
     ),
-    value(&["thinktime"], set!(thinktime, |text| time(text, MICROSECOND))),
+    value(Obeyed, &["thinktime"], set!(thinktime, |text| time(text, MICROSECOND))),
     value(
+        Obeyed,
         &["thinktime_blocks"],
         set!(thinktime_blocks, |text| whole(text, 1, u32::MAX.into()).map(|n| n as u32)),
     ),
-    value(&["fsync"], set!(fsync, |text| whole(text, 0, u64::MAX))),
-    value(&["fdatasync"], set!(fdatasync, |text| whole(text, 0, u64::MAX))),
-    yes(&["end_fsync"], set!(end_fsync, flag)),
-    yes(&["fsync_on_close"], set!(fsync_on_close, flag)),
+    value(PassedOver, &["fsync"], set!(fsync, |text| whole(text, 0, u64::MAX))),
+    value(PassedOver, &["fdatasync"], set!(fdatasync, |text| whole(text, 0, u64::MAX))),
+    yes(Refused, &["end_fsync"], set!(end_fsync, flag)),
+    yes(Refused, &["fsync_on_close"], set!(fsync_on_close, flag)),
     value(
+        Refused,
         &["sync"],
         set!(sync, |text| word(
             text,
             &[("none", false), ("0", false), ("sync", true), ("dsync", true), ("1", true)]
         )),
     ),
-    value(&["write_hint"], set!(write_hint, |text| word(text, HINTS))),
-    yes(&["stonewall", "wait_for_previous"], set!(stonewall, flag)),
-    value(&["read_iolog"], set!(read_iolog, |text: &str| Ok::<_, Error>(Some(text.to_owned())))),
-    yes(&["replay_no_stall"], set!(replay_no_stall, flag)),
-    value(&["replay_time_scale"], set!(replay_time_scale, |text| whole(text, 1, 1_000_000))),
-    value(&["kb_base"], |_, text| word(text, &[("1024", ())])),
-    value(&["zonemode"], |_, text| word(text, &[("none", ())])),
+    value(Refused, &["write_hint"], set!(write_hint, |text| word(text, HINTS))),
+    yes(Obeyed, &["stonewall", "wait_for_previous"], set!(stonewall, flag)),
+    value(
+        Obeyed,
+        &["read_iolog"],
+        set!(read_iolog, |text: &str| Ok::<_, Error>(Some(text.to_owned()))),
+    ),
+    yes(Obeyed, &["replay_no_stall"], set!(replay_no_stall, flag)),
+    value(
+        Obeyed,
+        &["replay_time_scale"],
+        set!(replay_time_scale, |text| whole(text, 1, 1_000_000)),
+    ),
+    value(Obeyed, &["kb_base"], |_, text| word(text, &[("1024", ())])),
+    value(Obeyed, &["zonemode"], |_, text| word(text, &[("none", ())])),
 ];
 
 /// The kernel's write lifetime hints as streams.

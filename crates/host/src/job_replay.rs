@@ -1,29 +1,29 @@
-//! Jobs that replay a trace (`read_iolog`): their requests and pace, and what becomes of options.
-//!
-//! What fio obeys in a replay is obeyed here or refused; what it passes over there, because the log
-//! says which requests there are, is passed over here too and named in a notice. (fio's HOWTO does
-//! not say which is which; this is what `do_io` and `get_io_u` of its sources do.)
+//! Jobs that replay a trace (`read_iolog`): their requests and pace, and what becomes of options
+//! (see [`InReplay`]).
 
+use crate::job_options::{InReplay, Known, Options, ROSTER};
 use crate::job_plan::{Given, Setting};
 use crate::request::{Pace, Source};
 use crate::trace;
 use base::{Result, Time};
 use std::path::Path;
 
-/// Passed over in a replay, by fio's own names: they make up requests, or say how many.
-#[rustfmt::skip]
-pub const PASSED_OVER: &[&str] = &[
-    "rw", "rw_sequencer", "bs", "bsrange", "bssplit", "bs_unaligned", "ba", "size", "filesize",
-    "offset", "offset_align", "offset_increment", "io_size", "number_ios", "loops", "time_based",
-    "rwmixread", "rwmixwrite", "random_distribution", "percentage_random", "norandommap", "rate",
-    "rate_iops", "rate_process", "fsync", "fdatasync",
-];
-
 /// The options that were given to a replay and are passed over.
 pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
     let unscaled = given.options.replay_no_stall.then_some("replay_time_scale");
-    let names = PASSED_OVER.iter().copied().chain(unscaled);
-    names.filter(|name| given.lines.contains_key(name))
+    let is_passed_over = |known: &&Known| known.in_replay == InReplay::PassedOver;
+    let names = ROSTER.iter().filter(is_passed_over).map(|known| known.names[0]);
+    names.chain(unscaled).filter(|name| given.lines.contains_key(name))
+}
+
+/// The options that a replay refuses, and whether they ask for anything.
+fn unbuilt(options: &Options) -> [(&'static str, bool); 4] {
+    [
+        ("sync", options.sync),
+        ("write_hint", options.write_hint > 0),
+        ("end_fsync", options.end_fsync),
+        ("fsync_on_close", options.fsync_on_close),
+    ]
 }
 
 impl Setting<'_> {
@@ -35,13 +35,7 @@ impl Setting<'_> {
             let problem = format!("`{files}` names no file");
             return self.refuse("read_iolog", problem, "a path".to_owned());
         }
-        let unbuilt = [
-            ("sync", options.sync),
-            ("write_hint", options.write_hint > 0),
-            ("end_fsync", options.end_fsync),
-            ("fsync_on_close", options.fsync_on_close),
-        ];
-        if let Some((name, _)) = unbuilt.iter().find(|(_, is_given)| *is_given) {
+        if let Some((name, _)) = unbuilt(options).iter().find(|(_, is_asked)| *is_asked) {
             let problem = "not built for a replay".to_owned();
             return self.refuse(name, problem, "only without read_iolog".to_owned());
         }
@@ -79,20 +73,16 @@ impl Setting<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job_options::Options;
 
-    /// Names are fio's own, as lines are kept by.
+    /// What the roster says is refused is what is looked at.
     #[test]
-    fn names_are_those_of_options() {
-        for name in PASSED_OVER {
-            let known =
-                ["1", "4k", "randread", "random", "linear", "sequential", "4k/100", "4k-8k"]
-                    .iter()
-                    .any(|value| {
-                        let taken = Options::default().take(name, Some(value));
-                        matches!(taken, Ok(crate::job_options::Taken::Set(own)) if own == *name)
-                    });
-            assert!(known, "{name}");
-        }
+    fn refusals_are_those_of_the_roster() {
+        let is_refused = |known: &&Known| known.in_replay == InReplay::Refused;
+        let mut told: Vec<&str> =
+            ROSTER.iter().filter(is_refused).map(|known| known.names[0]).collect();
+        let mut looked_at = unbuilt(&Options::default()).map(|(name, _)| name);
+        told.sort_unstable();
+        looked_at.sort_unstable();
+        assert_eq!(told, looked_at);
     }
 }

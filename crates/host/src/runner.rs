@@ -37,8 +37,7 @@ pub struct Runner {
     requests: VecDeque<Arrival>,
     queued: usize,
     exhausted: bool,
-    /// Draws when no more than `enough` of them wait, up to `ahead`.
-    enough: usize,
+    /// Draws up to so many of them, `DRAWN` at a time.
     ahead: usize,
     /// Sent and not completed, and the most there may be of them.
     pub in_flight: u32,
@@ -62,7 +61,6 @@ impl Runner {
     pub fn new(job: Job, group: u32) -> Self {
         // What has rates goes by the time at which it is drawn.
         let paced = matches!(job.pace, Pace::Paced { .. });
-        let (enough, ahead) = if paced { (0, 1) } else { (AHEAD - DRAWN, AHEAD) };
         Self {
             phase: Phase::Waiting,
             group,
@@ -72,8 +70,7 @@ impl Runner {
             requests: VecDeque::with_capacity(AHEAD),
             queued: 0,
             exhausted: false,
-            enough,
-            ahead,
+            ahead: if paced { 1 } else { AHEAD },
             in_flight: 0,
             depth: match job.pace {
                 Pace::Closed { depth } | Pace::Paced { depth, .. } => depth,
@@ -113,7 +110,8 @@ impl Runner {
     /// can prepare for them.
     #[inline]
     pub fn next(&mut self, ssd: &Ssd) -> Result<Option<Arrival>> {
-        if self.requests.len() - self.queued <= self.enough && !self.exhausted {
+        if self.requests.len() - self.queued <= self.ahead.saturating_sub(DRAWN) && !self.exhausted
+        {
             self.draw(ssd)?;
         }
         Ok(self.requests.get(self.queued).copied())

@@ -269,10 +269,10 @@ impl Chips {
         self.array.cell()
     }
 
-    /// Whether it matters where a page is read: not where the law of errors knows no references,
-    /// and there are errors.
-    pub fn has_references(&self) -> bool {
-        !self.errs || self.array.has_references()
+    /// Whether there are errors, and they are the same wherever a page is read: the law of errors
+    /// knows no references.
+    pub fn ignores_references(&self) -> bool {
+        self.errs && !self.array.has_references()
     }
 
     /// How far a shift by `shift_v` moves each reference of a page, from the lowest.

@@ -328,7 +328,7 @@ fn check_references(retry: &dyn Retry, chips: &Chips, array: &str) -> Result<()>
     let rounds = (0..=u8::MAX).map_while(|attempt| retry.after_failure(attempt));
     let shifted = rounds.filter(|round| round.level == 0).find(|round| round.shift_v != 0.0);
     match shifted {
-        Some(Reread { shift_v, .. }) if !chips.has_references() => {
+        Some(Reread { shift_v, .. }) if chips.ignores_references() => {
             let problem = format!("{shift_v} V: `{array}` has no references to move");
             Err(Error::new("retry.shifts_v", problem)
                 .allow("[], or an array whose rates are those of a chip.cell"))

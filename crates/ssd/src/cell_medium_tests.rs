@@ -1,11 +1,11 @@
 //! Tests of real cells in a drive: who has them, what a read finds, and that it finds it again.
 
 use super::*;
-use crate::Step;
 use crate::command::{NONE, Owner};
 use crate::request::{Op, Request};
 use crate::retry::{Reread, Retry};
 use crate::scheduler::Class;
+use crate::{Step, test_drive};
 use base::params;
 use ecc::named_code::NamedCode;
 use nand::geometry::{Die, Ppn};
@@ -17,39 +17,20 @@ const CODE: &str = include_str!("../../../params/codes/bch_512_t40.toml");
 const BITS: usize = 4616;
 
 fn config(sets: &[&str]) -> SsdConfig {
-    let text = "
-        drive = { channels = 1, dies_per_channel = 1, queue_depth = 8 }
-        ftl = { name = 'page', overprovisioning = 0.9 }
-        gc = { name = 'greedy' }
-        scheduler = { name = 'out_of_order' }
-        retry = { name = 'none' }
-        ecc = { model = 'exact', code = 'bch_512_t40' }
-        age = { pe_cycles = 3000, retention_hours = 1000 }
-        [chip]
-        cell_bits = 3
-        rated_pe_cycles = 1
-        page_order = 'one_shot'
-        array = { name = 'cells' }
-        energy = { vcc_v = 1, icc_read_ma = 1, icc_program_ma = 1, icc_erase_ma = 1 }
-        [chip.geometry]
-        planes_per_die = 1
-        blocks_per_plane = 16
-        pages_per_block = 12
-        page_bytes = 4096
-        [chip.timing]
-        t_read_us = 50
-        t_program_us = 200
-        t_erase_us = 1000
-        bus_mt_s = 400
-    ";
-    let mut table = params::parse(text, "test").unwrap();
+    let own = [
+        "chip.cell_bits=3",
+        "chip.page_order=one_shot",
+        "chip.geometry.pages_per_block=12",
+        "chip.array.name=cells",
+        "ecc.model=exact",
+        "ecc.code=bch_512_t40",
+        "age={pe_cycles=3000, retention_hours=1000}",
+    ];
+    let mut table = test_drive::table(&[&own, sets].concat());
     let mut cell = params::parse(CELL, "tlc_3d").unwrap();
     cell.retain(|key, _| key != "summary" && key != "cite");
     let chip = table.get_mut("chip").and_then(|chip| chip.as_table_mut()).unwrap();
     chip.insert("cell".into(), cell.into());
-    for set in sets {
-        params::merge(&mut table, params::assignment(set).unwrap());
-    }
     let mut config: SsdConfig = params::read(&table, "").unwrap();
     if config.ecc.contains_key("code") {
         config.code = Some(NamedCode::read(CODE, "bch_512_t40.toml", None).unwrap());

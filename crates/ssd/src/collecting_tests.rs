@@ -1,13 +1,12 @@
 //! A policy that breaks its promise ends the run, timed and untimed, and does not hang it.
 
 use crate::build::{chips, context};
-use crate::config::SsdConfig;
 use crate::ftl::{self, Lpn, Untimed};
 use crate::gc::{BlockWord, Victims};
 use crate::request::{Op, Request};
-use crate::{Ssd, Step};
+use crate::{Ssd, Step, test_drive};
+use base::Error;
 use base::rng::Rng;
-use base::{Error, params};
 
 /// Takes the block that was filled last: the one that collection has just filled, for ever.
 struct Last(Vec<u32>);
@@ -27,34 +26,7 @@ impl Victims for Last {
 
 /// A drive of one plane with that policy.
 fn drive() -> Ssd {
-    let text = "
-        drive = { channels = 1, dies_per_channel = 1, queue_depth = 8 }
-        ftl = { name = 'page', overprovisioning = 0.9, unit_bytes = 4096 }
-        gc = { name = 'greedy' }
-        scheduler = { name = 'out_of_order' }
-        retry = { name = 'none' }
-        ecc = { model = 'ideal', t_decode_us = 5 }
-        buffer = { bytes = 262144 }
-        [chip]
-        cell_bits = 1
-        rated_pe_cycles = 1
-        page_order = 'all_bitline'
-        array = { name = 'ideal' }
-        energy = { vcc_v = 1, icc_read_ma = 1, icc_program_ma = 1, icc_erase_ma = 1 }
-        [chip.geometry]
-        planes_per_die = 1
-        blocks_per_plane = 16
-        pages_per_block = 16
-        page_bytes = 16384
-        [chip.timing]
-        t_read_us = 50
-        t_program_us = 200
-        t_erase_us = 1000
-        bus_mt_s = 400
-    ";
-    let table = params::parse(text, "test").unwrap();
-    let config: SsdConfig = params::read(&table, "").unwrap();
-    let config = config.complete().unwrap();
+    let config = test_drive::config(&["chip.geometry.page_bytes=16384"]);
     let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
     let mut context = context(&config, &chips(&config).unwrap()).unwrap();
     context.victims = Box::new(Last(Vec::new()));

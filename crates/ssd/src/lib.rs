@@ -37,6 +37,8 @@ pub mod retirement;
 pub mod retry;
 pub mod scheduler;
 pub mod stage;
+#[cfg(test)]
+mod test_drive;
 pub mod timeline;
 mod writing;
 

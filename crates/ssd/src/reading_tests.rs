@@ -1,11 +1,10 @@
 //! What a read that goes round again costs, to the nanosecond.
 
-use crate::config::SsdConfig;
 use crate::request::{Op, Request};
 use crate::retry::{Reread, Retry};
 use crate::timeline::{SpanKind, Track};
-use crate::{Completion, Ssd, Step};
-use base::{Time, params};
+use crate::{Completion, Ssd, Step, test_drive};
+use base::Time;
 use ecc::model::{Decode, Model, Word};
 
 /// Command cycles, array, bus and decoder of the drives here, in ns.
@@ -38,37 +37,14 @@ impl Model for FailsAtFirst {
 /// A drive of one channel holding `units` units, each in a page of its own; on two dies, the odd
 /// ones lie on the second.
 fn drive(sets: &[&str], units: u64) -> Ssd {
-    let text = "
-        drive = { channels = 1, dies_per_channel = 1, queue_depth = 8 }
-        ftl = { name = 'page', overprovisioning = 0.9 }
-        gc = { name = 'greedy' }
-        scheduler = { name = 'out_of_order' }
-        retry = { name = 'none' }
-        ecc = { model = 'threshold', t = 0, t_decode_us = 5 }
-        [chip]
-        cell_bits = 1
-        rated_pe_cycles = 1
-        page_order = 'all_bitline'
-        array = { name = 'power_law', epsilon = 0.01 }
-        energy = { vcc_v = 1, icc_read_ma = 1, icc_program_ma = 1, icc_erase_ma = 1 }
-        [chip.geometry]
-        planes_per_die = 1
-        blocks_per_plane = 16
-        pages_per_block = 8
-        page_bytes = 4096
-        [chip.timing]
-        t_read_us = 50
-        t_program_us = 200
-        t_erase_us = 1000
-        bus_mt_s = 400
-        t_command_us = 0.5
-    ";
-    let mut table = params::parse(text, "test").unwrap();
-    for set in sets {
-        params::merge(&mut table, params::assignment(set).unwrap());
-    }
-    let config: SsdConfig = params::read(&table, "").unwrap();
-    let mut ssd = Ssd::new(&config.complete().unwrap(), 1 << 30).unwrap();
+    let own = [
+        "chip.geometry.pages_per_block=8",
+        "chip.timing.t_command_us=0.5",
+        "chip.array={name='power_law', epsilon=0.01}",
+        "ecc={model='threshold', t=0, t_decode_us=5}",
+    ];
+    let config = test_drive::config(&[&own, sets].concat());
+    let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
     ssd.start(0);
     for unit in 0..units {
         let now = ssd.now();

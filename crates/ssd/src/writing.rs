@@ -3,6 +3,7 @@
 use crate::buffer::{NONE, Rest, State};
 use crate::command::{Command, Done, Kind, Owner};
 use crate::controller::{Parts, Slot, Ssd, event};
+use crate::ftl::contract::stream_among;
 use crate::ftl::{Lpn, Program, Stream};
 use crate::request::Request;
 use crate::scheduler::Class;
@@ -72,10 +73,7 @@ impl Ssd {
             (None, None) => State::Dirty,
         };
         let held = self.buffer.take(lpn, state)?;
-        let stream = match self.streams {
-            1 => 0,
-            streams => self.ftl.stream_of(lpn, request.stream) % streams,
-        };
+        let stream = stream_among(&*self.ftl, self.streams, lpn, request.stream);
         let entry = self.buffer.slot(held);
         entry.stream = stream;
         entry.epoch = self.flushes.hold();

@@ -1,11 +1,9 @@
 //! The FTL decides by what it knows which units share a program, timed and untimed.
 
-use crate::config::SsdConfig;
 use crate::ftl::contract::{Move, Occupancy, Wear};
 use crate::ftl::{Collect, DieSet, Ftl, FtlCounts, Lpn, Program, Stream, Untimed, Urgency};
 use crate::request::{Op, Request};
-use crate::{Ssd, Step};
-use base::params;
+use crate::{Ssd, Step, test_drive};
 use base::rng::Rng;
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
 use std::sync::{Arc, Mutex};
@@ -102,34 +100,12 @@ fn shuffled() -> Vec<u32> {
 
 #[test]
 fn what_the_ftl_keeps_apart_shares_no_program_of_the_buffer() {
-    let text = "
-        drive = { channels = 1, dies_per_channel = 1, queue_depth = 8 }
-        ftl = { name = 'page', overprovisioning = 0.9, host_streams = 2, unit_bytes = 4096 }
-        gc = { name = 'greedy' }
-        scheduler = { name = 'out_of_order' }
-        retry = { name = 'none' }
-        ecc = { model = 'ideal', t_decode_us = 5 }
-        buffer = { bytes = 262144 }
-        [chip]
-        cell_bits = 1
-        rated_pe_cycles = 1
-        page_order = 'all_bitline'
-        array = { name = 'ideal' }
-        energy = { vcc_v = 1, icc_read_ma = 1, icc_program_ma = 1, icc_erase_ma = 1 }
-        [chip.geometry]
-        planes_per_die = 1
-        blocks_per_plane = 16
-        pages_per_block = 16
-        page_bytes = 16384
-        [chip.timing]
-        t_read_us = 50
-        t_program_us = 200
-        t_erase_us = 1000
-        bus_mt_s = 400
-    ";
-    let table = params::parse(text, "test").unwrap();
-    let config: SsdConfig = params::read(&table, "").unwrap();
-    let mut ssd = Ssd::new(&config.complete().unwrap(), 1 << 30).unwrap();
+    let config = test_drive::config(&[
+        "chip.geometry.page_bytes=16384",
+        "ftl.host_streams=2",
+        "buffer.bytes=262144",
+    ]);
+    let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
     let (ftl, programs) = ftl();
     ssd.ftl = Box::new(ftl);
     let units = shuffled();

@@ -390,7 +390,7 @@ pub trait Ftl: Send {
         let mut streams = std::mem::take(&mut untimed.streams);
         streams.resize(usize::from(count), Vec::new());
         for &lpn in lpns {
-            streams[usize::from(self.stream_of(lpn, 0) % count)].push(lpn);
+            streams[usize::from(stream_among(self, count, lpn, 0))].push(lpn);
         }
         for (hint, lpns) in (0..).zip(&mut streams) {
             self.write_stream_untimed(Stream::host(hint), lpns, untimed)?;
@@ -493,7 +493,7 @@ pub trait Ftl: Send {
             let lpn = std::mem::replace(&mut ring[slot], draw());
             self.prefetch(ring[slot]);
             self.prefetch_old(ring[(slot + HALF) % AHEAD]);
-            let stream = if streams == 1 { 0 } else { self.stream_of(lpn, 0) % streams };
+            let stream = stream_among(self, streams, lpn, 0);
             let batch = &mut batches[usize::from(stream)];
             batch.push(lpn);
             if batch.len() == row {
@@ -506,6 +506,12 @@ pub trait Ftl: Send {
         }
         Ok(())
     }
+}
+
+/// Which of `streams`, all that `ftl` keeps apart, data of `lpn` go to.
+#[inline]
+pub(crate) fn stream_among<F: Ftl + ?Sized>(ftl: &F, streams: u8, lpn: Lpn, hint: u8) -> u8 {
+    if streams == 1 { 0 } else { ftl.stream_of(lpn, hint) % streams }
 }
 
 /// The FTL broke a promise: the run ends with this.
