@@ -9,6 +9,7 @@ import pytest
 from conftest import MIXED
 
 import nandlab
+from nandlab.table import result_html
 
 IOLOG = """fio version 3 iolog
 0 disk add
@@ -182,6 +183,38 @@ def test_trace_without_times_runs_in_a_closed_loop(folder: Path):
     ]
     assert depth[0]["mean_queue_depth"] == pytest.approx(1, abs=0.05)
     assert depth[1]["iops"] > 2 * depth[0]["iops"]
+
+
+def test_a_drive_that_wears_out_ends_its_writers():
+    """A block fails when its cycles are up; with none to spare the drive takes no more writes."""
+    job = """
+        [writer]
+        rw=randwrite
+        bs=4k
+        iodepth=8
+        number_ios=3000000
+        [reader]
+        rw=randread
+        bs=4k
+        number_ios=100000
+    """
+    sets = ["chip.rated_pe_cycles=4", "chip.fault={median_ratings=1,spread=0.2}"]
+    result = nandlab.run("tiny", job, set=sets, precondition="fill")
+    report = result.to_dict()
+    ftl, nand, host = report["ftl"], report["nand"], report["host"]
+    assert nand["failed_erases"] > ftl["retired_blocks"] > 100
+    assert 0 < ftl["read_only_at_s"] <= report["sim"]["simulated_s"]
+    # What was under way then has failed, and nothing came after it.
+    assert 0 < host["requests_failed"] <= 8
+    assert host["write"]["requests"] < 3_000_000
+    assert host["write"]["bytes"] == 4096 * (host["write"]["requests"] - host["requests_failed"])
+    assert host["read"]["requests"] == 100_000
+    assert [job["error"] for job in report["jobs"]] == [5, 0]
+    assert report["checks"]["conservation"]["ok"]
+    assert "none to spare from" in result_html(result)
+    fresh = nandlab.run("tiny", MIXED, precondition="fill").to_dict()
+    assert fresh["ftl"]["read_only_at_s"] is None
+    assert fresh["nand"]["failed_erases"] == 0
 
 
 def test_what_was_not_kept_is_refused(folder: Path):

@@ -70,6 +70,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "garbage collection": _collection(report),
             "nand": _nand(report),
             "errors": _errors(report),
+            "blocks": _blocks(report),
             "buffer": _buffer(report),
             "channels": _channels(report["channels"]["busy_fraction"]),
             "dies": _dies(report["dies"]),
@@ -191,8 +192,17 @@ def _errors(report: dict[str, Any]) -> str:
     parts.append(f"{ecc['uncorrectable']:,} uncorrectable")
     if ecc["lost_units"]:
         parts.append(f"{ecc['lost_units']:,} units lost")
-    if report["ftl"]["retired_blocks"]:
-        parts.append(f"{report['ftl']['retired_blocks']:,} blocks retired")
+    return ", ".join(parts)
+
+
+def _blocks(report: dict[str, Any]) -> str:
+    failed, ftl = report["nand"]["failed_erases"], report["ftl"]
+    parts = [f"{failed:,} erases failed"] if failed else []
+    if ftl["retired_blocks"]:
+        parts.append(f"{ftl['retired_blocks']:,} retired")
+    if ftl["read_only_at_s"] is not None:
+        at = quantity.seconds(ftl["read_only_at_s"])
+        parts.append(f"none to spare from {at} on: the drive was read-only")
     return ", ".join(parts)
 
 

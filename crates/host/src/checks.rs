@@ -40,11 +40,13 @@ impl Session {
         }))
     }
 
-    /// Requests that must have come back: all that the jobs have, where they can tell, no `runtime`
-    /// ends them earlier, and the run has come to its own end.
+    /// Requests that must have come back: all that the jobs have, where they can tell, neither a
+    /// `runtime` nor a worn out drive ends them earlier, and the run has come to its own end.
     fn expected(&self) -> Option<u64> {
         let run = &self.run;
-        let is_whole = run.is_finished() && run.jobs().all(|view| view.job.runtime.is_none());
+        let is_whole = run.is_finished()
+            && run.ssd.read_only_at().is_none()
+            && run.jobs().all(|view| view.job.runtime.is_none());
         run.total().filter(|_| is_whole)
     }
 

@@ -298,7 +298,15 @@ impl Run {
             runner.ready_at = runner.ready_at.max(now.saturating_add(think.time));
         }
         let latency = now.since(arrival);
-        let Request { op, length, .. } = request;
+        let Request { op, mut length, .. } = request;
+        if failed && op == Op::Write {
+            // The drive has taken nothing, and takes no more. A job ends with its first such error,
+            // as in fio.
+            length = 0;
+            if runner.phase == Phase::Running {
+                runner.end_sending(now);
+            }
+        }
         self.write_bytes += if op == Op::Write { length } else { 0 };
         let measured = now >= runner.measure_from;
         if measured {

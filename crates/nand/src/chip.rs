@@ -41,7 +41,7 @@ pub struct ChipConfig {
     pub features: FeaturesConfig,
     /// Voltage and currents.
     pub energy: EnergyConfig,
-    /// When blocks report failures; on a test board only.
+    /// When blocks report failures.
     #[serde(default, skip_serializing_if = "FaultConfig::is_default")]
     pub fault: FaultConfig,
     /// The cell, where its physics is known; some array models need it.
@@ -170,6 +170,12 @@ pub struct Chips {
     retention: Hours,
     /// Tells the rows of this drive from those of others.
     row_key: u64,
+    fault: FaultConfig,
+    rated_pe_cycles: u32,
+    /// What tells when each of its blocks fails.
+    seed: u64,
+    /// No block fails with fewer cycles.
+    sound_until: u32,
 }
 
 impl Chips {
@@ -184,6 +190,7 @@ impl Chips {
         seed: u64,
     ) -> Result<Self> {
         config.features.check()?;
+        config.fault.check()?;
         let geometry = Geometry::new(&config.geometry, dies, unit_bytes)?;
         let sites =
             page_sites(config.page_order, config.cell_bits, config.geometry.pages_per_block)?;
@@ -208,6 +215,10 @@ impl Chips {
             array,
             retention,
             row_key: Rng::stream(seed, "chip/rows").bits(),
+            sound_until: config.fault.none_before(config.rated_pe_cycles),
+            rated_pe_cycles: config.rated_pe_cycles,
+            fault: config.fault.clone(),
+            seed,
         })
     }
 
@@ -221,6 +232,14 @@ impl Chips {
     #[inline]
     pub fn pe_cycles(&self, block: Block) -> u32 {
         self.blocks[block.0 as usize].pe_cycles
+    }
+
+    /// Whether a block reports failures by now: its last erase has failed.
+    #[inline]
+    pub fn has_failed(&self, block: Block) -> bool {
+        let cycles = self.pe_cycles(block);
+        cycles >= self.sound_until
+            && cycles >= self.fault.fails_after(self.seed, block.0, self.rated_pe_cycles)
     }
 
     /// Brings near what a command to a block will touch.

@@ -1,4 +1,6 @@
-//! When a block reports a failure: blocks bad from the factory, and programs that give up.
+//! When a block reports a failure: blocks bad from the factory, and those that have been through
+//! as many cycles as they stand. The erase that completes them is the first to fail, and programs
+//! fail from then on.
 //!
 //! Not the way to notice wear: chips report success long after they cease to keep data
 //! (Desnoyers, HotStorage'13, section 2), and the blocks of Wang (ICS'14) were cycled 125 times as
@@ -8,6 +10,9 @@ use base::rng::Rng;
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Standard deviations beyond which no block is drawn.
+const FARTHEST: f64 = 8.0;
 
 /// When operations fail, as a parameter file gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,8 +55,17 @@ impl FaultConfig {
     /// Cycles from which on block `block` reports failures.
     pub fn fails_after(&self, seed: u64, block: u32, rated_pe_cycles: u32) -> u32 {
         let deviate = Rng::stream(seed, &format!("fault/{block}")).normal();
-        let cycles = f64::from(rated_pe_cycles) * self.median_ratings;
-        (cycles * libm::exp(self.spread * deviate)) as u32
+        self.cycles(deviate.clamp(-FARTHEST, FARTHEST), rated_pe_cycles)
+    }
+
+    /// Cycles that every block goes through without a failure.
+    pub fn none_before(&self, rated_pe_cycles: u32) -> u32 {
+        self.cycles(-FARTHEST, rated_pe_cycles)
+    }
+
+    fn cycles(&self, deviate: f64, rated_pe_cycles: u32) -> u32 {
+        let median = f64::from(rated_pe_cycles) * self.median_ratings;
+        (median * libm::exp(self.spread * deviate)) as u32
     }
 }
 
@@ -69,6 +83,8 @@ mod tests {
         let fault = FaultConfig::default();
         let late = (0..2000).filter(|&b| fault.fails_after(1, b, 100) > 15_000).count();
         assert!((900..1100).contains(&late), "{late}");
+        let soon = (0..2000).map(|b| fault.fails_after(1, b, 100)).min().unwrap();
+        assert!((1..soon).contains(&fault.none_before(100)), "{soon}");
         let bad = (0..2000).filter(|&b| is_factory_bad(1, b, 0.02)).count();
         assert!((15..70).contains(&bad), "{bad}");
         assert!(!is_factory_bad(1, 0, 1.0));

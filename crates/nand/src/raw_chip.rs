@@ -297,7 +297,7 @@ impl RawChip {
             let pe_cycles = slot.cells.pe_cycles();
             let mut effort = slot.cells.erase();
             (slot.next_page, slot.single_level) = (0, false);
-            failed |= pe_cycles >= slot.fails_after;
+            failed |= slot.cells.pe_cycles() >= slot.fails_after;
             if effort.time == Time::ZERO {
                 effort.time = self.timing.erase(pe_cycles);
             }

@@ -204,6 +204,12 @@ impl Ssd {
         self.lost.count()
     }
 
+    /// When a block had failed and there was none to put in its place: from then on the drive has
+    /// failed all writes that came.
+    pub fn read_only_at(&self) -> Option<Time> {
+        (self.read_only_at != Time::NEVER).then_some(self.read_only_at)
+    }
+
     /// Time that all decoders together were busy.
     pub fn decoders_busy(&self) -> Time {
         self.decoders.busy()
@@ -285,8 +291,12 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     let policy = choice.resolve(gc::ROSTER, "gc")?;
     let victims = (policy.build)(&shape, &choice.params, Rng::stream(config.seed, "gc"))?;
     let joins = config.chip.features.multi_plane_program;
+    let bad = bad_blocks(config, &geometry);
+    let good = (0..geometry.blocks()).map(Block).filter(|block| !bad[block.0 as usize]);
+    let failed = good.filter(|&block| chips.has_failed(block)).collect();
     Ok(Context {
-        bad: bad_blocks(config, &geometry),
+        bad,
+        failed,
         planes_per_program: if joins { geometry.planes_per_die } else { 1 },
         pages_per_program: chips.pages_per_program,
         config: config.ftl_parts()?.0,

@@ -177,12 +177,25 @@ impl Ssd {
         let command = self.flash.commands.remove(index);
         let job = self.flash.jobs.remove(command.job);
         for &block in job.blocks() {
+            if self.flash.chips.has_failed(block) {
+                self.erase_failed(block);
+            }
             self.ftl.erased(block);
         }
         self.collect(command.die);
         self.catch_up(command.die);
         self.unblock(command.die);
         self.drain_buffer();
+    }
+
+    /// The erase of a block has failed. Where the FTL cannot do without the block the drive takes
+    /// no more writes: what it holds in its buffer goes where there is room, that block among it.
+    #[cold]
+    fn erase_failed(&mut self, block: Block) {
+        self.counts.failed_erases += 1;
+        if !self.ftl.retire(block) {
+            self.read_only_at = self.read_only_at.min(self.now());
+        }
     }
 
     /// None of the free dies may take data of this stream: they are set aside until they have

@@ -96,7 +96,7 @@ pub struct Completion {
     pub start: Time,
     /// Where its time went, along its slowest flash command.
     pub parts: Parts,
-    /// Some of its data could not be corrected.
+    /// Some of its data could not be corrected, or the drive takes none any more.
     pub failed: bool,
 }
 
@@ -163,6 +163,8 @@ pub struct ControllerCounts {
     pub iterations: u64,
     /// Codewords encoded.
     pub encoded: u64,
+    /// Blocks whose erase has failed, as often as it has.
+    pub failed_erases: u64,
 }
 
 /// Soft levels that are told apart.
@@ -197,6 +199,8 @@ pub struct Ssd {
     pub(crate) lost: LostUnits,
     /// Pages that could not be read.
     pub(crate) given_up: GivenUp,
+    /// From when on the drive takes no writes: a block has failed, and there was none to spare.
+    pub(crate) read_only_at: Time,
     /// Tells the luck of this drive's words from that of others'.
     pub(crate) luck_key: u64,
     pub(crate) clean_decode: Option<Time>,
@@ -279,6 +283,7 @@ impl Ssd {
             failed: FailedWords::default(),
             lost: LostUnits::default(),
             given_up: GivenUp::default(),
+            read_only_at: Time::NEVER,
             luck_key: Rng::stream(config.seed, "ecc").bits(),
             clean_decode,
             cores: Stage::new(config.controller.cores),

@@ -1,13 +1,14 @@
 //! Blocks that are taken out of use while the drive runs.
 //!
-//! A block is doomed when too many of its pages could not be read. Once it is full, its data are
-//! moved off, it is erased a last time, and bad from then on: the spare of the drive is smaller by
-//! a block. A plane gives up no more blocks than leave room for its share of the logical drive and
-//! for collection.
+//! A block is doomed when too many of its pages could not be read, or when its erase has failed.
+//! Once it is full, its data are moved off, it is erased a last time, and bad from then on: the
+//! spare of the drive is smaller by a block. A plane gives up no more blocks than leave room for
+//! its share of the logical drive and for collection.
 //!
 //! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
 //! has a block set more than its reserve, and keeps the host from that one meanwhile.
 
+use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry};
 
 /// Doomed blocks of a drive.
@@ -23,28 +24,41 @@ pub struct Retirement {
 }
 
 impl Retirement {
-    /// Of a drive of `logical_units` that keeps `held` blocks of each plane free or open.
-    pub fn new(geometry: &Geometry, bad: &[bool], logical_units: u32, held: u32) -> Self {
+    /// Of a drive of `logical_units` that keeps `held` blocks of each plane free or open. Refuses
+    /// one that has lost too many blocks already: some of the `bad` ones have failed since the
+    /// drive was made.
+    pub fn new(geometry: &Geometry, bad: &[bool], logical_units: u32, held: u32) -> Result<Self> {
         let per_block = u64::from(geometry.units_per_block());
         let share = u64::from(logical_units).div_ceil(u64::from(geometry.planes()) * per_block);
         // As in `capacity`: one block more must be dead, or there is nothing to gain anywhere.
         let least = share as u32 + held + 1;
         let good = |blocks: &[bool]| blocks.iter().filter(|&&bad| !bad).count() as u32;
         let planes = bad.chunks(geometry.blocks_per_plane as usize);
-        Self {
+        if let Some(plane) = planes.clone().position(|blocks| good(blocks) < least) {
+            let left = good(
+                &bad[plane * geometry.blocks_per_plane as usize..]
+                    [..geometry.blocks_per_plane as usize],
+            );
+            let problem = format!("{left} blocks of plane {plane} have not failed by then");
+            return Err(Error::new("age.pe_cycles", problem).allow(format!(
+                "at least {least} for the capacity: fewer cycles, a larger ftl.overprovisioning, \
+                 or a chip.fault that comes later"
+            )));
+        }
+        Ok(Self {
             doomed: bad.to_vec(),
             waiting: vec![Vec::new(); geometry.dies as usize],
             moving: vec![None; geometry.dies as usize],
-            spare: planes.map(|blocks| good(blocks).saturating_sub(least)).collect(),
-        }
+            spare: planes.map(|blocks| good(blocks) - least).collect(),
+        })
     }
 
-    /// Dooms a block; false where it is so already, or where its plane has no block to spare.
+    /// Dooms a block, if it is not already; false where its plane has none to spare.
     pub fn doom(&mut self, geometry: &Geometry, block: Block) -> bool {
         let spare = &mut self.spare[geometry.plane_of(block).0 as usize];
         let doomed = &mut self.doomed[block.0 as usize];
         if *doomed || *spare == 0 {
-            return false;
+            return *doomed;
         }
         *spare -= 1;
         *doomed = true;
@@ -81,15 +95,16 @@ impl Retirement {
         self.moving[die.0 as usize].is_some()
     }
 
-    /// A block has been erased: whether that was its last time. (A doomed block that was collected
-    /// for other reasons is used once more, since others count on what collecting it gives.)
+    /// A block has been erased: whether that was its last time. A doomed block that was collected
+    /// for other reasons goes if it `can_go`, and is used once more where others count on what
+    /// collecting it gives.
     #[inline]
-    pub fn has_left(&mut self, die: Die, block: Block) -> bool {
+    pub fn has_left(&mut self, die: Die, block: Block, can_go: bool) -> bool {
         let moving = &mut self.moving[die.0 as usize];
-        let left = *moving == Some(block);
-        if left {
+        if *moving == Some(block) {
             *moving = None;
+            return true;
         }
-        left
+        can_go && self.doomed[block.0 as usize]
     }
 }

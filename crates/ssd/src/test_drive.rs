@@ -12,7 +12,7 @@ const LEAST: &str = "
     ecc = { model = 'ideal', t_decode_us = 5 }
     [chip]
     cell_bits = 1
-    rated_pe_cycles = 1
+    rated_pe_cycles = 3000
     page_order = 'all_bitline'
     array = { name = 'ideal' }
     energy = { vcc_v = 1, icc_read_ma = 1, icc_program_ma = 1, icc_erase_ma = 1 }

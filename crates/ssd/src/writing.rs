@@ -13,6 +13,11 @@ use nand::geometry::Die;
 
 impl Ssd {
     pub(crate) fn data_in(&mut self, slot: u32) {
+        if self.read_only_at != Time::NEVER {
+            self.slots[slot as usize].done.failed = true;
+            self.acknowledge(slot, self.now());
+            return;
+        }
         if !self.stalled.is_empty() || !self.fill_buffer(slot) {
             // First come, first served: nobody overtakes a stalled write.
             self.counts.stalls += 1;

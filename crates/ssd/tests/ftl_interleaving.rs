@@ -48,7 +48,8 @@ struct Trial {
 }
 
 /// What a drive is refused for that has too little spare.
-const SPARE: [&str; 2] = ["ftl.overprovisioning", "chip.geometry.blocks_per_plane"];
+const SPARE: [&str; 3] =
+    ["ftl.overprovisioning", "chip.geometry.blocks_per_plane", "age.pe_cycles"];
 
 /// One of them, drawn.
 fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
@@ -59,6 +60,7 @@ impl Trial {
     /// A drive drawn from `seed`, with as little spare as it takes; `None` where it takes none.
     fn new(seed: u64, member: &Member<Build>) -> Option<Self> {
         let rng = &mut Rng::stream(seed, "interleaving");
+        let failures = &mut Rng::stream(seed, "failures");
         let per_program = one(rng, &[1, 1, 2, 3]);
         let reserve = one(rng, &[1, 1, 2]);
         let policies: Vec<&str> = ssd::gc::ROSTER.iter().map(|member| member.name).collect();
@@ -82,6 +84,9 @@ impl Trial {
             format!("ftl.separate_gc_stream={}", one(rng, &[false, true])),
             format!("ftl.host_streams={}", one(rng, &[1, 1, 2])),
             format!("ftl.static_wear_delta={}", one(rng, &[0, 2])),
+            // With these cycles one block in twenty-four has failed, or one in six.
+            "chip.fault={median_ratings=1.0,spread=0.4}".into(),
+            format!("age.pe_cycles={}", one(failures, &[0, 0, 1500, 2000])),
         ];
         let spare = [0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 25.0];
         let build = |overprovisioning: &f64| {
@@ -94,7 +99,8 @@ impl Trial {
                 Err(error) => panic!("{error}"),
             }
         };
-        let ftl = spare.iter().find_map(build)?;
+        let mut ftl = spare.iter().find_map(build)?;
+        ftl.fail_erases(one(failures, &[0.0, 0.0, 0.01, 0.1]));
         let dies: Vec<_> = (0..ftl.geometry.dies).map(|_| OfDie::default()).collect();
         let units = u64::from(ftl.logical_units());
         Some(Self {
@@ -232,7 +238,8 @@ impl Trial {
         self.ftl.check();
     }
 
-    fn run(mut self, steps: u32) -> u64 {
+    /// So many steps: how many blocks were erased, and how many retired.
+    fn run(mut self, steps: u32) -> (u64, u64) {
         // How eager the host is, and how quick flash and collection are.
         let weights = [0; 3].map(|_| 1 + self.rng.below(12));
         let retires = self.rng.chance(0.2);
@@ -268,23 +275,25 @@ impl Trial {
             }
         }
         self.check();
-        self.erases
+        (self.erases, self.ftl.counts().retired_blocks)
     }
 }
 
 fn hold(seeds: std::ops::Range<u64>) {
     for member in ROSTER {
-        let (mut ran, mut erases) = (0, 0);
+        let (mut ran, mut erases, mut retired) = (0, 0, 0);
         for seed in seeds.clone() {
             let trial = || Trial::new(seed, member).map(|trial| trial.run(2000));
             let Ok(outcome) = std::panic::catch_unwind(trial) else {
                 panic!("{}, seed {seed}: see above", member.name)
             };
             ran += u64::from(outcome.is_some());
-            erases += outcome.unwrap_or(0);
+            erases += outcome.map_or(0, |(erases, _)| erases);
+            retired += outcome.map_or(0, |(_, retired)| retired);
         }
         assert!(2 * ran > seeds.end - seeds.start, "{}: {ran} ran", member.name);
         assert!(erases > 50 * ran, "{}: {erases} erases", member.name);
+        assert!(retired >= ran / 2, "{}: {retired} blocks retired", member.name);
     }
 }
 

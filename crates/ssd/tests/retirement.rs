@@ -1,4 +1,5 @@
-//! Blocks whose pages cannot be read any more leave the drive; data and spare are accounted for.
+//! Blocks whose pages cannot be read any more, or whose erase has failed, leave the drive; data and
+//! spare are accounted for.
 
 mod drive;
 
@@ -94,4 +95,110 @@ fn none_retires_nothing() {
     let mut ssd = failing(&[]);
     assert!(work(&mut ssd, 20_000) > 100);
     assert_eq!(account(&ssd), 0);
+}
+
+/// A drive of blocks that are rated for thirty cycles, and stand about as many.
+fn wearing(sets: &[&str]) -> Ssd {
+    let standing = ["chip.rated_pe_cycles=30", "ftl.static_wear_delta=2"];
+    let mut ssd = drive::small(&[&standing, sets].concat());
+    ssd.start(0);
+    ssd
+}
+
+/// One request for each of `units`: how many failed.
+fn send(ssd: &mut Ssd, op: Op, units: impl IntoIterator<Item = u64>) -> u32 {
+    let mut units = units.into_iter().peekable();
+    let mut failed = 0;
+    loop {
+        while ssd.has_room()
+            && let Some(unit) = units.next()
+        {
+            let now = ssd.now();
+            ssd.submit(Request::new(op, 4096 * unit, 4096), 0, now);
+        }
+        match ssd.step() {
+            Step::Completed(slot) => failed += u32::from(ssd.completed(slot).failed),
+            Step::Wake(_) => unreachable!("nobody asked"),
+            Step::Idle => break,
+        }
+    }
+    assert_eq!((units.next(), ssd.outstanding()), (None, 0));
+    ssd.fault().unwrap();
+    failed
+}
+
+/// Fills the drive, and overwrites it at random until it takes no more: how many writes that were.
+fn wear_out(ssd: &mut Ssd) -> u64 {
+    let mut rng = Rng::stream(1, "wear out");
+    let units = ssd.capacity_bytes() / 4096;
+    assert_eq!(send(ssd, Op::Write, 0..units), 0);
+    let mut written = units;
+    while ssd.read_only_at().is_none() {
+        assert!(written < 200 * units, "it lives for ever");
+        let drawn: Vec<u64> = (0..units).map(|_| rng.below(units)).collect();
+        written += units - u64::from(send(ssd, Op::Write, drawn));
+    }
+    written
+}
+
+/// Blocks fail one after another and leave, until there is none to spare. Then writes fail, and
+/// what was written is still there.
+#[test]
+fn blocks_whose_erase_fails_leave_until_the_drive_is_read_only() {
+    for modes in [
+        &[][..],
+        &["gc.name=fifo", "ftl.separate_gc_stream=false"],
+        &["chip.features.multi_plane_program=false"],
+        &["chip.page_order=one_shot", "buffer.bytes=0"],
+        &["gc.background_free_blocks=6", "chip.features.cache_read=true"],
+    ] {
+        let fault = "chip.fault={median_ratings=1,spread=0.2}";
+        let mut ssd = wearing(&[&[fault], modes].concat());
+        wear_out(&mut ssd);
+        let retired = account(&ssd);
+        assert!(ssd.counts_agree(), "{modes:?}");
+        assert!(retired >= 8, "{modes:?}: {retired}");
+        assert!(ssd.counts().failed_erases > retired, "{modes:?}: the last one stays");
+        let units = ssd.capacity_bytes() / 4096;
+        assert_eq!(send(&mut ssd, Op::Write, 0..100), 100, "{modes:?}");
+        assert_eq!(send(&mut ssd, Op::Flush, [0]), 0, "{modes:?}");
+        assert_eq!(send(&mut ssd, Op::Read, 0..units), 0, "{modes:?}");
+        assert_eq!(account(&ssd), retired, "{modes:?}");
+    }
+}
+
+/// Where all blocks stand the same cycles, and wear is level, the drive lives as long as that:
+/// cycles x flash over write amplification, and what it holds at the end.
+#[test]
+fn a_drive_lives_as_long_as_its_blocks() {
+    for ratings in [1, 3] {
+        let fault = format!("chip.fault={{median_ratings={ratings},spread=0}}");
+        let mut ssd = wearing(&[&fault]);
+        let written = wear_out(&mut ssd);
+        let cycles = 30.0 * f64::from(ratings);
+        let amplification = ssd.ftl_counts().write_amplification();
+        let most = cycles * ssd.physical_units() as f64 / amplification;
+        let share = written as f64 / most;
+        assert!((0.95..1.0 + 1.0 / cycles).contains(&share), "{share} of {most} units");
+    }
+}
+
+/// What has failed before the run is gone from its spare and not from its capacity; a drive that
+/// has lost too much is refused.
+#[test]
+fn an_old_drive_has_less_spare_and_the_same_capacity() {
+    let at = |cycles: u32| {
+        let age = format!("age.pe_cycles={cycles}");
+        let fault = "chip.fault={median_ratings=1,spread=0.2}";
+        Ssd::new(&drive::config(&["ftl.overprovisioning=1.5", fault, &age]), 1 << 30)
+    };
+    let (fresh, old) = (at(0).unwrap(), at(2400).unwrap());
+    assert_eq!(fresh.capacity_bytes(), old.capacity_bytes());
+    assert_eq!(fresh.occupancy().bad, 0);
+    // One of 7.5 has failed: 24.5 of 184, give or take 4.6.
+    let failed = old.occupancy().bad / 36;
+    assert!((10..40).contains(&failed), "{failed}");
+    let error = at(3000).map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("age.pe_cycles: "), "{error}");
+    assert!(error.contains("have not failed by then; allowed: at least 1"), "{error}");
 }

@@ -38,6 +38,7 @@ fn drive(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> Box<d
     let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
     let context = Context {
         bad: vec![false; blocks as usize],
+        failed: Vec::new(),
         geometry,
         planes_per_program: 1,
         pages_per_program: 1,

@@ -62,8 +62,11 @@ pub struct Context {
     pub gc: GcConfig,
     /// Whom to collect.
     pub victims: Box<dyn Victims>,
-    /// Blocks that cannot be used, by block number.
+    /// Blocks that cannot be used, by block number: bad from the factory.
     pub bad: Vec<bool>,
+    /// Blocks that have failed since, of the others. They cannot be used either, but the capacity
+    /// that the host was sold counts them.
+    pub failed: Vec<Block>,
     /// Program/erase cycles of every block at the start.
     pub pe_cycles: u32,
 }
@@ -346,8 +349,10 @@ pub trait Ftl: Send {
     fn erased(&mut self, block: Block);
 
     /// Takes a block out of use: `collect` moves its data off, in its own time, and once it has
-    /// been reported `erased` it is bad. False where that is not possible: it is on its way
-    /// already, or what is left would be too small.
+    /// been reported `erased` it is bad. A block whose erase has failed is retired just before it
+    /// is reported `erased`: it goes at once, or, where collection counts on what it gives, serves
+    /// once more as if it had not. True where the block is on its way out, since now or before;
+    /// false where what is left would be too small.
     fn retire(&mut self, _block: Block) -> bool {
         false
     }

@@ -112,11 +112,12 @@ impl PageFtl {
             )));
         }
         let groups = geometry.planes_per_die / planes_per_program;
-        let retirement = Retirement::new(&geometry, &context.bad, logical_units, held);
         let set_units = planes_per_program * geometry.units_per_block();
         let is_shared = !params.separate_gc_stream;
         let pace = Pace::new(&gc, config.gc_reserve_blocks, is_shared, groups * set_units);
-        let Context { pe_cycles, bad, victims, .. } = context;
+        let Context { pe_cycles, mut bad, failed, victims, .. } = context;
+        failed.iter().for_each(|block| bad[block.0 as usize] = true);
+        let retirement = Retirement::new(&geometry, &bad, logical_units, held)?;
         let wear = BlockWear::new(&geometry, pe_cycles, bad, params.static_wear_delta);
         let mut ftl = Self {
             joined: planes_per_program,
@@ -551,19 +552,23 @@ impl Ftl for PageFtl {
     fn erased(&mut self, block: Block) {
         self.candidates.erased(block);
         let pe_cycles = self.wear.erased(block);
-        if self.retirement.has_left(self.geometry.die_of(block), block) {
+        let plane = self.geometry.plane_of(block);
+        let die = self.geometry.die_of(block);
+        // The reserve is there without it, also for a block that is being moved off.
+        let kept = self.reserve + u32::from(self.retirement.is_moving(die));
+        let can_go = self.free.of(plane) >= kept as usize;
+        if self.retirement.has_left(die, block, can_go) {
             self.wear.retire(block);
             self.counts.retired_blocks += 1;
             return;
         }
-        let plane = self.geometry.plane_of(block);
         self.free.push(plane, block, pe_cycles);
         self.counts.reclaimed_blocks += 1;
     }
 
     fn retire(&mut self, block: Block) -> bool {
         let is_doomed = self.retirement.doom(&self.geometry, block);
-        // An open block or a free one is moved off once it is full.
+        // An open block or a free one is moved off once it is full, a victim goes when it is erased.
         if is_doomed && self.candidates.word(block).is_closed() {
             self.candidates.withdraw(self.geometry.plane_of(block), block);
             self.retirement.wait(self.geometry.die_of(block), block);

@@ -1,6 +1,7 @@
 //! An FTL with an account of what it does, kept from its answers alone: what it says of itself, and
 //! what it has promised, is held against that.
 
+use base::rng::Rng;
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use ssd::build::{chips, context};
 use ssd::config::SsdConfig;
@@ -38,6 +39,8 @@ pub struct Tally {
     /// A block has held data of host and collection; collection has called its data the host's.
     is_shared: bool,
     is_mislabelled: bool,
+    /// Of all erases the share that fail, and what draws them.
+    failing: (f64, Rng),
 }
 
 impl Tally {
@@ -47,7 +50,8 @@ impl Tally {
         let (_, mut choice) = config.ftl_parts()?;
         let block =
             |&is_bad: &bool| OfBlock { is_bad, cycles: context.pe_cycles, ..OfBlock::default() };
-        let blocks = context.bad.iter().map(block).collect();
+        let mut blocks: Vec<OfBlock> = context.bad.iter().map(block).collect();
+        context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
         let (geometry, pages_per_program) = (context.geometry.clone(), context.pages_per_program);
         let ftl = (choice.resolve(ROSTER, "ftl")?.build)(context, &choice.params)?;
         Ok(Self {
@@ -60,7 +64,13 @@ impl Tally {
             counts: FtlCounts::default(),
             is_shared: false,
             is_mislabelled: false,
+            failing: (0.0, Rng::stream(config.seed, "failing erases")),
         })
+    }
+
+    /// Lets this share of all erases fail from now on.
+    pub fn fail_erases(&mut self, share: f64) {
+        self.failing.0 = share;
     }
 
     fn set(&mut self, Lpn(lpn): Lpn, ppn: Option<Ppn>) {
@@ -179,6 +189,10 @@ impl Ftl for Tally {
     }
 
     fn erased(&mut self, number: Block) {
+        let (share, rng) = &mut self.failing;
+        if rng.chance(*share) {
+            self.retire(number);
+        }
         let block = &self.blocks[number.0 as usize];
         assert!(block.mapped == 0 && block.flying == 0, "{number:?} holds data, and is erased");
         // A doomed block may be used again before it goes: whether it has gone shows.
@@ -196,7 +210,7 @@ impl Ftl for Tally {
     fn retire(&mut self, number: Block) -> bool {
         let is_taken = self.ftl.retire(number);
         let block = &mut self.blocks[number.0 as usize];
-        assert!(!(is_taken && (block.is_bad || block.is_doomed)), "{number:?} is on its way");
+        assert!(is_taken || !block.is_doomed, "{number:?} is on its way");
         block.is_doomed |= is_taken;
         is_taken
     }
