@@ -35,33 +35,56 @@ pub fn binomial_tail(n: u32, t: u32, p: f64) -> f64 {
     sum
 }
 
-/// Cumulative probabilities of k = first, first+1, ... errors.
-struct Table {
-    first: u32,
+/// A distribution over 0, 1, 2 ... by its cumulative probabilities, with `GUIDES` guides: a power
+/// of two, 256 at most.
+pub struct Quantiles<const GUIDES: usize> {
     /// Where to begin, by the leading digits of what is looked for, and in the top bit whether that
     /// is already the end.
     guide: [u16; GUIDES],
     cumulative: Vec<f64>,
 }
 
-const GUIDES: usize = u8::MAX as usize + 1;
 const FOUND: u16 = 1 << 15;
 
-impl Table {
-    /// The first whose cumulative probability is above `u`.
+impl<const GUIDES: usize> Quantiles<GUIDES> {
+    /// Of probabilities that rise: fewer than 2^15, at least one.
+    pub fn new(cumulative: Vec<f64>) -> Self {
+        let begin = |i| {
+            let [begin, end] = [i, i + 1].map(|i| i as f64 / GUIDES as f64);
+            let index = cumulative.partition_point(|&c| c <= begin);
+            let found = cumulative.get(index).is_some_and(|&c| c >= end);
+            index as u16 | if found { FOUND } else { 0 }
+        };
+        Self { guide: std::array::from_fn(begin), cumulative }
+    }
+
+    /// The first whose cumulative probability is above `u` (0 to 1), or the last.
     #[inline]
-    fn find(&self, u: f64) -> u32 {
+    pub fn find(&self, u: f64) -> usize {
         // A byte numbers all guides, and is made of a number at once.
-        let begin = self.guide[usize::from((u * GUIDES as f64) as u8)];
+        let begin = self.guide[usize::from((u * GUIDES as f64) as u8) & (GUIDES - 1)];
         if begin & FOUND != 0 {
-            return self.first + u32::from(begin & !FOUND);
+            return usize::from(begin & !FOUND);
         }
         let last = self.cumulative.len() - 1;
         let mut index = usize::from(begin);
         while index < last && self.cumulative[index] <= u {
             index += 1;
         }
-        self.first + index as u32
+        index
+    }
+}
+
+/// Of k = first, first+1, ... errors.
+struct Table {
+    first: u32,
+    errors: Quantiles<256>,
+}
+
+impl Table {
+    #[inline]
+    fn find(&self, u: f64) -> u32 {
+        self.first + self.errors.find(u) as u32
     }
 }
 
@@ -135,13 +158,7 @@ fn tabulate(n: u32, p: f64) -> Table {
         })
         .collect();
     // At most 26,000 entries: 2^23 bits, 9 standard deviations on either side.
-    let begin = |i| {
-        let [begin, end] = [i, i + 1].map(|i| i as f64 / GUIDES as f64);
-        let index = cumulative.partition_point(|&c| c <= begin);
-        let found = cumulative.get(index).is_some_and(|&c| c >= end);
-        index as u16 | if found { FOUND } else { 0 }
-    };
-    Table { first, guide: std::array::from_fn(begin), cumulative }
+    Table { first, errors: Quantiles::new(cumulative) }
 }
 
 #[cfg(test)]
@@ -178,8 +195,9 @@ mod tests {
             let table = tabulate(34_560, p);
             for _ in 0..20_000 {
                 let u = rng.unit();
-                let all = table.cumulative.partition_point(|&c| c <= u);
-                let expected = table.first + all.min(table.cumulative.len() - 1) as u32;
+                let cumulative = &table.errors.cumulative;
+                let all = cumulative.partition_point(|&c| c <= u);
+                let expected = table.first + all.min(cumulative.len() - 1) as u32;
                 assert_eq!(table.find(u), expected, "{p} {u}");
             }
         }

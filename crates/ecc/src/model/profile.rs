@@ -15,7 +15,7 @@
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Model, Word, as_given};
 use crate::named_code::NamedCode;
 use crate::profile::Level;
-use crate::sample::{ErrorCounts, binomial_tail, rate_at, rate_index};
+use crate::sample::{ErrorCounts, Quantiles, binomial_tail, rate_at, rate_index};
 use base::family::{Member, NoParams, check, schema};
 use base::tails::{upper_quantile, upper_tail};
 use base::{Error, Result, Time};
@@ -130,23 +130,28 @@ impl Curve {
     }
 }
 
-/// What becomes of words of one bit error rate.
-struct Row {
-    levels: Vec<Fate>,
-}
-
+/// What becomes of words of one bit error rate at one level.
 struct Fate {
     /// Words with at least this luck fail.
     fails_from: f64,
-    cumulative: Vec<f64>,
+    /// The luckier a word, the fewer.
+    iterations: Quantiles<64>,
+}
+
+impl Fate {
+    fn new(fails_from: f64, mut cumulative: Vec<f64>) -> Self {
+        // What is beyond takes one more than any.
+        cumulative.push(1.0);
+        Self { fails_from, iterations: Quantiles::new(cumulative) }
+    }
 }
 
 struct Played {
     source: Source,
     bits: u32,
     counts: ErrorCounts,
-    /// By the number of the rate; made when first asked for.
-    rows: Vec<Option<Box<Row>>>,
+    /// By the number of the rate, then by level; made when first asked for.
+    fates: Vec<Option<Box<[Fate]>>>,
     /// Of a hard and of a soft decode, by iterations.
     times: [Vec<Time>; 2],
 }
@@ -164,33 +169,32 @@ impl Played {
             }
         };
         let times = [0, 1].map(|level| (0..=most).map(|n| common.decode_time(level, n)).collect());
-        Ok(Self { source, bits, counts: ErrorCounts::new(bits), rows: Vec::new(), times })
+        Ok(Self { source, bits, counts: ErrorCounts::new(bits), fates: Vec::new(), times })
     }
 
     #[cold]
-    fn row(&mut self, index: usize) -> &Row {
+    fn work_out(&mut self, index: usize) -> &[Fate] {
         let rber = rate_at(index);
         let mut least = 1.0;
-        let levels = match &self.source {
+        let levels: Vec<Fate> = match &self.source {
             Source::Bounded(t) => {
                 let clean = libm::exp(f64::from(self.bits) * libm::log1p(-rber));
                 let fails_from = 1.0 - binomial_tail(self.bits, *t, rber);
-                vec![Fate { fails_from, cumulative: vec![clean, 1.0] }]
+                vec![Fate::new(fails_from, vec![clean, 1.0])]
             }
             Source::Measured(curves) => curves
                 .iter()
                 .map(|curve| {
                     // A word that is told more of does not fail for it.
                     least = f64::min(least, curve.failures(rber));
-                    let cumulative = curve.iterations(rber, self.bits);
-                    Fate { fails_from: 1.0 - least, cumulative }
+                    Fate::new(1.0 - least, curve.iterations(rber, self.bits))
                 })
                 .collect(),
         };
-        if index >= self.rows.len() {
-            self.rows.resize_with(index + 1, || None);
+        if index >= self.fates.len() {
+            self.fates.resize_with(index + 1, || None);
         }
-        self.rows[index].insert(Box::new(Row { levels }))
+        self.fates[index].insert(levels.into())
     }
 }
 
@@ -215,14 +219,12 @@ impl Model for Played {
         }
         let errors = self.counts.of(word.rber, word.luck);
         let index = rate_index(word.rber);
-        let row = match self.rows.get(index) {
-            Some(Some(row)) => row,
-            _ => self.row(index),
+        let levels = match self.fates.get(index) {
+            Some(Some(levels)) => levels,
+            _ => self.work_out(index),
         };
-        let fate = &row.levels[usize::from(word.level).min(row.levels.len() - 1)];
-        // The luckier a word, the fewer its iterations.
-        let beyond = |&&upto: &&f64| upto <= word.luck;
-        let iterations = fate.cumulative.iter().take_while(beyond).count();
+        let fate = &levels[usize::from(word.level).min(levels.len() - 1)];
+        let iterations = fate.iterations.find(word.luck);
         let corrected = word.luck < fate.fails_from;
         let times = &self.times[soft];
         let iterations = iterations.min(times.len() - 1);
