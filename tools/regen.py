@@ -30,6 +30,7 @@ QUICK_TESTS = (
     "--test=decoders",
     "--test=error_correction",
     "--test=real_cells",
+    "--test=retirement",
 )
 SLOW_TESTS = ("--test", "write_amplification")
 
@@ -454,6 +455,14 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
             "`crates/ssd/tests/write_amplification.rs`.",
         ),
         _is("write amplification"),
+    ),
+    (
+        (
+            "Life",
+            "Random writes to a small drive until it has lost so many blocks that it takes no more. "
+            "`crates/ssd/tests/retirement.rs`.",
+        ),
+        _is("life of a drive"),
     ),
     (("Pages of a block", "`crates/nand/src/wordline.rs`."), _is("page map")),
     (

@@ -117,15 +117,25 @@ impl Setting<'_> {
             let why = "means nothing to a replay and is ignored, as by fio";
             return job_replay::passed_over(self.given).map(|name| (name, why)).collect();
         }
-        match time_based {
-            true if runtime.is_none() => {
-                vec![("time_based", "without runtime is ignored, as by fio")]
-            }
-            true if number_ios.is_some() => {
-                vec![("number_ios", "beside time_based is ignored, as by fio")]
-            }
-            _ => Vec::new(),
-        }
+        let is_given = |name: &str| self.given.lines.contains_key(name);
+        let alone = "means nothing without read_iolog and is ignored, as by fio";
+        [
+            (
+                "time_based",
+                time_based && runtime.is_none(),
+                "without runtime is ignored, as by fio",
+            ),
+            (
+                "number_ios",
+                time_based && runtime.is_some() && number_ios.is_some(),
+                "beside time_based is ignored, as by fio",
+            ),
+            ("replay_no_stall", is_given("replay_no_stall"), alone),
+            ("replay_time_scale", is_given("replay_time_scale"), alone),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_ignored, why)| is_ignored.then_some((name, why)))
+        .collect()
     }
 
     /// The clone `clone` of the job, which draws from the streams `stream/...` of `seed`.

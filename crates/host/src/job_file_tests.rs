@@ -147,7 +147,7 @@ fn seeds_decide() {
 fn notices_name_each_option_once() {
     let text = "[global]\nioengine=libaio\ndirect=1\nrandrepeat=1\nallrandrepeat=0\n\
                 [a]\nfilename=/dev/sda\ngroup_reporting\n[b]\nfilename=/dev/sdb\nexitall\n\
-                size=64k\nnumber_ios=100\n[c]\ntime_based\n";
+                size=64k\nnumber_ios=100\n[c]\ntime_based\nreplay_no_stall=1\n";
     let notices = read(text).unwrap().notices;
     let has = |part: &str| notices.iter().filter(|notice| notice.contains(part)).count();
     for part in [
@@ -158,10 +158,11 @@ fn notices_name_each_option_once() {
         "`group_reporting`",
         "`exitall`",
         "job.fio:15: `time_based` without runtime",
+        "job.fio:16: `replay_no_stall` means nothing without read_iolog",
     ] {
         assert_eq!(has(part), 1, "{part}: {notices:?}");
     }
-    assert_eq!(notices.len(), 7);
+    assert_eq!(notices.len(), 8);
 }
 
 #[test]
