@@ -70,6 +70,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "garbage collection": _collection(report),
             "nand": _nand(report),
             "errors": _errors(report),
+            "failed requests": _failed(report),
             "blocks": _blocks(report),
             "buffer": _buffer(report),
             "channels": _channels(report["channels"]["busy_fraction"]),
@@ -195,6 +196,11 @@ def _errors(report: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def _failed(report: dict[str, Any]) -> str:
+    failed = report["host"]["requests_failed"]
+    return f"{failed:,} of {report['host']['requests_completed']:,}" if failed else ""
+
+
 def _blocks(report: dict[str, Any]) -> str:
     failed, ftl = report["nand"]["failed_erases"], report["ftl"]
     parts = [f"{failed:,} erases failed"] if failed else []
@@ -202,7 +208,7 @@ def _blocks(report: dict[str, Any]) -> str:
         parts.append(f"{ftl['retired_blocks']:,} retired")
     if ftl["read_only_at_s"] is not None:
         at = quantity.seconds(ftl["read_only_at_s"])
-        parts.append(f"none to spare from {at} on: the drive was read-only")
+        parts.append(f"a plane without spare at {at}: writes refused from then on")
     return ", ".join(parts)
 
 

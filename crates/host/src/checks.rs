@@ -19,7 +19,8 @@ impl Session {
         let occupancy = run.ssd.occupancy();
         let physical = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
         let expected = self.expected();
-        let all_complete = expected.is_none_or(|requests| requests == run.completed);
+        let all_complete = expected.is_none_or(|requests| requests == run.completed)
+            && (!run.is_finished() || run.issued == run.completed);
         let counts_agree = run.ssd.counts_agree();
         Ok(json!({
             "little_law_error": self.little_law_error(),
@@ -41,12 +42,11 @@ impl Session {
     }
 
     /// Requests that must have come back: all that the jobs have, where they can tell, neither a
-    /// `runtime` nor a worn out drive ends them earlier, and the run has come to its own end.
+    /// `runtime` nor a refused write ends them earlier, and the run has come to its own end.
     fn expected(&self) -> Option<u64> {
         let run = &self.run;
         let is_whole = run.is_finished()
-            && run.ssd.read_only_at().is_none()
-            && run.jobs().all(|view| view.job.runtime.is_none());
+            && run.jobs().all(|view| view.job.runtime.is_none() && !view.is_refused);
         run.total().filter(|_| is_whole)
     }
 

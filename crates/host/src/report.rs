@@ -269,13 +269,12 @@ fn latency_us(latency: &Latency) -> Value {
 /// A job as fio prints it.
 fn fio_job(view: &JobView<'_>) -> Value {
     let runtime = view.end.since(view.start);
-    let error = i64::from(view.stats.ops.iter().any(|op| op.failed > 0));
     let all = view.stats.latency();
     json!({
         "jobname": view.job.name,
         "groupid": view.group,
         // fio's error number 5 is EIO.
-        "error": 5 * error,
+        "error": if view.has_failed { 5 } else { 0 },
         "eta": 0,
         "elapsed": view.end.s().ceil() as u64,
         "job options": options(&view.job.options),

@@ -30,9 +30,9 @@ pub struct Run {
     pub issued: u64,
     /// Completed.
     pub completed: u64,
-    /// Completed with data lost.
+    /// Completed with data lost, or refused.
     pub failed: u64,
-    /// Bytes of all writes completed, those of ramp times included: what the flash's counts cover.
+    /// Bytes of all writes taken, those of ramp times included: what the flash's counts cover.
     pub write_bytes: u64,
     /// Integral of the requests under way (queued or in the drive) over time, in ns.
     area: u128,
@@ -104,6 +104,8 @@ impl Run {
             start: runner.measure_from,
             end: runner.last_completion,
             group: runner.group,
+            has_failed: runner.has_failed,
+            is_refused: runner.is_refused,
             mean_depth: runner.mean_depth(),
         })
     }
@@ -298,25 +300,24 @@ impl Run {
             runner.ready_at = runner.ready_at.max(now.saturating_add(think.time));
         }
         let latency = now.since(arrival);
-        let Request { op, mut length, .. } = request;
-        if failed && op == Op::Write {
-            // The drive has taken nothing, and takes no more. A job ends with its first such error,
-            // as in fio.
-            length = 0;
-            if runner.phase == Phase::Running {
-                runner.end_sending(now);
-            }
+        let Request { op, length, .. } = request;
+        if failed {
+            runner.fail(op, now);
         }
-        self.write_bytes += if op == Op::Write { length } else { 0 };
-        let measured = now >= runner.measure_from;
+        // A write that the drive has refused is none.
+        let is_done = !(failed && op == Op::Write);
+        self.write_bytes += if op == Op::Write && is_done { length } else { 0 };
+        let measured = now >= runner.measure_from && is_done;
         if measured {
-            runner.stats.record(op, length, latency, failed);
+            runner.stats.record(op, length, latency);
         }
         if self.series.is_over(now) {
             let counts = self.ssd.ftl_counts();
             self.series.open(now, counts.moved_units, counts.reclaimed_blocks);
         }
-        self.series.record(op, length, latency);
+        if is_done {
+            self.series.record(op, length, latency);
+        }
         if let Some(log) = &mut self.log {
             log.push(self.ssd.completed(slot), job as u16, now, measured);
         }
@@ -344,7 +345,12 @@ pub struct JobView<'a> {
     pub end: Time,
     /// Its group: jobs between two stonewalls.
     pub group: u32,
+    /// A request has failed, measured or not.
+    pub has_failed: bool,
+    /// It ended with a write that the drive refused.
+    pub is_refused: bool,
     /// Mean number of its requests in flight while it had more to send, from their latencies, and
-    /// how long that was; `None` before it is over, and where `ramp` leaves latencies out.
+    /// how long that was; `None` before it is over, and where `ramp` or a refusal leaves latencies
+    /// out.
     pub mean_depth: Option<(f64, Time)>,
 }

@@ -53,6 +53,9 @@ pub struct Runner {
     pub until_think: u32,
     /// A wake-up is asked for at this time.
     pub wake: Time,
+    /// A request of it has failed; it ended with a write that the drive refused.
+    pub has_failed: bool,
+    pub is_refused: bool,
     pub stats: JobStats,
 }
 
@@ -82,6 +85,8 @@ impl Runner {
             ready_at: Time::ZERO,
             until_think: job.think.map_or(0, |think| think.every),
             wake: Time::NEVER,
+            has_failed: false,
+            is_refused: false,
             stats: JobStats::default(),
             job,
         }
@@ -96,10 +101,24 @@ impl Runner {
         (self.phase, self.over_at) = (Phase::Over, now);
     }
 
+    /// A request has failed. A drive that refuses one write refuses all, so that ends the job, as
+    /// an error does in fio.
+    #[cold]
+    pub fn fail(&mut self, op: Op, now: Time) {
+        self.has_failed = true;
+        if op == Op::Write {
+            self.is_refused = true;
+            if self.phase == Phase::Running {
+                self.end_sending(now);
+            }
+        }
+    }
+
     /// See [`JobView::mean_depth`].
     pub fn mean_depth(&self) -> Option<(f64, Time)> {
         let window = self.over_at.since(self.start);
-        if !self.is_over() || self.job.ramp > Time::ZERO || window == Time::ZERO {
+        let is_told = self.job.ramp == Time::ZERO && !self.is_refused;
+        if !self.is_over() || !is_told || window == Time::ZERO {
             return None;
         }
         let latencies: u128 = self.stats.ops.iter().map(|op| op.latency.sum_ns()).sum();

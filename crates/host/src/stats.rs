@@ -12,8 +12,6 @@ pub struct OpStats {
     pub latency: Latency,
     /// Bytes asked for.
     pub bytes: u64,
-    /// Requests that failed.
-    pub failed: u64,
 }
 
 /// Counts of a job, or of all.
@@ -26,11 +24,10 @@ pub struct JobStats {
 impl JobStats {
     /// Counts one request.
     #[inline]
-    pub fn record(&mut self, op: Op, bytes: u64, latency: Time, failed: bool) {
+    pub fn record(&mut self, op: Op, bytes: u64, latency: Time) {
         let stats = &mut self.ops[op as usize];
         stats.latency.record(latency);
         stats.bytes += bytes;
-        stats.failed += u64::from(failed);
     }
 
     /// Adds the counts of another job.
@@ -38,7 +35,6 @@ impl JobStats {
         for (op, theirs) in self.ops.iter_mut().zip(&other.ops) {
             op.latency.merge(&theirs.latency);
             op.bytes += theirs.bytes;
-            op.failed += theirs.failed;
         }
     }
 

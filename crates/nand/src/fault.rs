@@ -65,7 +65,8 @@ impl FaultConfig {
 
     fn cycles(&self, deviate: f64, rated_pe_cycles: u32) -> u32 {
         let median = f64::from(rated_pe_cycles) * self.median_ratings;
-        (median * libm::exp(self.spread * deviate)) as u32
+        // A block bad from its first cycle is one of the factory's.
+        ((median * libm::exp(self.spread * deviate)) as u32).max(1)
     }
 }
 

@@ -204,8 +204,8 @@ impl Ssd {
         self.lost.count()
     }
 
-    /// When a block had failed and there was none to put in its place: from then on the drive has
-    /// failed all writes that came.
+    /// When a block had failed and its plane had none to spare: all writes that came from then on
+    /// were refused.
     pub fn read_only_at(&self) -> Option<Time> {
         (self.read_only_at != Time::NEVER).then_some(self.read_only_at)
     }

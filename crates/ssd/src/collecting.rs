@@ -6,7 +6,7 @@ use crate::controller::Ssd;
 use crate::ftl::contract::{endless, most_effort};
 use crate::ftl::{Collect, Move, Program, Stream, Urgency};
 use crate::scheduler::Class;
-use base::Error;
+use base::{Error, Time};
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
 
 /// Garbage collection of a die.
@@ -25,11 +25,21 @@ impl Ssd {
     /// Starts collecting a die, if it wants that and is not at it.
     #[inline]
     pub(crate) fn start_collect(&mut self, die: Die) {
-        if !self.collectors[die.0 as usize].busy && self.ftl.wants_collect(die, self.urgency(die)) {
+        if !self.collectors[die.0 as usize].busy
+            && self.may_collect()
+            && self.ftl.wants_collect(die, self.urgency(die))
+        {
             self.collectors[die.0 as usize].busy = true;
             self.collecting += 1;
             self.collect(die);
         }
+    }
+
+    /// A drive that takes no writes collects only while somebody waits for room: no more will be
+    /// needed.
+    #[inline]
+    fn may_collect(&self) -> bool {
+        self.read_only_at == Time::NEVER || self.is_urgent() || self.has_whole_row()
     }
 
     /// An idle die has time, if collecting in the background is switched on.
@@ -47,7 +57,7 @@ impl Ssd {
     /// The next step of collecting a die.
     pub(crate) fn collect(&mut self, die: Die) {
         let urgency = self.urgency(die);
-        if !self.ftl.wants_collect(die, urgency) {
+        if !self.may_collect() || !self.ftl.wants_collect(die, urgency) {
             self.stop_collect(die);
             return;
         }

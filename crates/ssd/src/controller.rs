@@ -199,7 +199,7 @@ pub struct Ssd {
     pub(crate) lost: LostUnits,
     /// Pages that could not be read.
     pub(crate) given_up: GivenUp,
-    /// From when on the drive takes no writes: a block has failed, and there was none to spare.
+    /// From when on the drive takes no writes: a block has failed, and its plane had none to spare.
     pub(crate) read_only_at: Time,
     /// Tells the luck of this drive's words from that of others'.
     pub(crate) luck_key: u64,

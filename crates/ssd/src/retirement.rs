@@ -6,7 +6,7 @@
 //! its share of the logical drive and for collection.
 //!
 //! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
-//! has a block set more than its reserve, and keeps the host from that one meanwhile.
+//! has a block set more than its reserve, and keeps the host from that one until then and meanwhile.
 
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry};
@@ -41,8 +41,8 @@ impl Retirement {
             );
             let problem = format!("{left} blocks of plane {plane} have not failed by then");
             return Err(Error::new("age.pe_cycles", problem).allow(format!(
-                "at least {least} for the capacity: fewer cycles, a larger ftl.overprovisioning, \
-                 or a chip.fault that comes later"
+                "cycles at which {least} of each plane are left for the capacity: fewer, a larger \
+                 ftl.overprovisioning, or a chip.fault that comes later"
             )));
         }
         Ok(Self {
@@ -87,6 +87,12 @@ impl Retirement {
         let next = self.waiting[die.0 as usize].pop();
         self.moving[die.0 as usize] = next;
         next
+    }
+
+    /// Whether the host must leave a die a block set more: one is moved off, or waits for that.
+    #[inline]
+    pub fn needs_room(&self, die: Die) -> bool {
+        self.waits(die) || self.is_moving(die)
     }
 
     /// Whether a block of `die` is being moved off.

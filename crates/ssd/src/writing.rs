@@ -110,6 +110,18 @@ impl Ssd {
         self.drain_buffer();
     }
 
+    /// Whether somebody waits for what the buffer holds.
+    #[inline]
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.durable_waits > 0 || self.flushes.waiting() || !self.stalled.is_empty()
+    }
+
+    /// Whether the buffer holds enough of a stream to be sent without.
+    pub(crate) fn has_whole_row(&self) -> bool {
+        let row = self.ftl.row_units();
+        (0..self.streams).any(|stream| self.buffer.dirty(stream) >= row)
+    }
+
     /// Sends rows of waiting units to free dies. Rows that are not full go only when somebody
     /// waits for them.
     #[inline]
@@ -118,9 +130,7 @@ impl Ssd {
         for stream in 0..self.streams {
             loop {
                 let waiting = self.buffer.dirty(stream);
-                let urgent =
-                    self.durable_waits > 0 || self.flushes.waiting() || !self.stalled.is_empty();
-                if waiting == 0 || (waiting < row && !urgent) {
+                if waiting == 0 || (waiting < row && !self.is_urgent()) {
                     break;
                 }
                 if self.writable[usize::from(stream)].is_empty() {

@@ -351,8 +351,10 @@ pub trait Ftl: Send {
     /// Takes a block out of use: `collect` moves its data off, in its own time, and once it has
     /// been reported `erased` it is bad. A block whose erase has failed is retired just before it
     /// is reported `erased`: it goes at once, or, where collection counts on what it gives, serves
-    /// once more as if it had not. True where the block is on its way out, since now or before;
-    /// false where what is left would be too small.
+    /// once more as if it had not. `erased` counts it in `retired_blocks` if it has gone, and else
+    /// in `reclaimed_blocks`. True where the block is on its way out or bad, since now or before;
+    /// false where what is left would be too small: a drive whose erase has failed then takes no
+    /// more writes.
     fn retire(&mut self, _block: Block) -> bool {
         false
     }

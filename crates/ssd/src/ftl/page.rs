@@ -387,7 +387,7 @@ impl Ftl for PageFtl {
         let cold = if gc { self.frontier_for_wear(first) } else { None };
         let (mut die, mut index) = (first, cold);
         while index.is_none() {
-            let kept = self.reserve + u32::from(self.retirement.is_moving(die));
+            let kept = self.reserve + u32::from(self.retirement.needs_room(die));
             index = self.frontier_for(die, stream_index, if gc { 0 } else { kept });
             if index.is_none() {
                 die = dies.next_from(die.0 + 1)?;

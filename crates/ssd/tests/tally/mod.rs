@@ -41,6 +41,8 @@ pub struct Tally {
     is_mislabelled: bool,
     /// Of all erases the share that fail, and what draws them.
     failing: (f64, Rng),
+    /// It takes blocks out of use.
+    retires: bool,
 }
 
 impl Tally {
@@ -65,6 +67,7 @@ impl Tally {
             is_shared: false,
             is_mislabelled: false,
             failing: (0.0, Rng::stream(config.seed, "failing erases")),
+            retires: false,
         })
     }
 
@@ -82,6 +85,11 @@ impl Tally {
                 *mapped = mapped.checked_add_signed(by).unwrap();
             }
         }
+    }
+
+    /// Whether it has taken any block out of use, as it need not.
+    pub fn retires(&self) -> bool {
+        self.retires
     }
 
     /// Doomed blocks that are still in use.
@@ -212,6 +220,7 @@ impl Ftl for Tally {
         let block = &mut self.blocks[number.0 as usize];
         assert!(is_taken || !block.is_doomed, "{number:?} is on its way");
         block.is_doomed |= is_taken;
+        self.retires |= is_taken;
         is_taken
     }
 
