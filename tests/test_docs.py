@@ -204,7 +204,7 @@ def test_every_fio_option_is_described():
     roster = options[options.index("const ROSTER") : options.index("const HINTS")]
     supported = {
         name
-        for names in re.findall(r"(?:value|yes)\(\s*&\[([^\]]+)\]", roster)
+        for names in re.findall(r"(?:value|yes)\(\s*\w+,\s*&\[([^\]]+)\]", roster)
         for name in re.findall(r'"([^"]+)"', names)
     } | {"randrepeat", "allrandrepeat"}
     passed = re.search(r"IGNORED: &\[&str\] = &\[(.*?)\n\];", ignored, re.S)
