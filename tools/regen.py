@@ -459,7 +459,7 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     (
         (
             "Life",
-            "Random writes to a small drive until it has lost so many blocks that it takes no more. "
+            "Random writes to a small drive until it has lost so many blocks that it takes none. "
             "`crates/ssd/tests/retirement.rs`.",
         ),
         _is("life of a drive"),

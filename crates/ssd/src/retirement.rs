@@ -6,7 +6,7 @@
 //! its share of the logical drive and for collection.
 //!
 //! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
-//! has a block set more than its reserve, and keeps the host from that one until then and meanwhile.
+//! has a block set more than its reserve, and keeps the host from that one before and meanwhile.
 
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry};

@@ -217,8 +217,8 @@ fn a_trim_leaves_nothing_of_data_in_flight() {
     }
 }
 
-/// Blocks fail at the erase until the drive takes no more writes: those that it has taken are there,
-/// and of the others nothing is.
+/// Blocks fail at the erase until the drive takes no more writes: those that it has taken are
+/// there, and of the others nothing is.
 #[test]
 fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
     let fault = ["chip.rated_pe_cycles=5", "chip.fault={median_ratings=1,spread=0.3}"];

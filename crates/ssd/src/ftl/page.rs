@@ -568,7 +568,7 @@ impl Ftl for PageFtl {
 
     fn retire(&mut self, block: Block) -> bool {
         let is_doomed = self.retirement.doom(&self.geometry, block);
-        // An open block or a free one is moved off once it is full, a victim goes when it is erased.
+        // An open block or a free one is moved off once it is full; a victim goes with its erase.
         if is_doomed && self.candidates.word(block).is_closed() {
             self.candidates.withdraw(self.geometry.plane_of(block), block);
             self.retirement.wait(self.geometry.die_of(block), block);
