@@ -200,9 +200,16 @@ impl Options {
         Ok(())
     }
 
-    /// Refuses a scale for a file, read to its end, that has nothing to scale.
-    fn check_scale(&self, records: &Records, tally: &Tally) -> Result<()> {
-        if self.time_scale == 1.0 || records.timed() || tally.span_ns() > 0 {
+    /// Refuses what says something of times for a file, read to its end, that has none.
+    fn check_times(&self, records: &Records, tally: &Tally) -> Result<()> {
+        if records.timed() {
+            return Ok(());
+        }
+        if self.time != TimePolicy::Reject {
+            let problem = format!("{} has no times that could go back", records.path());
+            return Err(Error::new("trace.time", problem).allow("only with traces that have times"));
+        }
+        if self.time_scale == 1.0 || tally.span_ns() > 0 {
             return Ok(());
         }
         let problem = format!("{} has no times to scale", records.path());
@@ -297,7 +304,7 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
     }
     let records = first.records();
     records.finish()?;
-    options.check_scale(records, &tally)?;
+    options.check_times(records, &tally)?;
     let origin_ns = origin_ns.unwrap_or(0);
     let scale = Scale::new(options.time_scale);
     if scale.apply(last_ns - origin_ns).is_none_or(|ns| ns > i64::MAX as u64) {
@@ -325,7 +332,7 @@ pub fn scan(path: &Path, options: &Options) -> Result<Summary> {
         tally.add(&raw);
     }
     records.finish()?;
-    options.check_scale(&records, &tally)?;
+    options.check_times(&records, &tally)?;
     Ok(tally.summary(&records, member.name, options.time_scale))
 }
 

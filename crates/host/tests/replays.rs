@@ -102,9 +102,11 @@ fn options_without_a_use_are_refused() {
     let timed = "fio version 3 iolog\n0 f add\n0 f open\n0 f read 0 4096\n9 f read 0 4096\n";
     let scaled = || Options { time_scale: 0.5, ..Options::default() };
     let window = Options { sort_window: Some(9), ..Options::default() };
+    let sorted = Options { time: TimePolicy::SortWindow, ..Options::default() };
     for (text, options, depth, words) in [
         (timed, Options::default(), Some(4), &["iodepth: 4: ", "times of its own; allowed"][..]),
         (&untimed, scaled(), None, &["trace.time_scale: ", "no times to scale; allowed"]),
+        (&untimed, sorted, None, &["trace.time: ", "no times that could go back; allowed"]),
         (timed, window, None, &["trace.sort_window: 9", "only with time = \"sort-window\""]),
     ] {
         let error = replay("refused", text, options, depth).unwrap_err().to_string();
