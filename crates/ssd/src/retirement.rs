@@ -33,13 +33,10 @@ impl Retirement {
         // As in `capacity`: one block more must be dead, or there is nothing to gain anywhere.
         let least = share as u32 + held + 1;
         let good = |blocks: &[bool]| blocks.iter().filter(|&&bad| !bad).count() as u32;
-        let planes = bad.chunks(geometry.blocks_per_plane as usize);
-        if let Some(plane) = planes.clone().position(|blocks| good(blocks) < least) {
-            let left = good(
-                &bad[plane * geometry.blocks_per_plane as usize..]
-                    [..geometry.blocks_per_plane as usize],
-            );
-            let problem = format!("{left} blocks of plane {plane} have not failed by then");
+        let left: Vec<u32> = bad.chunks(geometry.blocks_per_plane as usize).map(good).collect();
+        if let Some(plane) = left.iter().position(|&left| left < least) {
+            let problem =
+                format!("{} blocks of plane {plane} have not failed by then", left[plane]);
             return Err(Error::new("age.pe_cycles", problem).allow(format!(
                 "cycles at which {least} of each plane are left for the capacity: fewer, a larger \
                  ftl.overprovisioning, or a chip.fault that comes later"
@@ -49,7 +46,7 @@ impl Retirement {
             doomed: bad.to_vec(),
             waiting: vec![Vec::new(); geometry.dies as usize],
             moving: vec![None; geometry.dies as usize],
-            spare: planes.map(|blocks| good(blocks) - least).collect(),
+            spare: left.iter().map(|left| left - least).collect(),
         })
     }
 
