@@ -177,7 +177,6 @@ mod tests {
             AllBitline,
         }
         #[derive(Debug, Deserialize)]
-        #[allow(dead_code)]
         struct Chip {
             page_order: Order,
         }

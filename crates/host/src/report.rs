@@ -159,7 +159,7 @@ impl Session {
             "reads": counts.reads,
             "programs": counts.programs,
             "erases": counts.erases,
-            "failed_erases": ssd.counts().failed_erases,
+            "failed_erases": counts.failed_erases,
             "suspends": counts.suspends,
             "joined_reads": counts.joined_reads,
             "energy_uj": energy.total_uj(),

@@ -301,11 +301,7 @@ impl Run {
         }
         let latency = now.since(arrival);
         let Request { op, length, .. } = request;
-        if failed {
-            runner.fail(op, now);
-        }
-        // A write that the drive has refused is none.
-        let is_done = !(failed && op == Op::Write);
+        let is_done = !(failed && runner.fail(op, now));
         self.write_bytes += if op == Op::Write && is_done { length } else { 0 };
         let measured = now >= runner.measure_from && is_done;
         if measured {

@@ -101,17 +101,19 @@ impl Runner {
         (self.phase, self.over_at) = (Phase::Over, now);
     }
 
-    /// A request has failed. A drive that refuses one write refuses all, so that ends the job, as
-    /// an error does in fio.
+    /// A request has failed: whether it was refused, as only writes are, and is none. A drive that
+    /// refuses one write refuses all, so that ends the job, as an error does in fio.
     #[cold]
-    pub fn fail(&mut self, op: Op, now: Time) {
+    pub fn fail(&mut self, op: Op, now: Time) -> bool {
         self.has_failed = true;
-        if op == Op::Write {
-            self.is_refused = true;
-            if self.phase == Phase::Running {
-                self.end_sending(now);
-            }
+        if op != Op::Write {
+            return false;
         }
+        self.is_refused = true;
+        if self.phase == Phase::Running {
+            self.end_sending(now);
+        }
+        true
     }
 
     /// See [`JobView::mean_depth`].

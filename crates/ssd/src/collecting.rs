@@ -202,7 +202,7 @@ impl Ssd {
     /// no more writes: what it holds in its buffer goes where there is room, that block among it.
     #[cold]
     fn erase_failed(&mut self, block: Block) {
-        self.counts.failed_erases += 1;
+        self.flash.counts.failed_erases += 1;
         if !self.ftl.retire(block) {
             self.read_only_at = self.read_only_at.min(self.now());
         }

@@ -163,8 +163,6 @@ pub struct ControllerCounts {
     pub iterations: u64,
     /// Codewords encoded.
     pub encoded: u64,
-    /// Blocks whose erase has failed, as often as it has.
-    pub failed_erases: u64,
 }
 
 /// Soft levels that are told apart.

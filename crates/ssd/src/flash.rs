@@ -33,6 +33,8 @@ pub struct FlashCounts {
     pub programs: u64,
     /// Blocks erased.
     pub erases: u64,
+    /// Those among them whose erase failed.
+    pub failed_erases: u64,
     /// Suspends of programs and erases.
     pub suspends: u64,
     /// Reads that joined another on other planes.
