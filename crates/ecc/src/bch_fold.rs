@@ -15,8 +15,10 @@ const BLOCK: usize = 8;
 pub enum Multiply {
     /// Two words at a time.
     Pclmulqdq,
+    /// Four words at a time.
+    Vpclmulqdq256,
     /// Eight words at a time.
-    Vpclmulqdq,
+    Vpclmulqdq512,
 }
 
 impl Multiply {
@@ -25,8 +27,11 @@ impl Multiply {
         let mut all = Vec::new();
         if is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("ssse3") {
             all.push(Self::Pclmulqdq);
-            if is_x86_feature_detected!("vpclmulqdq") && is_x86_feature_detected!("avx512f") {
-                all.push(Self::Vpclmulqdq);
+            if is_x86_feature_detected!("vpclmulqdq") && is_x86_feature_detected!("avx2") {
+                all.push(Self::Vpclmulqdq256);
+                if is_x86_feature_detected!("avx512f") {
+                    all.push(Self::Vpclmulqdq512);
+                }
             }
         }
         all
@@ -80,19 +85,25 @@ impl Fold {
         // SAFETY: `new` lets only those instructions pass that the machine has.
         #[allow(unsafe_code)]
         match self.with {
-            Multiply::Pclmulqdq => unsafe { narrow(self, data, count, state) },
-            Multiply::Vpclmulqdq => unsafe { wide(self, data, count, state) },
+            Multiply::Pclmulqdq => unsafe { by_two(self, data, count, state) },
+            Multiply::Vpclmulqdq256 => unsafe { by_four(self, data, count, state) },
+            Multiply::Vpclmulqdq512 => unsafe { by_eight(self, data, count, state) },
         }
     }
 }
 
 #[target_feature(enable = "pclmulqdq,ssse3")]
-fn narrow(fold: &Fold, data: &[u64], count: usize, state: &mut [u64]) {
+fn by_two(fold: &Fold, data: &[u64], count: usize, state: &mut [u64]) {
     parity::<__m128i>(fold, data, count, state);
 }
 
+#[target_feature(enable = "pclmulqdq,ssse3,avx2,vpclmulqdq")]
+fn by_four(fold: &Fold, data: &[u64], count: usize, state: &mut [u64]) {
+    parity::<__m256i>(fold, data, count, state);
+}
+
 #[target_feature(enable = "pclmulqdq,ssse3,avx512f,vpclmulqdq")]
-fn wide(fold: &Fold, data: &[u64], count: usize, state: &mut [u64]) {
+fn by_eight(fold: &Fold, data: &[u64], count: usize, state: &mut [u64]) {
     parity::<__m512i>(fold, data, count, state);
 }
 
@@ -153,6 +164,49 @@ impl Words for __m128i {
     #[inline(always)]
     fn up(self, below: Self) -> Self {
         unsafe { _mm_alignr_epi8::<8>(self, below) }
+    }
+}
+
+#[allow(unsafe_code)]
+impl Words for __m256i {
+    const COUNT: usize = 4;
+
+    #[inline(always)]
+    fn load(from: &[u64]) -> Self {
+        unsafe { _mm256_loadu_si256(from[..4].as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, to: &mut [u64]) {
+        unsafe { _mm256_storeu_si256(to[..4].as_mut_ptr().cast(), self) }
+    }
+
+    #[inline(always)]
+    fn broadcast(word: u64) -> Self {
+        unsafe { _mm256_set1_epi64x(word as i64) }
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        unsafe { _mm256_xor_si256(self, other) }
+    }
+
+    #[inline(always)]
+    fn times_even(self, factor: Self) -> Self {
+        unsafe { _mm256_clmulepi64_epi128::<0x00>(self, factor) }
+    }
+
+    #[inline(always)]
+    fn times_odd(self, factor: Self) -> Self {
+        unsafe { _mm256_clmulepi64_epi128::<0x01>(self, factor) }
+    }
+
+    #[inline(always)]
+    fn up(self, below: Self) -> Self {
+        unsafe {
+            let across = _mm256_permute2x128_si256::<0x21>(below, self);
+            _mm256_alignr_epi8::<8>(self, across)
+        }
     }
 }
 
@@ -225,7 +279,7 @@ fn block_step<W: Words>(fold: &Fold, block: &[u64], state: &mut [u64]) {
     }
     let mut below = W::broadcast(0);
     let mut at = 0;
-    while at < stride {
+    while at < fold.generator.len() {
         let (mut even, mut odd) = (W::load(&state[at + BLOCK..]), W::broadcast(0));
         for (e, &factor) in factors.iter().enumerate() {
             let row = W::load(&fold.rows[(BLOCK - 1 - e) * stride + at..]);

@@ -44,10 +44,16 @@ impl KeyEquation {
                 if longer > t {
                     return None;
                 }
-                for i in 0..=longer {
-                    let older = if i >= shift { self.before[i - shift] } else { 0 };
-                    self.next[i] =
-                        self.field.mul(scale, self.locator[i]) ^ self.field.mul(discrepancy, older);
+                let times = |element, factor| self.field.times_power(element, factor);
+                let (by_scale, by_discrepancy) =
+                    (self.field.log(scale), self.field.log(discrepancy));
+                for (next, &element) in self.next[..=longer].iter_mut().zip(&self.locator) {
+                    *next = times(element, by_scale);
+                }
+                if shift <= longer {
+                    for (next, &element) in self.next[shift..=longer].iter_mut().zip(&self.before) {
+                        *next ^= times(element, by_discrepancy);
+                    }
                 }
                 self.next[longer + 1..].fill(0);
                 std::mem::swap(&mut self.locator, &mut self.next);

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// Bits of a lane's number.
 const LANE_BITS: usize = 9;
+/// Bits of an element at most.
+const MOST_BITS: usize = 16;
 
 /// Instructions that the transform is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -237,7 +239,21 @@ fn bases(field: &Field, levels: usize) -> (Vec<Vec<u16>>, Vec<Vec<u16>>) {
 
 /// `a` * `b` in the field of 2^M elements, in the lanes of one part.
 #[inline(always)]
-fn product<V: Vector, const M: usize>(a: &[V; M], b: &[Slice; M], part: usize) -> [V; M] {
+fn product<V: Vector, const M: usize>(
+    a: &[V; M],
+    b: &[Slice; M],
+    part: usize,
+    room: &mut Room<V>,
+) -> [V; M] {
+    if V::REGISTERS >= 2 * M { by_bits(a, b, part) } else { by_tiles(a, b, part, room) }
+}
+
+/// What a product takes before it is reduced.
+type Room<V> = [V; 2 * MOST_BITS];
+
+/// See [`product`]: one bit of `b` after the other, where registers hold `a` and the sum.
+#[inline(always)]
+fn by_bits<V: Vector, const M: usize>(a: &[V; M], b: &[Slice; M], part: usize) -> [V; M] {
     let taps = PRIMITIVE[M];
     let mut sum = [V::zero(); M];
     for slice in b.iter().rev() {
@@ -255,6 +271,47 @@ fn product<V: Vector, const M: usize>(a: &[V; M], b: &[Slice; M], part: usize) -
     sum
 }
 
+/// See [`product`]: four bits of `a` at a time by all of `b`, the whole product in `room`, and then
+/// its remainder.
+#[inline(always)]
+fn by_tiles<V: Vector, const M: usize>(
+    a: &[V; M],
+    b: &[Slice; M],
+    part: usize,
+    room: &mut Room<V>,
+) -> [V; M] {
+    for from in (0..M).step_by(4) {
+        let mut four = [V::zero(); 4];
+        for (i, bit) in a[from..].iter().take(4).enumerate() {
+            four[i] = *bit;
+        }
+        let [a0, a1, a2, a3] = four;
+        // What the places ahead have of these four.
+        let [mut next0, mut next1, mut next2] = [V::zero(); 3];
+        for j in 0..M {
+            let bit = V::load(&b[j], part);
+            let sum = next0.add_product(a0, bit);
+            next0 = next1.add_product(a1, bit);
+            next1 = next2.add_product(a2, bit);
+            next2 = V::zero().add_product(a3, bit);
+            // The four before reached every place but the last.
+            let is_new = from == 0 || j == M - 1;
+            room[from + j] = if is_new { sum } else { room[from + j].xor(sum) };
+        }
+        (room[from + M], room[from + M + 1], room[from + M + 2]) = (next0, next1, next2);
+    }
+    for top in (M..2 * M - 1).rev() {
+        for k in 0..M {
+            if PRIMITIVE[M] >> k & 1 == 1 {
+                room[top - M + k] = room[top - M + k].xor(room[top]);
+            }
+        }
+    }
+    let mut rest = [V::zero(); M];
+    rest.copy_from_slice(&room[..M]);
+    rest
+}
+
 /// `low` + `weight` * `high`; with `beside`, the points beside those take the place of `high`.
 #[inline(always)]
 fn butterflies<V: Vector, const M: usize>(
@@ -263,6 +320,7 @@ fn butterflies<V: Vector, const M: usize>(
     high: &mut [[Slice; M]],
     beside: bool,
 ) {
+    let mut room = [V::zero(); 2 * MOST_BITS];
     for part in 0..V::PARTS {
         // No closures here: they would not be compiled for the vectors' instructions.
         let mut factor = [V::zero(); M];
@@ -270,7 +328,7 @@ fn butterflies<V: Vector, const M: usize>(
             factor[k] = V::load(&weight[k], part);
         }
         for (low, high) in low.iter_mut().zip(&mut *high) {
-            let product = product::<V, M>(&factor, high, part);
+            let product = product::<V, M>(&factor, high, part, &mut room);
             for k in 0..M {
                 let sum = V::load(&low[k], part).xor(product[k]);
                 sum.store(&mut low[k], part);

@@ -1,25 +1,28 @@
 //! Syndromes of a BCH word from its short remainder.
 //!
 //! S_j = R(alpha^j) for odd j, R the remainder of the parity's length: the word itself is not
-//! looked at again. 64 coefficients are summed at once, then Horner's rule steps over words. Even
-//! ones are squares of earlier ones.
+//! looked at again. Blocks of coefficients are summed at once, and Horner's rule steps over blocks.
+//! Even ones are squares of earlier ones.
 
 use crate::gf::Field;
 use std::sync::Arc;
+
+/// Coefficients of a block: the more, the fewer products, as long as what each adds is near.
+const BLOCK: usize = 256;
 
 /// Computes syndromes 1 to 2t.
 #[derive(Debug)]
 pub struct Syndromes {
     field: Arc<Field>,
-    /// Row b holds alpha^(j (63 - b)) for each odd j: what bit b of a word adds.
+    /// Row b holds alpha^(j (BLOCK - 1 - b)) for each odd j: what bit b of a block adds.
     rows: Vec<u16>,
-    /// Logarithm of alpha^(64 j) for each odd j.
+    /// Logarithm of alpha^(BLOCK j) for each odd j.
     step: Vec<u16>,
-    /// Logarithm of what takes the unused bits of the last word out again, for each odd j.
+    /// Logarithm of what takes the unused bits of the last block out again, for each odd j.
     back: Vec<u16>,
     /// The odd ones.
     odd: Vec<u16>,
-    /// What a word adds to each.
+    /// What a block adds to each.
     sum: Vec<u16>,
     all: Vec<u16>,
 }
@@ -29,11 +32,11 @@ impl Syndromes {
     pub fn new(field: &Arc<Field>, parity: usize, t: usize) -> Self {
         let order = field.order();
         let log = |power: usize| move |j: usize| ((2 * j + 1) * power % order) as u16;
-        let beyond = parity.next_multiple_of(64) - parity;
-        let rows = (0..64).flat_map(|b| (0..t).map(log(63 - b)));
+        let beyond = parity.next_multiple_of(BLOCK) - parity;
+        let rows = (0..BLOCK).flat_map(|b| (0..t).map(log(BLOCK - 1 - b)));
         Self {
             rows: rows.map(|i| field.power(i.into())).collect(),
-            step: (0..t).map(log(64)).collect(),
+            step: (0..t).map(log(BLOCK)).collect(),
             back: (0..t).map(log(order - beyond % order)).collect(),
             odd: vec![0; t],
             sum: vec![0; t],
@@ -46,13 +49,15 @@ impl Syndromes {
     pub fn of(&mut self, remainder: &[u64]) -> &[u16] {
         let t = self.odd.len();
         self.odd.fill(0);
-        for &word in remainder {
+        for block in remainder.chunks(BLOCK / 64) {
             self.sum.fill(0);
-            let mut left = word;
-            while left != 0 {
-                let row = &self.rows[left.trailing_zeros() as usize * t..][..t];
-                self.sum.iter_mut().zip(row).for_each(|(sum, row)| *sum ^= row);
-                left &= left - 1;
+            for (rows, &word) in self.rows.chunks_exact(64 * t).zip(block) {
+                let mut left = word;
+                while left != 0 {
+                    let row = &rows[left.trailing_zeros() as usize * t..][..t];
+                    self.sum.iter_mut().zip(row).for_each(|(sum, row)| *sum ^= row);
+                    left &= left - 1;
+                }
             }
             for ((odd, &step), &sum) in self.odd.iter_mut().zip(&self.step).zip(&self.sum) {
                 *odd = self.field.times_power(*odd, step.into()) ^ sum;

@@ -35,6 +35,8 @@ impl Slice {
 pub trait Vector: Copy {
     /// Vectors that 512 lanes take.
     const PARTS: usize;
+    /// Registers of such vectors.
+    const REGISTERS: usize;
     /// Part `part` of `lanes`.
     fn load(slice: &Slice, part: usize) -> Self;
     /// Writes part `part` of `lanes`.
@@ -51,6 +53,7 @@ pub trait Vector: Copy {
 
 impl Vector for u64 {
     const PARTS: usize = 8;
+    const REGISTERS: usize = 16;
 
     #[inline(always)]
     fn load(slice: &Slice, part: usize) -> Self {
@@ -94,6 +97,7 @@ mod x86 {
     #[allow(unsafe_code)]
     impl Vector for __m256i {
         const PARTS: usize = 2;
+        const REGISTERS: usize = 16;
 
         #[inline(always)]
         fn load(slice: &Slice, part: usize) -> Self {
@@ -129,6 +133,7 @@ mod x86 {
     #[allow(unsafe_code)]
     impl Vector for __m512i {
         const PARTS: usize = 1;
+        const REGISTERS: usize = 32;
 
         #[inline(always)]
         fn load(slice: &Slice, _: usize) -> Self {

@@ -95,7 +95,7 @@ pub(crate) struct Layered<L: Lanes> {
     checks: Vec<Check<L::Vector>>,
     /// Strength of the messages of each check.
     strengths: Vec<Strength<L::Vector>>,
-    /// Messages, by step and vector.
+    /// Messages, by layer, and in the order in which it takes them.
     messages: Vec<L::Message>,
     /// Signs of the values, a block from a word on.
     hard: Vec<u64>,
@@ -261,6 +261,7 @@ impl<L: Lanes> Layered<L> {
     ) {
         let (z, width, groups) = (self.z, L::WIDTH, self.groups);
         let steps = &self.schedule.steps[begin..end];
+        let degree = steps.len();
         // SAFETY: blocks of `stride` lanes hold what is read from an offset below z and written
         // at a multiple of WIDTH below z; `asked` holds the largest degree, `messages` every step.
         unsafe {
@@ -271,6 +272,7 @@ impl<L: Lanes> Layered<L> {
             let checks = self.checks.as_mut_ptr();
             let hand = rule.hand();
             for group in (0..groups).step_by(N) {
+                let (asked, messages) = (asked.add(group * degree), messages.add(group * degree));
                 let strengths = &mut *strengths.add(group).cast::<[Strength<L::Vector>; N]>();
                 let new =
                     Check { first: L::splat(127), second: L::splat(127), parity: L::splat(0) };
@@ -282,10 +284,9 @@ impl<L: Lanes> Layered<L> {
                         let at = if at >= z { at - z } else { at };
                         let mut value = L::load(block.add(at));
                         if !FIRST {
-                            let message = *messages.add(i * groups + group + n);
-                            value = L::without(value, &strengths[n], message);
+                            value = L::without(value, &strengths[n], *messages.add(i * N + n));
                         }
-                        *asked.add(i * groups + group + n) = value;
+                        *asked.add(i * N + n) = value;
                         rule.observe(&hand, &mut seen[n], &mut sums[n], value);
                     }
                 }
@@ -295,14 +296,15 @@ impl<L: Lanes> Layered<L> {
                 }
             }
             for group in (0..groups).step_by(N).rev() {
+                let (asked, messages) = (asked.add(group * degree), messages.add(group * degree));
                 let strengths = *strengths.add(group).cast::<[Strength<L::Vector>; N]>();
                 let checks = *checks.add(group).cast::<[Check<L::Vector>; N]>();
                 for (i, step) in steps.iter().enumerate() {
                     let block = values.add(step.block as usize);
                     for n in (0..N).rev() {
-                        let at = i * groups + group + n;
-                        let (sum, message) = L::answer(&checks[n], &strengths[n], *asked.add(at));
-                        *messages.add(at) = message;
+                        let value = *asked.add(i * N + n);
+                        let (sum, message) = L::answer(&checks[n], &strengths[n], value);
+                        *messages.add(i * N + n) = message;
                         L::store(block.add((group + n) * width), sum);
                         if group + n == 0 {
                             L::store(block.add(z), sum);
@@ -317,28 +319,29 @@ impl<L: Lanes> Layered<L> {
     #[allow(unsafe_code)]
     #[inline(always)]
     unsafe fn judge(&mut self) -> bool {
-        let (z, words) = (self.z, bits::words(self.z));
-        let stride = stride(z, L::WIDTH);
-        let values = self.values.as_ptr().cast::<i8>();
-        for (column, &home) in self.schedule.home.iter().enumerate() {
-            for index in 0..words {
+        let (z, words, stride) = (self.z, bits::words(self.z), stride(self.z, L::WIDTH));
+        let mut block = self.values.as_ptr().cast::<i8>();
+        let columns = self.schedule.home.iter().zip(self.hard.chunks_exact_mut(words));
+        for (column, (&home, hard)) in columns.enumerate() {
+            for (begin, hard) in (0..).step_by(64).zip(hard) {
                 let mut signs = 0;
-                for at in (64 * index..z.min(64 * index + 64)).step_by(L::WIDTH) {
+                for at in (0..64).step_by(L::WIDTH).take_while(|at| begin + at < z) {
                     // SAFETY: the block has whole vectors of z lanes.
-                    let vector = unsafe { L::load(values.add(column * stride + at)) };
-                    signs |= unsafe { L::signs(vector) } << (at % 64);
+                    signs |= unsafe { L::signs(L::load(block.add(begin + at))) } << at;
                 }
-                signs &= !0 >> (64 - 64.min(z - 64 * index));
-                let mut changed = signs ^ self.hard[column * words + index];
-                self.hard[column * words + index] = signs;
+                signs &= !0 >> (64 - 64.min(z - begin));
+                let mut changed = signs ^ *hard;
+                *hard = signs;
                 while changed != 0 {
-                    let position = 64 * index + changed.trailing_zeros() as usize + home;
+                    let position = begin + changed.trailing_zeros() as usize + home;
                     let position = if position >= z { position - z } else { position };
                     self.syndrome.flip(column, position);
                     bits::flip(&mut self.word, column * z + position);
                     changed &= changed - 1;
                 }
             }
+            // SAFETY: there are `stride` lanes for each column.
+            block = unsafe { block.add(stride) };
         }
         self.syndrome.count() == 0
     }
