@@ -99,6 +99,23 @@ impl Flipping {
 
     /// Flips bits of `word` for so many iterations: how many it took, and whether it is a codeword.
     fn run(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            #[allow(unsafe_code)]
+            // SAFETY: the processor has the instructions.
+            return unsafe { self.run_avx2(word, most) };
+        }
+        self.run_with(word, most)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn run_avx2(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
+        self.run_with(word, most)
+    }
+
+    #[inline(always)]
+    fn run_with(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
         self.syndrome.set(word);
         if self.syndrome.count() == 0 {
             return (0, true);
@@ -126,6 +143,7 @@ impl Flipping {
     }
 
     /// Every block column once, N `u64`s at a time: how many bits were flipped.
+    #[inline(always)]
     fn sweep<const N: usize>(&mut self, word: &mut [u64], slack: usize) -> usize {
         let (z, words) = (self.z, bits::words(self.z));
         let mut flips = 0;
