@@ -14,8 +14,12 @@ from conftest import COMMAND, ENDLESS, MIXED
 import nandlab
 
 
-@pytest.mark.parametrize("precondition", ["none", "steady"])
-def test_ctrl_c_keeps_what_was_done(folder: Path, precondition: str):
+@pytest.mark.parametrize(
+    ("precondition", "sent"),
+    [("none", signal.SIGINT), ("steady", signal.SIGINT), ("none", signal.SIGTERM)],
+)
+def test_a_signal_keeps_what_was_done(folder: Path, precondition: str, sent: signal.Signals):
+    """Ctrl-C, or what `kill`, `timeout` and batch systems send."""
     (folder / "endless.fio").write_text(ENDLESS)
     process = subprocess.Popen(
         [
@@ -27,7 +31,7 @@ def test_ctrl_c_keeps_what_was_done(folder: Path, precondition: str):
         text=True,
     )
     time.sleep(3)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     asked = time.monotonic()
     _, err = process.communicate(timeout=20)
     # A fifth of a second where the machine is idle; most of it is writing the timeline.
@@ -75,7 +79,7 @@ def test_ctrl_c_during_preconditioning(folder: Path):
     result = stopped.value.result
     assert result.to_dict()["sim"]["begun"] is False
     said = result._repr_html_()
-    assert "by Ctrl-C during preconditioning; nothing was run" in said
+    assert "during preconditioning; nothing was run" in said
     assert "written by the host" not in said
     with pytest.raises(nandlab.NandlabError, match="nothing was run; allowed: a run that has"):
         result.plot("x.png")
@@ -99,6 +103,7 @@ def test_engine_stops_within_a_tenth_of_a_second():
     # 0.1 s is the goal on an idle machine; the tests share theirs.
     assert took_s < 0.5
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_ctrl_c_while_a_trace_is_read(folder: Path):

@@ -121,8 +121,8 @@ def _workload(report: dict[str, Any]) -> str:
 
 def _interrupted(result: Result) -> str:
     if not result.has_begun:
-        return "by Ctrl-C during preconditioning; nothing was run"
-    return "by Ctrl-C; this is what was done until then" if result.interrupted else ""
+        return "during preconditioning; nothing was run"
+    return "this is what was done until then" if result.interrupted else ""
 
 
 def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Table:
