@@ -377,6 +377,8 @@ def test_speed(nandlab: Callable[..., Ended]):
     assert done.out.count("berlekamp") == 2
     assert done.out.count("min_sum") == 2
     assert "Mbit/s" in done.out
+    forms = ("AVX-512", "AVX2", "portable")
+    assert any(f"one thread, {form} vectors," in done.out for form in forms)
 
 
 def test_profiles(tmp_path: Path):

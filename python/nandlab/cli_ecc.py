@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab._core import NandlabError
+from nandlab._core import NandlabError, vectors
 from nandlab.outputs import check_outputs
 from nandlab.terminal import INTERRUPTED, ProgressBar, console, guarded, say
 
@@ -186,7 +186,8 @@ def speed(
         )
     console().print(grid)
     console().print(
-        f"one thread, fastest round over {frames} codewords, CPU time; Mbit/s of whole codewords"
+        f"one thread, {vectors()} vectors, fastest round over {frames} codewords, CPU time; "
+        "Mbit/s of whole codewords"
     )
 
 

@@ -17,6 +17,7 @@ pub mod stats;
 pub mod tails;
 pub mod time;
 pub mod units;
+pub mod vectors;
 
 pub use error::{Error, Refusal, Result};
 pub use time::Time;

@@ -13,6 +13,12 @@ pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// The vectors that this machine computes in, widest form.
+#[pyfunction]
+pub fn vectors() -> &'static str {
+    base::vectors::name()
+}
+
 /// All presets as (kind, name, summary).
 #[pyfunction]
 pub fn presets() -> Vec<(&'static str, String, String)> {

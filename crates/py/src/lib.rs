@@ -39,7 +39,8 @@ mod _core {
     use super::board::{Board, procedures};
     #[pymodule_export]
     use super::catalogue::{
-        bibliography, load_config, presets, schema, show, toml_to_json, trace_info, version,
+        bibliography, load_config, presets, schema, show, toml_to_json, trace_info, vectors,
+        version,
     };
     #[pymodule_export]
     use super::cell::Cell;
