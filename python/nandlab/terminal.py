@@ -39,7 +39,7 @@ REFUSED = 2
 """Exit code where an input is refused or an output cannot be written."""
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
+"""Exit code after Ctrl-C, as shells have it, and after SIGTERM."""
 
 _P = ParamSpec("_P")
 

@@ -82,7 +82,7 @@ fn main() {
         let name = name.to_lowercase();
         only.is_empty() || only.iter().any(|word| name.contains(&word.to_lowercase()))
     };
-    println!("vectors: {}", base::vectors::name());
+    println!("vectors: {}", base::vectors::Vectors::widest().name());
     for case in CASES.iter().filter(|case| wanted(case.name)) {
         let (m, t, data_bits) = case.code;
         let text = format!("m = {m}\nt = {t}\ndata_bits = {data_bits}");

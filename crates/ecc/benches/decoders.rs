@@ -173,7 +173,7 @@ fn main() {
     }
     let only: Vec<&String> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
     let wanted = |name: &str| only.is_empty() || only.iter().any(|word| name.contains(*word));
-    println!("vectors: {}", base::vectors::name());
+    println!("vectors: {}", base::vectors::Vectors::widest().name());
     for case in CASES {
         if wanted(case.decoder) || wanted(case.code) {
             show(case);

@@ -5,6 +5,7 @@
 //! by adding q_e (y^(-64 (8 - e)) mod g*) eight words above the first. What this leaves may be 63
 //! bits too long; the last words are taken off exactly, as in Montgomery's reduction.
 
+use base::vectors::Vectors;
 use std::arch::x86_64::*;
 
 /// Words that are folded together.
@@ -27,9 +28,11 @@ impl Multiply {
         let mut all = Vec::new();
         if is_x86_feature_detected!("pclmulqdq") && is_x86_feature_detected!("ssse3") {
             all.push(Self::Pclmulqdq);
-            if is_x86_feature_detected!("vpclmulqdq") && is_x86_feature_detected!("avx2") {
-                all.push(Self::Vpclmulqdq256);
-                if is_x86_feature_detected!("avx512f") {
+            if is_x86_feature_detected!("vpclmulqdq") {
+                if Vectors::widest() >= Vectors::Avx2 {
+                    all.push(Self::Vpclmulqdq256);
+                }
+                if Vectors::widest() >= Vectors::Avx512 {
                     all.push(Self::Vpclmulqdq512);
                 }
             }

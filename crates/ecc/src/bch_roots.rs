@@ -11,41 +11,14 @@
 //! f0 + w f1, and f0 + (w + 1) f1 on the set beside it.
 
 use crate::bit_slice::{Slice, Vector};
-use crate::gf::{Field, PRIMITIVE};
+use crate::gf::{DEGREES, Field, PRIMITIVE};
+use base::vectors::Vectors;
 use std::sync::Arc;
 
 /// Bits of a lane's number.
 const LANE_BITS: usize = 9;
 /// Bits of an element at most.
-const MOST_BITS: usize = 16;
-
-/// Instructions that the transform is compiled for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Vectors {
-    /// 64 bits at a time.
-    Portable,
-    /// 256 bits.
-    Avx2,
-    /// 512 bits, and three operands.
-    Avx512,
-}
-
-impl Vectors {
-    /// Those that this machine has, the best one last.
-    pub fn here() -> Vec<Self> {
-        let mut all = vec![Self::Portable];
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx2") {
-                all.push(Self::Avx2);
-            }
-            if is_x86_feature_detected!("avx512f") {
-                all.push(Self::Avx512);
-            }
-        }
-        all
-    }
-}
+const MOST_BITS: usize = *DEGREES.end() as usize;
 
 /// What the transform reads.
 struct Tables {
@@ -74,13 +47,12 @@ pub struct Roots {
 impl Roots {
     /// For degrees up to `degree`, with the best instructions of this machine.
     pub fn new(field: &Arc<Field>, degree: usize) -> Self {
-        let best = Vectors::here().pop().unwrap_or(Vectors::Portable);
-        Self::with(field, degree, best)
+        Self::with(field, degree, Vectors::widest())
     }
 
     /// As [`new`](Self::new), with `vectors`, which this machine must have.
     pub fn with(field: &Arc<Field>, degree: usize, vectors: Vectors) -> Self {
-        assert!(Vectors::here().contains(&vectors));
+        assert!(vectors <= Vectors::widest());
         let m = field.m() as usize;
         let levels = level_count(degree);
         let (weights, vanishing) = bases(field, levels);
@@ -455,7 +427,6 @@ fn transform_for(m: usize, vectors: Vectors) -> Transform {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gf::DEGREES;
     use base::rng::Rng;
 
     /// Every element tried.
@@ -472,7 +443,7 @@ mod tests {
             let field = Arc::new(Field::new(m));
             let most = 130.min(field.order() / 2);
             let mut all: Vec<Roots> =
-                Vectors::here().into_iter().map(|v| Roots::with(&field, most, v)).collect();
+                Vectors::here().map(|v| Roots::with(&field, most, v)).collect();
             for degree in [0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 33, 63, 64, 100, 127, 128, 130] {
                 if degree > most {
                     continue;

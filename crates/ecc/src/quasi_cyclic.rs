@@ -4,6 +4,8 @@
 //! meet where an entry (R, C, s) has c = (r + s) mod z.
 
 use crate::bits;
+#[cfg(target_arch = "x86_64")]
+use base::vectors::Vectors;
 
 /// One shifted identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,7 +165,7 @@ impl QuasiCyclic {
         }
         let (twice, sums) = (room.as_slice(), sums.as_chunks_mut::<W>().0);
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if Vectors::widest() >= Vectors::Avx2 {
             #[allow(unsafe_code)]
             // SAFETY: the processor has the instructions.
             unsafe {

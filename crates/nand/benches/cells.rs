@@ -103,7 +103,7 @@ fn main() {
         return;
     }
     let only: Vec<&String> = arguments.iter().filter(|word| !word.starts_with("--")).collect();
-    println!("vectors: {}", base::vectors::name());
+    println!("vectors: {}", base::vectors::Vectors::widest().name());
     for case in CASES.iter().filter(|c| only.is_empty() || only.iter().any(|w| c.name.contains(*w)))
     {
         let mut block = block(case);

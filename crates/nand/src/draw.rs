@@ -7,6 +7,8 @@
 //! z is within 4e-5 of the exact quantile everywhere (tested).
 
 use base::rng::Rng;
+#[cfg(target_arch = "x86_64")]
+use base::vectors::Vectors;
 
 /// Generators that run side by side.
 const LANES: usize = 16;
@@ -65,7 +67,7 @@ impl Draws {
     #[inline(always)]
     fn fill<T>(&mut self, out: &mut [T], of: impl Fn(u32) -> T) {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if Vectors::widest() >= Vectors::Avx2 {
             // SAFETY: the machine has them.
             #[allow(unsafe_code)]
             unsafe {

@@ -13,10 +13,10 @@ pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The vectors that this machine computes in, widest form.
+/// The widest vectors that this machine computes in.
 #[pyfunction]
 pub fn vectors() -> &'static str {
-    base::vectors::name()
+    base::vectors::Vectors::widest().name()
 }
 
 /// All presets as (kind, name, summary).

@@ -118,9 +118,9 @@ impl Decoder for Berlekamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bch_roots::Vectors;
     use crate::code::Code;
     use base::rng::Rng;
+    use base::vectors::Vectors;
 
     /// Tables and 64-bit words give what the machine's best instructions give, also where words
     /// cannot be corrected.

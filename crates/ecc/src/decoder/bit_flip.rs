@@ -12,6 +12,8 @@ use crate::bits;
 use crate::quasi_cyclic::QuasiCyclic;
 use crate::syndrome::Syndrome;
 use base::family::{Member, check, schema};
+#[cfg(target_arch = "x86_64")]
+use base::vectors::Vectors;
 use base::{Error, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,7 +102,7 @@ impl Flipping {
     /// Flips bits of `word` for so many iterations: how many it took, and whether it is a codeword.
     fn run(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
+        if Vectors::widest() >= Vectors::Avx2 {
             #[allow(unsafe_code)]
             // SAFETY: the processor has the instructions.
             return unsafe { self.run_avx2(word, most) };

@@ -13,6 +13,8 @@ use crate::lanes_x86::{Avx2, Avx512};
 use crate::layered::{Attempt, Form, Input, Layered};
 use crate::quasi_cyclic::QuasiCyclic;
 use base::family::{Member, check, schema};
+#[cfg(target_arch = "x86_64")]
+use base::vectors::Vectors;
 use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -121,11 +123,11 @@ fn form(checks: &QuasiCyclic, bits: u32) -> Box<dyn Form> {
     let z = checks.z();
     #[cfg(target_arch = "x86_64")]
     {
-        let wide = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw");
-        if wide && bits >= 512 && z >= 64 {
+        let widest = Vectors::widest();
+        if widest >= Vectors::Avx512 && bits >= 512 && z >= 64 {
             return Box::new(Layered::<Avx512>::new(checks));
         }
-        if is_x86_feature_detected!("avx2") && bits >= 256 && z >= 32 {
+        if widest >= Vectors::Avx2 && bits >= 256 && z >= 32 {
             return Box::new(Layered::<Avx2>::new(checks));
         }
     }
