@@ -220,6 +220,28 @@ def test_a_drive_that_wears_out_ends_its_writers():
     assert fresh["nand"]["failed_erases"] == 0
 
 
+def test_programs_fail_by_chance():
+    """What such a program carried is written elsewhere: nothing is missing, and blocks leave."""
+    chance = "chip.fault.program_failure_chance=1e-4"
+    job = "[w]\nrw=randrw\nbs=4k\niodepth=8\nfsync=16\nnumber_ios=300000\n"
+    result = nandlab.run("tiny", job, set=[chance], precondition="fill")
+    report = result.to_dict()
+    nand = report["nand"]
+    expected = 1e-4 * nand["programs"]
+    assert nand["failed_programs"] == pytest.approx(expected, abs=5 * expected**0.5)
+    assert 0 < report["ftl"]["retired_blocks"] <= nand["failed_programs"]
+    assert report["host"]["requests_failed"] == 0
+    assert report["checks"]["conservation"]["ok"]
+    assert f"{nand['failed_programs']:,} programs failed" in result_html(result)
+    plain = nandlab.run("tiny", job, precondition="fill").to_dict()
+    assert plain["nand"]["failed_programs"] == plain["ftl"]["retired_blocks"] == 0
+
+
+def test_a_chance_that_no_drive_lives_with_is_refused():
+    with pytest.raises(nandlab.NandlabError, match=r"program_failure_chance.*0 to 0\.1"):
+        nandlab.run("tiny", MIXED, set=["chip.fault.program_failure_chance=0.2"])
+
+
 def test_blocks_that_fail_under_load_leave():
     """Where the host takes every free block, one is kept from it to move a failed block off."""
     job = "[w]\nrw=randwrite\nbs=4k\niodepth=8\nnumber_ios=3000000\n"

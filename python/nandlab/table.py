@@ -202,8 +202,9 @@ def _failed(report: dict[str, Any]) -> str:
 
 
 def _blocks(report: dict[str, Any]) -> str:
-    failed, ftl = report["nand"]["failed_erases"], report["ftl"]
-    parts = [f"{failed:,} erases failed"] if failed else []
+    nand, ftl = report["nand"], report["ftl"]
+    counts = {"programs": nand["failed_programs"], "erases": nand["failed_erases"]}
+    parts = [f"{count:,} {name} failed" for name, count in counts.items() if count]
     if ftl["retired_blocks"]:
         parts.append(f"{ftl['retired_blocks']:,} retired")
     if ftl["read_only_at_s"] is not None:

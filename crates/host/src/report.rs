@@ -158,6 +158,7 @@ impl Session {
         json!({
             "reads": counts.reads,
             "programs": counts.programs,
+            "failed_programs": counts.failed_programs,
             "erases": counts.erases,
             "failed_erases": counts.failed_erases,
             "suspends": counts.suspends,

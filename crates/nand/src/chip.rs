@@ -170,6 +170,8 @@ pub struct Chips {
     retention: Hours,
     /// Tells the rows of this drive from those of others.
     row_key: u64,
+    /// Tells its programs from those of others.
+    program_key: u64,
     fault: FaultConfig,
     rated_pe_cycles: u32,
     /// What tells when each of its blocks fails.
@@ -215,6 +217,7 @@ impl Chips {
             array,
             retention,
             row_key: Rng::stream(seed, "chip/rows").bits(),
+            program_key: Rng::stream(seed, "chip/programs").bits(),
             sound_until: config.fault.none_before(config.rated_pe_cycles),
             rated_pe_cycles: config.rated_pe_cycles,
             fault: config.fault.clone(),
@@ -232,6 +235,26 @@ impl Chips {
     #[inline]
     pub fn pe_cycles(&self, block: Block) -> u32 {
         self.blocks[block.0 as usize].pe_cycles
+    }
+
+    /// Whether programs fail by chance.
+    #[inline]
+    pub fn programs_fail(&self) -> bool {
+        self.fault.program_failure_chance > 0.0
+    }
+
+    /// Whether the program of a page, or of pages from it on, has failed by chance. To be asked
+    /// before the block is erased.
+    #[inline]
+    pub fn program_failed(&self, block: Block, page: u32) -> bool {
+        self.fault.program_fails(self.program_key, block.0, self.pe_cycles(block), page)
+    }
+
+    /// Whether a block has reported a failure in the cycles before the run: an erase or a program.
+    pub fn is_lost(&self, block: Block) -> bool {
+        let programs = self.geometry.pages_per_block / self.pages_per_program;
+        let before = u64::from(self.pe_cycles(block)) * u64::from(programs);
+        self.has_failed(block) || self.fault.program_has_failed(self.seed, block.0, before)
     }
 
     /// Whether a block reports failures by now: its last erase has failed.

@@ -15,6 +15,7 @@ use crate::fault::{FaultConfig, is_factory_bad};
 use crate::gray::Gray;
 use crate::timing::Timing;
 use crate::wordline::{PageOrder, PageSite, page_sites};
+use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use std::collections::BTreeMap;
@@ -40,6 +41,8 @@ pub struct RawChip {
     timing: Timing,
     energy: Energy,
     fault: FaultConfig,
+    /// Tells its programs from those of other chips.
+    program_key: u64,
     bad_fraction: f64,
     seed: u64,
     slots: BTreeMap<u32, Slot>,
@@ -96,6 +99,7 @@ impl RawChip {
             timing: config.timing(Some(&cell))?,
             energy: Energy::new(&config.energy)?,
             fault: config.fault.clone(),
+            program_key: Rng::stream(seed, "chip/programs").bits(),
             bad_fraction: geometry.bad_block_fraction,
             cell,
             seed,
@@ -485,11 +489,12 @@ impl RawChip {
         };
         slot.next_page = slot.next_page.max(at.page + pages);
         let pe_cycles = slot.cells.pe_cycles();
-        let failed = pe_cycles >= slot.fails_after;
+        let has_worn_out = pe_cycles >= slot.fails_after;
         if effort.time == Time::ZERO {
             effort.time = self.timing.program(site.page_type, pe_cycles);
         }
-        Ok((effort, failed))
+        let by_chance = self.fault.program_fails(self.program_key, at.block, pe_cycles, at.page);
+        Ok((effort, has_worn_out || by_chance))
     }
 
     fn sense(&mut self, at: PageAddress, out: &mut [u8]) -> Result<Time> {

@@ -196,6 +196,31 @@ fn failures_come_long_after_the_errors() {
     assert!(bench.with(|chip, now| chip.erase(0, now)).unwrap().failed);
 }
 
+/// Programs of young blocks fail by chance, the same ones whenever a chip is tried.
+#[test]
+fn programs_fail_by_chance() {
+    let failed = || {
+        let mut config = config();
+        config.fault.program_failure_chance = 0.1;
+        let mut bench = Bench(RawChip::new(&config, 1).unwrap(), Time::ZERO);
+        let mut failed = Vec::new();
+        for cycle in 0..20 {
+            bench.with(|chip, now| chip.erase(1, now)).unwrap();
+            for at in 0..bench.0.identity().pages() {
+                let done = bench.program(page(1, at), 0x3c).unwrap();
+                assert_eq!(bench.0.status(bench.1).failed, done.failed);
+                if done.failed {
+                    failed.push((cycle, at));
+                }
+            }
+        }
+        failed.len() as u32 * 10 / bench.0.identity().pages()
+    };
+    // Twenty of two hundred pages of each number, give or take four.
+    assert!((8..33).contains(&failed()), "{}", failed());
+    assert_eq!(failed(), failed());
+}
+
 #[test]
 fn factory_bad_blocks_are_refused() {
     let mut config = config();

@@ -275,6 +275,26 @@ impl Buffer {
         first
     }
 
+    /// The `count` slots in flight that are linked from `first` wait again, ahead of all others of
+    /// their stream.
+    pub fn return_dirty(&mut self, first: u32, count: u32) {
+        let stream = self.slots[first as usize].stream;
+        let (mut slot, mut previous) = (first, NONE);
+        for _ in 0..count {
+            let entry = &mut self.slots[slot as usize];
+            (entry.state, entry.previous) = (State::Dirty, previous);
+            (previous, slot) = (slot, entry.next);
+        }
+        let list = &mut self.dirty[usize::from(stream)];
+        self.slots[previous as usize].next = list.head;
+        match list.head {
+            NONE => list.tail = previous,
+            after => self.slots[after as usize].previous = previous,
+        }
+        list.head = first;
+        list.len += count;
+    }
+
     /// Takes one waiting slot out of its list, wherever it is (a trim).
     pub fn unlink_dirty(&mut self, slot: u32) {
         let Slot { stream, previous, next, .. } = self.slots[slot as usize];
@@ -363,5 +383,31 @@ mod tests {
         assert_eq!(buffer.dirty(1), 2);
         buffer.peek_dirty(1, 1, &mut lpns);
         assert_eq!(lpns, [Lpn(4)]);
+    }
+
+    #[test]
+    fn slots_that_come_back_go_ahead() {
+        let mut buffer = Buffer::new(8, 1);
+        for lpn in 0..4 {
+            let slot = buffer.take(Lpn(lpn), State::Dirty).unwrap();
+            buffer.push_dirty(slot);
+        }
+        let mut lpns = Vec::new();
+        for count in [3, 4] {
+            let first = buffer.send_dirty(0, count);
+            assert_eq!(buffer.slot(first).state, State::InFlight);
+            buffer.return_dirty(first, count);
+            buffer.peek_dirty(0, 8, &mut lpns);
+            assert_eq!(lpns, [0, 1, 2, 3].map(Lpn));
+            assert_eq!((buffer.dirty(0), buffer.slot(first).state), (4, State::Dirty));
+        }
+        // In the middle, at the end, at the head: the links hold both ways.
+        for (lpn, left) in [(2, &[0, 1, 3][..]), (3, &[0, 1]), (0, &[1])] {
+            let slot = buffer.find(Lpn(lpn)).unwrap();
+            buffer.unlink_dirty(slot);
+            buffer.release(slot);
+            buffer.peek_dirty(0, 8, &mut lpns);
+            assert_eq!(lpns, left.iter().copied().map(Lpn).collect::<Vec<_>>());
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::ftl::{Collect, Move, Program, Stream, Urgency};
 use crate::scheduler::Class;
 use base::{Error, Time};
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
+use std::ops::Range;
 
 /// Garbage collection of a die.
 #[derive(Default)]
@@ -129,28 +130,45 @@ impl Ssd {
         if collector.pending > 0 {
             return;
         }
-        let moves = std::mem::take(&mut collector.moves);
+        let units = 0..collector.moves.len();
+        self.program_moves(die, units);
+    }
+
+    /// Places these of the units that a die moves, and programs them.
+    pub(crate) fn program_moves(&mut self, die: Die, mut units: Range<usize>) {
+        let moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
         let mut lpns = std::mem::take(&mut self.lpns);
         self.one_die.insert(die);
-        let mut done = 0;
-        while done < moves.len() {
+        while !units.is_empty() {
             lpns.clear();
-            lpns.extend(moves[done..].iter().map(|unit| unit.lpn));
+            lpns.extend(moves[units.clone()].iter().map(|unit| unit.lpn));
+            // Also where there is no place: until the run ends with that the die collects no more,
+            // or it would erase what has not been moved.
+            self.collectors[die.0 as usize].pending += 1;
             let Some(program) = self.ftl.place(Stream::GC, &lpns, &self.one_die) else {
-                // A broken FTL: the run ends with this. Until then the die collects no more, or it
-                // would erase what has not been moved.
-                let problem = "no place for data that collection moves";
-                self.flash.fault.get_or_insert(Error::new("ftl", problem));
-                self.collectors[die.0 as usize].pending += 1;
+                let error = self.no_place(die);
+                self.flash.fault.get_or_insert(error);
                 break;
             };
-            self.collectors[die.0 as usize].pending += 1;
-            self.program(program, Owner::Moves(done as u32));
-            done += program.units as usize;
+            self.program(program, Owner::Moves(units.start as u32));
+            units.start += program.units as usize;
         }
         self.one_die.remove(die);
         self.lpns = lpns;
         self.collectors[die.0 as usize].moves = moves;
+    }
+
+    /// Collection of a die has no place for what it moves: failed programs took it, or the FTL is
+    /// broken.
+    #[cold]
+    fn no_place(&self, die: Die) -> Error {
+        let failed = self.flash.counts.failed_programs;
+        if failed == 0 {
+            return Error::new("ftl", "no place for data that collection moves");
+        }
+        let problem = format!("{failed} failed programs left die {} no room to collect in", die.0);
+        Error::new("chip.fault.program_failure_chance", problem)
+            .allow("a smaller chance, or more ftl.gc_reserve_blocks")
     }
 
     pub(crate) fn moved(&mut self, program: &Program, first: u32) {
@@ -196,16 +214,6 @@ impl Ssd {
         self.catch_up(command.die);
         self.unblock(command.die);
         self.drain_buffer();
-    }
-
-    /// The erase of a block has failed. Where the FTL cannot do without the block the drive takes
-    /// no more writes: what it holds in its buffer goes where there is room, that block among it.
-    #[cold]
-    fn erase_failed(&mut self, block: Block) {
-        self.flash.counts.failed_erases += 1;
-        if !self.ftl.retire(block) {
-            self.read_only_at = self.read_only_at.min(self.now());
-        }
     }
 
     /// None of the free dies may take data of this stream: they are set aside until they have

@@ -31,6 +31,8 @@ pub struct FlashCounts {
     pub reads: u64,
     /// Pages programmed.
     pub programs: u64,
+    /// Those among them whose program failed.
+    pub failed_programs: u64,
     /// Blocks erased.
     pub erases: u64,
     /// Those among them whose erase failed.

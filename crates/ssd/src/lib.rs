@@ -12,6 +12,7 @@ pub mod candidates;
 pub mod capacity;
 pub mod cell_medium;
 pub mod channel;
+mod chip_failures;
 mod codewords;
 mod collecting;
 pub mod command;

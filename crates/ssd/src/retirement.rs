@@ -1,9 +1,9 @@
 //! Blocks that are taken out of use while the drive runs.
 //!
-//! A block is doomed when too many of its pages could not be read, or when its erase has failed.
-//! Once it is full, its data are moved off, it is erased a last time, and bad from then on: the
-//! spare of the drive is smaller by a block. A plane gives up no more blocks than leave room for
-//! its share of the logical drive and for collection.
+//! A block is doomed when enough of its pages could not be read, or when a program of it or its
+//! erase has failed. Once it is full, its data are moved off, it is erased a last time, and bad
+//! from then on: the spare of the drive is smaller by a block. A plane gives up no more blocks than
+//! leave room for its share of the logical drive and for collection.
 //!
 //! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
 //! has a block set more than its reserve, and keeps the host from that one before and meanwhile.
@@ -39,7 +39,7 @@ impl Retirement {
                 format!("{} blocks of plane {plane} have not failed by then", left[plane]);
             return Err(Error::new("age.pe_cycles", problem).allow(format!(
                 "cycles at which {least} of each plane are left for the capacity: fewer, a larger \
-                 ftl.overprovisioning, or a chip.fault that comes later"
+                 ftl.overprovisioning, or a milder chip.fault"
             )));
         }
         Ok(Self {

@@ -202,7 +202,10 @@ impl Ssd {
     pub(crate) fn programmed(&mut self, index: u32) {
         let command = self.flash.commands.remove(index);
         let program = self.flash.jobs.remove(command.job);
+        let has_failed = self.has_failed(&program);
         match command.owner {
+            Owner::Moves(first) if has_failed => self.move_elsewhere(&program, first),
+            Owner::Slots(first) if has_failed => self.write_elsewhere(&program, first),
             Owner::Moves(first) => self.moved(&program, first),
             Owner::Slots(first) => {
                 self.ftl.programmed(&program, &[]);

@@ -46,6 +46,7 @@ impl Ftl for HotAndCold {
         Some(Program { die, units, page: *page - 1, planes: 1, stream, blocks })
     }
     fn programmed(&mut self, _: &Program, _: &[Move]) {}
+    fn not_programmed(&mut self, _: &Program, _: &[Move]) {}
     fn trim(&mut self, _: Lpn) {}
     fn wants_collect(&self, _: Die, _: Urgency) -> bool {
         false

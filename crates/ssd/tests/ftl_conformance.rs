@@ -146,6 +146,7 @@ impl Ftl for Broken {
         None
     }
     fn programmed(&mut self, _: &Program, _: &[Move]) {}
+    fn not_programmed(&mut self, _: &Program, _: &[Move]) {}
     fn trim(&mut self, _: Lpn) {}
     fn wants_collect(&self, _: Die, _: Urgency) -> bool {
         self.collects

@@ -14,6 +14,7 @@ use nand::geometry::{Block, Die};
 use ssd::ftl::contract::Move;
 use ssd::ftl::{Build, Collect, DieSet, Ftl, Lpn, Program, ROSTER, Stream, Urgency};
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::{AddAssign, Range};
 use tally::Tally;
 
 /// What a die is at.
@@ -41,6 +42,11 @@ struct Trial {
     flying: BTreeSet<u32>,
     written: BTreeSet<u32>,
     erases: u64,
+    /// Of all programs the share that fail, what draws them, and how many have.
+    failing: (f64, Rng),
+    failed: u64,
+    /// What failed programs took was more than there was: collection has no place.
+    is_full: bool,
     /// The host writes units one by one; how often to a few hot ones, and how many those are.
     single: bool,
     hot: f64,
@@ -113,6 +119,9 @@ impl Trial {
             flying: BTreeSet::new(),
             written: BTreeSet::new(),
             erases: 0,
+            failing: (one(failures, &[0.0, 0.0, 0.001, 0.02]), failures.clone()),
+            failed: 0,
+            is_full: false,
         })
     }
 
@@ -148,22 +157,57 @@ impl Trial {
         let Some((program, lpns, first)) = self.dies[die].programs.pop_front() else {
             return false;
         };
+        let has_failed = self.failing.1.chance(self.failing.0);
+        if has_failed {
+            self.failed += 1;
+            self.ftl.retire(one(&mut self.failing.1, program.blocks()));
+        }
         let Some(first) = first else {
-            self.ftl.programmed(&program, &[]);
-            for Lpn(lpn) in lpns {
-                self.flying.remove(&lpn);
-                self.written.insert(lpn);
+            lpns.iter().for_each(|lpn| _ = self.flying.remove(&lpn.0));
+            if has_failed {
+                // The host thinks better of it: what it had written before is still there.
+                self.ftl.not_programmed(&program, &[]);
+            } else {
+                self.ftl.programmed(&program, &[]);
+                self.written.extend(lpns.iter().map(|lpn| lpn.0));
             }
             return true;
         };
-        let Step::Move(moves, pending) = std::mem::take(&mut self.dies[die].step) else {
+        let Step::Move(moves, mut pending) = std::mem::take(&mut self.dies[die].step) else {
             unreachable!("moves are programmed for a move")
         };
-        self.ftl.programmed(&program, &moves[first..first + program.units as usize]);
-        if pending > 1 {
-            self.dies[die].step = Step::Move(moves, pending - 1);
+        let units = first..first + program.units as usize;
+        pending -= 1;
+        if has_failed {
+            self.ftl.not_programmed(&program, &moves[units.clone()]);
+            pending += self.program_moves(die, &moves, units);
+        } else {
+            self.ftl.programmed(&program, &moves[units]);
+        }
+        if pending > 0 {
+            self.dies[die].step = Step::Move(moves, pending);
         }
         true
+    }
+
+    /// Places these of the units that a die moves: in how many programs. Where what has failed took
+    /// their room the trial is over.
+    fn program_moves(&mut self, die: usize, moves: &[Move], mut units: Range<usize>) -> usize {
+        let mut one = DieSet::none(self.dies.len() as u32);
+        one.insert(Die(die as u32));
+        let mut programs = 0;
+        while !units.is_empty() {
+            let lpns: Vec<Lpn> = moves[units.clone()].iter().map(|unit| unit.lpn).collect();
+            let Some(program) = self.ftl.place(Stream::GC, &lpns, &one) else {
+                assert!(self.failed > 0, "no place for what collection moves");
+                self.is_full = true;
+                return usize::MAX / 2;
+            };
+            self.dies[die].programs.push_back((program, Vec::new(), Some(units.start)));
+            units.start += program.units as usize;
+            programs += 1;
+        }
+        programs
     }
 
     /// Collection of a die goes on by a step, if it is its turn.
@@ -182,19 +226,7 @@ impl Trial {
                 };
             }
             Step::Read(moves) => {
-                let mut one = DieSet::none(self.dies.len() as u32);
-                one.insert(die);
-                let lpns: Vec<Lpn> = moves.iter().map(|unit| unit.lpn).collect();
-                let (mut done, mut pending) = (0, 0);
-                while done < lpns.len() {
-                    let program = self
-                        .ftl
-                        .place(Stream::GC, &lpns[done..], &one)
-                        .expect("a place for what collection moves");
-                    self.dies[index].programs.push_back((program, Vec::new(), Some(done)));
-                    done += program.units as usize;
-                    pending += 1;
-                }
+                let pending = self.program_moves(index, &moves, 0..moves.len());
                 self.dies[index].step = Step::Move(moves, pending);
             }
             step @ Step::Move(..) => {
@@ -219,7 +251,7 @@ impl Trial {
                 moved |= self.programmed(die);
                 moved |= self.collect(die, Urgency::Due);
             }
-            if !moved {
+            if !moved || self.is_full {
                 return;
             }
         }
@@ -228,6 +260,9 @@ impl Trial {
 
     fn check(&mut self) {
         self.settle();
+        if self.is_full {
+            return;
+        }
         let units = self.ftl.logical_units();
         let mut places = BTreeSet::new();
         for lpn in 0..units {
@@ -238,18 +273,21 @@ impl Trial {
         self.ftl.check();
     }
 
-    /// So many steps: how many blocks were erased and retired, and whether any should have been.
-    fn run(mut self, steps: u32) -> (u64, u64, bool) {
+    /// So many steps: what came of them.
+    fn run(mut self, steps: u32) -> Outcome {
         // How eager the host is, and how quick flash and collection are.
         let weights = [0; 3].map(|_| 1 + self.rng.below(12));
         let retires = self.rng.chance(0.2);
         for _ in 0..steps {
+            if self.is_full {
+                break;
+            }
             let die = self.rng.below(self.dies.len() as u64) as usize;
             let drawn = self.rng.below(weights.iter().sum::<u64>() + 1);
             if drawn < weights[0] {
                 if !self.write() {
                     self.settle();
-                    assert!(self.write(), "the host is stalled for ever");
+                    assert!(self.is_full || self.write(), "the host is stalled for ever");
                 }
             } else if drawn < weights[0] + weights[1] {
                 self.programmed(die);
@@ -274,27 +312,59 @@ impl Trial {
                 }
             }
         }
-        self.check();
-        (self.erases, self.ftl.counts().retired_blocks, self.ftl.retires())
+        if !self.is_full {
+            self.check();
+        }
+        Outcome {
+            ran: 1,
+            erases: self.erases,
+            retired: self.ftl.counts().retired_blocks,
+            retires: self.ftl.retires().into(),
+            failed: self.failed,
+            full: self.is_full.into(),
+        }
     }
 }
 
-fn hold(seeds: std::ops::Range<u64>) {
+/// What trials have done: how many there were, blocks that they erased and retired, those that
+/// retired any, programs that failed, and those that were over by that.
+#[derive(Default)]
+struct Outcome {
+    ran: u64,
+    erases: u64,
+    retired: u64,
+    retires: u64,
+    failed: u64,
+    full: u64,
+}
+
+impl AddAssign for Outcome {
+    fn add_assign(&mut self, other: Self) {
+        self.ran += other.ran;
+        self.erases += other.erases;
+        self.retired += other.retired;
+        self.retires += other.retires;
+        self.failed += other.failed;
+        self.full += other.full;
+    }
+}
+
+fn hold(seeds: Range<u64>) {
     for member in ROSTER {
-        let (mut ran, mut erases, mut retired, mut retires) = (0, 0, 0, 0);
+        let mut all = Outcome::default();
         for seed in seeds.clone() {
             let trial = || Trial::new(seed, member).map(|trial| trial.run(2000));
             let Ok(outcome) = std::panic::catch_unwind(trial) else {
                 panic!("{}, seed {seed}: see above", member.name)
             };
-            ran += u64::from(outcome.is_some());
-            let (erased, left, should_leave) = outcome.unwrap_or_default();
-            (erases, retired) = (erases + erased, retired + left);
-            retires += u64::from(should_leave);
+            all += outcome.unwrap_or_default();
         }
+        let Outcome { ran, erases, retired, retires, failed, full } = all;
         assert!(2 * ran > seeds.end - seeds.start, "{}: {ran} ran", member.name);
         assert!(erases > 50 * ran, "{}: {erases} erases", member.name);
         assert!(retired >= retires, "{}: {retired} blocks retired", member.name);
+        assert!(failed >= ran || ran < 100, "{}: {failed} programs failed", member.name);
+        assert!(20 * full < ran, "{}: {full} of {ran} were full", member.name);
     }
 }
 

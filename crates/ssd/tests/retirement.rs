@@ -1,5 +1,5 @@
-//! Blocks whose pages cannot be read any more, or whose erase has failed, leave the drive; data and
-//! spare are accounted for.
+//! Blocks whose pages cannot be read any more, or a program or the erase of which has failed, leave
+//! the drive; data and spare are accounted for.
 
 mod drive;
 
@@ -207,4 +207,113 @@ fn an_old_drive_has_less_spare_and_the_same_capacity() {
     let error = at(3000).map(drop).unwrap_err().to_string();
     assert!(error.starts_with("age.pe_cycles: "), "{error}");
     assert!(error.contains("have not failed by then; allowed: cycles at which 1"), "{error}");
+}
+
+/// As many programs fail as should, each takes a block, and the drive goes on as long as there is
+/// spare; before the run as many have.
+#[test]
+fn blocks_leave_where_programs_fail() {
+    const CHANCE: f64 = 3e-4;
+    let at = |cycles: u32| {
+        let age = format!("age.pe_cycles={cycles}");
+        let fault = "chip.fault.program_failure_chance=3e-4";
+        drive::small(&[
+            "ftl.overprovisioning=2.0",
+            "chip.geometry.blocks_per_plane=46",
+            fault,
+            &age,
+        ])
+    };
+    let mut ssd = at(0);
+    ssd.start(0);
+    assert_eq!(work(&mut ssd, 1_000_000), 0);
+    let retired = account(&ssd);
+    assert!(ssd.counts_agree());
+    let programs = ssd.flash_counts().programs as f64;
+    let (failed, expected) = (ssd.flash_counts().failed_programs, CHANCE * programs);
+    println!(
+        "validation | programs that failed, of {programs} with a chance of 3e-4 | {failed} | \
+         {expected:.1} | {:.2} | binomial: three standard deviations",
+        3.0 / expected.sqrt()
+    );
+    assert!((failed as f64 - expected).abs() < 3.0 * expected.sqrt(), "{failed} for {expected}");
+    // Some fail twice before they leave, and the last have not left yet.
+    assert!(retired <= failed && retired + 8 >= failed, "{retired} left, {failed} failed");
+    assert!(ssd.read_only_at().is_none() && retired > 30, "{retired}");
+    // Of 368 blocks of eighteen pages fifty cycles take 23.7 %: 87, give or take eight.
+    let old = at(50).occupancy().bad / 36;
+    assert!((46..128).contains(&old), "{old}");
+}
+
+/// A write that must be durable, and a flush, wait until a program has not failed.
+#[test]
+fn durable_means_programmed() {
+    let chance = "chip.fault.program_failure_chance=0.1";
+    for write_through in [false, true] {
+        let buffer = if write_through { "buffer.bytes=0" } else { "buffer.bytes=65536" };
+        let mut ssd = drive::small(&[chance, buffer, "ftl.overprovisioning=1.5"]);
+        ssd.start(0);
+        for unit in 0..60 {
+            let mut request = Request::new(Op::Write, 4096 * unit, 4096);
+            request.fua = !write_through && unit % 2 == 0;
+            for request in [request, Request::FLUSH] {
+                let now = ssd.now();
+                ssd.submit(request, 0, now);
+                let Step::Completed(slot) = ssd.step() else { panic!("lost") };
+                if ssd.completed(slot).failed {
+                    assert!(ssd.read_only_at().is_some());
+                    break;
+                }
+                if request.fua || write_through || request.op == Op::Flush {
+                    let counts = ssd.flash_counts();
+                    assert_eq!(counts.programs - counts.failed_programs, unit + 1);
+                }
+            }
+        }
+        assert!(ssd.flash_counts().failed_programs > 1, "{buffer}");
+        assert!(ssd.flash_counts().programs > 20, "{buffer}");
+        ssd.fault().unwrap();
+    }
+}
+
+/// Where one program in ten fails, rows that failed may take all that collection has, once the
+/// drive is read-only and writes its buffer out: then the run ends, and says why.
+#[test]
+fn more_failed_programs_than_room_end_the_run() {
+    let sets = [
+        "chip.fault.program_failure_chance=0.1",
+        "chip.page_order=one_shot",
+        "chip.geometry.pages_per_block=4",
+        "chip.geometry.blocks_per_plane=100",
+        "ftl.overprovisioning=0.9",
+        "gc.name=fifo",
+    ];
+    let ends = (0..20).filter_map(|seed| {
+        let mut ssd = drive::small(&[&sets[..], &[&format!("seed={seed}")]].concat());
+        ssd.start(0);
+        let units = ssd.capacity_bytes() / 4096;
+        let mut rng = Rng::stream(seed, "room");
+        let mut next = 0;
+        loop {
+            while ssd.has_room() && next < 20_000 {
+                let unit = if next < units { next } else { rng.below(units) };
+                let now = ssd.now();
+                ssd.submit(Request::new(Op::Write, 4096 * unit, 4096), 0, now);
+                next += 1;
+            }
+            if matches!(ssd.step(), Step::Idle) {
+                assert!(ssd.read_only_at().is_some(), "{seed}");
+                return ssd.fault().err().map(|error| error.to_string());
+            }
+        }
+    });
+    let ends: Vec<String> = ends.collect();
+    assert!(!ends.is_empty());
+    for end in ends {
+        assert!(end.starts_with("chip.fault.program_failure_chance: "), "{end}");
+        assert!(
+            end.contains("no room to collect in; allowed: a smaller chance, or more ftl."),
+            "{end}"
+        );
+    }
 }

@@ -238,6 +238,34 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
     }
 }
 
+/// Programs fail by chance: what they carried is written elsewhere, in whatever state it is then.
+#[test]
+fn reads_return_the_newest_version_where_programs_fail() {
+    let modes: [&[&str]; 7] = [
+        &[],
+        &["buffer.bytes=0"],
+        &["chip.features.multi_plane_program=false", "ftl.static_wear_delta=2"],
+        &["ftl.separate_gc_stream=false", "gc.name=fifo", "ftl.host_streams=3"],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+        &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20"],
+        &["ecc.t_encode_us=300", "ecc.decoders=1", "gc.background_free_blocks=6"],
+    ];
+    for mode in modes {
+        for (chance, seed) in [(0.0005, 0), (0.0005, 1), (0.008, 2), (0.05, 3)] {
+            let fault = format!("chip.fault.program_failure_chance={chance}");
+            let mut storm =
+                Storm::new(&[&[fault.as_str(), "ftl.gc_reserve_blocks=2"], mode].concat(), seed);
+            storm.run(12_000);
+            let failed = storm.ssd.flash_counts().failed_programs;
+            let retired = storm.ssd.ftl_counts().retired_blocks;
+            assert!(failed > 0, "{mode:?}: {chance}");
+            // Where many fail at once, the drive takes no more writes before the first has left.
+            assert!(retired > 0 || chance > 0.001, "{mode:?}: {failed} failed, none retired");
+            assert!(storm.ssd.read_only_at().is_some() || chance < 0.001, "{mode:?}");
+        }
+    }
+}
+
 /// Every combination of the rosters.
 #[test]
 fn reads_return_the_newest_version_for_every_member() {

@@ -223,8 +223,9 @@ pub struct Move {
     pub from: Ppn,
 }
 
-/// How much an FTL has done since its counts were last reset: units when they are placed, blocks
-/// when they are reported erased (levelled ones when they are picked). A run compares them with
+/// How much an FTL has done since its counts were last reset: units when they are placed (those of
+/// a program that fails are padding from then on), blocks when they are reported erased (levelled
+/// ones when they are picked). A run compares them with
 /// what the flash has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FtlCounts {
@@ -296,9 +297,12 @@ pub struct Wear {
 /// What it says of itself is what it has done: `counts`, `wear`, `filled_pages` and `occupancy` are
 /// held against an account of the calls, and against the flash.
 ///
-/// The controller promises: every `Program` is reported `programmed` once, two programs of the
-/// same logical unit in the order in which they were placed; `collect` of a die is called again
-/// only when the last answer has been carried out.
+/// Room that failed programs take is not promised: where it comes from what is kept for collection,
+/// `place` may refuse what collection moves.
+///
+/// The controller promises: every `Program` is reported once, `programmed` or `not_programmed`, two
+/// programs of the same logical unit in the order in which they were placed; `collect` of a die is
+/// called again only when the last answer has been carried out.
 pub trait Ftl: Send {
     /// Logical units of the drive.
     fn logical_units(&self) -> u32;
@@ -330,6 +334,11 @@ pub trait Ftl: Send {
     /// lists where each unit came from, and a unit that is elsewhere by now stays there.
     fn programmed(&mut self, program: &Program, moves: &[Move]);
 
+    /// The program has failed: its places hold nothing and are padding, and what it carried has
+    /// yet to be placed again; what was mapped is mapped where it was. `moves` are those that
+    /// `programmed` would have got. The blocks that failed are retired by themselves.
+    fn not_programmed(&mut self, program: &Program, moves: &[Move]);
+
     /// Forgets the data of a unit.
     fn trim(&mut self, lpn: Lpn);
 
@@ -348,8 +357,9 @@ pub trait Ftl: Send {
     /// A block given by `collect` has been erased.
     fn erased(&mut self, block: Block);
 
-    /// Takes a block out of use: `collect` moves its data off, in its own time, and once it has
-    /// been reported `erased` it is bad. A block whose erase has failed is retired just before it
+    /// Takes a block out of use: pages of it could not be read, or a program of it has failed.
+    /// `collect` moves its data off, in its own time, and once it has been reported `erased` it is
+    /// bad. A block whose erase has failed is retired just before it
     /// is reported `erased`: it goes at once, or, where collection counts on what it gives, serves
     /// once more as if it had not. `erased` counts it in `retired_blocks` if it has gone, and else
     /// in `reclaimed_blocks`. True where the block is on its way out or bad, since now or before;

@@ -353,6 +353,21 @@ impl PageFtl {
         }
     }
 
+    /// A program has been reported. With its last one a block is a candidate, or leaves.
+    #[inline]
+    fn close_full(&mut self, program: &Program) {
+        if program.page + self.pages_per_program < self.geometry.pages_per_block {
+            return;
+        }
+        for &block in program.blocks() {
+            if self.retirement.is_doomed(block) {
+                self.retirement.wait(program.die, block);
+                continue;
+            }
+            self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
+        }
+    }
+
     /// Whether data can be moved out of a block that gives nothing back: every group has a block
     /// set more than the reserve, and each may open one.
     fn is_roomy(&self, die: Die) -> bool {
@@ -484,15 +499,20 @@ impl Ftl for PageFtl {
                 }
             }
         }
-        if program.page + self.pages_per_program == self.geometry.pages_per_block {
+        self.close_full(program);
+    }
+
+    fn not_programmed(&mut self, program: &Program, moves: &[Move]) {
+        for page in program.page..program.page + self.pages_per_program {
             for &block in program.blocks() {
-                if self.retirement.is_doomed(block) {
-                    self.retirement.wait(program.die, block);
-                    continue;
-                }
-                self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
+                let first = self.geometry.ppn(block, page, 0).0 as usize;
+                self.owner[first..first + self.geometry.units_per_page as usize].fill(PADDING);
             }
         }
+        let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
+        *(if moves.is_empty() { host_units } else { moved_units }) -= u64::from(program.units);
+        *padding_units += u64::from(program.units);
+        self.close_full(program);
     }
 
     fn trim(&mut self, lpn: Lpn) {

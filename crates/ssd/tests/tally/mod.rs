@@ -191,6 +191,17 @@ impl Ftl for Tally {
         }
     }
 
+    fn not_programmed(&mut self, program: &Program, moves: &[Move]) {
+        self.ftl.not_programmed(program, moves);
+        self.placed.remove(&(program.blocks[0].0, program.page)).unwrap();
+        let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
+        *(if moves.is_empty() { host_units } else { moved_units }) -= u64::from(program.units);
+        *padding_units += u64::from(program.units);
+        for block in program.blocks() {
+            self.blocks[block.0 as usize].flying -= 1;
+        }
+    }
+
     fn trim(&mut self, lpn: Lpn) {
         self.ftl.trim(lpn);
         self.set(lpn, None);

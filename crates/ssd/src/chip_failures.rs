@@ -1,0 +1,66 @@
+//! Programs and erases that the chips report failed: what becomes of their blocks and data.
+//!
+//! The block leaves (`retirement`); where its plane has none to spare the drive takes no more
+//! writes. Data of a program that failed are still in the controller, and go elsewhere: those of
+//! the host wait in the buffer again, ahead of all others, and those of collection are placed anew.
+//! A program of several planes fails as a whole, and only the blocks that failed leave.
+
+use crate::collecting::Collector;
+use crate::controller::Ssd;
+use crate::ftl::Program;
+use nand::geometry::Block;
+
+impl Ssd {
+    /// Whether a program that is done has failed. Its blocks that did are given up.
+    #[inline]
+    pub(crate) fn has_failed(&mut self, program: &Program) -> bool {
+        self.flash.chips.programs_fail() && self.give_up_failed(program)
+    }
+
+    #[inline(never)]
+    fn give_up_failed(&mut self, program: &Program) -> bool {
+        let mut any = false;
+        for &block in program.blocks() {
+            if self.flash.chips.program_failed(block, program.page) {
+                self.flash.counts.failed_programs += u64::from(self.flash.chips.pages_per_program);
+                self.give_up(block);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Data of the host, from this slot on, are to be programmed elsewhere.
+    #[cold]
+    pub(crate) fn write_elsewhere(&mut self, program: &Program, first: u32) {
+        self.ftl.not_programmed(program, &[]);
+        self.buffer.return_dirty(first, program.units);
+        self.vacate(program.die);
+        self.drain_buffer();
+    }
+
+    /// Data that collection moves, from this move on, are to be programmed elsewhere.
+    #[cold]
+    pub(crate) fn move_elsewhere(&mut self, program: &Program, first: u32) {
+        let units = first as usize..(first + program.units) as usize;
+        let Collector { moves, pending, .. } = &mut self.collectors[program.die.0 as usize];
+        *pending -= 1;
+        self.ftl.not_programmed(program, &moves[units.clone()]);
+        self.program_moves(program.die, units);
+    }
+
+    /// The erase of a block has failed. Where the FTL cannot do without the block, what the drive
+    /// holds in its buffer goes where there is room, that block among it.
+    #[cold]
+    pub(crate) fn erase_failed(&mut self, block: Block) {
+        self.flash.counts.failed_erases += 1;
+        self.give_up(block);
+    }
+
+    /// A block leaves, or the drive takes no more writes.
+    fn give_up(&mut self, block: Block) {
+        if !self.ftl.retire(block) {
+            self.read_only_at = self.read_only_at.min(self.now());
+        }
+    }
+}
