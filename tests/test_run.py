@@ -237,6 +237,20 @@ def test_programs_fail_by_chance():
     assert plain["nand"]["failed_programs"] == plain["ftl"]["retired_blocks"] == 0
 
 
+def test_read_reclaim_moves_what_is_read_often():
+    job = "[r]\nrw=randread\nbs=4k\niodepth=8\nnumber_ios=400000\n"
+    result = nandlab.run("tiny", job, set=["gc.reclaim_reads=40"], precondition="fill")
+    ftl = result.to_dict()["ftl"]
+    assert 0 < ftl["read_reclaims"] <= 400_000 / 40
+    assert ftl["gc_copies"] > 0 == ftl["host_units"]
+    assert f"{ftl['read_reclaims']:,} reclaimed for their reads" in result_html(result)
+    assert nandlab.run("tiny", job, precondition="fill").to_dict()["ftl"]["read_reclaims"] == 0
+    with pytest.raises(
+        nandlab.NandlabError, match=r"gc\.reclaim_rounds.*allowed: up to 0"
+    ):
+        nandlab.run("tiny", job, set=["gc.reclaim_rounds=1"])
+
+
 def test_a_chance_that_no_drive_lives_with_is_refused():
     with pytest.raises(nandlab.NandlabError, match=r"program_failure_chance.*0 to 0\.1"):
         nandlab.run("tiny", MIXED, set=["chip.fault.program_failure_chance=0.2"])

@@ -205,6 +205,8 @@ def _blocks(report: dict[str, Any]) -> str:
     nand, ftl = report["nand"], report["ftl"]
     counts = {"programs": nand["failed_programs"], "erases": nand["failed_erases"]}
     parts = [f"{count:,} {name} failed" for name, count in counts.items() if count]
+    if ftl["read_reclaims"]:
+        parts.append(f"{ftl['read_reclaims']:,} reclaimed for their reads")
     if ftl["retired_blocks"]:
         parts.append(f"{ftl['retired_blocks']:,} retired")
     if ftl["read_only_at_s"] is not None:

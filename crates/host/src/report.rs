@@ -128,6 +128,7 @@ impl Session {
             "host_units": counts.host_units,
             "padding_units": counts.padding_units,
             "levelled_blocks": counts.levelled_blocks,
+            "read_reclaims": counts.read_reclaims,
             "retired_blocks": counts.retired_blocks,
             "read_only_at_s": ssd.read_only_at().map(Time::s),
             "trimmed_units": self.run.ssd.counts().trimmed,

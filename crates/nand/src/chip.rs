@@ -237,6 +237,12 @@ impl Chips {
         self.blocks[block.0 as usize].pe_cycles
     }
 
+    /// Pages read of a block since its erase.
+    #[inline]
+    pub fn reads(&self, block: Block) -> u32 {
+        self.blocks[block.0 as usize].reads
+    }
+
     /// Whether programs fail by chance.
     #[inline]
     pub fn programs_fail(&self) -> bool {
@@ -288,10 +294,10 @@ impl Chips {
         let site = self.sites[page as usize];
         let page_type = site.page_type;
         let time = self.timing.read(page_type, state.pe_cycles);
+        state.reads = state.reads.saturating_add(1);
         if !self.errs {
             return Ok((time, 0.0));
         }
-        state.reads = state.reads.saturating_add(1);
         let page = page_state(page, page_type, state, self.retention);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);

@@ -10,6 +10,7 @@ use crate::ftl::contract::{Occupancy, Wear};
 use crate::ftl::{self, Context, Ftl, FtlCounts};
 use crate::gc::{self, contract::Shape};
 use crate::payload::Payload;
+use crate::read_reclaim::ReadReclaim;
 use crate::retry::{self, Reread, Retry};
 use crate::scheduler;
 use crate::timeline::{SpanKind, Timeline, Track};
@@ -81,7 +82,7 @@ impl Ssd {
         let chips = chips(config)?;
         check_commands(config, &chips.geometry)?;
         let context = context(config, &chips)?;
-        let background = context.gc.background_free_blocks > 0;
+        let gc = context.gc.clone();
         let (_, mut choice) = config.ftl_parts()?;
         let ftl = (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params)?;
         let mut choice = config.scheduler.clone();
@@ -93,10 +94,13 @@ impl Ssd {
         let ecc = (model.build.build)(&ecc_common, &choice.params)?;
         check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
         check_references(&*retry, &chips, &config.chip.array.name)?;
+        let background = gc.background_free_blocks > 0;
+        let reclaim = ReadReclaim::new(&gc, &*retry)?;
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, Self::FLASH_EVENTS);
         flash.cells = cells;
-        Ok(Self::assemble(config, DriveParts { flash, ftl, ecc, ecc_common, retry, background }))
+        let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, background, reclaim };
+        Ok(Self::assemble(config, parts))
     }
 
     /// Begins a run on what preconditioning has left: tells the chips what they hold and sets

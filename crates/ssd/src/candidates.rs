@@ -1,11 +1,12 @@
 //! Valid units of each block, and the blocks that can be collected.
 //!
 //! A full block is a candidate until a victim policy or somebody else takes it. What the
-//! candidates of a plane could give back is counted when that changes.
+//! candidates of a plane could give back is counted when that changes. Some are marked: their data
+//! are to be moved whatever the policy says, and until then the policy may take them too.
 
 use crate::gc::{BlockWord, Victims};
 use base::memory::{prefetch, table};
-use nand::geometry::{Block, Geometry, Plane};
+use nand::geometry::{Block, Die, Geometry, Plane};
 
 /// Blocks of a drive, with what is valid in them.
 pub struct Candidates {
@@ -13,6 +14,10 @@ pub struct Candidates {
     words: Vec<BlockWord>,
     victims: Box<dyn Victims>,
     planes: Vec<Tally>,
+    is_marked: Vec<bool>,
+    /// By die: those that are.
+    marked: Vec<Vec<Block>>,
+    planes_per_die: u32,
 }
 
 /// The candidates of a plane.
@@ -30,6 +35,9 @@ impl Candidates {
             words: table(geometry.blocks() as usize, BlockWord::ERASED),
             victims,
             planes: vec![Tally::default(); geometry.planes() as usize],
+            is_marked: vec![false; geometry.blocks() as usize],
+            marked: vec![Vec::new(); geometry.dies as usize],
+            planes_per_die: geometry.planes_per_die,
         }
     }
 
@@ -97,7 +105,26 @@ impl Candidates {
         self.leave(plane, block);
     }
 
+    /// Marks a candidate; false where it is marked already, or none.
+    pub fn mark(&mut self, die: Die, block: Block) -> bool {
+        let is_new = self.word(block).is_closed() && !self.is_marked[block.0 as usize];
+        if is_new {
+            self.is_marked[block.0 as usize] = true;
+            self.marked[die.0 as usize].push(block);
+        }
+        is_new
+    }
+
+    /// The candidates of a die that are marked, the last one last.
+    #[inline]
+    pub fn marked(&self, die: Die) -> &[Block] {
+        &self.marked[die.0 as usize]
+    }
+
     fn leave(&mut self, plane: Plane, block: Block) {
+        if std::mem::take(&mut self.is_marked[block.0 as usize]) {
+            self.marked[(plane.0 / self.planes_per_die) as usize].retain(|&other| other != block);
+        }
         let word = &mut self.words[block.0 as usize];
         word.set_closed(false);
         let tally = &mut self.planes[plane.0 as usize];

@@ -28,6 +28,7 @@ use crate::ftl::{DieSet, Ftl, Lpn};
 use crate::given_up::GivenUp;
 use crate::lost::LostUnits;
 use crate::payload::Payload;
+use crate::read_reclaim::ReadReclaim;
 use crate::request::{Op, Request};
 use crate::retry::Retry;
 use crate::stage::Stage;
@@ -176,6 +177,7 @@ pub(crate) struct DriveParts {
     pub ecc_common: EccConfig,
     pub retry: Box<dyn Retry>,
     pub background: bool,
+    pub reclaim: ReadReclaim,
 }
 
 /// A drive.
@@ -211,6 +213,7 @@ pub struct Ssd {
     pub(crate) buffer_latency: Time,
     pub(crate) write_back: bool,
     pub(crate) background: bool,
+    pub(crate) reclaim: ReadReclaim,
     logical_units: u32,
     pub(crate) unit_bytes: u64,
     /// Its power of two, where it is one: every request asks for its units several times.
@@ -252,7 +255,7 @@ impl Ssd {
 
     /// Puts the parts together; see `build` for where they come from.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Self {
-        let DriveParts { flash, ftl, ecc, ecc_common, retry, background } = parts;
+        let DriveParts { flash, ftl, ecc, ecc_common, retry, background, reclaim } = parts;
         let geometry = &flash.chips.geometry;
         let (dies, unit_bytes) = (geometry.dies, geometry.unit_bytes);
         let write_back = config.buffer.bytes > 0;
@@ -293,6 +296,7 @@ impl Ssd {
             buffer_latency: Time::from_us(config.buffer.latency_us),
             write_back,
             background,
+            reclaim,
             logical_units: ftl.logical_units(),
             unit_bytes: u64::from(unit_bytes),
             unit_shift: unit_bytes.is_power_of_two().then(|| unit_bytes.trailing_zeros()),

@@ -32,6 +32,7 @@ mod lost;
 pub mod pace;
 pub mod payload;
 pub mod precondition;
+mod read_reclaim;
 mod reading;
 pub mod request;
 pub mod retirement;

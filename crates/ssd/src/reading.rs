@@ -207,6 +207,9 @@ impl Ssd {
             self.failed.release(&mut failed);
         }
         let command = self.flash.commands.remove(index);
+        if command.owner != Owner::Collect {
+            self.note_read(&command, corrected);
+        }
         match command.owner {
             Owner::Request(slot) => {
                 let now = self.now();

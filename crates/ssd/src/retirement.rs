@@ -5,8 +5,11 @@
 //! from then on: the spare of the drive is smaller by a block. A plane gives up no more blocks than
 //! leave room for its share of the logical drive and for collection.
 //!
-//! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
-//! has a block set more than its reserve, and keeps the host from that one before and meanwhile.
+//! Blocks that have been read too often are moved off in the same way, and come back.
+//!
+//! Moving a block off takes room and gives little or none back. So a die moves one at a time,
+//! begins when it has a block set more than its reserve, keeps the host from that one before and
+//! meanwhile, and collects in between where it is short of blocks.
 
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry};
@@ -19,6 +22,8 @@ pub struct Retirement {
     waiting: Vec<Vec<Block>>,
     /// By die: the block that is being moved off.
     moving: Vec<Option<Block>>,
+    /// By die: one has been moved off since other blocks were collected.
+    had_turn: Vec<bool>,
     /// By plane: blocks that can still be given up.
     spare: Vec<u32>,
 }
@@ -46,6 +51,7 @@ impl Retirement {
             doomed: bad.to_vec(),
             waiting: vec![Vec::new(); geometry.dies as usize],
             moving: vec![None; geometry.dies as usize],
+            had_turn: vec![false; geometry.dies as usize],
             spare: left.iter().map(|left| left - least).collect(),
         })
     }
@@ -81,15 +87,27 @@ impl Retirement {
 
     /// The next such block: it waits no longer, and is moved off.
     pub fn next(&mut self, die: Die) -> Option<Block> {
-        let next = self.waiting[die.0 as usize].pop();
-        self.moving[die.0 as usize] = next;
-        next
+        let next = self.waiting[die.0 as usize].pop()?;
+        self.move_off(die, next);
+        Some(next)
     }
 
-    /// Whether the host must leave a die a block set more: one is moved off, or waits for that.
+    /// A block of `die` is moved off.
+    pub fn move_off(&mut self, die: Die, block: Block) {
+        self.moving[die.0 as usize] = Some(block);
+        self.had_turn[die.0 as usize] = true;
+    }
+
+    /// Whether it is the turn of other blocks, where the die is short of room.
     #[inline]
-    pub fn needs_room(&self, die: Die) -> bool {
-        self.waits(die) || self.is_moving(die)
+    pub fn had_turn(&self, die: Die) -> bool {
+        self.had_turn[die.0 as usize]
+    }
+
+    /// Other blocks of `die` are collected.
+    #[inline]
+    pub fn end_turn(&mut self, die: Die) {
+        self.had_turn[die.0 as usize] = false;
     }
 
     /// Whether a block of `die` is being moved off.
@@ -104,10 +122,10 @@ impl Retirement {
     #[inline]
     pub fn has_left(&mut self, die: Die, block: Block, can_go: bool) -> bool {
         let moving = &mut self.moving[die.0 as usize];
-        if *moving == Some(block) {
+        let was_moved = *moving == Some(block);
+        if was_moved {
             *moving = None;
-            return true;
         }
-        can_go && self.doomed[block.0 as usize]
+        (was_moved || can_go) && self.doomed[block.0 as usize]
     }
 }

@@ -278,6 +278,7 @@ impl Trial {
         // How eager the host is, and how quick flash and collection are.
         let weights = [0; 3].map(|_| 1 + self.rng.below(12));
         let retires = self.rng.chance(0.2);
+        let reclaims = one(&mut self.failing.1, &[0.0, 0.0, 0.1, 0.5]);
         for _ in 0..steps {
             if self.is_full {
                 break;
@@ -298,6 +299,9 @@ impl Trial {
                     _ => Urgency::Idle,
                 };
                 self.collect(die, urgency);
+            } else if self.failing.1.chance(reclaims) {
+                let blocks = self.ftl.geometry.blocks();
+                self.ftl.reclaim(Block(self.failing.1.below(blocks.into()) as u32));
             } else if retires && self.rng.chance(0.02) {
                 if let Some((program, ..)) = self.dies[die].programs.front() {
                     let block = program.blocks[0];

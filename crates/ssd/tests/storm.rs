@@ -302,7 +302,7 @@ fn reads_return_the_newest_version_in_every_mode() {
         "age.pe_cycles=9000",
     ];
     let moving = |more: &[&'static str]| [&cell[..], &["retry.name=read_retry"], more].concat();
-    let modes: [&[&str]; 25] = [
+    let modes: [&[&str]; 28] = [
         &["buffer.bytes=0"],
         &["buffer.bytes=65536"],
         &["chip.features.cache_read=true"],
@@ -350,6 +350,9 @@ fn reads_return_the_newest_version_in_every_mode() {
         &moving(&[&soft[..], &["scheduler.name=fifo", "buffer.bytes=0"]].concat()),
         &losing(&["retry.name=nand_assisted", "chip.features.cache_read=true"]),
         &losing(&["retry.name=soft_decision", "chip.features.multi_plane_program=false"]),
+        &["gc.reclaim_reads=8"],
+        &["gc.reclaim_reads=16", "ftl.separate_gc_stream=false", "buffer.bytes=0"],
+        &losing(&["retry.name=soft_decision", "gc.reclaim_rounds=2", "gc.reclaim_reads=60"]),
     ];
     for mode in modes {
         // In storm 88, with reads in turn on a slow bus, a block is erased between two of a level.
@@ -357,6 +360,8 @@ fn reads_return_the_newest_version_in_every_mode() {
             let mut storm = Storm::new(mode, seed);
             storm.run(12_000);
             assert!(storm.ssd.ftl_counts().reclaimed_blocks > 0, "{mode:?}: no collection");
+            let reclaims = mode.iter().any(|set| set.starts_with("gc.reclaim"));
+            assert_eq!(storm.ssd.ftl_counts().read_reclaims > 20, reclaims, "{mode:?}");
             let counts = storm.ssd.counts();
             let fails = mode.contains(&"ecc.model=shares");
             assert_eq!(counts.soft_reads[0] > 1000, fails, "{mode:?}: {counts:?}");

@@ -225,7 +225,7 @@ pub struct Move {
 
 /// How much an FTL has done since its counts were last reset: units when they are placed (those of
 /// a program that fails are padding from then on), blocks when they are reported erased (levelled
-/// ones when they are picked). A run compares them with
+/// ones when they are picked, read reclaims when they are accepted). A run compares them with
 /// what the flash has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FtlCounts {
@@ -239,6 +239,8 @@ pub struct FtlCounts {
     pub reclaimed_blocks: u64,
     /// Blocks reclaimed for static wear levelling among them.
     pub levelled_blocks: u64,
+    /// Blocks whose data were to be moved for the reads that they had (read reclaim).
+    pub read_reclaims: u64,
     /// Blocks taken out of use.
     pub retired_blocks: u64,
 }
@@ -366,6 +368,13 @@ pub trait Ftl: Send {
     /// false where what is left would be too small: a drive whose erase has failed then takes no
     /// more writes.
     fn retire(&mut self, _block: Block) -> bool {
+        false
+    }
+
+    /// Has the data of a full block moved elsewhere, in its own time, for they have been read very
+    /// often, or only just: once erased the block is used on. True where that is new; false where
+    /// the block is on its way already, is being written to, or such blocks are not moved.
+    fn reclaim(&mut self, _block: Block) -> bool {
         false
     }
 

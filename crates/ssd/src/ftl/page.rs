@@ -21,7 +21,7 @@ use crate::retirement::Retirement;
 use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
 use base::{Error, Result, params};
-use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Plane, Ppn};
+use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,9 @@ impl Default for PageParams {
         Self { separate_gc_stream: true, host_streams: 1, static_wear_delta: 100 }
     }
 }
+
+#[path = "../page_victims.rs"]
+mod victims;
 
 /// Marks a physical unit without data.
 const PADDING: u32 = u32::MAX;
@@ -219,19 +222,6 @@ impl PageFtl {
         self.candidates.died(|| self.geometry.plane_of(block), block);
     }
 
-    /// Takes the least worn blocks of a group as victims, if it is time to level its wear.
-    fn pick_for_wear(&mut self, die: Die, group: u32, into: &mut Draining) {
-        let first = self.geometry.plane(die, group * self.joined).0;
-        let planes = first..first + self.joined;
-        let is_candidate = |block| self.candidates.word(block).is_closed();
-        self.wear.level(&self.geometry, planes, is_candidate, &mut into.victims);
-        for &block in &into.victims {
-            self.candidates.withdraw(self.geometry.plane_of(block), block);
-        }
-        self.counts.levelled_blocks += into.victims.len() as u64;
-        into.is_levelling = !into.victims.is_empty();
-    }
-
     /// Where cold data of a die go: to a frontier of their own, which takes a free block set, the
     /// most worn one, when blocks are collected for their wear, and gives one back with them. What
     /// they leave of it other moves fill up.
@@ -257,102 +247,6 @@ impl PageFtl {
         frontier.filling(self.pages_per_program, self.joined, &self.geometry)
     }
 
-    /// Whether the planes of a group have fewer free blocks than they should.
-    #[inline]
-    fn short_of_blocks(&self, die: Die, group: u32, urgency: Urgency) -> bool {
-        let least = match urgency {
-            Urgency::Blocked => self.reserve + 1,
-            Urgency::Due => self.gc.start_free_blocks,
-            Urgency::Idle => self.gc.background_free_blocks.max(self.gc.start_free_blocks),
-        };
-        self.free_blocks(die, group) < least
-    }
-
-    /// Whether a group has fewer free blocks than it should, and something is to be gained in it
-    /// or victims are at hand.
-    #[inline]
-    fn is_short(&self, die: Die, urgency: Urgency, at_hand: bool) -> bool {
-        // Asked at every step: `any` of a range takes a quarter more.
-        let mut group = 0;
-        while group < self.groups {
-            let short = self.short_of_blocks(die, group, urgency);
-            if short && (at_hand || self.gain(die, group, &[]) >= u64::from(self.row_units)) {
-                return true;
-            }
-            group += 1;
-        }
-        false
-    }
-
-    /// The planes of a group.
-    #[inline]
-    fn planes_of(&self, die: Die, group: u32) -> impl Iterator<Item = Plane> + use<> {
-        let first = self.geometry.plane(die, group * self.joined).0;
-        (first..first + self.joined).map(Plane)
-    }
-
-    /// Dead units that collecting a group could gain: none where that would not raise what its
-    /// poorest plane has, once `drained` blocks are erased.
-    #[inline]
-    fn gain(&self, die: Die, group: u32, drained: &[Block]) -> u64 {
-        let planes = || self.planes_of(die, group);
-        if planes().any(|plane| self.candidates.blocks(plane) == 0)
-            && !self.is_raised(die, group, drained)
-        {
-            return 0;
-        }
-        planes().map(|plane| self.candidates.dead_units(plane)).sum()
-    }
-
-    /// Whether every plane of a group that has no candidate is richer than its poorest. The row
-    /// that moves a victim set takes a block of each plane, so a set without a plane gives back
-    /// less than it may take where that plane is poor, and the reserve is gone.
-    #[cold]
-    fn is_raised(&self, die: Die, group: u32, drained: &[Block]) -> bool {
-        let free = |plane: Plane| {
-            let coming = drained.iter().filter(|block| self.geometry.plane_of(**block) == plane);
-            self.free.of(plane) + coming.count()
-        };
-        let fewest = self.planes_of(die, group).map(free).min();
-        self.planes_of(die, group)
-            .all(|plane| self.candidates.blocks(plane) > 0 || Some(free(plane)) > fewest)
-    }
-
-    /// Picks victims for a die: in the group that is shortest of blocks and has a row to gain, or
-    /// in one that has any gain, to finish a row that was begun. The planes of a group are opened
-    /// together, so they are collected together: one victim in each, also where it gains nothing.
-    /// Less than a row is no gain: padding the last row would eat it up. One group at a time,
-    /// because moved data may go to any group of the die: the reserve holds for one block set.
-    fn pick_victims(&mut self, die: Die, urgency: Urgency, finish: bool, into: &mut Draining) {
-        into.begin();
-        if !finish && self.is_roomy(die) {
-            into.victims.extend(self.retirement.next(die));
-            if !into.victims.is_empty() {
-                return;
-            }
-        }
-        let wanted = |group: &u32| {
-            let gain = self.gain(die, *group, &into.drained);
-            let row = u64::from(self.row_units);
-            if finish {
-                gain > 0
-            } else {
-                gain >= row && self.short_of_blocks(die, *group, urgency)
-            }
-        };
-        let shortest = |group: &u32| self.free_blocks(die, *group);
-        let Some(group) = (0..self.groups).filter(wanted).min_by_key(shortest) else { return };
-        self.wear.collected(self.geometry.plane(die, group * self.joined));
-        if !finish {
-            self.pick_for_wear(die, group, into);
-        }
-        if into.victims.is_empty() {
-            for plane in self.planes_of(die, group) {
-                into.victims.extend(self.candidates.pick(plane, self.clock));
-            }
-        }
-    }
-
     /// A program has been reported. With its last one a block is a candidate, or leaves.
     #[inline]
     fn close_full(&mut self, program: &Program) {
@@ -366,12 +260,6 @@ impl PageFtl {
             }
             self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
         }
-    }
-
-    /// Whether data can be moved out of a block that gives nothing back: every group has a block
-    /// set more than the reserve, and each may open one.
-    fn is_roomy(&self, die: Die) -> bool {
-        (0..self.groups).all(|group| self.free_blocks(die, group) > self.reserve)
     }
 }
 
@@ -402,7 +290,7 @@ impl Ftl for PageFtl {
         let cold = if gc { self.frontier_for_wear(first) } else { None };
         let (mut die, mut index) = (first, cold);
         while index.is_none() {
-            let kept = self.reserve + u32::from(self.retirement.needs_room(die));
+            let kept = self.reserve + u32::from(self.needs_room(die));
             index = self.frontier_for(die, stream_index, if gc { 0 } else { kept });
             if index.is_none() {
                 die = dies.next_from(die.0 + 1)?;
@@ -527,7 +415,7 @@ impl Ftl for PageFtl {
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
             || self.retirement.is_moving(die)
-            || (self.retirement.waits(die) && self.is_roomy(die))
+            || (self.waits(die) && self.is_roomy(die))
             || self.is_short(die, urgency, !collection.victims.is_empty())
     }
 
@@ -594,6 +482,12 @@ impl Ftl for PageFtl {
             self.retirement.wait(self.geometry.die_of(block), block);
         }
         is_doomed
+    }
+
+    fn reclaim(&mut self, block: Block) -> bool {
+        let is_new = self.candidates.mark(self.geometry.die_of(block), block);
+        self.counts.read_reclaims += u64::from(is_new);
+        is_new
     }
 
     fn filled_pages(&self, block: Block) -> u32 {

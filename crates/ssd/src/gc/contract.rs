@@ -20,11 +20,23 @@ pub struct GcConfig {
     /// until collection has gained as much as the last one took. Without, the host goes ahead
     /// until the die is at its reserve, and waits for whole blocks then.
     pub paced: bool,
+    /// Read reclaim: pages read of a block since its erase after which its data are moved, and
+    /// read disturb begins anew. 0 switches it off.
+    pub reclaim_reads: u32,
+    /// Read reclaim: rounds of reading again (see `retry`) that a page takes, after which the data
+    /// of its block are moved. 0 switches it off. Where fresh data take as many, it never ends.
+    pub reclaim_rounds: u8,
 }
 
 impl Default for GcConfig {
     fn default() -> Self {
-        Self { start_free_blocks: 3, background_free_blocks: 0, paced: true }
+        Self {
+            start_free_blocks: 3,
+            background_free_blocks: 0,
+            paced: true,
+            reclaim_reads: 0,
+            reclaim_rounds: 0,
+        }
     }
 }
 

@@ -235,6 +235,15 @@ impl Ftl for Tally {
         is_taken
     }
 
+    fn reclaim(&mut self, number: Block) -> bool {
+        let is_new = self.ftl.reclaim(number);
+        let block = &self.blocks[number.0 as usize];
+        let is_full = block.pages == self.geometry.pages_per_block && block.flying == 0;
+        assert!(!is_new || (is_full && !block.is_bad), "{number:?} is not full, and reclaimed");
+        self.counts.read_reclaims += u64::from(is_new);
+        is_new
+    }
+
     fn start_run(&mut self, pe_cycles: u32) {
         self.ftl.start_run(pe_cycles);
         assert_eq!(self.ftl.counts(), FtlCounts::default(), "a run begins");

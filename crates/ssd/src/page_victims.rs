@@ -1,0 +1,167 @@
+//! Which blocks of a die the FTL `page` empties next: those of a group of planes that is short of
+//! free blocks, the least worn ones now and then, and those that are to be moved off.
+
+use super::{Draining, PageFtl, Urgency};
+use nand::geometry::{Block, Die, Plane};
+
+impl PageFtl {
+    /// Picks victims for a die: in the group that is shortest of blocks and has a row to gain, or
+    /// in one that has any gain, to finish a row that was begun. The planes of a group are opened
+    /// together, so they are collected together: one victim in each, also where it gains nothing.
+    /// Less than a row is no gain: padding the last row would eat it up. One group at a time,
+    /// because moved data may go to any group of the die: the reserve holds for one block set.
+    /// A block that is to be moved off comes first, but not twice while the die is short.
+    pub(super) fn pick_victims(
+        &mut self,
+        die: Die,
+        urgency: Urgency,
+        finish: bool,
+        into: &mut Draining,
+    ) {
+        into.begin();
+        let is_their_turn =
+            || !self.retirement.had_turn(die) || !self.is_short(die, urgency, false);
+        if !finish && self.waits(die) && self.is_roomy(die) && is_their_turn() {
+            self.move_off(die, &mut into.victims);
+            return;
+        }
+        let wanted = |group: &u32| {
+            let gain = self.gain(die, *group, &into.drained);
+            let row = u64::from(self.row_units);
+            if finish {
+                gain > 0
+            } else {
+                gain >= row && self.short_of_blocks(die, *group, urgency)
+            }
+        };
+        let shortest = |group: &u32| self.free_blocks(die, *group);
+        let Some(group) = (0..self.groups).filter(wanted).min_by_key(shortest) else { return };
+        self.retirement.end_turn(die);
+        self.wear.collected(self.geometry.plane(die, group * self.joined));
+        if !finish {
+            self.pick_for_wear(die, group, into);
+        }
+        if into.victims.is_empty() {
+            for plane in self.planes_of(die, group) {
+                into.victims.extend(self.candidates.pick(plane, self.clock));
+            }
+        }
+    }
+
+    /// Whether a block of `die` is to be moved off, whatever that gives back.
+    #[inline]
+    pub(super) fn waits(&self, die: Die) -> bool {
+        self.retirement.waits(die) || !self.candidates.marked(die).is_empty()
+    }
+
+    /// Whether the host must leave a die a block set more: a block is moved off, or waits for that
+    /// and not in vain.
+    #[inline]
+    pub(super) fn needs_room(&self, die: Die) -> bool {
+        let can_be_had = || self.is_roomy(die) || self.is_short(die, Urgency::Due, false);
+        self.retirement.is_moving(die) || (self.waits(die) && can_be_had())
+    }
+
+    /// Takes the next such block as a victim. One that comes back has a block of each other plane
+    /// of its group with it, as rows take one of each: a marked one, or the policy's choice.
+    fn move_off(&mut self, die: Die, victims: &mut Vec<Block>) {
+        if let Some(doomed) = self.retirement.next(die) {
+            victims.push(doomed);
+            return;
+        }
+        let Some(&block) = self.candidates.marked(die).last() else { return };
+        let plane_of = |block: &Block| self.geometry.plane_of(*block);
+        let group = plane_of(&block).0 % self.geometry.planes_per_die / self.joined;
+        for plane in self.planes_of(die, group) {
+            let mut marked = self.candidates.marked(die).iter().rev();
+            match marked.find(|block| plane_of(block) == plane).copied() {
+                Some(marked) => {
+                    self.candidates.withdraw(plane, marked);
+                    victims.push(marked);
+                }
+                None => victims.extend(self.candidates.pick(plane, self.clock)),
+            }
+        }
+        self.retirement.move_off(die, block);
+    }
+
+    /// Whether data can be moved out of a block that gives nothing back: every group has a block
+    /// set more than the reserve, and each may open one.
+    pub(super) fn is_roomy(&self, die: Die) -> bool {
+        (0..self.groups).all(|group| self.free_blocks(die, group) > self.reserve)
+    }
+
+    /// Takes the least worn blocks of a group as victims, if it is time to level its wear.
+    fn pick_for_wear(&mut self, die: Die, group: u32, into: &mut Draining) {
+        let first = self.geometry.plane(die, group * self.joined).0;
+        let planes = first..first + self.joined;
+        let is_candidate = |block| self.candidates.word(block).is_closed();
+        self.wear.level(&self.geometry, planes, is_candidate, &mut into.victims);
+        for &block in &into.victims {
+            self.candidates.withdraw(self.geometry.plane_of(block), block);
+        }
+        self.counts.levelled_blocks += into.victims.len() as u64;
+        into.is_levelling = !into.victims.is_empty();
+    }
+
+    /// Whether the planes of a group have fewer free blocks than they should.
+    #[inline]
+    fn short_of_blocks(&self, die: Die, group: u32, urgency: Urgency) -> bool {
+        let least = match urgency {
+            Urgency::Blocked => self.reserve + 1,
+            Urgency::Due => self.gc.start_free_blocks,
+            Urgency::Idle => self.gc.background_free_blocks.max(self.gc.start_free_blocks),
+        };
+        self.free_blocks(die, group) < least
+    }
+
+    /// Whether a group has fewer free blocks than it should, and something is to be gained in it
+    /// or victims are at hand.
+    #[inline]
+    pub(super) fn is_short(&self, die: Die, urgency: Urgency, at_hand: bool) -> bool {
+        // Asked at every step: `any` of a range takes a quarter more.
+        let mut group = 0;
+        while group < self.groups {
+            let short = self.short_of_blocks(die, group, urgency);
+            if short && (at_hand || self.gain(die, group, &[]) >= u64::from(self.row_units)) {
+                return true;
+            }
+            group += 1;
+        }
+        false
+    }
+
+    /// The planes of a group.
+    #[inline]
+    fn planes_of(&self, die: Die, group: u32) -> impl Iterator<Item = Plane> + use<> {
+        let first = self.geometry.plane(die, group * self.joined).0;
+        (first..first + self.joined).map(Plane)
+    }
+
+    /// Dead units that collecting a group could gain: none where that would not raise what its
+    /// poorest plane has, once `drained` blocks are erased.
+    #[inline]
+    fn gain(&self, die: Die, group: u32, drained: &[Block]) -> u64 {
+        let planes = || self.planes_of(die, group);
+        if planes().any(|plane| self.candidates.blocks(plane) == 0)
+            && !self.is_raised(die, group, drained)
+        {
+            return 0;
+        }
+        planes().map(|plane| self.candidates.dead_units(plane)).sum()
+    }
+
+    /// Whether every plane of a group that has no candidate is richer than its poorest. The row
+    /// that moves a victim set takes a block of each plane, so a set without a plane gives back
+    /// less than it may take where that plane is poor, and the reserve is gone.
+    #[cold]
+    fn is_raised(&self, die: Die, group: u32, drained: &[Block]) -> bool {
+        let free = |plane: Plane| {
+            let coming = drained.iter().filter(|block| self.geometry.plane_of(**block) == plane);
+            self.free.of(plane) + coming.count()
+        };
+        let fewest = self.planes_of(die, group).map(free).min();
+        self.planes_of(die, group)
+            .all(|plane| self.candidates.blocks(plane) > 0 || Some(free(plane)) > fewest)
+    }
+}

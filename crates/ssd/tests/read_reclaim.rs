@@ -1,0 +1,160 @@
+//! Read reclaim: blocks that have been read very often, or only just, are written anew, as often as
+//! they should be, and what disturbed or aged them is gone.
+
+mod drive;
+
+use base::rng::Rng;
+use ssd::precondition::{Precondition, Preconditioning};
+use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
+
+/// A full drive.
+fn full(sets: &[&str]) -> Ssd {
+    let mut ssd = drive::small(sets);
+    let mut preconditioning = Preconditioning::new(Precondition::Fill, ssd.dies(), 1);
+    while !preconditioning.is_done() {
+        preconditioning.advance(ssd.ftl_mut()).unwrap();
+    }
+    ssd.start(0);
+    ssd
+}
+
+/// Random requests of a unit to the first `share` of the drive, one in `writes` of them a write.
+fn send(ssd: &mut Ssd, requests: u32, share: f64, writes: f64) {
+    let mut rng = Rng::stream(2, "read reclaim");
+    let units = (ssd.capacity_bytes() as f64 * share) as u64 / 4096;
+    let (mut sent, mut done) = (0, 0);
+    loop {
+        while sent < requests && ssd.has_room() {
+            let op = if rng.chance(writes) { Op::Write } else { Op::Read };
+            let now = ssd.now();
+            ssd.submit(Request::new(op, 4096 * rng.below(units), 4096), 0, now);
+            sent += 1;
+        }
+        match ssd.step() {
+            Step::Completed(slot) => {
+                assert!(!ssd.completed(slot).failed);
+                done += 1;
+            }
+            Step::Wake(_) => unreachable!("nobody asked"),
+            Step::Idle => break,
+        }
+    }
+    assert_eq!(done, requests);
+    ssd.fault().unwrap();
+    assert!(ssd.counts_agree());
+    let occupancy = ssd.occupancy();
+    assert_eq!(occupancy.mapped * 4096, ssd.capacity_bytes(), "{occupancy:?}");
+}
+
+/// Reads alone move each block once in so many of them, with all that it holds.
+#[test]
+fn a_block_is_moved_once_in_so_many_reads() {
+    let mut still = full(&[]);
+    send(&mut still, 100_000, 1.0, 0.0);
+    assert_eq!((still.ftl_counts().read_reclaims, still.ftl_counts().moved_units), (0, 0));
+    const LIMIT: u32 = 2000;
+    let mut ssd = full(&[&format!("gc.reclaim_reads={LIMIT}")]);
+    let requests = 2_000_000;
+    send(&mut ssd, requests, 1.0, 0.0);
+    let counts = ssd.ftl_counts();
+    // At the end blocks are on their way by half, and reads went on while they were moved.
+    let of_blocks = ssd.capacity_bytes() as f64 / f64::from(36 * 4096);
+    let expected = f64::from(requests) / f64::from(LIMIT) - of_blocks / 2.0;
+    let reclaims = counts.read_reclaims as f64;
+    println!(
+        "validation | blocks reclaimed for {requests} reads, one in {LIMIT} of each | {reclaims} | \
+         {expected:.0} | 0.15 | reads / limit, less half of the blocks; some go early, with others"
+    );
+    assert!((reclaims / expected - 1.0).abs() < 0.15, "{reclaims} for {expected}");
+    // Nothing is dead: whole blocks move, and some with no need, so that planes stay level.
+    let with_others = counts.reclaimed_blocks as f64 / reclaims;
+    assert!((1.0..1.5).contains(&with_others), "{counts:?}");
+    let moved = counts.moved_units as f64 / (36 * counts.reclaimed_blocks) as f64;
+    assert!((0.99..1.01).contains(&moved), "{moved} of a block moved each time: {counts:?}");
+}
+
+/// Writes go on beside it, also where every read has its block moved.
+#[test]
+fn the_host_is_not_kept_out() {
+    for sets in [
+        &["gc.reclaim_reads=1"][..],
+        &["gc.reclaim_reads=1", "ftl.separate_gc_stream=false", "gc.name=fifo"],
+        &["gc.reclaim_reads=1", "chip.features.multi_plane_program=false", "buffer.bytes=0"],
+        &["gc.reclaim_reads=1", "ftl.overprovisioning=0.3", "gc.start_free_blocks=2"],
+    ] {
+        let mut plain = full(&sets[1..]);
+        let mut ssd = full(sets);
+        send(&mut plain, 40_000, 1.0, 0.3);
+        send(&mut ssd, 40_000, 1.0, 0.3);
+        let counts = ssd.ftl_counts();
+        assert!(counts.read_reclaims > 500, "{sets:?}: {counts:?}");
+        let [least, most] = [&plain, &ssd].map(|ssd| ssd.ftl_counts().write_amplification());
+        assert!(most > 1.3 * least, "{sets:?}: {most} of {least}");
+    }
+}
+
+/// Hot blocks of a cell that reads disturb: errors grow with the reads, unless they are reclaimed.
+#[test]
+fn disturb_begins_anew() {
+    let errors = |limit: u32| {
+        let levels = "vth_mean_v=[-2.3, 1.3, 2.6, 4.0], vth_sigma_v=[0.4, 0.12, 0.12, 0.12]";
+        let mut ssd = full(&[
+            "chip.array.name=table",
+            &format!("chip.cell.levels={{{levels}}}"),
+            "chip.cell.read_disturb.rate_uv=2000",
+            "ecc.model=threshold",
+            "ecc.t=20000",
+            &format!("gc.reclaim_reads={limit}"),
+        ]);
+        send(&mut ssd, 60_000, 0.02, 0.0);
+        send(&mut ssd, 1, 0.02, 0.0);
+        let before = ssd.counts().raw_bit_errors;
+        send(&mut ssd, 2_000, 0.02, 0.0);
+        (ssd.counts().raw_bit_errors - before, ssd.ftl_counts().read_reclaims)
+    };
+    let (never, often) = (errors(0), errors(1000));
+    assert_eq!(never.1, 0);
+    assert!(often.1 > 20, "{often:?}");
+    assert!(never.0 > 10 * often.0 && never.0 > 1000, "{never:?} {often:?}");
+}
+
+/// Old data that a decoder only just corrects are written anew, and are young from then on.
+#[test]
+fn old_data_are_refreshed() {
+    let soft_reads = |rounds: u32| {
+        let mut ssd = full(&[
+            "chip.array.name=retention_law",
+            "age.retention_hours=8760",
+            "ecc.model=threshold",
+            "ecc.t=4",
+            "ecc.t_soft=[40]",
+            "retry.name=nand_assisted",
+            &format!("gc.reclaim_rounds={rounds}"),
+        ]);
+        let mut passes = [0; 2];
+        for pass in &mut passes {
+            let before = ssd.counts().soft_reads[0];
+            send(&mut ssd, 30_000, 1.0, 0.0);
+            *pass = ssd.counts().soft_reads[0] - before;
+        }
+        (passes, ssd.ftl_counts().read_reclaims)
+    };
+    let ([first, second], none) = soft_reads(0);
+    assert!(first > 5000 && second > 5000 && none == 0, "{first} {second} {none}");
+    let ([refreshed, young], reclaims) = soft_reads(1);
+    // Blocks that were not full are still as they were.
+    assert!(refreshed < first && young * 20 < second, "{refreshed} {young}");
+    // The full ones once each: the data fill 115 blocks, some of them not quite.
+    assert!((100..=115).contains(&reclaims), "{reclaims}");
+}
+
+#[test]
+fn rounds_that_are_never_read_are_refused() {
+    let of =
+        |sets: &[&str]| Ssd::new(&drive::config(sets), 1 << 30).map(drop).unwrap_err().to_string();
+    let error = of(&["gc.reclaim_rounds=1"]);
+    assert!(error.starts_with("gc.reclaim_rounds: 1 rounds; allowed: up to 0"), "{error}");
+    let error = of(&["gc.reclaim_rounds=3", "retry.name=soft_decision", "ecc.model=threshold"]);
+    assert!(error.starts_with("gc.reclaim_rounds: 3 rounds; allowed: up to 2"), "{error}");
+}
