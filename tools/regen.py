@@ -29,6 +29,7 @@ QUICK_TESTS = (
     "--test=closed_forms",
     "--test=decoders",
     "--test=error_correction",
+    "--test=read_reclaim",
     "--test=real_cells",
     "--test=retirement",
 )

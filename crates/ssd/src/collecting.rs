@@ -209,6 +209,7 @@ impl Ssd {
                 self.erase_failed(block);
             }
             self.ftl.erased(block);
+            self.reclaim.erased(block);
         }
         self.collect(command.die);
         self.catch_up(command.die);

@@ -7,14 +7,19 @@ use crate::controller::Ssd;
 use crate::gc::GcConfig;
 use crate::retry::Retry;
 use base::{Error, Result};
+use nand::geometry::Block;
 
-/// What a read must have cost.
-#[derive(Debug, Clone, Copy)]
+/// What a read must have cost, and what is being done about it.
+#[derive(Debug)]
 pub(crate) struct ReadReclaim {
     /// Pages read of its block since the erase.
     reads: u32,
     /// Rounds of reading it again.
     rounds: u8,
+    /// So many blocks at the same time.
+    at_once: usize,
+    /// Blocks that the FTL is to move, and that are not erased yet.
+    under_way: Vec<Block>,
 }
 
 impl ReadReclaim {
@@ -29,7 +34,17 @@ impl ReadReclaim {
         }
         let or_never = |reads: u32| if reads == 0 { u32::MAX } else { reads };
         let rounds = if gc.reclaim_rounds == 0 { u8::MAX } else { gc.reclaim_rounds };
-        Ok(Self { reads: or_never(gc.reclaim_reads), rounds })
+        if gc.reclaim_at_once == 0 {
+            return Err(Error::new("gc.reclaim_at_once", "0 blocks").allow("at least 1"));
+        }
+        let at_once = gc.reclaim_at_once as usize;
+        Ok(Self { reads: or_never(gc.reclaim_reads), rounds, at_once, under_way: Vec::new() })
+    }
+
+    /// A block has been erased.
+    #[inline]
+    pub(crate) fn erased(&mut self, block: Block) {
+        self.under_way.retain(|&other| other != block);
     }
 
     #[inline]
@@ -52,7 +67,10 @@ impl Ssd {
     fn reclaim_if_due(&mut self, command: &Command, took_long: bool) {
         let chips = &self.flash.chips;
         let block = chips.geometry.block_of(command.ppn);
-        if (took_long || chips.reads(block) >= self.reclaim.reads) && self.ftl.reclaim(block) {
+        let is_due = took_long || chips.reads(block) >= self.reclaim.reads;
+        if is_due && self.reclaim.under_way.len() < self.reclaim.at_once && self.ftl.reclaim(block)
+        {
+            self.reclaim.under_way.push(block);
             self.start_collect(command.die);
         }
     }

@@ -8,9 +8,9 @@ use ssd::precondition::{Precondition, Preconditioning};
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
 
-/// A full drive.
+/// A full drive that reclaims as many blocks at the same time as it has to.
 fn full(sets: &[&str]) -> Ssd {
-    let mut ssd = drive::small(sets);
+    let mut ssd = drive::small(&[&["gc.reclaim_at_once=1000"], sets].concat());
     let mut preconditioning = Preconditioning::new(Precondition::Fill, ssd.dies(), 1);
     while !preconditioning.is_done() {
         preconditioning.advance(ssd.ftl_mut()).unwrap();
@@ -122,7 +122,7 @@ fn disturb_begins_anew() {
 /// Old data that a decoder only just corrects are written anew, and are young from then on.
 #[test]
 fn old_data_are_refreshed() {
-    let soft_reads = |rounds: u32| {
+    let soft_reads = |rounds: u32, at_once: u32| {
         let mut ssd = full(&[
             "chip.array.name=retention_law",
             "age.retention_hours=8760",
@@ -131,6 +131,7 @@ fn old_data_are_refreshed() {
             "ecc.t_soft=[40]",
             "retry.name=nand_assisted",
             &format!("gc.reclaim_rounds={rounds}"),
+            &format!("gc.reclaim_at_once={at_once}"),
         ]);
         let mut passes = [0; 2];
         for pass in &mut passes {
@@ -140,13 +141,16 @@ fn old_data_are_refreshed() {
         }
         (passes, ssd.ftl_counts().read_reclaims)
     };
-    let ([first, second], none) = soft_reads(0);
+    let ([first, second], none) = soft_reads(0, 1000);
     assert!(first > 5000 && second > 5000 && none == 0, "{first} {second} {none}");
-    let ([refreshed, young], reclaims) = soft_reads(1);
+    let ([refreshed, young], reclaims) = soft_reads(1, 1000);
     // Blocks that were not full are still as they were.
     assert!(refreshed < first && young * 20 < second, "{refreshed} {young}");
     // The full ones once each: the data fill 115 blocks, some of them not quite.
     assert!((100..=115).contains(&reclaims), "{reclaims}");
+    // One after the other they take longer than this.
+    let ([_, still_old], few) = soft_reads(1, 1);
+    assert!((2..30).contains(&few) && still_old > 10 * young, "{few} {still_old}");
 }
 
 #[test]
@@ -155,6 +159,8 @@ fn rounds_that_are_never_read_are_refused() {
         |sets: &[&str]| Ssd::new(&drive::config(sets), 1 << 30).map(drop).unwrap_err().to_string();
     let error = of(&["gc.reclaim_rounds=1"]);
     assert!(error.starts_with("gc.reclaim_rounds: 1 rounds; allowed: up to 0"), "{error}");
+    let error = of(&["gc.reclaim_at_once=0"]);
+    assert!(error.starts_with("gc.reclaim_at_once: 0 blocks; allowed: at least 1"), "{error}");
     let error = of(&["gc.reclaim_rounds=3", "retry.name=soft_decision", "ecc.model=threshold"]);
     assert!(error.starts_with("gc.reclaim_rounds: 3 rounds; allowed: up to 2"), "{error}");
 }

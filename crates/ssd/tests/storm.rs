@@ -350,9 +350,14 @@ fn reads_return_the_newest_version_in_every_mode() {
         &moving(&[&soft[..], &["scheduler.name=fifo", "buffer.bytes=0"]].concat()),
         &losing(&["retry.name=nand_assisted", "chip.features.cache_read=true"]),
         &losing(&["retry.name=soft_decision", "chip.features.multi_plane_program=false"]),
-        &["gc.reclaim_reads=8"],
-        &["gc.reclaim_reads=16", "ftl.separate_gc_stream=false", "buffer.bytes=0"],
-        &losing(&["retry.name=soft_decision", "gc.reclaim_rounds=2", "gc.reclaim_reads=60"]),
+        &["gc.reclaim_reads=8", "gc.reclaim_at_once=100"],
+        &[
+            "gc.reclaim_reads=8",
+            "gc.reclaim_at_once=3",
+            "ftl.separate_gc_stream=false",
+            "buffer.bytes=0",
+        ],
+        &losing(&["retry.name=soft_decision", "gc.reclaim_rounds=2", "gc.reclaim_at_once=100"]),
     ];
     for mode in modes {
         // In storm 88, with reads in turn on a slow bus, a block is erased between two of a level.

@@ -26,6 +26,9 @@ pub struct GcConfig {
     /// Read reclaim: rounds of reading again (see `retry`) that a page takes, after which the data
     /// of its block are moved. 0 switches it off. Where fresh data take as many, it never ends.
     pub reclaim_rounds: u8,
+    /// Blocks that are reclaimed for their reads at the same time, in the whole drive; others wait
+    /// until they are read again.
+    pub reclaim_at_once: u32,
 }
 
 impl Default for GcConfig {
@@ -36,6 +39,7 @@ impl Default for GcConfig {
             paced: true,
             reclaim_reads: 0,
             reclaim_rounds: 0,
+            reclaim_at_once: 1,
         }
     }
 }
