@@ -245,9 +245,7 @@ def test_read_reclaim_moves_what_is_read_often():
     assert ftl["gc_copies"] > 0 == ftl["host_units"]
     assert f"{ftl['read_reclaims']:,} reclaimed for their reads" in result_html(result)
     assert nandlab.run("tiny", job, precondition="fill").to_dict()["ftl"]["read_reclaims"] == 0
-    with pytest.raises(
-        nandlab.NandlabError, match=r"gc\.reclaim_rounds.*allowed: up to 0"
-    ):
+    with pytest.raises(nandlab.NandlabError, match=r"gc\.reclaim_rounds.*allowed: up to 0"):
         nandlab.run("tiny", job, set=["gc.reclaim_rounds=1"])
 
 

@@ -106,16 +106,16 @@ impl Candidates {
     }
 
     /// Marks a candidate; false where it is marked already, or none.
-    pub fn mark(&mut self, die: Die, block: Block) -> bool {
+    pub fn mark(&mut self, plane: Plane, block: Block) -> bool {
         let is_new = self.word(block).is_closed() && !self.is_marked[block.0 as usize];
         if is_new {
             self.is_marked[block.0 as usize] = true;
-            self.marked[die.0 as usize].push(block);
+            self.marked[(plane.0 / self.planes_per_die) as usize].push(block);
         }
         is_new
     }
 
-    /// The candidates of a die that are marked, the last one last.
+    /// The candidates of a die that are marked, the oldest mark first.
     #[inline]
     pub fn marked(&self, die: Die) -> &[Block] {
         &self.marked[die.0 as usize]

@@ -11,9 +11,9 @@ use crate::ftl::Program;
 use nand::geometry::Block;
 
 impl Ssd {
-    /// Whether a program that is done has failed. Its blocks that did are given up.
+    /// A program is done. Gives up its blocks that have failed: whether there are any.
     #[inline]
-    pub(crate) fn has_failed(&mut self, program: &Program) -> bool {
+    pub(crate) fn take_failures(&mut self, program: &Program) -> bool {
         self.flash.chips.programs_fail() && self.give_up_failed(program)
     }
 
@@ -30,10 +30,12 @@ impl Ssd {
         any
     }
 
-    /// Data of the host, from this slot on, are to be programmed elsewhere.
+    /// Data of the host, from this slot on, are to be programmed elsewhere: all of them, those that
+    /// were trimmed meanwhile too, as if it were the first time.
     #[cold]
     pub(crate) fn write_elsewhere(&mut self, program: &Program, first: u32) {
         self.ftl.not_programmed(program, &[]);
+        self.collectors[program.die.0 as usize].failed_rows += 1;
         self.buffer.return_dirty(first, program.units);
         self.vacate(program.die);
         self.drain_buffer();
@@ -43,8 +45,9 @@ impl Ssd {
     #[cold]
     pub(crate) fn move_elsewhere(&mut self, program: &Program, first: u32) {
         let units = first as usize..(first + program.units) as usize;
-        let Collector { moves, pending, .. } = &mut self.collectors[program.die.0 as usize];
-        *pending -= 1;
+        let Collector { moves, pending, failed_rows, .. } =
+            &mut self.collectors[program.die.0 as usize];
+        (*pending, *failed_rows) = (*pending - 1, *failed_rows + 1);
         self.ftl.not_programmed(program, &moves[units.clone()]);
         self.program_moves(program.die, units);
     }

@@ -18,6 +18,8 @@ pub(crate) struct Collector {
     pub(crate) pending: u32,
     /// Steps, and units moved in them, since it began or the host last wrote to the die.
     pub(crate) effort: u64,
+    /// Programs of the die that have failed, and left nothing.
+    pub(crate) failed_rows: u64,
     /// It is behind: the host's last program is done, and its next may not come yet.
     pub(crate) holds_host: bool,
 }
@@ -162,7 +164,7 @@ impl Ssd {
     /// broken.
     #[cold]
     fn no_place(&self, die: Die) -> Error {
-        let failed = self.flash.counts.failed_programs;
+        let failed = self.collectors[die.0 as usize].failed_rows;
         if failed == 0 {
             return Error::new("ftl", "no place for data that collection moves");
         }

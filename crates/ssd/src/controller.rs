@@ -71,7 +71,8 @@ pub(crate) mod lane {
     pub const FROM_DIE: usize = 7;
 }
 
-/// Where the time of a request went. What is left of its latency are controller, buffer and link.
+/// Where the time of a request went. What is left of its latency are controller, buffer and link,
+/// and programs of its data that failed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Parts {
     /// Waiting for a die, a bus or a decoder.

@@ -17,6 +17,8 @@ pub struct Draining {
     pub drained: Vec<Block>,
     /// The victims are collected for their wear: what they hold is cold.
     pub is_levelling: bool,
+    /// One of them is to be moved off: they are drained also where no room is needed.
+    pub is_due: bool,
     /// The next unit to look at: page, victim, slot.
     page: u32,
     victim: usize,
@@ -27,7 +29,7 @@ impl Draining {
     /// New victims are looked through from their first page.
     pub fn begin(&mut self) {
         (self.page, self.victim, self.slot) = (0, 0, 0);
-        self.is_levelling = false;
+        (self.is_levelling, self.is_due) = (false, false);
     }
 
     /// Lists units of the victims that are mapped, until `moves` fills a row or the victims are

@@ -19,11 +19,16 @@ impl PageFtl {
         into: &mut Draining,
     ) {
         into.begin();
-        let is_their_turn =
-            || !self.retirement.had_turn(die) || !self.is_short(die, urgency, false);
-        if !finish && self.waits(die) && self.is_roomy(die) && is_their_turn() {
-            self.move_off(die, &mut into.victims);
-            return;
+        if !finish && self.waits(die) && self.is_roomy(die) {
+            let is_their_turn =
+                !self.had_turn[die.0 as usize] || !self.is_short(die, urgency, false);
+            if is_their_turn {
+                // Also in vain: the host is kept out no longer.
+                self.had_turn[die.0 as usize] = true;
+                if self.move_off(die, into) {
+                    return;
+                }
+            }
         }
         let wanted = |group: &u32| {
             let gain = self.gain(die, *group, &into.drained);
@@ -36,8 +41,9 @@ impl PageFtl {
         };
         let shortest = |group: &u32| self.free_blocks(die, *group);
         let Some(group) = (0..self.groups).filter(wanted).min_by_key(shortest) else { return };
-        self.retirement.end_turn(die);
+        self.had_turn[die.0 as usize] = false;
         self.wear.collected(self.geometry.plane(die, group * self.joined));
+        let marks = self.candidates.marked(die).len();
         if !finish {
             self.pick_for_wear(die, group, into);
         }
@@ -46,6 +52,7 @@ impl PageFtl {
                 into.victims.extend(self.candidates.pick(plane, self.clock));
             }
         }
+        into.is_due = self.candidates.marked(die).len() < marks;
     }
 
     /// Whether a block of `die` is to be moved off, whatever that gives back.
@@ -54,35 +61,46 @@ impl PageFtl {
         self.retirement.waits(die) || !self.candidates.marked(die).is_empty()
     }
 
-    /// Whether the host must leave a die a block set more: a block is moved off, or waits for that
-    /// and not in vain.
+    /// Whether the host must leave a die a block set more: a block that does not come back is moved
+    /// off, or one waits for its turn and not in vain.
     #[inline]
     pub(super) fn needs_room(&self, die: Die) -> bool {
-        let can_be_had = || self.is_roomy(die) || self.is_short(die, Urgency::Due, false);
-        self.retirement.is_moving(die) || (self.waits(die) && can_be_had())
+        self.retirement.is_moving(die)
+            || (self.waits(die) && !self.had_turn[die.0 as usize] && self.can_be_roomy(die))
     }
 
-    /// Takes the next such block as a victim. One that comes back has a block of each other plane
-    /// of its group with it, as rows take one of each: a marked one, or the policy's choice.
-    fn move_off(&mut self, die: Die, victims: &mut Vec<Block>) {
+    /// Whether a die has the room to move a block off, or can make it.
+    pub(super) fn can_be_roomy(&self, die: Die) -> bool {
+        self.is_roomy(die) || self.is_short(die, Urgency::Due, false)
+    }
+
+    /// Takes the next block that is to be moved off as a victim. One that comes back has a block of
+    /// each other plane of its group with it, as rows take one of each: a marked one, or the
+    /// policy's choice. False where a plane has none.
+    fn move_off(&mut self, die: Die, into: &mut Draining) -> bool {
         if let Some(doomed) = self.retirement.next(die) {
-            victims.push(doomed);
-            return;
+            into.victims.push(doomed);
+            return true;
         }
-        let Some(&block) = self.candidates.marked(die).last() else { return };
         let plane_of = |block: &Block| self.geometry.plane_of(*block);
-        let group = plane_of(&block).0 % self.geometry.planes_per_die / self.joined;
+        let Some(first) = self.candidates.marked(die).first().map(plane_of) else { return false };
+        let group = first.0 % self.geometry.planes_per_die / self.joined;
+        if self.planes_of(die, group).any(|plane| self.candidates.blocks(plane) == 0) {
+            return false;
+        }
         for plane in self.planes_of(die, group) {
-            let mut marked = self.candidates.marked(die).iter().rev();
+            let mut marked = self.candidates.marked(die).iter();
             match marked.find(|block| plane_of(block) == plane).copied() {
                 Some(marked) => {
                     self.candidates.withdraw(plane, marked);
-                    victims.push(marked);
+                    into.victims.push(marked);
                 }
-                None => victims.extend(self.candidates.pick(plane, self.clock)),
+                None => into.victims.extend(self.candidates.pick(plane, self.clock)),
             }
         }
-        self.retirement.move_off(die, block);
+        self.wear.collected(first);
+        into.is_due = true;
+        true
     }
 
     /// Whether data can be moved out of a block that gives nothing back: every group has a block

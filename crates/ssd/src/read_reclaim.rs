@@ -4,6 +4,7 @@
 
 use crate::command::Command;
 use crate::controller::Ssd;
+use crate::ftl::Lpn;
 use crate::gc::GcConfig;
 use crate::retry::Retry;
 use base::{Error, Result};
@@ -68,9 +69,16 @@ impl Ssd {
         let chips = &self.flash.chips;
         let block = chips.geometry.block_of(command.ppn);
         let is_due = took_long || chips.reads(block) >= self.reclaim.reads;
-        if is_due && self.reclaim.under_way.len() < self.reclaim.at_once && self.ftl.reclaim(block)
+        let has_room = self.reclaim.under_way.len() < self.reclaim.at_once;
+        // The data may have moved on since they were read.
+        if is_due
+            && has_room
+            && self.ftl.lookup(Lpn(command.lpn)) == Some(command.ppn)
+            && self.ftl.reclaim(block)
         {
             self.reclaim.under_way.push(block);
+            // New work from outside: collection that goes on and on has a reason.
+            self.collectors[command.die.0 as usize].effort = 0;
             self.start_collect(command.die);
         }
     }

@@ -5,25 +5,21 @@
 //! from then on: the spare of the drive is smaller by a block. A plane gives up no more blocks than
 //! leave room for its share of the logical drive and for collection.
 //!
-//! Blocks that have been read too often are moved off in the same way, and come back.
-//!
-//! Moving a block off takes room and gives little or none back. So a die moves one at a time,
-//! begins when it has a block set more than its reserve, keeps the host from that one before and
-//! meanwhile, and collects in between where it is short of blocks.
+//! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
+//! has a block set more than its reserve, and keeps the host from that one before and meanwhile.
 
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry};
+use std::collections::VecDeque;
 
 /// Doomed blocks of a drive.
 #[derive(Debug)]
 pub struct Retirement {
     doomed: Vec<bool>,
     /// By die: doomed blocks that are full, and whose data are to be moved off.
-    waiting: Vec<Vec<Block>>,
+    waiting: Vec<VecDeque<Block>>,
     /// By die: the block that is being moved off.
     moving: Vec<Option<Block>>,
-    /// By die: one has been moved off since other blocks were collected.
-    had_turn: Vec<bool>,
     /// By plane: blocks that can still be given up.
     spare: Vec<u32>,
 }
@@ -49,9 +45,8 @@ impl Retirement {
         }
         Ok(Self {
             doomed: bad.to_vec(),
-            waiting: vec![Vec::new(); geometry.dies as usize],
+            waiting: vec![VecDeque::new(); geometry.dies as usize],
             moving: vec![None; geometry.dies as usize],
-            had_turn: vec![false; geometry.dies as usize],
             spare: left.iter().map(|left| left - least).collect(),
         })
     }
@@ -76,7 +71,7 @@ impl Retirement {
 
     /// A doomed block of `die` is full.
     pub fn wait(&mut self, die: Die, block: Block) {
-        self.waiting[die.0 as usize].push(block);
+        self.waiting[die.0 as usize].push_back(block);
     }
 
     /// Whether a block of `die` waits for its data to be moved off.
@@ -87,27 +82,9 @@ impl Retirement {
 
     /// The next such block: it waits no longer, and is moved off.
     pub fn next(&mut self, die: Die) -> Option<Block> {
-        let next = self.waiting[die.0 as usize].pop()?;
-        self.move_off(die, next);
-        Some(next)
-    }
-
-    /// A block of `die` is moved off.
-    pub fn move_off(&mut self, die: Die, block: Block) {
-        self.moving[die.0 as usize] = Some(block);
-        self.had_turn[die.0 as usize] = true;
-    }
-
-    /// Whether it is the turn of other blocks, where the die is short of room.
-    #[inline]
-    pub fn had_turn(&self, die: Die) -> bool {
-        self.had_turn[die.0 as usize]
-    }
-
-    /// Other blocks of `die` are collected.
-    #[inline]
-    pub fn end_turn(&mut self, die: Die) {
-        self.had_turn[die.0 as usize] = false;
+        let next = self.waiting[die.0 as usize].pop_front();
+        self.moving[die.0 as usize] = next;
+        next
     }
 
     /// Whether a block of `die` is being moved off.

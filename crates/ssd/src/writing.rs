@@ -202,7 +202,7 @@ impl Ssd {
     pub(crate) fn programmed(&mut self, index: u32) {
         let command = self.flash.commands.remove(index);
         let program = self.flash.jobs.remove(command.job);
-        let has_failed = self.has_failed(&program);
+        let has_failed = self.take_failures(&program);
         match command.owner {
             Owner::Moves(first) if has_failed => self.move_elsewhere(&program, first),
             Owner::Slots(first) if has_failed => self.write_elsewhere(&program, first),

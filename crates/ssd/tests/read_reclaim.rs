@@ -74,6 +74,23 @@ fn a_block_is_moved_once_in_so_many_reads() {
     assert!((0.99..1.01).contains(&moved), "{moved} of a block moved each time: {counts:?}");
 }
 
+/// Where every read has its block moved, that goes on and on, and is no circle.
+#[test]
+fn reads_alone_may_keep_a_drive_busy() {
+    let mut ssd = full(&[
+        "gc.reclaim_reads=1",
+        "drive.channels=1",
+        "drive.dies_per_channel=1",
+        "drive.queue_depth=1",
+        "chip.timing.t_program_us=[10.0, 20.0]",
+        "chip.timing.t_erase_us=30",
+    ]);
+    send(&mut ssd, 400_000, 1.0, 0.0);
+    // More than collection does for nothing before the run is ended.
+    let (counts, most) = (ssd.ftl_counts(), 32 * (2 * 23 * 36 + 4096));
+    assert!(counts.moved_units > most, "{most} {counts:?}");
+}
+
 /// Writes go on beside it, also where every read has its block moved.
 #[test]
 fn the_host_is_not_kept_out() {
@@ -90,7 +107,7 @@ fn the_host_is_not_kept_out() {
         let counts = ssd.ftl_counts();
         assert!(counts.read_reclaims > 500, "{sets:?}: {counts:?}");
         let [least, most] = [&plain, &ssd].map(|ssd| ssd.ftl_counts().write_amplification());
-        assert!(most > 1.3 * least, "{sets:?}: {most} of {least}");
+        assert!(most > 1.1 * least, "{sets:?}: {most} of {least}");
     }
 }
 

@@ -241,8 +241,9 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
 /// Programs fail by chance: what they carried is written elsewhere, in whatever state it is then.
 #[test]
 fn reads_return_the_newest_version_where_programs_fail() {
-    let modes: [&[&str]; 7] = [
+    let modes: [&[&str]; 8] = [
         &[],
+        &["gc.reclaim_reads=8", "gc.reclaim_at_once=20"],
         &["buffer.bytes=0"],
         &["chip.features.multi_plane_program=false", "ftl.static_wear_delta=2"],
         &["ftl.separate_gc_stream=false", "gc.name=fifo", "ftl.host_streams=3"],

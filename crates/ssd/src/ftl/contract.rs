@@ -373,7 +373,7 @@ pub trait Ftl: Send {
 
     /// Has the data of a full block moved elsewhere, in its own time, for they have been read very
     /// often, or only just: once erased the block is used on. True where that is new; false where
-    /// the block is on its way already, is being written to, or such blocks are not moved.
+    /// the block is on its way already, is being written to, or there is no room to move it now.
     fn reclaim(&mut self, _block: Block) -> bool {
         false
     }

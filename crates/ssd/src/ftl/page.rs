@@ -87,6 +87,8 @@ struct PageFtl {
     next_die: u32,
     collections: Vec<Draining>,
     retirement: Retirement,
+    /// By die: a block has been moved off since others were collected.
+    had_turn: Vec<bool>,
     clock: u64,
     counts: FtlCounts,
 }
@@ -144,6 +146,7 @@ impl PageFtl {
             next_die: 0,
             collections: vec![Draining::default(); geometry.dies as usize],
             retirement,
+            had_turn: vec![false; geometry.dies as usize],
             clock: 0,
             counts: FtlCounts::default(),
             geometry,
@@ -290,8 +293,8 @@ impl Ftl for PageFtl {
         let cold = if gc { self.frontier_for_wear(first) } else { None };
         let (mut die, mut index) = (first, cold);
         while index.is_none() {
-            let kept = self.reserve + u32::from(self.needs_room(die));
-            index = self.frontier_for(die, stream_index, if gc { 0 } else { kept });
+            let kept = if gc { 0 } else { self.reserve + u32::from(self.needs_room(die)) };
+            index = self.frontier_for(die, stream_index, kept);
             if index.is_none() {
                 die = dies.next_from(die.0 + 1)?;
                 if die == first {
@@ -415,6 +418,7 @@ impl Ftl for PageFtl {
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
             || self.retirement.is_moving(die)
+            || (collection.is_due && !collection.victims.is_empty())
             || (self.waits(die) && self.is_roomy(die))
             || self.is_short(die, urgency, !collection.victims.is_empty())
     }
@@ -485,7 +489,17 @@ impl Ftl for PageFtl {
     }
 
     fn reclaim(&mut self, block: Block) -> bool {
-        let is_new = self.candidates.mark(self.geometry.die_of(block), block);
+        let die = self.geometry.die_of(block);
+        if !self.can_be_roomy(die) {
+            return false;
+        }
+        // A victim may rest half drained, where the room that it was taken for is there by now.
+        let collection = &mut self.collections[die.0 as usize];
+        let is_new = if collection.victims.contains(&block) {
+            !std::mem::replace(&mut collection.is_due, true)
+        } else {
+            self.candidates.mark(self.geometry.plane_of(block), block)
+        };
         self.counts.read_reclaims += u64::from(is_new);
         is_new
     }

@@ -23,7 +23,7 @@ pub struct GcConfig {
     /// Read reclaim: pages read of a block since its erase after which its data are moved, and
     /// read disturb begins anew. 0 switches it off.
     pub reclaim_reads: u32,
-    /// Read reclaim: rounds of reading again (see `retry`) that a page takes, after which the data
+    /// Read reclaim: rounds of reading again (see `retry`) that save a page, after which the data
     /// of its block are moved. 0 switches it off. Where fresh data take as many, it never ends.
     pub reclaim_rounds: u8,
     /// Blocks that are reclaimed for their reads at the same time, in the whole drive; others wait
