@@ -217,7 +217,7 @@ impl Chips {
             array,
             retention,
             row_key: Rng::stream(seed, "chip/rows").bits(),
-            program_key: Rng::stream(seed, "chip/programs").bits(),
+            program_key: FaultConfig::program_key(seed),
             sound_until: config.fault.none_before(config.rated_pe_cycles),
             rated_pe_cycles: config.rated_pe_cycles,
             fault: config.fault.clone(),
@@ -257,7 +257,7 @@ impl Chips {
     }
 
     /// Whether a block has reported a failure in the cycles before the run: an erase or a program.
-    pub fn is_lost(&self, block: Block) -> bool {
+    pub fn failed_before(&self, block: Block) -> bool {
         let programs = self.geometry.pages_per_block / self.pages_per_program;
         let before = u64::from(self.pe_cycles(block)) * u64::from(programs);
         self.has_failed(block) || self.fault.program_has_failed(self.seed, block.0, before)

@@ -22,9 +22,9 @@ pub struct FaultConfig {
     pub median_ratings: f64,
     /// Standard deviation of the logarithm of that over blocks.
     pub spread: f64,
-    /// Chance that a program of a page (of a wordline, where one shot writes it) fails before that,
-    /// for each plane of it. A data sheet that lets 80 of 4096 blocks go bad in 3000 cycles of 256
-    /// pages allows 2.5e-8.
+    /// Chance that a program of a page (of a wordline, where one shot writes it) fails before a
+    /// block's cycles are up, for each plane of it. 80 of 4096 blocks gone after 3000 cycles of 256
+    /// programs, as a data sheet may allow, are 2.6e-8.
     pub program_failure_chance: f64,
 }
 
@@ -74,8 +74,13 @@ impl FaultConfig {
         self.cycles(-FARTHEST, rated_pe_cycles)
     }
 
+    /// What `program_fails` tells one chip from another by.
+    pub fn program_key(seed: u64) -> u64 {
+        Rng::stream(seed, "chip/programs").bits()
+    }
+
     /// Whether the program of page `page` of a block in this cycle fails by chance: the same
-    /// whenever it is asked, whatever else is going on. `key` tells the chip from others.
+    /// whenever it is asked, whatever else is going on. `key` is the `program_key` of the chip.
     #[inline]
     pub fn program_fails(&self, key: u64, block: u32, pe_cycles: u32, page: u32) -> bool {
         self.program_failure_chance > 0.0

@@ -15,7 +15,6 @@ use crate::fault::{FaultConfig, is_factory_bad};
 use crate::gray::Gray;
 use crate::timing::Timing;
 use crate::wordline::{PageOrder, PageSite, page_sites};
-use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use std::collections::BTreeMap;
@@ -99,7 +98,7 @@ impl RawChip {
             timing: config.timing(Some(&cell))?,
             energy: Energy::new(&config.energy)?,
             fault: config.fault.clone(),
-            program_key: Rng::stream(seed, "chip/programs").bits(),
+            program_key: FaultConfig::program_key(seed),
             bad_fraction: geometry.bad_block_fraction,
             cell,
             seed,

@@ -297,7 +297,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     let joins = config.chip.features.multi_plane_program;
     let bad = bad_blocks(config, &geometry);
     let good = (0..geometry.blocks()).map(Block).filter(|block| !bad[block.0 as usize]);
-    let failed = good.filter(|&block| chips.is_lost(block)).collect();
+    let failed = good.filter(|&block| chips.failed_before(block)).collect();
     Ok(Context {
         bad,
         failed,

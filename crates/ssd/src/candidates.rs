@@ -14,8 +14,7 @@ pub struct Candidates {
     words: Vec<BlockWord>,
     victims: Box<dyn Victims>,
     planes: Vec<Tally>,
-    is_marked: Vec<bool>,
-    /// By die: those that are.
+    /// By die: those that are marked, few at any time.
     marked: Vec<Vec<Block>>,
     planes_per_die: u32,
 }
@@ -35,7 +34,6 @@ impl Candidates {
             words: table(geometry.blocks() as usize, BlockWord::ERASED),
             victims,
             planes: vec![Tally::default(); geometry.planes() as usize],
-            is_marked: vec![false; geometry.blocks() as usize],
             marked: vec![Vec::new(); geometry.dies as usize],
             planes_per_die: geometry.planes_per_die,
         }
@@ -107,10 +105,10 @@ impl Candidates {
 
     /// Marks a candidate; false where it is marked already, or none.
     pub fn mark(&mut self, plane: Plane, block: Block) -> bool {
-        let is_new = self.word(block).is_closed() && !self.is_marked[block.0 as usize];
+        let marked = &mut self.marked[(plane.0 / self.planes_per_die) as usize];
+        let is_new = self.words[block.0 as usize].is_closed() && !marked.contains(&block);
         if is_new {
-            self.is_marked[block.0 as usize] = true;
-            self.marked[(plane.0 / self.planes_per_die) as usize].push(block);
+            marked.push(block);
         }
         is_new
     }
@@ -122,9 +120,7 @@ impl Candidates {
     }
 
     fn leave(&mut self, plane: Plane, block: Block) {
-        if std::mem::take(&mut self.is_marked[block.0 as usize]) {
-            self.marked[(plane.0 / self.planes_per_die) as usize].retain(|&other| other != block);
-        }
+        self.marked[(plane.0 / self.planes_per_die) as usize].retain(|&other| other != block);
         let word = &mut self.words[block.0 as usize];
         word.set_closed(false);
         let tally = &mut self.planes[plane.0 as usize];

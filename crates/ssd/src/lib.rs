@@ -19,6 +19,7 @@ pub mod command;
 pub mod config;
 pub mod controller;
 pub mod die;
+pub mod die_set;
 pub mod draining;
 pub mod failed;
 pub mod flash;

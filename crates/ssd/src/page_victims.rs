@@ -80,6 +80,7 @@ impl PageFtl {
     fn move_off(&mut self, die: Die, into: &mut Draining) -> bool {
         if let Some(doomed) = self.retirement.next(die) {
             into.victims.push(doomed);
+            into.is_due = true;
             return true;
         }
         let plane_of = |block: &Block| self.geometry.plane_of(*block);

@@ -6,7 +6,7 @@ mod drive;
 use base::Time;
 use base::rng::Rng;
 use ssd::Step;
-use ssd::precondition::{Precondition, Preconditioning};
+use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
 
 /// The longest program of the drive.
@@ -16,10 +16,7 @@ const PROGRAM_US: f64 = 1100.0;
 /// depth, in a drive with longer blocks that is in its steady state.
 fn silence_programs(sets: &[&str]) -> f64 {
     let mut ssd = drive::small(&[&["chip.geometry.pages_per_block=144"], sets].concat());
-    let mut preconditioning = Preconditioning::new(Precondition::Steady, ssd.dies(), 1);
-    while !preconditioning.is_done() {
-        preconditioning.advance(ssd.ftl_mut()).unwrap();
-    }
+    drive::prepare(&mut ssd, Precondition::Steady);
     ssd.start(0);
     let units = ssd.capacity_bytes() / ssd.unit_bytes();
     let mut rng = Rng::stream(1, "pacing");

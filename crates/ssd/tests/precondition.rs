@@ -9,11 +9,8 @@ use ssd::precondition::{Precondition, Preconditioning};
 /// Overwrites until `steady` ended, whether it settled, and its write amplification.
 fn steady(sets: &[&str]) -> (f64, Option<bool>, f64) {
     let mut ssd = drive::small(sets);
-    let mut preconditioning = Preconditioning::new(Precondition::Steady, ssd.dies(), 1);
-    assert_eq!(preconditioning.settled(), None);
-    while !preconditioning.is_done() {
-        preconditioning.advance(ssd.ftl_mut()).unwrap();
-    }
+    assert_eq!(Preconditioning::new(Precondition::Steady, ssd.dies(), 1).settled(), None);
+    let preconditioning = drive::prepare(&mut ssd, Precondition::Steady);
     let units = f64::from(ssd.ftl_mut().logical_units());
     let (written, _) = preconditioning.progress(ssd.ftl_mut());
     let amplification = preconditioning.write_amplification().unwrap();

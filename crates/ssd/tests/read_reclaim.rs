@@ -4,17 +4,14 @@
 mod drive;
 
 use base::rng::Rng;
-use ssd::precondition::{Precondition, Preconditioning};
+use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
 
 /// A full drive that reclaims as many blocks at the same time as it has to.
 fn full(sets: &[&str]) -> Ssd {
     let mut ssd = drive::small(&[&["gc.reclaim_at_once=1000"], sets].concat());
-    let mut preconditioning = Preconditioning::new(Precondition::Fill, ssd.dies(), 1);
-    while !preconditioning.is_done() {
-        preconditioning.advance(ssd.ftl_mut()).unwrap();
-    }
+    drive::prepare(&mut ssd, Precondition::Fill);
     ssd.start(0);
     ssd
 }

@@ -5,6 +5,7 @@
 //! inside (`collect`, then `erased`). Because time is nobody's argument, the same code runs under
 //! the engine and, through `write_untimed`, as fast as memory allows: preconditioning is exact.
 
+use crate::die_set::DieSet;
 use crate::gc::{GcConfig, Victims};
 use base::params::Table;
 use base::{Error, Result};
@@ -73,77 +74,6 @@ pub struct Context {
 
 /// Builds an FTL from its context and its own checked parameters.
 pub type Build = fn(Context, &Table) -> Result<Box<dyn Ftl>>;
-
-/// A set of dies.
-#[derive(Debug, Clone)]
-pub struct DieSet {
-    words: Vec<u64>,
-    dies: u32,
-}
-
-impl DieSet {
-    /// No die of `dies`.
-    pub fn none(dies: u32) -> Self {
-        Self { words: vec![0; dies.div_ceil(64) as usize], dies }
-    }
-
-    /// All of `dies`.
-    pub fn all(dies: u32) -> Self {
-        let mut set = Self::none(dies);
-        (0..dies).for_each(|die| set.insert(Die(die)));
-        set
-    }
-
-    /// Adds a die.
-    #[inline]
-    pub fn insert(&mut self, die: Die) {
-        self.words[die.0 as usize / 64] |= 1 << (die.0 % 64);
-    }
-
-    /// Takes a die out: whether it was in.
-    #[inline]
-    pub fn remove(&mut self, die: Die) -> bool {
-        let word = &mut self.words[die.0 as usize / 64];
-        let bit = 1 << (die.0 % 64);
-        let was_in = *word & bit != 0;
-        *word &= !bit;
-        was_in
-    }
-
-    /// Whether a die is in.
-    #[inline]
-    pub fn contains(&self, die: Die) -> bool {
-        self.words[die.0 as usize / 64] & (1 << (die.0 % 64)) != 0
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.words.iter().all(|&word| word == 0)
-    }
-
-    /// The first member at or after `start`, wrapping around.
-    #[inline]
-    pub fn next_from(&self, start: u32) -> Option<Die> {
-        self.first_in(start, self.dies).or_else(|| self.first_in(0, start))
-    }
-
-    #[inline]
-    fn first_in(&self, from: u32, to: u32) -> Option<Die> {
-        let mut index = from as usize / 64;
-        let mut word = *self.words.get(index)? & (u64::MAX << (from % 64));
-        loop {
-            if word != 0 {
-                let die = index as u32 * 64 + word.trailing_zeros();
-                return (die < to).then_some(Die(die));
-            }
-            index += 1;
-            if index as u32 * 64 >= to {
-                return None;
-            }
-            word = self.words[index];
-        }
-    }
-}
 
 /// One program command: where its units go.
 ///
@@ -443,7 +373,7 @@ pub trait Ftl: Send {
             }
             // Every die stands at its reserve: collect them all.
             let mut steps = 0;
-            for die in 0..untimed.dies.dies {
+            for die in 0..untimed.dies.size() {
                 steps += self.settle_untimed(Die(die), untimed)?;
             }
             if steps == 0 {
@@ -579,23 +509,5 @@ impl Untimed {
             lpns: Vec::new(),
             streams: Vec::new(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn die_sets_wrap_around() {
-        let mut set = DieSet::none(130);
-        assert!(set.is_empty());
-        set.insert(Die(3));
-        set.insert(Die(129));
-        assert_eq!(set.next_from(0), Some(Die(3)));
-        assert_eq!(set.next_from(4), Some(Die(129)));
-        set.remove(Die(129));
-        assert_eq!(set.next_from(4), Some(Die(3)));
-        assert_eq!(DieSet::all(130).next_from(129), Some(Die(129)));
     }
 }

@@ -6,12 +6,12 @@
 //! the map; a physical unit is valid when the two point at each other, so no bitmap is kept.
 
 use super::contract::{
-    Build, Collect, Context, DieSet, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream,
-    Urgency, Wear,
+    Build, Collect, Context, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream, Urgency, Wear,
 };
 use crate::block_wear::BlockWear;
 use crate::candidates::Candidates;
 use crate::capacity::logical_units;
+use crate::die_set::DieSet;
 use crate::draining::Draining;
 use crate::free_blocks::FreeBlocks;
 use crate::frontier::Frontier;
@@ -417,7 +417,6 @@ impl Ftl for PageFtl {
     fn wants_collect(&self, die: Die, urgency: Urgency) -> bool {
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
-            || self.retirement.is_moving(die)
             || (collection.is_due && !collection.victims.is_empty())
             || (self.waits(die) && self.is_roomy(die))
             || self.is_short(die, urgency, !collection.victims.is_empty())

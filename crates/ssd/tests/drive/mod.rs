@@ -5,6 +5,7 @@ use base::params;
 use ssd::Ssd;
 use ssd::config::SsdConfig;
 use ssd::ftl::{Build, FtlConfig};
+use ssd::precondition::{Precondition, Preconditioning};
 
 /// Two channels of two dies, two planes each; odd sizes on purpose.
 pub const SMALL: &str = r#"
@@ -83,4 +84,14 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
 /// The small drive with `sets` laid over it.
 pub fn small(sets: &[&str]) -> Ssd {
     Ssd::new(&config(sets), 1 << 30).unwrap()
+}
+
+/// Brings a drive into the state that a run is to begin with, and tells how that went.
+#[allow(dead_code, reason = "not every test begins with a full drive")]
+pub fn prepare(ssd: &mut Ssd, state: Precondition) -> Preconditioning {
+    let mut preconditioning = Preconditioning::new(state, ssd.dies(), 1);
+    while !preconditioning.is_done() {
+        preconditioning.advance(ssd.ftl_mut()).unwrap();
+    }
+    preconditioning
 }
