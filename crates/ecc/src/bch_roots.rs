@@ -341,8 +341,9 @@ fn transform<V: Vector, const M: usize>(
     let (values, _) = values.as_chunks_mut::<M>();
     let inner = inner_levels(M, levels);
     for (value, &coefficient) in values.iter_mut().zip(&tables.coefficients[..1 << levels]) {
-        *value = [Slice::ZERO; M];
-        add_to_all(value, coefficient);
+        for (k, slice) in value.iter_mut().enumerate() {
+            *slice = if coefficient >> k & 1 == 1 { Slice::ONES } else { Slice::ZERO };
+        }
     }
     let first = pass << LANE_BITS << inner;
     // Sets of points that lie in other lanes: only their own half is kept.

@@ -9,21 +9,22 @@ use std::sync::Arc;
 
 /// Coefficients of a block: the more, the fewer products, as long as what each adds is near.
 const BLOCK: usize = 256;
+/// Syndromes that are summed at once, in registers.
+const LANES: usize = 64;
 
 /// Computes syndromes 1 to 2t.
 #[derive(Debug)]
 pub struct Syndromes {
     field: Arc<Field>,
-    /// Row b holds alpha^(j (BLOCK - 1 - b)) for each odd j: what bit b of a block adds.
-    rows: Vec<u16>,
+    /// alpha^(j (BLOCK - 1 - b)): what bit b of a block adds to syndrome j. Of `LANES` odd j after
+    /// the other, a row for each bit.
+    rows: Vec<[u16; LANES]>,
     /// Logarithm of alpha^(BLOCK j) for each odd j.
     step: Vec<u16>,
     /// Logarithm of what takes the unused bits of the last block out again, for each odd j.
     back: Vec<u16>,
     /// The odd ones.
     odd: Vec<u16>,
-    /// What a block adds to each.
-    sum: Vec<u16>,
     all: Vec<u16>,
 }
 
@@ -33,13 +34,15 @@ impl Syndromes {
         let order = field.order();
         let log = |power: usize| move |j: usize| ((2 * j + 1) * power % order) as u16;
         let beyond = parity.next_multiple_of(BLOCK) - parity;
-        let rows = (0..BLOCK).flat_map(|b| (0..t).map(log(BLOCK - 1 - b)));
+        let row = |first: usize, b: usize| {
+            std::array::from_fn(|i| field.power(log(BLOCK - 1 - b)(first + i).into()))
+        };
+        let firsts = (0..t).step_by(LANES);
         Self {
-            rows: rows.map(|i| field.power(i.into())).collect(),
+            rows: firsts.flat_map(|first| (0..BLOCK).map(move |b| row(first, b))).collect(),
             step: (0..t).map(log(BLOCK)).collect(),
             back: (0..t).map(log(order - beyond % order)).collect(),
             odd: vec![0; t],
-            sum: vec![0; t],
             all: vec![0; 2 * t],
             field: field.clone(),
         }
@@ -50,17 +53,22 @@ impl Syndromes {
         let t = self.odd.len();
         self.odd.fill(0);
         for block in remainder.chunks(BLOCK / 64) {
-            self.sum.fill(0);
-            for (rows, &word) in self.rows.chunks_exact(64 * t).zip(block) {
-                let mut left = word;
-                while left != 0 {
-                    let row = &rows[left.trailing_zeros() as usize * t..][..t];
-                    self.sum.iter_mut().zip(row).for_each(|(sum, row)| *sum ^= row);
-                    left &= left - 1;
+            let lanes = self.odd.chunks_mut(LANES).zip(self.step.chunks(LANES));
+            for ((odd, step), rows) in lanes.zip(self.rows.chunks_exact(BLOCK)) {
+                let mut sum = [0; LANES];
+                for (rows, &word) in rows.chunks_exact(64).zip(block) {
+                    let mut left = word;
+                    while left != 0 {
+                        let row = &rows[left.trailing_zeros() as usize];
+                        for (sum, row) in sum.iter_mut().zip(row) {
+                            *sum ^= row;
+                        }
+                        left &= left - 1;
+                    }
                 }
-            }
-            for ((odd, &step), &sum) in self.odd.iter_mut().zip(&self.step).zip(&self.sum) {
-                *odd = self.field.times_power(*odd, step.into()) ^ sum;
+                for ((odd, &step), &sum) in odd.iter_mut().zip(step).zip(&sum) {
+                    *odd = self.field.times_power(*odd, step.into()) ^ sum;
+                }
             }
         }
         for (j, (&odd, &back)) in self.odd.iter().zip(&self.back).enumerate() {
