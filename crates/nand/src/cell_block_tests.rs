@@ -126,7 +126,7 @@ fn assert_closed_form(what: &str, mut block: CellBlock, page_bytes: usize, age: 
         reads: age.1 + u64::from(block.pages()) / 2,
         reprograms: 0,
     };
-    let widths = cell.law(1, &stress).spread;
+    let widths = cell.law(1, &stress).spread();
     for (page_type, (hits, bits)) in count(&mut block, &data).into_iter().enumerate() {
         let rate = cell.rber(page_type, &[], &stress);
         let (low, high) = wilson(hits, bits, 4.0);

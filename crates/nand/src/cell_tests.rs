@@ -210,7 +210,7 @@ fn monte_carlo_is_the_closed_form() {
             assert!((mean - expected).abs() < 5.0 * sigma / n.sqrt() + 1e-5, "{name}: {mean}");
             // Pages differ by chance: 256 of them leave their mean width this uncertain.
             let law = cell.law(level, &HARD);
-            let slack = 5.0 * (0.5 / n).sqrt() * 1.5 + 5.0 * law.spread / 16.0;
+            let slack = 5.0 * (0.5 / n).sqrt() * 1.5 + 5.0 * law.spread() / 16.0;
             let ratio = square.sqrt() / sigma;
             assert!((ratio - 1.0).abs() < slack + 1e-4, "{name}: sigma ratio {ratio}");
             for z in [-3.0, -2.0, 2.0, 3.0] {
@@ -218,7 +218,7 @@ fn monte_carlo_is_the_closed_form() {
                 let p = Condition::new(&cell, &HARD).sides(v)[level].above;
                 let hits = cells.iter().filter(|&&c| f64::from(c) > v).count() as f64;
                 let error = 5.0 * (n * p * (1.0 - p)).sqrt() + 1.0;
-                let pages = 5.0 * law.spread / 16.0 * z.abs() * 1.5 * (n * p.min(1.0 - p) * 3.0);
+                let pages = 5.0 * law.spread() / 16.0 * z.abs() * 1.5 * (n * p.min(1.0 - p) * 3.0);
                 assert!((hits - n * p).abs() < error + pages, "{name} at {z}: {hits} {}", n * p);
             }
         }

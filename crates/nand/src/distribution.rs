@@ -228,6 +228,14 @@ pub fn uniform_atoms(width: f64, most: usize) -> Vec<Atom> {
         .collect()
 }
 
+/// `most` atoms that stand for the cosine of any angle, of standard deviation one (Gauss and
+/// Chebyshev).
+fn cosine_atoms(most: usize) -> Vec<Atom> {
+    let turn = |k: usize| std::f64::consts::PI * (k as f64 + 0.5) / most as f64;
+    let at = |k| libm::cos(turn(k)) * std::f64::consts::SQRT_2;
+    (0..most).map(|k| Atom { at: at(k), weight: 1.0 / most as f64 }).collect()
+}
+
 /// `2 most` atoms that stand for +-E, E exponential of this mean (Gauss and Laguerre).
 pub fn laplace_atoms(mean: f64, most: usize) -> Vec<Atom> {
     let diagonal: Vec<f64> = (0..most).map(|k| 2.0 * k as f64 + 1.0).collect();
@@ -254,19 +262,31 @@ pub struct Law {
     pub sigma_v: f64,
     /// What is added to the core.
     pub atoms: Vec<Atom>,
-    /// Standard deviation, over pages, of the logarithm of the core's width.
-    pub spread: f64,
+    /// Standard deviation, over pages, of the logarithm of the core's width, at random.
+    pub page_spread: f64,
+    /// The same from layer to layer, a cosine.
+    pub layer_spread: f64,
 }
 
 /// Atoms that a law keeps.
 const ATOMS: usize = 7;
-/// Widths of pages that a law is averaged over.
-const WIDTHS: usize = 3;
+/// Widths of pages that a law is averaged over, where they spread little or much: tails go with
+/// the exponential of the spread times the square of the distance, so much that three do not do.
+const WIDTHS: [usize; 2] = [3, 9];
+/// What is much.
+const WIDE: f64 = 0.05;
 
 impl Law {
     /// A core alone.
     pub fn core(shape: Shape, mean_v: f64, sigma_v: f64) -> Self {
-        Self { shape, mean_v, sigma_v, atoms: vec![Atom { at: 0.0, weight: 1.0 }], spread: 0.0 }
+        Self {
+            shape,
+            mean_v,
+            sigma_v,
+            atoms: vec![Atom { at: 0.0, weight: 1.0 }],
+            page_spread: 0.0,
+            layer_spread: 0.0,
+        }
     }
 
     /// Adds an independent Gaussian part (to the core, whose shape it takes).
@@ -282,8 +302,32 @@ impl Law {
     /// The law on a wordline `deviate` standard deviations wider than the median one.
     #[must_use]
     pub fn of_wordline(&self, deviate: f64) -> Self {
-        let sigma_v = self.sigma_v * libm::exp(deviate * self.spread);
-        Self { sigma_v, spread: 0.0, ..self.clone() }
+        let sigma_v = self.sigma_v * libm::exp(deviate * self.spread());
+        Self { sigma_v, page_spread: 0.0, layer_spread: 0.0, ..self.clone() }
+    }
+
+    /// Standard deviation, over wordlines, of the logarithm of the core's width.
+    pub fn spread(&self) -> f64 {
+        libm::hypot(self.page_spread, self.layer_spread)
+    }
+
+    /// Logarithms of the core's width over that of a median page.
+    fn widths(&self) -> Vec<Atom> {
+        static NORMAL: LazyLock<[Vec<Atom>; 2]> = LazyLock::new(|| WIDTHS.map(normal_atoms));
+        let spread = self.spread();
+        if spread == 0.0 {
+            return vec![Atom { at: 0.0, weight: 1.0 }];
+        }
+        let many = usize::from(spread > WIDE);
+        let scaled = |atoms: &[Atom], by: f64| -> Vec<Atom> {
+            atoms.iter().map(|atom| Atom { at: by * atom.at, ..*atom }).collect()
+        };
+        let pages = scaled(&NORMAL[many], self.page_spread);
+        if self.layer_spread == 0.0 {
+            return pages;
+        }
+        let layers = scaled(&cosine_atoms(WIDTHS[many]), self.layer_spread);
+        shorten(&sums(&pages, &layers), WIDTHS[many])
     }
 
     /// Mean of the voltages.
@@ -293,19 +337,17 @@ impl Law {
 
     /// Standard deviation of the voltages, over all pages.
     pub fn sigma(&self) -> f64 {
-        let core = self.sigma_v * self.sigma_v * libm::exp(2.0 * self.spread * self.spread);
+        let square = |width: &Atom| width.weight * libm::exp(2.0 * width.at);
+        let core = self.sigma_v * self.sigma_v * self.widths().iter().map(square).sum::<f64>();
         libm::sqrt(core + moments(&self.atoms).1)
     }
 
     /// The law as a sum of cores of one shape: what its tails are summed over.
     pub fn parts(&self) -> Vec<Part> {
-        static PAGES: LazyLock<Vec<Atom>> = LazyLock::new(|| normal_atoms(WIDTHS));
-        let alike = &[Atom { at: 0.0, weight: 1.0 }][..];
-        let widths = if self.spread > 0.0 { PAGES.as_slice() } else { alike };
-        widths
+        self.widths()
             .iter()
             .flat_map(|width| {
-                let sigma_v = self.sigma_v * libm::exp(self.spread * width.at);
+                let sigma_v = self.sigma_v * libm::exp(width.at);
                 self.atoms.iter().map(move |atom| Part {
                     mean_v: self.mean_v + atom.at,
                     sigma_v,
@@ -405,6 +447,7 @@ mod tests {
             (normal_atoms(8), [1.0, 1.0, 3.0, 15.0]),
             (uniform_atoms(2.0, 8), [1.0, 1.0 / 3.0, 0.2, 1.0 / 7.0]),
             (laplace_atoms(1.0, 8), [1.0, 2.0, 24.0, 720.0]),
+            (cosine_atoms(8), [1.0, 1.0, 1.5, 2.5]),
         ] {
             for (k, exact) in even.into_iter().enumerate() {
                 let ours = moment(&atoms, 2 * k as i32);

@@ -42,8 +42,7 @@ struct Variation {
 
 impl Variation {
     fn spread(&self, law: &mut Law) {
-        let (page, layer) = (self.page_spread, self.layer_spread);
-        law.spread = libm::sqrt(law.spread * law.spread + page * page + layer * layer);
+        (law.page_spread, law.layer_spread) = (self.page_spread, self.layer_spread);
     }
 }
 
