@@ -64,6 +64,15 @@ pub fn logical_units(
     Ok(logical as u32)
 }
 
+/// Whole blocks that the poorest plane has beyond its share of the logical drive.
+pub fn spare_blocks(geometry: &Geometry, bad: &[bool], logical_units: u32) -> u32 {
+    let per_block = u64::from(geometry.units_per_block());
+    let share = u64::from(logical_units).div_ceil(u64::from(geometry.planes()) * per_block) as u32;
+    let good = |blocks: &[bool]| blocks.iter().filter(|&&bad| !bad).count() as u32;
+    let fewest = bad.chunks(geometry.blocks_per_plane as usize).map(good).min();
+    fewest.unwrap_or(0).saturating_sub(share)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

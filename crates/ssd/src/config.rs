@@ -46,7 +46,8 @@ impl Default for ControllerConfig {
 pub struct HostConfig {
     /// Bandwidth of the link in each direction, in 10^6 bytes a second; 0 is unlimited.
     pub link_mb_s: f64,
-    /// Fixed latency of the link, each way.
+    /// Fixed latency of the link: data of a read or write, and the answer to a trim, are later by
+    /// it.
     pub link_latency_us: f64,
     /// Time that a job's thread takes to submit one request.
     pub submit_us: f64,

@@ -455,7 +455,7 @@ impl Ssd {
             Op::Write => unreachable!("a write goes on with its data"),
             Op::Trim => {
                 self.trim_units(&request);
-                self.acknowledge(slot, self.now());
+                self.acknowledge(slot, self.now() + self.link_latency);
             }
             Op::Flush => {
                 if self.buffer.held() == 0 {

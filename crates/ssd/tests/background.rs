@@ -6,6 +6,7 @@ use base::Time;
 use base::rng::Rng;
 use nand::geometry::Die;
 use ssd::ftl::Urgency;
+use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
 
@@ -51,4 +52,20 @@ fn a_read_does_not_end_it() {
         }
         assert!(ssd.ftl_counts().reclaimed_blocks > 100);
     }
+}
+
+/// A drive that is asked to keep all of its spare free, and more, collects what is dead and does
+/// not move valid data round and round.
+#[test]
+fn it_does_not_collect_what_gives_nothing() {
+    let copied = |blocks: &str| {
+        let set = format!("gc.background_free_blocks={blocks}");
+        let mut ssd = drive::small(&[&set, "ftl.overprovisioning=0.45"]);
+        drive::prepare(&mut ssd, Precondition::Fill);
+        ssd.start(0);
+        work(&mut ssd, 400, 3000);
+        ssd.ftl_counts().moved_units
+    };
+    let (half, all) = (copied("4"), copied("20"));
+    assert!(all <= half, "{all} units copied, {half} with half of the spare");
 }

@@ -10,7 +10,7 @@ use super::contract::{
 };
 use crate::block_wear::BlockWear;
 use crate::candidates::Candidates;
-use crate::capacity::logical_units;
+use crate::capacity::{logical_units, spare_blocks};
 use crate::die_set::DieSet;
 use crate::draining::Draining;
 use crate::free_blocks::FreeBlocks;
@@ -122,6 +122,10 @@ impl PageFtl {
         let pace = Pace::new(&gc, config.gc_reserve_blocks, is_shared, groups * set_units);
         let Context { pe_cycles, mut bad, failed, victims, .. } = context;
         failed.iter().for_each(|block| bad[block.0 as usize] = true);
+        // All of the spare free would leave nothing dead to collect: data would go round for ever.
+        let most = spare_blocks(&geometry, &bad, logical_units) / 2;
+        let background_free_blocks = gc.background_free_blocks.min(most);
+        let gc = GcConfig { background_free_blocks, ..gc };
         let retirement = Retirement::new(&geometry, &bad, logical_units, held)?;
         let wear = BlockWear::new(&geometry, pe_cycles, bad, params.static_wear_delta);
         let mut ftl = Self {
@@ -494,11 +498,10 @@ impl Ftl for PageFtl {
         }
         // A victim may rest half drained, where the room that it was taken for is there by now.
         let collection = &mut self.collections[die.0 as usize];
-        let is_new = if collection.victims.contains(&block) {
-            !std::mem::replace(&mut collection.is_due, true)
-        } else {
-            self.candidates.mark(self.geometry.plane_of(block), block)
-        };
+        if collection.victims.contains(&block) {
+            return !std::mem::replace(&mut collection.is_due, true);
+        }
+        let is_new = self.candidates.mark(self.geometry.plane_of(block), block);
         self.counts.read_reclaims += u64::from(is_new);
         is_new
     }

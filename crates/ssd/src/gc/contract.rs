@@ -14,7 +14,8 @@ pub struct GcConfig {
     /// plus one: the host stalls at the reserve.
     pub start_free_blocks: u32,
     /// A plane of an idle die with fewer free blocks than this is collected in the background;
-    /// 0 switches it off.
+    /// 0 switches it off. `page` aims at half of a plane's spare blocks at most: with more of them
+    /// free nothing dead would be left to collect.
     pub background_free_blocks: u32,
     /// Whether the host pays as it writes: while a die is collected, its next host program waits
     /// until collection has gained as much as the last one took. Without, the host goes ahead
@@ -27,7 +28,8 @@ pub struct GcConfig {
     /// of its block are moved. 0 switches it off. Where fresh data take as many, it never ends.
     pub reclaim_rounds: u8,
     /// Blocks that are reclaimed for their reads at the same time, in the whole drive; others wait
-    /// until they are read again.
+    /// until they are read again. Moving one off waits for the host like all collection: on a die
+    /// that is never idle, `scheduler.starvation_us` for each step.
     pub reclaim_at_once: u32,
 }
 
