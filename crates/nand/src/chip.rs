@@ -243,6 +243,12 @@ impl Chips {
         self.blocks[block.0 as usize].reads
     }
 
+    /// Whether what is read may differ from what was written.
+    #[inline]
+    pub fn errs(&self) -> bool {
+        self.errs
+    }
+
     /// Whether programs fail by chance.
     #[inline]
     pub fn programs_fail(&self) -> bool {

@@ -223,6 +223,8 @@ pub struct Ssd {
     pub(crate) codeword_bytes: u32,
     pub(crate) buffer: Buffer,
     pub(crate) streams: u8,
+    /// The one that may send a row next.
+    pub(crate) next_stream: u8,
     pub(crate) flushes: Flushes,
     /// Requests that wait until a buffer slot is durable.
     pub(crate) durable_waits: u32,
@@ -271,8 +273,8 @@ impl Ssd {
             if ecc_common.decoders == 0 { config.drive.channels } else { ecc_common.decoders };
         let blank = Slot::new(Request::FLUSH, 0, Time::ZERO, Time::ZERO);
         // Where the flash never errs or the decoder always corrects, decoding is a plain delay.
-        let chips_err = config.chip.array.name != "ideal";
-        let clean_decode = (!chips_err || ecc.is_ideal()).then(|| ecc_common.decode_time(0, 0));
+        let clean_decode =
+            (!flash.chips.errs() || ecc.is_ideal()).then(|| ecc_common.decode_time(0, 0));
         Self {
             events: EventQueue::new(),
             decoders: Stage::new(decoders),
@@ -305,6 +307,7 @@ impl Ssd {
             codeword_bytes: ecc_common.payload_bytes + ecc_common.parity_bytes,
             buffer: Buffer::new(capacity, ftl.host_streams()),
             streams: ftl.host_streams(),
+            next_stream: 0,
             flushes: Flushes::default(),
             durable_waits: 0,
             stalled: VecDeque::new(),

@@ -122,34 +122,48 @@ impl Ssd {
         (0..self.streams).any(|stream| self.buffer.dirty(stream) >= row)
     }
 
-    /// Sends rows of waiting units to free dies. Rows that are not full go only when somebody
-    /// waits for them.
+    /// Sends rows of waiting units to free dies, of each stream in turn.
     #[inline]
     pub(crate) fn drain_buffer(&mut self) {
-        let row = self.ftl.row_units();
-        for stream in 0..self.streams {
-            loop {
-                let waiting = self.buffer.dirty(stream);
-                if waiting == 0 || (waiting < row && !self.is_urgent()) {
-                    break;
-                }
-                if self.writable[usize::from(stream)].is_empty() {
-                    self.set_aside(stream);
-                    break;
-                }
-                self.buffer.peek_dirty(stream, row, &mut self.lpns);
-                let stream_of = Stream::host(stream);
-                let dies = &self.writable[usize::from(stream)];
-                let Some(program) = self.ftl.place(stream_of, &self.lpns, dies) else {
-                    self.set_aside(stream);
-                    break;
-                };
-                let first = self.buffer.send_dirty(stream, program.units);
-                self.occupy(program.die);
-                self.program(program, Owner::Slots(first));
-                self.start_collect(program.die);
-            }
+        let mut in_vain = 0;
+        while in_vain < self.streams {
+            let stream = self.next_stream;
+            self.next_stream = if stream + 1 == self.streams { 0 } else { stream + 1 };
+            in_vain = if self.send_row(stream) { 0 } else { in_vain + 1 };
         }
+    }
+
+    /// Whether rows that are not full are sent too: somebody waits for what is in them, or for room
+    /// that nothing else makes.
+    fn sends_short_rows(&self) -> bool {
+        self.durable_waits > 0
+            || self.flushes.waiting()
+            || (!self.stalled.is_empty() && !self.has_whole_row())
+    }
+
+    /// Sends a row of a stream, if it has one and a die takes it.
+    #[inline]
+    fn send_row(&mut self, stream: u8) -> bool {
+        let row = self.ftl.row_units();
+        let waiting = self.buffer.dirty(stream);
+        if waiting == 0 || (waiting < row && !self.sends_short_rows()) {
+            return false;
+        }
+        let dies = &self.writable[usize::from(stream)];
+        if dies.is_empty() {
+            self.set_aside(stream);
+            return false;
+        }
+        self.buffer.peek_dirty(stream, row, &mut self.lpns);
+        let Some(program) = self.ftl.place(Stream::host(stream), &self.lpns, dies) else {
+            self.set_aside(stream);
+            return false;
+        };
+        let first = self.buffer.send_dirty(stream, program.units);
+        self.occupy(program.die);
+        self.program(program, Owner::Slots(first));
+        self.start_collect(program.die);
+        true
     }
 
     pub(crate) fn program(&mut self, program: Program, owner: Owner) {
