@@ -12,7 +12,7 @@ fn wang() -> LevelsConfig {
         vth_mean_v: vec![-2.267, 1.29, 2.658, 4.03],
         vth_sigma_v: vec![0.42, 0.1085, 0.1085, 0.1085],
         read_v: Vec::new(),
-        coarse_margin_v: 0.6,
+        coarse_margin_v: Some(0.6),
         coarse_sigma_v: 0.15,
     }
 }
@@ -237,7 +237,7 @@ fn error_rates_are_wangs_equations_10_and_11() {
         v += delta[2 * i] + delta[2 * i + 1];
         levels.vth_mean_v[i + 1] = v;
     }
-    levels.coarse_margin_v = 0.1;
+    levels.coarse_margin_v = Some(0.1);
     let config = CellConfig { levels, mechanisms: Table::new() };
     // In one shot: the equations know of no read between two passes.
     let cell = Cell::new(&config, 2, PageOrder::OneShot).unwrap();

@@ -30,12 +30,26 @@ pub struct LevelsConfig {
     /// the levels as fresh cells are read, neighbours and noise included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_v: Vec<f64>,
-    /// How far a state that is not final stays below the lowest level it may become.
-    #[serde(default)]
-    pub coarse_margin_v: f64,
+    /// How far a state that is not final stays below the lowest level it may become; left out, five
+    /// standard deviations of both. Much closer, a level loses its lower tail to cells that stand
+    /// above it already: `cells` has that, the closed form and tables made from it have not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coarse_margin_v: Option<f64>,
     /// Standard deviation of states that are not final.
     #[serde(default)]
     pub coarse_sigma_v: f64,
+}
+
+/// Standard deviations between a state that is not final and what it may become.
+const CLEAR: f64 = 5.0;
+
+impl LevelsConfig {
+    /// `coarse_margin_v`, given or not.
+    fn coarse_margin_v(&self) -> f64 {
+        let programmed = self.vth_sigma_v.iter().skip(1);
+        let widest = programmed.fold(0.0, |widest: f64, &sigma| widest.max(sigma));
+        self.coarse_margin_v.unwrap_or(CLEAR * libm::hypot(widest, self.coarse_sigma_v))
+    }
 }
 
 /// A state that a pass leaves cells in.
@@ -110,7 +124,7 @@ impl Levels {
             within("vth_sigma_v", sigma, 1e-3, 5.0)?;
         }
         within("coarse_sigma_v", config.coarse_sigma_v, 0.0, 5.0)?;
-        within("coarse_margin_v", config.coarse_margin_v, 0.0, 10.0)?;
+        within("coarse_margin_v", config.coarse_margin_v.unwrap_or_default(), 0.0, 10.0)?;
         let at = |level: usize| (config.vth_mean_v[level], config.vth_sigma_v[level]);
         let read_v = if config.read_v.is_empty() {
             (1..levels).map(|level| middle(at(level - 1), at(level))).collect()
@@ -154,7 +168,10 @@ impl Levels {
         if states.windows(2).any(|pair| pair[0].mean_v >= pair[1].mean_v) {
             return Err(Error::new(
                 "cell.levels.coarse_margin_v",
-                format!("{} V leaves states of pass {known} out of order", config.coarse_margin_v),
+                format!(
+                    "{} V leaves states of pass {known} out of order",
+                    config.coarse_margin_v()
+                ),
             )
             .allow("less than the distance of neighbouring levels"));
         }
@@ -207,7 +224,7 @@ impl Levels {
             let (mean_v, sigma_v) = if last || level == 0 {
                 (self.mean_v[level], self.sigma_v[level])
             } else {
-                (self.mean_v[level] - config.coarse_margin_v, config.coarse_sigma_v)
+                (self.mean_v[level] - config.coarse_margin_v(), config.coarse_sigma_v)
             };
             states.push(State { word, level: level as u8, mean_v, sigma_v });
         }
@@ -284,7 +301,7 @@ mod tests {
             vth_mean_v: vec![-2.267, 1.29, 2.658, 4.03],
             vth_sigma_v: vec![0.42, 0.1085, 0.1085, 0.1085],
             read_v: Vec::new(),
-            coarse_margin_v: 0.6,
+            coarse_margin_v: Some(0.6),
             coarse_sigma_v: 0.15,
         }
     }
@@ -305,6 +322,10 @@ mod tests {
         let of_level = |level| [0, 1, 2].map(|passes| levels.mean_after_v(passes, level));
         assert_eq!(of_level(1), [-2.267, -2.267, 1.29]);
         assert_eq!(of_level(3), [-2.267, 2.658 - 0.6, 4.03]);
+        let config = LevelsConfig { coarse_margin_v: None, ..mlc() };
+        let coarse = &Levels::new(&config, 2, PageOrder::EvenOdd).unwrap().passes[0].states[1];
+        let clear = (2.658 - coarse.mean_v) / 0.1085f64.hypot(coarse.sigma_v);
+        assert!((clear - 5.0).abs() < 1e-12);
         // Equal distance in standard deviations: Wang's Delta_0 : Delta_1 is sigma_0 : sigma_1.
         let (low, high) = (levels.read_v[0] + 2.267, 1.29 - levels.read_v[0]);
         assert!((low / high - 0.42 / 0.1085).abs() < 1e-12);
@@ -316,7 +337,7 @@ mod tests {
             gray: gray.map(str::to_owned),
             vth_mean_v: (0..levels).map(|l| l as f64).collect(),
             vth_sigma_v: vec![0.1; levels],
-            coarse_margin_v: 0.3,
+            coarse_margin_v: Some(0.3),
             ..mlc()
         };
         let tlc = Levels::new(&config(8, Some("2-3-2")), 3, PageOrder::OneShot).unwrap();
@@ -355,7 +376,7 @@ mod tests {
         assert!(refused(|c| c.vth_sigma_v[1] = f64::NAN).contains("vth_sigma_v"));
         assert!(refused(|c| c.read_v = vec![1.0, 0.0, 2.0]).contains("read_v"));
         assert!(refused(|c| c.read_v = vec![0.0, 2.0, 5.0]).contains("5 V beyond its levels"));
-        assert!(refused(|c| c.coarse_margin_v = 5.0).contains("coarse_margin_v"));
+        assert!(refused(|c| c.coarse_margin_v = Some(5.0)).contains("coarse_margin_v"));
         assert!(refused(|c| c.gray = Some("1-1".into())).contains("1-2"));
     }
 }

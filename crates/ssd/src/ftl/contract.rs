@@ -259,7 +259,8 @@ pub trait Ftl: Send {
     fn lookup(&mut self, lpn: Lpn) -> Option<Ppn>;
 
     /// Reserves places for the first of `lpns` (as many as one program carries) on one of `dies`.
-    /// `None` where none of these dies may take data of this stream now.
+    /// `None` where none of these dies may take data of this stream now. Streams of the host count
+    /// modulo `host_streams`.
     fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program>;
 
     /// The flash holds the data of `program`. For host data `moves` is empty; for moved data it
@@ -277,7 +278,8 @@ pub trait Ftl: Send {
     /// Whether `collect` of this die has work of this urgency.
     fn wants_collect(&self, die: Die, urgency: Urgency) -> bool;
 
-    /// The next step of internal work on `die`; `moves` is cleared and filled for a `Move`.
+    /// The next step of internal work on `die`; `moves` is cleared and filled for a `Move`. Units of
+    /// one page that follow each other there are read at once.
     fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect;
 
     /// Whether collection of `die` keeps pace with the host. While it is at work and does not, the

@@ -40,7 +40,8 @@ pub const MEMBER: Member<Build> = Member {
 struct PageParams {
     /// Data moved by garbage collection go to blocks of their own.
     separate_gc_stream: bool,
-    /// Write frontiers for the host's stream hints (1 to 8).
+    /// Write frontiers for the host's stream hints (1 to 8). Hints count modulo this: of 2, the
+    /// second has what fio calls `short` and `long`, the first has all else.
     host_streams: u8,
     /// Static wear levelling: when the cycles of a plane's blocks are further apart than this,
     /// the data of the least worn block go to the most worn free one. Looked at once in 64

@@ -69,7 +69,7 @@ pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
 }
 
 /// The choice of an FTL, and those of `sets` that a drive with it has: a parameter of one FTL is
-/// none of others.
+/// none of others. One with many frontiers has more spare, if there is no drive without.
 #[allow(dead_code, reason = "not every test is of every FTL")]
 pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
     let schemas = [(member.schema)(), schema::<FtlConfig>()];
@@ -78,7 +78,13 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
         key.is_none_or(|key| schemas.iter().any(|schema| schema["properties"][key].is_object()))
     };
     let name = format!("ftl.name={}", member.name);
-    [name].into_iter().chain(sets.iter().filter(is_there).map(ToString::to_string)).collect()
+    let mut all: Vec<String> =
+        [name].into_iter().chain(sets.iter().filter(is_there).map(ToString::to_string)).collect();
+    let is_said = sets.iter().any(|set| set.starts_with("ftl.overprovisioning="));
+    if !is_said && Ssd::new(&config(&all), 1 << 30).is_err() {
+        all.push("ftl.overprovisioning=1.5".to_owned());
+    }
+    all
 }
 
 /// The small drive with `sets` laid over it.
