@@ -456,17 +456,17 @@ mod tests {
         }
     }
 
-    /// Tails over pages and layers of different width, against sums over ten thousand of each.
+    /// Tails over pages and layers of different width, against sums over a thousand by ten.
     #[test]
     fn widths_are_averaged_over() {
         for (page_spread, layer_spread) in [(0.03, 0.02), (0.2, 0.0), (0.0, 0.3), (0.1, 0.2)] {
             let law = Law { page_spread, layer_spread, ..Law::core(Shape::Gaussian, 0.0, 1.0) };
             for z in [2.0, 4.0] {
-                let share = |k: u32| (f64::from(k) + 0.5) / 100.0;
+                let share = |k: u32, of: f64| (f64::from(k) + 0.5) / of;
                 let exact: f64 = (0..10_000u32)
                     .map(|k| {
-                        let page = upper_quantile(share(k % 100));
-                        let turn = 2.0 * std::f64::consts::PI * share(k / 100);
+                        let page = upper_quantile(share(k % 1000, 1e3));
+                        let turn = 2.0 * std::f64::consts::PI * share(k / 1000, 10.0);
                         let layer = libm::cos(turn) * std::f64::consts::SQRT_2;
                         upper_tail(z / (page_spread * page + layer_spread * layer).exp())
                     })
