@@ -499,10 +499,11 @@ impl Ftl for PageFtl {
         }
         // A victim may rest half drained, where the room that it was taken for is there by now.
         let collection = &mut self.collections[die.0 as usize];
-        if collection.victims.contains(&block) {
-            return !std::mem::replace(&mut collection.is_due, true);
-        }
-        let is_new = self.candidates.mark(self.geometry.plane_of(block), block);
+        let is_new = if collection.victims.contains(&block) {
+            !std::mem::replace(&mut collection.is_due, true)
+        } else {
+            self.candidates.mark(self.geometry.plane_of(block), block)
+        };
         self.counts.read_reclaims += u64::from(is_new);
         is_new
     }
