@@ -194,7 +194,6 @@ fn a_code_says_how_many_errors_it_corrects() {
         (BCH, "", "t = 40\nt_soft = [40]"),
         (BCH, "t = 40\nt_soft = [40]", "t = 40\nt_soft = [40]"),
         (BCH_9193, "", "t = 72\nt_soft = [72]"),
-        (LDPC, "", "t = 100\nt_soft = [270, 300]"),
         (LDPC, "t = 40", "t = 40\nt_soft = [108, 120]"),
     ] {
         assert_eq!(resolved(code, params).unwrap(), table(complete), "{params}");
@@ -208,6 +207,24 @@ fn a_code_says_how_many_errors_it_corrects() {
     ] {
         assert_eq!(resolved(BCH, params).unwrap_err(), said);
     }
+}
+
+/// A code that says no t is not given that of another.
+#[test]
+fn threshold_asks_for_the_t_of_an_ldpc_code() {
+    let resolved = |common: &EccConfig, params: &str| {
+        let mut choice = Choice::named("threshold");
+        choice.params = params::parse(params, "test").unwrap();
+        resolve(common, &mut choice).map(|_| choice.params["t"].as_integer())
+    };
+    let ldpc = with_code(LDPC, None);
+    for params in ["", "t_soft = [300]"] {
+        let said = resolved(&ldpc, params).unwrap_err().to_string();
+        assert!(said.starts_with("ecc.t: missing with the code `code`"), "{said}");
+        assert!(said.contains("profile or exact"), "{said}");
+    }
+    assert_eq!(resolved(&ldpc, "t = 30").unwrap(), Some(30));
+    assert_eq!(resolved(&EccConfig::default(), "").unwrap(), Some(100), "no code: the default");
 }
 
 #[test]

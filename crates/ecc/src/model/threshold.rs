@@ -2,7 +2,8 @@
 //!
 //! With a hard read this is exactly what a t-error-correcting BCH code does, short of its rare
 //! miscorrections. Where a drive names such a code, t is the code's, and soft levels tell it
-//! nothing. Otherwise they raise the bound: a word keeps its errors and is given more of them.
+//! nothing. Otherwise they raise the bound: a word keeps its errors and is given more of them. A
+//! code without such a number, as an LDPC code, must be given one: no default is its own.
 
 use super::{Constructor, Decode, EccConfig, Model, Word};
 use crate::sample::ErrorCounts;
@@ -45,7 +46,7 @@ pub const MEMBER: Member<Constructor> = Member {
 #[serde(deny_unknown_fields, default)]
 struct Params {
     /// Errors that a codeword may hold. With a code that corrects a certain number, such as BCH,
-    /// it is that one, and may be left out.
+    /// it is that one, and may be left out; with any other code it must be given.
     t: u32,
     /// Errors that it may hold after 1, 2, ... soft levels; further levels are as the last. Left
     /// out, it is 2.7 and 3.0 times t, or t itself with a code that corrects a certain number: its
@@ -79,9 +80,16 @@ fn complete(table: &Table, place: &str) -> Result<Table> {
 }
 
 /// Takes `t` and `t_soft` from a code that corrects so many errors and no more. What was said
-/// already must agree.
+/// already must agree. Of another code, `t` must be said: the default would be a guess.
 fn take_code(common: &EccConfig, params: &mut Table) -> Result<()> {
-    let Some(t) = common.certain_errors() else { return Ok(()) };
+    let Some(t) = common.certain_errors() else {
+        if common.named.is_none() || params.contains_key("t") {
+            return Ok(());
+        }
+        let problem = format!("missing with the code `{}`, which has no t of its own", common.code);
+        return Err(Error::new("ecc.t", problem)
+            .allow("errors of a codeword, or an ecc.model that knows the code: profile or exact"));
+    };
     for (key, own) in [("t", Value::from(t)), ("t_soft", Value::from(vec![t]))] {
         let given = params.insert(key.to_owned(), own.clone());
         if let Some(given) = given.filter(|given| *given != own) {
