@@ -91,7 +91,7 @@ fn main() {
         let code = (bch.build)(&table).expect("the bench's own code");
         let member = decoder::ROSTER.iter().find(|member| member.name == "berlekamp");
         let mut decoder =
-            (member.expect("a member").build)(&code, &Table::new()).expect("a decoder");
+            (member.expect("a member").build.build)(&code, &Table::new()).expect("a decoder");
         let mut rng = Rng::stream(1, "bench");
         let mut words = vec![vec![0u64; bits::words(code.length())]; WORDS];
         words.iter_mut().flatten().for_each(|word| *word = rng.bits());

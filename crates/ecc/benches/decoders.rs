@@ -67,8 +67,10 @@ fn code(name: &str) -> Arc<dyn Code> {
 
 fn decoder(name: &str, code: &Arc<dyn Code>, set: &str) -> Box<dyn Decoder> {
     let member = family::find(decoder::ROSTER, "decoder.name", name).expect("a member");
-    let params = set.parse().expect("the bench's own parameters");
-    (member.build)(code, &(member.check)(&params, "decoder").expect("sound")).expect("a decoder")
+    let mut params = set.parse().expect("the bench's own parameters");
+    (member.build.complete)(&**code, &mut params);
+    let params = (member.check)(&params, "decoder").expect("sound");
+    (member.build.build)(code, &params).expect("a decoder")
 }
 
 /// Random codewords as they are read.

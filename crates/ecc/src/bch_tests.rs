@@ -19,7 +19,7 @@ fn bch(m: u32, t: u32, data_bits: u32) -> Arc<dyn Code> {
 
 fn berlekamp(code: &Arc<dyn Code>) -> Box<dyn Decoder> {
     let member = find(decoder::ROSTER, "decoder.name", "berlekamp").unwrap();
-    (member.build)(code, &Table::new()).unwrap()
+    (member.build.build)(code, &Table::new()).unwrap()
 }
 
 /// A codeword of random data.

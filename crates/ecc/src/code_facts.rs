@@ -97,14 +97,12 @@ impl CodeFacts {
 
 impl CheckFacts {
     fn new(checks: &QuasiCyclic, absorbing_bits: usize) -> Self {
-        let mut weights = vec![0; checks.columns()];
-        checks.rows().iter().flatten().for_each(|c| weights[usize::from(c.column)] += 1);
         let sets = checks.absorbing_sets(absorbing_bits).into_iter();
         Self {
             z: checks.z(),
             block_rows: checks.rows().len(),
             block_columns: checks.columns(),
-            column_weights: counted(weights.into_iter()),
+            column_weights: counted(checks.column_weights().into_iter()),
             row_weights: counted(checks.rows().iter().map(Vec::len)),
             girth: checks.girth(GIRTH_LIMIT),
             cycles_of_4: checks.cycles_of_4(),

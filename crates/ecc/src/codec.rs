@@ -15,7 +15,7 @@ pub struct Codec {
     code_choice: Choice,
     decoder_choice: Choice,
     code: Arc<dyn Code>,
-    decoder: &'static Member<decoder::Build>,
+    decoder: &'static Member<decoder::Constructor>,
     /// Bytes of data that a checksum follows.
     sealed_bytes: Option<usize>,
 }
@@ -71,7 +71,7 @@ impl Codec {
             Some(choice) => choice,
             None => first_decoder(&built)?,
         };
-        let member = decoder.resolve(decoder::ROSTER, "decoder")?;
+        let member = decoder::resolve(&*built, &mut decoder)?;
         Self::with(built, code, member, decoder)
     }
 
@@ -79,11 +79,11 @@ impl Codec {
     pub(crate) fn with(
         code: Arc<dyn Code>,
         code_choice: Choice,
-        decoder: &'static Member<decoder::Build>,
+        decoder: &'static Member<decoder::Constructor>,
         decoder_choice: Choice,
     ) -> Result<Self> {
         // Refused here rather than in the middle of something.
-        (decoder.build)(&code, &decoder_choice.params)?;
+        (decoder.build.build)(&code, &decoder_choice.params)?;
         Ok(Self { code_choice, decoder_choice, code, decoder, sealed_bytes: None })
     }
 
@@ -123,7 +123,7 @@ impl Codec {
 
     /// A decoder of its own for whoever asks.
     pub fn decoder(&self) -> Result<Box<dyn Decoder>> {
-        (self.decoder.build)(&self.code, &self.decoder_choice.params)
+        (self.decoder.build.build)(&self.code, &self.decoder_choice.params)
     }
 
     /// Hash of everything that outcomes of decoding depend on: code, decoder, their parameters
@@ -136,10 +136,10 @@ impl Codec {
 }
 
 fn first_decoder(code: &Arc<dyn Code>) -> Result<Choice> {
-    let fits = |member: &&Member<decoder::Build>| {
+    let fits = |member: &&Member<decoder::Constructor>| {
         let mut choice = Choice::named(member.name);
-        choice.resolve(decoder::ROSTER, "decoder").is_ok()
-            && (member.build)(code, &choice.params).is_ok()
+        decoder::resolve(&**code, &mut choice).is_ok()
+            && (member.build.build)(code, &choice.params).is_ok()
     };
     let member = decoder::ROSTER.iter().find(fits);
     member.map(|member| Choice::named(member.name)).ok_or_else(|| {

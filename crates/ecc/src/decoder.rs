@@ -1,4 +1,4 @@
-//! Decoders: the roster.
+//! Decoders: the roster, and their parameters for a code.
 
 mod berlekamp;
 mod bit_flip;
@@ -6,10 +6,20 @@ pub mod contract;
 mod min_sum;
 mod sum_product;
 
-pub use contract::{Build, Decoded, Decoder, MOST_REGIONS, Received, Status};
+pub use contract::{Constructor, Decoded, Decoder, MOST_REGIONS, Received, Status};
 
-use base::family::Member;
+use crate::code::Code;
+use base::Result;
+use base::family::{Choice, Member, find};
 
 /// Every decoder.
-pub const ROSTER: &[Member<Build>] =
+pub const ROSTER: &[Member<Constructor>] =
     &[min_sum::MEMBER, bit_flip::MEMBER, sum_product::MEMBER, berlekamp::MEMBER];
+
+/// Finds the decoder that `choice` names and completes its parameters for a code.
+pub fn resolve(code: &dyn Code, choice: &mut Choice) -> Result<&'static Member<Constructor>> {
+    let member = find(ROSTER, "decoder.name", &choice.name)?;
+    (member.build.complete)(code, &mut choice.params);
+    choice.params = (member.check)(&choice.params, "decoder")?;
+    Ok(member)
+}

@@ -64,6 +64,13 @@ impl QuasiCyclic {
         self.z * self.rows.len()
     }
 
+    /// Circulants in each block column: as many checks has each of its bits.
+    pub fn column_weights(&self) -> Vec<usize> {
+        let mut weights = vec![0; self.columns];
+        self.rows.iter().flatten().for_each(|c| weights[usize::from(c.column)] += 1);
+        weights
+    }
+
     /// `u64`s that hold the bits of one block by itself.
     pub fn block_words(&self) -> usize {
         bits::words(self.z)

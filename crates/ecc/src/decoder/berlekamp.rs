@@ -5,7 +5,7 @@
 //! fewer roots than its degree, or roots in front of the shortened word. What is corrected is a
 //! codeword at a distance of at most t: the wrong one only where more than t errors led there.
 
-use super::contract::{Build, Decoded, Decoder, Received, Status};
+use super::contract::{Constructor, Decoded, Decoder, Received, Status, as_given};
 use crate::bch_key_equation::KeyEquation;
 use crate::bch_roots::Roots;
 use crate::bch_syndromes::Syndromes;
@@ -14,16 +14,19 @@ use crate::code::{Bch, Structure};
 use base::Error;
 use base::family::{Member, NoParams, check, schema};
 
-pub const MEMBER: Member<Build> = Member {
+pub const MEMBER: Member<Constructor> = Member {
     name: "berlekamp",
     summary: "syndromes, key equation, roots: for BCH codes",
     citation: "burton1971",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |code, _| match code.structure() {
-        Structure::Bch(bch) => Ok(Box::new(Berlekamp::new(bch, code.length()))),
-        _ => Err(Error::new("decoder.name", "berlekamp decodes BCH codes only")
-            .allow("a decoder that was made for this code")),
+    build: Constructor {
+        complete: as_given,
+        build: |code, _| match code.structure() {
+            Structure::Bch(bch) => Ok(Box::new(Berlekamp::new(bch, code.length()))),
+            _ => Err(Error::new("decoder.name", "berlekamp decodes BCH codes only")
+                .allow("a decoder that was made for this code")),
+        },
     },
 };
 

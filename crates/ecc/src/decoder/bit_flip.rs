@@ -6,35 +6,37 @@
 //! that 64 bits are asked at once. First all checks of a bit must be broken, and all but one where
 //! few checks are; after an iteration without a flip one less is enough, until the next flip.
 
-use super::contract::check_iterations;
-use super::{Build, Decoded, Decoder, Received, Status};
+use super::contract::{MOST_ITERATIONS, as_given, ranged};
+use super::{Constructor, Decoded, Decoder, Received, Status};
 use crate::bits;
 use crate::quasi_cyclic::QuasiCyclic;
 use crate::syndrome::Syndrome;
-use base::family::{Member, check, schema};
+use base::family::{Member, schema};
 #[cfg(target_arch = "x86_64")]
 use base::vectors::Vectors;
 use base::{Error, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub const MEMBER: Member<Build> = Member {
+pub const MEMBER: Member<Constructor> = Member {
     name: "bit_flip",
     summary: "gradient-descent bit flipping, for words with few errors",
     citation: "wadayama2010",
     schema: schema::<Params>,
-    check: check::<Params>,
-    build: |code, table| {
-        let params: Params = params::read(table, "decoder")?;
-        check_iterations("max_iterations", params.max_iterations)?;
-        let flipping = Flipping::new(code.structure().quasi_cyclic("bit_flip")?);
-        let weight = flipping.largest_weight();
-        if weight > MOST_WEIGHT {
-            let problem = format!("a bit of the code is in {weight} checks");
-            return Err(Error::new("decoder.name", problem)
-                .allow(format!("bit_flip counts up to {MOST_WEIGHT}; min_sum any number")));
-        }
-        Ok(Box::new(BitFlip { flipping, params }))
+    check: ranged::<Params>,
+    build: Constructor {
+        complete: as_given,
+        build: |code, table| {
+            let params: Params = params::read(table, "decoder")?;
+            let flipping = Flipping::new(code.structure().quasi_cyclic("bit_flip")?);
+            let weight = flipping.largest_weight();
+            if weight > MOST_WEIGHT {
+                let problem = format!("a bit of the code is in {weight} checks");
+                return Err(Error::new("decoder.name", problem)
+                    .allow(format!("bit_flip counts up to {MOST_WEIGHT}; min_sum any number")));
+            }
+            Ok(Box::new(BitFlip { flipping, params }))
+        },
     },
 };
 
@@ -43,6 +45,7 @@ pub const MEMBER: Member<Build> = Member {
 #[serde(deny_unknown_fields, default)]
 struct Params {
     /// Iterations at most.
+    #[schemars(range(max = MOST_ITERATIONS))]
     max_iterations: u32,
 }
 

@@ -1,13 +1,24 @@
 //! The contract of a decoder: what was read in, a codeword or an honest failure out.
 
 use crate::code::Code;
+use base::family;
 use base::params::Table;
 use base::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 
-/// Builds a decoder of a code from its checked parameters; refuses codes of a structure that it
-/// was not made for.
-pub type Build = fn(&Arc<dyn Code>, &Table) -> Result<Box<dyn Decoder>>;
+/// How a decoder is made.
+pub struct Constructor {
+    /// Adds to parameters that were given those whose default depends on the code.
+    pub complete: fn(&dyn Code, &mut Table),
+    /// Builds it from its checked parameters; refuses codes of a structure that it was not made
+    /// for.
+    pub build: fn(&Arc<dyn Code>, &Table) -> Result<Box<dyn Decoder>>,
+}
+
+/// Nothing to add: the `complete` of decoders whose defaults are the same for every code.
+pub(crate) fn as_given(_: &dyn Code, _: &mut Table) {}
 
 /// Most regions of a soft read.
 pub const MOST_REGIONS: usize = 16;
@@ -79,13 +90,27 @@ pub trait Decoder: Send {
 }
 
 /// Iterations of a word, at most: one that so many do not correct is lost, and all are counted.
-const MOST_ITERATIONS: u32 = 10_000;
+pub(crate) const MOST_ITERATIONS: u32 = 10_000;
 
-/// Refuses iterations without end; `key` is that of the parameter.
-pub(crate) fn check_iterations(key: &str, iterations: u32) -> Result<()> {
-    if iterations <= MOST_ITERATIONS {
-        return Ok(());
+/// Reads `P` strictly, every number within the range that its schema says, and writes it back
+/// complete: the `check` of a decoder.
+pub(crate) fn ranged<P>(table: &Table, place: &str) -> Result<Table>
+where
+    P: DeserializeOwned + Serialize + JsonSchema,
+{
+    let schema = family::schema::<P>();
+    for (key, value) in table {
+        let property = &schema["properties"][key];
+        let ends = [&property["minimum"], &property["maximum"]];
+        let [Some(least), Some(most)] = ends.map(serde_json::Value::as_f64) else { continue };
+        let whole = value.as_integer();
+        let is_whole = property["type"] == "integer";
+        let number = if is_whole { None } else { value.as_float() };
+        if number.or(whole.map(|n| n as f64)).is_none_or(|n| !(least..=most).contains(&n)) {
+            let numbers = if is_whole { "whole numbers" } else { "numbers" };
+            return Err(Error::new(format!("{place}.{key}"), format!("{value}: out of range"))
+                .allow(format!("{numbers} from {least} to {most}")));
+        }
     }
-    Err(Error::new(format!("decoder.{key}"), format!("{iterations}: out of range"))
-        .allow(format!("0 to {MOST_ITERATIONS}")))
+    family::check::<P>(table, place)
 }

@@ -5,26 +5,28 @@
 //! it lacks of 1 is kept, 2 / (e^q + 1): such lacks combine as a + b - a b, where nothing cancels,
 //! however sure the bits are.
 
-use super::contract::check_iterations;
-use super::{Build, Decoded, Decoder, Received, Status};
+use super::contract::{MOST_ITERATIONS, as_given, ranged};
+use super::{Constructor, Decoded, Decoder, Received, Status};
 use crate::quasi_cyclic::QuasiCyclic;
 use crate::syndrome::Syndrome;
-use base::family::{Member, check, schema};
+use base::family::{Member, schema};
 use base::params;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub const MEMBER: Member<Build> = Member {
+pub const MEMBER: Member<Constructor> = Member {
     name: "sum_product",
     summary: "layered belief propagation with exact check sums in f64, the reference",
     citation: "kschischang2001",
     schema: schema::<Params>,
-    check: check::<Params>,
-    build: |code, table| {
-        let params: Params = params::read(table, "decoder")?;
-        check_iterations("max_iterations", params.max_iterations)?;
-        let checks = code.structure().quasi_cyclic("sum_product")?;
-        Ok(Box::new(SumProduct::new(checks, params)))
+    check: ranged::<Params>,
+    build: Constructor {
+        complete: as_given,
+        build: |code, table| {
+            let params: Params = params::read(table, "decoder")?;
+            let checks = code.structure().quasi_cyclic("sum_product")?;
+            Ok(Box::new(SumProduct::new(checks, params)))
+        },
     },
 };
 
@@ -33,6 +35,7 @@ pub const MEMBER: Member<Build> = Member {
 #[serde(deny_unknown_fields, default)]
 struct Params {
     /// Iterations at most.
+    #[schemars(range(max = MOST_ITERATIONS))]
     max_iterations: u32,
 }
 
