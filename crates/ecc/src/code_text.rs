@@ -1,19 +1,17 @@
-//! Parity checks as text: base matrices of shifts, and alist files.
+//! Parity checks as text: base matrices of shifts, and which forms there are.
 //!
 //! A base matrix has a line for each block row: shifts, and `-` or `-1` where there is nothing. Its
-//! first line may be `z` alone or `columns rows z`, as AFF3CT has it. An alist file (MacKay) lists
-//! the ones of a matrix: its size, the largest weights, the weights of columns and of rows, then
-//! for each column its rows and for each row its columns, counted from 1, padded with 0.
+//! first line may be `z` alone or `columns rows z`, as AFF3CT has it. `#` begins a comment.
 
+use crate::alist::{circulants, ones, read_alist, write_alist};
 use crate::construct::MOST_BITS;
 use crate::quasi_cyclic::{Circulant, QuasiCyclic};
 use base::{Error, Result};
-use std::fmt::Write;
 
 /// Largest circulant.
-const MOST_Z: usize = 1 << 15;
+pub(crate) const MOST_Z: usize = 1 << 15;
 /// Most block rows or columns.
-const MOST_BLOCKS: usize = u16::MAX as usize;
+pub(crate) const MOST_BLOCKS: usize = u16::MAX as usize;
 
 /// A kind of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +108,7 @@ fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circu
 }
 
 /// A word as errors show it.
-fn cut(word: &str) -> String {
+pub(crate) fn cut(word: &str) -> String {
     word.chars().take(24).flat_map(char::escape_debug).collect()
 }
 
@@ -139,12 +137,30 @@ fn says_z(text: &str) -> bool {
     lines(text, "").next().is_some_and(|(_, line)| line.split_whitespace().all(is_size))
 }
 
+/// The z that the first line says, with its place, where that line is no row: the next one has
+/// another width.
+fn own_z(text: &str, place: &str) -> Option<(String, usize)> {
+    let mut lines = lines(text, place);
+    let (at, first) = lines.next()?;
+    let first = numbers(first, &at).ok()?;
+    let (_, next) = lines.next()?;
+    let is_header = matches!(first.len(), 1 | 3) && next.split_whitespace().count() != first.len();
+    is_header.then(|| (at, first[first.len() - 1]))
+}
+
 /// Reads a base matrix; with `z` given there is no first line but the first row.
 pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
     let mut lines = lines(text, place);
     if let Some(z) = z {
         check_z(z, place)?;
-        return base_rows(lines, z, place);
+        if let Some((at, own)) = own_z(text, place) {
+            return Err(Error::new(
+                at,
+                format!("the file says its z, {own}, and another is given"),
+            )
+            .allow("none given, or --z 1: bit by bit"));
+        }
+        return every_bit_checked(base_rows(lines, z, place)?, place);
     }
     let form = "`z` or `columns rows z`, or z given beside the file";
     let (at, line) = lines.next().ok_or_else(|| Error::new(place, "empty").allow(form))?;
@@ -154,7 +170,9 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
         [columns, rows, z] => (Some((columns, rows)), z),
         _ => {
             let problem = format!("first line of {} numbers", numbers.len());
-            return Err(Error::new(at, problem).allow(form));
+            let alist = "; or --form alist, for a file that begins with `columns rows`";
+            let alist = if numbers.len() == 2 { alist } else { "" };
+            return Err(Error::new(at, problem).allow(format!("{form}{alist}")));
         }
     };
     check_z(z, &at)?;
@@ -164,7 +182,18 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
         let problem = format!("{} columns and {} rows promised", said.0, said.1);
         return Err(Error::new(at, problem).allow(format!("{} and {}, as below", found.0, found.1)));
     }
-    Ok(checks)
+    every_bit_checked(checks, place)
+}
+
+/// Refuses a matrix with a bit in no check: it would be data that nothing protects.
+fn every_bit_checked(checks: QuasiCyclic, place: &str) -> Result<QuasiCyclic> {
+    match checks.column_weights().iter().position(|&weight| weight == 0) {
+        Some(column) => {
+            let problem = format!("column {}: no shift in any row", column + 1);
+            Err(Error::new(place, problem).allow("at least one: a bit in no check is unprotected"))
+        }
+        None => Ok(checks),
+    }
 }
 
 /// A base matrix as text.
@@ -177,183 +206,13 @@ pub fn write_base_matrix(checks: &QuasiCyclic) -> String {
     text
 }
 
-fn numbers(line: &str, place: &str) -> Result<Vec<usize>> {
+pub(crate) fn numbers(line: &str, place: &str) -> Result<Vec<usize>> {
     let number = |word: &str| {
         word.parse().map_err(|_| {
             Error::new(place, format!("`{}` is no number", cut(word))).allow("whole numbers from 0")
         })
     };
     line.split_whitespace().map(number).collect()
-}
-
-/// Reads an alist file as circulants of size `z`; left out, of the largest size that fits.
-pub fn read_alist(text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
-    let (bits, checks) = alist(text, place)?;
-    let matrix = |z: usize| circulants(&bits, checks, z, place);
-    if let Some(z) = z {
-        check_z(z, place)?;
-        return matrix(z);
-    }
-    let most = bits.len().min(checks).min(MOST_Z);
-    let fits = |z: &usize| bits.len().is_multiple_of(*z) && checks.is_multiple_of(*z);
-    (1..=most).rev().filter(fits).find_map(|z| matrix(z).ok()).map_or_else(|| matrix(1), Ok)
-}
-
-/// For each bit its checks, and how many checks there are.
-fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .map(|(i, line)| (format!("{place}:{}", i + 1), line))
-        .filter(|(_, line)| !line.trim().is_empty());
-    let mut next = |what: &str| -> Result<(String, Vec<usize>)> {
-        let (at, line) =
-            lines.next().ok_or_else(|| Error::new(place, format!("ends before {what}")))?;
-        let numbers = numbers(line, &at)?;
-        Ok((at, numbers))
-    };
-    let (at, size) = next("the size of the matrix")?;
-    let [columns, rows] = size[..] else {
-        return Err(Error::new(at, format!("{} numbers", size.len())).allow("`columns rows`"));
-    };
-    if !(1..=MOST_BITS).contains(&columns) || !(1..=columns).contains(&rows) {
-        let allowed = format!("1 to {MOST_BITS} columns, and no more rows than columns");
-        return Err(Error::new(at, format!("{columns} columns and {rows} rows")).allow(allowed));
-    }
-    let (at, most) = next("the largest weights")?;
-    if most.len() != 2 {
-        let allowed = "the largest weight of a column and of a row";
-        return Err(Error::new(at, format!("{} numbers", most.len())).allow(allowed));
-    }
-    let mut weights = |what: &str, count: usize, most: usize| -> Result<Vec<usize>> {
-        let (at, weights) = next(&format!("the weights of {what}s"))?;
-        if weights.len() != count || weights.iter().any(|&weight| weight > most) {
-            let problem = format!("{} weights of {what}s", weights.len());
-            return Err(Error::new(at, problem).allow(format!("{count}, each at most {most}")));
-        }
-        Ok(weights)
-    };
-    let column_weights = weights("column", columns, most[0])?;
-    let row_weights = weights("row", rows, most[1])?;
-    let mut list = |what: &str, weight: usize, range: usize| -> Result<(String, Vec<usize>)> {
-        let (at, listed) = next(&format!("the last {what}"))?;
-        let (ones, padding) = listed.split_at(weight.min(listed.len()));
-        let mut ones = ones.to_vec();
-        ones.sort_unstable();
-        let is_right = ones.len() == weight
-            && ones.iter().all(|one| (1..=range).contains(one))
-            && ones.windows(2).all(|pair| pair[0] < pair[1])
-            && padding.iter().all(|&zero| zero == 0);
-        if !is_right {
-            let allowed = format!("{weight} different places from 1 to {range}, then only 0");
-            return Err(Error::new(at, format!("not the ones of a {what}")).allow(allowed));
-        }
-        Ok((at, ones.iter().map(|one| one - 1).collect()))
-    };
-    let mut bits = Vec::new();
-    for &weight in &column_weights {
-        bits.push(list("column", weight, rows)?.1);
-    }
-    for (check, &weight) in row_weights.iter().enumerate() {
-        let (at, listed) = list("row", weight, columns)?;
-        if let Some(&bit) = listed.iter().find(|&&bit| bits[bit].binary_search(&check).is_err()) {
-            let problem = format!("row {} has column {}", check + 1, bit + 1);
-            return Err(Error::new(at, problem).allow("rows and columns that say the same"));
-        }
-    }
-    // Every one of a row is one of a column; as many of both, and they are the same.
-    let (by_column, by_row): (usize, usize) =
-        (column_weights.iter().sum(), row_weights.iter().sum());
-    if by_column != by_row {
-        let problem = format!("{by_column} ones in the columns, {by_row} in the rows");
-        return Err(Error::new(place, problem).allow("rows and columns that say the same"));
-    }
-    match lines.next() {
-        Some((at, line)) => {
-            Err(Error::new(at, format!("`{}` after the last row", cut(line.trim()))))
-        }
-        None => Ok((bits, rows)),
-    }
-}
-
-/// The circulants of size `z` that a matrix consists of.
-fn circulants(bits: &[Vec<usize>], checks: usize, z: usize, place: &str) -> Result<QuasiCyclic> {
-    let (columns, rows) = (bits.len() / z, checks / z);
-    let refuse = |problem: String| {
-        Err(Error::new(place, problem).allow("a z that divides the matrix into circulants, or 1"))
-    };
-    if !bits.len().is_multiple_of(z) || !checks.is_multiple_of(z) {
-        return refuse(format!("{} columns and {checks} rows with z = {z}", bits.len()));
-    }
-    if columns > MOST_BLOCKS {
-        let allowed = format!("at most {MOST_BLOCKS}; a larger z where there are circulants");
-        return Err(Error::new(place, format!("{columns} columns of blocks")).allow(allowed));
-    }
-    let mut matrix = vec![Vec::new(); rows];
-    for (column, block) in bits.chunks_exact(z).enumerate() {
-        // The first bit says where the circulants of its column are; the others must agree.
-        let shift_of = |check: usize, bit: usize| (bit + z - check % z) % z;
-        let mut first: Vec<(usize, usize)> =
-            block[0].iter().map(|&check| (check / z, shift_of(check, 0))).collect();
-        first.sort_unstable();
-        for (bit, checks) in block.iter().enumerate() {
-            let mut own: Vec<(usize, usize)> =
-                checks.iter().map(|&check| (check / z, shift_of(check, bit))).collect();
-            own.sort_unstable();
-            if own != first {
-                let number = column * z + bit + 1;
-                return refuse(format!("column {number} breaks the circulants of z = {z}"));
-            }
-        }
-        if first.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return refuse(format!("two circulants in one block with z = {z}"));
-        }
-        for (row, shift) in first {
-            matrix[row].push(Circulant { column: column as u16, shift: shift as u16 });
-        }
-    }
-    Ok(QuasiCyclic::new(z, columns, matrix))
-}
-
-/// For each bit its checks, and for each check its bits.
-fn ones(checks: &QuasiCyclic) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
-    let z = checks.z();
-    let mut of_bit = vec![Vec::new(); checks.length()];
-    let mut of_check = vec![Vec::new(); checks.checks()];
-    for (r, row) in checks.rows().iter().enumerate() {
-        for c in row {
-            for i in 0..z {
-                let bit = usize::from(c.column) * z + (i + usize::from(c.shift)) % z;
-                of_check[r * z + i].push(bit);
-                of_bit[bit].push(r * z + i);
-            }
-        }
-    }
-    (of_bit, of_check)
-}
-
-/// An alist file as text, without padding.
-pub fn write_alist(checks: &QuasiCyclic) -> String {
-    let (of_bit, of_check) = ones(checks);
-    let mut text = String::new();
-    let mut line = |numbers: &mut dyn Iterator<Item = usize>| {
-        let mut gap = "";
-        for number in numbers {
-            // Writing to a string does not fail.
-            let _ = write!(text, "{gap}{number}");
-            gap = " ";
-        }
-        text.push('\n');
-    };
-    let most = |lists: &[Vec<usize>]| lists.iter().map(Vec::len).max().unwrap_or(0);
-    line(&mut [of_bit.len(), of_check.len()].into_iter());
-    line(&mut [most(&of_bit), most(&of_check)].into_iter());
-    line(&mut of_bit.iter().map(Vec::len));
-    line(&mut of_check.iter().map(Vec::len));
-    for list in of_bit.iter().chain(&of_check) {
-        line(&mut list.iter().map(|i| i + 1));
-    }
-    text
 }
 
 #[cfg(test)]
@@ -407,6 +266,7 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let base = |text: &str| read_base_matrix(text, None, "x").unwrap_err().to_string();
+        let given = |text: &str| read_base_matrix(text, Some(64), "x").unwrap_err().to_string();
         let alist = |text: &str| read_alist(text, None, "x").unwrap_err().to_string();
         let hamming = "3 2\n2 2\n1 2 1\n2 2\n1 0\n1 2\n2 0\n1 2\n2 3\n";
         assert!(read_alist(hamming, None, "x").is_ok());
@@ -427,12 +287,18 @@ mod tests {
             (base("8\n1 2 -\n1 2"), "x:3: 2 columns; allowed: 3"),
             (base("3 2 8\n1 2 -\n"), "x:1: 3 columns and 2 rows promised"),
             (base("8\n1 1.5"), "`1.5` is no shift"),
-            (alist(""), "x: ends before the size"),
+            (base("8\n1 - 2\n3 - -\n"), "x: column 2: no shift in any row; allowed: at least one"),
+            (base("7 3\n3 4\n"), "x:1: first line of 2 numbers"),
+            (base("7 3\n3 4\n"), "or --form alist"),
+            (given("4 1 8\n1 2 - 3\n"), "x:1: the file says its z, 8, and another is given"),
+            (given("# z\n8\n1 2 - 3\n"), "x:2: the file says its z, 8"),
+            (given("1 - 2\n3 - -\n"), "x: column 2: no shift in any row"),
+            (alist(""), "x:1: ends before the size"),
             (alist("3\n"), "x:1: 1 numbers"),
             (alist("-3 2\n"), "x:1: `-3` is no number"),
             (alist("3 x\n"), "x:1: `x` is no number"),
             (alist("99999999999 2\n1 1\n"), "x:1: 99999999999 columns"),
-            (alist("3 2\n2 2\n"), "x: ends before the weights of columns"),
+            (alist("3 2\n2 2\n"), "x:2: ends before the weights of columns"),
             (changed("1 2 1\n", "1 2\n"), "x:3: 2 weights of columns"),
             (changed("1 2 1\n", "1 3 1\n"), "x:3: 3 weights of columns"),
             (changed("1 0\n", "3 0\n"), "x:5: not the ones of a column"),
@@ -440,7 +306,7 @@ mod tests {
             (changed("1 0\n1 2\n", "1 0\n1 1\n"), "x:6: not the ones of a column"),
             (changed("\n2 3\n", "\n1 3\n"), "x:9: row 2 has column 1"),
             (changed("\n2 3\n", "\n2 3\n1\n"), "x:10: `1` after the last row"),
-            (changed("\n2 3\n", "\n"), "x: ends before the last row"),
+            (changed("\n2 3\n", "\n"), "x:8: ends before row 2"),
         ] {
             assert!(said.contains(part), "{said} | {part}");
         }

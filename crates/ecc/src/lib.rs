@@ -6,6 +6,7 @@
 
 mod absorbing;
 pub mod alias;
+pub mod alist;
 #[cfg(target_arch = "x86_64")]
 mod bch_fold;
 mod bch_key_equation;

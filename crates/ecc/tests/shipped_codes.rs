@@ -5,8 +5,8 @@ use base::rng::Rng;
 use ecc::bits;
 use ecc::code::{Code, Structure};
 use ecc::code_file::CodeFile;
-use ecc::code_text;
 use ecc::profile::Profile;
+use ecc::{alist, code_text};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,8 +115,8 @@ fn shipped_codes_go_through_both_kinds_of_text() {
         };
         let base = code_text::write_base_matrix(checks);
         assert_eq!(&code_text::read_base_matrix(&base, None, &name).unwrap(), checks);
-        let alist = code_text::write_alist(checks);
-        assert_eq!(&code_text::read_alist(&alist, Some(recipe.z), &name).unwrap(), checks);
+        let written = alist::write_alist(checks);
+        assert_eq!(&alist::read_alist(&written, Some(recipe.z), &name).unwrap(), checks);
     }
 }
 

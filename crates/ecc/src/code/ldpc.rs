@@ -218,7 +218,7 @@ mod tests {
                     1 3 5 7\n2 3 6 7\n3 4 6 7\n1 2 3 6\n";
         let dependent = "5 3\n2 2\n1 2 1 1 1\n2 2 2\n1\n1 2\n2\n3\n3\n1 2\n2 3\n4 5\n";
         for text in [text, dependent] {
-            let checks = code_text::read_alist(text, Some(1), "x").unwrap().with_parity_last();
+            let checks = crate::alist::read_alist(text, Some(1), "x").unwrap().with_parity_last();
             let code = Ldpc::new(checks).unwrap();
             let all = (0u64..1 << code.length()).filter(|&word| code.is_codeword(&[word]));
             assert_eq!(all.count(), 1 << code.dimension());

@@ -62,6 +62,10 @@ impl Default for EccConfig {
 impl EccConfig {
     /// Takes from a code what it says of a codeword. What was said already must agree.
     pub fn take_code(&mut self, code: NamedCode) -> Result<()> {
+        if code.payload_bytes() == 0 {
+            let problem = format!("`{}` has payload_bytes = 0", self.code);
+            return Err(Error::new("ecc.code", problem).allow("a code with room for a sector"));
+        }
         for (key, given, own) in [
             ("payload_bytes", &mut self.payload_bytes, code.payload_bytes()),
             ("parity_bytes", &mut self.parity_bytes, code.parity_bytes()),
