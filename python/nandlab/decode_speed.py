@@ -13,7 +13,7 @@ from time import thread_time
 from typing import NamedTuple
 
 from nandlab import _core
-from nandlab.codec import distinct_codecs, sorted_sets
+from nandlab.codec import Codec, as_list, distinct_codecs, number, sorted_sets
 from nandlab.curve import check_point
 
 ROUNDS = 5
@@ -50,6 +50,14 @@ class DecodeSpeed(NamedTuple):
     """Clopper and Pearson's interval of 95 %."""
 
 
+class SpeedUnfinished(KeyboardInterrupt):
+    """Ctrl-C ended it early. What was timed until then is in `result`."""
+
+    def __init__(self, result: list[DecodeSpeed]) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
 def ecc_speed(
     code: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
@@ -65,10 +73,11 @@ def ecc_speed(
 
     Raises:
         NandlabError: an input that is refused.
+        SpeedUnfinished: Ctrl-C; its ``result`` holds the points that were timed.
     """
-    codes = [code] if isinstance(code, (str, PathLike)) else list(code)
-    rates = [rber] if isinstance(rber, (int, float)) else list(rber)
-    several = [levels] if isinstance(levels, int) else list(levels)
+    codes = as_list(code, (str, PathLike))
+    rates = [number("rber", rate) for rate in as_list(rber, (str,))]
+    several = as_list(levels, (str,))
     check_point(several, seed)
     sets = sorted_sets(set, ("decoder", "code", "channel"))
     codecs = distinct_codecs(codes, decoder=decoder, set=sets["code"] + sets["decoder"])
@@ -77,35 +86,42 @@ def ecc_speed(
         if not 1 <= frames <= most:
             allowed = f"1 to {most} of {one.name}, whose codewords have {one.length} bits"
             raise _core.NandlabError(f"frames: {frames}; allowed: {allowed}")
-    found = []
-    for one in codecs:
-        for level in several:
-            for rate in rates:
-                point = _core.ecc_point(channel, sets["channel"], float(rate), level, seed)
-                made = one.native.rehearse(point, frames)
-                encode_s, decode_s = _fastest_s(made.encode), _fastest_s(made.decode)
-                counts = json.loads(made.counts())
-                failed = counts["frame_errors"]
-                low, high = _core.clopper_pearson(failed, frames, 0.95)
-                steps = sum(i * count for i, count in enumerate(counts["iterations"]))
-                found.append(
-                    DecodeSpeed(
-                        code=one.name,
-                        decoder=one.decoder["name"],
-                        levels=level,
-                        rber=float(rate),
-                        frames=frames,
-                        encode_us=1e6 * encode_s / frames,
-                        decode_us=1e6 * decode_s / frames,
-                        mbit_per_s=1e-6 * one.length * frames / max(decode_s, 1e-9),
-                        mean_iterations=steps / frames,
-                        frame_errors=failed,
-                        fer=failed / frames,
-                        fer_low=low,
-                        fer_high=high,
-                    )
-                )
+    found: list[DecodeSpeed] = []
+    try:
+        for one in codecs:
+            for level in several:
+                for rate in rates:
+                    point = _core.ecc_point(channel, sets["channel"], float(rate), level, seed)
+                    found.append(_timed(one, point, frames))
+    except KeyboardInterrupt:
+        raise SpeedUnfinished(found) from None
     return found
+
+
+def _timed(one: Codec, point: str, frames: int) -> DecodeSpeed:
+    """A code at a point, as JSON."""
+    made = one.native.rehearse(point, frames)
+    encode_s, decode_s = _fastest_s(made.encode), _fastest_s(made.decode)
+    counts = json.loads(made.counts())
+    failed = counts["frame_errors"]
+    low, high = _core.clopper_pearson(failed, frames, 0.95)
+    steps = sum(i * count for i, count in enumerate(counts["iterations"]))
+    about = json.loads(point)
+    return DecodeSpeed(
+        code=one.name,
+        decoder=one.decoder["name"],
+        levels=about["levels"],
+        rber=about["rber"],
+        frames=frames,
+        encode_us=1e6 * encode_s / frames,
+        decode_us=1e6 * decode_s / frames,
+        mbit_per_s=1e-6 * one.length * frames / max(decode_s, 1e-9),
+        mean_iterations=steps / frames,
+        frame_errors=failed,
+        fer=failed / frames,
+        fer_low=low,
+        fer_high=high,
+    )
 
 
 def _fastest_s(work: Callable[[], object]) -> float:

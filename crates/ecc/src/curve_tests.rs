@@ -50,13 +50,13 @@ impl Code for Hamming {
 /// The likeliest codeword of all sixteen: 1 iteration, or none where the hard bits are one.
 struct Likeliest;
 
-const LIKELIEST: &Member<decoder::Build> = &Member {
+const LIKELIEST: &Member<decoder::Constructor> = &Member {
     name: "likeliest",
     summary: "the likeliest of all codewords",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |_, _| Ok(Box::new(Likeliest)),
+    build: decoder::Constructor { complete: |_, _| (), build: |_, _| Ok(Box::new(Likeliest)) },
 };
 
 impl Decoder for Likeliest {
@@ -188,9 +188,13 @@ fn rehearsals_count_as_the_curve_does() {
     let at = point("awgn", 0.08, 2);
     let codec = Arc::new(codec());
     let mut rehearsal = Rehearsal::new(codec, &at, 20_000).unwrap();
-    rehearsal.encode();
-    let counts = rehearsal.counts();
-    assert_eq!(rehearsal.decode(), counts.iterations[1]);
+    rehearsal.encode(0..20_000);
+    let mut counts = Counts::default();
+    for frames in [0..7, 7..20_000] {
+        rehearsal.count(frames, &mut counts);
+    }
+    assert_eq!(rehearsal.frames() as u64, counts.frames);
+    assert_eq!(rehearsal.decode(0..20_000), counts.iterations[1]);
     let (low, high) = clopper_pearson(counts.frame_errors, counts.frames, 0.999);
     let curve = measured(&at, u64::MAX, 200_000, 2);
     let rate = curve.frame_errors as f64 / curve.frames as f64;

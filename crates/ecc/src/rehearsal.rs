@@ -8,6 +8,7 @@ use crate::curve::{Counts, Point, count_frame, random_codeword};
 use crate::decoder::{Decoded, Decoder};
 use base::Result;
 use base::rng::Rng;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Codewords of one point, as sent and as read.
@@ -39,28 +40,31 @@ impl Rehearsal {
         Ok(Self { codec, decoder, sent, readings, decoded: vec![0; words] })
     }
 
-    /// Decodes everything once; what comes of it is told by [`Self::counts`]. Returns the sum of
-    /// all iterations.
-    pub fn decode(&mut self) -> u64 {
+    /// How many there are.
+    pub fn frames(&self) -> usize {
+        self.sent.len()
+    }
+
+    /// Decodes some of them once; what comes of it is told by [`Self::count`]. Returns the sum of
+    /// their iterations.
+    pub fn decode(&mut self, frames: Range<usize>) -> u64 {
         let decode = |reading: &Reading| -> Decoded {
             self.decoder.decode(reading.received(), &mut self.decoded)
         };
-        self.readings.iter().map(decode).map(|decoded| u64::from(decoded.iterations)).sum()
+        self.readings[frames].iter().map(decode).map(|decoded| u64::from(decoded.iterations)).sum()
     }
 
-    /// Encodes the data of every codeword once more.
-    pub fn encode(&mut self) {
-        self.sent.iter_mut().for_each(|word| self.codec.code().encode(word));
+    /// Encodes the data of some codewords once more.
+    pub fn encode(&mut self, frames: Range<usize>) {
+        self.sent[frames].iter_mut().for_each(|word| self.codec.code().encode(word));
     }
 
-    /// Decodes everything once and compares.
-    pub fn counts(&mut self) -> Counts {
-        let mut counts = Counts::default();
-        for (sent, reading) in self.sent.iter().zip(&self.readings) {
+    /// Decodes some once, compares, and adds that to `counts`.
+    pub fn count(&mut self, frames: Range<usize>, counts: &mut Counts) {
+        for (sent, reading) in self.sent[frames.clone()].iter().zip(&self.readings[frames]) {
             let outcome = self.decoder.decode(reading.received(), &mut self.decoded);
             let code = self.codec.code();
-            count_frame(code, sent, reading, &self.decoded, outcome, &mut counts);
+            count_frame(code, sent, reading, &self.decoded, outcome, counts);
         }
-        counts
     }
 }

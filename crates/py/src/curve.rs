@@ -1,6 +1,6 @@
 //! The error-rate laboratory: a code with its decoder, its points, its speed, its profile.
 
-use crate::patience::patiently;
+use crate::patience::{in_pieces, patiently};
 use crate::refuse;
 use base::family::Choice;
 use base::params::{self, Table};
@@ -247,20 +247,22 @@ impl Frames {
 #[pymethods]
 impl Frames {
     /// Encodes all of them.
-    fn encode(&mut self, py: Python<'_>) {
+    fn encode(&mut self, py: Python<'_>) -> PyResult<()> {
         let rehearsal = self.rehearsal();
-        py.detach(|| rehearsal.encode());
+        in_pieces(py, rehearsal.frames(), |frames| rehearsal.encode(frames))
     }
 
     /// Decodes all of them; the sum of iterations.
-    fn decode(&mut self, py: Python<'_>) -> u64 {
-        let rehearsal = self.rehearsal();
-        py.detach(|| rehearsal.decode())
+    fn decode(&mut self, py: Python<'_>) -> PyResult<u64> {
+        let (rehearsal, mut iterations) = (self.rehearsal(), 0);
+        in_pieces(py, rehearsal.frames(), |frames| iterations += rehearsal.decode(frames))?;
+        Ok(iterations)
     }
 
     /// What decoding them comes to: JSON of counts.
     fn counts(&mut self, py: Python<'_>) -> PyResult<String> {
-        let rehearsal = self.rehearsal();
-        json(&py.detach(|| rehearsal.counts()))
+        let (rehearsal, mut counts) = (self.rehearsal(), Counts::default());
+        in_pieces(py, rehearsal.frames(), |frames| rehearsal.count(frames, &mut counts))?;
+        json(&counts)
     }
 }

@@ -3,9 +3,10 @@
 use crate::refuse;
 use base::{Error, Result};
 use pyo3::prelude::*;
+use std::ops::Range;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a signal may wait for an answer.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
@@ -33,4 +34,22 @@ pub fn patiently<T: Send + 'static>(
             }
         }
     }
+}
+
+/// Does `count` steps of `work` on this thread, whose CPU time somebody takes, without the GIL, and
+/// looks at signals between pieces that are long enough for that to cost nothing.
+pub fn in_pieces(
+    py: Python<'_>,
+    count: usize,
+    mut work: impl FnMut(Range<usize>) + Send,
+) -> PyResult<()> {
+    let (mut done, mut size) = (0, 1);
+    while done < count {
+        let (start, end) = (Instant::now(), count.min(done + size));
+        py.detach(|| work(done..end));
+        py.check_signals()?;
+        size = if start.elapsed() < BETWEEN_LOOKS { 2 * size } else { size.div_ceil(2) };
+        done = end;
+    }
+    Ok(())
 }
