@@ -315,10 +315,16 @@ impl Layers {
         Ok(())
     }
 
-    /// Reads the code that the drive names.
+    /// Reads the code that the drive names. What nobody said of a codeword or its model is the
+    /// code's, and was said where that was named.
     fn code(&mut self) -> Result<Option<NamedCode>> {
         let name = at(&self.table, "ecc").and_then(|ecc| ecc.get("code")?.as_str());
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
+        if let Some(by) = self.origins.paths.get("ecc.code").cloned() {
+            for key in ["payload_bytes", "parity_bytes", "code_hash", "model", "t"] {
+                self.origins.paths.entry(join("ecc", key)).or_insert_with(|| by.clone());
+            }
+        }
         let file = preset::find("code", name, "ecc.code", Path::new(""))?;
         let facts = params::parse(&file.text, &file.place)?;
         let cite = facts.get("cite").and_then(Value::as_array).into_iter().flatten();

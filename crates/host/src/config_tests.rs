@@ -291,6 +291,16 @@ fn bad_assignments_are_refused_by_name() {
         (&["chip.geometry.page_bytes=1000"], "--set chip.geometry.page_bytes=1000", "multiple of"),
         (&["chip.array.name=cell"], "--set chip.array.name=cell", "unknown member `cell`"),
         (&["ecc.t=x"], "--set ecc.t=x", "invalid type"),
+        (
+            &["ecc.code=ldpc_4k_r90", "ecc.model=threshold"],
+            "--set ecc.code=ldpc_4k_r90: ecc.t: missing",
+            "profile or exact",
+        ),
+        (
+            &["chip.geometry.page_bytes=2048", "ecc.code=ldpc_4k_r90"],
+            "--set ecc.code=ldpc_4k_r90: ecc.payload_bytes: 4096",
+            "up to chip.geometry.page_bytes",
+        ),
         (&["summary=x"], "--set summary=x", "unknown key `summary`"),
         (&["drive_preset=tiny"], "--set drive_preset=tiny", "unknown key `drive_preset`"),
         (&["drive.channels"], "--set drive.channels", "not an assignment"),
