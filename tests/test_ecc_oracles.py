@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nandlab import NandlabError
+from nandlab import NandlabError, ecc_curve
 from nandlab.ecc import Code
 
 LIBRARY = "an oracle of these tests only: pip install {}"
@@ -206,6 +206,35 @@ def test_words_go_through_one_door() -> None:
         ]:
             with pytest.raises(NandlabError, match="allowed"):
                 refused()
+
+
+def test_bytes_come_in_any_form() -> None:
+    code = Code("ldpc_1k_r90", set={"decoder.max_iterations": 7})
+    assert code.codec.decoder["max_iterations"] == 7
+    data = bytes(range(256)) * 4 + bytes(code.data_bytes - 1024)
+    word = code.encode(data)
+    for form in (bytearray, memoryview, lambda given: np.frombuffer(given, np.uint8)):
+        assert code.encode(form(data)) == word
+        assert code.decode(form(word)).data == data
+        assert code.is_codeword(form(word))
+    for refused, name in [
+        (lambda: code.encode("x"), "data"),
+        (lambda: code.encode([1, 2]), "data"),
+        (lambda: code.encode(np.zeros(code.data_bytes)), "data"),
+        (lambda: code.decode(word, rber="x"), "rber"),
+        (lambda: code.decode(None), "word"),
+        (lambda: code.decode_soft([0] * code.codec.length, llr=["a"]), "llr"),
+        (lambda: code.decode_soft([0] * code.codec.length, llr=3), "llr"),
+        (lambda: code.decode_soft([[0], [0, 1]], llr=[1.0]), "regions"),
+        (lambda: Code(3), "code"),
+        (lambda: Code("ldpc_1k_r90", decoder="berlekamp"), "decoder"),
+        (lambda: ecc_curve(3, rber=0.01), "code"),
+        (lambda: ecc_curve("ldpc_1k_r90", rber=["x"]), "rber"),
+        (lambda: ecc_curve("ldpc_1k_r90", rber="x"), "rber"),
+        (lambda: ecc_curve("ldpc_1k_r90", rber=0.01, levels="x"), "levels"),
+    ]:
+        with pytest.raises(NandlabError, match=f"^{name}: .*allowed"):
+            refused()
 
 
 def test_a_checksum_shows_another_codeword() -> None:

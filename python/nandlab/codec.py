@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 from nandlab import _core
 from nandlab.assignments import assignments, blaming
@@ -58,32 +58,36 @@ class Codec:
 
 
 def codec(
-    code: str | PathLike[str], *, decoder: str | None = None, set: Sequence[str] = ()
+    code: str | PathLike[str],
+    *,
+    decoder: str | None = None,
+    set: Mapping[str, object] | Sequence[str] = (),
 ) -> Codec:
     """A code with its decoder.
 
     Args:
         code: name of a code preset, or path of a code's TOML file.
         decoder: another decoder than that of the file, with its defaults.
-        set: assignments ``code.…=…`` and ``decoder.…=…``.
+        set: ``code.…`` and ``decoder.…`` by their path.
 
     Raises:
         NandlabError: there is no such code, its file cannot be read, or the decoder is none that
             the code takes; says which it takes.
     """
-    text, place = code_text(fspath(code))
+    text, place = code_text(path_of(code))
+    sets = assignments(set)
     try:
-        with blaming(place, set):
-            native = _core.Codec(text, place, list(set), decoder)
+        with blaming(place, sets):
+            native = _core.Codec(text, place, sets, decoder)
     except _core.NandlabError as error:
         if decoder is None or ": decoder.name: " not in str(error):
             raise
-        others = [one for one in set if not one.startswith("decoder.")]
+        others = [one for one in sets if not one.startswith("decoder.")]
         fitting = _fitting(text, place, others)
         known = decoder in [name for name, *_ in _core.decoders()]
         what = f"`{decoder}` does not decode {code}" if known else f"unknown decoder `{decoder}`"
         allowed = f"{', '.join(fitting)} for {code}{nearest(decoder, fitting)}"
-        raise _core.NandlabError(f"--decoder: {what}; allowed: {allowed}") from error
+        raise _core.NandlabError(f"decoder: {what}; allowed: {allowed}") from error
     facts = json.loads(native.facts())
     return Codec(name=Path(place).stem, native=native, **facts)
 
@@ -102,11 +106,41 @@ def distinct_codecs(
         NandlabError: as of `codec`.
     """
     found: dict[str, tuple[str, Codec]] = {}
-    for path in [fspath(code) for code in codes]:
+    for path in [path_of(code) for code in codes]:
         one = codec(path, decoder=decoder, set=set)
         found.setdefault(one.hash, (path, one))
     names = Counter(one.name for _, one in found.values())
     return [replace(one, name=path) if names[one.name] > 1 else one for path, one in found.values()]
+
+
+def path_of(code: object) -> str:
+    """The name or path of a code.
+
+    Raises:
+        NandlabError: it is neither.
+    """
+    if isinstance(code, (str, PathLike)) and isinstance(path := fspath(code), str):
+        return path
+    raise _core.NandlabError(f"code: {code!r}; allowed: a preset's name, or a path")
+
+
+def number(name: str, given: object) -> float:
+    """The number that an argument called `name` holds.
+
+    Raises:
+        NandlabError: it is none.
+    """
+    try:
+        if isinstance(given, SupportsFloat):
+            return float(given)
+    except TypeError:  # As of an array of several.
+        pass
+    raise _core.NandlabError(f"{name}: {given!r}; allowed: a number")
+
+
+def as_list(given: object, one: tuple[type, ...]) -> list[Any]:
+    """What was given: one of these types alone, or several."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, one) else [given]
 
 
 def _fitting(text: str, place: str, sets: list[str]) -> list[str]:

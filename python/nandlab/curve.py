@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, cpu_count, fspath
+from os import PathLike, cpu_count
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.board import SAVE_S, SAVE_SHARE, read, write
-from nandlab.codec import Codec, bch_failure, distinct_codecs, sorted_sets
+from nandlab.codec import Codec, as_list, bch_failure, distinct_codecs, number, path_of, sorted_sets
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_kind, check_outputs
 from nandlab.progress import Meter, Progress
@@ -124,16 +124,16 @@ def ecc_curve(
         CurveUnfinished: Ctrl-C; its ``result`` holds what was counted.
         OSError: `out` cannot be read or written.
     """
-    codes = [code] if isinstance(code, (str, PathLike)) else list(code)
-    rates = [rber] if isinstance(rber, (int, float)) else list(rber)
-    several = [levels] if isinstance(levels, int) else list(levels)
+    codes = as_list(code, (str, PathLike))
+    rates = [number("rber", rate) for rate in as_list(rber, (str,))]
+    several = as_list(levels, (str,))
     sets = sorted_sets(set, ("decoder", "code", "channel"))
     goal = Goal(errors, max_frames, threads)
     check_point(several, seed)
     path = Path(out) if out is not None else None
     if path is not None:
         check_kind("--out", path, [".parquet"])
-    check_outputs({"--out": path}, [fspath(one) for one in codes])
+    check_outputs({"--out": path}, [path_of(one) for one in codes])
     codecs = distinct_codecs(codes, decoder=decoder, set=sets["code"] + sets["decoder"])
     points = list(_points(codecs, channel, sets["channel"], several, rates, seed))
     if not points:
@@ -321,9 +321,9 @@ def _rows_of(path: Path) -> list[dict[str, Any]]:
             problem = f"column {name}: {table[name].type}"
             raise _core.NandlabError(f"{path}: {problem}; allowed: {field_.type}") from error
     rows: list[dict[str, Any]] = pa.table(columns, schema=schema).to_pylist()
-    for number, row in enumerate(rows, 1):
+    for at, row in enumerate(rows, 1):
         if (wrong := _problem(row)) is not None:
-            raise _core.NandlabError(f"{path}: row {number}: {wrong}; allowed: {allowed}")
+            raise _core.NandlabError(f"{path}: row {at}: {wrong}; allowed: {allowed}")
     return rows
 
 

@@ -14,16 +14,21 @@ is, and how the bytes of other libraries follow from it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.codec import codec
+from nandlab.codec import codec, number
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+
+Bytes: TypeAlias = "bytes | bytearray | memoryview | NDArray[np.uint8]"
+"""What codewords and data may come in."""
 
 
 class Decoded(NamedTuple):
@@ -47,7 +52,11 @@ class Code:
     """A code with a decoder of its own. One word at a time: threads take a `Code` each."""
 
     def __init__(
-        self, code: str | PathLike[str], *, decoder: str | None = None, set: Sequence[str] = ()
+        self,
+        code: str | PathLike[str],
+        *,
+        decoder: str | None = None,
+        set: Mapping[str, object] | Sequence[str] = (),
     ) -> None:
         """Take a code preset's name or the path of a code's file; as `nandlab.codec.codec`."""
         self.codec = codec(code, decoder=decoder, set=set)
@@ -67,15 +76,15 @@ class Code:
         """Bytes that hold a codeword."""
         return -(-self.codec.length // 8)
 
-    def encode(self, data: bytes) -> bytes:
-        """The codeword of `data_bytes` bytes.
+    def encode(self, data: Bytes) -> bytes:
+        """The codeword of `data_bytes` bytes: bytes, bytearray, memoryview or array of uint8.
 
         Raises:
             NandlabError: there are more or fewer, or bits are set beyond the last data bit.
         """
-        return self._coder.encode(data)
+        return self._coder.encode(_bytes("data", data))
 
-    def seal(self, data: bytes) -> bytes:
+    def seal(self, data: Bytes) -> bytes:
         """`data_bytes` bytes to encode: payload and metadata, zeros up to their CRC-32C, and it.
 
         A word that is decoded to another codeword is `corrected`, and one time in 2^32 `sealed`.
@@ -83,13 +92,13 @@ class Code:
         Raises:
             NandlabError: they are too many, or the code has no checksum.
         """
-        return self._coder.seal(data)
+        return self._coder.seal(_bytes("data", data))
 
-    def is_codeword(self, word: bytes) -> bool:
+    def is_codeword(self, word: Bytes) -> bool:
         """Whether `word`, of `word_bytes` bytes, is a codeword."""
-        return self._coder.is_codeword(word)
+        return self._coder.is_codeword(_bytes("word", word))
 
-    def decode(self, word: bytes, rber: float = 1e-3) -> Decoded:
+    def decode(self, word: Bytes, rber: float = 1e-3) -> Decoded:
         """Decode a hard read.
 
         Args:
@@ -99,9 +108,11 @@ class Code:
         Raises:
             NandlabError: the word has another length, or the rate is not between 0 and 0.5.
         """
-        if not 0 < rber < 0.5:
-            raise NandlabError(f"ecc: rber = {rber}: out of range; allowed: 0 to 0.5, without both")
-        return self._decoded(self._coder.decode(word, math.log((1 - rber) / rber)))
+        rate = number("rber", rber)
+        if not 0 < rate < 0.5:
+            raise NandlabError(f"rber: {rber}: out of range; allowed: 0 to 0.5, without both")
+        own = _bytes("word", word)
+        return self._decoded(self._coder.decode(own, math.log((1 - rate) / rate)))
 
     def decode_soft(self, regions: ArrayLike, llr: Sequence[float]) -> Decoded:
         """Decode a soft read: each bit's region, each region's log-likelihood ratio.
@@ -112,7 +123,13 @@ class Code:
         """
         import numpy as np
 
-        given, ratios = np.asarray(regions), list(llr)
+        try:
+            given = np.asarray(regions)
+        except ValueError as error:
+            raise NandlabError(f"regions: {error}; allowed: whole numbers in one row") from error
+        if not isinstance(llr, Iterable):
+            raise NandlabError(f"llr: {llr!r}; allowed: a list of numbers, one for each region")
+        ratios = [number("llr", ratio) for ratio in llr]
         if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
             problem = f"regions: {given.dtype} of shape {given.shape}"
             raise NandlabError(
@@ -132,3 +149,16 @@ class Code:
             data[-1] &= (1 << self.codec.dimension % 8) - 1
         sealed = self._coder.is_sealed(bytes(data))
         return Decoded(bytes(data), word, corrected, iterations, changed, sealed)
+
+
+def _bytes(name: str, given: Bytes) -> bytes:
+    """The bytes of an argument called `name`, refused where it holds none."""
+    try:
+        view = memoryview(cast("bytes", given))
+    except TypeError:
+        problem = f"{name}: {type(given).__name__}"
+    else:
+        if view.format == "B" and view.ndim == 1:
+            return view.tobytes()
+        problem = f"{name}: items of format {view.format!r}, {view.ndim} dimensions"
+    raise NandlabError(f"{problem}; allowed: bytes, bytearray, memoryview, or a row of uint8")
