@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")
-    rows = result.rows()
+    every = rows = result.rows()
     rates = [*(row["rber"] for row in rows), *result.limits.values()]
     left, right = min(rates), max(rates)
     axes.set_xlim(left / (right / left) ** 0.03, right * (right / left) ** 0.03)
@@ -66,7 +67,7 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
         rows = [row for row in rows if row["frame_errors"]]
     for name, mark in marks.items():
         for levels in _LEVELS:
-            own = [row for row in rows if row["code"] == name and row["levels"] == levels]
+            own = [row for row in every if row["code"] == name and row["levels"] == levels]
             _measured(axes, own, quantity, _LEVELS[levels], mark)
     ends = [row[f"{quantity}_{'low' if row['frame_errors'] else 'high'}"] for row in rows]
     bottom = max(min(ends, default=1e-3) / 2, 1e-16)
@@ -100,14 +101,15 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
 def _measured(
     axes: Axes, rows: list[dict[str, Any]], quantity: str, colour: str, marker: str
 ) -> None:
-    """Points with their intervals; where no codeword failed, the upper end alone."""
+    """Points with their intervals; where no codeword failed, the upper end alone, and no line."""
     seen = [row for row in rows if row["frame_errors"]]
-    none = [row for row in rows if not row["frame_errors"]]
+    none = [row for row in rows if not row["frame_errors"] and quantity == "fer"]
     x, y = [row["rber"] for row in seen], [row[quantity] for row in seen]
+    line = [row[quantity] if row["frame_errors"] else math.nan for row in rows]
     below = [row[quantity] - row[f"{quantity}_low"] for row in seen]
     above = [row[f"{quantity}_high"] - row[quantity] for row in seen]
     style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.8}
-    axes.plot(x, y, zorder=3, **style)
+    axes.plot([row["rber"] for row in rows], line, zorder=3, **style)
     axes.errorbar(x, y, [below, above], fmt="none", ecolor=colour, alpha=0.5, elinewidth=1.5)
     ends = [row[f"{quantity}_high"] for row in none]
     style |= {"marker": "v", "markerfacecolor": "none", "linestyle": "none", "alpha": 0.7}
