@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,7 +103,29 @@ def test_dependent_checks_of_circulants_are_taken_bit_by_bit(
     again = nandlab("code", "import", "own.alist", "--z", "1").succeeded().out
     assert matrix(again) == matrix((folder / "own.toml").read_text())
     (folder / "none.base").write_text("2 1 96\n- -\n")
-    assert "none.base: no shift in any row" in nandlab("code", "import", "none.base").refused()
+    assert (
+        "none.base: column 1: no shift in any row"
+        in nandlab("code", "import", "none.base").refused()
+    )
+
+
+def test_checks_of_no_bit_go_out_and_come_back(folder: Path):
+    given = "5 3\n2 3\n1 1 2 1 1\n3 0 3\n1\n1\n1 3\n3\n3\n1 2 3\n\n3 4 5\n"
+    (folder / "gap.alist").write_text(given)
+    text = ldpc.import_file("gap.alist")
+    (folder / "gap.toml").write_text(text)
+    (folder / "again.alist").write_text(ldpc.export("gap.toml", "alist"))
+    (folder / "again.toml").write_text(ldpc.import_file("again.alist"))
+    assert ldpc.export("again.toml") == ldpc.export("gap.toml")
+
+
+def test_short_cycles_are_counted(nandlab: Callable[..., Ended], folder: Path):
+    """One of four: two columns with the same step between two rows."""
+    (folder / "four.base").write_text("64\n0 0 0 -\n0 0 - 0\n")
+    nandlab("code", "import", "four.base", "--out", "four.toml").succeeded()
+    shown = nandlab("code", "show", "four.toml").succeeded().out
+    assert re.search(r"cycles of four +1 class of 64 ", shown)
+    assert re.search(r"cycles of six +0 classes of 64 ", shown)
 
 
 def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
@@ -142,7 +165,14 @@ def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
         ),
         (["import", "z64.base", "--z", "-1"], ["z: -1; allowed: 1 to 32768"]),
         # The last that is let through: the core says what is the matter with it.
-        (["import", "z64.base", "--z", "32768"], ["z64.base:2: "]),
+        (["import", "rows.base", "--z", "32768"], ["rows.base: column 2: no shift in any row"]),
+        (["import", "z64.base", "--z", "64"], ["z64.base:1: the file says its z, 64", "--z 1"]),
+        (["import", "hamming.txt"], ["hamming.txt:1: first line of 2 numbers", "--form alist"]),
+        (["make", "--rows", "6", "--columns", "30", "--z", "-1"], ["recipe.z: -1; allowed: 2 or"]),
+        (
+            ["make", "--rows", "6", "--columns", "30", "--z", "64", "--payload-bytes", "0"],
+            ["payload_bytes: 0", "1 to 192"],
+        ),
         (["show", BCH, "--absorbing", "-1"], ["absorbing_bits: -1; allowed: 0 to 4294967295"]),
         (["export", BCH], ["not a code of circulants"]),
         (["import", "mixed.fio"], ["mixed.fio:1"]),
@@ -153,6 +183,8 @@ def test_refusals_say_what_is_allowed(
     nandlab: Callable[..., Ended], folder: Path, arguments: list[str], parts: list[str]
 ):
     (folder / "z64.base").write_text("2 1 64\n0 0\n")
+    (folder / "rows.base").write_text("5 - 0\n")
+    (folder / "hamming.txt").write_text("7 3\n3 4\n1 1 2 1 2 2 3\n4 4 4\n")
     said = nandlab("code", *arguments).refused()
     for part in parts:
         assert part in said

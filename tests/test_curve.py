@@ -364,9 +364,21 @@ def test_a_picture_without_a_failure_says_so():
     assert not axes.texts
 
 
+def test_no_line_joins_points_across_one_without_a_failure():
+    found = nandlab.ecc_curve(BCH, channel="bsc", rber=[0.0085, 0.01, 0.012], max_frames=100)
+    _, hidden, _ = found._rows
+    hidden.update(frame_errors=0, fer=0.0, fer_low=0.0, ber=0.0, ber_low=0.0)
+    for quantity in ("fer", "ber"):
+        axes, *_ = found.plot(quantity=quantity).axes
+        (line,) = [one for one in axes.lines if len(one.get_xdata()) == 3]
+        assert [math.isnan(y) for y in line.get_ydata()] == [False, True, False]
+
+
 def test_everything_is_listed(nandlab: Callable[..., Ended]):
     listed = nandlab("ecc", "list").succeeded().out
     assert all(name in listed for name in (BCH, LDPC, "min_sum", "berlekamp", "awgn", "page"))
+    assert "decoder.factor = 24, 1 to 32" in listed
+    assert "decoder.max_iterations = 20, 0 to 10000" in listed
 
 
 def test_speed(nandlab: Callable[..., Ended]):
@@ -379,6 +391,24 @@ def test_speed(nandlab: Callable[..., Ended]):
     assert "Mbit/s" in done.out
     forms = ("AVX-512", "AVX2", "portable")
     assert any(f"one thread, {form} vectors," in done.out for form in forms)
+
+
+def test_ctrl_c_keeps_what_was_timed():
+    """Also in the middle of a round, which may take long."""
+    slow = ["ldpc_4k_r90", "--rber", "1e-7,0.05", "--frames", "300", "--decoder", "sum_product"]
+    process = subprocess.Popen(
+        [COMMAND, "ecc", "speed", "--code", *slow],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - asked < 1.5
+    assert (process.returncode, err) == (130, "interrupted\n")
+    assert out.count("sum_product") == 1
 
 
 def test_profiles(tmp_path: Path):
@@ -528,14 +558,14 @@ def test_what_another_profile_left_is_refused(tmp_path: Path):
         (["curve", "--code", BCH, "--rber", "0.01", "--set", "channel.page=x"], "page"),
         (
             ["curve", "--code", f"{BCH},{LDPC}", "--rber", "0.01", "--decoder", "min_sum"],
-            f"--decoder: `min_sum` does not decode {BCH}; allowed: berlekamp for {BCH}",
+            f"decoder: `min_sum` does not decode {BCH}; allowed: berlekamp for {BCH}",
         ),
         (
             ["curve", "--code", BCH, "--rber", "0.01", "--decoder", "viterbi"],
-            f"--decoder: unknown decoder `viterbi`; allowed: berlekamp for {BCH}",
+            f"decoder: unknown decoder `viterbi`; allowed: berlekamp for {BCH}",
         ),
         (["speed", "--code", LDPC, "--rber", "0.01", "--decoder", "min_sun"], "mean `min_sum`"),
-        (["profile", "--code", LDPC, "--out", "x.toml", "--decoder", "berlekamp"], "--decoder: "),
+        (["profile", "--code", LDPC, "--out", "x.toml", "--decoder", "berlekamp"], "decoder: `ber"),
         (["speed", "--code", BCH, "--rber", "0.01", "--frames", "0"], "frames: 0"),
         (
             ["speed", "--code", f"{BCH},{LDPC}", "--rber", "0.01", "--frames", "31069"],

@@ -129,7 +129,12 @@ def reference() -> str:
     )
     for title, intro, folder in (
         ("Codes", "`name` of a code file's `[code]`; see [code files](formats/codes.md).", "code"),
-        ("Decoders", "`name` of a code file's `[decoder]`.", "decoder"),
+        (
+            "Decoders",
+            "`name` of a code file's `[decoder]`, with its parameters; `--set decoder.KEY=VALUE`, "
+            "and `--decoder NAME` for another. `nandlab ecc list` shows them too.",
+            "decoder",
+        ),
         (
             "Channels",
             "`nandlab ecc curve --channel NAME`; see [curves](formats/curve.md).",
@@ -137,6 +142,7 @@ def reference() -> str:
         ),
     ):
         lines += named(title, intro, f"crates/ecc/src/{folder}")
+        lines += parameters(folder)
     lines += named(
         "Procedures of the test board",
         "`nandlab board NAME --chip CHIP`; see [rows of the board](formats/board.md).",
@@ -251,6 +257,22 @@ def named(title: str, intro: str, folder: str) -> list[str]:
     """A family whose members have no tables in a drive file."""
     rows = [[code(m.name), m.summary, code(m.citation)] for m in members(folder).values()]
     return [f"## {title}", "", intro, "", *table(["name", "what it does", "source"], rows)]
+
+
+def parameters(kind: str) -> Iterator[str]:
+    """Parameters of the decoders or channels, with their ranges."""
+    from nandlab import _core
+
+    rosters = {"decoder": _core.decoders, "channel": _core.channels}
+    rows = []
+    for name, *_, schema in rosters[kind]() if kind in rosters else ():
+        for key, value in json.loads(schema).get("properties", {}).items():
+            ends = [value.get("minimum"), value.get("maximum")]
+            given = "" if None in ends else f"{ends[0]:g} to {ends[1]:g}"
+            meaning = value.get("description", "")
+            rows.append([code(f"{kind}.{key}"), name, code(shown_default(value)), given, meaning])
+    if rows:
+        yield from table(["parameter", "of", "default", "range", "meaning"], rows)
 
 
 def keys(schema: dict[str, Any]) -> Iterator[str]:

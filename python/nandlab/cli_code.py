@@ -187,10 +187,11 @@ def _print(code: str, found: dict[str, Any]) -> None:
         table.add_row("column weights", _counted(checks["column_weights"]))
         table.add_row("row weights", _counted(checks["row_weights"]))
         table.add_row("girth", str(checks["girth"] or "above 12"))
-        table.add_row("cycles of six", f"{checks['cycles_of_6']} classes of {checks['z']}")
+        for length, key in (("four", "cycles_of_4"), ("six", "cycles_of_6")):
+            table.add_row(f"cycles of {length}", _classes(checks[key], checks["z"]))
         for sets in checks["absorbing_sets"]:
             kind = f"absorbing ({sets['bits']}, {sets['open_checks']})"
-            table.add_row(kind, f"{sets['classes']} classes of {checks['z']}")
+            table.add_row(kind, _classes(sets["classes"], checks["z"]))
     if "recipe_holds" in found:
         table.add_row("recipe", _RECIPE_WORDS[found["recipe_holds"]])
     out = console()
@@ -206,5 +207,11 @@ _RECIPE_WORDS = {
 _HELD_NAMES = (("metadata_bytes", "metadata"), ("crc_bytes", "CRC-32C"))
 
 
+def _classes(count: int, z: int) -> str:
+    return f"{count} class{'' if count == 1 else 'es'} of {z}"
+
+
 def _counted(weights: dict[str, int]) -> str:
-    return ", ".join(f"{weight} ({count} times)" for weight, count in weights.items())
+    return ", ".join(
+        f"{weight} ({count} time{'' if count == 1 else 's'})" for weight, count in weights.items()
+    )

@@ -124,9 +124,10 @@ def curve(
 @app.command("list")
 @guarded
 def members() -> None:
-    """Lists codes, decoders and channels, with what --set may change."""
+    """Lists codes, decoders and channels, with what --set may change: defaults and ranges."""
     import json as json_text
 
+    from rich.markup import escape
     from rich.table import Table
 
     from nandlab import _core
@@ -137,10 +138,10 @@ def members() -> None:
         table.add_row("code", preset.name, preset.summary)
     for kind, roster in (("decoder", _core.decoders()), ("channel", _core.channels())):
         for name, summary, _, schema in roster:
-            keys = ", ".join(json_text.loads(schema).get("properties", {}))
             table.add_row(kind, name, summary)
-            if keys:
-                table.add_row("", "", f"[bright_black]{kind}.: {keys}[/]")
+            for key, about in json_text.loads(schema).get("properties", {}).items():
+                said = f"{kind}.{key} = {json_text.dumps(about.get('default'))}"
+                table.add_row("", "", f"[bright_black]{escape(said)}{_range(about)}[/]")
     console().print(table)
 
 
@@ -157,18 +158,22 @@ def speed(
     seed: Seed = 1,
 ) -> None:
     """Times encoding and decoding on one thread: the fastest of several rounds, CPU time."""
-    from nandlab.decode_speed import ecc_speed
+    from nandlab.decode_speed import SpeedUnfinished, ecc_speed
 
-    found = ecc_speed(
-        code.split(","),
-        rber=rates(rber),
-        levels=_levels(levels),
-        channel=channel,
-        decoder=decoder,
-        set=set or [],
-        frames=frames,
-        seed=seed,
-    )
+    exit_code = 0
+    try:
+        found = ecc_speed(
+            code.split(","),
+            rber=rates(rber),
+            levels=_levels(levels),
+            channel=channel,
+            decoder=decoder,
+            set=set or [],
+            frames=frames,
+            seed=seed,
+        )
+    except SpeedUnfinished as stop:
+        found, exit_code = stop.result, INTERRUPTED
     grid = _grid("code", "decoder", left=2)
     for name in ("levels", "rber", "encode us", "decode us", "Mbit/s", "iterations", "FER"):
         grid.add_column(name, justify="right", no_wrap=True)
@@ -189,6 +194,9 @@ def speed(
         f"one thread, {vectors()} vectors, fastest round over {frames} codewords, CPU time; "
         "Mbit/s of whole codewords"
     )
+    if exit_code:
+        say("interrupted")
+    raise typer.Exit(exit_code)
 
 
 @app.command()
@@ -273,6 +281,12 @@ def rates(text: str) -> list[float]:
         allowed = "numbers as 0.002,0.003 or ranges as 0.002:0.012:0.001"
         raise NandlabError(f"--rber: `{text}`: no rates; allowed: {allowed}") from None
     return [float(rate) for rate in found]
+
+
+def _range(about: dict[str, Any]) -> str:
+    """The range of a parameter by its schema, where it has two ends."""
+    ends = about.get("minimum"), about.get("maximum")
+    return "" if None in ends else f", {ends[0]:g} to {ends[1]:g}"
 
 
 def _levels(text: str) -> list[int]:

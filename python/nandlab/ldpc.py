@@ -19,6 +19,9 @@ FORMS = ("base", "alist")
 MOST_Z = 2**15
 """Bits of a circulant that is imported, as ``crates/ecc/src/code_text.rs`` has it."""
 
+_LEAST = {"z": 2, "block_rows": 4, "block_columns": 5, "column_weight": 2, "draws": 1, "seed": 0}
+"""Of a recipe. The core, which knows the largest too, cannot be asked about numbers below 0."""
+
 
 def make(
     z: int,
@@ -53,7 +56,7 @@ def make(
     Raises:
         NandlabError: there is no such code; says what of the recipe is in the way.
     """
-    recipe = {
+    recipe: dict[str, Any] = {
         "z": z,
         "block_rows": block_rows,
         "block_columns": block_columns,
@@ -62,6 +65,9 @@ def make(
         "draws": draws,
         "seed": seed,
     }
+    for key, least in _LEAST.items():
+        if (value := recipe[key]) < 0:
+            raise _core.NandlabError(f"recipe.{key}: {value}; allowed: {least} or more")
     held = _held(payload_bytes, metadata_bytes, crc_bytes)
     return _core.make_code(json.dumps(recipe), summary, held)
 
