@@ -1,8 +1,8 @@
 //! Parity checks as alist files, bit by bit.
 //!
-//! MacKay's lists of the ones of a matrix: its size, the largest weights, the weights of columns and
-//! of rows, then for each column its rows and for each row its columns, counted from 1, padded with
-//! 0. `#` begins a comment.
+//! MacKay's lists of the ones of a matrix: its size, the largest weights, the weights of columns
+//! and of rows, then for each column its rows and for each row its columns, counted from 1, padded
+//! with 0. `#` begins a comment.
 
 use crate::code_text::{MOST_BLOCKS, MOST_Z, check_z, cut, numbers};
 use crate::construct::MOST_BITS;
