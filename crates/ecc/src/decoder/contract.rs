@@ -8,13 +8,16 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 
+/// Builds a decoder of a code from its checked parameters; refuses codes of a structure that it
+/// was not made for.
+pub type Build = fn(&Arc<dyn Code>, &Table) -> Result<Box<dyn Decoder>>;
+
 /// How a decoder is made.
 pub struct Constructor {
     /// Adds to parameters that were given those whose default depends on the code.
     pub complete: fn(&dyn Code, &mut Table),
-    /// Builds it from its checked parameters; refuses codes of a structure that it was not made
-    /// for.
-    pub build: fn(&Arc<dyn Code>, &Table) -> Result<Box<dyn Decoder>>,
+    /// Builds it.
+    pub build: Build,
 }
 
 /// Nothing to add: the `complete` of decoders whose defaults are the same for every code.
