@@ -524,7 +524,10 @@ def test_refusals(nandlab: Callable[..., Ended], folder: Path, text: str, law: s
         (["chip.csv", "--page-bits", "8"], "not take page_bits; allowed: with exponential, expo"),
         (["chip.csv", "--reference-c", "8"], "not take reference_c; allowed: with retention_law"),
         (["chip.csv", "--chip", "mqsim_mlc"], "--chip without --toml"),
-        (["chip.csv", "--chip", "mqsim_mcl", "--toml", "x.toml"], "did you mean `mqsim_mlc`"),
+        (
+            ["chip.csv", "--without", "epsilon", "--chip", "mqsim_mcl", "--toml", "x.toml"],
+            "did you mean `mqsim_mlc`",
+        ),
         (["chip.csv", "--chip", "mqsim_mlc", "--toml", "x.txt"], "ends with .toml"),
         (["chip.csv", "--plot", "x.bmp"], ".png"),
         (["chip.csv", "--json", "chip.csv"], "is the input"),
@@ -541,6 +544,59 @@ def test_arguments(nandlab: Callable[..., Ended], folder: Path, arguments: list[
     (folder / "binary.csv").write_bytes(b"\xff\xfe\x80")
     line = nandlab("fit", *arguments, "--law", "power_law").refused()
     assert words in line, line
+
+
+def test_intervals_of_no_use_are_refused():
+    """Scatter without a law, states that are not there, states that cannot be told apart."""
+    rng = np.random.default_rng(3)
+    cycles, hours = rng.integers(100, 5000, 20), rng.integers(1, 5000, 20)
+    errors = (1e8 * 10 ** rng.uniform(-4, -2, 20)).astype(int)
+    noise = {"pe_cycles": cycles, "retention_hours": hours, "bits_read": [10**8] * 20}
+    with pytest.raises(nandlab.NandlabError, match="the data leave .* open; allowed: "):
+        nandlab.fit({**noise, "bit_errors": errors}, "power_law")
+    edges = np.arange(-4, 4.05, 0.05)
+    share = 0.5 * np.diff(ndtr((edges + 2) / 0.4)) + 0.5 * np.diff(ndtr((edges - 2) / 0.2))
+    two = {"vth_v": (edges[1:] + edges[:-1]) / 2, "cells": rng.poisson(1e5 * share)}
+    nandlab.fit(two, "gaussian", states=2)
+    for states in (3, 4):
+        words = "next to none; allowed: --states|leave .*weight.* open; allowed: --states"
+        with pytest.raises(nandlab.NandlabError, match=words):
+            nandlab.fit(two, "gaussian", states=states)
+
+
+def test_rates_that_fall_say_which_term_to_leave_out():
+    cycles = np.array([500, 1000, 2000, 3000, 4000, 6000])
+    data = {"pe_cycles": cycles, "bits_read": [10**8] * 6}
+    data["bit_errors"] = (1e5 * np.exp(-cycles / 1000)).astype(int)
+    with pytest.raises(nandlab.NandlabError, match=r"--without epsilon \(rates fall with pe_cyc"):
+        nandlab.fit(data, "power_law")
+    assert nandlab.fit(data, "power_law", without=["epsilon"])["k"].value < 0
+
+
+@pytest.mark.parametrize("chip", ["tlc_3d", "qlc_3d", "tlc_planar"])
+def test_the_chip_keeps_its_gray_map(folder: Path, chip: str):
+    """No histogram shows which bits a level holds: the chip's own cell says it."""
+    before = nandlab.cell(f"chip/{chip}")
+    levels = 2**before.cell_bits
+    edges = np.arange(-1, levels, 0.05)
+    share = sum(np.diff(ndtr((edges - level) / 0.2)) for level in range(levels)) / levels
+    cells = np.random.default_rng(1).poisson(1e6 * share)
+    data = {"vth_v": (edges[1:] + edges[:-1]) / 2, "cells": cells}
+    (folder / "mine.toml").write_text(nandlab.fit(data, "gaussian", states=levels).chip_toml(chip))
+    made = nandlab.cell("mine.toml")
+    assert (made.gray, made.bits) == (before.gray, before.bits)
+
+
+def test_degrees_that_no_cell_takes_are_told():
+    data, _ = states(np.random.default_rng(1), [2.2, 2.3, 2.2, 2.3])
+    found = nandlab.fit(data, "student_t")
+    [note] = [note for note in found.notes if "degrees of Student's t" in note]
+    assert "a chip file has 3 in place of 2.2" in note
+    [line] = [row for row in found.chip_toml("wang2014_mlc").split("\n") if row.startswith("shape")]
+    assert "their mean 2.2" in line
+    assert "is beyond what a cell takes" in line
+    usual = nandlab.fit(student_t(np.random.default_rng(1))[0], "student_t")
+    assert not [note for note in usual.notes if "degrees of Student's t" in note]
 
 
 def test_a_chip_that_heals_is_refused():

@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
+from nandlab.fit_cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit_data import Measurements, read_measurements
 from nandlab.fit_estimate import Estimate, from_counts, from_rates
 from nandlab.fit_law import LAWS, Fitted, Options
-from nandlab.fit_mixture import MIXTURES, Histogram, best_references, histogram, mixture
+from nandlab.fit_mixture import (
+    CURE,
+    LEAST_SHARE,
+    MIXTURES,
+    Histogram,
+    best_references,
+    histogram,
+    mixture,
+)
 from nandlab.fit_table import table
 from nandlab.nearest import nearest
 
@@ -39,6 +48,9 @@ TAKEN_BY: dict[str, Sequence[str]] = {
     "reference_c": ("retention_law",),
 }
 """Laws that options are for."""
+
+TAILS = 100.0
+"""Degrees whose interval goes up to more times their value are open above."""
 
 SUSPECT = 20.0
 """Over-dispersion from which on the law itself is in doubt."""
@@ -324,6 +336,10 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float, eac
         for i, parameter in enumerate(group)
     ]
     values = {p.name: p.value for p in parameters}
+    for state in range(states):
+        if (share := values[f"weight_{state}"]) < LEAST_SHARE / states:
+            problem = f"fit: state {state} of {states} holds {share:.2g} of the cells"
+            raise NandlabError(f"{problem}, next to none; allowed: {CURE}")
     reading = best_references(values, states)
     array = _states_array(values, states)
     rber, bits = array["epsilon"], math.log2(states)
@@ -331,6 +347,16 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float, eac
     notes = [f"least errors at references {at} V: mean RBER {rber:.3g}, no wear, no retention"]
     if bits != int(bits):
         notes.append(f"{states} states are no whole number of bits: RBER is over log2 of them")
+    light = [p.name for p in parameters if p.name.startswith("nu_") and p.high > TAILS * p.value]
+    if light:
+        notes.append(f"{', '.join(light)} not known: tails as light as Gaussian ones")
+    degrees = mean_degrees({p.name: p for p in parameters}, states)
+    if degrees is not None and is_beyond(degrees):
+        nearest_taken = LEAST if degrees < LEAST else MOST
+        notes.append(
+            f"a cell takes {LEAST:g} to {MOST:g} degrees of Student's t: a chip file has "
+            f"{nearest_taken:g} in place of {degrees:.3g}, the mean of nu"
+        )
     fitted = Fitted(made, lambda drawn: _states_array(drawn, states), notes)
     return Fit(law, measured, estimate, parameters, array, confidence, notes, fitted, bins)
 

@@ -8,6 +8,7 @@ one histogram.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import NandlabError
@@ -17,9 +18,9 @@ from nandlab.toml_value import toml_value
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from nandlab.fit import Fit
+    from nandlab.fit import Fit, Parameter
 
-DEGREES = (3.0, 200.0)
+LEAST, MOST = 3.0, 200.0
 """Of Student's t, as a cell takes them: it has one for all its levels."""
 
 APART, NARROW = 5.0, 0.1
@@ -28,8 +29,8 @@ become, and is so much narrower: cells that were taken for another state between
 the histogram already."""
 
 
-def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str) -> list[str]:
-    """The lines of `[cell.levels]` for cells of `chip`.
+def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str, gray: str | None) -> list[str]:
+    """The lines of `[cell.levels]` for cells of `chip`, whose Gray map is `gray` where it has one.
 
     Raises:
         NandlabError: the chip's cells have another number of levels.
@@ -39,13 +40,20 @@ def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str) -> list[str]:
     if states != 2**bits:
         problem = f"fit: {states} states for {name}, whose cells have {2**bits} levels"
         raise NandlabError(f"{problem}; allowed: --states {2**bits}, or a chip of such cells")
-    degrees = _degrees(fitted, states)
+    wanted = mean_degrees({p.name: p for p in fitted.parameters}, states)
+    degrees = None if wanted is None else float(f"{min(max(wanted, LEAST), MOST):.4g}")
     # The width of a level is its standard deviation, that of a Student's t its scale.
     scale = 1.0 if degrees is None else math.sqrt(degrees / (degrees - 2))
     lines = []
-    if degrees is not None:
+    if gray is not None:
+        # No histogram shows which bits a level holds.
+        lines.append(_line("gray", gray, f"derived: of the cell of {Path(name).name}"))
+    if wanted is not None and degrees is not None:
         every = ", ".join(f"{fitted[f'nu_{s}'].value:.3g}" for s in range(states))
-        lines.append(_line("shape", {"student_t": degrees}, f"derived: one for all, of {every}"))
+        source = f"derived: one for all, of {every}"
+        if is_beyond(wanted):
+            source += f"; their mean {wanted:.3g} is beyond what a cell takes"
+        lines.append(_line("shape", {"student_t": degrees}, source))
     for key, word, factor in (("vth_mean_v", "mu_{}_v", 1.0), ("vth_sigma_v", "sigma_{}_v", scale)):
         found = [fitted[word.format(s)] for s in range(states)]
         spans = ", ".join(f"{factor * p.low:.5g} to {factor * p.high:.5g}" for p in found)
@@ -70,18 +78,30 @@ def _coarse(fitted: Fit, states: int, scale: float) -> list[str]:
     ]
 
 
-def _degrees(fitted: Fit, states: int) -> float | None:
-    """One number for all states: the mean of their logarithms, by how well each is known."""
-    if fitted.law != "student_t":
+def mean_degrees(found: Mapping[str, Parameter], states: int) -> float | None:
+    """One number for all states: the mean of their logarithms, by how well each is known.
+
+    Args:
+        found: fitted parameters by their names.
+        states: how many there are.
+
+    Returns:
+        Degrees of freedom, which a cell may not take; None where the states are Gaussian.
+    """
+    if "nu_0" not in found:
         return None
     total = weights = 0.0
     for state in range(states):
-        nu = fitted[f"nu_{state}"]
+        nu = found[f"nu_{state}"]
         spread = math.log(nu.high / nu.low) if math.isfinite(nu.high) and nu.low > 0 else math.inf
         weight = 1 / max(spread, 1e-6) ** 2
         total, weights = total + weight * math.log(nu.value), weights + weight
-    mean = math.exp(total / weights) if weights > 0 else DEGREES[1]
-    return float(f"{min(max(mean, DEGREES[0]), DEGREES[1]):.4g}")
+    return math.exp(total / weights) if weights > 0 else MOST
+
+
+def is_beyond(degrees: float) -> bool:
+    """Whether a cell takes no such degrees, so that its file has the nearest that it takes."""
+    return not LEAST <= degrees <= MOST
 
 
 def _line(key: str, value: object, source: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import chip_text, presets
-from nandlab.cell import cell
+from nandlab.cell import Cell, cell
 from nandlab.fit_cell import cell_levels
 from nandlab.toml_file import parse_toml
 from nandlab.toml_value import toml_value
@@ -50,8 +51,10 @@ def chip_toml(fitted: Fit, chip: str) -> str:
     kept = _without(text, "array", chip)
     if fitted.bins is not None:
         # The cell that was measured takes the place of the chip's own.
-        kept = _without(_with_times(kept, chip), "cell", chip)
-        own += ["", "[cell.levels]", *cell_levels(fitted, tables, chip)]
+        had = _own_cell(tables, chip)
+        kept = _without(_with_times(kept, had), "cell", chip)
+        gray = None if had is None else had.gray
+        own += ["", "[cell.levels]", *cell_levels(fitted, tables, chip, gray)]
     lines = [
         f"# {chip} with {what} fitted to {fitted.data.name} by `nandlab fit`.",
         f"# {fitted.law}: {fitted._trials()}.",
@@ -81,12 +84,19 @@ def _as_many_page_types(fitted: Fit, cell_bits: int, chip: str) -> None:
         )
 
 
-def _with_times(text: str, chip: str) -> str:
-    """A chip's text with numbers where it asks its cell for times: that cell is about to go."""
-    if not re.search(r'^t_\w+_us\s*=\s*"cell"', text, flags=re.M):
-        return text
+def _own_cell(tables: Mapping[str, Any], chip: str) -> Cell | None:
+    """The cell that a chip has before the fit; None where it has none."""
+    if "cell" not in tables:
+        return None
     is_preset = any(preset.name == chip for preset in presets("chip"))
-    times = cell(f"chip/{chip}" if is_preset else chip).times(0)
+    return cell(f"chip/{chip}" if is_preset else chip)
+
+
+def _with_times(text: str, had: Cell | None) -> str:
+    """A chip's text with numbers where it asks its cell for times: that cell is about to go."""
+    if had is None or not re.search(r'^t_\w+_us\s*=\s*"cell"', text, flags=re.M):
+        return text
+    times = had.times(0)
     for key, value in (
         ("t_read_us", times.read_us),
         ("t_program_us", times.program_us),

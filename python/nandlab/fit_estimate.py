@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from nandlab._core import NandlabError
 
@@ -32,8 +32,17 @@ LEAST_EXPECTED = 1.0
 MOST_REFITS = 20
 """Rounds of weights and fit; three or four are enough."""
 
+MOST_DECADES = 12.0
+"""Of a parameter that is positive, two standard errors to each side: of more, the data do not know
+it, whatever the level of the intervals and however few rows make them wide."""
+
+ERRORS_EACH_SIDE = 2.0
+
 FLOOR = 1e-12
 """Expected counts are at least this, so that every count has a likelihood."""
+
+
+MORE_ROWS = "rows in which more of the columns vary, or more"
 
 
 class Law(NamedTuple):
@@ -48,6 +57,21 @@ class Law(NamedTuple):
     names: Sequence[str]
     is_log: Sequence[bool]
     """Which of the parameters `natural` gives as logarithms."""
+    cure: Callable[[Sequence[str]], str] = lambda _: MORE_ROWS
+    """What is allowed where the data leave parameters of these names open."""
+    most_decades: float = MOST_DECADES
+    """That the data must know a parameter to, of those that are positive."""
+    may_be_open: Sequence[str] = ()
+    """Parameters of which no more is asked."""
+
+    def refuse_open(self, names: Sequence[str]) -> NoReturn:
+        """Says which parameters the data leave open.
+
+        Raises:
+            NandlabError: always.
+        """
+        problem = f"fit: the data leave {', '.join(names)} open"
+        raise NandlabError(f"{problem}; allowed: {self.cure(names)}")
 
 
 class Estimate(NamedTuple):
@@ -258,13 +282,16 @@ def _intervals(
         names = [
             name for name, move in zip(law.names, moves, strict=True) if move >= 0.05 * moves.max()
         ]
-        problem = f"fit: the data leave {', '.join(names)} open"
-        raise NandlabError(f"{problem}; allowed: rows in which more of the columns vary, or more")
+        law.refuse_open(names)
     # A root of the covariance: products of it cannot turn negative by rounding.
     root = math.sqrt(variance) * turned.T / singular / scale[:, None]
     covariance = root @ root.T
     error = np.sqrt(((_jacobian(law.natural, u) @ root) ** 2).sum(axis=1))
     wide = float(student.ppf(0.5 + level / 2, degrees)) * error
+    is_open = law.is_log & ~(2 * ERRORS_EACH_SIDE * error <= law.most_decades * math.log(10))
+    is_open &= ~np.isin(law.names, law.may_be_open)
+    if is_open.any():
+        law.refuse_open(list(np.asarray(law.names)[is_open]))
     low, high = natural - wide, natural + wide
     with np.errstate(over="ignore"):
         low = np.where(law.is_log, np.exp(np.where(law.is_log, low, 0)), low)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.fit_estimate import Estimate, Law
+from nandlab.fit_estimate import MORE_ROWS, Estimate, Law
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,7 +126,18 @@ def power_law(data: Measurements, options: Options) -> Fitted:
         table = {name: values.get(name, idle.get(name, 0.0)) for name in every}
         return {"name": "power_law", **table}
 
-    return Fitted(Law(starts, mean, natural, names, is_log), array, notes)
+    of_term = {name: term for term in used for name in (scale[term], *(n for n, *_ in powers[term]))}
+    falls = has["wear"] and _falls(data, "pe_cycles")
+
+    def cure(left_open: Sequence[str]) -> str:
+        without = [term for term in used if term in {of_term[name] for name in left_open}]
+        if len(without) == len(used):
+            return MORE_ROWS
+        options = " ".join(f"--without {term}" for term in without)
+        why = " (rates fall with pe_cycles)" if falls else ""
+        return f"{options}{why}, {MORE_ROWS}"
+
+    return Fitted(Law(starts, mean, natural, names, is_log, cure), array, notes)
 
 
 def exponential(data: Measurements, options: Options) -> Fitted:
@@ -272,6 +283,15 @@ def _vary(data: Measurements, *names: str) -> None:
         if not data.varies(name):
             problem = f"{data.name}: column {name} holds one value"
             raise NandlabError(f"{problem}; allowed: two or more, so that the law can be told")
+
+
+def _falls(data: Measurements, name: str) -> bool:
+    """Whether the rates of a column's highest value lie below those of its lowest."""
+    import numpy as np
+
+    column, logs = data.columns[name], np.log(_observed(data))
+    ends = (logs[column == end].mean() for end in (column.min(), column.max()))
+    return bool(np.diff([*ends])[0] < 0)
 
 
 def _logs(data: Measurements, name: str, unit: float) -> tuple[Column, float]:

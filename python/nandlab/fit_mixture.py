@@ -23,8 +23,15 @@ if TYPE_CHECKING:
 
 MIXTURES = ("gaussian", "student_t")
 
+LEAST_SHARE = 0.01
+"""Of an even share of the cells: a state of fewer is none."""
+
+MOST_DECADES = 3.0
+"""Of the interval of a width or a share: both are of what was seen, nothing is drawn out."""
 
 LEAST_BINS = 4
+
+CURE = "--states with as many as the histogram has hills, or more cells"
 
 
 class Histogram(NamedTuple):
@@ -96,7 +103,11 @@ def mixture(bins: Histogram, family: str, states: int) -> Law:
     words = ["mu_{}_v", "sigma_{}_v", "weight_{}", "nu_{}"][:each]
     names = [word.format(s) for s in range(states) for word in words]
     is_log = [i > 0 for _ in range(states) for i in range(each)]
-    return Law(_starts(bins, states, each), mean, natural, names, is_log)
+    starts = _starts(bins, states, each)
+    # Of tails as light as a Gaussian's no more can be known than that they are.
+    tails = [name for name in names if name.startswith("nu_")]
+    lighter = "--law gaussian, " if tails else ""
+    return Law(starts, mean, natural, names, is_log, lambda _: lighter + CURE, MOST_DECADES, tails)
 
 
 def _tail(coordinate: Any) -> Any:
