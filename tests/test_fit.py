@@ -354,15 +354,12 @@ KNOWN = [
 WIDE_PAGES = ["chip.geometry.pages_per_block=16", "chip.geometry.page_bytes=16384"]
 
 
-def swept(chip: str, sets: list[str], lowest_v: float) -> Data:
-    """Cells by voltage, as a board finds them that moves the lowest reference of the lower page."""
+def swept(chip: str, sets: list[str]) -> Path:
+    """Rows of a board that moves the lowest reference of the lower page."""
     sweep = {"from_v": -7.0, "to_v": 4.0, "step_v": 0.02}
-    found = nandlab.board("vth_sweep", chip, set=[*sets, *WIDE_PAGES], **sweep).table()
-    cells: dict[float, int] = {}
-    for row in found.to_pylist():
-        cells[row["shift_v"]] = cells.get(row["shift_v"], 0) + row["cells_found"]
-    volts = np.array(list(cells))
-    return {"vth_v": volts + lowest_v, "cells": np.maximum(list(cells.values()), 0)}
+    path = Path(f"sweep-{Path(chip).stem}-{len(sets)}.parquet")
+    nandlab.board("vth_sweep", chip, set=[*sets, *WIDE_PAGES], out=path, **sweep)
+    return path
 
 
 @pytest.mark.parametrize("law", ["gaussian", "student_t"])
@@ -371,7 +368,7 @@ def test_a_sweep_of_a_known_cell_becomes_that_cell(folder: Path, law: str):
     shape = [] if law == "gaussian" else ["chip.cell.levels.shape={student_t=8.0}"]
     sets = [*KNOWN, *shape]
     truth = nandlab.cell("chip/wang2014_mlc", set=[s.removeprefix("chip.") for s in sets])
-    found = nandlab.fit(swept("wang2014_mlc", sets, truth.read_v[1]), law, level=0.99)
+    found = nandlab.fit(swept("wang2014_mlc", sets), law, level=0.99)
     scale = 1.0 if law == "gaussian" else math.sqrt(6 / 8)
     for state, level in enumerate(truth.levels()):
         mean, sigma = found[f"mu_{state}_v"], found[f"sigma_{state}_v"]
@@ -387,12 +384,53 @@ def test_a_sweep_of_a_known_cell_becomes_that_cell(folder: Path, law: str):
     for page in (0, 1):
         assert made.rber(page) == pytest.approx(truth.rber(page), rel=0.1)
 
-    again = nandlab.fit(swept(str(folder / "mine.toml"), [], made.read_v[1]), law)
+    again = nandlab.fit(swept("mine.toml", []), law)
     for name in (f"{word}_{state}_v" for word in ("mu", "sigma") for state in range(4)):
         assert again[name].value == pytest.approx(found[name].value, abs=0.02)
     rows = nandlab.board("rber", str(folder / "mine.toml"), set=WIDE_PAGES, points=1).table()
     counted = {row["page_type"]: row["rber"] for row in rows.to_pylist()}
     assert counted["upper"] == pytest.approx(made.rber(1), rel=0.1)
+
+
+def test_noise_of_a_sweep_is_joined_with_its_neighbours(folder: Path):
+    """Steps with fewer cells than none are read; a CSV names no chip: its voltages are relative."""
+    chip = nandlab.cell("chip/tlc_3d")
+    lowest = chip.pages[0].references_v[0]
+    small = ["chip.geometry.pages_per_block=48", "procedure.step_v=0.02"]
+    rows = nandlab.board("vth_sweep", "tlc_3d", set=small)
+    rows.write(folder / "s.csv")
+    rows.write(folder / "s.parquet")
+    by_csv = nandlab.fit(folder / "s.csv", "gaussian")
+    by_parquet = nandlab.fit(folder / "s.parquet", "gaussian")
+    told = nandlab.fit(folder / "s.csv", "gaussian", reference_v=lowest)
+    assert told.parameters == by_parquet.parameters
+    assert told.bins is not None
+    assert told.bins.cells.min() >= 0
+    assert told.bins.cells.sum() == sum(rows.table()["cells_found"].to_pylist())
+    assert told.data.sweep is not None
+    assert told.data.sweep.joined > 0
+    assert "steps joined with a neighbour" in str(told)
+    assert "voltages count from the reference that was moved" in str(by_csv)
+    for state, level in enumerate(chip.levels()):
+        mean = by_parquet[f"mu_{state}_v"]
+        assert mean.value == pytest.approx(level.mean_v, abs=0.02)
+        assert by_csv[mean.name].value == pytest.approx(mean.value - lowest, abs=1e-4)
+
+
+def test_a_sweep_with_holes_is_refused(folder: Path):
+    table = nandlab.board("vth_sweep", "wang2014_mlc", step_v=0.1).table().to_pydict()
+    for hole, words in ((5, "has 3 rows; allowed: one for each of the 4"), (None, "even steps")):
+        kept = [
+            row not in range(4, 8) if hole is None else row != hole
+            for row in range(len(table["step"]))
+        ]
+        bad = {n: [v for v, k in zip(of, kept, strict=True) if k] for n, of in table.items()}
+        with pytest.raises(nandlab.NandlabError, match=words):
+            nandlab.fit(bad, "gaussian")
+    with pytest.raises(nandlab.NandlabError, match="no sweep, it has its voltages"):
+        nandlab.fit(gaussian(np.random.default_rng(0))[0], "gaussian", reference_v=1.0)
+    with pytest.raises(nandlab.NandlabError, match=r"allowed: the path of a \.csv"):
+        nandlab.fit([1, 2], "power_law")  # type: ignore[arg-type]
 
 
 def test_a_drive_runs_on_fitted_levels(nandlab: Callable[..., Ended], folder: Path):
@@ -552,14 +590,14 @@ def test_intervals_of_no_use_are_refused():
     cycles, hours = rng.integers(100, 5000, 20), rng.integers(1, 5000, 20)
     errors = (1e8 * 10 ** rng.uniform(-4, -2, 20)).astype(int)
     noise = {"pe_cycles": cycles, "retention_hours": hours, "bits_read": [10**8] * 20}
-    with pytest.raises(nandlab.NandlabError, match="the data leave .* open; allowed: "):
+    with pytest.raises(nandlab.NandlabError, match=r"the data leave .* open; allowed: "):
         nandlab.fit({**noise, "bit_errors": errors}, "power_law")
     edges = np.arange(-4, 4.05, 0.05)
     share = 0.5 * np.diff(ndtr((edges + 2) / 0.4)) + 0.5 * np.diff(ndtr((edges - 2) / 0.2))
     two = {"vth_v": (edges[1:] + edges[:-1]) / 2, "cells": rng.poisson(1e5 * share)}
     nandlab.fit(two, "gaussian", states=2)
     for states in (3, 4):
-        words = "next to none; allowed: --states|leave .*weight.* open; allowed: --states"
+        words = r"next to none; allowed: --states|leave .*weight.* open; allowed: --states"
         with pytest.raises(nandlab.NandlabError, match=words):
             nandlab.fit(two, "gaussian", states=states)
 

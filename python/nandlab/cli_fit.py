@@ -31,13 +31,19 @@ def fit(
     each: Annotated[
         bool, typer.Option("--each", help="Each interval by itself, which makes them narrower.")
     ] = False,
-    states: Annotated[int | None, typer.Option(help="Of a histogram of voltages (4).")] = None,
+    states: Annotated[
+        int | None, typer.Option(help="Of a histogram of voltages (4; those of a sweep).")
+    ] = None,
     page_bits: Annotated[
         int | None, typer.Option(help="Bits that the exponential laws count errors in (16384).")
     ] = None,
     reference_c: Annotated[
         float | None,
         typer.Option(help="Temperature that the retention law is written for (25)."),
+    ] = None,
+    reference_v: Annotated[
+        float | None,
+        typer.Option(help="Voltage of the reference that a board's sweep has moved."),
     ] = None,
     without: Annotated[
         list[str] | None,
@@ -82,6 +88,7 @@ def fit(
         states=states,
         page_bits=page_bits,
         reference_c=reference_c,
+        reference_v=reference_v,
         without=without or (),
     )
     text = result.chip_toml(chip) if chip is not None else ""

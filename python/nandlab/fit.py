@@ -46,6 +46,7 @@ TAKEN_BY: dict[str, Sequence[str]] = {
     "states": MIXTURES,
     "page_bits": ("exponential", "exponential_vth"),
     "reference_c": ("retention_law",),
+    "reference_v": MIXTURES,
 }
 """Laws that options are for."""
 
@@ -247,21 +248,24 @@ def fit(
     states: int | None = None,
     page_bits: int | None = None,
     reference_c: float | None = None,
+    reference_v: float | None = None,
     without: Sequence[str] = (),
 ) -> Fit:
     """Fits a law to measurements of a chip.
 
     Args:
-        data: a ``.csv`` or ``.parquet`` file with the columns of docs/formats/fit.md, or a mapping
-            of such columns.
+        data: a ``.csv`` or ``.parquet`` file with the columns of docs/formats/fit.md or the rows
+            of a board, or a mapping of such columns.
         law: ``power_law``, ``exponential``, ``exponential_vth`` or ``retention_law`` of error
             rates, ``table`` of the rates themselves, ``gaussian`` or ``student_t`` states of a
             histogram of voltages.
         level: how often the intervals hold the truth, all of them at once.
         each: one by one instead, which makes them narrower.
-        states: of the histogram (4).
+        states: of the histogram (4; of a board's sweep the levels of its cells).
         page_bits: bits of the page that the exponential laws count errors in (16384).
         reference_c: temperature that the retention law is written for (25).
+        reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
+            chip that its Parquet file names, or 0.
         without: terms of the power law that are left out: epsilon, wear, retention, reads.
 
     Raises:
@@ -275,8 +279,8 @@ def fit(
         raise NandlabError(f"fit: level = {level:g}: out of range; allowed: 0.5 to below 1")
     if without and law != "power_law":
         raise NandlabError(f"fit: {law} has no terms to leave out; allowed: with power_law")
-    _check_options(law, {"states": states, "page_bits": page_bits, "reference_c": reference_c})
-    states = 4 if states is None else states
+    given = {"states": states, "page_bits": page_bits}
+    _check_options(law, {**given, "reference_c": reference_c, "reference_v": reference_v})
     page_bits = 16384 if page_bits is None else page_bits
     reference_c = 25.0 if reference_c is None else reference_c
     if not 1 <= page_bits < 2**32:
@@ -285,8 +289,18 @@ def fit(
         raise NandlabError(
             f"fit: reference_c = {reference_c:g}: out of range; allowed: -100 to 300"
         )
-    measured = read_measurements(data)
+    if reference_v is not None and not -100 <= reference_v <= 100:
+        problem = f"fit: reference_v = {reference_v:g}: out of range"
+        raise NandlabError(f"{problem}; allowed: -100 to 100 V")
+    measured = read_measurements(data, reference_v)
+    if reference_v is not None and measured.sweep is None:
+        problem = f"fit: {measured.name} is no sweep, it has its voltages"
+        raise NandlabError(
+            f"{problem}; allowed: reference_v with rows of `nandlab board vth_sweep`"
+        )
     if law in MIXTURES:
+        if states is None:
+            states = 4 if measured.sweep is None else measured.sweep.levels
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
     fitted = RATES[law](measured, Options(page_bits, reference_c, tuple(without)))
@@ -345,6 +359,13 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float, eac
     rber, bits = array["epsilon"], math.log2(states)
     at = ", ".join(f"{volts:.3f}" for volts in reading.references_v)
     notes = [f"least errors at references {at} V: mean RBER {rber:.3g}, no wear, no retention"]
+    if measured.sweep is not None:
+        notes.append(measured.sweep.origin)
+        if measured.sweep.joined:
+            notes.append(
+                f"{measured.sweep.joined} steps joined with a neighbour: noise of two reads left "
+                f"them fewer cells than none"
+            )
     if bits != int(bits):
         notes.append(f"{states} states are no whole number of bits: RBER is over log2 of them")
     light = [p.name for p in parameters if p.name.startswith("nu_") and p.high > TAILS * p.value]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError
 from nandlab.fit_board import from_board, is_of_board
+from nandlab.fit_sweep import Sweep, is_sweep, moved_reference_v, summed
 from nandlab.inputs import input_bytes, input_text
 from nandlab.nearest import nearest
 
@@ -44,6 +45,15 @@ COLUMNS = {
 }
 """Every column that a fit reads. Units stand last in the name."""
 
+SWEPT = {
+    "shift_v": COLUMNS["vth_v"],
+    "level": Kind("of the cells", 0, 15, True),
+    "cells_found": Kind("cells in a step, less what went back", -_COUNT, _COUNT, True),
+}
+"""What is read of a board's sweep."""
+
+Columns = dict[str, list[object]]
+
 LABELS = ("chip", "block", "page", "wordline", "page_type", "note")
 """Columns that may be there; a table reads those that tell pages apart, and their types."""
 
@@ -57,6 +67,8 @@ class Measurements(NamedTuple):
     """Columns that are no numbers, as text."""
     lines: Sequence[int]
     """What messages call the rows: those of a file by their lines."""
+    sweep: Sweep | None = None
+    """Where the histogram is a board's, which has its edges."""
 
     @property
     def rows(self) -> int:
@@ -84,29 +96,71 @@ class Measurements(NamedTuple):
         return f"it has {', '.join(self.columns)}"
 
 
-def read_measurements(data: str | Path | Mapping[str, Sequence[float]]) -> Measurements:
+def read_measurements(
+    data: str | Path | Mapping[str, Sequence[float]], reference_v: float | None = None
+) -> Measurements:
     """Columns of a file (``.csv`` or ``.parquet``) or of a mapping.
+
+    Args:
+        data: the file or the mapping.
+        reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
+            chip that the file names.
 
     Raises:
         NandlabError: an unknown column, a value that is no number or out of range: says the row
             and the column; or the file cannot be read.
     """
     if isinstance(data, Mapping):
-        columns: dict[str, list[object]] = {name: list(values) for name, values in data.items()}
-        return _checked("data", columns, range(1, 1 + max(map(len, columns.values()), default=0)))
+        try:
+            columns: Columns = {name: list(values) for name, values in data.items()}
+        except TypeError:
+            problem = "data: a column that is no list"
+            raise NandlabError(f"{problem}; allowed: a list or an array for each column") from None
+        return _read("data", columns, _rows(columns), reference_v)
+    if not isinstance(data, str | Path):
+        problem = f"data: {type(data).__name__}"
+        raise NandlabError(f"{problem}; allowed: the path of a .csv or .parquet file, or columns")
     path = Path(data)
     kind = path.suffix.lower()
     if kind == ".parquet":
-        columns = _parquet(path)
-        return _checked(
-            str(path), columns, range(1, 1 + max(map(len, columns.values()), default=0))
-        )
+        columns, facts = _parquet(path)
+        if reference_v is None and is_sweep(columns):
+            reference_v = moved_reference_v(facts)
+        return _read(str(path), columns, _rows(columns), reference_v)
     if kind != ".csv":
         raise NandlabError(f"{path}: unknown kind of file; allowed: .csv, .parquet")
-    return _checked(str(path), *_csv(path))
+    columns, lines = _csv(path)
+    return _read(str(path), columns, lines, reference_v)
 
 
-def _parquet(path: Path) -> dict[str, list[object]]:
+def _rows(columns: Columns) -> Sequence[int]:
+    """Rows as they are called where they have no lines: from 1."""
+    return range(1, 1 + max(map(len, columns.values()), default=0))
+
+
+def _read(
+    name: str, columns: Columns, lines: Sequence[int], reference_v: float | None
+) -> Measurements:
+    """Columns of measurements, or of a board's sweep."""
+    import numpy as np
+
+    if not is_sweep(columns):
+        return _checked(name, columns, lines)
+
+    def column(of: str) -> Column:
+        rows = zip(lines, columns[of], strict=True)
+        place = f"{name}: row {{}}, column {of}"
+        return np.array([_number(value, SWEPT[of], place.format(line)) for line, value in rows])
+
+    shift_v, level, found = map(column, SWEPT)
+    sweep = summed(name, shift_v, level, found, reference_v)
+    middles = (sweep.edges_v[1:] + sweep.edges_v[:-1]) / 2
+    histogram = {"vth_v": middles, "cells": sweep.cells}
+    return Measurements(name, histogram, {}, range(1, 1 + len(middles)), sweep)
+
+
+def _parquet(path: Path) -> tuple[Columns, Mapping[bytes, bytes]]:
+    """Columns, and the facts that a board has written beside them."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -118,11 +172,11 @@ def _parquet(path: Path) -> dict[str, list[object]]:
         said = str(error).split("\n")[0].rpartition(": ")[2]
         raise NandlabError(f"{path}: no Parquet: {said}; allowed: a Parquet file") from None
     _once(path, table.column_names)
-    columns: dict[str, list[object]] = table.to_pydict()
-    return columns
+    columns: Columns = table.to_pydict()
+    return columns, table.schema.metadata or {}
 
 
-def _csv(path: Path) -> tuple[dict[str, list[object]], list[int]]:
+def _csv(path: Path) -> tuple[Columns, list[int]]:
     """Columns of text and the lines of the rows; lines that begin with # are comments."""
     lines = input_text(path, "a CSV file").split("\n")
     numbered = [(i, line) for i, line in enumerate(lines, 1) if line.strip()]

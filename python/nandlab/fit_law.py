@@ -126,7 +126,9 @@ def power_law(data: Measurements, options: Options) -> Fitted:
         table = {name: values.get(name, idle.get(name, 0.0)) for name in every}
         return {"name": "power_law", **table}
 
-    of_term = {name: term for term in used for name in (scale[term], *(n for n, *_ in powers[term]))}
+    of_term = {
+        name: term for term in used for name in (scale[term], *(n for n, *_ in powers[term]))
+    }
     falls = has["wear"] and _falls(data, "pe_cycles")
 
     def cure(left_open: Sequence[str]) -> str:

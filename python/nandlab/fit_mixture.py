@@ -48,7 +48,7 @@ class Histogram(NamedTuple):
 
 
 def histogram(data: Measurements) -> Histogram:
-    """From the columns `vth_v` and `cells`: an edge is midway between two voltages.
+    """From the columns `vth_v` and `cells`: an edge is midway between two voltages, or a sweep's.
 
     Raises:
         NandlabError: too few bins, voltages that do not rise, or there are no cells.
@@ -65,6 +65,8 @@ def histogram(data: Measurements) -> Histogram:
         raise NandlabError(f"{problem}; allowed: each bin above the one before")
     if cells.sum() < 100:
         raise NandlabError(f"{data.name}: {cells.sum():.0f} cells; allowed: 100 or more")
+    if data.sweep is not None:
+        return Histogram(data.sweep.edges_v, cells)
     between = (centres[1:] + centres[:-1]) / 2
     first, last = 2 * centres[0] - between[0], 2 * centres[-1] - between[-1]
     return Histogram(np.concatenate(([first], between, [last])), cells)
