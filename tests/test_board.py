@@ -244,6 +244,10 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
         ),
         (["rber", "--chip", CHIP, "--set", "procedure.points=-1"], "numbers from 0 to 4294967295"),
         (
+            ["wear", "--chip", CHIP, "--cycles", "200", "--set", "procedure.cycles=300"],
+            "board: cycles stands twice: 200, and --set procedure.cycles=300; allowed: once",
+        ),
+        (
             ["wear", "--chip", CHIP, "--cycles", "0"],
             "procedure.cycles: 0 is out of range; allowed: 100 to",
         ),
@@ -354,3 +358,8 @@ def test_chips_from_files_and_modern_ones(folder: Path):
         "rber", "tlc_3d", set={"chip.geometry.pages_per_block": 12}, points=2, retention_hours=100
     )
     assert {row["page_type"] for row in modern.table().to_pylist()} == {"lower", "middle", "upper"}
+
+
+def test_no_chip_is_refused():
+    with pytest.raises(nandlab.NandlabError, match="chip = None: no chip; allowed: a preset"):
+        nandlab.board("rber", chip=None)  # type: ignore[arg-type]

@@ -141,6 +141,14 @@ def test_rates_come_in_arrays(ageing: nandlab.Cell):
     assert grid.shape == (2, 2)
 
 
+def test_temperatures_come_in_arrays_too():
+    cell = nandlab.cell("tlc_3d")
+    rates = cell.rber(0, hours=1000, temperature_c=np.array([40.0, 55.0]))
+    alone = [cell.rber(0, hours=1000, temperature_c=celsius) for celsius in (40.0, 55.0)]
+    assert list(np.asarray(rates)) == alone
+    assert alone[0] < alone[1]
+
+
 def test_retention_is_the_closed_form(ageing: nandlab.Cell):
     """A cell keeps (1 + t)^-share of its distance to neutral; hot hours count by Arrhenius."""
     kept = (1 + 8760.0) ** -0.01
@@ -342,7 +350,12 @@ def test_command(nandlab: Callable[..., Ended], folder: Path):
         (["tlc_3d", "--picture", "levls"], "allowed: levels, rber, program, endurance"),
         (["tlc_3d", "--picture", "rber"], "--picture: rber without --plot; allowed: --plot FILE"),
         (["tlc_3d", "--picture", "levels", "--json", "-"], "levels without --plot"),
-        (["tlc_3d", "--over", "days"], "allowed: cycles, hours, reads"),
+        (["tlc_3d", "--animate", "a.gif", "--over", "days"], "allowed: cycles, hours, reads"),
+        (["tlc_3d", "--over", "reads"], "--over: nothing to do; allowed: with --animate or --pict"),
+        (["tlc_3d", "--frames", "3"], "--frames: nothing to do; allowed: with --animate"),
+        (["tlc_3d", "--t", "10"], "--t: nothing to do; allowed: with --picture endurance"),
+        (["tlc_3d", "--uber", "1e-3"], "--uber: nothing to do; allowed: with --picture endur"),
+        (["tlc_3d", "--best", "--plot", "a.png"], "--best: nothing to do; allowed: with --pict"),
         (["tlc_3d", "--animate", "a.mp4"], "allowed: .gif, .html"),
         (["tlc_3d", "--plot", "a.bmp"], "allowed: .png, .svg, .pdf"),
         (["tlc_3d", "--animate", "a.gif", "--frames", "1"], "allowed: 2 to 400"),
@@ -389,6 +402,15 @@ def test_python_refuses_too(plain: nandlab.Cell):
         lambda: plain.density([0.0], level=4),
         lambda: plain.levels(days=3),
         lambda: plain.levels(pe_cycles="many"),
+        lambda: plain.levels(pe_cycles=np.array([1, 2])),
+        lambda: plain.density([0.0], hours=np.array([1.0, 2.0])),
+        lambda: plain.density(["a"]),
+        lambda: plain.rber(0, shifts_v=5),  # type: ignore[arg-type]
+        lambda: plain.rber(0, shifts_v=["a"]),  # type: ignore[list-item]
+        lambda: plain.rber(0, shifts_v=[0, 5, 9]),
+        lambda: plain.soft(0, shifts_v=[0, 5, 9]),
+        lambda: plain.soft(0, "3"),  # type: ignore[arg-type]
+        lambda: plain.soft(0, offsets_v=3),  # type: ignore[arg-type]
         lambda: nandlab.cell("slc", page_order="diagonal"),
     ):
         with pytest.raises(nandlab.NandlabError, match="allowed"):

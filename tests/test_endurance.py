@@ -370,6 +370,16 @@ def test_durations(hours: float, said: str):
     assert duration(hours) == said
 
 
+def test_reads_and_page_types_on_the_command_line(nandlab: Callable[..., Ended]):
+    one = ["tlc_3d", "--t", "300", "--retention-hours", "730", "--json", "-"]
+    cycles = [
+        json.loads(nandlab("endurance", *one, *more).succeeded().out)[0]["pe_cycles"]
+        for more in ([], ["--reads", "1000000"], ["--page-type", "1"])
+    ]
+    assert cycles[1] < cycles[0] < cycles[2]
+    assert "0 to 2" in nandlab("endurance", *one, "--page-type", "3").refused()
+
+
 @pytest.mark.parametrize(
     ("chip", "arguments", "words"),
     [
@@ -391,6 +401,10 @@ def test_durations(hours: float, said: str):
         (LUO, {"retention_hours": "a year"}, "no number"),
         (LUO, {"activation_ev": -1}, "activation_ev"),
         (LUO, {"reads": -1}, "reads"),
+        (LUO, {"reads": "many"}, "reads = 'many'"),
+        (LUO, {"page_type": "lower"}, "page_type = 'lower'"),
+        ("zuolo2016_d_tlc", {"page_type": 3}, "page_type 0 to 2"),
+        (nandlab.tvr(), {}, "Tvr is no chip"),
     ],
 )
 def test_refusals(chip: Any, arguments: dict[str, Any], words: str):

@@ -133,6 +133,9 @@ def board(
         Unfinished: Ctrl-C; its ``result`` holds the steps done.
         OSError: `out` cannot be read or written.
     """
+    if not isinstance(chip, str | PathLike):
+        problem = f"board: chip = {chip!r}: no chip"
+        raise _core.NandlabError(f"{problem}; allowed: a preset or the path of a chip file")
     path = Path(out) if out is not None else None
     if resume and path is None:
         raise _core.NandlabError("board: resume without out; allowed: the file to go on with")
@@ -144,6 +147,10 @@ def board(
     if not 0 <= seed < 2**64:
         raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
     chip_sets, own = _sort(set)
+    for text in own:
+        if (key := text.partition("=")[0].strip()) in params:
+            problem = f"board: {key} stands twice: {params[key]}, and --set procedure.{text}"
+            raise _core.NandlabError(f"{problem}; allowed: once")
     own += assignments(params)
     sets = [f"chip.preset={fspath(chip)}", *chip_sets]
     session = _core.Board(_DRIVE, sets, procedure, own, seed)

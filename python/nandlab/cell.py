@@ -110,7 +110,7 @@ class Times(NamedTuple):
 
 
 class Cell:
-    """A cell, in closed form. Numbers of stress may be numpy arrays wherever a rate is asked."""
+    """A cell, in closed form. Of `rber`, numbers of stress may be numpy arrays, all of them."""
 
     def __init__(
         self, source: Source, sets: Iterable[str] = (), page_order: str | None = None
@@ -170,7 +170,7 @@ class Cell:
         """
         import numpy as np
 
-        volts = np.atleast_1d(np.asarray(voltages_v, dtype=float))
+        volts = _volts(voltages_v)
         if volts.ndim != 1 or not np.isfinite(volts).all() or (abs(volts) > 1e3).any():
             raise NandlabError("cell: voltages_v: out of range; allowed: -1000 to 1000, in a row")
         above, below = self._core.sides(self._state(state, stress), volts)
@@ -200,7 +200,7 @@ class Cell:
         if level is not None and not 0 <= level < len(self.bits):
             allowed = f"0 to {len(self.bits) - 1}"
             raise NandlabError(f"cell: level = {level}: out of range; allowed: {allowed}")
-        volts = np.atleast_1d(np.asarray(voltages_v, dtype=float))
+        volts = _volts(voltages_v)
         above_low, below_low = self.sides(volts - _STEP_V, state, **stress)
         above_high, below_high = self.sides(volts + _STEP_V, state, **stress)
         # The difference of the tails that are small there.
@@ -218,13 +218,13 @@ class Cell:
         hours: ArrayLike = 0.0,
         reads: ArrayLike = 0,
         reprograms: ArrayLike = 0,
-        temperature_c: float | None = None,
+        temperature_c: ArrayLike | None = None,
     ) -> Column | np.float64:
         """Raw bit error rate of a page type; arrays of stress give an array of rates.
 
         Args:
             page_type: 0 is the lower page.
-            shifts_v: of the page's references from the lowest; missing ones stay.
+            shifts_v: of the page's references from the lowest, in volts; missing ones stay.
             pe_cycles: rounded to whole ones.
             hours: since programming.
             reads: of the block since then.
@@ -236,7 +236,9 @@ class Cell:
         """
         import numpy as np
 
-        columns = [np.asarray(column) for column in (pe_cycles, hours, reads, reprograms)]
+        kept_at = () if temperature_c is None else (temperature_c,)
+        stress = (pe_cycles, hours, reads, reprograms, *kept_at)
+        columns = [np.asarray(column) for column in stress]
         try:
             given = np.broadcast_arrays(*columns)
         except ValueError as error:
@@ -244,12 +246,9 @@ class Cell:
             problem = f"cell: arrays of the shapes {shapes} do not go together"
             raise NandlabError(f"{problem}; allowed: one shape, or single numbers") from error
         rows = zip(*(column.ravel().tolist() for column in given), strict=True)
-        states = [
-            self._core_state(State(cycles, age, read, more, temperature_c))
-            for cycles, age, read, more in rows
-        ]
-        self._check_page(page_type)
-        rates = self._core.rber(page_type, _shifts(shifts_v), states).reshape(given[0].shape)
+        states = [self._core_state(State(*row)) for row in rows]
+        shifts = self._shifts(page_type, shifts_v)
+        rates = self._core.rber(page_type, shifts, states).reshape(given[0].shape)
         return rates if rates.ndim else np.float64(rates[()])
 
     def best_shifts_v(
@@ -283,14 +282,14 @@ class Cell:
         Raises:
             NandlabError: a page, a count or a stress that cannot be.
         """
-        self._check_page(page_type)
-        if not 1 <= count <= 7:
-            raise NandlabError(f"cell: count = {count}: out of range; allowed: 1 to 7")
-        now, shifts = self._state(state, stress), _shifts(shifts_v)
+        shifts = self._shifts(page_type, shifts_v)
+        if not hasattr(count, "__index__") or not 1 <= count <= 7:
+            raise NandlabError(f"cell: count = {count!r}: out of range; allowed: 1 to 7")
+        now = self._state(state, stress)
         if offsets_v is None:
             offsets = self._core.best_offsets_v(page_type, shifts, count, now)
         else:
-            offsets = _shifts(offsets_v, "offsets_v")
+            offsets = _volts_list("offsets_v", offsets_v)
         shares, llr, information = self._core.soft(page_type, shifts, offsets, now)
         return Soft(tuple(offsets), [list(pair) for pair in shares], llr, information)
 
@@ -356,6 +355,15 @@ class Cell:
             problem = f"cell: page_type = {page_type}: out of range"
             raise NandlabError(f"{problem}; allowed: {allowed}")
 
+    def _shifts(self, page_type: int, values: Iterable[float]) -> list[float]:
+        """Of the references of a page type, no more than it has."""
+        self._check_page(page_type)
+        shifts, most = _volts_list("shifts_v", values), len(self.pages[page_type].references_v)
+        if len(shifts) > most:
+            problem = f"cell: shifts_v: {len(shifts)} for the {self.pages[page_type].name} page"
+            raise NandlabError(f"{problem}; allowed: up to {most}, one for each of its references")
+        return shifts
+
     def _state(self, state: State | None, stress: Mapping[str, Any]) -> tuple[int, float, int, int]:
         return self._core_state(_merged(state, stress))
 
@@ -399,12 +407,26 @@ def _path(path: str | PathLike[str] | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def _shifts(values: Iterable[float], name: str = "shifts_v") -> list[float]:
-    shifts = [float(value) for value in values]
-    for shift in shifts:
-        if not abs(shift) <= 1e6:
-            raise NandlabError(f"cell: {name} = {shift:g}: out of range; allowed: -1e6 to 1e6 V")
-    return shifts
+def _volts(values: ArrayLike) -> Column:
+    import numpy as np
+
+    try:
+        return np.atleast_1d(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        problem = f"cell: voltages_v = {values!r}: not all numbers"
+        raise NandlabError(f"{problem}; allowed: -1000 to 1000, in a row") from None
+
+
+def _volts_list(name: str, values: Iterable[float]) -> list[float]:
+    try:
+        volts = [float(value) for value in values]
+    except (TypeError, ValueError):
+        problem = f"cell: {name} = {values!r}: no list of numbers"
+        raise NandlabError(f"{problem}; allowed: numbers of -1e6 to 1e6 V, as [0.1]") from None
+    for volt in volts:
+        if not abs(volt) <= 1e6:
+            raise NandlabError(f"cell: {name} = {volt:g}: out of range; allowed: -1e6 to 1e6 V")
+    return volts
 
 
 def _merged(state: State | None, stress: Mapping[str, Any]) -> State:
@@ -437,8 +459,9 @@ def _checked(state: State) -> State:
 
 
 def _within(name: str, value: Any, low: float, high: float) -> None:
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise NandlabError(f"cell: {name} = {value!r}: no number; allowed: {low:g} to {high:g}")
+    if isinstance(value, bool) or not hasattr(value, "__float__") or getattr(value, "ndim", 0) != 0:
+        problem = f"cell: {name} = {value!r}: no single number"
+        raise NandlabError(f"{problem}; allowed: {low:g} to {high:g}, and arrays of it in rber")
     if not low <= float(value) <= high or math.isnan(float(value)):
         problem = f"cell: {name} = {float(value):g}: out of range"
         raise NandlabError(f"{problem}; allowed: {low:g} to {high:g}")

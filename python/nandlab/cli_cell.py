@@ -56,27 +56,38 @@ def cell(
         typer.Option(metavar="FILE", help="In motion: .gif or .html.", rich_help_panel=_OUT),
     ] = None,
     over: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="WHAT",
-            help="What rber and --animate go over: cycles, hours or reads, up to what is given.",
+            help="What rber and --animate go over: cycles, if left out, hours or reads, up to what "
+            "is given.",
             rich_help_panel=_OUT,
         ),
-    ] = "cycles",
-    frames: Annotated[int, typer.Option(help="Of --animate.", rich_help_panel=_OUT)] = 40,
+    ] = None,
+    frames: Annotated[
+        int | None, typer.Option(help="Of --animate (40).", rich_help_panel=_OUT)
+    ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE|-", help="All numbers.", rich_help_panel=_OUT)
     ] = None,
-    t: Annotated[int, typer.Option(help="Errors that are corrected.", rich_help_panel=_ECC)] = 300,
-    codeword_bits: Annotated[int, typer.Option(help="With parity.", rich_help_panel=_ECC)] = 34560,
-    user_bits: Annotated[int, typer.Option(help="Without.", rich_help_panel=_ECC)] = 32768,
-    uber: Annotated[float, typer.Option(help="Still allowed.", rich_help_panel=_ECC)] = 1e-15,
+    t: Annotated[
+        int | None, typer.Option(help="Errors that are corrected (300).", rich_help_panel=_ECC)
+    ] = None,
+    codeword_bits: Annotated[
+        int | None, typer.Option(help="With parity (34560).", rich_help_panel=_ECC)
+    ] = None,
+    user_bits: Annotated[
+        int | None, typer.Option(help="Without (32768).", rich_help_panel=_ECC)
+    ] = None,
+    uber: Annotated[
+        float | None, typer.Option(help="Still allowed (1e-15).", rich_help_panel=_ECC)
+    ] = None,
     best: Annotated[
         bool, typer.Option("--best", help="References where pages err least.", rich_help_panel=_ECC)
     ] = False,
 ) -> None:
     """Shows a cell: its levels, its error rates, where its references belong."""
-    from nandlab.cell import State
+    from nandlab.cell import OVER, State
     from nandlab.cell import cell as found
     from nandlab.cell_motion import check_motion
     from nandlab.cell_plot import check_over
@@ -88,6 +99,23 @@ def cell(
     # The cycles of an endurance are numbers too, for the table and --json.
     if plot is None and picture not in (None, "endurance"):
         raise NandlabError(f"--picture: {picture} without --plot; allowed: --plot FILE with it")
+    ecc: dict[str, Any] = {
+        "t": t,
+        "codeword_bits": codeword_bits,
+        "user_bits": user_bits,
+        "uber": uber,
+        "is_best": best or None,
+    }
+    ecc = {name: value for name, value in ecc.items() if value is not None}
+    if ecc and picture != "endurance":
+        option = "best" if "is_best" in ecc else next(iter(ecc)).replace("_", "-")
+        raise NandlabError(f"--{option}: nothing to do; allowed: with --picture endurance")
+    if frames is not None and animate is None:
+        raise NandlabError("--frames: nothing to do; allowed: with --animate")
+    if over is not None and animate is None and picture != "rber":
+        raise NandlabError("--over: nothing to do; allowed: with --animate or --picture rber")
+    over = over or OVER[0]
+    frames = 40 if frames is None else frames
     check_over(over)
     to_stdout = json == Path("-")
     outputs = {"--plot": plot, "--animate": animate, "--json": None if to_stdout else json}
@@ -101,8 +129,7 @@ def cell(
     report = summary(made, state, soft)
     endurance = None
     if picture == "endurance":
-        ecc: dict[str, Any] = {"t": t, "codeword_bits": codeword_bits, "user_bits": user_bits}
-        endurance = made.endurance(**ecc, uber=uber, reads=reads, is_best=best)
+        endurance = made.endurance(**ecc, reads=reads)
         report["endurance"] = endurance.to_dict()
     text = json_text.dumps(report, indent=2)
     if to_stdout:

@@ -34,6 +34,10 @@ def endurance(
     rber_spread: Annotated[
         list[float] | None, typer.Option(help="Of the rate over pages, by its mean; 0 is none.")
     ] = None,
+    reads: Annotated[int, typer.Option(help="Of the block since it was erased.")] = 0,
+    page_type: Annotated[
+        int | None, typer.Option(help="From 0, the lower page; the worst one where left out.")
+    ] = None,
     profile: Annotated[
         str | None, typer.Option(help="JESD218: client or enterprise.", metavar="PROFILE")
     ] = None,
@@ -76,6 +80,8 @@ def endurance(
         user_bits=user_bits,
         uber=uber or 1e-15,
         rber_spread=rber_spread or 0.0,
+        reads=reads,
+        page_type=page_type,
     )
     text = json_text.dumps([point._asdict() for point in result.points], indent=2)
     print(text if to_stdout else result)

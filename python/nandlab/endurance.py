@@ -55,6 +55,9 @@ LAW_REFERENCE_C = 25.0
 ACTIVATION_EV = 1.1
 """Of the loss of charge where nothing says it (JESD218)."""
 
+MOST_PAGE_TYPES = 4
+"""Of cells that nothing says the bits of: a law has one rate for all page types."""
+
 OF_THE_CELL = ("cells", "table")
 """Array models whose rates are those of the chip's cell."""
 
@@ -189,7 +192,10 @@ def endurance(
 
     Args:
         chip: a preset or a chip file; the table of an array model, as ``[array]`` has it; or a
-            fit, whose uncertainty then gives every endurance an interval.
+            fit, whose uncertainty then gives every endurance an interval. Keys that a table leaves
+            out have their defaults, as in a chip file: of `power_law` those of Kim et al. 2019,
+            with wear, retention and reads. A term goes with its scale at 0: ``"alpha": 0``,
+            ``"beta": 0``, ``"gamma": 0``.
         retention_hours: how long data are kept.
         temperature_c: at which temperature they are kept.
         reference_c: the temperature that the chip's error rates hold for. Where left out, what
@@ -213,8 +219,8 @@ def endurance(
     rates, drawn = _rates(chip)
     ages = [one.aging(reference_c, activation_ev) for one in (rates, *drawn)]
     pages = rates.pages(page_type)
-    if not 0 <= reads < 2**32:
-        raise NandlabError(f"endurance: reads = {reads}: out of range; allowed: reads from 0")
+    if not hasattr(reads, "__index__") or not 0 <= reads < 2**32:
+        raise NandlabError(f"endurance: reads = {reads!r}: out of range; allowed: 0 to 2^32 - 1")
     points = []
     for bits in _each(t, "t"):
         ecc = Ecc(int(bits), codeword_bits, user_bits).check()
@@ -283,8 +289,10 @@ class _Rates:
     ) -> None:
         self.name = name
         self._cell = cell
-        self._bits = bits
         points = array.get("points", [])
+        # Measured points have a rate for each page type, or one for all of them.
+        told = len(points[0].get("rber", ())) if points else 1
+        self._bits = bits or (told if told > 1 else 0)
         self._measured = [point["pe_cycles"] for point in points]
         self._most_hours = max((point["hours"] for point in points), default=math.inf)
         if cell is None:
@@ -330,12 +338,14 @@ class _Rates:
 
     def pages(self, page_type: int | None) -> list[int]:
         """The page types that are asked."""
-        most = max(self._bits, 1) if self._cell is not None else 4
+        most = self._bits or MOST_PAGE_TYPES
         if page_type is None:
             return list(range(most))
-        if not 0 <= page_type < most:
-            problem = f"endurance: page_type = {page_type}: out of range"
-            raise NandlabError(f"{problem}; allowed: page_type 0 to {most - 1}")
+        if not hasattr(page_type, "__index__") or not 0 <= page_type < most:
+            problem = f"endurance: page_type = {page_type!r}: out of range"
+            raise NandlabError(
+                f"{problem}; allowed: page_type 0 to {most - 1}, from the lower page"
+            )
         return [page_type]
 
     def new(self, pages: Sequence[_State]) -> float:
@@ -401,8 +411,15 @@ def _rates(chip: str | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
             problem = f"endurance: {name}: {DRAWS - len(drawn)} of {DRAWS} draws heal with stress"
             raise NandlabError(f"{problem}; allowed: a fit that is surer of itself: more data")
         return _Rates(name, chip.array), [_Rates(name, array) for array in drawn]
+    bits = 0
     if isinstance(chip, str):
-        name, array = chip, chip_tables(chip).get("array", {})
+        tables = chip_tables(chip)
+        name, array, bits = chip, tables.get("array", {}), int(tables.get("cell_bits", 0))
+    elif not isinstance(chip, Mapping):
+        problem = f"endurance: {type(chip).__name__} is no chip"
+        raise NandlabError(
+            f"{problem}; allowed: a preset, a chip file, the table of an array model, a fit"
+        )
     else:
         name, array = str(chip.get("name", "")), dict(chip)
     if array.get("name", "ideal") == "ideal":
@@ -413,7 +430,7 @@ def _rates(chip: str | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
         bits, order = source.cell_bits, source.page_order
         cell = _core.Cell(source.text, source.place, source.sets, bits, order)
         return _Rates(name, array, cell, bits), []
-    return _Rates(name, array), []
+    return _Rates(name, array, bits=bits), []
 
 
 def _spread_of(cycles: list[int], level: float) -> tuple[int | None, int | None]:
