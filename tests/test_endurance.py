@@ -370,13 +370,24 @@ def test_durations(hours: float, said: str):
     assert duration(hours) == said
 
 
+def test_a_table_has_the_defaults_of_its_model():
+    """As a chip file: what is left out is not nothing, a scale of 0 is."""
+    bare = {"name": "power_law", "epsilon": 1e-5}
+    kim = {"alpha": 3.9e-10, "k": 2.05, "beta": 6.28e-5, "m": 0.14, "n": 0.54, "gamma": 3.73e-9}
+    given = {"t": 40, "retention_hours": 24}
+    assert endurance(bare, **given).points == endurance({**bare, **kim}, **given).points
+    [floor] = endurance({**bare, "alpha": 0, "beta": 0, "gamma": 0}, **given).points
+    assert floor.pe_cycles == MOST_PE_CYCLES
+
+
 def test_reads_and_page_types_on_the_command_line(nandlab: Callable[..., Ended]):
-    one = ["tlc_3d", "--t", "300", "--retention-hours", "730", "--json", "-"]
-    cycles = [
-        json.loads(nandlab("endurance", *one, *more).succeeded().out)[0]["pe_cycles"]
-        for more in ([], ["--reads", "1000000"], ["--page-type", "1"])
-    ]
-    assert cycles[1] < cycles[0] < cycles[2]
+    one = ["tlc_planar", "--t", "300", "--retention-hours", "730", "--json", "-"]
+    more = ["--reads", "30000", "--page-type", "1"]
+    said = json.loads(nandlab("endurance", *one, *more).succeeded().out)
+    given = {"t": 300, "retention_hours": 730}
+    [point] = endurance("tlc_planar", **given, reads=30000, page_type=1).points
+    assert said == [point._asdict()]
+    assert point.pe_cycles != endurance("tlc_planar", **given).points[0].pe_cycles
     assert "0 to 2" in nandlab("endurance", *one, "--page-type", "3").refused()
 
 

@@ -287,6 +287,31 @@ def test_what_was_not_kept_is_refused(folder: Path):
         result.requests()
     with pytest.raises(nandlab.NandlabError, match="no timeline was kept"):
         result.timeline("t.json")
+    with pytest.raises(nandlab.NandlabError, match=r"over series; run\(\.\.\., requests=True\)"):
+        result.sql("select * from requests")
+    with pytest.raises(nandlab.NandlabError, match="sql: Parser Error"):
+        result.sql("selct 1")
+
+
+def test_a_report_without_a_folder_is_refused(folder: Path):
+    with pytest.raises(nandlab.NandlabError, match="no folder missing; allowed: an existing"):
+        nandlab.run("tiny", MIXED).to_json("missing/x.json")
+
+
+def test_a_drive_file_ends_with_toml(folder: Path):
+    Path("README.md").write_text("a drive?")
+    with pytest.raises(nandlab.NandlabError, match=r"does not end with \.toml; allowed: a drive's"):
+        nandlab.run("README.md", MIXED)
+
+
+def test_only_checks_that_were_made_are_named(folder: Path):
+    """A job with a rate keeps no depth: Little's law says nothing of it."""
+    with_depth, with_rate = (nandlab.run("tiny", MIXED + more) for more in ("", "rate_iops=1000\n"))
+    assert with_depth.checks.made() == ["conservation", "Little's law", "busy times"]
+    assert with_depth.checks.left_out() == []
+    assert with_rate.checks.made() == ["conservation", "busy times"]
+    assert with_rate.checks.left_out() == ["Little's law (no depth to keep)"]
+    assert ": conservation, busy times; does not apply: Little" in with_rate._repr_html_()
 
 
 def test_report_is_a_copy_and_a_file(folder: Path):

@@ -174,3 +174,6 @@ def test_a_short_timeline_is_a_picture(tmp_path: Path):
     long = nandlab.run("tiny", BUSY, precondition="fill", timeline=True)
     with pytest.raises(nandlab.NandlabError, match="up to 2000"):
         long.plot_timeline()
+    idle = nandlab.run("tiny", "[a]\nrw=read\nnumber_ios=10\n", timeline=True)
+    with pytest.raises(nandlab.NandlabError, match="no die, bus or decoder did anything; allowed"):
+        idle.plot_timeline()

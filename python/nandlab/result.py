@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS, NandlabError, Simulation
 from nandlab.latency import Latency
+from nandlab.outputs import check_outputs
 from nandlab.series import series_table
 from nandlab.timeline import Timeline
 
@@ -39,6 +40,21 @@ class Checks:
     def ok(self) -> bool:
         """All of them hold."""
         return not self.failures()
+
+    def made(self) -> list[str]:
+        """The checks that were made, in words."""
+        return [
+            "conservation",
+            *(["Little's law"] if self.little_law_error is not None else []),
+            *(["busy times"] if self.busy_idle_error is not None else []),
+        ]
+
+    def left_out(self) -> list[str]:
+        """The checks that do not apply, and why."""
+        return [
+            *(["Little's law (no depth to keep)"] if self.little_law_error is None else []),
+            *(["busy times (no time passed)"] if self.busy_idle_error is None else []),
+        ]
 
     def failures(self) -> list[str]:
         """The checks that do not hold, in words."""
@@ -153,10 +169,11 @@ class Result:
         """The report as JSON text, also written to `path`.
 
         Raises:
-            OSError: the file cannot be written.
+            NandlabError: the file cannot be written.
         """
         text = json.dumps(self._report, indent=2) + "\n"
         if path is not None:
+            check_outputs({"to_json": Path(path)}, [])
             Path(path).write_text(text, encoding="utf-8")
         return text
 
@@ -182,14 +199,23 @@ class Result:
         """DuckDB's answer over the tables ``series`` and, where they were kept, ``requests``.
 
         >>> result.sql("select op, quantile_cont(latency_ns, 0.99) from requests group by op")
+
+        Raises:
+            NandlabError: a query that DuckDB refuses, as one of requests that were not kept.
         """
         import duckdb
 
+        tables = "series" if self._requests is None else "series, requests"
         with duckdb.connect() as connection:
             connection.register("series", self._series)
             if self._requests is not None:
                 connection.register("requests", self.requests())
-            return connection.sql(query).to_arrow_table()
+            try:
+                return connection.sql(query).to_arrow_table()
+            except duckdb.Error as error:
+                problem = f"sql: {str(error).splitlines()[0]}; allowed: DuckDB's SQL over {tables}"
+                kept = "" if self._requests is not None else "; run(..., requests=True) keeps more"
+                raise NandlabError(problem + kept) from error
 
     def timeline(self, path: str | PathLike[str]) -> None:
         """Writes the timeline as JSON for Perfetto or chrome://tracing.

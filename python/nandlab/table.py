@@ -259,12 +259,14 @@ def _dies(fractions: dict[str, float]) -> Text:
 def _checks(result: Result) -> Text:
     from rich.text import Text
 
-    failures = result.checks.failures()
+    checks = result.checks
+    failures = checks.failures()
     if failures:
         return Text("FAILED: " + "; ".join(failures), style="bold red")
-    return Text("ok", style="bold green").append(
-        ": conservation, Little's law, busy times", style="not bold default"
-    )
+    said = f": {', '.join(checks.made())}"
+    if left_out := checks.left_out():
+        said += f"; does not apply: {', '.join(left_out)}"
+    return Text("ok", style="bold green").append(said, style="not bold default")
 
 
 def _time(report: dict[str, Any]) -> str:

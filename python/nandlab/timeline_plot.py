@@ -39,10 +39,16 @@ def plot_timelines(timelines: Mapping[str, Timeline], path: Path | None = None) 
     """Timelines below one another on one axis of time, each under its title.
 
     Raises:
-        NandlabError: more spans than a picture shows.
+        NandlabError: no spans of dies, buses or decoders, or more than a picture shows.
         OSError: `path` cannot be written.
     """
     rows = [len(_parts(timeline)) for timeline in timelines.values()]
+    if not all(rows):
+        problem = "plot_timeline: no die, bus or decoder did anything"
+        raise NandlabError(
+            f"{problem}; allowed: a run that reads or writes flash, as reads of a drive with data "
+            f"(precondition='fill')"
+        )
     figure = new_figure(10.0, 1.1 + 0.42 * sum(rows) + 0.75 * len(rows))
     axes = figure.subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
     seen: dict[str, None] = {}
