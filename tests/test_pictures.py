@@ -10,6 +10,7 @@ from conftest import MIXED
 
 import nandlab
 from nandlab import quantity
+from nandlab.cell_endurance import MOST_PE_CYCLES, cycles_in_short
 from nandlab.plot import finish, new_figure
 
 
@@ -107,3 +108,22 @@ def test_fio_plot_draws_our_report(tmp_path: Path):
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
     assert json.loads((data / "randread-1-1.json").read_text())["jobs"]
+
+
+def test_the_highest_curve_lies_within_its_panel():
+    """Of axes that begin at zero, whose curves differ little."""
+    small = {"chip.geometry.pages_per_block": 16, "chip.geometry.page_bytes": 4096}
+    for axes in nandlab.board("latency_map", "wang2014_mlc", set=small).plot().axes:
+        assert axes.get_ylim()[0] == 0
+        assert axes.get_ylim()[1] > 1.02 * max(max(line.get_ydata()) for line in axes.get_lines())
+
+
+def test_where_nothing_wears_out_no_map_is_drawn():
+    assert cycles_in_short(MOST_PE_CYCLES) == "> 10M"
+    assert [cycles_in_short(n) for n in (0, 2349, 65536)] == ["0", "2,349", "65.5k"]
+    few = {"retention_hours": [1.0, 2.0], "temperature_c": [25.0, 30.0]}
+    found = nandlab.cell("tlc_3d").endurance(**few, t=300)
+    capped = found._replace(pe_cycles=[[MOST_PE_CYCLES] * 2] * 2)
+    capped = capped._replace(curve=[(1.0, MOST_PE_CYCLES), (2.0, MOST_PE_CYCLES)])
+    [text] = capped.plot().axes[0].texts[:1]
+    assert text.get_text() == "more than 10,000,000 cycles everywhere"

@@ -25,6 +25,9 @@ _EXTRA = ("#56B4E9", "#E69F00", "#000000", "#F0E442")
 FREE = 0.05
 """Of the span of voltages with cells, left free on each side of it."""
 
+HEADROOM = 1.06
+"""Of an axis that begins at zero, over the highest point."""
+
 
 def plot_measurement(result: Measurement, path: Path | None = None) -> Figure:
     """One panel for each quantity, above the same horizontal axis."""
@@ -144,7 +147,9 @@ def _draw(
     if is_log:
         axes.set_yscale("log")
     elif min((min(curve[name]) for curve in curves.values()), default=0) >= 0:
-        axes.set_ylim(bottom=0)
+        # By the data: with the zero in, limits leave the highest curve no room.
+        most = float(axes.dataLim.y1)
+        axes.set_ylim(0, HEADROOM * most if most > 0 else None)
     if has_none:
         axes.text(
             0.99,

@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from nandlab import quantity
 from nandlab._core import NandlabError
 from nandlab.cell import Cell, State
 from nandlab.uber import Ecc, rber_limit
@@ -49,7 +50,8 @@ class EnduranceMap(NamedTuple):
     retention_hours: list[float]
     temperature_c: list[float]
     pe_cycles: list[list[int]]
-    """By temperature, then retention; 0 where not even fresh cells last."""
+    """By temperature, then retention; 0 where not even fresh cells last, `MOST_PE_CYCLES` where
+    that many or more do."""
     curve: list[tuple[float, int]]
     """Hours at the cell's reference temperature, rising, and the cycles that last so long."""
 
@@ -120,6 +122,13 @@ def cell_map(
     return EnduranceMap(cell, ecc, uber, limit, is_best, hours, celsius, rows, curve)
 
 
+def cycles_in_short(pe_cycles: int) -> str:
+    """As a column has room for: exact below 10,000, three digits above; `>` at the end of tries."""
+    if pe_cycles >= MOST_PE_CYCLES:
+        return f"> {quantity.count(MOST_PE_CYCLES)}"
+    return f"{pe_cycles:,}" if pe_cycles < 10_000 else quantity.count(pe_cycles)
+
+
 def _last_cycle(cell: Cell, hours: float, reads: int, limit: float, *, is_best: bool) -> int:
     """The last cycle before the first at which a page is beyond the limit.
 
@@ -139,9 +148,9 @@ def _last_cycle(cell: Cell, hours: float, reads: int, limit: float, *, is_best: 
         return 0
     low, high = 0, 256
     while lasts(high):
-        low, high = high, 4 * high
-        if high > MOST_PE_CYCLES:
+        if high == MOST_PE_CYCLES:
             return MOST_PE_CYCLES
+        low, high = high, min(4 * high, MOST_PE_CYCLES)
     # A thousandth is near enough.
     while high - low > max(1, low // 1000):
         middle = (low + high) // 2

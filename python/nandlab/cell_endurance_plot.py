@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nandlab.cell_endurance import MOST_PE_CYCLES
 from nandlab.cell_plot import duration_ticks
 from nandlab.plot import finish, new_figure, save
 
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 _TICKS = (1.0, 2.0, 5.0)
 """Of each decade, cycles that a line stands for."""
 
+CAPPED = 0.999 * MOST_PE_CYCLES
+"""What is that much was not looked for any further; interpolation may round it."""
+
+SAME = 1.01
+"""Cycles that differ by less are the same: they are found to a thousandth."""
 
 FINE = (81, 61)
 """Retentions and temperatures that a picture is drawn at."""
@@ -36,12 +42,11 @@ def plot_map(endurance: EnduranceMap, path: Path | None = None) -> Figure:
     title = f"{endurance.cell.name} · cycles that last"
     axes.set_xlabel("retention of the data")
     axes.set_ylabel("temperature (°C)")
-    if min(cycles.shape) < 2 or (cycles < 1).all():
-        why = "not even fresh cells last" if (cycles < 1).all() else "one row is no map"
+    if why := _no_map(cycles):
         axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center")
     else:
         low, high = cycles[cycles >= 1].min(), cycles.max()
-        norm = LogNorm(low, max(high, low * 1.01))
+        norm = LogNorm(low, high)
         steps = np.geomspace(norm.vmin or low, (norm.vmax or high) * 1.0001, 40)
         axes.set_facecolor("#E4E4E4")
         area = axes.contourf(hours, celsius, cycles, steps, norm=norm, cmap="viridis")
@@ -49,7 +54,7 @@ def plot_map(endurance: EnduranceMap, path: Path | None = None) -> Figure:
             step * 10.0**decade
             for decade in range(8)
             for step in _TICKS
-            if low < step * 10.0**decade < high
+            if low < step * 10.0**decade < min(high, CAPPED)
         ]
         if high / low > 300:
             lines = [line for line in lines if np.log10(line) % 1 == 0]
@@ -71,6 +76,8 @@ def plot_map(endurance: EnduranceMap, path: Path | None = None) -> Figure:
     said = f"{ecc.t} errors of {ecc.codeword_bits:,} bits, UBER {endurance.uber:.0e}, {best}"
     if (cycles < 1).any():
         said += "; grey: not even fresh"
+    if (cycles >= CAPPED).any() and not _no_map(cycles):
+        said += f"; brightest: more than {MOST_PE_CYCLES:,}"
     axes.set_title(f"{title}\n", loc="left", fontsize=15, fontweight="bold", pad=4)
     below = axes.text(0, 1.025, said, transform=axes.transAxes, fontsize=12)
     # It may be as long as the picture without pushing the colours aside.
@@ -78,6 +85,19 @@ def plot_map(endurance: EnduranceMap, path: Path | None = None) -> Figure:
     if path is not None:
         save(figure, path)
     return figure
+
+
+def _no_map(cycles: Column) -> str:
+    """Why there is nothing to draw; nothing where there is."""
+    if (cycles < 1).all():
+        return "not even fresh cells last"
+    if min(cycles.shape) < 2:
+        return "one row is no map"
+    if cycles.min() >= CAPPED:
+        return f"more than {MOST_PE_CYCLES:,} cycles everywhere"
+    if cycles.max() < SAME * cycles.min():
+        return f"{cycles.max():,.0f} cycles everywhere"
+    return ""
 
 
 def _fine(endurance: EnduranceMap) -> tuple[Column, Column, Column]:

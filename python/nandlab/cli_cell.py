@@ -199,6 +199,7 @@ def _print(
     """The tables for people."""
     from rich.table import Table
 
+    from nandlab.cell_endurance import cycles_in_short
     from nandlab.cell_words import said
     from nandlab.endurance import duration
 
@@ -257,5 +258,5 @@ def _print(
         cycles = table("cycles at", *columns)
         rows = zip(endurance.temperature_c, endurance.pe_cycles, strict=True)
         for celsius, counts in rows:
-            cycles.add_row(f"{celsius:g} °C", *(f"{count:,}" for count in counts))
+            cycles.add_row(f"{celsius:g} °C", *map(cycles_in_short, counts))
         out.print(cycles)

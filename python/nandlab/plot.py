@@ -30,8 +30,14 @@ PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 MOST_POINTS = 240
 """Points along the time axis; more only make noise of a line."""
 
+LEAST_LAST = 0.5
+"""Of an interval: a last one that is shorter is drawn with the one before."""
+
 LEAST_REQUESTS = 20
 """A distribution of fewer requests is not drawn."""
+
+WORDS_SHARE = 0.18
+"""Of the height of the latency panel, that the words of a dot take."""
 
 TITLE_SHARE = 0.88
 """Of the width of a figure, that a title has right of the words of the axis."""
@@ -153,6 +159,11 @@ def _mark(axes: Axes, marks: list[tuple[str, float, float]]) -> None:
             color=COLOURS[op],
             fontweight="bold",
         )
+        if is_left:
+            # Room for the words below the dot.
+            bottom, top = axes.get_ylim()
+            least = (share / top**WORDS_SHARE) ** (1 / (1 - WORDS_SHARE))
+            axes.set_ylim(bottom=min(bottom, least))
     if marks:
         # Room for the words right of the last dot.
         last = max(latency_us for _, _, latency_us in marks)
@@ -230,9 +241,13 @@ def _merged(
 
     together = -(-len(start) // MOST_POINTS) or 1
     firsts = np.arange(0, len(start), together)
-    if together == 1 or not len(firsts):
+    if not len(firsts):
         return start, duration, rates
     merged = np.add.reduceat(duration, firsts)
+    if len(merged) > 1 and merged[-1] < LEAST_LAST * merged[-2]:
+        # The run ended early in it: a few requests over so little time make a spike.
+        firsts = firsts[:-1]
+        merged = np.add.reduceat(duration, firsts)
     means = [np.add.reduceat(rate * duration, firsts) / merged for rate in rates]
     return start[firsts], merged, means
 

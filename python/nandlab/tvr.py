@@ -167,6 +167,8 @@ class Tvr:
         lines = [f"{'':28} {'as it is':>26} {'reduced':>26}"]
         for name, before, after in rows:
             lines.append(f"{name:28} {_figure(before):>26} {_figure(after):>26}")
+        if {page.name for page in self.pages} == {"MSB", "LSB"}:
+            lines += ["", "MSB is the paper's name of the lower page, LSB that of the upper one"]
         return "\n".join(lines)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
