@@ -278,8 +278,8 @@ pub trait Ftl: Send {
     /// Whether `collect` of this die has work of this urgency.
     fn wants_collect(&self, die: Die, urgency: Urgency) -> bool;
 
-    /// The next step of internal work on `die`; `moves` is cleared and filled for a `Move`. Units of
-    /// one page that follow each other there are read at once.
+    /// The next step of internal work on `die`; `moves` is cleared and filled for a `Move`. Units
+    /// of one page that follow each other there are read at once.
     fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect;
 
     /// Whether collection of `die` keeps pace with the host. While it is at work and does not, the
