@@ -3,10 +3,9 @@
 pub mod contract;
 mod page;
 
-pub use crate::die_set::DieSet;
 pub use contract::{
-    Build, Collect, Context, Ftl, FtlConfig, FtlCounts, Lpn, Move, Program, Stream, Untimed,
-    Urgency,
+    Build, Collect, Context, DieSet, Ftl, FtlConfig, FtlCounts, Lpn, Move, Program, Stream,
+    Untimed, Urgency,
 };
 
 use base::family::Member;

@@ -5,7 +5,7 @@
 //! inside (`collect`, then `erased`). Because time is nobody's argument, the same code runs under
 //! the engine and, through `write_untimed`, as fast as memory allows: preconditioning is exact.
 
-use crate::die_set::DieSet;
+pub use crate::die_set::DieSet;
 use crate::gc::{GcConfig, Victims};
 use base::params::Table;
 use base::{Error, Result};

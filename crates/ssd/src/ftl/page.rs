@@ -6,12 +6,12 @@
 //! the map; a physical unit is valid when the two point at each other, so no bitmap is kept.
 
 use super::contract::{
-    Build, Collect, Context, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream, Urgency, Wear,
+    Build, Collect, Context, DieSet, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream,
+    Urgency, Wear,
 };
 use crate::block_wear::BlockWear;
 use crate::candidates::Candidates;
 use crate::capacity::{logical_units, spare_blocks};
-use crate::die_set::DieSet;
 use crate::draining::Draining;
 use crate::free_blocks::FreeBlocks;
 use crate::frontier::Frontier;
