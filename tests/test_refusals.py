@@ -68,7 +68,7 @@ def change(assignment: str) -> list[str]:
         (["cell", "tlc_3d", "--set", "wear.widen_v=-1"], "error: --set wear.widen_v=-1: -1 is out"),
         (
             ["ecc", "curve", "--code=ldpc_1k_r90", "--rber=0.006", "--set=decoder.factor=0"],
-            "error: --set decoder.factor=0: 0: out of range; allowed: 1 to 32",
+            "error: --set decoder.factor=0: 0: out of range; allowed: whole numbers from 1 to 32",
         ),
         (["show", "mqsim_defalt"], "did you mean `mqsim_default`"),
         (["cite", "mqsim_defalt"], "did you mean `mqsim_default`"),
