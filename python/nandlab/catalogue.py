@@ -63,8 +63,9 @@ def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
     Raises:
         NandlabError: an unknown preset, key or value; says where it stands.
     """
-    names = [preset.name for preset in presets("drive")]
-    if drive not in names and not drive.endswith(".toml") and Path(drive).is_file():
+    # A file that is called as a preset is not meant.
+    is_file = not drive.endswith(".toml") and Path(drive).is_file()
+    if is_file and drive not in [preset.name for preset in presets("drive")]:
         problem = f"drive: {drive} is a file whose name does not end with .toml"
         raise _core.NandlabError(f"{problem}; allowed: a drive's TOML file, or a preset")
     loaded: dict[str, Any] = json.loads(_core.load_config(drive, list(sets)))

@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout)]
 
 use base::allocations::{self, Counting};
-use base::family;
+use base::family::{self, Choice};
 use base::params::Table;
 use base::rng::Rng;
 use ecc::bits;
@@ -66,11 +66,10 @@ fn code(name: &str) -> Arc<dyn Code> {
 }
 
 fn decoder(name: &str, code: &Arc<dyn Code>, set: &str) -> Box<dyn Decoder> {
-    let member = family::find(decoder::ROSTER, "decoder.name", name).expect("a member");
-    let mut params = set.parse().expect("the bench's own parameters");
-    (member.build.complete)(&**code, &mut params);
-    let params = (member.check)(&params, "decoder").expect("sound");
-    (member.build.build)(code, &params).expect("a decoder")
+    let params = set.parse().expect("the bench's own parameters");
+    let mut choice = Choice { name: name.to_owned(), params };
+    let member = decoder::resolve(&**code, &mut choice).expect("sound");
+    (member.build.build)(code, &choice.params).expect("a decoder")
 }
 
 /// Random codewords as they are read.

@@ -137,6 +137,7 @@ impl QuasiCyclic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::alist::ones;
     use crate::quasi_cyclic::Circulant;
     use base::rng::Rng;
 
@@ -155,18 +156,7 @@ mod tests {
 
     /// All cycles of a length through the bits of a graph, counted by walking.
     fn walked(checks: &QuasiCyclic, length: usize) -> u64 {
-        let z = checks.z();
-        let mut of_check = vec![Vec::new(); checks.checks()];
-        let mut of_bit = vec![Vec::new(); checks.length()];
-        for (r, row) in checks.rows().iter().enumerate() {
-            for c in row {
-                for i in 0..z {
-                    let bit = usize::from(c.column) * z + (i + usize::from(c.shift)) % z;
-                    of_check[r * z + i].push(bit);
-                    of_bit[bit].push(r * z + i);
-                }
-            }
-        }
+        let (of_bit, of_check) = ones(checks);
         fn walk(
             of_check: &[Vec<usize>],
             of_bit: &[Vec<usize>],

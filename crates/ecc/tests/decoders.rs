@@ -62,9 +62,9 @@ fn new_decoder(
     code: &Arc<dyn Code>,
     set: &str,
 ) -> base::Result<Box<dyn Decoder>> {
-    let mut params: Table = set.parse().unwrap();
-    (member.build.complete)(&**code, &mut params);
-    (member.build.build)(code, &(member.check)(&params, "decoder")?)
+    let mut choice = Choice { name: member.name.into(), params: set.parse().unwrap() };
+    decoder::resolve(&**code, &mut choice)?;
+    (member.build.build)(code, &choice.params)
 }
 
 fn named(name: &str, code: &Arc<dyn Code>, set: &str) -> Box<dyn Decoder> {

@@ -321,9 +321,7 @@ impl Layers {
         let name = at(&self.table, "ecc").and_then(|ecc| ecc.get("code")?.as_str());
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
         if let Some(by) = self.origins.paths.get("ecc.code").cloned() {
-            for key in ["payload_bytes", "parity_bytes", "code_hash", "model", "t"] {
-                self.origins.paths.entry(join("ecc", key)).or_insert_with(|| by.clone());
-            }
+            self.origins.paths.insert("ecc".to_owned(), by);
         }
         let file = preset::find("code", name, "ecc.code", Path::new(""))?;
         let facts = params::parse(&file.text, &file.place)?;

@@ -106,6 +106,11 @@ pub struct Atom {
     pub weight: f64,
 }
 
+impl Atom {
+    /// Always nothing.
+    const NONE: Self = Self { at: 0.0, weight: 1.0 };
+}
+
 /// All sums of an atom of `a` and one of `b`.
 pub fn sums(a: &[Atom], b: &[Atom]) -> Vec<Atom> {
     a.iter()
@@ -262,10 +267,8 @@ pub struct Law {
     pub sigma_v: f64,
     /// What is added to the core.
     pub atoms: Vec<Atom>,
-    /// Standard deviation, over pages, of the logarithm of the core's width, at random.
-    pub page_spread: f64,
-    /// The same from layer to layer, a cosine.
-    pub layer_spread: f64,
+    /// Logarithms of the core's width over that of a median page.
+    pub widths: Vec<Atom>,
 }
 
 /// Atoms that a law keeps.
@@ -279,14 +282,7 @@ const WIDE: f64 = 0.05;
 impl Law {
     /// A core alone.
     pub fn core(shape: Shape, mean_v: f64, sigma_v: f64) -> Self {
-        Self {
-            shape,
-            mean_v,
-            sigma_v,
-            atoms: vec![Atom { at: 0.0, weight: 1.0 }],
-            page_spread: 0.0,
-            layer_spread: 0.0,
-        }
+        Self { shape, mean_v, sigma_v, atoms: vec![Atom::NONE], widths: vec![Atom::NONE] }
     }
 
     /// Adds an independent Gaussian part (to the core, whose shape it takes).
@@ -303,31 +299,25 @@ impl Law {
     #[must_use]
     pub fn of_wordline(&self, deviate: f64) -> Self {
         let sigma_v = self.sigma_v * libm::exp(deviate * self.spread());
-        Self { sigma_v, page_spread: 0.0, layer_spread: 0.0, ..self.clone() }
+        Self { sigma_v, widths: vec![Atom::NONE], ..self.clone() }
     }
 
     /// Standard deviation, over wordlines, of the logarithm of the core's width.
     pub fn spread(&self) -> f64 {
-        libm::hypot(self.page_spread, self.layer_spread)
+        libm::sqrt(moments(&self.widths).1)
     }
 
-    /// Logarithms of the core's width over that of a median page.
-    fn widths(&self) -> Vec<Atom> {
+    /// Lets the core's width differ: by these standard deviations of its logarithm at random from
+    /// page to page, and as a cosine from layer to layer.
+    pub fn vary(&mut self, page_spread: f64, layer_spread: f64) {
         static NORMAL: LazyLock<[Vec<Atom>; 2]> = LazyLock::new(|| WIDTHS.map(normal_atoms));
-        let spread = self.spread();
-        if spread == 0.0 {
-            return vec![Atom { at: 0.0, weight: 1.0 }];
-        }
-        let many = usize::from(spread > WIDE);
+        let many = usize::from(libm::hypot(page_spread, layer_spread) > WIDE);
         let scaled = |atoms: &[Atom], by: f64| -> Vec<Atom> {
             atoms.iter().map(|atom| Atom { at: by * atom.at, ..*atom }).collect()
         };
-        let pages = scaled(&NORMAL[many], self.page_spread);
-        if self.layer_spread == 0.0 {
-            return pages;
-        }
-        let layers = scaled(&cosine_atoms(WIDTHS[many]), self.layer_spread);
-        shorten(&sums(&pages, &layers), WIDTHS[many])
+        let pages = scaled(&NORMAL[many], page_spread);
+        let layers = scaled(&cosine_atoms(WIDTHS[many]), layer_spread);
+        self.widths = shorten(&sums(&pages, &layers), WIDTHS[many]);
     }
 
     /// Mean of the voltages.
@@ -338,13 +328,13 @@ impl Law {
     /// Standard deviation of the voltages, over all pages.
     pub fn sigma(&self) -> f64 {
         let square = |width: &Atom| width.weight * libm::exp(2.0 * width.at);
-        let core = self.sigma_v * self.sigma_v * self.widths().iter().map(square).sum::<f64>();
+        let core = self.sigma_v * self.sigma_v * self.widths.iter().map(square).sum::<f64>();
         libm::sqrt(core + moments(&self.atoms).1)
     }
 
     /// The law as a sum of cores of one shape: what its tails are summed over.
     pub fn parts(&self) -> Vec<Part> {
-        self.widths()
+        self.widths
             .iter()
             .flat_map(|width| {
                 let sigma_v = self.sigma_v * libm::exp(width.at);
@@ -460,7 +450,10 @@ mod tests {
     #[test]
     fn widths_are_averaged_over() {
         for (page_spread, layer_spread) in [(0.03, 0.02), (0.2, 0.0), (0.0, 0.3), (0.1, 0.2)] {
-            let law = Law { page_spread, layer_spread, ..Law::core(Shape::Gaussian, 0.0, 1.0) };
+            let mut law = Law::core(Shape::Gaussian, 0.0, 1.0);
+            law.vary(page_spread, layer_spread);
+            let spread = page_spread.hypot(layer_spread);
+            assert!((law.spread() - spread).abs() < 1e-12);
             for z in [2.0, 4.0] {
                 let share = |k: u32, of: f64| (f64::from(k) + 0.5) / of;
                 let exact: f64 = (0..10_000u32)

@@ -1,7 +1,7 @@
 //! How much of the flash the host sees: over-provisioning, and what can be run at all.
 
 use base::{Error, Result};
-use nand::geometry::{Geometry, Plane};
+use nand::geometry::Geometry;
 
 /// The most over-provisioning there can be.
 const MOST: f64 = 100.0;
@@ -18,14 +18,7 @@ pub fn logical_units(
 ) -> Result<u32> {
     let per_block = u64::from(geometry.units_per_block());
     let good = bad.iter().filter(|&&bad| !bad).count() as u64 * per_block;
-    let least_good = (0..geometry.planes())
-        .map(|plane| {
-            let first = geometry.first_block(Plane(plane)).0 as usize;
-            let blocks = &bad[first..first + geometry.blocks_per_plane as usize];
-            blocks.iter().filter(|&&bad| !bad).count() as u32
-        })
-        .min()
-        .unwrap_or(0);
+    let least_good = good_blocks(geometry, bad).into_iter().min().unwrap_or(0);
     let place = "ftl.overprovisioning";
     if !(0.0..=MOST).contains(&overprovisioning) {
         let problem = format!("{overprovisioning} makes the logical drive larger than its flash");
@@ -64,13 +57,16 @@ pub fn logical_units(
     Ok(logical as u32)
 }
 
-/// Whole blocks that the poorest plane has beyond its share of the logical drive.
-pub fn spare_blocks(geometry: &Geometry, bad: &[bool], logical_units: u32) -> u32 {
-    let per_block = u64::from(geometry.units_per_block());
-    let share = u64::from(logical_units).div_ceil(u64::from(geometry.planes()) * per_block) as u32;
+/// Blocks of each plane that are not bad.
+pub fn good_blocks(geometry: &Geometry, bad: &[bool]) -> Vec<u32> {
     let good = |blocks: &[bool]| blocks.iter().filter(|&&bad| !bad).count() as u32;
-    let fewest = bad.chunks(geometry.blocks_per_plane as usize).map(good).min();
-    fewest.unwrap_or(0).saturating_sub(share)
+    bad.chunks(geometry.blocks_per_plane as usize).map(good).collect()
+}
+
+/// Blocks of each plane that the logical drive takes, if it is spread evenly.
+pub fn share_blocks(geometry: &Geometry, logical_units: u32) -> u32 {
+    let per_block = u64::from(geometry.units_per_block());
+    u64::from(logical_units).div_ceil(u64::from(geometry.planes()) * per_block) as u32
 }
 
 #[cfg(test)]

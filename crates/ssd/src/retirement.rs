@@ -8,6 +8,7 @@
 //! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
 //! has a block set more than its reserve, and keeps the host from that one before and meanwhile.
 
+use crate::capacity::{good_blocks, share_blocks};
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry};
 use std::collections::VecDeque;
@@ -29,12 +30,10 @@ impl Retirement {
     /// one that has lost too many blocks already: some of the `bad` ones have failed since the
     /// drive was made.
     pub fn new(geometry: &Geometry, bad: &[bool], logical_units: u32, held: u32) -> Result<Self> {
-        let per_block = u64::from(geometry.units_per_block());
-        let share = u64::from(logical_units).div_ceil(u64::from(geometry.planes()) * per_block);
-        // As in `capacity`: one block more must be dead, or there is nothing to gain anywhere.
-        let least = share as u32 + held + 1;
-        let good = |blocks: &[bool]| blocks.iter().filter(|&&bad| !bad).count() as u32;
-        let left: Vec<u32> = bad.chunks(geometry.blocks_per_plane as usize).map(good).collect();
+        // As in `capacity::logical_units`: one block more must be dead, or there is nothing to gain
+        // anywhere.
+        let least = share_blocks(geometry, logical_units) + held + 1;
+        let left = good_blocks(geometry, bad);
         if let Some(plane) = left.iter().position(|&left| left < least) {
             let problem =
                 format!("{} blocks of plane {plane} have not failed by then", left[plane]);

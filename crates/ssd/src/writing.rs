@@ -110,10 +110,16 @@ impl Ssd {
         self.drain_buffer();
     }
 
-    /// Whether somebody waits for what the buffer holds.
+    /// Whether somebody waits for what the buffer holds to be on the flash.
+    #[inline]
+    fn is_awaited(&self) -> bool {
+        self.durable_waits > 0 || self.flushes.waiting()
+    }
+
+    /// Whether somebody waits for that, or for room in the buffer.
     #[inline]
     pub(crate) fn is_urgent(&self) -> bool {
-        self.durable_waits > 0 || self.flushes.waiting() || !self.stalled.is_empty()
+        self.is_awaited() || !self.stalled.is_empty()
     }
 
     /// Whether the buffer holds enough of a stream to be sent without.
@@ -136,9 +142,7 @@ impl Ssd {
     /// Whether rows that are not full are sent too: somebody waits for what is in them, or for room
     /// that nothing else makes.
     fn sends_short_rows(&self) -> bool {
-        self.durable_waits > 0
-            || self.flushes.waiting()
-            || (!self.stalled.is_empty() && !self.has_whole_row())
+        self.is_awaited() || (!self.stalled.is_empty() && !self.has_whole_row())
     }
 
     /// Sends a row of a stream, if it has one and a die takes it.

@@ -40,16 +40,10 @@ struct Variation {
     layer_spread: f64,
 }
 
-impl Variation {
-    fn spread(&self, law: &mut Law) {
-        (law.page_spread, law.layer_spread) = (self.page_spread, self.layer_spread);
-    }
-}
-
 impl Mechanism for Variation {
     fn shape(&self, _: usize, _: &Stress, law: &mut Law) {
         law.widen(self.cell_v);
-        self.spread(law);
+        law.vary(self.page_spread, self.layer_spread);
     }
 
     fn shape_between(&self, _: usize, _: usize, state: &State, _: &Stress, law: &mut Law) {
@@ -57,7 +51,7 @@ impl Mechanism for Variation {
         if state.level == 0 {
             law.widen(self.cell_v);
         }
-        self.spread(law);
+        law.vary(self.page_spread, self.layer_spread);
     }
 
     fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {

@@ -11,7 +11,7 @@ use super::contract::{
 };
 use crate::block_wear::BlockWear;
 use crate::candidates::Candidates;
-use crate::capacity::{logical_units, spare_blocks};
+use crate::capacity::{good_blocks, logical_units, share_blocks};
 use crate::draining::Draining;
 use crate::free_blocks::FreeBlocks;
 use crate::frontier::Frontier;
@@ -124,8 +124,9 @@ impl PageFtl {
         let Context { pe_cycles, mut bad, failed, victims, .. } = context;
         failed.iter().for_each(|block| bad[block.0 as usize] = true);
         // All of the spare free would leave nothing dead to collect: data would go round for ever.
-        let most = spare_blocks(&geometry, &bad, logical_units) / 2;
-        let background_free_blocks = gc.background_free_blocks.min(most);
+        let fewest = good_blocks(&geometry, &bad).into_iter().min().unwrap_or(0);
+        let spare = fewest.saturating_sub(share_blocks(&geometry, logical_units));
+        let background_free_blocks = gc.background_free_blocks.min(spare / 2);
         let gc = GcConfig { background_free_blocks, ..gc };
         let retirement = Retirement::new(&geometry, &bad, logical_units, held)?;
         let wear = BlockWear::new(&geometry, pe_cycles, bad, params.static_wear_delta);
