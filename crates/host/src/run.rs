@@ -34,10 +34,12 @@ pub struct Run {
     pub failed: u64,
     /// Bytes of all writes taken, those of ramp times included: what the flash's counts cover.
     pub write_bytes: u64,
-    /// Integral of the requests under way (queued or in the drive) over time, in ns.
-    area: u128,
-    area_at: Time,
+    /// Requests in the submission queues, and those that are there or in the drive.
+    queued: u64,
     under_way: u64,
+    /// Sums of the times, in ns, at which requests arrived and at which they were complete.
+    arrivals_ns: u128,
+    completions_ns: u128,
     /// Bytes of the units that fetched reads may touch, and the most they may be.
     reading: u64,
     most_reading: u64,
@@ -70,9 +72,10 @@ impl Run {
             completed: 0,
             failed: 0,
             write_bytes: 0,
-            area: 0,
-            area_at: Time::ZERO,
+            queued: 0,
             under_way: 0,
+            arrivals_ns: 0,
+            completions_ns: 0,
             finished: false,
             started: false,
         })
@@ -113,8 +116,10 @@ impl Run {
     /// Mean number of requests under way since the start.
     pub fn mean_queue_depth(&self) -> f64 {
         let now = self.ssd.now();
-        let area = self.area + u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
-        if now == Time::ZERO { 0.0 } else { area as f64 / now.0 as f64 }
+        // All latencies, those of requests under way up to now (Little 1961).
+        let ends_ns = self.completions_ns + u128::from(now.0) * u128::from(self.under_way);
+        let latencies_ns = ends_ns - self.arrivals_ns;
+        if now == Time::ZERO { 0.0 } else { latencies_ns as f64 / now.0 as f64 }
     }
 
     /// Goes on for `completions` more completions, or to the end: whether that is reached.
@@ -184,12 +189,6 @@ impl Run {
         if request.op == Op::Read { request.length + 2 * self.ssd.unit_bytes() } else { 0 }
     }
 
-    fn count_area(&mut self) {
-        let now = self.ssd.now();
-        self.area += u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
-        self.area_at = now;
-    }
-
     /// Lets a job put into its queue what its pace allows now.
     #[inline]
     fn send(&mut self, job: usize) -> Result<()> {
@@ -200,7 +199,7 @@ impl Run {
                 runner.end_sending(now);
                 break;
             };
-            let Some((due, arrival)) = runner.due(&next, now) else { break };
+            let Some((due, arrival)) = runner.due(next, now) else { break };
             // A trace's request belongs to its own time, however late the drive takes it.
             let sent = if runner.job.pace == Pace::Open { due } else { due.max(now) };
             if sent > runner.deadline {
@@ -214,13 +213,9 @@ impl Run {
                 }
                 break;
             }
-            runner.send(&next.request, arrival, now, self.submit_time);
-            if self.area_at < now {
-                self.area += u128::from(now.since(self.area_at).0) * u128::from(self.under_way);
-                self.area_at = now;
-            }
-            // An open-loop arrival may lie behind us: the drive was full.
-            self.area += u128::from(now.since(arrival).0);
+            runner.send(arrival, now, self.submit_time);
+            self.arrivals_ns += u128::from(arrival.0);
+            self.queued += 1;
             self.under_way += 1;
         }
         self.end_of_group(job)
@@ -245,32 +240,28 @@ impl Run {
     /// The drive fetches from the queues, round robin, while it has room.
     #[inline]
     fn fetch(&mut self) -> Result<()> {
-        let queues = self.runners.len();
-        let mut empty = 0;
-        while empty < queues && self.ssd.has_room() {
+        while self.queued > 0 && self.ssd.has_room() {
             let job = self.next_queue;
-            self.next_queue = if job + 1 == queues { 0 } else { job + 1 };
-            match self.runners[job].fetch() {
-                None => empty += 1,
-                Some(Arrival { at: arrival, request }) => {
-                    empty = 0;
-                    if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
-                        let problem = format!("{request:?} is outside the drive");
-                        return Err(Error::new(self.runners[job].job.name.clone(), problem)
-                            .allow(format!("{} bytes", self.ssd.capacity_bytes())));
-                    }
-                    self.reading += self.touched(&request);
-                    if self.reading > self.most_reading {
-                        let problem = format!("reads of {} bytes at a time", self.reading);
-                        return Err(Error::new(self.runners[job].job.name.clone(), problem)
-                            .allow(format!("{} bytes: smaller or fewer", self.most_reading)));
-                    }
-                    self.ssd.submit(request, job as u32, arrival);
-                    self.issued += 1;
-                    if self.runners[job].job.pace == Pace::Open {
-                        self.send(job)?;
-                    }
-                }
+            self.next_queue = if job + 1 == self.runners.len() { 0 } else { job + 1 };
+            let runner = &mut self.runners[job];
+            let Some(Arrival { at: arrival, request }) = runner.fetch() else { continue };
+            self.queued -= 1;
+            if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
+                let problem = format!("{request:?} is outside the drive");
+                return Err(Error::new(runner.job.name.clone(), problem)
+                    .allow(format!("{} bytes", self.ssd.capacity_bytes())));
+            }
+            let is_open = runner.job.pace == Pace::Open;
+            self.reading += self.touched(&request);
+            if self.reading > self.most_reading {
+                let problem = format!("reads of {} bytes at a time", self.reading);
+                return Err(Error::new(self.runners[job].job.name.clone(), problem)
+                    .allow(format!("{} bytes: smaller or fewer", self.most_reading)));
+            }
+            self.ssd.submit(request, job as u32, arrival);
+            self.issued += 1;
+            if is_open {
+                self.send(job)?;
             }
         }
         Ok(())
@@ -280,7 +271,7 @@ impl Run {
     fn complete(&mut self, slot: u32) -> Result<()> {
         let now = self.ssd.now();
         let &Completion { token, request, arrival, failed, .. } = self.ssd.completed(slot);
-        self.count_area();
+        self.completions_ns += u128::from(now.0);
         self.under_way -= 1;
         self.completed += 1;
         self.reading -= self.touched(&request);

@@ -4,7 +4,7 @@ use crate::request::{Arrival, Job, Pace, Think};
 use crate::stats::JobStats;
 use base::{Result, Time};
 use ssd::Ssd;
-use ssd::request::{Op, Request};
+use ssd::request::Op;
 use std::collections::VecDeque;
 
 /// Requests that a job draws ahead, so that the drive's map can be brought near in time.
@@ -127,15 +127,15 @@ impl Runner {
         Some((latencies.saturating_sub(self.tail_ns) as f64 / window.0 as f64, window))
     }
 
-    /// The next request to send, if there is one. Others are drawn ahead of it, so that the drive
-    /// can prepare for them.
+    /// The time of the next request to send, if there is one. Others are drawn ahead of it, so that
+    /// the drive can prepare for them.
     #[inline]
-    pub fn next(&mut self, ssd: &Ssd) -> Result<Option<Arrival>> {
+    pub fn next(&mut self, ssd: &Ssd) -> Result<Option<Time>> {
         if self.requests.len() - self.queued <= self.ahead.saturating_sub(DRAWN) && !self.exhausted
         {
             self.draw(ssd)?;
         }
-        Ok(self.requests.get(self.queued).copied())
+        Ok(self.requests.get(self.queued).map(|next| next.at))
     }
 
     #[inline(never)]
@@ -167,10 +167,10 @@ impl Runner {
         self.in_flight >= self.depth
     }
 
-    /// When the next request may be sent and from when its latency counts; `None` where only a
-    /// completion can tell.
+    /// When the next request, which its source wants sent `at`, may be sent and from when its
+    /// latency counts; `None` where only a completion can tell.
     #[inline]
-    pub fn due(&self, next: &Arrival, now: Time) -> Option<(Time, Time)> {
+    pub fn due(&self, at: Time, now: Time) -> Option<(Time, Time)> {
         if self.job.think.is_some() && self.until_think == 0 && self.in_flight > 0 {
             return None;
         }
@@ -179,13 +179,13 @@ impl Runner {
             Pace::Closed { .. } => Some((earliest, now.max(earliest))),
             Pace::Open => {
                 // Only the head waits in the queue: the others stay in the source.
-                let at = self.start.saturating_add(next.at);
+                let at = self.start.saturating_add(at);
                 (self.queued == 0).then_some((at.max(self.start), at))
             }
             Pace::Paced { drawn, .. } => {
-                let (due, sent) = (self.start.saturating_add(next.at), now.max(earliest));
+                let (due, sent) = (self.start.saturating_add(at), now.max(earliest));
                 // What has no time of its own arrives when it is sent.
-                let drawn = *drawn && next.at > Time::ZERO;
+                let drawn = *drawn && at > Time::ZERO;
                 Some((earliest.max(due), if drawn { due } else { sent.max(due) }))
             }
         }
@@ -193,8 +193,10 @@ impl Runner {
 
     /// The next request goes into the queue, `now`; its latency counts from `arrival`.
     #[inline]
-    pub fn send(&mut self, request: &Request, arrival: Time, now: Time, submit_time: Time) {
-        self.requests[self.queued].at = arrival;
+    pub fn send(&mut self, arrival: Time, now: Time, submit_time: Time) {
+        let next = &mut self.requests[self.queued];
+        next.at = arrival;
+        let op = next.request.op;
         self.queued += 1;
         self.in_flight += 1;
         if self.job.pace != Pace::Open {
@@ -205,7 +207,7 @@ impl Runner {
                 self.until_think = every;
             }
             // A flush belongs to the writes before it.
-            self.until_think -= u32::from(request.op != Op::Flush);
+            self.until_think -= u32::from(op != Op::Flush);
         }
     }
 }

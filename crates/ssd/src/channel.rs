@@ -64,18 +64,20 @@ impl Flash {
         self.start_transfer(events, channel);
     }
 
-    /// Starts the next transfer of a bus, if it is free.
+    /// Starts the next transfer of a bus, if it is free and somebody waits.
     #[inline]
     pub(crate) fn start_transfer(&mut self, events: &mut EventQueue, channel: u32) {
-        let state = &mut self.channels[channel as usize];
-        if state.active != NONE {
-            return;
+        let state = &self.channels[channel as usize];
+        if state.active == NONE && state.queues.waiting() != 0 {
+            self.transfer_next(events, channel);
         }
+    }
+
+    #[inline(never)]
+    fn transfer_next(&mut self, events: &mut EventQueue, channel: u32) {
         let now = events.now();
+        let state = &mut self.channels[channel as usize];
         let waiting = state.queues.waiting();
-        if waiting == 0 {
-            return;
-        }
         let mut class = waiting.trailing_zeros() as usize;
         if waiting & (waiting - 1) != 0 {
             let head = |class: usize| {

@@ -94,7 +94,7 @@ impl Ssd {
     }
 
     /// A transfer of a read is in the controller: to the decoders, if it was the last.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn arrived(&mut self, index: u32) {
         let now = self.now();
         let Some(index) = self.flash.part_arrived(now, index) else {

@@ -204,7 +204,7 @@ impl Ssd {
         self.events.push(end, event::of(event::ENCODED, index));
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn done(&mut self, done: Done, die: Die) {
         match done {
             Done::Programmed(index) => self.programmed(index),
