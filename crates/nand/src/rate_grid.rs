@@ -207,7 +207,8 @@ pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
 /// The shares of both levels beside each reference that lie on its other side, as far as they can
 /// be told apart.
 fn tails(condition: &Condition<'_>, cell: &Cell) -> Vec<f64> {
-    let beside = (0..cell.levels.read_v.len()).flat_map(|reference| condition.crossing(reference));
+    let references = 0..cell.levels.read_v.len();
+    let beside = references.flat_map(|reference| condition.crossing(reference, 0.0));
     beside.map(|tail| tail.clamp(f64::MIN_POSITIVE, MOST_TAIL)).collect()
 }
 

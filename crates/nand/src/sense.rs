@@ -88,7 +88,7 @@ impl<'a> Condition<'a> {
     }
 
     /// Shares of the cells that stand at each level.
-    pub(crate) fn sides_at_level(&self, v: f64) -> Vec<Sides> {
+    fn sides_at_level(&self, v: f64) -> Vec<Sides> {
         let shape = self.cell.levels.shape;
         let mut all = vec![Sides { above: 0.0, below: 0.0 }; self.levels.len()];
         for own in self.cell.own_points() {
@@ -113,10 +113,10 @@ impl<'a> Condition<'a> {
         all
     }
 
-    /// Shares of the two levels beside read reference `reference` that lie on its other side,
-    /// however few: the lower level's above it, the higher one's below.
-    pub(crate) fn crossing(&self, reference: usize) -> [f64; 2] {
-        let (shape, v) = (self.cell.levels.shape, self.cell.levels.read_v[reference]);
+    /// Shares of the two levels beside read reference `reference`, moved by `shift_v`, that lie on
+    /// its other side, however few: the lower level's above it, the higher one's below.
+    pub(crate) fn crossing(&self, reference: usize, shift_v: f64) -> [f64; 2] {
+        let (shape, v) = (self.cell.levels.shape, self.cell.levels.read_v[reference] + shift_v);
         let mut shares = [0.0; 2];
         for own in self.cell.own_points() {
             let origin = self.cell.origin_v(v, own.at, &self.stress);

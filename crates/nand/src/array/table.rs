@@ -104,9 +104,7 @@ pub struct RateTable {
     rates: Vec<[f64; 2]>,
     /// Quantiles of a standard normal: which page is how good.
     quantiles: Box<[f64; QUANTILES]>,
-    cell: Option<(Arc<Cell>, Grid)>,
-    /// Confusions at shifted references, made when first asked for.
-    shifted: OnceCell<Shifted>,
+    cells: Option<Cells>,
     kept: RefCell<Kept>,
 }
 
@@ -143,13 +141,22 @@ const ROWS: usize = 64;
 const BY_READS: usize = 1 << 16;
 const AT_A_TIME: usize = 256;
 
-struct Shifted {
+/// The cell of a table, and what rates at shifted references follow from.
+struct Cells {
+    cell: Arc<Cell>,
+    grid: Grid,
     axes: Axes,
-    /// For each node, reference, shift and side: logarithm of the share of the level below that
+    /// For each of the grid's cycles and hours. A drive has few of them, and asks when it shifts.
+    shifted: Vec<OnceCell<Shifted>>,
+}
+
+/// What shifted references find at some cycles and hours.
+struct Shifted {
+    /// For each point of reads, reference and shift: logarithm of the share of the level below that
     /// reads above, and of the level above that reads below.
     confusions: Vec<[f64; 2]>,
-    /// For each node and page type: logarithm of the wrong bits of cells at a wrong level, in
-    /// shares of a level.
+    /// For each point of reads and page type: logarithm of the wrong bits of cells at a wrong
+    /// level, in shares of a level.
     misplaced: Vec<f64>,
 }
 
@@ -167,7 +174,7 @@ impl RateTable {
         let rows = std::array::from_fn(|_| row.clone());
         let kept = RefCell::new(Kept { rows, by_reads: Vec::new() });
         let axes = Axes::new(grid);
-        Self { axes, page_types, rates, quantiles, cell: None, shifted: OnceCell::new(), kept }
+        Self { axes, page_types, rates, quantiles, cells: None, kept }
     }
 
     /// Of `cell`, asked at every point of `grid`.
@@ -175,7 +182,7 @@ impl RateTable {
         let page_types = cell.levels.gray.cell_bits() as usize;
         let (fine, rates) = rate_grid::rates(cell, grid);
         let mut table = Self::with(&fine, page_types, rates);
-        table.cell = Some((cell.clone(), grid.clone()));
+        table.cells = Some(Cells::new(cell, grid));
         table
     }
 
@@ -291,28 +298,35 @@ impl RateTable {
             row.rates.push([low, [0, 1].map(|i| high[i] - low[i])]);
         }
     }
+}
 
-    /// The confusions of `cell` at every node of `grid` and every shift.
-    fn shifted(cell: &Cell, grid: &Grid) -> Shifted {
-        let (mut confusions, mut misplaced) = (Vec::new(), Vec::new());
-        let (mut laws, mut laws_of) = (Vec::new(), None);
-        for node in 0..grid.nodes() {
-            let stress = grid.stress(node);
-            if laws_of != Some(stress.pe_cycles) {
-                (laws, laws_of) = (cell.laws(&stress), Some(stress.pe_cycles));
-            }
-            let condition = Condition::with_laws(cell, &laws, &stress);
-            let page_types = 0..cell.levels.gray.references.len();
-            misplaced.extend(page_types.map(|page_type| ln(condition.misplaced_bits(page_type))));
-            for (reference, &v) in cell.levels.read_v.iter().enumerate() {
-                for shift in 0..=2 * SHIFTS {
-                    let away = (shift as f64 - SHIFTS as f64) * SHIFT_V;
-                    let sides = condition.sides_at_level(v + away);
-                    confusions.push([ln(sides[reference].above), ln(sides[reference + 1].below)]);
+impl Cells {
+    fn new(cell: &Arc<Cell>, grid: &Grid) -> Self {
+        let axes = Axes::new(grid);
+        let shifted = (0..axes.len(0) * axes.len(1)).map(|_| OnceCell::new()).collect();
+        Self { cell: cell.clone(), grid: grid.clone(), axes, shifted }
+    }
+
+    /// What shifted references find from the `first` node on, which has the fewest reads.
+    fn shifted(&self, first: usize) -> &Shifted {
+        let reads = self.axes.len(2);
+        self.shifted[first / reads].get_or_init(|| {
+            let (mut confusions, mut misplaced) = (Vec::new(), Vec::new());
+            let Self { cell, grid, .. } = self;
+            let laws = cell.laws(&grid.stress(first));
+            for node in first..first + reads {
+                let condition = Condition::with_laws(cell, &laws, &grid.stress(node));
+                let types = 0..cell.levels.gray.references.len();
+                misplaced.extend(types.map(|page_type| ln(condition.misplaced_bits(page_type))));
+                for reference in 0..cell.levels.read_v.len() {
+                    for shift in 0..=2 * SHIFTS {
+                        let away = (shift as f64 - SHIFTS as f64) * SHIFT_V;
+                        confusions.push(condition.crossing(reference, away).map(ln));
+                    }
                 }
             }
-        }
-        Shifted { axes: Axes::new(grid), confusions, misplaced }
+            Shifted { confusions, misplaced }
+        })
     }
 }
 
@@ -327,7 +341,7 @@ impl Array for RateTable {
         let asked = [f64::from(page.pe_cycles), page.retention.0];
         for (axis, (asked, what)) in asked.into_iter().zip(["cycles", "hours"]).enumerate() {
             let Some(most) = self.axes.beyond(axis, asked) else { continue };
-            let (key, cure) = match self.cell {
+            let (key, cure) = match self.cells {
                 Some(_) => (MOST_KEYS[axis], format!("a larger {}", MOST_KEYS[axis])),
                 None => ("points", "more points".to_owned()),
             };
@@ -350,21 +364,21 @@ impl Array for RateTable {
     }
 
     fn has_references(&self) -> bool {
-        self.cell.is_some()
+        self.cells.is_some()
     }
 
     fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
-        let Some((cell, grid)) = &self.cell else { return self.rber(page) };
-        let table = self.shifted.get_or_init(|| Self::shifted(cell, grid));
+        let Some(cells) = &self.cells else { return self.rber(page) };
+        let Cells { cell, axes, .. } = cells;
         let references = cell.levels.read_v.len();
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let corners = table.axes.corners(page.pe_cycles.into(), page.retention.0);
-        let by_reads = table.axes.ends(2, page.reads.into());
+        let corners = axes
+            .corners(page.pe_cycles.into(), page.retention.0)
+            .map(|(first, weight)| (cells.shifted(first), weight));
+        let by_reads = axes.ends(2, page.reads.into());
         // Reads do not matter to it, nor do references.
-        let misplaced = corners
-            .into_iter()
-            .map(|(node, weight)| weight * table.misplaced[node * self.page_types + page_type]);
-        let mut errors = libm::exp(misplaced.sum());
+        let misplaced = corners.map(|(shifted, weight)| weight * shifted.misplaced[page_type]);
+        let mut errors = libm::exp(misplaced.iter().sum());
         for (i, &reference) in cell.levels.gray.references[page_type].iter().enumerate() {
             let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
             if !(0.0..=2.0 * SHIFTS as f64).contains(&shift) {
@@ -374,12 +388,11 @@ impl Array for RateTable {
             let low = (shift as usize).min(2 * SHIFTS - 1);
             let part = shift - low as f64;
             let mut sum = [0.0; 2];
-            for ((node, weight), (read, share)) in
+            for ((shifted, weight), (read, share)) in
                 corners.into_iter().flat_map(|corner| by_reads.map(|read| (corner, read)))
             {
-                let node = node + read;
-                let row = (node * references + usize::from(reference) - 1) * (2 * SHIFTS + 1);
-                let (a, b) = (table.confusions[row + low], table.confusions[row + low + 1]);
+                let row = (read * references + usize::from(reference) - 1) * (2 * SHIFTS + 1);
+                let (a, b) = (shifted.confusions[row + low], shifted.confusions[row + low + 1]);
                 for side in 0..2 {
                     sum[side] += weight * share * (a[side] + part * (b[side] - a[side]));
                 }
