@@ -5,13 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import MIXED
 
 import nandlab
 from nandlab import quantity
 from nandlab.cell_endurance import MOST_PE_CYCLES, cycles_in_short
-from nandlab.plot import finish, new_figure
+from nandlab.plot import _mark, _merged, finish, new_figure
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +45,30 @@ def test_throughput_starts_at_zero(result: nandlab.Result):
     assert axes.get_ylim()[0] == 0
     assert axes.get_xlabel().startswith("simulated time (")
     assert axes.get_ylabel() == "MB/s"
+
+
+def test_words_of_a_dot_lie_within_the_panel():
+    """Those below it too, where writes wait a little longer than reads."""
+    figure = new_figure(8.0, 5.0)
+    axes = figure.subplots()
+    axes.set(xscale="log", yscale="log", xlim=(50.0, 300.0), ylim=(0.0008, 1.25))
+    _mark(axes, [("read", 99.9, 200.0), ("write", 99.9, 220.0)])
+    figure.draw_without_rendering()
+    panel = axes.get_window_extent()
+    for note in axes.texts:
+        box = note.get_window_extent()
+        assert panel.y0 <= box.y0 < box.y1 <= panel.y1, note.get_text()
+
+
+@pytest.mark.parametrize(("last_us", "drawn"), [(99.0, 2), (101.0, 3), (1.0, 2)])
+def test_a_short_last_interval_makes_no_spike(last_us: float, drawn: int):
+    """A request in the first microsecond of an interval is no rate of a million a second."""
+    duration = np.array([200.0, 200.0, last_us])
+    requests = np.array([100.0, 100.0, 1.0])
+    start, merged, [rate] = _merged(np.array([0.0, 200.0, 400.0]), duration, [requests / duration])
+    assert len(start) == len(merged) == len(rate) == drawn
+    assert (merged * rate).sum() == pytest.approx(requests.sum())
+    assert rate.max() <= 0.51
 
 
 @pytest.mark.parametrize(("words", "size"), [(3, 15.0), (11, 13.0), (40, 10.0)])
@@ -116,6 +141,21 @@ def test_the_highest_curve_lies_within_its_panel():
     for axes in nandlab.board("latency_map", "wang2014_mlc", set=small).plot().axes:
         assert axes.get_ylim()[0] == 0
         assert axes.get_ylim()[1] > 1.02 * max(max(line.get_ydata()) for line in axes.get_lines())
+
+
+def test_cells_are_tried_up_to_the_most_cycles():
+    """Steps of four end at ten million and not before: what lasts five million is told so."""
+    cell = nandlab.cell("slc")
+
+    def endured(t: int) -> int:
+        asked = {"retention_hours": [1.0], "temperature_c": [25.0], "codeword_bits": 34_528}
+        return cell.endurance(**asked, t=t).pe_cycles[0][0]
+
+    cycles = endured(3500)
+    assert 4 * 4**10 < cycles < MOST_PE_CYCLES
+    before, after = (cell.rber(0, pe_cycles=n, hours=1.0) for n in (cycles, int(1.01 * cycles)))
+    assert before < 3500 / 34_528 < 1.1 * after
+    assert endured(12_000) == MOST_PE_CYCLES
 
 
 def test_where_nothing_wears_out_no_map_is_drawn():

@@ -82,6 +82,13 @@ def test_another_cell():
     assert "upper page, steps" in str(result)
 
 
+def test_names_of_pages_are_explained_where_they_mislead():
+    """The paper calls the page that is programmed first MSB."""
+    assert str(nandlab.tvr()).endswith("of the lower page, LSB that of the upper one")
+    renamed = [MLC_RULE[0]._replace(name="lower"), MLC_RULE[1]._replace(name="upper")]
+    assert "paper's name" not in str(nandlab.tvr(rule=renamed))
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
