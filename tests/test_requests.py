@@ -109,6 +109,13 @@ def test_series_adds_up_to_the_report(run: tuple[nandlab.Result, Path]):
         )
     assert series["gc_moved_units"].sum() == report["ftl"]["gc_copies"]
     assert series["gc_reclaimed_blocks"].sum() == report["ftl"]["gc_runs"]
+    for name in ("host_units", "padding_units"):
+        assert series[name].sum() == report["ftl"][name]
+    programmed = np.nansum(series["write_amplification"] * series["host_units"])
+    programmed += series["gc_moved_units"][series["host_units"] == 0].sum()
+    programmed += series["padding_units"][series["host_units"] == 0].sum()
+    told = report["ftl"]["write_amplification_flash"] * report["ftl"]["host_units"]
+    assert programmed == pytest.approx(told)
     assert duration_s.sum() == pytest.approx(report["sim"]["simulated_s"])
     assert series["latency_max_us"].max() == report["host"]["latency_us"]["max"]
     done = (series["read_iops"] + series["write_iops"]) * duration_s

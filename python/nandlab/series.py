@@ -26,7 +26,9 @@ def series_table(
         ``time_s`` (start of the interval), ``duration_s``, ``read_iops``, ``write_iops``,
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
-        ``gc_reclaimed_blocks``. The mean is NaN where nothing completed.
+        ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``write_amplification``. The
+        mean is NaN where nothing completed, write amplification where nothing of the host was
+        programmed.
     """
     import numpy as np
     import pyarrow as pa
@@ -39,7 +41,12 @@ def series_table(
         duration_s[-1] = max(report["sim"]["simulated_s"] - time_s[-1], 1e-9)
     completed = columns["requests"].astype(np.float64)
     completed[completed == 0] = np.nan
-    moved = _gains(columns["moved_units"], report["ftl"]["gc_copies"])
+    gains = {
+        name: _gains(columns[name], report["ftl"][name])
+        for name in ("host_units", "gc_copies", "padding_units", "gc_runs")
+    }
+    moved, host = gains["gc_copies"], gains["host_units"].astype(np.float64)
+    host[host <= 0] = np.nan
     unit_mb = report["ftl"]["unit_bytes"] / 1e6
     table = {
         "time_s": time_s,
@@ -52,7 +59,10 @@ def series_table(
         "latency_max_us": columns["latency_max_ns"] / 1e3,
         "gc_moved_units": moved,
         "gc_moved_mb_s": moved * unit_mb / duration_s,
-        "gc_reclaimed_blocks": _gains(columns["reclaimed_blocks"], report["ftl"]["gc_runs"]),
+        "gc_reclaimed_blocks": gains["gc_runs"],
+        "host_units": gains["host_units"],
+        "padding_units": gains["padding_units"],
+        "write_amplification": 1 + (moved + gains["padding_units"]) / host,
     }
     return pa.table(table).replace_schema_metadata(metadata)
 

@@ -299,8 +299,7 @@ impl Run {
             runner.stats.record(op, length, latency);
         }
         if self.series.is_over(now) {
-            let counts = self.ssd.ftl_counts();
-            self.series.open(now, counts.moved_units, counts.reclaimed_blocks);
+            self.series.open(now, self.ssd.ftl_counts());
         }
         if is_done {
             self.series.record(op, length, latency);

@@ -3,6 +3,7 @@
 use base::Time;
 use base::stats::Latency;
 use ssd::Completion;
+use ssd::ftl::FtlCounts;
 use ssd::request::Op;
 
 /// Counts of one kind of operation.
@@ -73,10 +74,8 @@ pub struct Bin {
     pub latency_sum_ns: u64,
     /// Longest latency, in ns.
     pub latency_max_ns: u64,
-    /// Units moved by garbage collection so far, at the end.
-    pub moved_units: u64,
-    /// Blocks reclaimed so far, at the end.
-    pub reclaimed_blocks: u64,
+    /// What the FTL has done so far, at the end.
+    pub ftl: FtlCounts,
 }
 
 /// Throughput and latency over time: equal intervals that grow when there are too many.
@@ -131,18 +130,18 @@ impl Series {
         bin.latency_max_ns = bin.latency_max_ns.max(latency.0);
     }
 
-    /// Opens the interval that holds `now`, and quiet ones before it. The counters of garbage
-    /// collection are those at the end of what was open until now.
+    /// Opens the interval that holds `now`, and quiet ones before it. The counts of the FTL are
+    /// those at the end of what was open until now.
     #[cold]
-    pub fn open(&mut self, now: Time, moved_units: u64, reclaimed_blocks: u64) {
+    pub fn open(&mut self, now: Time, ftl: FtlCounts) {
         if let Some(last) = self.bins.last_mut() {
-            (last.moved_units, last.reclaimed_blocks) = (moved_units, reclaimed_blocks);
+            last.ftl = ftl;
         }
         while (now.0 / self.interval.0) as usize >= Self::MOST {
             self.halve();
         }
         let index = (now.0 / self.interval.0) as usize;
-        let quiet = Bin { moved_units, reclaimed_blocks, ..Bin::default() };
+        let quiet = Bin { ftl, ..Bin::default() };
         self.bins.resize((index + 1).max(self.bins.len()), quiet);
         self.open_until = self.interval * (index as u64 + 1);
     }
@@ -159,8 +158,7 @@ impl Series {
                 sum.write_bytes += second.write_bytes;
                 sum.latency_sum_ns = sum.latency_sum_ns.saturating_add(second.latency_sum_ns);
                 sum.latency_max_ns = sum.latency_max_ns.max(second.latency_max_ns);
-                sum.moved_units = second.moved_units;
-                sum.reclaimed_blocks = second.reclaimed_blocks;
+                sum.ftl = second.ftl;
             }
             sum
         });
@@ -237,7 +235,7 @@ mod tests {
     /// A completion of a read that took 10 ns, when so many units had been moved.
     fn complete(series: &mut Series, now: Time, moved_units: u64) {
         if series.is_over(now) {
-            series.open(now, moved_units, 0);
+            series.open(now, FtlCounts { moved_units, ..FtlCounts::default() });
         }
         series.record(Op::Read, 4096, Time(10));
     }
@@ -259,7 +257,7 @@ mod tests {
         let (_, closed) = series.bins.split_last().unwrap();
         for (i, bin) in closed.iter().enumerate() {
             reads += bin.reads;
-            assert_eq!(bin.moved_units, reads, "at the end of interval {i}");
+            assert_eq!(bin.ftl.moved_units, reads, "at the end of interval {i}");
         }
     }
 
@@ -269,7 +267,7 @@ mod tests {
         let mut series = Series::default();
         complete(&mut series, Time(0), 0);
         complete(&mut series, Time(1_000_000), 7);
-        let ends: Vec<u64> = series.bins.iter().map(|bin| bin.moved_units).collect();
+        let ends: Vec<u64> = series.bins.iter().map(|bin| bin.ftl.moved_units).collect();
         assert!(ends.len() == 11 && ends.iter().all(|&moved| moved == 7), "{ends:?}");
     }
 }

@@ -180,8 +180,10 @@ impl Simulation {
         columns.set_item("write_bytes", column(|b| b.write_bytes).into_pyarray(py))?;
         columns.set_item("latency_sum_ns", column(|b| b.latency_sum_ns).into_pyarray(py))?;
         columns.set_item("latency_max_ns", column(|b| b.latency_max_ns).into_pyarray(py))?;
-        columns.set_item("moved_units", column(|b| b.moved_units).into_pyarray(py))?;
-        columns.set_item("reclaimed_blocks", column(|b| b.reclaimed_blocks).into_pyarray(py))?;
+        columns.set_item("host_units", column(|b| b.ftl.host_units).into_pyarray(py))?;
+        columns.set_item("gc_copies", column(|b| b.ftl.moved_units).into_pyarray(py))?;
+        columns.set_item("padding_units", column(|b| b.ftl.padding_units).into_pyarray(py))?;
+        columns.set_item("gc_runs", column(|b| b.ftl.reclaimed_blocks).into_pyarray(py))?;
         Ok((columns, series.interval.ns()))
     }
 
