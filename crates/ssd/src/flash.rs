@@ -201,20 +201,11 @@ impl Flash {
         self.start_die(events, whole.die);
     }
 
-    /// Has the next transfer of a read that goes round again behind its class, as old as it is:
-    /// those before it speak for it, so that no erase overtakes it.
+    /// Has the next transfer of a read that goes round again behind all that wait for its die. Its
+    /// data must be where they were: an erase of their block can only be asked for after this.
     pub fn go_behind(&mut self, events: &mut EventQueue, index: u32) {
-        let Command { die, class, order, .. } = self.commands[index];
-        let mut at = self.dies[die.0 as usize].queues.head(class as usize);
-        while at != NONE {
-            let before = &mut self.commands[at];
-            before.order = before.order.min(order);
-            at = before.next;
-        }
         self.commands[index].next = NONE;
-        self.append(die, class, index);
-        self.suspend_for_reads(events, die);
-        self.start_die(events, die);
+        self.submit(events, index);
     }
 
     fn push_front(&mut self, index: u32) {
