@@ -5,6 +5,7 @@ use crate::command::{Command, Kind, Owner};
 use crate::controller::Ssd;
 use crate::ftl::contract::{endless, most_effort};
 use crate::ftl::{Collect, Move, Program, Stream, Urgency};
+use crate::reading::Earlier;
 use crate::scheduler::Class;
 use base::{Error, Time};
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
@@ -97,8 +98,10 @@ impl Ssd {
             let same = |unit: &&Move| geometry.page_index(unit.from) == page;
             let units = rest.iter().take_while(same).count();
             self.collectors[die.0 as usize].pending += 1;
-            self.read_flash(Class::Collect, Owner::Collect, first.from, first.lpn.0, units as u32);
             rest = &rest[units..];
+            let (ppn, lpn, units) = (first.from, first.lpn.0, units as u32);
+            let earlier = Earlier::nothing(self.now());
+            self.read_flash(Class::Collect, Owner::Collect, ppn, lpn, units, earlier);
         }
     }
 

@@ -13,6 +13,23 @@ use base::rng::{mix, unit};
 use ecc::model::{LEAST_RBER, Word};
 use nand::geometry::Ppn;
 
+/// When a read was first asked for, and what was spent on it before it began anew.
+#[derive(Clone, Copy)]
+pub(crate) struct Earlier {
+    queued: Time,
+    array: Time,
+    bus: Time,
+    ecc: Time,
+}
+
+impl Earlier {
+    /// Of a read that begins.
+    #[inline]
+    pub(crate) fn nothing(now: Time) -> Self {
+        Self { queued: now, array: Time::ZERO, bus: Time::ZERO, ecc: Time::ZERO }
+    }
+}
+
 impl Ssd {
     #[inline]
     pub(crate) fn read_units(&mut self, slot: u32, request: &Request) {
@@ -20,14 +37,15 @@ impl Ssd {
         let last = self.unit_at(request.offset + request.length - 1) as u32;
         // One more than there is, so that nothing completes before all is asked for.
         self.slots[slot as usize].pending = 1;
-        self.read_range(slot, first, last);
+        self.read_range(slot, first, last, Earlier::nothing(self.now()));
         self.read_part_done(slot);
     }
 
     /// Asks for units `first` to `last`: from the buffer, from the flash, or nothing where there
     /// is nothing.
     #[inline]
-    fn read_range(&mut self, slot: u32, first: u32, last: u32) {
+    fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Earlier) {
+        let owner = Owner::Request(slot);
         let mut run: Option<(u32, Ppn, u32)> = None;
         for unit in first..last + 1 {
             let place = match self.buffer.find(Lpn(unit)) {
@@ -35,7 +53,8 @@ impl Ssd {
                     self.counts.buffer_hits += 1;
                     let request = &mut self.slots[slot as usize];
                     request.hit = true;
-                    request.done.failed |= self.buffer.slot(held).rest == Rest::Lost;
+                    let entry = self.buffer.slot(held);
+                    request.done.failed |= entry.rest == Rest::Lost && !entry.trimmed;
                     if let Some(payload) = &mut self.payload {
                         let held = self.buffer.slot(held);
                         payload.read(slot, unit, if held.trimmed { 0 } else { held.version });
@@ -61,14 +80,14 @@ impl Ssd {
                 }
                 (before, place) => {
                     if let Some((lpn, from, units)) = before {
-                        self.read_flash(Class::Read, Owner::Request(slot), from, lpn, units);
+                        self.read_flash(Class::Read, owner, from, lpn, units, earlier);
                     }
                     place.map(|ppn| (unit, ppn, 1))
                 }
             };
         }
         if let Some((lpn, from, units)) = run {
-            self.read_flash(Class::Read, Owner::Request(slot), from, lpn, units);
+            self.read_flash(Class::Read, owner, from, lpn, units, earlier);
         }
     }
 
@@ -80,6 +99,7 @@ impl Ssd {
         ppn: Ppn,
         lpn: u32,
         units: u32,
+        earlier: Earlier,
     ) {
         if let Owner::Request(slot) = owner {
             self.slots[slot as usize].pending += 1;
@@ -88,8 +108,10 @@ impl Ssd {
         let die = geometry.die_of(geometry.block_of(ppn));
         let words = self.codewords.of(geometry, ppn, units);
         let bytes = words * self.codeword_bytes;
-        let command = Command { words, ..Command::read(class, owner, die, ppn, lpn, units, bytes) };
-        let index = self.flash.hold(self.now(), command);
+        let Earlier { queued, array, bus, ecc } = earlier;
+        let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
+        let command = Command { words, queued, array, bus, ecc, ..read };
+        let index = self.flash.commands.insert(command);
         self.flash.submit(&mut self.events, index);
     }
 
@@ -273,7 +295,10 @@ impl Ssd {
     /// Begins a read anew where its data are now, if data of the host have moved on since it was
     /// asked for: nothing in the queues of its die has kept their block from being erased.
     fn read_elsewhere(&mut self, index: u32) -> bool {
-        let Command { owner, ppn, lpn: first, units, mut failed, .. } = self.flash.commands[index];
+        let read = &self.flash.commands[index];
+        let Command { owner, ppn, lpn: first, units, mut failed, .. } = *read;
+        let Command { queued, array, bus, ecc, .. } = *read;
+        let earlier = Earlier { queued, array, bus, ecc };
         let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(ppn.0 + i)));
         if !matches!(owner, Owner::Request(_) | Owner::Fill(_))
             || places.all(|(lpn, ppn)| self.ftl.lookup(lpn) == Some(ppn))
@@ -284,10 +309,10 @@ impl Ssd {
         self.flash.commands.remove(index);
         match (owner, self.ftl.lookup(Lpn(first))) {
             (Owner::Request(slot), _) => {
-                self.read_range(slot, first, first + units - 1);
+                self.read_range(slot, first, first + units - 1, earlier);
                 self.read_part_done(slot);
             }
-            (_, Some(ppn)) => self.read_flash(Class::Read, owner, ppn, first, 1),
+            (_, Some(ppn)) => self.read_flash(Class::Read, owner, ppn, first, 1, earlier),
             (Owner::Fill(held), None) => self.filled(held, true),
             _ => unreachable!("the host's alone"),
         }

@@ -315,3 +315,35 @@ fn soft_reads_wait_their_turn() {
         assert_eq!(array, order, "in turn {in_turn}");
     }
 }
+
+/// Fails the first decode, after so long.
+struct FailsLate(Option<Time>);
+
+impl Model for FailsLate {
+    fn decode(&mut self, _: &Word) -> Decode {
+        let late = self.0.take();
+        let time = late.unwrap_or(Time(D));
+        Decode { errors: 1, corrected: late.is_none(), iterations: 0, time }
+    }
+}
+
+/// A read whose data have moved on while it was decoded begins anew: all that it took is told.
+#[test]
+fn a_read_begun_anew_tells_all_of_its_time() {
+    let mut ssd = drive(&[], 1);
+    let late = Time(5_000_000);
+    (ssd.retry, ssd.ecc) = (Box::new(Rounds(&[(0, 1, 1)])), Box::new(FailsLate(Some(late))));
+    let (start, reads) = (ssd.now(), ssd.flash_counts().reads);
+    ssd.submit(Request::new(Op::Read, 0, 4096), 0, start);
+    ssd.wake_at(start + Time(200_000), 0);
+    assert!(matches!(ssd.step(), Step::Wake(0)));
+    ssd.submit(Request { fua: true, ..Request::new(Op::Write, 0, 4096) }, 1, ssd.now());
+    let Step::Completed(slot) = ssd.step() else { panic!("lost") };
+    assert_eq!(ssd.completed(slot).token, 1, "the write is first");
+    let done = finish(&mut ssd);
+    assert_eq!((done.failed, ssd.flash_counts().reads - reads), (false, 2));
+    let parts = done.parts;
+    assert_eq!((parts.flash, parts.bus), (Time(2 * A), Time(2 * B)));
+    assert_eq!(parts.ecc, late + Time(D));
+    assert_eq!(parts.queue + parts.flash + parts.bus + parts.ecc, ssd.now().since(start));
+}

@@ -5,6 +5,7 @@ use crate::command::{Command, Done, Kind, Owner};
 use crate::controller::{Parts, Slot, Ssd, event};
 use crate::ftl::contract::stream_among;
 use crate::ftl::{Lpn, Program, Stream};
+use crate::reading::Earlier;
 use crate::request::Request;
 use crate::scheduler::Class;
 use crate::timeline::{SpanKind, Track};
@@ -88,7 +89,8 @@ impl Ssd {
             (None, Some(ppn)) => {
                 // The sectors that are not written come from the old unit.
                 self.counts.fills += 1;
-                self.read_flash(Class::Read, Owner::Fill(held), ppn, lpn.0, 1);
+                let (owner, earlier) = (Owner::Fill(held), Earlier::nothing(self.now()));
+                self.read_flash(Class::Read, owner, ppn, lpn.0, 1, earlier);
             }
             (None, None) => self.buffer.push_dirty(held),
         }

@@ -2,6 +2,7 @@
 
 mod drive;
 
+use base::Time;
 use base::rng::Rng;
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
@@ -62,6 +63,22 @@ fn a_partial_write_does_not_heal_its_unit() {
     assert_eq!(after(&[PART, Request::FLUSH]), (false, 1));
     assert_eq!(after(&[TRIM, READ]), (false, 0), "zeros");
     assert_eq!(after(&[PART, READ, Request::FLUSH]), (false, 0), "of nothing nothing is missing");
+}
+
+/// Also while the incomplete unit is on its way to the flash.
+#[test]
+fn a_trim_heals_what_is_being_programmed() {
+    let mut ssd = failing(1.0, &[]);
+    each(&mut ssd, &[WHOLE, Request::FLUSH, PART]);
+    ssd.submit(Request::FLUSH, 1, ssd.now());
+    ssd.wake_at(ssd.now() + Time::from_us(100.0), 0);
+    assert!(matches!(ssd.step(), Step::Wake(_)), "the program goes on");
+    for (request, fails) in [(READ, true), (TRIM, false), (READ, false)] {
+        ssd.submit(request, 0, ssd.now());
+        let Step::Completed(slot) = ssd.step() else { panic!("lost") };
+        let done = ssd.completed(slot);
+        assert_eq!((done.request.op, done.failed), (request.op, fails));
+    }
 }
 
 /// What collection could not read fails at every read from then on. Other words fail as they did
