@@ -66,7 +66,8 @@ def run(
         set: parameters to change, by their path: ``{"ftl.overprovisioning": 0.28}``, or as the
             command line has them: ``["ftl.overprovisioning=0.28"]``.
         precondition: ``none`` (an empty drive, the default), ``fill`` (written once in order) or
-            ``steady`` (overwritten at random until write amplification settles).
+            ``steady`` (overwritten at random until write amplification settles), ``rested``
+            (then collected until it has all the room that it keeps).
         seed: seed of every random stream; goes before the drive's.
         requests: keeps every request for `Result.requests`: in memory with True, which takes about
             90 bytes for each, or in this ``.parquet`` file.

@@ -42,7 +42,7 @@ PLAN_KEYS = ("workload", "trace", "format", "iodepth", "precondition")
 """Keys of a ``[run]`` table; the keys of `TraceOptions` stand beside them."""
 
 
-PRECONDITIONS = ("none", "fill", "steady")
+PRECONDITIONS = ("none", "fill", "steady", "rested")
 """States that a drive may be brought into."""
 
 

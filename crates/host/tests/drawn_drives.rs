@@ -135,7 +135,8 @@ fn draw(seed: u64) -> Draw {
         dice.option(0.5, &["stonewall"]);
         job(&mut dice);
     }
-    let mut precondition = Precondition::ALL[dice.rng.below(3) as usize].1;
+    let mut precondition =
+        Precondition::ALL[dice.rng.below(Precondition::ALL.len() as u64) as usize].1;
     if dice.sets.iter().any(|set| set == "ecc.model=exact") && precondition == Precondition::Steady
     {
         // Overwrites until nothing changes are too many words to decode.

@@ -1,11 +1,13 @@
 //! Bringing a drive into the state it is to be studied in, exactly and without time.
 //!
 //! The very same FTL code that runs under the engine writes the drive: `fill` writes every unit
-//! once in order; `steady` then overwrites at random until write amplification settles.
+//! once in order; `steady` then overwrites at random until write amplification settles; `rested`
+//! lets collection come to an end after that.
 
-use crate::ftl::{Ftl, FtlCounts, Lpn, Untimed};
+use crate::ftl::{Ftl, FtlCounts, Lpn, Untimed, Urgency};
 use base::Result;
 use base::rng::Rng;
+use nand::geometry::Die;
 
 /// What to do before a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,14 +16,21 @@ pub enum Precondition {
     None,
     /// Write every logical unit once, in order.
     Fill,
-    /// Fill, then overwrite uniformly at random until write amplification settles.
+    /// Fill, then overwrite uniformly at random until write amplification settles: a drive whose
+    /// writes never pause, with the room that its reserve leaves.
     Steady,
+    /// Steady, then collection until it has all the room that it keeps: a drive that has had time.
+    Rested,
 }
 
 impl Precondition {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("none", Self::None), ("fill", Self::Fill), ("steady", Self::Steady)];
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("none", Self::None),
+        ("fill", Self::Fill),
+        ("steady", Self::Steady),
+        ("rested", Self::Rested),
+    ];
 }
 
 /// Units written between looks at the clock, signals and progress.
@@ -30,6 +39,7 @@ const CHUNK: u64 = 1 << 17;
 /// A preconditioning in progress.
 pub struct Preconditioning {
     goal: Precondition,
+    dies: u32,
     untimed: Untimed,
     rng: Rng,
     filled: u64,
@@ -54,6 +64,7 @@ impl Preconditioning {
     pub fn new(goal: Precondition, dies: u32, seed: u64) -> Self {
         Self {
             goal,
+            dies,
             untimed: Untimed::new(dies),
             rng: Rng::stream(seed, "precondition"),
             filled: 0,
@@ -75,7 +86,9 @@ impl Preconditioning {
         let least = match self.goal {
             Precondition::None => 0,
             Precondition::Fill => units,
-            Precondition::Steady => units + (units as f64 * Self::LEAST_OVERWRITES) as u64,
+            Precondition::Steady | Precondition::Rested => {
+                units + (units as f64 * Self::LEAST_OVERWRITES) as u64
+            }
         };
         let written = self.filled + self.overwritten;
         (written, least.max(written))
@@ -90,7 +103,8 @@ impl Preconditioning {
     /// Whether write amplification settled before the most overwrites were done; `None` where
     /// nobody asked for that, or it is not known yet.
     pub fn settled(&self) -> Option<bool> {
-        (self.goal == Precondition::Steady && self.done).then_some(self.settled)
+        let is_known = !self.halves.is_empty() && self.done;
+        is_known.then_some(self.settled)
     }
 
     /// What the FTL has done in a drive write: 0 is the last, 1 the one before.
@@ -129,6 +143,11 @@ impl Preconditioning {
             self.halves.push(ftl.counts());
             self.settled = self.is_settled();
             self.done = self.settled || self.overwrites() >= Self::MOST_OVERWRITES;
+        }
+        if self.done && self.goal == Precondition::Rested {
+            for die in (0..self.dies).map(Die) {
+                ftl.settle_untimed(die, Urgency::Idle, &mut self.untimed)?;
+            }
         }
         Ok(())
     }

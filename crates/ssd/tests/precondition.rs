@@ -3,8 +3,11 @@
 mod drive;
 
 use base::rng::Rng;
-use ssd::ftl::{Lpn, Untimed};
+use nand::geometry::Die;
+use ssd::ftl::{Lpn, Untimed, Urgency};
 use ssd::precondition::{Precondition, Preconditioning};
+use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
 
 /// Overwrites until `steady` ended, whether it settled, and its write amplification.
 fn steady(sets: &[&str]) -> (f64, Option<bool>, f64) {
@@ -32,6 +35,32 @@ fn settled(sets: &[&str]) -> f64 {
     let (from, to) = (overwrite(15), overwrite(60));
     let programmed = to.programmed_units() - from.programmed_units();
     programmed as f64 / (to.host_units - from.host_units) as f64
+}
+
+/// A drive that has had time has no collection left to do, and is as settled as before.
+#[test]
+fn a_rested_drive_owes_nothing() {
+    for sets in [&[][..], &["gc.background_free_blocks=8"], &["ftl.separate_gc_stream=false"]] {
+        let (mut steady, mut rested) = (drive::small(sets), drive::small(sets));
+        let before = drive::prepare(&mut steady, Precondition::Steady);
+        let after = drive::prepare(&mut rested, Precondition::Rested);
+        assert_eq!(before.write_amplification(), after.write_amplification());
+        assert_eq!((before.settled(), after.settled()), (Some(true), Some(true)));
+        let owes = |ssd: &mut Ssd| {
+            let wants = |die| ssd.ftl_mut().wants_collect(Die(die), Urgency::Idle);
+            (0..4).map(wants).filter(|&wants| wants).count()
+        };
+        assert_eq!((owes(&mut steady), owes(&mut rested)), (4, 0), "{sets:?}");
+        // So a write moves nothing, where a drive that comes from many goes on collecting.
+        let moved = |mut ssd: Ssd| {
+            ssd.start(0);
+            ssd.submit(Request { fua: true, ..Request::new(Op::Write, 0, 4096) }, 0, ssd.now());
+            while !matches!(ssd.step(), Step::Idle) {}
+            ssd.ftl_counts().moved_units
+        };
+        assert_eq!(moved(rested), 0, "{sets:?}");
+        assert!(moved(steady) > 0, "{sets:?}");
+    }
 }
 
 #[test]

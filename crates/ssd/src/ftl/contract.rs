@@ -370,13 +370,13 @@ pub trait Ftl: Send {
             if let Some(program) = self.place(stream, rest, &untimed.dies) {
                 self.programmed(&program, &[]);
                 rest = &rest[program.units as usize..];
-                self.settle_untimed(program.die, untimed)?;
+                self.settle_untimed(program.die, Urgency::Blocked, untimed)?;
                 continue;
             }
             // Every die stands at its reserve: collect them all.
             let mut steps = 0;
             for die in 0..untimed.dies.size() {
-                steps += self.settle_untimed(Die(die), untimed)?;
+                steps += self.settle_untimed(Die(die), Urgency::Blocked, untimed)?;
             }
             if steps == 0 {
                 return Err(broken("no die takes data, and none has anything to collect"));
@@ -385,13 +385,13 @@ pub trait Ftl: Send {
         Ok(())
     }
 
-    /// Carries out the collection that the host waits for, without time: how many steps it took.
-    fn settle_untimed(&mut self, die: Die, untimed: &mut Untimed) -> Result<u64> {
+    /// Carries out the collection of a die that is so urgent, without time: how many steps it took.
+    fn settle_untimed(&mut self, die: Die, urgency: Urgency, untimed: &mut Untimed) -> Result<u64> {
         let most = most_effort(self.logical_units().into());
         let mut effort = 0;
         let mut steps = 0;
-        while self.wants_collect(die, Urgency::Blocked) {
-            let step = self.collect(die, Urgency::Blocked, &mut untimed.moves);
+        while self.wants_collect(die, urgency) {
+            let step = self.collect(die, urgency, &mut untimed.moves);
             effort += 1 + untimed.moves.len() as u64;
             match step {
                 Collect::Nothing => break,
