@@ -15,6 +15,9 @@ use ssd::{Completion, Ssd, Step};
 /// What simulated time is good for.
 const YEARS: f64 = Time::LIMIT.0 as f64 / (365.25 * 86_400e9);
 
+/// As many as a column of requests can tell apart.
+const MOST_JOBS: usize = 1 << 16;
+
 /// Jobs on a drive.
 pub struct Run {
     /// The drive.
@@ -52,6 +55,10 @@ impl Run {
     pub fn new(ssd: Ssd, jobs: Vec<Job>, submit_time: Time) -> Result<Self> {
         if jobs.is_empty() {
             return Err(Error::new("workload", "no jobs").allow("at least one"));
+        }
+        if jobs.len() > MOST_JOBS {
+            let problem = format!("{} jobs", jobs.len());
+            return Err(Error::new("workload", problem).allow(format!("{MOST_JOBS} at most")));
         }
         let mut group = 0;
         let runners = jobs.into_iter().enumerate().map(|(i, job)| {

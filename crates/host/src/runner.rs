@@ -31,7 +31,7 @@ pub struct Runner {
     pub start: Time,
     /// Sends nothing later than this.
     pub deadline: Time,
-    /// Counts what is sent from here on.
+    /// Counts what completes from here on.
     pub measure_from: Time,
     /// Drawn and not yet fetched, the first `queued` of them sent: their times are arrivals then.
     requests: VecDeque<Arrival>,

@@ -190,12 +190,17 @@ impl CellBlock {
     /// As [`CellBlock::cycle`], with cycles in which the cells of the rows that these pages lie in
     /// all hold the level beside them: what they hold decides how much they wear.
     pub fn cycle_holding(&mut self, cycles: u32, held: &[(u32, usize)]) -> Result<()> {
+        let levels = self.cell.levels.count();
+        for &(page, level) in held {
+            self.site(page)?;
+            if level >= levels {
+                return Err(Error::new("cell block", format!("no level {level}"))
+                    .allow(format!("0 to {}", levels - 1)));
+            }
+        }
         for &(page, level) in held {
             let index = self.row_index(self.site(page)?);
-            let Some(count) = self.rows[index].held.get_mut(level) else {
-                return Err(Error::new("cell block", format!("no level {level}"))
-                    .allow(format!("0 to {}", self.cell.levels.count() - 1)));
-            };
+            let count = &mut self.rows[index].held[level];
             *count = count.saturating_add(cycles);
         }
         self.cycle(cycles);

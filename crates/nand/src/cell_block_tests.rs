@@ -404,6 +404,10 @@ fn rows_wear_by_what_they_held() {
     };
     let (more, usual) = (wrong(&mut block, 4), wrong(&mut block, 5));
     assert!(more > usual + 4 * (usual as f64).sqrt() as u64, "{more} {usual}");
-    assert!(block.cycle_holding(1, &[(0, 16)]).is_err());
-    assert!(block.cycle_holding(1, &[(99, 0)]).is_err());
+    // What is refused has changed nothing: the first of two is not counted.
+    let worn = block.stress(0).unwrap().pe_cycles;
+    for refused in [[(0, 0), (0, 4)], [(0, 0), (99, 0)]] {
+        assert!(block.cycle_holding(100_000, &refused).is_err());
+    }
+    assert_eq!(block.stress(0).unwrap().pe_cycles, worn);
 }

@@ -36,8 +36,6 @@ pub struct OperationTimes {
     pub erase: Time,
     /// Data on the buses.
     pub bus: Time,
-    /// Dies standing by.
-    pub standby: Time,
 }
 
 /// Energies summed over a run, in microjoules.
@@ -104,14 +102,19 @@ impl Energy {
         [self.read_w, self.program_w, self.erase_w, self.bus_w].map(|watt| watt * 1e3)
     }
 
-    /// What these operations took.
+    /// Standby of a die for this long.
+    pub fn standby_uj(&self, time: Time) -> f64 {
+        self.standby_w * time.us()
+    }
+
+    /// What these operations took, without standby.
     pub fn of(&self, times: &OperationTimes) -> EnergyUse {
         EnergyUse {
             read_uj: self.read_w * times.read.us(),
             program_uj: self.program_w * times.program.us(),
             erase_uj: self.erase_w * times.erase.us(),
             bus_uj: self.bus_w * times.bus.us(),
-            standby_uj: self.standby_w * times.standby.us(),
+            standby_uj: 0.0,
         }
     }
 }

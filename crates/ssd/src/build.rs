@@ -19,7 +19,8 @@ use base::units::{Hours, format_size};
 use base::{Error, Result, Time};
 use ecc::model::{EccConfig, Model};
 use nand::chip::Chips;
-use nand::energy::{EnergyUse, OperationTimes};
+use nand::energy::EnergyUse;
+use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Die, Geometry};
 
 /// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks.
@@ -236,8 +237,9 @@ impl Ssd {
 
     /// Energy that all dies have used.
     pub fn energy(&self) -> EnergyUse {
-        let standby = self.now() * u64::from(self.dies());
-        self.flash.chips.energy.of(&OperationTimes { standby, ..self.flash.counts.times })
+        let energy = &self.flash.chips.energy;
+        let standby_uj = energy.standby_uj(self.now()) * f64::from(self.dies());
+        EnergyUse { standby_uj, ..energy.of(&self.flash.counts.times) }
     }
 
     /// Whether there is more to happen than simulated time is good for.
@@ -311,11 +313,15 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     })
 }
 
-/// Factory bad blocks, drawn for each block by itself.
+/// Factory bad blocks: those of the first die are those of a chip of its own. The first of each die
+/// never is.
 fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
     let share = config.chip.geometry.bad_block_fraction;
-    let mut rng = Rng::stream(config.seed, "chip/bad_blocks");
-    (0..geometry.blocks()).map(|_| share > 0.0 && rng.chance(share)).collect()
+    let per_die = geometry.blocks_per_plane * geometry.planes_per_die;
+    let is_bad = |block: u32| {
+        share > 0.0 && !block.is_multiple_of(per_die) && is_factory_bad(config.seed, block, share)
+    };
+    (0..geometry.blocks()).map(is_bad).collect()
 }
 
 /// Refuses soft levels that cost their reads and save no word.

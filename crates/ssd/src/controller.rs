@@ -265,7 +265,8 @@ impl Ssd {
         let row = ftl.row_units();
         // Without write-back the buffer is the memory that feeds the dies: two rows for each.
         let capacity = if write_back {
-            (config.buffer.bytes / u64::from(unit_bytes)).min(1 << 24) as u32
+            // `check_commands` has refused more than events can name.
+            (config.buffer.bytes / u64::from(unit_bytes)) as u32
         } else {
             2 * row * dies
         };

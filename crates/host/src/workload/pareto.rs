@@ -29,7 +29,8 @@ pub const MEMBER: Member<Constructor> = Member {
 struct Params {
     /// The fraction of the blocks that takes the rest of the requests.
     h: f64,
-    /// Where the hottest block lies, from 0 (first) to 1 (last); anywhere where left out.
+    /// Where the hottest block lies, from 0 (first) to 1 (first
+    /// again, as in fio); anywhere where left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     center: Option<f64>,
 }

@@ -6,6 +6,7 @@
 //! public code has the paper's chip (devices.md 5.3); its table was not read again.
 
 use super::{Array, Build, PageState};
+use crate::cell;
 use base::family::{Member, schema};
 use base::params::{self, Table};
 use base::{Error, Result};
@@ -20,12 +21,6 @@ pub const MEMBER: Member<Build> = Member {
     check: |table, place| params::write(&read(table, place)?),
     build: |table, _| Ok(Box::new(read(table, "chip.array")?)),
 };
-
-/// Boltzmann's constant in electron volts by kelvin.
-const BOLTZMANN_EV_K: f64 = 8.617_333e-5;
-
-/// Zero degrees Celsius in kelvin.
-const CELSIUS_K: f64 = 273.15;
 
 /// Coefficients of the law.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -93,9 +88,7 @@ fn read(table: &Table, place: &str) -> Result<RetentionLaw> {
 impl RetentionLaw {
     /// How much faster time goes than at the reference temperature.
     fn acceleration(&self) -> f64 {
-        let inverse = |celsius: f64| 1.0 / (celsius + CELSIUS_K);
-        let difference = inverse(self.reference_c) - inverse(self.temperature_c);
-        libm::exp(self.activation_ev / BOLTZMANN_EV_K * difference)
+        cell::acceleration(self.activation_ev, self.reference_c, self.temperature_c)
     }
 }
 
