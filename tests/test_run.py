@@ -1,7 +1,9 @@
 """`nandlab.run`: workloads, traces, overrides, what a result answers."""
 
 import gzip
+import html
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -312,6 +314,58 @@ def test_only_checks_that_were_made_are_named(folder: Path):
     assert with_rate.checks.made() == ["conservation", "busy times"]
     assert with_rate.checks.left_out() == ["Little's law (no depth to keep)"]
     assert ": conservation, busy times; does not apply: Little" in with_rate._repr_html_()
+
+
+PHASES = """
+[short]
+rw=randread
+number_ios=1000
+[clones]
+rw=randwrite
+numjobs=3
+rate_iops=2000
+number_ios=200
+[later]
+stonewall
+rw=randread
+rate_iops=500
+number_ios=100
+"""
+
+
+def test_each_job_has_its_own_rate():
+    """Over its own time; the totals count the time of all phases."""
+    result = nandlab.run("tiny", PHASES, precondition="fill")
+    said = html.unescape(re.sub("<[^>]*>", "", result_html(result)))
+    rows = {line.split()[0]: line.split() for line in said.splitlines() if line.strip()}
+    short, _, _, later = result.to_dict()["jobs"][0], *result.to_dict()["jobs"][2:]
+    assert rows["short"][1:3] == ["read", "1,000"]
+    assert rows["short"][5] == f"{short['read']['iops']:,.0f}"
+    assert rows["clones"][1:5] == ["x", "3", "write", "600"]
+    assert float(rows["clones"][7].replace(",", "")) == pytest.approx(6000, rel=0.02)
+    assert rows["later"][5] == f"{later['read']['iops']:.0f}"
+    # p50 and p99 of a hundred requests, none of p99.9 between them and the greatest.
+    assert len(rows["later"]) == len(rows["short"]) - 2
+    assert "Rates above are over the whole run" in said
+    alone = nandlab.run("tiny", MIXED.replace("[mixed]", "[mixed]\nnumjobs=2"))
+    assert "Rates above" not in result_html(alone)
+
+
+def test_many_jobs_are_left_to_the_report():
+    jobs = "".join(f"[job{n}]\nrw=randread\nnumber_ios=10\n" for n in range(9))
+    said = result_html(nandlab.run("tiny", jobs))
+    assert "9 sections over their own times: `jobs` of the report" in said
+    assert "job3" not in said
+
+
+def test_no_percentile_that_no_request_exceeds():
+    """Of four requests the percentile 99.9 is the greatest: it tells nothing more."""
+    jobs = "[few]\nrw=randread\nthinktime=100s\nnumber_ios=4\n"
+    said = html.unescape(re.sub("<[^>]*>", "", result_html(nandlab.run("tiny", jobs))))
+    (row,) = (line for line in said.splitlines() if line.startswith("read "))
+    assert len(re.findall("[µn]s", row)) == 3
+    assert "mean queue depth <0.001" in said
+    assert "e-0" not in said
 
 
 def test_report_is_a_copy_and_a_file(folder: Path):

@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def is_exceeded(count: int, percent: float) -> bool:
+    """Whether any of `count` requests takes longer than the percentile; else it is the greatest."""
+    # 100 - 99.9 is a little less than 0.1.
+    return count * (100.0 - percent) >= 100.0 * (1 - 1e-9)
+
+
 class Latency:
     """Latencies of one kind of request, from arrival to completion, in microseconds.
 

@@ -5,6 +5,9 @@ _ENERGIES = (("kJ", 1e9), ("J", 1e6), ("mJ", 1e3), ("µJ", 1.0))
 _SIZES = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("B", 1))
 _COUNTS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
+_LEAST = 0.001
+"""Below it a number is only said to be small: nobody reads 1.48e-07."""
+
 
 def latency(us: float) -> str:
     """A latency given in microseconds."""
@@ -33,7 +36,15 @@ def count(number: float) -> str:
 
 def rate(per_s: float) -> str:
     """A rate: whole where it is large, three digits where it is small."""
+    if 0 < per_s < _LEAST:
+        return f"<{_LEAST}"
     return f"{per_s:,.0f}" if per_s >= 100 else f"{per_s:#.3g}".rstrip(".")
+
+
+def mean(number: float) -> str:
+    """A mean count, as a queue depth: a rate's digits without trailing zeros."""
+    text = rate(number)
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def seconds(wall_s: float) -> str:

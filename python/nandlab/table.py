@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import quantity
 from nandlab._core import OPERATIONS
+from nandlab.job_table import job_parts
+from nandlab.latency import is_exceeded
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -22,6 +24,8 @@ _BAR = 30
 
 _WIDE = 94
 """Columns of a terminal that hold the whole table; on a narrower one it says less."""
+
+_PERCENTS = (50, 99, 99.9, 99.99)
 
 _DIE_COLOURS = {
     "read": "blue",
@@ -63,6 +67,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
         return
     yield ""
     yield _latencies(result, report, is_narrow=is_narrow)
+    yield from job_parts(report, is_narrow=is_narrow)
     yield ""
     yield _facts(
         {
@@ -108,7 +113,7 @@ def _workload(report: dict[str, Any]) -> str:
     if len(report["jobs"]) > 1:
         text += f", {len(report['jobs'])} jobs"
     if report["sim"]["begun"]:
-        text += f", mean queue depth {report['host']['mean_queue_depth']:.3g}"
+        text += f", mean queue depth {quantity.mean(report['host']['mean_queue_depth'])}"
     before = run["precondition"]
     if before != "none":
         sim = report["sim"]
@@ -131,7 +136,7 @@ def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Ta
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bright_black")
     table.add_column("latency", style="bold")
     counts = ["IOPS", "MB/s"] if is_narrow else ["requests", "IOPS", "MB/s"]
-    for name in (*counts, "mean", "p50", "p99", "p99.9", "p99.99", "max"):
+    for name in (*counts, "mean", *(f"p{percent:g}" for percent in _PERCENTS), "max"):
         table.add_column(name, justify="right", no_wrap=True)
     for op in OPERATIONS:
         latency: Latency = getattr(result, op)
@@ -140,10 +145,15 @@ def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Ta
         host = report["host"][op]
         bandwidth = quantity.rate(host["bandwidth_mb_s"]) if op in ("read", "write") else ""
         rates = [f"{latency.count:,}", quantity.rate(host["iops"]), bandwidth]
-        at = [latency.mean_us, *(latency.percentile(p) for p in (50, 99, 99.9, 99.99, 100))]
         digits = 3 if is_narrow else 4
-        cells = [quantity.latency_cell(us, digits) for us in at]
-        table.add_row(op, *rates[-len(counts) :], *cells)
+        at = {percent: latency.percentile(percent) for percent in _PERCENTS}
+        tail = [
+            # Of few requests the highest percentiles are the greatest latency, and no estimate.
+            quantity.latency_cell(us, digits) if is_exceeded(latency.count, percent) else ""
+            for percent, us in at.items()
+        ]
+        mean, most = (quantity.latency_cell(us, digits) for us in (latency.mean_us, latency.max_us))
+        table.add_row(op, *rates[-len(counts) :], mean, *tail, most)
     if not table.row_count:
         table.add_row("none", "0")
     return table
