@@ -77,6 +77,16 @@ def test_set_changes_parameters(sets):
     assert report["nandlab"]["run"]["set"] == ["ftl.overprovisioning=0.5"]
 
 
+def test_ages_and_retries_of_ideal_flash_are_pointed_out():
+    sets = ["age.pe_cycles=5000", "retry.name=soft_decision"]
+    (notice,) = nandlab.run("tiny", MIXED, set=sets).notices
+    said = "chip.array `ideal`: reads have no errors, so age.pe_cycles and retry.name change none"
+    assert notice == said
+    assert nandlab.run("tiny", MIXED, set=["age.pe_cycles=0"]).notices == []
+    aged = nandlab.run("zuolo2016_a_mlc", "[a]\nrw=read\nnumber_ios=9\n", set=sets[:1])
+    assert aged.notices == []
+
+
 def test_set_keeps_types():
     for truth in (False, np.False_):
         values = {"gc.name": "greedy", "scheduler.suspend": truth, "seed": np.int64(7)}
