@@ -1,8 +1,10 @@
 """Ctrl-C and progress: a run ends soon, and what was done is kept."""
 
 import json
+import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -66,6 +68,36 @@ def test_further_ctrl_c_takes_nothing_away(folder: Path, times: int):
     report = json.loads(Path("r.json").read_text())
     assert report["sim"]["interrupted"]
     assert report["host"]["requests_completed"] > 1000
+
+
+@pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "nandlab"]])
+@pytest.mark.parametrize("module", ["nandlab.fit", "nandlab.cli", "nandlab.demo", "typer.main"])
+def test_ctrl_c_while_the_command_is_imported(folder: Path, command: list[str], module: str):
+    """One word, and none of the imports' traceback."""
+    # A start-up file of Python's that sends the signal where a module is looked for.
+    Path("sitecustomize.py").write_text(f"""
+import signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+""")
+    paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    ended = subprocess.run(
+        [*command, "run", "--drive", "tiny", "--workload", "mixed.fio"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
+def test_ctrl_c_of_a_program_that_imports_us_is_its_own(folder: Path):
+    code = "import signal, nandlab; print(signal.getsignal(2) is signal.default_int_handler)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "True\n"
 
 
 def test_ctrl_c_during_preconditioning(folder: Path):

@@ -8,6 +8,8 @@ True
 Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it is first needed.
 """
 
+# Before all else: it watches for Ctrl-C while the rest is imported.
+import nandlab.early as _early  # noqa: F401
 from nandlab import ecc
 from nandlab._core import NandlabError, version
 from nandlab.board import Measurement, Procedure, Unfinished, board, procedures

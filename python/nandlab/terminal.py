@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.early import hand_over
 from nandlab.progress import Progress
 
 if TYPE_CHECKING:
@@ -35,11 +36,11 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-REFUSED = 2
-"""Exit code where an input is refused or an output cannot be written."""
-
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it, and after SIGTERM."""
+
+REFUSED = 2
+"""Exit code where an input is refused or an output cannot be written."""
 
 _P = ParamSpec("_P")
 
@@ -50,6 +51,7 @@ def guarded(command: Callable[_P, None]) -> Callable[_P, None]:
     @wraps(command)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         try:
+            hand_over()
             command(*args, **kwargs)
             sys.stdout.flush()
         except BrokenPipeError:
