@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import MIXED
+from conftest import ENDLESS, MIXED
 
 import nandlab
 from nandlab.table import result_html
@@ -376,6 +376,36 @@ def test_no_percentile_that_no_request_exceeds():
     assert len(re.findall("[µn]s", row)) == 3
     assert "mean queue depth <0.001" in said
     assert "e-0" not in said
+
+
+def test_why_no_depth_was_kept_is_said():
+    with_ramp = nandlab.run("tiny", MIXED + "ramp_time=1ms\n")
+    assert with_ramp.checks.left_out() == ["Little's law (not looked at with ramp_time)"]
+
+    def stop(progress: nandlab.Progress) -> None:
+        if progress.done > 1000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(nandlab.Interrupted) as stopped:
+        nandlab.run("tiny", ENDLESS, progress=stop)
+    said = stopped.value.result.checks.left_out()
+    assert said == ["Little's law (the run was cut short)"]
+
+
+@pytest.mark.parametrize("process", ["linear", "poisson"])
+def test_a_rate_that_is_not_reached_is_said(process: str):
+    jobs = f"[fast]\nrw=randread\niodepth=16\nrate_process={process}\nrate_iops="
+
+    def notices(more: str) -> list[str]:
+        return nandlab.run("tiny", jobs + more, precondition="fill").notices
+
+    (notice,) = notices("100000\nnumber_ios=5000\n")
+    assert re.fullmatch(r"job `fast`: read rate asked 100,000/s, reached \d\d,\d{3}/s", notice)
+    # Kept, or too short to tell.
+    for kept in ("2000\nnumber_ios=2000\n", "2000\nnumber_ios=3\n", "0,9\nnumber_ios=500\n"):
+        assert notices(kept) == []
+    (notice,) = notices("50000,7\nnumber_ios=5000\nnumjobs=2\n")
+    assert notice.startswith("job `fast x 2`: read rate asked 100,000/s, reached ")
 
 
 def test_report_is_a_copy_and_a_file(folder: Path):

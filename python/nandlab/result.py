@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS, NandlabError, Simulation
+from nandlab.job_rates import no_depth
 from nandlab.latency import Latency
 from nandlab.outputs import check_outputs
 from nandlab.series import series_table
@@ -33,6 +34,9 @@ class Checks:
     """All requests of the jobs completed; the FTL's counts are those of the flash; mapped + free +
     invalid + bad units = physical units."""
 
+    no_depth: str = "no depth to keep"
+    """Why there is no error of Little's law, where there is none."""
+
     LITTLE_LIMIT = 0.005
     BUSY_IDLE_LIMIT = 1e-9
 
@@ -52,7 +56,7 @@ class Checks:
     def left_out(self) -> list[str]:
         """The checks that do not apply, and why."""
         return [
-            *(["Little's law (no depth to keep)"] if self.little_law_error is None else []),
+            *([f"Little's law ({self.no_depth})"] if self.little_law_error is None else []),
             *(["busy times (no time passed)"] if self.busy_idle_error is None else []),
         ]
 
@@ -143,7 +147,7 @@ class Result:
 
     @property
     def notices(self) -> list[str]:
-        """Things that were accepted and mean nothing here."""
+        """Things that were accepted and mean nothing here, and rates that were not reached."""
         return list(self._report["nandlab"]["notices"])
 
     @property
@@ -157,7 +161,10 @@ class Result:
         """The laws that every run is held to."""
         checks = self._report["checks"]
         return Checks(
-            checks["little_law_error"], checks["busy_idle_error"], checks["conservation"]["ok"]
+            checks["little_law_error"],
+            checks["busy_idle_error"],
+            checks["conservation"]["ok"],
+            no_depth(self._report),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from nandlab.assignments import assignments
 from nandlab.catalogue import load_config
 from nandlab.effects import without_effect
 from nandlab.interrupt import Stop
+from nandlab.job_rates import missed_rates
 from nandlab.machine import memory_limit_bytes, peak_rss_mb
 from nandlab.outputs import check_kind, check_outputs
 from nandlab.progress import Meter, Progress
@@ -132,7 +133,7 @@ def run(
 
         report = json.loads(simulation.report(wall_s, peak_rss_mb()))
         report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
-        report["nandlab"]["notices"] += without_effect(loaded["config"])
+        report["nandlab"]["notices"] += without_effect(loaded["config"]) + missed_rates(report)
         report["sim"] |= {"begun": begun, "interrupted": not finished}
         result = Result.of(
             simulation,
