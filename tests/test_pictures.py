@@ -1,6 +1,7 @@
 """Pictures: they show what the result holds, and other tools draw from our report."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,17 @@ def test_throughput_starts_at_zero(result: nandlab.Result):
     assert axes.get_ylim()[0] == 0
     assert axes.get_xlabel().startswith("simulated time (")
     assert axes.get_ylabel() == "MB/s"
+
+
+def test_the_host_sets_the_scale_of_throughput():
+    """Garbage collection after preconditioning is cut off, and the legend says how high it goes."""
+    slow = "[slow]\nrw=randrw\nrate_iops=20\ntime_based\nruntime=20\n"
+    result = nandlab.run("tiny", slow, precondition="steady")
+    (axes,) = result.plot_throughput().axes
+    assert axes.get_ylabel() == "kB/s"
+    assert 100 < axes.get_ylim()[1] < 1000
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert re.fullmatch(r"moved by GC \(to [\d.]+ MB/s\)", labels[-1])
 
 
 def test_words_of_a_dot_lie_within_the_panel():

@@ -36,6 +36,9 @@ LEAST_LAST = 0.5
 LEAST_REQUESTS = 20
 """A distribution of fewer requests is not drawn."""
 
+MOST_MOVED = 4.0
+"""Of the host's highest rate: what garbage collection moves above it is cut off."""
+
 WORDS_SHARE = 0.18
 """Of the height of the latency panel, that the words of a dot take."""
 
@@ -171,7 +174,11 @@ def _mark(axes: Axes, marks: list[tuple[str, float, float]]) -> None:
 
 
 def plot_throughput(result: Result, axes: Axes | None = None) -> Figure:
-    """Read and write bandwidth over simulated time; what garbage collection moved, in grey."""
+    """Read and write bandwidth over simulated time; what garbage collection moved, in grey.
+
+    The host's rates set the scale. Where garbage collection goes far beyond, as after
+    ``precondition="steady"``, it is cut off, and the legend says how high it goes.
+    """
     axes = _axes(axes, 8.0, 3.4)
     series = result.series()
     names = ("read_mb_s", "write_mb_s", "gc_moved_mb_s")
@@ -182,10 +189,17 @@ def plot_throughput(result: Result, axes: Axes | None = None) -> Figure:
     )
     scale, unit = _time_unit(float(start[-1] + duration[-1]) if len(start) else 0.0)
     edges = [*(start * scale), *((start + duration)[-1:] * scale)]
-    is_slow = max((rate.max(initial=0.0) for rate in rates), default=0.0) < 0.5
-    read, write, moved = (rate * (1e3 if is_slow else 1.0) for rate in rates)
+    # Without traffic of the host's, as of trims alone, the scale is that of garbage collection.
+    scaling = [rate for rate in rates[:2] if rate.any()] or rates
+    host_most = max((rate.max(initial=0.0) for rate in scaling), default=0.0)
+    is_slow = host_most < 0.5
+    bandwidth_unit, factor = ("kB/s", 1e3) if is_slow else ("MB/s", 1.0)
+    read, write, moved = (rate * factor for rate in rates)
+    top = MOST_MOVED * host_most * factor
+    is_cut = moved.max(initial=0.0) > top
     if moved.any():
-        _area(axes, edges, moved, GREY, "moved by GC", 0.35, 0.0)
+        how_high = f" (to {quantity.rate(moved.max() / factor)} MB/s)" if is_cut else ""
+        _area(axes, edges, moved, GREY, f"moved by GC{how_high}", 0.35, 0.0)
     if write.any():
         _area(axes, edges, write, COLOURS["write"], "write", 0.18, 1.8)
     if read.any():
@@ -194,8 +208,10 @@ def plot_throughput(result: Result, axes: Axes | None = None) -> Figure:
         axes.set_xlim(edges[0], edges[-1])
     axes.set_ylim(bottom=0)
     axes.margins(y=0.12)
+    if is_cut:
+        axes.set_ylim(top=top)
     axes.set_xlabel(f"simulated time ({unit})")
-    axes.set_ylabel("kB/s" if is_slow else "MB/s")
+    axes.set_ylabel(bandwidth_unit)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         axes.legend(
