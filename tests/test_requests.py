@@ -1,7 +1,9 @@
 """Requests and series as tables: the same run as the report tells."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -9,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from conftest import Ended
+from conftest import MIXED, Ended
 
 import nandlab
+from nandlab import NandlabError
 from nandlab.requests import COLUMNS
 from nandlab.table import _collection
 
@@ -121,6 +124,36 @@ def test_series_adds_up_to_the_report(run: tuple[nandlab.Result, Path]):
     done = (series["read_iops"] + series["write_iops"]) * duration_s
     mean_us = np.nansum(series["latency_mean_us"] * done) / done.sum()
     assert mean_us == pytest.approx(report["host"]["latency_us"]["mean"])
+
+
+def test_a_file_is_that_of_its_run(folder: Path):
+    """Not of a later run that wrote the same path, nor of the folder that one is in."""
+    first = nandlab.run("tiny", MIXED, requests="q.parquet")
+    (folder / "below").mkdir()
+    os.chdir(folder / "below")
+    rows = first.requests()
+    assert rows.num_rows == first.to_dict()["host"]["requests_completed"]
+    assert first.sql("select count(*) n from REQUESTS")["n"][0].as_py() == rows.num_rows
+    second = nandlab.run("tiny", MIXED, seed=9, requests="../q.parquet")
+    assert second.requests() != rows
+    with pytest.raises(
+        NandlabError, match=r"q\.parquet has changed since this run wrote it; allow"
+    ):
+        first.requests()
+    (folder / "q.parquet").unlink()
+    for ask in (second.requests, lambda: second.sql("select * from requests")):
+        with pytest.raises(
+            NandlabError, match=r"cannot read /.*: No such file or directory; allow"
+        ):
+            ask()
+    assert second.sql("select count(*) n from series").num_rows == 1
+
+
+@pytest.mark.parametrize("query", ["", ";", None, 3])
+def test_what_is_no_query(query: Any):
+    result = nandlab.run("tiny", "[a]\nrw=read\nnumber_ios=1\n")
+    with pytest.raises(NandlabError, match=r"sql: .*allowed: DuckDB's SQL"):
+        result.sql(query)
 
 
 def test_empty_file_of_a_run_without_requests(nandlab: Callable[..., Ended], folder: Path):

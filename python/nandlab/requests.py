@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab._core import NandlabError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 1 << 17
 """Rows of a Parquet row group: what is held in memory before it is written."""
@@ -49,6 +52,41 @@ def schema(metadata: dict[str, str]) -> pa.Schema:
     return pa.schema(fields, metadata=metadata)
 
 
+@dataclass(frozen=True)
+class RequestFile:
+    """A run's requests in their file, and what tells that file from a later one of its name."""
+
+    path: Path
+    """Absolute."""
+    rows: int
+    metadata: dict[bytes, bytes]
+    """Facts of the run."""
+    size_bytes: int
+    mtime_ns: int
+
+    def read(self) -> pa.Table:
+        """All rows.
+
+        Raises:
+            NandlabError: the file is gone, or it has been written again since.
+        """
+        import pyarrow.parquet as pq
+
+        allowed = "the file as its run has left it; requests=True keeps them in memory"
+        try:
+            now = self.path.stat()
+            is_same = (now.st_size, now.st_mtime_ns) == (self.size_bytes, self.mtime_ns)
+            table = pq.read_table(self.path) if is_same else None
+        except OSError as error:
+            problem = f"requests: cannot read {self.path}: {error.strerror or error}"
+            raise NandlabError(f"{problem}; allowed: {allowed}") from error
+        # Times of files are coarse: two short runs may share one.
+        if table is None or (table.num_rows, table.schema.metadata) != (self.rows, self.metadata):
+            problem = f"requests: {self.path} has changed since this run wrote it"
+            raise NandlabError(f"{problem}; allowed: {allowed}")
+        return table
+
+
 class RequestLog:
     """Takes requests as they complete; memory does not grow where there is a file."""
 
@@ -65,11 +103,14 @@ class RequestLog:
         self._names = pa.array(_core.OPERATIONS)
         self._batches: list[pa.RecordBatch] = []
         self._rows = 0
+        self._written = 0
+        # Whoever reads it may have gone to another folder by then.
+        self._path = path.absolute() if path is not None else None
         self._writer = None
-        if path is not None:
+        if self._path is not None:
             deltas = [name for name, (kind, _) in COLUMNS.items() if kind == "uint64"]
             self._writer = pq.ParquetWriter(
-                path,
+                self._path,
                 self._schema,
                 compression="zstd",
                 use_dictionary=["op", "job"],
@@ -90,15 +131,21 @@ class RequestLog:
         self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._rows += len(op)
         if self._writer is not None and self._rows >= ROWS_PER_GROUP:
-            self._writer.write_table(self._take())
+            self._write(self._writer)
 
-    def close(self) -> pa.Table:
-        """Writes the rest to the file, and gives what is in memory: everything without a file."""
-        if self._writer is None:
+    def close(self) -> pa.Table | RequestFile:
+        """Everything: the rows in memory, or the file that they are in, with the rest written."""
+        if self._writer is None or self._path is None:
             return self._take()
         with self._writer:
-            self._writer.write_table(self._take())
-        return self._take()
+            self._write(self._writer)
+        now = self._path.stat()
+        facts = self._schema.metadata
+        return RequestFile(self._path, self._written, facts, now.st_size, now.st_mtime_ns)
+
+    def _write(self, writer: pq.ParquetWriter) -> None:
+        self._written += self._rows
+        writer.write_table(self._take())
 
     def _take(self) -> pa.Table:
         """The rows in memory, which are not kept."""

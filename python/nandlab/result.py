@@ -12,6 +12,7 @@ from nandlab._core import OPERATIONS, NandlabError, Simulation
 from nandlab.job_rates import no_depth
 from nandlab.latency import Latency
 from nandlab.outputs import check_outputs
+from nandlab.requests import RequestFile
 from nandlab.series import series_table
 from nandlab.timeline import Timeline
 
@@ -80,7 +81,7 @@ class Result:
         report: dict[str, Any],
         latencies: dict[str, Latency],
         series: pa.Table,
-        requests: Path | pa.Table | None,
+        requests: RequestFile | pa.Table | None,
         timeline: Timeline | None,
     ) -> None:
         self._report = report
@@ -101,7 +102,7 @@ class Result:
         report: dict[str, Any],
         metadata: dict[str, str],
         *,
-        requests: Path | pa.Table | None,
+        requests: RequestFile | pa.Table | None,
         has_timeline: bool,
     ) -> Result:
         """Takes everything that is to be kept out of a simulation."""
@@ -188,14 +189,12 @@ class Result:
         """Every request in the order of completion; columns as in `nandlab.requests.COLUMNS`.
 
         Raises:
-            NandlabError: they were not kept.
+            NandlabError: they were not kept, or their file is gone or another run's.
         """
         if self._requests is None:
             raise NandlabError("requests were not kept; allowed: run(..., requests=True or a path)")
-        if isinstance(self._requests, Path):
-            import pyarrow.parquet as pq
-
-            return pq.read_table(self._requests)
+        if isinstance(self._requests, RequestFile):
+            return self._requests.read()
         return self._requests
 
     def series(self) -> pa.Table:
@@ -208,17 +207,24 @@ class Result:
         >>> result.sql("select op, quantile_cont(latency_ns, 0.99) from requests group by op")
 
         Raises:
-            NandlabError: a query that DuckDB refuses, as one of requests that were not kept.
+            NandlabError: a query that DuckDB refuses, as one of requests that were not kept, or of
+                requests whose file is gone or another run's.
         """
         import duckdb
 
+        if not isinstance(query, str):
+            raise NandlabError(f"sql: {query!r}: no text; allowed: DuckDB's SQL")
         tables = "series" if self._requests is None else "series, requests"
         with duckdb.connect() as connection:
             connection.register("series", self._series)
-            if self._requests is not None:
+            # Only for who asks for them: their file may be long, or gone.
+            if self._requests is not None and "requests" in query.lower():
                 connection.register("requests", self.requests())
             try:
-                return connection.sql(query).to_arrow_table()
+                answer = connection.sql(query)
+                if answer is None:
+                    raise NandlabError(f"sql: no query; allowed: DuckDB's SQL over {tables}")
+                return answer.to_arrow_table()
             except duckdb.Error as error:
                 problem = f"sql: {str(error).splitlines()[0]}; allowed: DuckDB's SQL over {tables}"
                 kept = "" if self._requests is not None else "; run(..., requests=True) keeps more"

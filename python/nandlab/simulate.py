@@ -129,7 +129,7 @@ def run(
         except KeyboardInterrupt:
             pass
         finally:
-            table = log.close() if log is not None else None
+            kept = log.close() if log is not None else None
 
         report = json.loads(simulation.report(wall_s, peak_rss_mb()))
         report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
@@ -139,7 +139,7 @@ def run(
             simulation,
             report,
             _metadata(facts),
-            requests=requests_path or table,
+            requests=kept,
             has_timeline=timeline is not False,
         )
         if timeline_path is not None:
