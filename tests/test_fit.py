@@ -417,6 +417,81 @@ def test_noise_of_a_sweep_is_joined_with_its_neighbours(folder: Path):
         assert by_csv[mean.name].value == pytest.approx(mean.value - lowest, abs=1e-4)
 
 
+class Frame:
+    """As much of a data frame as is asked for."""
+
+    def __init__(self, columns: dict[str, Any]) -> None:
+        self._columns = columns
+        self.columns = list(columns)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._columns[name]
+
+
+def test_tables_are_as_good_as_files(folder: Path):
+    """A board's measurement says what its chip is, as its file does."""
+    found = nandlab.board("vth_sweep", "wang2014_mlc", step_v=0.05, out="s.parquet", set=WIDE_PAGES)
+    filed = nandlab.fit(folder / "s.parquet", "gaussian")
+    for data in (found, found.table(), found.table().combine_chunks().to_batches()[0]):
+        assert nandlab.fit(data, "gaussian").parameters == filed.parameters
+    columns = {"pe_cycles": [0.0, 1e3, 3e3, 5e3], "rber": [1e-5, 2e-4, 1e-3, 2e-3]}
+    plain = nandlab.fit(columns, "exponential").parameters
+    arrays = {name: np.ma.array(column) for name, column in columns.items()}
+    for data in (Frame(columns), Frame(arrays), arrays, pa.table(columns)):
+        assert nandlab.fit(data, "exponential").parameters == plain
+
+
+class Missing:
+    """As pandas' NA: equal to nothing, not even to nothing."""
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        raise TypeError("ambiguous")
+
+    def __repr__(self) -> str:
+        return "<NA>"
+
+
+@pytest.mark.parametrize(
+    ("rber", "words"),
+    [
+        (np.array([[1e-5], [1e-4], [1e-3]]), r"row 1, column rber: `\[1e-05\]`: no number"),
+        (np.array([[1e-5, 2], [1e-4, 3], [1, 2]]), r"row 1, column rber: `\[1e-05, 2.0\]`: no num"),
+        ([1e-5, np.array([1.0, 2.0]), 1e-3], "row 2, column rber: .*: no number"),
+        (np.array([1e-5, 1e-4, 1e-3], dtype=np.complex64), "row 1, column rber: .*: no number"),
+        ([1e-5, np.complex64(1e-4), 1e-3], "row 2, column rber: .*: no number"),
+        ([1e-5, Missing(), 1e-3], "row 2, column rber: `<NA>`: no number"),
+        (np.ma.array([1e-5, 1e-4, 1e-3], mask=[0, 1, 0]), "row 2, column rber: empty: no number"),
+        (np.float64(1e-5), "a column that is no list"),
+    ],
+)
+def test_columns_that_hold_no_numbers(rber: Any, words: str):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for data in ({"pe_cycles": [0, 1, 2], "rber": rber}, Frame({"rber": rber})):
+            with pytest.raises(nandlab.NandlabError, match=words):
+                nandlab.fit(data, "exponential")
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: nandlab.fit({1: [2.0]}, "exponential"), "unknown column `1`"),  # type: ignore[dict-item]
+        (lambda: nandlab.fit({"rber": [1e-3]}, None), "unknown law `None`"),  # type: ignore[arg-type]
+        (lambda: nandlab.presets(3), "unknown kind `3`"),  # type: ignore[arg-type]
+        (lambda: nandlab.fit(3, "exponential"), "data: int; allowed: the path"),  # type: ignore[arg-type]
+    ],
+)
+def test_names_that_are_no_text(call: Callable[[], object], words: str):
+    with pytest.raises(nandlab.NandlabError, match=words):
+        call()
+
+
 def test_a_sweep_with_holes_is_refused(folder: Path):
     table = nandlab.board("vth_sweep", "wang2014_mlc", step_v=0.1).table().to_pydict()
     for hole, words in ((5, "has 3 rows; allowed: one for each of the 4"), (None, "even steps")):

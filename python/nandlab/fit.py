@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.fit_cell import LEAST, MOST, is_beyond, mean_degrees
-from nandlab.fit_data import Measurements, read_measurements
+from nandlab.fit_data import Data, Measurements, read_measurements
 from nandlab.fit_estimate import Estimate, from_counts, from_rates
 from nandlab.fit_law import LAWS, Fitted, Options
 from nandlab.fit_mixture import (
@@ -240,7 +240,7 @@ class Fit:
 
 
 def fit(
-    data: str | Path | Mapping[str, Sequence[float]],
+    data: Data,
     law: str,
     *,
     level: float = 0.95,
@@ -255,7 +255,8 @@ def fit(
 
     Args:
         data: a ``.csv`` or ``.parquet`` file with the columns of docs/formats/fit.md or the rows
-            of a board, or a mapping of such columns.
+            of a board, what `nandlab.board` has found, or such columns in a mapping, an Arrow
+            table or a data frame.
         law: ``power_law``, ``exponential``, ``exponential_vth`` or ``retention_law`` of error
             rates, ``table`` of the rates themselves, ``gaussian`` or ``student_t`` states of a
             histogram of voltages.

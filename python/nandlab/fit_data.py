@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Complex, Real
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from nandlab._core import NandlabError
+from nandlab.board import Measurement
 from nandlab.fit_board import from_board, is_of_board
 from nandlab.fit_sweep import Sweep, is_sweep, moved_reference_v, summed
 from nandlab.inputs import input_bytes, input_text
@@ -16,6 +19,7 @@ from nandlab.nearest import nearest
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     Column = NDArray[np.float64]
@@ -53,6 +57,25 @@ SWEPT = {
 """What is read of a board's sweep."""
 
 Columns = dict[str, list[object]]
+
+
+class Frame(Protocol):
+    """A table as pandas and polars have it."""
+
+    @property
+    def columns(self) -> Iterable[str]:
+        """Its names."""
+        ...
+
+    def __getitem__(self, name: str, /) -> Any:
+        """A column by its name."""
+        ...
+
+
+Columnwise: TypeAlias = "Mapping[str, Sequence[float]] | pa.Table | pa.RecordBatch | Frame"
+
+Data: TypeAlias = "str | PathLike[str] | Measurement | Columnwise"
+"""What measurements are read from."""
 
 LABELS = ("chip", "block", "page", "wordline", "page_type", "note")
 """Columns that may be there; a table reads those that tell pages apart, and their types."""
@@ -96,13 +119,12 @@ class Measurements(NamedTuple):
         return f"it has {', '.join(self.columns)}"
 
 
-def read_measurements(
-    data: str | Path | Mapping[str, Sequence[float]], reference_v: float | None = None
-) -> Measurements:
-    """Columns of a file (``.csv`` or ``.parquet``) or of a mapping.
+def read_measurements(data: Data, reference_v: float | None = None) -> Measurements:
+    """Columns of a file (``.csv`` or ``.parquet``), of a mapping or of a table.
 
     Args:
-        data: the file or the mapping.
+        data: the file, what a board has found, or one sequence or array of shape (rows,) for each
+            column: in a mapping, an Arrow table or a data frame. What is masked is missing.
         reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
             chip that the file names.
 
@@ -110,27 +132,49 @@ def read_measurements(
         NandlabError: an unknown column, a value that is no number or out of range: says the row
             and the column; or the file cannot be read.
     """
-    if isinstance(data, Mapping):
-        try:
-            columns: Columns = {name: list(values) for name, values in data.items()}
-        except TypeError:
-            problem = "data: a column that is no list"
-            raise NandlabError(f"{problem}; allowed: a list or an array for each column") from None
-        return _read("data", columns, _rows(columns), reference_v)
-    if not isinstance(data, str | Path):
-        problem = f"data: {type(data).__name__}"
-        raise NandlabError(f"{problem}; allowed: the path of a .csv or .parquet file, or columns")
+    if not isinstance(data, str | PathLike):
+        name = data.procedure if isinstance(data, Measurement) else "data"
+        return _of_table(name, data.table() if isinstance(data, Measurement) else data, reference_v)
     path = Path(data)
     kind = path.suffix.lower()
     if kind == ".parquet":
-        columns, facts = _parquet(path)
-        if reference_v is None and is_sweep(columns):
-            reference_v = moved_reference_v(facts)
-        return _read(str(path), columns, _rows(columns), reference_v)
+        return _of_table(str(path), _parquet(path), reference_v)
     if kind != ".csv":
         raise NandlabError(f"{path}: unknown kind of file; allowed: .csv, .parquet")
     columns, lines = _csv(path)
     return _read(str(path), columns, lines, reference_v)
+
+
+def _of_table(name: str, table: Any, reference_v: float | None) -> Measurements:
+    """Measurements of what has columns; a board's Arrow table says beside them what its chip is."""
+    facts: Mapping[bytes, bytes] = {}
+    if isinstance(table, Mapping):
+        columns = {key: _listed(name, values) for key, values in table.items()}
+    elif hasattr(table, "to_pydict"):
+        _once(name, table.schema.names)
+        columns, facts = table.to_pydict(), table.schema.metadata or {}
+    elif hasattr(table, "columns") and hasattr(table, "__getitem__"):
+        _once(name, list(table.columns))
+        columns = {key: _listed(name, table[key]) for key in table.columns}
+    else:
+        problem = f"{name}: {type(table).__name__}"
+        allowed = "the path of a .csv or .parquet file, columns, or a table"
+        raise NandlabError(f"{problem}; allowed: {allowed}")
+    if reference_v is None and is_sweep(columns):
+        reference_v = moved_reference_v(facts)
+    return _read(name, columns, _rows(columns), reference_v)
+
+
+def _listed(name: str, values: Any) -> list[object]:
+    """A column as a list; arrays say themselves how, masked ones with None where they are so."""
+    try:
+        listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    except TypeError:
+        listed = None
+    if not isinstance(listed, list):
+        problem = f"{name}: a column that is no list"
+        raise NandlabError(f"{problem}; allowed: a list or an array for each column")
+    return listed
 
 
 def _rows(columns: Columns) -> Sequence[int]:
@@ -159,21 +203,18 @@ def _read(
     return Measurements(name, histogram, {}, range(1, 1 + len(middles)), sweep)
 
 
-def _parquet(path: Path) -> tuple[Columns, Mapping[bytes, bytes]]:
-    """Columns, and the facts that a board has written beside them."""
+def _parquet(path: Path) -> pa.Table:
+    """The table, with the facts that a board has written beside it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     content = pa.BufferReader(input_bytes(path, "a Parquet file"))
     try:
         # A list of columns, also where two have one name.
-        table = pq.ParquetFile(content).read()
+        return pq.ParquetFile(content).read()
     except (pa.ArrowInvalid, OSError) as error:
         said = str(error).split("\n")[0].rpartition(": ")[2]
         raise NandlabError(f"{path}: no Parquet: {said}; allowed: a Parquet file") from None
-    _once(path, table.column_names)
-    columns: Columns = table.to_pydict()
-    return columns, table.schema.metadata or {}
 
 
 def _csv(path: Path) -> tuple[Columns, list[int]]:
@@ -204,14 +245,14 @@ def _csv(path: Path) -> tuple[Columns, list[int]]:
             raise NandlabError(
                 f"{problem}; allowed: {len(names)}, as the column names; decimals have a point"
             )
-    _once(path, names)
+    _once(str(path), names)
     return {name: [row[i] for row in rows[1:]] for i, name in enumerate(names)}, numbers
 
 
-def _once(path: Path, names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise NandlabError(f"{path}: column `{name}` stands twice; allowed: once")
+def _once(name: str, columns: Sequence[str]) -> None:
+    for column in columns:
+        if columns.count(column) > 1:
+            raise NandlabError(f"{name}: column `{column}` stands twice; allowed: once")
 
 
 def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int]) -> Measurements:
@@ -254,9 +295,13 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
 
 def _number(value: object, kind: Kind, place: str) -> float:
     try:
+        # Numpy's complex numbers give their real part, with a warning.
+        if isinstance(value, Complex) and not isinstance(value, Real):
+            raise TypeError
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        shown = "empty" if value in ("", None) else f"`{value}`"
+        is_empty = value is None or (isinstance(value, str) and not value)
+        shown = "empty" if is_empty else f"`{value}`"
         point = " with a decimal point" if "," in shown else ""
         problem = f"{place}: {shown}: no number"
         raise NandlabError(f"{problem}; allowed: {_range(kind)}{point}") from None

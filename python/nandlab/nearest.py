@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
-    """``; did you mean ...?``, or nothing where none is near."""
+def nearest(name: object, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """``; did you mean ...?``, or nothing where none is near, as none is to what is no text."""
+    if not isinstance(name, str):
+        return ""
     near = get_close_matches(name, list(names), 1, cutoff)
     return f"; did you mean `{near[0]}`?" if near else ""
