@@ -569,7 +569,8 @@ def test_what_another_profile_left_is_refused(tmp_path: Path):
         (["speed", "--code", BCH, "--rber", "0.01", "--frames", "0"], "frames: 0"),
         (
             ["speed", "--code", f"{BCH},{LDPC}", "--rber", "0.01", "--frames", "31069"],
-            f"frames: 31069; allowed: 1 to 31068 of {LDPC}, whose codewords have 34560 bits",
+            f"frames: 31069 is out of range; allowed: 1 to 31068 of {LDPC}, whose codewords have "
+            f"34560 bits",
         ),
         (["speed", "--code", BCH, "--rber", "0.01", "--levels", "-2"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--levels", "1"], "0, 2, 4, 6"),

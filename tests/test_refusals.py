@@ -1,14 +1,18 @@
 """Bad input: exit code 2, one line that says what and what is allowed, no traceback."""
 
+import math
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import typer
 from conftest import MIXED, Ended
 
+import nandlab
 from nandlab import NandlabError, run
 from nandlab.machine import memory_limit_bytes
 from nandlab.terminal import guarded
@@ -187,3 +191,69 @@ def test_nothing_is_written_where_something_is_refused(nandlab: Callable[..., En
     nandlab(*change("drive.chanels=2"), "--json", "a", "--requests", "b.parquet").refused()
     nandlab(*JOB, "--requests", "b.parquet", "--json", "nowhere/x").refused()
     assert set(folder.iterdir()) == before
+
+
+SHORT = "[a]\nrw=read\nnumber_ios=1\n"
+LAW = {"name": "power_law", "alpha": 1e-9}
+BCH = "bch_512_t40"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: run("tiny", {"rw": 1}), "workload: {'rw': 1}; allowed: a path"),
+        (lambda: run("tiny", trace=3), "trace: 3; allowed: a path"),
+        (lambda: run(None, SHORT), "drive: None; allowed: a preset's name"),
+        (lambda: run("tiny", SHORT, set=[("a", 1)]), "set: ('a', 1); allowed: a mapping"),
+        (lambda: run("tiny", SHORT, set=3), "set: 3; allowed: a mapping"),
+        (lambda: run("tiny", SHORT, precondition=True), "precondition: True; allowed: n"),
+        (lambda: run("tiny", SHORT, precondition=""), "precondition: ''; allowed: none"),
+        (lambda: run("tiny", SHORT, timeline_spans=5), "timeline_spans without timeline"),
+        (lambda: run("tiny", SHORT, requests=1), "requests: 1; allowed: True, False"),
+        (lambda: run("tiny", trace="x", iodepth="4"), "iodepth: '4': no whole number"),
+        (lambda: run("tiny", trace="x", iodepth=4.5), "iodepth: 4.5: no whole number"),
+        (lambda: nandlab.endurance({**LAW, "alpha": math.nan}), "array.alpha: nan is out of"),
+        (lambda: nandlab.endurance("tlc_3d", t=[299.4]), "t: 299.4: no whole number"),
+        (lambda: nandlab.endurance("tlc_3d", codeword_bits=34560.5), "codeword_bits: 34560.5"),
+        (lambda: nandlab.endurance("tlc_3d", retention_hours=[]), "no retention_hours"),
+        (lambda: nandlab.board("latency_map", "slc", seed=None), "seed: None: no whole"),
+        (lambda: nandlab.board("latency_map", "slc", seed=1.5), "seed: 1.5: no whole number"),
+        (lambda: nandlab.ecc_curve(BCH, rber=1e-3, max_frames=1.5), "max_frames: 1.5: no wh"),
+        (lambda: nandlab.ecc_speed(BCH, rber=1e-3, frames="2"), "frames: '2': no whole number"),
+        (lambda: nandlab.show(3), "show: 3; allowed: a preset's name, or a path"),
+        (lambda: nandlab.bibliography(3), "drive: 3; allowed: a preset's name, or a path"),
+    ],
+)
+def test_arguments_of_functions(call: Callable[..., object], words: str):
+    with pytest.raises(NandlabError, match=re.escape(words)) as refused:
+        call()
+    assert "allowed: " in str(refused.value)
+
+
+def test_numbers_and_paths_of_other_kinds(folder: Path):
+    """Numpy's numbers are numbers, and a path stands where its text may."""
+    plain = run("tiny", SHORT).to_dict()
+    for others in ({"requests": None}, {"requests": np.bool_(False)}, {"set": None}):
+        given: dict[str, Any] = others
+        assert run("tiny", SHORT, **given).to_dict()["host"] == plain["host"]
+    assert run("tiny", SHORT, requests=np.bool_(True)).requests().num_rows == 1  # type: ignore[arg-type]
+    (folder / "log").write_text(
+        "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 0 4096\n"
+    )
+    assert run("tiny", trace="log", iodepth=np.int64(4)).iops > 0  # type: ignore[arg-type]
+    (folder / "times").write_text(LINE.format(offset=0, length=4096))
+    own: Any = {"time": "sort-window", "sort_window": 5, "time_scale": 0.5}
+    wide: Any = {**own, "sort_window": np.int64(5), "time_scale": np.float32(0.5)}
+    told = [nandlab.trace_info("times", format="msr", options=options) for options in (own, wide)]
+    assert told[0] == told[1]
+    exact = float(np.float32(1e-9))
+    rounded = nandlab.endurance({**LAW, "alpha": np.float32(1e-9)})
+    assert rounded.points == nandlab.endurance({**LAW, "alpha": exact}).points
+    (folder / "x.toml").write_text(nandlab.show("chip/tlc_3d"))
+    of_text = nandlab.endurance("x.toml", retention_hours=24)
+    assert nandlab.endurance(Path("x.toml"), retention_hours=24).points == of_text.points
+    assert nandlab.show(Path("tiny")) == nandlab.show("tiny")
+    assert nandlab.bibliography(Path("tiny")) == nandlab.bibliography("tiny")
+    fitted = nandlab.fit({"pe_cycles": [0, 1e3, 3e3], "rber": [1e-5, 2e-4, 1e-3]}, "exponential")
+    assert fitted.chip_toml(Path("x.toml")) == fitted.chip_toml("x.toml")
+    assert nandlab.ecc_curve(BCH, rber=0.01, channel="bsc", max_frames=1e2).points_left == 0  # type: ignore[arg-type]

@@ -9,11 +9,22 @@ from nandlab._core import NandlabError
 from nandlab.toml_value import toml_value
 
 
-def assignments(given: Mapping[str, object] | Iterable[str]) -> list[str]:
-    """As the command line has them, ``path=value``: of a mapping, of texts, or of one text."""
+def assignments(given: Mapping[str, object] | Iterable[str] | None) -> list[str]:
+    """As the command line has them, ``path=value``: of a mapping, of texts, of one text or none.
+
+    Raises:
+        NandlabError: something else.
+    """
+    if given is None:
+        return []
     if isinstance(given, Mapping):
         return [f"{path}={toml_value(value)}" for path, value in given.items()]
-    return [given] if isinstance(given, str) else list(given)
+    texts = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+    for text in texts:
+        if not isinstance(text, str):
+            allowed = "a mapping from paths to values, or texts as path.to.key=value"
+            raise NandlabError(f"set: {text!r}; allowed: {allowed}")
+    return texts
 
 
 @contextmanager

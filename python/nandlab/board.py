@@ -18,6 +18,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab.arguments import whole
 from nandlab.assignments import assignments
 from nandlab.catalogue import load_config
 from nandlab.interrupt import Stop
@@ -144,8 +145,7 @@ def board(
         if not resume:
             check_new("--out", path, ", or --resume, which goes on with it")
     check_outputs({"--out": path}, [fspath(chip)])
-    if not 0 <= seed < 2**64:
-        raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
+    seed = whole("seed", seed, 0, 2**64 - 1)
     chip_sets, own = _sort(set)
     for text in own:
         if (key := text.partition("=")[0].strip()) in params:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
+from nandlab.arguments import named
 from nandlab.inputs import input_text
 from nandlab.nearest import nearest
 from nandlab.toml_file import parse_toml
@@ -38,13 +39,13 @@ def presets(kind: str | None = None) -> list[Preset]:
     return [preset for preset in every if kind in (None, preset.kind)]
 
 
-def show(name: str) -> str:
+def show(name: str | PathLike[str]) -> str:
     """The TOML text of a preset, with its comments and sources.
 
     Raises:
         NandlabError: there is no such preset; names the nearest one.
     """
-    return _core.show(name)
+    return _core.show(named("show", name))
 
 
 def schema() -> dict[str, Any]:
@@ -72,7 +73,7 @@ def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
     return loaded
 
 
-def chip(name: str) -> dict[str, Any]:
+def chip(name: str | PathLike[str]) -> dict[str, Any]:
     """The tables of a chip: a preset by its name, or a TOML file by its path.
 
     Raises:
@@ -82,13 +83,13 @@ def chip(name: str) -> dict[str, Any]:
     return parse_toml(text, place)
 
 
-def chip_text(name: str) -> tuple[str, str]:
+def chip_text(name: str | PathLike[str]) -> tuple[str, str]:
     """The text of a chip, preset or path, and what errors call it.
 
     Raises:
         NandlabError: there is no such chip, or its file cannot be read; names the nearest one.
     """
-    return _preset_or_file("chip", name)
+    return _preset_or_file("chip", named("chip", name))
 
 
 def code_text(name: str) -> tuple[str, str]:
@@ -115,13 +116,13 @@ def _preset_or_file(kind: str, name: str) -> tuple[str, str]:
     raise _core.NandlabError(f"unknown {kind} `{name}`; allowed: {allowed}")
 
 
-def bibliography(drive: str) -> str:
+def bibliography(drive: str | PathLike[str]) -> str:
     """BibTeX entries of all that a drive (preset or file) is built on.
 
     Raises:
         NandlabError: the drive cannot be loaded.
     """
-    return _core.bibliography(load_config(drive)["cite"])
+    return _core.bibliography(load_config(named("drive", drive))["cite"])
 
 
 def trace_info(

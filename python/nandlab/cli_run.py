@@ -144,7 +144,7 @@ def run(
                 seed=seed,
                 requests=requests or False,
                 timeline=timeline or False,
-                timeline_spans=timeline_spans or TIMELINE_SPANS,
+                timeline_spans=timeline_spans,
                 progress=bar,
             )
         except Interrupted as stop:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.codec import codec, sorted_sets
+from nandlab.codec import as_list, codec, sorted_sets
 from nandlab.curve import Goal, check_point
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
@@ -33,7 +33,7 @@ def ecc_profile(
     code: str | PathLike[str],
     *,
     out: str | PathLike[str],
-    levels: Sequence[int] = (0, 2, 4),
+    levels: int | Sequence[int] = (0, 2, 4),
     errors: int = 100,
     max_frames: int = 1_000_000,
     threads: int | None = None,
@@ -75,12 +75,14 @@ def ecc_profile(
     kept = path.with_name(path.name + UNFINISHED) if is_file else None
     check_outputs({"--out": path, "--out (unfinished)": kept}, [str(code)])
     goal = Goal(errors, max_frames, threads)
-    check_point(levels, seed)
-    several = sorted({*levels})
+    several = as_list(levels, (str,))
+    check_point(several, seed)
+    several = sorted({*several})
     sets = sorted_sets(set, ("decoder", "code"))
     all_sets = sets["code"] + sets["decoder"]
     one = codec(code, decoder=decoder, set=all_sets)
-    used = f"--errors {errors} --max-frames {max_frames} --levels {','.join(map(str, several))}"
+    used = f"--errors {goal.errors} --max-frames {goal.max_frames}"
+    used += f" --levels {','.join(map(str, several))}"
     other = [f"--decoder {decoder}"] if decoder is not None else []
     other += [f"--set {text}" for text in all_sets]
     command = " ".join(["nandlab ecc profile --code", one.name, used, *other])

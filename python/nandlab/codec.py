@@ -7,11 +7,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
-from typing import Any, SupportsFloat
+from typing import Any
 
 from nandlab import _core
+from nandlab.arguments import named
 from nandlab.assignments import assignments, blaming
 from nandlab.catalogue import code_text
 from nandlab.nearest import nearest
@@ -119,23 +120,7 @@ def path_of(code: object) -> str:
     Raises:
         NandlabError: it is neither.
     """
-    if isinstance(code, (str, PathLike)) and isinstance(path := fspath(code), str):
-        return path
-    raise _core.NandlabError(f"code: {code!r}; allowed: a preset's name, or a path")
-
-
-def number(name: str, given: object) -> float:
-    """The number that an argument called `name` holds.
-
-    Raises:
-        NandlabError: it is none.
-    """
-    try:
-        if isinstance(given, SupportsFloat):
-            return float(given)
-    except TypeError:  # As of an array of several.
-        pass
-    raise _core.NandlabError(f"{name}: {given!r}; allowed: a number")
+    return named("code", code)
 
 
 def as_list(given: object, one: tuple[type, ...]) -> list[Any]:

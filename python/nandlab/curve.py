@@ -16,8 +16,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab.arguments import number, whole
 from nandlab.board import SAVE_S, SAVE_SHARE, read, write
-from nandlab.codec import Codec, as_list, bch_failure, distinct_codecs, number, path_of, sorted_sets
+from nandlab.codec import Codec, as_list, bch_failure, distinct_codecs, path_of, sorted_sets
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_kind, check_outputs
 from nandlab.progress import Meter, Progress
@@ -198,8 +199,7 @@ def check_point(levels: Sequence[int], seed: int) -> None:
     Raises:
         NandlabError: a number of levels or a seed out of range.
     """
-    if not 0 <= seed < 2**64:
-        raise _core.NandlabError(f"seed: {seed}; allowed: 0 to 2**64 - 1")
+    whole("seed", seed, 0, 2**64 - 1)
     for level in levels:
         if level not in (0, 2, 4, 6):
             raise _core.NandlabError(f"levels: {level}; allowed: 0, 2, 4, 6")
@@ -210,14 +210,9 @@ class Goal:
 
     def __init__(self, errors: int, max_frames: int, threads: int | None) -> None:
         threads = threads if threads is not None else cpu_count() or 1
-        for name, value, most in (
-            ("errors", errors, 2**53),
-            ("max_frames", max_frames, 2**53),
-            ("threads", threads, 4096),
-        ):
-            if not 1 <= value <= most:
-                raise _core.NandlabError(f"{name}: {value}; allowed: 1 to {most}")
-        self.errors, self.max_frames, self.threads = errors, max_frames, threads
+        self.errors = whole("errors", errors, 1, 2**53)
+        self.max_frames = whole("max_frames", max_frames, 1, 2**53)
+        self.threads = whole("threads", threads, 1, 4096)
 
     def is_reached(self, counts: Mapping[str, Any]) -> bool:
         """Whether so much is enough."""

@@ -13,7 +13,8 @@ from time import thread_time
 from typing import NamedTuple
 
 from nandlab import _core
-from nandlab.codec import Codec, as_list, distinct_codecs, number, sorted_sets
+from nandlab.arguments import number, whole
+from nandlab.codec import Codec, as_list, distinct_codecs, sorted_sets
 from nandlab.curve import check_point
 
 ROUNDS = 5
@@ -83,9 +84,8 @@ def ecc_speed(
     codecs = distinct_codecs(codes, decoder=decoder, set=sets["code"] + sets["decoder"])
     for one in codecs:
         most = MOST_BITS // one.length
-        if not 1 <= frames <= most:
-            allowed = f"1 to {most} of {one.name}, whose codewords have {one.length} bits"
-            raise _core.NandlabError(f"frames: {frames}; allowed: {allowed}")
+        why = f" of {one.name}, whose codewords have {one.length} bits"
+        frames = whole("frames", frames, 1, most, why)
     found: list[DecodeSpeed] = []
     try:
         for one in codecs:

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.codec import codec, number
+from nandlab.arguments import number
+from nandlab.codec import codec
 
 if TYPE_CHECKING:
     import numpy as np

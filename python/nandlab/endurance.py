@@ -16,12 +16,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
+from nandlab.arguments import to_json, whole
 from nandlab.catalogue import chip as chip_tables
 from nandlab.cell_source import find
 from nandlab.fit import Fit
@@ -169,7 +170,7 @@ class Endurance:
 
 
 def endurance(
-    chip: str | Mapping[str, Any] | Fit,
+    chip: str | PathLike[str] | Mapping[str, Any] | Fit,
     *,
     retention_hours: float | Iterable[float] = RETENTION_HOURS,
     temperature_c: float | Iterable[float] = 30.0,
@@ -221,9 +222,13 @@ def endurance(
     pages = rates.pages(page_type)
     if not hasattr(reads, "__index__") or not 0 <= reads < 2**32:
         raise NandlabError(f"endurance: reads = {reads!r}: out of range; allowed: 0 to 2^32 - 1")
+    most = 2**31
+    codeword_bits = whole("endurance: codeword_bits", codeword_bits, 1, most)
+    user_bits = whole("endurance: user_bits", user_bits, 1, most)
     points = []
     for bits in _each(t, "t"):
-        ecc = Ecc(int(bits), codeword_bits, user_bits).check()
+        # Of its range the code itself speaks.
+        ecc = Ecc(whole("endurance: t", bits, -most, most), codeword_bits, user_bits).check()
         for target in _each(uber, "uber"):
             for spread in _each(rber_spread, "rber_spread"):
                 limit = rber_limit(target, ecc, spread)
@@ -402,7 +407,7 @@ class _Rates:
         return sorted({0, MOST_PE_CYCLES} | {round(2 ** (i / TRIED_PER_OCTAVE)) for i in powers})
 
 
-def _rates(chip: str | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
+def _rates(chip: str | PathLike[str] | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
     """The error rates of a chip; more of them where it is a fit, by its uncertainty."""
     if isinstance(chip, Fit):
         name = f"{chip.law} of {Path(chip.data.name).name}"
@@ -412,6 +417,7 @@ def _rates(chip: str | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
             raise NandlabError(f"{problem}; allowed: a fit that is surer of itself: more data")
         return _Rates(name, chip.array), [_Rates(name, array) for array in drawn]
     bits = 0
+    chip = fspath(chip) if isinstance(chip, PathLike) else chip
     if isinstance(chip, str):
         tables = chip_tables(chip)
         name, array, bits = chip, tables.get("array", {}), int(tables.get("cell_bits", 0))
@@ -421,7 +427,7 @@ def _rates(chip: str | Mapping[str, Any] | Fit) -> tuple[_Rates, list[_Rates]]:
             f"{problem}; allowed: a preset, a chip file, the table of an array model, a fit"
         )
     else:
-        name, array = str(chip.get("name", "")), dict(chip)
+        name, array = str(chip.get("name", "")), json.loads(to_json("array", dict(chip)))
     if array.get("name", "ideal") == "ideal":
         problem = f"endurance: {name or 'the chip'} has no error rates (array `ideal`)"
         raise NandlabError(f"{problem}; allowed: a chip with another array model")
@@ -449,6 +455,8 @@ def _each(value: Any, name: str) -> list[Any]:
         if isinstance(one, bool) or not hasattr(one, "__float__"):
             problem = f"endurance: {name} = {one!r}: no number"
             raise NandlabError(f"{problem}; allowed: a number, or several")
+    if not values:
+        raise NandlabError(f"endurance: no {name}; allowed: a number, or several")
     return values
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
+from nandlab.arguments import named, number, whole
 from nandlab.fit_cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit_data import Data, Measurements, read_measurements
 from nandlab.fit_estimate import Estimate, from_counts, from_rates
@@ -141,6 +142,7 @@ class Fit:
             problem = "fit: nothing to draw from: rates without trials, and no point repeats"
             raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or more rows")
         law, found = self._fitted.law, []
+        count = whole("fit: draws", count, 0, 10**9)
         for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
             # What is beyond all numbers the array model refuses.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -222,7 +224,7 @@ class Fit:
             "notes": self.notes,
         }
 
-    def chip_toml(self, chip: str) -> str:
+    def chip_toml(self, chip: str | PathLike[str]) -> str:
         """The text of a chip file: the chip (preset or file) with these error rates.
 
         Raises:
@@ -230,7 +232,7 @@ class Fit:
         """
         from nandlab.fit_chip import chip_toml
 
-        return chip_toml(self, chip)
+        return chip_toml(self, named("chip", chip))
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Data with the law above its residuals, also written to `path`."""
@@ -276,6 +278,7 @@ def fit(
     if law not in EVERY_LAW:
         problem = f"fit: unknown law `{law}`; allowed: {', '.join(EVERY_LAW)}"
         raise NandlabError(problem + nearest(law, EVERY_LAW))
+    level = number("fit: level", level)
     if not 0.5 <= level < 1:
         raise NandlabError(f"fit: level = {level:g}: out of range; allowed: 0.5 to below 1")
     if without and law != "power_law":
@@ -302,6 +305,7 @@ def fit(
     if law in MIXTURES:
         if states is None:
             states = 4 if measured.sweep is None else measured.sweep.levels
+        states = whole("fit: states", states, 2, 16)
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
     fitted = RATES[law](measured, Options(page_bits, reference_c, tuple(without)))

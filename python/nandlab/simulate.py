@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from nandlab import _core
+from nandlab.arguments import named
 from nandlab.assignments import assignments
 from nandlab.catalogue import load_config
 from nandlab.effects import without_effect
@@ -50,7 +51,7 @@ def run(
     seed: int | None = None,
     requests: bool | str | PathLike[str] = False,
     timeline: bool | str | PathLike[str] = False,
-    timeline_spans: int = TIMELINE_SPANS,
+    timeline_spans: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Result:
     """Runs a workload on a drive.
@@ -74,7 +75,7 @@ def run(
         requests: keeps every request for `Result.requests`: in memory with True, which takes about
             90 bytes for each, or in this ``.parquet`` file.
         timeline: keeps spans for `Result.timeline`; with a path, writes them there.
-        timeline_spans: how many spans are kept; later ones are counted and dropped.
+        timeline_spans: how many spans are kept (200,000); later ones are counted and dropped.
         progress: called about ten times a second and at the end of each phase. What it raises
             ends the run and comes out of it.
 
@@ -84,7 +85,7 @@ def run(
             ``result`` holds what was done. Further ones change nothing until it is complete.
         OSError: an output cannot be written.
     """
-    drive = fspath(drive)
+    drive = named("drive", drive)
     sets = assignments(set)
     if seed is not None:
         sets.append(f"seed={seed}")
@@ -99,8 +100,11 @@ def run(
         iodepth=iodepth,
         precondition=precondition,
     )
-    requests_path = None if isinstance(requests, bool) else Path(requests)
-    timeline_path = None if isinstance(timeline, bool) else Path(timeline)
+    is_logged, requests_path = _kept("requests", requests)
+    is_drawn, timeline_path = _kept("timeline", timeline)
+    if timeline_spans is not None and not is_drawn:
+        raise _core.NandlabError("timeline_spans without timeline; allowed: both, or neither")
+    timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     if timeline_spans < 1:
         raise _core.NandlabError(f"timeline_spans: {timeline_spans}; allowed: 1 or more")
     if requests_path is not None:
@@ -110,10 +114,10 @@ def run(
     facts = _facts(drive, sets, loaded, what)
     simulation = _simulation(drive, sets, what)
     log = None
-    if requests is not False:
+    if is_logged:
         log = RequestLog(requests_path, _metadata(facts))
         simulation.keep_requests()
-    if timeline is not False:
+    if is_drawn:
         simulation.keep_timeline(timeline_spans)
 
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
@@ -140,13 +144,23 @@ def run(
             report,
             _metadata(facts),
             requests=kept,
-            has_timeline=timeline is not False,
+            has_timeline=is_drawn,
         )
         if timeline_path is not None:
             result.timeline(timeline_path)
     if not finished:
         raise Interrupted(result)
     return result
+
+
+def _kept(name: str, given: object) -> tuple[bool, Path | None]:
+    """Whether something is kept, and the file that it goes to."""
+    if isinstance(given, str | PathLike):
+        return True, Path(given)
+    is_of_numpy = str(getattr(given, "dtype", "")) == "bool" and not getattr(given, "ndim", 0)
+    if given is None or isinstance(given, bool) or is_of_numpy:
+        return bool(given), None
+    raise _core.NandlabError(f"{name}: {given!r}; allowed: True, False, or the path of a file")
 
 
 def _simulation(drive: str, sets: list[str], what: Plan) -> _core.Simulation:

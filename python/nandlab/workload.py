@@ -1,7 +1,6 @@
 """What is to run: an argument, or the ``[run]`` table of a drive file, becomes one checked plan."""
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from nandlab._core import NandlabError
+from nandlab.arguments import to_json, whole
 from nandlab.nearest import nearest
 
 
@@ -53,11 +53,6 @@ def native_options(format: str | None, options: Mapping[str, Any] | None) -> str
         NandlabError: no mapping, or a number that is none.
     """
     given = _given(options)
-    for key, value in given.items():
-        # JSON has no such number.
-        if isinstance(value, float) and not math.isfinite(value):
-            problem = f"trace.{key}: {value:g} is out of range"
-            raise NandlabError(f"{problem}; allowed: a positive number")
     if format is not None:
         given["format"] = format
     return json.dumps(given)
@@ -67,7 +62,8 @@ def _given(options: Mapping[str, Any] | None) -> dict[str, Any]:
     if options is not None and not isinstance(options, Mapping):
         problem = f"trace options: {options!r}: no mapping"
         raise NandlabError(f"{problem}; allowed: {', '.join(TraceOptions.__annotations__)}")
-    return {key: value for key, value in (options or {}).items() if value is not None}
+    given: dict[str, Any] = json.loads(to_json("trace", dict(options or {})))
+    return {key: value for key, value in given.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -136,7 +132,14 @@ def plan(
                 "nothing to run; allowed: a workload (a fio job file), a trace, or a [run] table "
                 "in the drive's file"
             )
-    precondition = precondition or str(table.get("precondition", "none"))
+    if precondition is None:
+        precondition = str(table.get("precondition", "none"))
+    if precondition not in PRECONDITIONS:
+        allowed = ", ".join(PRECONDITIONS) + nearest(precondition, PRECONDITIONS)
+        raise NandlabError(f"precondition: {precondition!r}; allowed: {allowed}")
+    for key, given in (("workload", workload), ("trace", trace)):
+        if not isinstance(given, str | PathLike | None):
+            raise NandlabError(f"{key}: {given!r}; allowed: a path, or the text of a fio job file")
     if trace is None:
         unused = {"format": format, "iodepth": iodepth, **_given(trace_options)}
         for key, value in unused.items():
@@ -149,7 +152,7 @@ def plan(
     options |= _given(trace_options)
     depth = iodepth if iodepth is not None else table.get("iodepth")
     if depth is not None:
-        _check_depth("iodepth", depth)
+        depth = whole("iodepth", depth, 1, 65536)
     format = format if format is not None else table.get("format")
     return Plan("trace", fspath(trace), precondition, depth, format, options)
 
@@ -170,14 +173,9 @@ def _check_table(drive: str, table: Mapping[str, Any]) -> None:
             allowed = ", ".join(PRECONDITIONS) + nearest(str(value), PRECONDITIONS)
             raise NandlabError(f"{place}: {value!r}; allowed: {allowed}")
         if key == "iodepth":
-            _check_depth(place, value)
+            whole(place, value, 1, 65536)
         if key in ("workload", "trace") and not isinstance(value, str):
             raise NandlabError(f"{place}: {value!r}; allowed: a path in quotes")
-
-
-def _check_depth(place: str, depth: object) -> None:
-    if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= 65536:
-        raise NandlabError(f"{place}: {depth} is out of range; allowed: 1 to 65536")
 
 
 def _file(drive: str, table: Mapping[str, Any], key: str, allowed: str) -> Path:
