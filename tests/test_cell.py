@@ -391,6 +391,16 @@ def test_files_that_hold_no_cell(nandlab: Callable[..., Ended], folder: Path, te
     assert "no UTF-8" in nandlab("cell", "bytes.toml").refused()
 
 
+def test_a_state_is_a_mapping_too(plain: nandlab.Cell):
+    worn = plain.levels(nandlab.State(pe_cycles=3000))
+    assert plain.levels({"pe_cycles": 3000}) == worn == plain.levels(pe_cycles=3000)
+    one = plain.endurance(retention_hours=24.0, temperature_c=30, t=40)
+    assert (
+        one.pe_cycles == plain.endurance(retention_hours=[24], temperature_c=[30], t=40).pe_cycles
+    )
+    assert (plain.density([1.0], 1.0) == plain.density([1.0], 1)).all()  # type: ignore[arg-type]
+
+
 def test_python_refuses_too(plain: nandlab.Cell):
     for wrong in (
         lambda: plain.rber(2),
@@ -412,6 +422,15 @@ def test_python_refuses_too(plain: nandlab.Cell):
         lambda: plain.soft(0, "3"),  # type: ignore[arg-type]
         lambda: plain.soft(0, offsets_v=3),  # type: ignore[arg-type]
         lambda: nandlab.cell("slc", page_order="diagonal"),
+        lambda: plain.rber(0, pe_cycles=[[1, 2], [3]]),  # type: ignore[list-item]
+        lambda: plain.density([1.0], 1.5),  # type: ignore[arg-type]
+        lambda: plain.density([1.0], "1"),  # type: ignore[arg-type]
+        lambda: plain.equivalent_hours(1000, None),  # type: ignore[arg-type]
+        lambda: plain.endurance(t=[100, 300]),
+        lambda: plain.endurance(t=100.5),
+        lambda: plain.soft(0, 5, offsets_v=[0.0]),
+        lambda: plain.levels({"days": 3}),
+        lambda: plain.levels(3),  # type: ignore[arg-type]
     ):
         with pytest.raises(nandlab.NandlabError, match="allowed"):
             wrong()

@@ -415,6 +415,7 @@ def test_reads_and_page_types_on_the_command_line(nandlab: Callable[..., Ended])
         (LUO, {"reads": "many"}, "reads = 'many'"),
         (LUO, {"page_type": "lower"}, "page_type = 'lower'"),
         ("zuolo2016_d_tlc", {"page_type": 3}, "page_type 0 to 2"),
+        (LUO, {"level": 0.9}, "level = 0.9: only a fit has intervals"),
         (nandlab.tvr(), {}, "Tvr is no chip"),
     ],
 )

@@ -14,10 +14,10 @@ from nandlab import ecc
 from nandlab._core import NandlabError, version
 from nandlab.board import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
-from nandlab.cell import Cell, cell
+from nandlab.cell import Cell, State, cell
 from nandlab.code_profile import ProfileUnfinished, ecc_profile
 from nandlab.curve import Curve, CurveUnfinished, ecc_curve
-from nandlab.decode_speed import DecodeSpeed, ecc_speed
+from nandlab.decode_speed import DecodeSpeed, SpeedUnfinished, ecc_speed
 from nandlab.endurance import Endurance, endurance
 from nandlab.fit import Fit, fit
 from nandlab.progress import Progress
@@ -43,6 +43,8 @@ __all__ = [
     "ProfileUnfinished",
     "Progress",
     "Result",
+    "SpeedUnfinished",
+    "State",
     "TraceOptions",
     "Tvr",
     "Unfinished",

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
+from nandlab.arguments import whole
 from nandlab.assignments import assignments, blaming
 from nandlab.cell_source import PAGE_ORDERS, Source, find
 
@@ -149,10 +150,11 @@ class Cell:
 
     def equivalent_hours(self, hours: float, temperature_c: float) -> float:
         """Hours at the cell's reference temperature that leave the same mark (Arrhenius)."""
+        _within("temperature_c", temperature_c, -100, 300)
         state = _checked(State(hours=hours, temperature_c=temperature_c))
-        return self._core.equivalent_hours(state.hours, temperature_c)
+        return self._core.equivalent_hours(state.hours, float(temperature_c))
 
-    def levels(self, state: State | None = None, **stress: Any) -> list[Level]:
+    def levels(self, state: State | Mapping[str, Any] | None = None, **stress: Any) -> list[Level]:
         """Mean and standard deviation of each level, after the storage that `stress` says."""
         moments = self._core.moments_v(self._state(state, stress))
         if not all(math.isfinite(value) for pair in moments for value in pair):
@@ -162,7 +164,7 @@ class Cell:
         return [Level(i, bits, mean, sigma) for i, (bits, (mean, sigma)) in enumerate(rows)]
 
     def sides(
-        self, voltages_v: ArrayLike, state: State | None = None, **stress: Any
+        self, voltages_v: ArrayLike, state: State | Mapping[str, Any] | None = None, **stress: Any
     ) -> tuple[Column, Column]:
         """Shares of the cells of each level above and below voltages: levels x voltages.
 
@@ -181,7 +183,7 @@ class Cell:
         self,
         voltages_v: ArrayLike,
         level: int | None = None,
-        state: State | None = None,
+        state: State | Mapping[str, Any] | None = None,
         **stress: Any,
     ) -> Column:
         """Share of a level's cells per volt, at voltages: each level's area is one.
@@ -197,9 +199,8 @@ class Cell:
         """
         import numpy as np
 
-        if level is not None and not 0 <= level < len(self.bits):
-            allowed = f"0 to {len(self.bits) - 1}"
-            raise NandlabError(f"cell: level = {level}: out of range; allowed: {allowed}")
+        if level is not None:
+            level = whole("cell: level", level, 0, len(self.bits) - 1)
         volts = _volts(voltages_v)
         above_low, below_low = self.sides(volts - _STEP_V, state, **stress)
         above_high, below_high = self.sides(volts + _STEP_V, state, **stress)
@@ -238,7 +239,11 @@ class Cell:
 
         kept_at = () if temperature_c is None else (temperature_c,)
         stress = (pe_cycles, hours, reads, reprograms, *kept_at)
-        columns = [np.asarray(column) for column in stress]
+        try:
+            columns = [np.asarray(column) for column in stress]
+        except ValueError as error:
+            problem = "cell: an array whose rows have different lengths"
+            raise NandlabError(f"{problem}; allowed: one shape, or single numbers") from error
         try:
             given = np.broadcast_arrays(*columns)
         except ValueError as error:
@@ -252,7 +257,7 @@ class Cell:
         return rates if rates.ndim else np.float64(rates[()])
 
     def best_shifts_v(
-        self, page_type: int, state: State | None = None, **stress: Any
+        self, page_type: int, state: State | Mapping[str, Any] | None = None, **stress: Any
     ) -> tuple[float, ...]:
         """Shifts of the references of a page type at which it errs least."""
         self._check_page(page_type)
@@ -261,11 +266,11 @@ class Cell:
     def soft(
         self,
         page_type: int,
-        count: int = 3,
+        count: int | None = None,
         *,
         offsets_v: Iterable[float] | None = None,
         shifts_v: Iterable[float] = (),
-        state: State | None = None,
+        state: State | Mapping[str, Any] | None = None,
         **stress: Any,
     ) -> Soft:
         """A soft read of a page type: regions, their log-likelihood ratios, their information.
@@ -273,8 +278,8 @@ class Cell:
         Args:
             page_type: 0 is the lower page.
             count: references around each one of the page, 1 to 7, placed to keep the most
-                information (Wang, JSAC 2014).
-            offsets_v: or these.
+                information (Wang, JSAC 2014); 3 where left out.
+            offsets_v: or these, without a count.
             shifts_v: of the page's references.
             state: what has happened to the cells; or, by name, any of
             stress: `pe_cycles`, `hours`, `reads`, `reprograms`, `temperature_c`.
@@ -283,6 +288,10 @@ class Cell:
             NandlabError: a page, a count or a stress that cannot be.
         """
         shifts = self._shifts(page_type, shifts_v)
+        if count is not None and offsets_v is not None:
+            problem = f"cell: count = {count!r} and offsets_v"
+            raise NandlabError(f"{problem}: they may differ; allowed: one of them")
+        count = 3 if count is None else count
         if not hasattr(count, "__index__") or not 1 <= count <= 7:
             raise NandlabError(f"cell: count = {count!r}: out of range; allowed: 1 to 7")
         now = self._state(state, stress)
@@ -307,7 +316,7 @@ class Cell:
     def plot(
         self,
         path: str | PathLike[str] | None = None,
-        state: State | None = None,
+        state: State | Mapping[str, Any] | None = None,
         **stress: Any,
     ) -> Figure:
         """Distributions of threshold voltages with references and errors, also into `path`."""
@@ -319,7 +328,7 @@ class Cell:
         self,
         path: str | PathLike[str] | None = None,
         over: str = "cycles",
-        state: State | None = None,
+        state: State | Mapping[str, Any] | None = None,
         **stress: Any,
     ) -> Figure:
         """Error rates of the pages over cycles, hours or reads, also into `path`."""
@@ -337,7 +346,7 @@ class Cell:
         self,
         path: str | PathLike[str],
         over: str = "cycles",
-        state: State | None = None,
+        state: State | Mapping[str, Any] | None = None,
         *,
         frames: int = 40,
         **stress: Any,
@@ -364,7 +373,9 @@ class Cell:
             raise NandlabError(f"{problem}; allowed: up to {most}, one for each of its references")
         return shifts
 
-    def _state(self, state: State | None, stress: Mapping[str, Any]) -> tuple[int, float, int, int]:
+    def _state(
+        self, state: State | Mapping[str, Any] | None, stress: Mapping[str, Any]
+    ) -> tuple[int, float, int, int]:
         return self._core_state(_merged(state, stress))
 
     def _core_state(self, state: State) -> tuple[int, float, int, int]:
@@ -429,11 +440,16 @@ def _volts_list(name: str, values: Iterable[float]) -> list[float]:
     return volts
 
 
-def _merged(state: State | None, stress: Mapping[str, Any]) -> State:
+def _merged(state: State | Mapping[str, Any] | None, stress: Mapping[str, Any]) -> State:
     for name in stress:
         if name not in State._fields:
             problem = f"cell: unknown stress `{name}`"
             raise NandlabError(f"{problem}; allowed: {', '.join(State._fields)}")
+    if isinstance(state, Mapping):
+        return _merged(None, {**state, **stress})
+    if not isinstance(state, State | None):
+        problem = f"cell: state = {state!r}: no state"
+        raise NandlabError(f"{problem}; allowed: nandlab.State, or a mapping as its fields")
     return (state or State())._replace(**stress)
 
 

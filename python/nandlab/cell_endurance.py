@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab import quantity
 from nandlab._core import NandlabError
+from nandlab.arguments import number, whole
 from nandlab.cell import Cell, State
 from nandlab.uber import Ecc, rber_limit
 
@@ -77,8 +78,8 @@ class EnduranceMap(NamedTuple):
 def cell_map(
     cell: Cell,
     *,
-    retention_hours: Iterable[float] = RETENTION_HOURS,
-    temperature_c: Iterable[float] = TEMPERATURE_C,
+    retention_hours: float | Iterable[float] = RETENTION_HOURS,
+    temperature_c: float | Iterable[float] = TEMPERATURE_C,
     reads: int = 0,
     t: int = T,
     codeword_bits: int = 34560,
@@ -102,9 +103,14 @@ def cell_map(
     Raises:
         NandlabError: a value out of range.
     """
-    ecc = Ecc(t, codeword_bits, user_bits).check()
+    most = 2**31
+    # Of their ranges the code itself speaks.
+    bits = whole("cell: codeword_bits", codeword_bits, 0, most)
+    own = whole("cell: user_bits", user_bits, 0, most)
+    ecc = Ecc(whole("cell: t", t, -most, most), bits, own).check()
     limit = rber_limit(uber, ecc)
-    hours, celsius = list(map(float, retention_hours)), list(map(float, temperature_c))
+    hours = _each("retention_hours", retention_hours)
+    celsius = _each("temperature_c", temperature_c)
     for name, values in (("retention_hours", hours), ("temperature_c", celsius)):
         if not values:
             raise NandlabError(f"cell: no {name}; allowed: one or more")
@@ -120,6 +126,12 @@ def cell_map(
         rows.append(row)
     curve = sorted(found.items())
     return EnduranceMap(cell, ecc, uber, limit, is_best, hours, celsius, rows, curve)
+
+
+def _each(name: str, given: float | Iterable[float]) -> list[float]:
+    """One or several, as several."""
+    several = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    return [number(f"cell: {name}", one) for one in several]
 
 
 def cycles_in_short(pe_cycles: int) -> str:

@@ -183,7 +183,7 @@ def endurance(
     rber_spread: float | Iterable[float] = 0.0,
     reads: int = 0,
     page_type: int | None = None,
-    level: float = 0.95,
+    level: float | None = None,
 ) -> Endurance:
     """Endurances for every combination of what is given.
 
@@ -212,11 +212,15 @@ def endurance(
             tail, more a beta-binomial one.
         reads: of the block since it was erased.
         page_type: which bit of the cell, from the lower page; the worst one where left out.
-        level: of the intervals, where `chip` is a fit.
+        level: of the intervals, where `chip` is a fit (0.95).
 
     Raises:
         NandlabError: no such chip, one without errors, or a value out of range.
     """
+    if level is not None and not isinstance(chip, Fit):
+        problem = f"endurance: level = {level!r}: only a fit has intervals"
+        raise NandlabError(f"{problem}; allowed: level with a fit")
+    level = 0.95 if level is None else level
     rates, drawn = _rates(chip)
     ages = [one.aging(reference_c, activation_ev) for one in (rates, *drawn)]
     pages = rates.pages(page_type)

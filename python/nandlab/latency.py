@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from nandlab._core import NandlabError
 
@@ -43,21 +44,37 @@ class Latency:
         self.edges_ns = edges_ns
         self.counts = counts
 
-    def percentile(self, percent: float) -> float:
+    @overload
+    def percentile(self, percent: float) -> float: ...
+
+    @overload
+    def percentile(self, percent: Sequence[float] | NDArray[Any]) -> NDArray[np.float64]: ...
+
+    def percentile(
+        self, percent: float | Sequence[float] | NDArray[Any]
+    ) -> float | NDArray[np.float64]:
         """Latency in microseconds that `percent` of the requests do not exceed.
+
+        Several give an array of their shape.
 
         Raises:
             NandlabError: `percent` is not within 0 to 100, or nothing was counted.
         """
         import numpy as np
 
-        if not 0.0 <= percent <= 100.0:
+        try:
+            asked = np.asarray(percent, dtype=float)
+        except (TypeError, ValueError):
+            problem = f"percentile: {percent!r}: not all numbers"
+            raise NandlabError(f"{problem}; allowed: 0 to 100") from None
+        if not ((asked >= 0.0) & (asked <= 100.0)).all():
             raise NandlabError(f"percentile: {percent} is out of range; allowed: 0 to 100")
         if self.count == 0:
             raise NandlabError(f"percentile: {percent} of no requests")
-        rank = max(1, int(np.ceil(percent / 100.0 * self.count)))
-        bucket = int(np.searchsorted(np.cumsum(self.counts), rank))
-        return float(min(max(int(self.edges_ns[bucket]) / 1e3, self.min_us), self.max_us))
+        rank = np.maximum(1, np.ceil(asked / 100.0 * self.count))
+        edges_us = self.edges_ns[np.searchsorted(np.cumsum(self.counts), rank)] / 1e3
+        found: NDArray[np.float64] = np.clip(edges_us, self.min_us, self.max_us)
+        return found if asked.ndim else float(found)
 
     def exceedance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The complementary distribution: what a tail is read from.
