@@ -492,6 +492,21 @@ def test_names_that_are_no_text(call: Callable[[], object], words: str):
         call()
 
 
+def test_numbers_that_are_none():
+    rates = {"pe_cycles": [0.0, 1e3, 3e3, 5e3], "rber": [1e-5, 2e-4, 1e-3, 2e-3]}
+    found = nandlab.fit(rates, "exponential")
+    with pytest.raises(nandlab.NandlabError, match=r"level: '0.9'; allowed: a number"):
+        nandlab.fit(rates, "exponential", level="0.9")  # type: ignore[arg-type]
+    with pytest.raises(nandlab.NandlabError, match="draws: -1 is out of range; allowed: 0 to"):
+        found.draws(-1)
+    with pytest.raises(nandlab.NandlabError, match="unknown parameter `0`; allowed: "):
+        list(found)  # type: ignore[call-overload]
+    bins = {"vth_v": np.linspace(-3, 3, 61), "cells": np.ones(61)}
+    for states, words in (("4", "'4': no whole number"), (1, "1 is out of range")):
+        with pytest.raises(nandlab.NandlabError, match=f"fit: states: {words}; allowed: 2 to 16"):
+            nandlab.fit(bins, "gaussian", states=states)  # type: ignore[arg-type]
+
+
 def test_a_sweep_with_holes_is_refused(folder: Path):
     table = nandlab.board("vth_sweep", "wang2014_mlc", step_v=0.1).table().to_pydict()
     for hole, words in ((5, "has 3 rows; allowed: one for each of the 4"), (None, "even steps")):
