@@ -15,7 +15,7 @@ Rates without counts: least squares of ln RBER; the scatter of the residuals giv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from nandlab._core import NandlabError
@@ -37,6 +37,9 @@ MOST_DECADES = 12.0
 it, whatever the level of the intervals and however few rows make them wide."""
 
 ERRORS_EACH_SIDE = 2.0
+
+AT_MOST = 0.01
+"""So near to its most a parameter has come to it."""
 
 FLOOR = 1e-12
 """Expected counts are at least this, so that every count has a likelihood."""
@@ -61,8 +64,9 @@ class Law(NamedTuple):
     """What is allowed where the data leave parameters of these names open."""
     most_decades: float = MOST_DECADES
     """That the data must know a parameter to, of those that are positive."""
-    may_be_open: Sequence[str] = ()
-    """Parameters of which no more is asked."""
+    may_be_open: Mapping[str, tuple[float, float]] = {}
+    """Parameters of which no more is asked, with the least and the most of what `natural` gives of
+    each. The coordinate of the same place moves such a parameter, and it alone."""
 
     def refuse_open(self, names: Sequence[str]) -> NoReturn:
         """Says which parameters the data leave open.
@@ -265,16 +269,26 @@ def _intervals(
     import numpy as np
     from scipy.stats import t as student
 
-    # Scaled, so that coordinates of different sizes do not look singular.
-    scale = np.sqrt((jacobian**2).sum(axis=0))
     with np.errstate(divide="ignore"):
         natural = law.natural(u)
+    # At the most that it can be a parameter moves no more with its coordinate: what the others are
+    # is asked as if it were known.
+    at_most = np.array(
+        [
+            name in law.may_be_open and end > law.may_be_open[name][1] - AT_MOST
+            for name, end in zip(law.names, natural, strict=True)
+        ]
+    )
+    jacobian = jacobian[:, ~at_most]
+    # Scaled, so that coordinates of different sizes do not look singular.
+    scale = np.sqrt((jacobian**2).sum(axis=0))
     values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
     known = scale > 0
     _, singular, turned = np.linalg.svd(jacobian / np.where(known, scale, 1.0), full_matrices=False)
     if not known.all() or singular[-1] < 1e-9 * singular[0]:
         # What moves when the coordinates go where the data say nothing.
-        nowhere = turned[-1] / np.where(known, scale, 1.0)
+        nowhere = np.zeros_like(u)
+        nowhere[~at_most] = turned[-1] / np.where(known, scale, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             moves = np.abs(_jacobian(law.natural, u) @ nowhere)
         # What has no finite logarithm left is the most open of all.
@@ -284,15 +298,18 @@ def _intervals(
         ]
         law.refuse_open(names)
     # A root of the covariance: products of it cannot turn negative by rounding.
-    root = math.sqrt(variance) * turned.T / singular / scale[:, None]
+    root = np.zeros((len(u), len(singular)))
+    root[~at_most] = math.sqrt(variance) * turned.T / singular / scale[:, None]
     covariance = root @ root.T
     error = np.sqrt(((_jacobian(law.natural, u) @ root) ** 2).sum(axis=1))
     wide = float(student.ppf(0.5 + level / 2, degrees)) * error
     is_open = law.is_log & ~(2 * ERRORS_EACH_SIDE * error <= law.most_decades * math.log(10))
-    is_open &= ~np.isin(law.names, law.may_be_open)
+    is_open &= ~np.isin(law.names, list(law.may_be_open))
     if is_open.any():
         law.refuse_open(list(np.asarray(law.names)[is_open]))
     low, high = natural - wide, natural + wide
+    least = [law.may_be_open.get(name, (0.0, 0.0))[0] for name in law.names]
+    low, high = np.where(at_most, least, low), np.where(at_most, np.inf, high)
     with np.errstate(over="ignore"):
         low = np.where(law.is_log, np.exp(np.where(law.is_log, low, 0)), low)
         high = np.where(law.is_log, np.exp(np.where(law.is_log, high, 0)), high)

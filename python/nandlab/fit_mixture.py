@@ -31,6 +31,9 @@ MOST_DECADES = 3.0
 
 LEAST_BINS = 4
 
+LN_MOST_DEGREES = math.log(1000.0)
+"""Of Student's t; with so many it is Gaussian for all purposes."""
+
 CURE = "--states with as many as the histogram has hills, or more cells"
 
 
@@ -107,16 +110,16 @@ def mixture(bins: Histogram, family: str, states: int) -> Law:
     is_log = [i > 0 for _ in range(states) for i in range(each)]
     starts = _starts(bins, states, each)
     # Of tails as light as a Gaussian's no more can be known than that they are.
-    tails = [name for name in names if name.startswith("nu_")]
+    tails = {name: (0.0, LN_MOST_DEGREES) for name in names if name.startswith("nu_")}
     lighter = "--law gaussian, " if tails else ""
     return Law(starts, mean, natural, names, is_log, lambda _: lighter + CURE, MOST_DECADES, tails)
 
 
 def _tail(coordinate: Any) -> Any:
-    """Logarithm of nu: at least 1, and no more than 1e3, where it is Gaussian for all purposes."""
+    """Logarithm of nu: of 1 at least, and of no more than is Gaussian for all purposes."""
     import numpy as np
 
-    return math.log(1000.0) / (1 + np.exp(-coordinate))
+    return LN_MOST_DEGREES / (1 + np.exp(-coordinate))
 
 
 def distribution(z: Column, tail: float | None) -> Column:
