@@ -281,8 +281,8 @@ def test_table_and_picture(tmp_path: Path):
     assert result.to_arrow().num_rows == len(result.points) == 24
     text = str(result)
     assert "10 years" in text
-    # An empty line and a note stand below the rows.
-    assert text.count("\n") == 28
+    # Two notes stand below the rows, each after an empty line.
+    assert text.count("\n") == 30
     figure = result.plot(tmp_path / "e.png")
     [axes] = figure.axes
     assert axes.get_xlabel() == "retention of the data"
@@ -332,7 +332,8 @@ def test_no_cycles_are_explained(nandlab: Callable[..., Ended], folder: Path):
     points = endurance("tlc_3d", retention_hours=24, t=[t - 1, t]).points
     assert [point.pe_cycles > 0 for point in points] == [False, True]
     assert [point.rber_new <= point.rber_limit for point in points] == [False, True]
-    assert not endurance("tlc_3d", retention_hours=24, t=t).notes()
+    notes = endurance("tlc_3d", retention_hours=24, t=t).notes()
+    assert not [note for note in notes if "0 cycles" in note]
     mixed = endurance("tlc_3d", t=[100, 400], rber_spread=[0.0, 0.5])
     (axes,) = mixed.plot().axes
     marked = [line for line in axes.get_lines() if line.get_marker() == "v"]
@@ -341,6 +342,22 @@ def test_no_cycles_are_explained(nandlab: Callable[..., Ended], folder: Path):
     assert "▽ 0 cycles" in [text.get_text() for text in axes.texts]
     (axes,) = endurance("tlc_3d", t=400, retention_hours=[24, 168]).plot().axes
     assert not axes.texts
+
+
+def test_a_chip_with_a_cell_and_another_array_says_what_it_goes_by(
+    nandlab: Callable[..., Ended], folder: Path
+):
+    given = {"retention_hours": 24, "t": 400}
+    [note] = endurance("tlc_3d", **given).notes()
+    assert note.startswith("by array `power_law` of tlc_3d, its cell may say otherwise: ")
+    assert 'nandlab.cell("chip/tlc_3d").endurance()' in note
+    arguments = ["--retention-hours", "24", "--t", "400"]
+    assert note in nandlab("endurance", "tlc_3d", *arguments).succeeded().out
+    ended = nandlab("endurance", "tlc_3d", *arguments, "--json", "-").succeeded()
+    assert note in ended.err
+    assert json.loads(ended.out)
+    for chip in ("tlc_planar", {"name": "power_law", "epsilon": 1e-5}):
+        assert not endurance(chip, **given).notes()
 
 
 def test_the_command(nandlab: Callable[..., Ended], folder: Path):

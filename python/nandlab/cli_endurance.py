@@ -11,6 +11,7 @@ import typer
 from nandlab._core import NandlabError
 from nandlab.nearest import nearest
 from nandlab.outputs import check_outputs
+from nandlab.terminal import say
 
 _OUT = "Outputs"
 
@@ -84,6 +85,9 @@ def endurance(
         page_type=page_type,
     )
     text = json_text.dumps([point._asdict() for point in result.points], indent=2)
+    if to_stdout:
+        for note in result.notes():
+            say(f"note: {note}")
     print(text if to_stdout else result)
     if json is not None and not to_stdout:
         json.write_text(text + "\n", encoding="utf-8")

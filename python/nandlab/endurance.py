@@ -101,8 +101,12 @@ class Point(NamedTuple):
 class Endurance:
     """Endurances of a chip: a table and a picture."""
 
-    def __init__(self, chip: str, points: Sequence[Point], ecc: Ecc, level: float = 0.95) -> None:
+    def __init__(
+        self, chip: str, points: Sequence[Point], ecc: Ecc, level: float = 0.95, source: str = ""
+    ) -> None:
         self.chip = chip
+        self.source = source
+        """By what the rates go, where there is more than one thing that says them."""
         self.level = level
         self.points = list(points)
         self.ecc = ecc
@@ -131,10 +135,11 @@ class Endurance:
         return "\n".join([*lines, *(f"\nnote: {note}" for note in self.notes())])
 
     def notes(self) -> list[str]:
-        """Why there are no cycles where there are none, and what to change."""
+        """By what a chip goes that has two sources; why there are no cycles, and what to change."""
+        notes = [self.source] if self.source else []
         none = [point for point in self.points if point.pe_cycles == 0]
         if not none:
-            return []
+            return notes
         least = min(none, key=lambda point: point.rber_new)
         t = self._least_t(least)
         given = f"{duration(least.retention_hours)} at {least.temperature_c:g} C"
@@ -142,7 +147,7 @@ class Endurance:
         change = "a higher UBER, younger data or a chip that errs less may"
         if t is not None:
             change = f"t = {t} or more changes that, {change} too"
-        return [f"{why}: {least.rber_new:.3e} after {given}; {change}"]
+        return [*notes, f"{why}: {least.rber_new:.3e} after {given}; {change}"]
 
     def _least_t(self, point: Point) -> int | None:
         """The fewest errors to correct that leave a cycle at least; None where none do."""
@@ -254,7 +259,7 @@ def endurance(
                         given = (hours, celsius, ecc.t, target, spread, limit, new, cycles)
                         points.append(Point(*given, *_spread_of(others, level)))
     every = Ecc(codeword_bits=codeword_bits, user_bits=user_bits)
-    return Endurance(rates.name, points, every, level)
+    return Endurance(rates.name, points, every, level, rates.source)
 
 
 def acceleration(temperature_c: float, reference_c: float, activation_ev: float = 1.1) -> float:
@@ -294,9 +299,15 @@ class _Rates:
     """Error rates of a chip: an array model, with the cell where it is made of one."""
 
     def __init__(
-        self, name: str, array: Mapping[str, Any], cell: _core.Cell | None = None, bits: int = 0
+        self,
+        name: str,
+        array: Mapping[str, Any],
+        cell: _core.Cell | None = None,
+        bits: int = 0,
+        source: str = "",
     ) -> None:
         self.name = name
+        self.source = source
         self._cell = cell
         points = array.get("points", [])
         # Measured points have a rate for each page type, or one for all of them.
@@ -420,7 +431,7 @@ def _rates(chip: str | PathLike[str] | Mapping[str, Any] | Fit) -> tuple[_Rates,
             problem = f"endurance: {name}: {DRAWS - len(drawn)} of {DRAWS} draws heal with stress"
             raise NandlabError(f"{problem}; allowed: a fit that is surer of itself: more data")
         return _Rates(name, chip.array), [_Rates(name, array) for array in drawn]
-    bits = 0
+    bits, source = 0, ""
     chip = fspath(chip) if isinstance(chip, PathLike) else chip
     if isinstance(chip, str):
         tables = chip_tables(chip)
@@ -435,12 +446,20 @@ def _rates(chip: str | PathLike[str] | Mapping[str, Any] | Fit) -> tuple[_Rates,
     if array.get("name", "ideal") == "ideal":
         problem = f"endurance: {name or 'the chip'} has no error rates (array `ideal`)"
         raise NandlabError(f"{problem}; allowed: a chip with another array model")
-    if array["name"] in OF_THE_CELL and not array.get("points") and isinstance(chip, str):
-        source = find(chip if chip.endswith(".toml") else f"chip/{chip}")
-        bits, order = source.cell_bits, source.page_order
-        cell = _core.Cell(source.text, source.place, source.sets, bits, order)
-        return _Rates(name, array, cell, bits), []
-    return _Rates(name, array, bits=bits), []
+    if isinstance(chip, str):
+        of_cell = chip if chip.endswith(".toml") else f"chip/{chip}"
+        if array["name"] in OF_THE_CELL and not array.get("points"):
+            about = find(of_cell)
+            bits, order = about.cell_bits, about.page_order
+            cell = _core.Cell(about.text, about.place, about.sets, bits, order)
+            return _Rates(name, array, cell, bits), []
+        if "cell" in tables:
+            source = (
+                f"by array `{array['name']}` of {name}, its cell may say otherwise: "
+                f"`nandlab cell {of_cell} --picture endurance`, in Python "
+                f'nandlab.cell("{of_cell}").endurance()'
+            )
+    return _Rates(name, array, bits=bits, source=source), []
 
 
 def _spread_of(cycles: list[int], level: float) -> tuple[int | None, int | None]:
