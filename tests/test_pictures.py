@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import MIXED
+from matplotlib.axes import Axes
 
 import nandlab
 from nandlab import quantity
@@ -121,6 +122,49 @@ def test_unknown_kind_is_refused(result: nandlab.Result, tmp_path: Path):
 )
 def test_little_to_draw(workload: str, tmp_path: Path):
     nandlab.run("tiny", workload).plot(tmp_path / "p.png")
+
+
+def test_what_is_too_few_to_draw_is_told():
+    """In the panel where nothing is drawn, in the legend beside what is."""
+    few = "[a]\nrw=randread\nnumber_ios=5\n"
+    (axes,) = nandlab.run("tiny", few).plot_latency().axes
+    assert [text.get_text() for text in axes.texts] == ["fewer than 20 requests"]
+    assert legend(axes) == ["read (5, too few to draw)"]
+    mixed = few + "[b]\nrw=randwrite\nnumber_ios=100\n"
+    (axes,) = nandlab.run("tiny", mixed).plot_latency().axes
+    assert legend(axes) == ["write (100)", "read (5, too few to draw)"]
+
+
+def test_a_second_run_on_the_same_axes_is_told_apart(result: nandlab.Result):
+    other = nandlab.run("tiny", MIXED.replace("iodepth=16", "iodepth=2"))
+    names = ["read", "write"]
+    figure = new_figure(8.0, 7.0)
+    above, below = figure.subplots(2, 1)
+    for number, run in enumerate((result, other, result)):
+        run.plot_latency(above, label="abc"[number])
+        run.plot_throughput(below, label="abc"[number])
+    curves = [line for line in above.get_lines() if line.get_drawstyle() == "steps-pre"]
+    assert [line.get_linestyle() for line in curves] == ["-", "-", "--", "--", ":", ":"]
+    assert [entry.split(" (")[0] for entry in legend(above)] == [
+        f"{run} {name}" for run in "abc" for name in names
+    ]
+    dotted = [note.get_text().split()[0] for note in above.texts]
+    assert dotted == names, "only the first run's dots have words"
+    lowest, highest = above.get_xlim()
+    for line in curves:
+        latency_us, _ = line.get_data()
+        assert lowest < latency_us.min() < latency_us.max() < highest
+    assert {entry.split()[0] for entry in legend(below)} == {*"abc"}
+    assert below.get_xlim()[1] == max(
+        patch.get_data().edges[-1] for patch in below.patches if hasattr(patch, "get_data")
+    )
+    assert above.get_title(loc="left") == "tiny · fio jobs"
+
+
+def legend(axes: Axes) -> list[str]:
+    found = axes.get_legend()
+    assert found is not None
+    return [text.get_text() for text in found.get_texts()]
 
 
 def test_fio_plot_draws_our_report(tmp_path: Path):

@@ -39,6 +39,14 @@ LEAST_REQUESTS = 20
 MOST_MOVED = 4.0
 """Of the host's highest rate: what garbage collection moves above it is cut off."""
 
+STYLES = ("-", "--", ":", "-.")
+"""Of the lines of the first run on axes, and of those after it."""
+
+TIME_LABEL = "simulated time "
+
+TIME_UNITS = {"days": 1 / 86400, "hours": 1 / 3600, "s": 1.0, "ms": 1e3, "µs": 1e6}
+"""Factors from seconds."""
+
 WORDS_SHARE = 0.18
 """Of the height of the latency panel, that the words of a dot take."""
 
@@ -92,59 +100,114 @@ def check_kind(path: Path) -> None:
         raise NandlabError(f"plot: {path}: unknown kind of picture; allowed: {allowed}")
 
 
-def plot_latency(result: Result, axes: Axes | None = None) -> Figure:
-    """Share of requests above a latency, on logarithmic axes: one curve for each operation."""
+def plot_latency(result: Result, axes: Axes | None = None, *, label: str = "") -> Figure:
+    """Share of requests above a latency, on logarithmic axes: one curve for each operation.
+
+    Args:
+        result: of a run.
+        axes: where to draw; runs that are drawn later on the same have other lines.
+        label: of the run, in front of the operations in the legend.
+    """
     axes = _axes(axes, 8.0, 4.6)
+    earlier = _runs_on(axes)
+    every = {op: latency for op in COLOURS if (latency := getattr(result, op)).count > 0}
     shown = {
         op: latency
-        for op in COLOURS
-        if (latency := getattr(result, op)).count >= LEAST_REQUESTS and latency.max_us > 0
+        for op, latency in every.items()
+        if latency.count >= LEAST_REQUESTS and latency.max_us > 0
     }
     most = max((latency.count for latency in shown.values()), default=100)
-    marks = []
+    marks: list[tuple[str, float, float]] = []
+    drawn: list[Artist] = []
     for op, latency in shown.items():
         latency_us, share = latency.exceedance()
         is_main = op in ("read", "write")
         # It starts at the top, and falls off the picture at the greatest latency.
-        axes.step(
+        drawn += axes.step(
             [latency_us[0], *latency_us, latency_us[-1]],
             [1.0, *share, 0.5 / latency.count],
             where="pre",
             color=COLOURS[op],
             linewidth=2.2 if is_main else 1.3,
-            linestyle="-" if is_main else (0, (4, 1.5)),
-            label=f"{op} ({quantity.count(latency.count)})",
+            linestyle=_style(earlier),
+            label=_named(label, f"{op} ({quantity.count(latency.count)})"),
         )
         if is_main:
             backed = [p for p in PERCENTILES[:5] if latency.count * (100 - p) >= 100]
             percent = max(backed, default=50.0)
             marks.append((op, percent, latency.percentile(percent)))
+    for op, latency in every.items():
+        if op not in shown:
+            why = "too few to draw" if latency.count < LEAST_REQUESTS else "in no time"
+            words = _named(label, f"{op} ({quantity.count(latency.count)}, {why})")
+            drawn += axes.plot([], [], color=COLOURS[op], linestyle="none", label=words)
+    if not shown and not earlier:
+        some = any(latency.count < LEAST_REQUESTS for latency in every.values())
+        words = f"fewer than {LEAST_REQUESTS} requests" if some else "no requests that take time"
+        words = words if every else "no requests"
+        axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", color=GREY)
+    limits = axes.get_xlim(), axes.get_ylim()
     axes.set_xscale("log")
     axes.set_yscale("log")
-    bottom = min(0.5 / most, 0.02)
+    bottom = min(0.5 / most, 0.02, *([limits[1][0]] if earlier else []))
     axes.set_ylim(bottom, 1.25)
     ticks = [p for p in PERCENTILES if 1 - p / 100 > bottom]
     axes.set_yticks([1 - p / 100 for p in ticks], [f"{p:g} %" for p in ticks])
     axes.yaxis.minorticks_off()
     axes.set_ylabel("requests done within")
     axes.set_xlabel("latency")
-    if not shown:
-        axes.set_xlim(1, 1e3)
-        axes.text(0.5, 0.5, "no requests", transform=axes.transAxes, ha="center", color=GREY)
-    else:
-        main = [shown[op] for op in ("read", "write") if op in shown] or list(shown.values())
-        lowest = min(latency.percentile(0.1) for latency in main)
-        axes.set_xlim(left=max(lowest / 1.5, 0.1))
-    _mark(axes, marks)
-    _latency_ticks(axes)
     if shown:
+        main = [shown[op] for op in ("read", "write") if op in shown] or list(shown.values())
+        left = max(min(latency.percentile(0.1) for latency in main) / 1.5, 0.1)
+        if earlier:
+            right = 1.5 * max(latency.max_us for latency in shown.values())
+            axes.set_xlim(min(limits[0][0], left), max(limits[0][1], right))
+        else:
+            axes.set_xlim(left=left)
+    elif not earlier:
+        axes.set_xlim(1, 1e3)
+    _mark(axes, marks, has_words=not earlier)
+    _latency_ticks(axes)
+    _tag(drawn, "latency", earlier)
+    if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="lower left", frameon=False)
-    finish(axes, result.title)
+    finish(axes, _title(axes, result.title, earlier))
     return _owner(axes)
 
 
-def _mark(axes: Axes, marks: list[tuple[str, float, float]]) -> None:
+def _runs_on(axes: Axes) -> int:
+    """How many runs axes hold."""
+    return sum("-run-" in (one.get_gid() or "") for one in axes.get_children())
+
+
+def _tag(drawn: Sequence[Artist], picture: str, earlier: int) -> None:
+    """Lets a run be counted by one of its artists."""
+    if drawn:
+        drawn[0].set_gid(f"{picture}-run-{earlier + 1}")
+
+
+def _style(earlier: int) -> str:
+    """Of the lines of a run after so many others."""
+    return STYLES[earlier % len(STYLES)]
+
+
+def _named(label: str, words: str) -> str:
+    """An entry of the legend."""
+    return f"{label} {words}" if label else words
+
+
+def _title(axes: Axes, title: str, earlier: int) -> str:
+    """With those of runs that were drawn before, each once."""
+    before = axes.get_title(loc="left").split(", ") if earlier else []
+    return ", ".join(dict.fromkeys([*before, title]))
+
+
+def _mark(axes: Axes, marks: list[tuple[str, float, float]], has_words: bool = True) -> None:
     """Dots on the curves at the highest percentile, to 99.99, that any request exceeds."""
+    if not has_words:
+        for op, percent, latency_us in marks:
+            axes.plot(latency_us, 1 - percent / 100, "o", color=COLOURS[op], markersize=7, zorder=5)
+        return
     low, high = axes.get_xlim()
     for op, percent, latency_us in marks:
         share = 1 - percent / 100
@@ -173,13 +236,20 @@ def _mark(axes: Axes, marks: list[tuple[str, float, float]]) -> None:
         axes.set_xlim(low, max(high, last * (high / low) ** 0.26))
 
 
-def plot_throughput(result: Result, axes: Axes | None = None) -> Figure:
+def plot_throughput(result: Result, axes: Axes | None = None, *, label: str = "") -> Figure:
     """Read and write bandwidth over simulated time; what garbage collection moved, in grey.
 
     The host's rates set the scale. Where garbage collection goes far beyond, as after
     ``precondition="steady"``, it is cut off, and the legend says how high it goes.
+
+    Args:
+        result: of a run.
+        axes: where to draw; runs that are drawn later on the same are lines without areas, in the
+            units of the first.
+        label: of the run, in front of the names in the legend.
     """
     axes = _axes(axes, 8.0, 3.4)
+    earlier = _runs_on(axes)
     series = result.series()
     names = ("read_mb_s", "write_mb_s", "gc_moved_mb_s")
     start, duration, rates = _merged(
@@ -187,31 +257,46 @@ def plot_throughput(result: Result, axes: Axes | None = None) -> Figure:
         series["duration_s"].to_numpy(),
         [series[name].to_numpy() for name in names],
     )
-    scale, unit = _time_unit(float(start[-1] + duration[-1]) if len(start) else 0.0)
-    edges = [*(start * scale), *((start + duration)[-1:] * scale)]
+    unit = _time_unit(float(start[-1] + duration[-1]) if len(start) else 0.0)
     # Without traffic of the host's, as of trims alone, the scale is that of garbage collection.
     scaling = [rate for rate in rates[:2] if rate.any()] or rates
     host_most = max((rate.max(initial=0.0) for rate in scaling), default=0.0)
     is_slow = host_most < 0.5
-    bandwidth_unit, factor = ("kB/s", 1e3) if is_slow else ("MB/s", 1.0)
+    if earlier:
+        unit = axes.get_xlabel().removeprefix(TIME_LABEL).strip("()")
+        is_slow = axes.get_ylabel() == "kB/s"
+    scale, factor = TIME_UNITS[unit], 1e3 if is_slow else 1.0
+    edges = [*(start * scale), *((start + duration)[-1:] * scale)]
     read, write, moved = (rate * factor for rate in rates)
     top = MOST_MOVED * host_most * factor
     is_cut = moved.max(initial=0.0) > top
-    if moved.any():
-        how_high = f" (to {quantity.rate(moved.max() / factor)} MB/s)" if is_cut else ""
-        _area(axes, edges, moved, GREY, f"moved by GC{how_high}", 0.35, 0.0)
-    if write.any():
-        _area(axes, edges, write, COLOURS["write"], "write", 0.18, 1.8)
-    if read.any():
-        _area(axes, edges, read, COLOURS["read"], "read", 0.18, 1.8)
+    how_high = f" (to {quantity.rate(moved.max() / factor)} MB/s)" if is_cut else ""
+    drawn: list[Artist] = []
+    for rate, colour, name, alpha, width in (
+        (moved, GREY, f"moved by GC{how_high}", 0.35, 0.0),
+        (write, COLOURS["write"], "write", 0.18, 1.8),
+        (read, COLOURS["read"], "read", 0.18, 1.8),
+    ):
+        if not rate.any():
+            continue
+        words = _named(label, name)
+        if earlier:
+            style = _style(earlier)
+            line = axes.stairs(rate, edges, color=colour, linestyle=style, linewidth=1.8)
+            line.set_label(words)
+            drawn.append(line)
+        else:
+            drawn.append(_area(axes, edges, rate, colour, words, alpha, width))
     if edges:
-        axes.set_xlim(edges[0], edges[-1])
+        low, high = axes.get_xlim() if earlier else (edges[0], edges[-1])
+        axes.set_xlim(min(low, edges[0]), max(high, edges[-1]))
     axes.set_ylim(bottom=0)
     axes.margins(y=0.12)
     if is_cut:
-        axes.set_ylim(top=top)
-    axes.set_xlabel(f"simulated time ({unit})")
-    axes.set_ylabel(bandwidth_unit)
+        axes.set_ylim(top=max(top, axes.get_ylim()[1]) if earlier else top)
+    axes.set_xlabel(f"{TIME_LABEL}({unit})")
+    axes.set_ylabel("kB/s" if is_slow else "MB/s")
+    _tag(drawn, "throughput", earlier)
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         axes.legend(
@@ -223,7 +308,7 @@ def plot_throughput(result: Result, axes: Axes | None = None) -> Figure:
             frameon=False,
             borderaxespad=0.2,
         )
-    finish(axes, result.title)
+    finish(axes, _title(axes, result.title, earlier))
     return _owner(axes)
 
 
@@ -235,10 +320,10 @@ def _area(
     label: str,
     alpha: float,
     width: float,
-) -> None:
+) -> Artist:
     from matplotlib.colors import to_rgba
 
-    axes.stairs(
+    return axes.stairs(
         rate,
         edges,
         fill=True,
@@ -336,9 +421,9 @@ def _latency_ticks(axes: Axes) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _time_unit(seconds: float) -> tuple[float, str]:
-    """Factor from seconds to a unit in which the number is short, and its name."""
+def _time_unit(seconds: float) -> str:
+    """A unit in which the number is short."""
     for size, unit in ((172800.0, "days"), (7200.0, "hours"), (1.0, "s"), (1e-3, "ms")):
         if seconds >= size:
-            return {"days": 1 / 86400, "hours": 1 / 3600, "s": 1.0, "ms": 1e3}[unit], unit
-    return 1e6, "µs"
+            return unit
+    return "µs"

@@ -278,17 +278,27 @@ class Result:
 
         return plot_all(self, path)
 
-    def plot_latency(self, axes: Axes | None = None) -> Figure:
-        """The tail of the latency distribution on logarithmic axes."""
+    def plot_latency(self, axes: Axes | None = None, *, label: str = "") -> Figure:
+        """The tail of the latency distribution on logarithmic axes.
+
+        Args:
+            axes: where to draw; runs that are drawn later on the same have other lines.
+            label: of the run, in front of the operations in the legend.
+        """
         from nandlab.plot import plot_latency
 
-        return plot_latency(self, axes)
+        return plot_latency(self, axes, label=label)
 
-    def plot_throughput(self, axes: Axes | None = None) -> Figure:
-        """Read, write and garbage-collection bandwidth over simulated time."""
+    def plot_throughput(self, axes: Axes | None = None, *, label: str = "") -> Figure:
+        """Read, write and garbage-collection bandwidth over simulated time.
+
+        Args:
+            axes: where to draw; runs that are drawn later on the same are lines without areas.
+            label: of the run, in front of the names in the legend.
+        """
         from nandlab.plot import plot_throughput
 
-        return plot_throughput(self, axes)
+        return plot_throughput(self, axes, label=label)
 
     def _repr_html_(self) -> str:
         from nandlab.table import result_html
