@@ -108,7 +108,9 @@ def ecc_curve(
             called alike go by their paths.
         rber: raw bit error rates of a hard read.
         channel: ``bsc`` (hard bits only), ``awgn`` (two levels) or ``mlc`` (four).
-        levels: soft levels: 0 is a hard read; 2, 4 and 6 are references beyond the first.
+        levels: soft levels: 0 is a hard read; 2, 4 and 6 are references beyond the first. The
+            decoder `berlekamp` takes only the hard decisions of a soft read: it fails as often
+            whatever the levels, and counts differ because their errors are drawn anew.
         errors: failed codewords that are enough for a point.
         max_frames: codewords that are enough.
         threads: as many as processors where left out.
