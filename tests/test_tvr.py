@@ -89,6 +89,16 @@ def test_names_of_pages_are_explained_where_they_mislead():
     assert "paper's name" not in str(nandlab.tvr(rule=renamed))
 
 
+def test_what_is_said_of_reduced_levels_below_zero_helps():
+    narrow = [0.1085] * 4
+    for change in (
+        {"mu_v": (-1.0, 1.29, 2.658, 4.03), "sigma_v": narrow},
+        {"sigma_v": (0.4217, *narrow[1:])},
+        {"sigma_v": narrow, "rber_limit": 1e-20},
+    ):
+        assert nandlab.tvr(**change).reduced_pe_cycles > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -105,7 +115,8 @@ def test_names_of_pages_are_explained_where_they_mislead():
         ({"sigma_v": (0.42, 0.35, 0.35, 0.35)}, "no margin to take"),
         ({"beta": float("nan")}, "beta"),
         ({"coupling_wordline": 2}, "coupling_wordline"),
-        ({"mu_v": (-9, -7, -5, -3)}, "above 0 V"),
+        ({"mu_v": (-9, -7, -5, -3)}, "the programmed levels have a mean of -5.00 V"),
+        ({"sigma_v": [0.1085] * 4}, r"the reduced programmed levels have a mean of -0\.85 V"),
     ],
 )
 def test_refusals(arguments: dict[str, object], words: str):

@@ -205,7 +205,8 @@ def tvr(
 
     Raises:
         NandlabError: levels that do not rise, or that are too close for the limit already, a width
-            or limit out of range, a rule for other states.
+            or limit out of range, a rule for other states; programmed levels whose mean is not
+            above 0 V, as they are or reduced: eq. 8 takes its logarithm.
     """
     mu, sigma = _numbers("mu_v", mu_v), _numbers("sigma_v", sigma_v)
     _check(mu, sigma, rber_limit, rule)
@@ -236,6 +237,16 @@ def tvr(
                 f"sigma_v or a higher rber_limit"
             )
     law = law or VoltageLaw()
+    vth_v, reduced_vth_v = _programmed(mu), _programmed(reduced)
+    for which, volts, change in (
+        ("", vth_v, "higher programmed levels"),
+        ("reduced ", reduced_vth_v, "a higher erased level, a greater sigma_v, a lower rber_limit"),
+    ):
+        if not volts > 0:
+            problem = f"tvr: the {which}programmed levels have a mean of {volts:.2f} V"
+            raise NandlabError(
+                f"{problem}, and eq. 8 takes its logarithm; allowed: above 0 V: {change}"
+            )
     coupling = coupling_bitline + 2 * coupling_wordline
     return Tvr(
         mu_v=mu,
@@ -246,8 +257,8 @@ def tvr(
         reduced_mu_v=tuple(reduced),
         references_v=tuple(references),
         pages=tuple(_steps(page, mu, reduced, beta * step_v) for page in rule),
-        pe_cycles=law.pe_cycles(_programmed(mu), rber_limit),
-        reduced_pe_cycles=law.pe_cycles(_programmed(reduced), rber_limit),
+        pe_cycles=law.pe_cycles(vth_v, rber_limit),
+        reduced_pe_cycles=law.pe_cycles(reduced_vth_v, rber_limit),
         coupling_v=coupling * (mu[-1] - mu[0]),
         reduced_coupling_v=coupling * (reduced[-1] - reduced[0]),
     )
