@@ -62,7 +62,9 @@ class Measurement:
     chip: str
     seed: int
     params: dict[str, Any]
-    """Parameters of the procedure, complete."""
+    """Parameters of the procedure that were given, and defaults that are the same for every chip.
+    Those that follow the chip (such as its cycles) are not in it; the columns of the table hold
+    what was done."""
     steps: int
     """Steps in all; `steps_done` of them are in the table."""
     steps_done: int
