@@ -202,7 +202,7 @@ def test_rows_are_not_written_over(nandlab: Callable[..., Ended], folder: Path):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for name in ("rows.csv", "curve.parquet"):
         said = nandlab(*energy, "--seed", "2", "--out", name).refused()
-        assert f"--out: {name} exists already; allowed: a new file, or --resume" in said
+        assert f"out: {name} exists already; allowed: a new file, or `resume`" in said
     nandlab(*energy, "--out", "rows.csv", "--resume").succeeded()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 

@@ -493,7 +493,7 @@ def test_a_profile_is_written_over_no_other_file(folder: Path):
     Path("code.toml").write_text(nandlab.show(f"code/{BCH}"))
     for name in ("curve.parquet", "code.toml", "mixed.fio"):
         before = Path(name).read_bytes()
-        with pytest.raises(nandlab.NandlabError, match=f"--out: {name} exists and is no profile"):
+        with pytest.raises(nandlab.NandlabError, match=f"out: {name} exists and is no profile"):
             profiled(Path(name))
         assert Path(name).read_bytes() == before
     assert out.read_text() == text
@@ -576,7 +576,7 @@ def test_what_another_profile_left_is_refused(tmp_path: Path):
         (["profile", "--code", BCH, "--out", "x.toml", "--levels", "1"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--seed", "-1"], "seed"),
         (["profile", "--code", BCH, "--out", "mixed.fio"], "exists and is no profile"),
-        (["profile", "--code", BCH, "--out", "no/x.toml"], "--out: no folder"),
+        (["profile", "--code", BCH, "--out", "no/x.toml"], "out: no folder"),
     ],
 )
 def test_refusals(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], needle: str):

@@ -143,10 +143,10 @@ def board(
     if resume and path is None:
         raise _core.NandlabError("board: resume without out; allowed: the file to go on with")
     if path is not None:
-        check_kind("--out", path, KINDS)
+        check_kind("out", path, KINDS)
         if not resume:
-            check_new("--out", path, ", or --resume, which goes on with it")
-    check_outputs({"--out": path}, [fspath(chip)])
+            check_new("out", path, ", or `resume`, which goes on with it")
+    check_outputs({"out": path}, [fspath(chip)])
     seed = whole("seed", seed, 0, 2**64 - 1)
     chip_sets, own = _sort(set)
     for text in own:
@@ -345,7 +345,7 @@ def write(table: pa.Table, path: Path) -> None:
     import pyarrow.csv as csv
     import pyarrow.parquet as pq
 
-    check_kind("--out", path, KINDS)
+    check_kind("out", path, KINDS)
     # Of this process: another one may write the same file just now.
     part = path.with_name(f"{path.name}.{getpid()}.part")
     if path.suffix.lower() == ".csv":

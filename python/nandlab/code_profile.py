@@ -73,7 +73,7 @@ def ecc_profile(
     path = Path(out)
     is_file = path.is_file() or not path.exists()
     kept = path.with_name(path.name + UNFINISHED) if is_file else None
-    check_outputs({"--out": path, "--out (unfinished)": kept}, [str(code)])
+    check_outputs({"out": path, "out (unfinished)": kept}, [str(code)])
     goal = Goal(errors, max_frames, threads)
     several = as_list(levels, (str,))
     check_point(several, seed)
@@ -126,7 +126,7 @@ def _profile_text(path: Path) -> str:
         tables = {}
     if not {"hash", "measured_with", "level"} <= tables.keys():
         allowed = "a new file, or the profile that the same command wrote"
-        raise NandlabError(f"--out: {path} exists and is no profile; allowed: {allowed}")
+        raise NandlabError(f"out: {path} exists and is no profile; allowed: {allowed}")
     return text
 
 

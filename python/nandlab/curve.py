@@ -135,8 +135,8 @@ def ecc_curve(
     check_point(several, seed)
     path = Path(out) if out is not None else None
     if path is not None:
-        check_kind("--out", path, [".parquet"])
-    check_outputs({"--out": path}, [path_of(one) for one in codes])
+        check_kind("out", path, [".parquet"])
+    check_outputs({"out": path}, [path_of(one) for one in codes])
     codecs = distinct_codecs(codes, decoder=decoder, set=sets["code"] + sets["decoder"])
     points = list(_points(codecs, channel, sets["channel"], several, rates, seed))
     if not points:

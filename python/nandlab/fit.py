@@ -251,7 +251,7 @@ def fit(
     page_bits: int | None = None,
     reference_c: float | None = None,
     reference_v: float | None = None,
-    without: Sequence[str] = (),
+    without: str | Sequence[str] = (),
 ) -> Fit:
     """Fits a law to measurements of a chip.
 
@@ -269,7 +269,8 @@ def fit(
         reference_c: temperature that the retention law is written for (25).
         reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
             chip that its Parquet file names, or 0.
-        without: terms of the power law that are left out: epsilon, wear, retention, reads.
+        without: terms of the power law that are left out: epsilon, wear, retention, reads; one or
+            several.
 
     Raises:
         NandlabError: an unknown law or column, an option that the law does not take, a value
@@ -308,12 +309,13 @@ def fit(
         states = whole("fit: states", states, 2, 16)
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
-    fitted = RATES[law](measured, Options(page_bits, reference_c, tuple(without)))
+    terms = (without,) if isinstance(without, str) else tuple(without)
+    fitted = RATES[law](measured, Options(page_bits, reference_c, terms))
     types = list(dict.fromkeys(measured.labels.get("page_type", [])))
     if law in LAWS and len(types) > 1:
         fitted.notes.append(
             f"page_type is not read: one law for the rows of {', '.join(types)}; take those of one "
-            f"type, or --law table"
+            f"type, or law `table`"
         )
     confidence = Confidence(level, 1 if each else len(fitted.law.names))
     if fitted.estimate is not None:

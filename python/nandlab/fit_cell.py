@@ -39,7 +39,7 @@ def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str, gray: str | Non
     bits = int(chip.get("cell_bits", 0))
     if states != 2**bits:
         problem = f"fit: {states} states for {name}, whose cells have {2**bits} levels"
-        raise NandlabError(f"{problem}; allowed: --states {2**bits}, or a chip of such cells")
+        raise NandlabError(f"{problem}; allowed: {2**bits} states, or a chip of such cells")
     wanted = mean_degrees({p.name: p for p in fitted.parameters}, states)
     degrees = None if wanted is None else float(f"{min(max(wanted, LEAST), MOST):.4g}")
     # The width of a level is its standard deviation, that of a Student's t its scale.

@@ -39,7 +39,9 @@ def chip_toml(fitted: Fit, chip: str) -> str:
     if falling:
         low = ", ".join(f"{name} = {fitted.array[name]:.3g}" for name in falling)
         problem = f"fit: the fitted law heals with stress ({low})"
-        raise NandlabError(f"{problem}; allowed: parameters of 0 or more; more data, or --without")
+        raise NandlabError(
+            f"{problem}; allowed: parameters of 0 or more; more data, or fewer terms"
+        )
     _as_many_page_types(fitted, int(tables.get("cell_bits", 0)), chip)
     _core.Array(json.dumps(fitted.array))
     what = "error rates" if fitted.bins is None else "levels"

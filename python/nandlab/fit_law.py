@@ -135,9 +135,9 @@ def power_law(data: Measurements, options: Options) -> Fitted:
         without = [term for term in used if term in {of_term[name] for name in left_open}]
         if len(without) == len(used):
             return MORE_ROWS
-        options = " ".join(f"--without {term}" for term in without)
+        terms = ", ".join(f"`{term}`" for term in without)
         why = " (rates fall with pe_cycles)" if falls else ""
-        return f"{options}{why}, {MORE_ROWS}"
+        return f"without {terms}{why}, {MORE_ROWS}"
 
     return Fitted(Law(starts, mean, natural, names, is_log, cure), array, notes)
 

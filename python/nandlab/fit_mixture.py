@@ -34,7 +34,7 @@ LEAST_BINS = 4
 LN_MOST_DEGREES = math.log(1000.0)
 """Of Student's t; with so many it is Gaussian for all purposes."""
 
-CURE = "--states with as many as the histogram has hills, or more cells"
+CURE = "as many states as the histogram has hills, or more cells"
 
 
 class Histogram(NamedTuple):
@@ -111,7 +111,7 @@ def mixture(bins: Histogram, family: str, states: int) -> Law:
     starts = _starts(bins, states, each)
     # Of tails as light as a Gaussian's no more can be known than that they are.
     tails = {name: (0.0, LN_MOST_DEGREES) for name in names if name.startswith("nu_")}
-    lighter = "--law gaussian, " if tails else ""
+    lighter = "law `gaussian`, " if tails else ""
     return Law(starts, mean, natural, names, is_log, lambda _: lighter + CURE, MOST_DECADES, tails)
 
 

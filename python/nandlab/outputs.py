@@ -53,7 +53,7 @@ def check_new(name: str, path: Path, hint: str = "") -> None:
     Args:
         name: what is asked for, as messages call it.
         path: of the output; terminals and pipes are never there already.
-        hint: what else is allowed, as ``, or --resume, which goes on with it``.
+        hint: what else is allowed, as ``, or `resume`, which goes on with it``.
 
     Raises:
         NandlabError: it exists.
