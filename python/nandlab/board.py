@@ -72,6 +72,10 @@ class Measurement:
     """Which columns are drawn, and how."""
     _table: pa.Table = field(repr=False)
 
+    def __repr__(self) -> str:
+        done = f"{self.steps_done} of {self.steps} steps"
+        return f"<{self.procedure} of {self.chip}: {done}, {self._table.num_rows} rows>"
+
     @property
     def interrupted(self) -> bool:
         """Whether steps are missing."""

@@ -56,6 +56,10 @@ class EnduranceMap(NamedTuple):
     curve: list[tuple[float, int]]
     """Hours at the cell's reference temperature, rising, and the cycles that last so long."""
 
+    def __repr__(self) -> str:
+        over = f"{len(self.temperature_c)} temperatures x {len(self.retention_hours)} retentions"
+        return f"<endurance of cell {self.cell.name}: {over}>"
+
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
         return {

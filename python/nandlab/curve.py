@@ -50,6 +50,11 @@ class Curve:
     """Points that have neither the errors nor the codewords that were asked for."""
     _rows: list[dict[str, Any]] = field(repr=False)
 
+    def __repr__(self) -> str:
+        names = ", ".join(codec.name for codec in self.codecs)
+        short = f", {self.points_left} short of what was asked for" if self.interrupted else ""
+        return f"<curve of {names} over {self.channel['name']}: points: {len(self._rows)}{short}>"
+
     @property
     def interrupted(self) -> bool:
         """Whether points are missing or short of what was asked for."""

@@ -26,6 +26,7 @@ from nandlab.arguments import to_json, whole
 from nandlab.catalogue import chip as chip_tables
 from nandlab.cell_source import find
 from nandlab.fit import Fit
+from nandlab.notebook import InNotebook
 from nandlab.uber import Ecc, rber_limit, uber
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Point(NamedTuple):
     pe_cycles_high: int | None = None
 
 
-class Endurance:
+class Endurance(InNotebook):
     """Endurances of a chip: a table and a picture."""
 
     def __init__(
@@ -117,6 +118,9 @@ class Endurance:
 
         columns = zip(*self.points, strict=True) if self.points else [[] for _ in Point._fields]
         return pa.table(dict(zip(Point._fields, map(list, columns), strict=True)))
+
+    def __repr__(self) -> str:
+        return f"<endurance of {self.chip}: points: {len(self.points)}>"
 
     def __str__(self) -> str:
         """A table for people."""

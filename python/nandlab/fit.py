@@ -30,6 +30,7 @@ from nandlab.fit_mixture import (
 )
 from nandlab.fit_table import table
 from nandlab.nearest import nearest
+from nandlab.notebook import InNotebook
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,7 +99,7 @@ class Confidence(NamedTuple):
         )
 
 
-class Fit:
+class Fit(InNotebook):
     """A law fitted to measurements."""
 
     def __init__(
@@ -174,6 +175,10 @@ class Fit:
     def method(self) -> str:
         """How the intervals were made."""
         return f"{self.estimate.method}; {self.confidence.sentence}"
+
+    def __repr__(self) -> str:
+        name, count = self.data.name, len(self.parameters)
+        return f"<fit of {self.law} to {name}: {self._trials()}, {count} parameters>"
 
     def __str__(self) -> str:
         """A table for people."""

@@ -25,6 +25,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.notebook import InNotebook
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,7 +106,7 @@ class PageSteps:
 
 
 @dataclass(frozen=True)
-class Tvr:
+class Tvr(InNotebook):
     """What threshold voltage reduction does to a distribution."""
 
     mu_v: tuple[float, ...]
@@ -150,6 +151,11 @@ class Tvr:
     def coupling_change(self) -> float:
         """Relative change of the worst shift."""
         return self.reduced_coupling_v / self.coupling_v - 1.0
+
+    def __repr__(self) -> str:
+        steps = f"{self.steps:g} to {self.reduced_steps:g} steps"
+        cycles = f"{self.pe_cycles:,.0f} to {self.reduced_pe_cycles:,.0f} cycles"
+        return f"<tvr of {len(self.mu_v)} levels: {steps}, {cycles}>"
 
     def __str__(self) -> str:
         """A table for people."""
