@@ -236,7 +236,8 @@ def test_numbers_and_paths_of_other_kinds(folder: Path):
     for others in ({"requests": None}, {"requests": np.bool_(False)}, {"set": None}):
         given: dict[str, Any] = others
         assert run("tiny", SHORT, **given).to_dict()["host"] == plain["host"]
-    assert run("tiny", SHORT, requests=np.bool_(True)).requests().num_rows == 1  # type: ignore[arg-type]
+    kept: dict[str, Any] = {"requests": np.bool_(True)}
+    assert run("tiny", SHORT, **kept).requests().num_rows == 1
     (folder / "log").write_text(
         "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 0 4096\n"
     )
@@ -256,4 +257,6 @@ def test_numbers_and_paths_of_other_kinds(folder: Path):
     assert nandlab.bibliography(Path("tiny")) == nandlab.bibliography("tiny")
     fitted = nandlab.fit({"pe_cycles": [0, 1e3, 3e3], "rber": [1e-5, 2e-4, 1e-3]}, "exponential")
     assert fitted.chip_toml(Path("x.toml")) == fitted.chip_toml("x.toml")
-    assert nandlab.ecc_curve(BCH, rber=0.01, channel="bsc", max_frames=1e2).points_left == 0  # type: ignore[arg-type]
+    hundred: Any = 1e2
+    curve = nandlab.ecc_curve(BCH, rber=0.01, channel="bsc", max_frames=hundred)
+    assert curve.points_left == 0

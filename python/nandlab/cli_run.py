@@ -36,7 +36,8 @@ def run(
         typer.Option("--set", metavar="PATH=VALUE", help="Changes a parameter; repeatable."),
     ] = None,
     precondition: Annotated[
-        str | None, typer.Option(metavar="none|fill|steady|rested", help="State of the drive before.")
+        str | None,
+        typer.Option(metavar="none|fill|steady|rested", help="State of the drive before."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
     json: Annotated[
