@@ -435,3 +435,15 @@ def test_presets_run_and_cite():
 def test_example_in_the_package_docstring_holds():
     result = nandlab.run("tiny", "[reads]\nrw=randread\nnumber_ios=1000\n")
     assert result.checks.ok
+
+
+def test_what_steady_leaves_to_collect_is_told():
+    """A drive that has had time amplifies few writes as it settled; one that has not, collects."""
+    jobs = "[a]\nrw=randwrite\nbs=4k\nnorandommap\nnumber_ios=1000\nrate_iops=2000\n"
+    pressed, rested = (nandlab.run("tiny", jobs, precondition=p) for p in ("steady", "rested"))
+    (notice,) = pressed.notices
+    assert "`rested`" in notice
+    assert "settled at a write amplification of 2.53" in notice
+    assert rested.notices == []
+    assert rested.write_amplification == pytest.approx(2.53, rel=0.1)
+    assert pressed.write_amplification > 1.5 * 2.53

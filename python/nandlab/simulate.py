@@ -13,7 +13,7 @@ from nandlab import _core
 from nandlab.arguments import named
 from nandlab.assignments import assignments
 from nandlab.catalogue import load_config
-from nandlab.effects import without_effect
+from nandlab.effects import owed, without_effect
 from nandlab.interrupt import Stop
 from nandlab.job_rates import missed_rates
 from nandlab.machine import memory_limit_bytes, peak_rss_mb
@@ -137,7 +137,8 @@ def run(
 
         report = json.loads(simulation.report(wall_s, peak_rss_mb()))
         report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
-        report["nandlab"]["notices"] += without_effect(loaded["config"]) + missed_rates(report)
+        notices = [*without_effect(loaded["config"]), *missed_rates(report), *owed(report)]
+        report["nandlab"]["notices"] += notices
         report["sim"] |= {"begun": begun, "interrupted": not finished}
         result = Result.of(
             simulation,
