@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import quantity
 from nandlab._core import NandlabError
+from nandlab.latency import is_exceeded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -133,7 +134,7 @@ def plot_latency(result: Result, axes: Axes | None = None, *, label: str = "") -
             label=_named(label, f"{op} ({quantity.count(latency.count)})"),
         )
         if is_main:
-            backed = [p for p in PERCENTILES[:5] if latency.count * (100 - p) >= 100]
+            backed = [p for p in PERCENTILES[:5] if is_exceeded(latency.count, p)]
             percent = max(backed, default=50.0)
             marks.append((op, percent, latency.percentile(percent)))
     for op, latency in every.items():
