@@ -105,9 +105,12 @@ impl FaultConfig {
     }
 }
 
-/// Whether a block is bad from the factory; the first one never is, as data sheets promise.
-pub fn is_factory_bad(seed: u64, block: u32, fraction: f64) -> bool {
-    block > 0 && Rng::stream(seed, &format!("bad/{block}")).chance(fraction)
+/// Whether a block, counted over all dies of `per_die` blocks, is bad from the factory; the first one
+/// of a die never is, as data sheets promise.
+pub fn is_factory_bad(seed: u64, block: u32, per_die: u32, fraction: f64) -> bool {
+    fraction > 0.0
+        && !block.is_multiple_of(per_die)
+        && Rng::stream(seed, &format!("bad/{block}")).chance(fraction)
 }
 
 #[cfg(test)]
@@ -121,9 +124,10 @@ mod tests {
         assert!((900..1100).contains(&late), "{late}");
         let soon = (0..2000).map(|b| fault.fails_after(1, b, 100)).min().unwrap();
         assert!((1..soon).contains(&fault.none_before(100)), "{soon}");
-        let bad = (0..2000).filter(|&b| is_factory_bad(1, b, 0.02)).count();
+        let bad = (0..2000).filter(|&b| is_factory_bad(1, b, 500, 0.02)).count();
         assert!((15..70).contains(&bad), "{bad}");
-        assert!(!is_factory_bad(1, 0, 1.0));
+        let never: Vec<u32> = (0..2000).filter(|&b| !is_factory_bad(1, b, 500, 1.0)).collect();
+        assert_eq!(never, [0, 500, 1000, 1500]);
         let wrong = FaultConfig { spread: -1.0, ..fault };
         assert!(wrong.check().unwrap_err().to_string().contains("chip.fault.spread"));
     }

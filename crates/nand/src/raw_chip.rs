@@ -130,7 +130,7 @@ impl RawChip {
 
     /// Whether a block is marked bad by the factory.
     pub fn is_bad(&self, block: u32) -> bool {
-        is_factory_bad(self.seed, block, self.bad_fraction)
+        is_factory_bad(self.seed, block, self.identity.blocks, self.bad_fraction)
     }
 
     /// Cycles of a block.

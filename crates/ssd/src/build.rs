@@ -313,15 +313,11 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     })
 }
 
-/// Factory bad blocks: those of the first die are those of a chip of its own. The first of each die
-/// never is.
+/// Factory bad blocks: those of the first die are those of a chip of its own.
 fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
     let share = config.chip.geometry.bad_block_fraction;
     let per_die = geometry.blocks_per_plane * geometry.planes_per_die;
-    let is_bad = |block: u32| {
-        share > 0.0 && !block.is_multiple_of(per_die) && is_factory_bad(config.seed, block, share)
-    };
-    (0..geometry.blocks()).map(is_bad).collect()
+    (0..geometry.blocks()).map(|b| is_factory_bad(config.seed, b, per_die, share)).collect()
 }
 
 /// Refuses soft levels that cost their reads and save no word.

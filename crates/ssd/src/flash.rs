@@ -160,10 +160,11 @@ impl Flash {
         self.channels.iter().map(times).collect()
     }
 
-    /// Takes a command in, to be submitted. It is freed by whoever gets it back done.
+    /// Takes a command in that was first asked for at `queued`, to be submitted. It is freed by
+    /// whoever gets it back done.
     #[inline]
-    pub fn hold(&mut self, now: Time, mut command: Command) -> u32 {
-        command.queued = now;
+    pub fn hold(&mut self, queued: Time, mut command: Command) -> u32 {
+        command.queued = queued;
         self.commands.insert(command)
     }
 

@@ -53,10 +53,9 @@ impl Ssd {
                     self.counts.buffer_hits += 1;
                     let request = &mut self.slots[slot as usize];
                     request.hit = true;
-                    let entry = self.buffer.slot(held);
-                    request.done.failed |= entry.rest == Rest::Lost && !entry.trimmed;
+                    let held = self.buffer.slot(held);
+                    request.done.failed |= held.rest == Rest::Lost && !held.trimmed;
                     if let Some(payload) = &mut self.payload {
-                        let held = self.buffer.slot(held);
                         payload.read(slot, unit, if held.trimmed { 0 } else { held.version });
                     }
                     None
@@ -110,8 +109,7 @@ impl Ssd {
         let bytes = words * self.codeword_bytes;
         let Earlier { queued, array, bus, ecc } = earlier;
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
-        let command = Command { words, queued, array, bus, ecc, ..read };
-        let index = self.flash.commands.insert(command);
+        let index = self.flash.hold(queued, Command { words, array, bus, ecc, ..read });
         self.flash.submit(&mut self.events, index);
     }
 
@@ -295,9 +293,8 @@ impl Ssd {
     /// Begins a read anew where its data are now, if data of the host have moved on since it was
     /// asked for: nothing in the queues of its die has kept their block from being erased.
     fn read_elsewhere(&mut self, index: u32) -> bool {
-        let read = &self.flash.commands[index];
-        let Command { owner, ppn, lpn: first, units, mut failed, .. } = *read;
-        let Command { queued, array, bus, ecc, .. } = *read;
+        let Command { owner, ppn, lpn: first, units, mut failed, .. } = self.flash.commands[index];
+        let Command { queued, array, bus, ecc, .. } = self.flash.commands[index];
         let earlier = Earlier { queued, array, bus, ecc };
         let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(ppn.0 + i)));
         if !matches!(owner, Owner::Request(_) | Owner::Fill(_))
