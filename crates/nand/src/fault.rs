@@ -105,8 +105,8 @@ impl FaultConfig {
     }
 }
 
-/// Whether a block, counted over all dies of `per_die` blocks, is bad from the factory; the first one
-/// of a die never is, as data sheets promise.
+/// Whether a block, counted over all dies of `per_die` blocks, is bad from the factory; the first
+/// one of a die never is, as data sheets promise.
 pub fn is_factory_bad(seed: u64, block: u32, per_die: u32, fraction: f64) -> bool {
     fraction > 0.0
         && !block.is_multiple_of(per_die)
