@@ -321,6 +321,22 @@ def test_reads_disturb_by_themselves(chip: str):
     assert max(reads) == 1000 * min(set(reads) - {0})
 
 
+def test_younger_ages_looked_at_do_not_disturb():
+    """A year is a year, however many ages before it were looked at, as in closed form."""
+    narrow = {"chip.geometry.page_bytes": 512, "chip.geometry.spare_bytes": 0}
+    one, many = (
+        nandlab.board("retention", "tlc_3d", set=narrow, points=points).table().to_pylist()[-3:]
+        for points in (1, 12)
+    )
+    # A look reads each page once: half of the block's 1,152 came before, on average.
+    state = {"pe_cycles": 3000, "hours": 8760.0, "temperature_c": 40.0, "reads": 576}
+    for page_type, (alone, last) in enumerate(zip(one, many, strict=True)):
+        closed = nandlab.cell("tlc_3d").rber(page_type, **state)
+        for row in (alone, last):
+            assert (row["hours"], row["pe_cycles"]) == (8760.0, 3000)
+            assert row["rber"] == pytest.approx(float(closed), rel=0.06), (page_type, row["rber"])
+
+
 @pytest.mark.parametrize(
     ("cycles", "segments"), [(900, 9), (3000, 10), (10_000, 10), (1_200_000, 40)]
 )

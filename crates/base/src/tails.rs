@@ -1,8 +1,34 @@
-//! Tails of distributions, exact however small: the normal and the beta.
+//! Tails of distributions, exact however small: the normal, the normal and Laplace, the beta.
 
 /// Probability that a standard normal deviate exceeds `z`: Q(z), exact in both tails.
 pub fn upper_tail(z: f64) -> f64 {
     0.5 * libm::erfc(z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// Probability that a standard normal deviate plus a Laplace deviate of mean size `1 / ratio`
+/// exceeds `z`, exact in both tails: Reed (2006), "The normal-Laplace distribution", equation 2.
+pub fn normal_laplace_tail(z: f64, ratio: f64) -> f64 {
+    if z < 0.0 {
+        return 1.0 - normal_laplace_tail(-z, ratio);
+    }
+    let density = libm::exp(-0.5 * z * z) / libm::sqrt(2.0 * std::f64::consts::PI);
+    // The normal density at z times Mills' ratio at `ratio` -+ z; on the near side the ratio grows
+    // beyond what a number holds where the density vanishes.
+    let near = if z > ratio {
+        libm::exp(ratio * (0.5 * ratio - z)) * upper_tail(ratio - z)
+    } else {
+        density * mills_ratio(ratio - z)
+    };
+    upper_tail(z) + 0.5 * (near - density * mills_ratio(ratio + z))
+}
+
+/// Mills' ratio Q(z) over the normal density, for z from 0.
+fn mills_ratio(z: f64) -> f64 {
+    if z < 25.0 {
+        return upper_tail(z) * libm::exp(0.5 * z * z) * libm::sqrt(2.0 * std::f64::consts::PI);
+    }
+    let square = 1.0 / (z * z);
+    (1.0 - square * (1.0 - 3.0 * square * (1.0 - 5.0 * square * (1.0 - 7.0 * square)))) / z
 }
 
 /// The `z` with Q(z) = `p`, for p in (0, 1), to rounding.
@@ -74,6 +100,29 @@ mod tests {
             let sum = incomplete_beta(40.0, 5e5, x) + incomplete_beta(5e5, 40.0, 1.0 - x);
             assert!((sum - 1.0).abs() < 1e-9, "{x}: {sum}");
         }
+    }
+
+    /// Against the integral over the Laplace deviate, by the midpoint rule.
+    #[test]
+    fn normal_and_laplace_are_their_convolution() {
+        for ratio in [0.2f64, 0.7, 2.0, 12.0, 60.0] {
+            for z in [-3.0, 0.0, 0.5, 3.0, 6.0, 9.0f64] {
+                let (step, mean) = (1e-3, 1.0 / ratio);
+                let exact: f64 = (0..60_000)
+                    .map(|i| (f64::from(i) + 0.5) * step)
+                    .map(|x| libm::exp(-x) * (upper_tail(z - mean * x) + upper_tail(z + mean * x)))
+                    .sum::<f64>()
+                    * 0.5
+                    * step;
+                let ours = normal_laplace_tail(z, ratio);
+                assert!((ours / exact - 1.0).abs() < 1e-5, "{ratio} {z}: {ours:e} {exact:e}");
+            }
+        }
+        // Far out the size of the Laplace deviate is all that matters; without any it is normal.
+        let slope = normal_laplace_tail(60.0, 1.0) / normal_laplace_tail(61.0, 1.0);
+        assert!((slope / std::f64::consts::E - 1.0).abs() < 1e-12, "{slope}");
+        assert!((normal_laplace_tail(4.0, 1e9) / upper_tail(4.0) - 1.0).abs() < 1e-9);
+        assert_eq!(normal_laplace_tail(200.0, 1e3), 0.0);
     }
 
     #[test]

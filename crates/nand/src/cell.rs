@@ -201,13 +201,16 @@ impl Cell {
         let law = self.law(level, stress);
         let fresh = Stress { pe_cycles: stress.pe_cycles, ..Stress::default() };
         let core = normal_atoms(24);
+        let core: Vec<_> =
+            core.iter().map(|z| Atom { at: law.shape.from_normal(z.at), ..*z }).collect();
+        let shaken = law.laplace_atoms();
         let (mut first, mut second) = (0.0, 0.0);
-        for part in law.parts() {
-            for z in &core {
+        for part in law.sum().parts {
+            for (z, shake) in core.iter().flat_map(|z| shaken.iter().map(move |s| (z, s))) {
+                let v = part.mean_v + part.sigma_v * z.at + shake.at;
                 for own in &self.own {
-                    let v = part.mean_v + part.sigma_v * law.shape.from_normal(z.at);
                     let moved = self.moved_v(v, own.at, &fresh, stress);
-                    let weight = part.weight * z.weight * own.weight;
+                    let weight = part.weight * z.weight * shake.weight * own.weight;
                     first += weight * moved;
                     second += weight * moved * moved;
                 }
@@ -285,7 +288,8 @@ impl Cell {
             } else {
                 (state.mean_v, state.sigma_v)
             };
-            from_v[level] = self.levels.before_v(pass, state.word).unwrap_or(f64::NAN);
+            from_v[level] =
+                self.levels.before(pass, state.word).map_or(f64::NAN, |before| before.mean_v);
         }
         ProgramJob {
             pass,

@@ -285,34 +285,41 @@ fn refuses_unknown_mechanisms_and_bad_parameters() {
     assert!(start.contains("start_sigma_v"), "{start}");
 }
 
-/// Telegraph noise up to half the narrowest level: what the atoms of a law carry.
+/// Telegraph noise of any size beside any core: the tail of the convolution, however small.
 #[test]
-fn telegraph_noise_wider_than_its_atoms_is_refused() {
-    let cell = |mean_v: f64| {
+fn telegraph_noise_has_the_exact_tail() {
+    let law = |mean_v: f64, shape: &str| {
         let text = format!(
-            "[levels]\nvth_mean_v = [0.0, 1.0]\nvth_sigma_v = [0.3, 0.1]\n\
+            "[levels]\nvth_mean_v = [0.0, 1.0]\nvth_sigma_v = [0.3, 0.1]\n{shape}\n\
              [telegraph]\nmean_v = {mean_v}\n"
         );
-        Cell::new(&CellConfig::parse(&text, "test").unwrap(), 1, PageOrder::OneShot)
+        let cell =
+            CellConfig::parse(&text, "test").and_then(|c| Cell::new(&c, 1, PageOrder::OneShot));
+        cell.map(|cell| cell.law(1, &Stress::default()))
     };
-    let (sigma, mean_v) = (0.1, 0.05);
-    let law = cell(mean_v).unwrap().law(1, &Stress::default());
-    for z in 1..5 {
-        // The exponential part by the midpoint rule.
-        let step = 1e-3;
-        let exact: f64 = (0..40_000)
-            .map(|i| (f64::from(i) + 0.5) * step)
-            .map(|x| {
-                let tail = |away: f64| crate::distribution::upper_tail(away / sigma);
-                let v = f64::from(z) * sigma;
-                0.5 * step * libm::exp(-x) * (tail(v - mean_v * x) + tail(v + mean_v * x))
-            })
-            .sum();
-        let ours = law.above(1.0 + f64::from(z) * sigma);
-        assert!((ours / exact - 1.0).abs() < 0.2, "{z}: {ours:e} {exact:e}");
+    let sigma = 0.1;
+    for (shape, text, tolerance) in
+        [(Shape::Gaussian, "", 1e-5), (Shape::StudentT(5.0), "shape = { student_t = 5.0 }", 0.02)]
+    {
+        for (mean_v, z) in [0.005, 0.05, 0.1].into_iter().flat_map(|m| [1, 3, 5, 7].map(|z| (m, z)))
+        {
+            // The exponential part by the midpoint rule.
+            let step = 1e-3;
+            let exact: f64 = (0..40_000)
+                .map(|i| (f64::from(i) + 0.5) * step)
+                .map(|x| {
+                    let tail = |away: f64| shape.upper_tail(away / sigma);
+                    let v = f64::from(z) * sigma;
+                    0.5 * step * libm::exp(-x) * (tail(v - mean_v * x) + tail(v + mean_v * x))
+                })
+                .sum();
+            let ours = law(mean_v, text).unwrap().above(1.0 + f64::from(z) * sigma);
+            let name = format!("{shape:?}, {mean_v} V, {z}");
+            assert!((ours / exact - 1.0).abs() < tolerance, "{name}: {ours:e} {exact:e}");
+        }
     }
-    for wrong in [-0.01, 0.051, 1.0] {
-        let error = cell(wrong).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(error.contains("telegraph.mean_v") && error.contains("0 to 0.05"), "{error}");
+    for wrong in [-0.01, 1.01] {
+        let error = law(wrong, "").unwrap_err().to_string();
+        assert!(error.contains("telegraph.mean_v") && error.contains("0 to 1"), "{error}");
     }
 }

@@ -1,11 +1,12 @@
 //! How threshold voltages of one level are distributed: exact tails, and mixtures of them.
 //!
 //! The core of a level is Gaussian (Wang, ICS'14, equation 2) or Student's t, whose heavier tails
-//! fit measured flash better (Luo, JSAC'16). What adds to it without being of that shape (the
-//! uniform overshoot of a pulse, neighbours, telegraph noise) is a list of atoms: values with
-//! weights, shortened without losing their moments by Gauss quadrature.
+//! fit measured flash better (Luo, JSAC'16). What adds to it without being of that shape and has an
+//! end (the uniform overshoot of a pulse, neighbours) is a list of atoms: values with weights,
+//! shortened without losing their moments by Gauss quadrature. What has none (telegraph noise) is
+//! carried by its law.
 
-use base::tails::incomplete_beta;
+use base::tails::{incomplete_beta, normal_laplace_tail};
 pub use base::tails::{upper_quantile, upper_tail};
 use base::{Error, Result};
 use schemars::JsonSchema;
@@ -43,6 +44,18 @@ impl Shape {
                 let t = z * libm::sqrt(dof / (dof - 2.0));
                 let half = 0.5 * incomplete_beta(0.5 * dof, 0.5, dof / (dof + t * t));
                 if z >= 0.0 { half } else { 1.0 - half }
+            }
+        }
+    }
+
+    /// The same of a sum with a Laplace deviate of mean size `1 / ratio`.
+    fn upper_tail_shaken(self, z: f64, ratio: f64) -> f64 {
+        // Tails of t fall so much slower than that of Laplace that few of its sizes do.
+        static SIZES: LazyLock<Vec<Atom>> = LazyLock::new(|| laplace_atoms(1.0, 24));
+        match self {
+            Self::Gaussian => normal_laplace_tail(z, ratio),
+            Self::StudentT(_) => {
+                SIZES.iter().map(|size| size.weight * self.upper_tail(z - size.at / ratio)).sum()
             }
         }
     }
@@ -265,7 +278,11 @@ pub struct Law {
     pub mean_v: f64,
     /// Standard deviation of the core on a median page.
     pub sigma_v: f64,
-    /// What is added to the core.
+    /// Standard deviation of what is added on all pages alike, of the core's shape.
+    pub noise_v: f64,
+    /// Mean size of what is added as a Laplace deviate.
+    pub laplace_v: f64,
+    /// What else is added to the core.
     pub atoms: Vec<Atom>,
     /// Logarithms of the core's width over that of a median page.
     pub widths: Vec<Atom>,
@@ -282,7 +299,9 @@ const WIDE: f64 = 0.05;
 impl Law {
     /// A core alone.
     pub fn core(shape: Shape, mean_v: f64, sigma_v: f64) -> Self {
-        Self { shape, mean_v, sigma_v, atoms: vec![Atom::NONE], widths: vec![Atom::NONE] }
+        let none = || vec![Atom::NONE];
+        let (noise_v, laplace_v) = (0.0, 0.0);
+        Self { shape, mean_v, sigma_v, noise_v, laplace_v, atoms: none(), widths: none() }
     }
 
     /// Adds an independent Gaussian part (to the core, whose shape it takes).
@@ -329,33 +348,48 @@ impl Law {
     pub fn sigma(&self) -> f64 {
         let square = |width: &Atom| width.weight * libm::exp(2.0 * width.at);
         let core = self.sigma_v * self.sigma_v * self.widths.iter().map(square).sum::<f64>();
-        libm::sqrt(core + moments(&self.atoms).1)
+        let noise = self.noise_v * self.noise_v + 2.0 * self.laplace_v * self.laplace_v;
+        libm::sqrt(core + noise + moments(&self.atoms).1)
     }
 
     /// The law as a sum of cores of one shape: what its tails are summed over.
-    pub fn parts(&self) -> Vec<Part> {
-        self.widths
-            .iter()
-            .flat_map(|width| {
-                let sigma_v = self.sigma_v * libm::exp(width.at);
-                self.atoms.iter().map(move |atom| Part {
-                    mean_v: self.mean_v + atom.at,
-                    sigma_v,
-                    weight: width.weight * atom.weight,
-                })
+    pub fn sum(&self) -> Sum {
+        let parts = self.widths.iter().flat_map(|width| {
+            let sigma_v = libm::hypot(self.sigma_v * libm::exp(width.at), self.noise_v);
+            self.atoms.iter().map(move |atom| Part {
+                mean_v: self.mean_v + atom.at,
+                sigma_v,
+                weight: width.weight * atom.weight,
             })
-            .collect()
+        });
+        Sum { shape: self.shape, laplace_v: self.laplace_v, parts: parts.collect() }
+    }
+
+    /// Values, with weights, that stand for the part without an end.
+    pub fn laplace_atoms(&self) -> Vec<Atom> {
+        if self.laplace_v > 0.0 { laplace_atoms(self.laplace_v, 6) } else { vec![Atom::NONE] }
     }
 
     /// Probability of a voltage above `v`.
     pub fn above(&self, v: f64) -> f64 {
-        tail(self.shape, &self.parts(), v, 1.0)
+        self.sum().tail(v, 1.0)
     }
 
     /// Probability of a voltage below `v`.
     pub fn below(&self, v: f64) -> f64 {
-        tail(self.shape, &self.parts(), v, -1.0)
+        self.sum().tail(v, -1.0)
     }
+}
+
+/// A sum of cores of one shape, to all of which the same Laplace deviate is added.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sum {
+    /// Shape of the cores.
+    pub shape: Shape,
+    /// Mean size of the Laplace deviate.
+    pub laplace_v: f64,
+    /// The cores.
+    pub parts: Vec<Part>,
 }
 
 /// A core among those of a sum.
@@ -369,21 +403,28 @@ pub struct Part {
     pub weight: f64,
 }
 
-/// Probability above (`side` 1) or below (`side` -1) `v` of a sum of cores.
-pub fn tail(shape: Shape, parts: &[Part], v: f64, side: f64) -> f64 {
-    parts
-        .iter()
-        .map(|part| {
-            let away = side * (v - part.mean_v);
-            // A core without width is on one side or on the other.
-            let p = if part.sigma_v > 0.0 {
-                shape.upper_tail(away / part.sigma_v)
-            } else {
-                f64::from(u8::from(away < 0.0))
-            };
-            part.weight * p
-        })
-        .sum()
+impl Sum {
+    /// Probability above (`side` 1) or below (`side` -1) `v`.
+    pub fn tail(&self, v: f64, side: f64) -> f64 {
+        let of = |part: &Part| part.weight * self.tail_of(part.sigma_v, side * (v - part.mean_v));
+        self.parts.iter().map(of).sum()
+    }
+
+    /// Probability of more than `away_v` beyond the mean of a core.
+    fn tail_of(&self, sigma_v: f64, away_v: f64) -> f64 {
+        match (sigma_v > 0.0, self.laplace_v > 0.0) {
+            (true, false) => self.shape.upper_tail(away_v / sigma_v),
+            (true, true) => {
+                self.shape.upper_tail_shaken(away_v / sigma_v, sigma_v / self.laplace_v)
+            }
+            (false, true) => {
+                let half = 0.5 * libm::exp(-away_v.abs() / self.laplace_v);
+                if away_v < 0.0 { 1.0 - half } else { half }
+            }
+            // Without any width it is on one side or on the other.
+            (false, false) => f64::from(u8::from(away_v < 0.0)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -252,21 +252,22 @@ impl Levels {
         self.mean_v.last().copied().unwrap_or_default()
     }
 
-    /// Mean voltage before pass `pass` of cells that it leaves with `word`; nothing for cells that
-    /// are erased until then.
-    pub fn before_v(&self, pass: usize, word: u8) -> Option<f64> {
+    /// Where cells are before pass `pass` that it leaves with `word`; nothing for cells that are
+    /// erased until then.
+    pub fn before(&self, pass: usize, word: u8) -> Option<&State> {
         let earlier = &self.passes[pass.checked_sub(1)?];
         let mask = ((1u16 << pass) - 1) as u8;
         let state = earlier.states.iter().find(|state| state.word == word & mask)?;
-        (state.level > 0).then_some(state.mean_v)
+        (state.level > 0).then_some(state)
     }
 
-    /// Mean voltage of what becomes `level` after so many passes.
-    pub fn mean_after_v(&self, passes: usize, level: usize) -> f64 {
+    /// Mean and standard deviation of what becomes `level`, after so many passes.
+    pub fn after_v(&self, passes: usize, level: usize) -> (f64, f64) {
         if passes == self.passes.len() {
-            return self.mean_v[level];
+            return (self.mean_v[level], self.sigma_v[level]);
         }
-        self.before_v(passes, self.gray.word(level)).unwrap_or(self.mean_v[0])
+        let state = self.before(passes, self.gray.word(level));
+        state.map_or((self.mean_v[0], self.sigma_v[0]), |state| (state.mean_v, state.sigma_v))
     }
 }
 
@@ -319,7 +320,7 @@ mod tests {
         assert_eq!(fine.page_v[0], [levels.read_v[1]]);
         assert_eq!(fine.page_v[1], [levels.read_v[0], levels.read_v[2]]);
         assert_eq!(coarse.page_v[1], Vec::<f64>::new());
-        let of_level = |level| [0, 1, 2].map(|passes| levels.mean_after_v(passes, level));
+        let of_level = |level| [0, 1, 2].map(|passes| levels.after_v(passes, level).0);
         assert_eq!(of_level(1), [-2.267, -2.267, 1.29]);
         assert_eq!(of_level(3), [-2.267, 2.658 - 0.6, 4.03]);
         let config = LevelsConfig { coarse_margin_v: None, ..mlc() };

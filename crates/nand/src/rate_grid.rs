@@ -8,6 +8,7 @@
 use crate::cell::{Cell, Stress};
 use crate::distribution::{Law, upper_quantile, upper_tail};
 use crate::draw;
+use crate::level_tails::LevelTails;
 use crate::sense::Condition;
 use base::{Error, Result};
 
@@ -246,11 +247,12 @@ fn ask_row(cell: &Cell, grid: &Grid, wear: usize, width: usize, row: &mut [f64])
     let first = wear * row.len() / width;
     // Laws change with cycles only.
     let mean = cell.laws(&grid.stress(first));
-    let wordlines = |d| mean.iter().map(|law| law.of_wordline(d)).collect();
-    let laws: [Vec<Law>; 3] = [mean.clone(), wordlines(-1.0), wordlines(1.0)];
+    let wordlines = |d| -> Vec<Law> { mean.iter().map(|law| law.of_wordline(d)).collect() };
+    let kept = [&mean, &wordlines(-1.0), &wordlines(1.0)].map(|laws| LevelTails::of_all(laws));
     for (node, row) in (first..).zip(row.chunks_mut(width)) {
         let stress = grid.stress(node);
-        let conditions = laws.each_ref().map(|laws| Condition::with_laws(cell, laws, &stress));
+        let conditions =
+            kept.each_ref().map(|tails| Condition::with_tails(cell, tails.clone(), &stress));
         let tails = conditions.each_ref().map(|condition| tails(condition, cell));
         let (deviates, by_page) = row.split_at_mut(tails[0].len());
         deviates.iter_mut().zip(&tails[0]).for_each(|(z, &tail)| *z = upper_quantile(tail));

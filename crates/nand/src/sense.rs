@@ -8,26 +8,19 @@
 //! to maximise (Wang, JSAC 2014).
 
 use crate::cell::{Cell, Stress};
-use crate::distribution::{Law, Part, Shape, tail};
+use crate::level_tails::LevelTails;
 use crate::misread::placed;
 use base::information::highest;
 pub use base::information::{Soft, best_offsets};
+use std::rc::Rc;
 
 /// Cells under one stress, ready to be asked: the laws of all levels.
 pub struct Condition<'a> {
     cell: &'a Cell,
     stress: Stress,
-    levels: Vec<Spread>,
+    levels: Rc<[LevelTails]>,
     /// Where cells of each level really are: see `misread`.
     placed: Vec<Vec<f64>>,
-}
-
-/// The law of a level, ready for its tails.
-struct Spread {
-    parts: Vec<Part>,
-    mean_v: f64,
-    /// How far from the mean a tail can still matter.
-    reach_v: f64,
 }
 
 /// Shares of cells of one level above and below a voltage.
@@ -42,23 +35,11 @@ pub struct Sides {
 impl<'a> Condition<'a> {
     /// `cell` after `stress`, averaged over wordlines.
     pub fn new(cell: &'a Cell, stress: &Stress) -> Self {
-        Self::with_laws(cell, &cell.laws(stress), stress)
+        Self::with_tails(cell, LevelTails::of_all(&cell.laws(stress)), stress)
     }
 
-    /// The same with laws that are known: those of any stress with the same cycles.
-    pub fn with_laws(cell: &'a Cell, laws: &[Law], stress: &Stress) -> Self {
-        let levels = laws
-            .iter()
-            .map(|law| {
-                let parts = law.parts();
-                let widest = parts.iter().fold(0.0, |w, part| f64::max(w, part.sigma_v));
-                let away = |part: &Part| (part.mean_v - law.mean_v).abs();
-                let far = parts.iter().map(away).fold(0.0, f64::max);
-                let gaussian = law.shape == Shape::Gaussian;
-                let reach_v = if gaussian { 9.0 * widest + far } else { 1e9 };
-                Spread { parts, mean_v: law.mean_v, reach_v }
-            })
-            .collect();
+    /// The same with tails that are known: those of any stress with the same cycles.
+    pub fn with_tails(cell: &'a Cell, levels: Rc<[LevelTails]>, stress: &Stress) -> Self {
         Self { cell, stress: *stress, levels, placed: placed(cell, stress) }
     }
 
@@ -89,23 +70,12 @@ impl<'a> Condition<'a> {
 
     /// Shares of the cells that stand at each level.
     fn sides_at_level(&self, v: f64) -> Vec<Sides> {
-        let shape = self.cell.levels.shape;
         let mut all = vec![Sides { above: 0.0, below: 0.0 }; self.levels.len()];
         for own in self.cell.own_points() {
             // Storage keeps the order of voltages: ask where the reference would have stood.
             let origin = self.cell.origin_v(v, own.at, &self.stress);
-            for (sides, level) in all.iter_mut().zip(&self.levels) {
-                let (above, below) = if origin > level.mean_v + level.reach_v {
-                    (0.0, 1.0)
-                } else if origin < level.mean_v - level.reach_v {
-                    (1.0, 0.0)
-                } else if origin > level.mean_v {
-                    let above = tail(shape, &level.parts, origin, 1.0);
-                    (above, 1.0 - above)
-                } else {
-                    let below = tail(shape, &level.parts, origin, -1.0);
-                    (1.0 - below, below)
-                };
+            for (sides, level) in all.iter_mut().zip(&*self.levels) {
+                let [above, below] = level.sides(origin);
                 sides.above += own.weight * above;
                 sides.below += own.weight * below;
             }
@@ -116,13 +86,12 @@ impl<'a> Condition<'a> {
     /// Shares of the two levels beside read reference `reference`, moved by `shift_v`, that lie on
     /// its other side, however few: the lower level's above it, the higher one's below.
     pub(crate) fn crossing(&self, reference: usize, shift_v: f64) -> [f64; 2] {
-        let (shape, v) = (self.cell.levels.shape, self.cell.levels.read_v[reference] + shift_v);
+        let v = self.cell.levels.read_v[reference] + shift_v;
         let mut shares = [0.0; 2];
         for own in self.cell.own_points() {
             let origin = self.cell.origin_v(v, own.at, &self.stress);
             for (side, share) in shares.iter_mut().enumerate() {
-                let parts = &self.levels[reference + side].parts;
-                *share += own.weight * tail(shape, parts, origin, 1.0 - 2.0 * side as f64);
+                *share += own.weight * self.levels[reference + side].tail(origin, side);
             }
         }
         shares
@@ -215,29 +184,36 @@ impl<'a> Condition<'a> {
 
     /// About how far from its reference a soft one may lie and still tell something.
     pub(crate) fn offset_reach_v(&self) -> f64 {
-        let parts = self.levels.iter().skip(1).flat_map(|level| &level.parts);
-        2.0 * parts.fold(1e-3, |w, part| f64::max(w, part.sigma_v))
+        2.0 * self.levels.iter().skip(1).map(LevelTails::widest_v).fold(1e-3, f64::max)
     }
 
     /// Shifts of the references of a page type at which it reads best: each reference by itself,
-    /// since each lies between its own two levels.
+    /// between its own two levels as storage has left them.
     pub fn best_shifts_v(&self, page_type: usize) -> Vec<f64> {
-        let gray = self.cell.levels.gray;
+        let fresh = Stress { pe_cycles: self.stress.pe_cycles, ..Stress::default() };
+        let stands_v = |level: usize| {
+            self.cell.moved_v(self.levels[level].mean_v(), 0.0, &fresh, &self.stress)
+        };
         let references = self.cell.references_v(page_type);
-        let pairs = references.iter().zip(gray.references[page_type]);
-        pairs
+        let pairs = references.iter().zip(self.cell.levels.gray.references[page_type]);
+        let best: Vec<f64> = pairs
             .map(|(&v, &reference)| {
-                let (low, high) = (usize::from(reference) - 1, usize::from(reference));
-                let errors = |shift: f64| {
+                let high = usize::from(reference);
+                let errors = |shift: f64| -> f64 {
+                    let (below, above) = (0..high, high..self.levels.len());
                     let sides = self.sides(v + shift);
-                    sides[low].above + sides[high].below
+                    below.map(|level| sides[level].above).sum::<f64>()
+                        + above.map(|level| sides[level].below).sum::<f64>()
                 };
-                let room = 0.5 * (self.levels[high].mean_v - self.levels[low].mean_v);
-                let best = highest(-room, room, 40, |shift| -libm::log(errors(shift) + 1e-300));
+                let (low_v, high_v) = (stands_v(high - 1) - v, stands_v(high) - v);
+                let best = highest(low_v, high_v, 40, |shift| -libm::log(errors(shift) + 1e-300));
                 // Where hardly a cell errs, the search wanders over a plateau.
                 if errors(best) < errors(0.0) { best } else { 0.0 }
             })
-            .collect()
+            .collect();
+        // Levels that can hardly be told apart pull each reference their own way.
+        let is_better = self.rber(page_type, &best) <= self.rber(page_type, &[]);
+        if is_better { best } else { vec![0.0; best.len()] }
     }
 }
 

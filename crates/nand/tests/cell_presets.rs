@@ -9,6 +9,7 @@ use base::units::Hours;
 use nand::array::{Array, Grid, PageState, RateTable};
 use nand::cell::{Cell, CellConfig, Stress};
 use nand::cell_block::CellBlock;
+use nand::sense::Condition;
 use nand::wordline::PageOrder;
 use std::sync::Arc;
 
@@ -199,6 +200,75 @@ fn blocks_of_every_cell() {
             (0.75 * low..=1.25 * high).contains(&closed),
             "{name}: {low:e} {high:e} {closed:e}"
         );
+    }
+}
+
+/// However far storage has moved the levels, no reference reads better elsewhere, and none worse
+/// than where it was.
+#[test]
+fn best_references_are_the_best() {
+    for (name, cell) in all() {
+        let worn = if name == "wang2014_mlc" { 1_000_000 } else { 2000 };
+        for (pe_cycles, hours, reads) in [
+            (0, 0.0, 0),
+            (worn, 0.0, 10_000),
+            (worn, 9000.0, 0),
+            (0, 0.0, 200_000),
+            (worn, 1e5, 50_000),
+        ] {
+            let condition = Condition::new(&cell, &stress(pe_cycles, hours, reads));
+            for page_type in 0..cell.levels.gray.cell_bits() as usize {
+                let best = condition.best_shifts_v(page_type);
+                let rate = condition.rber(page_type, &best);
+                let unmoved = condition.rber(page_type, &[]);
+                let what = format!("{name}, {pe_cycles} cycles, {hours} h, {reads} reads");
+                assert!(rate <= unmoved, "{what}, page {page_type}: {rate:e} {unmoved:e}");
+                for (moved, by) in (0..best.len())
+                    .flat_map(|i| [-0.2, -0.05, -0.01, 0.01, 0.05, 0.2].map(|by| (i, by)))
+                {
+                    let mut shifts = best.clone();
+                    shifts[moved] += by;
+                    let there = condition.rber(page_type, &shifts);
+                    let what = format!("{what}, page {page_type}, reference {moved} {by:+} V");
+                    assert!(there > 0.99 * rate - 1e-12, "{what}: {rate:e} {there:e}");
+                }
+            }
+        }
+    }
+}
+
+/// Without the chance of which wordlines are wide, counted errors are the closed form's: fresh,
+/// worn, aged and read. (The last wordline has no neighbour to raise it, and a read disturbs those
+/// that come after it.)
+#[test]
+fn cells_of_one_width_are_the_closed_form() {
+    for (name, bits, order) in
+        [("tlc_3d", 3, PageOrder::OneShot), ("qlc_3d", 4, PageOrder::OneShot)]
+    {
+        let mut config = config(name);
+        config.mechanisms.remove("variation");
+        let cell = Arc::new(Cell::new(&config, bits, order).unwrap());
+        let (wordlines, page_bytes) = (96, 8192);
+        for (pe_cycles, hours, reads) in [(0, 0.0, 0), (1000, 9000.0, 0), (1000, 0.0, 10_000)] {
+            let (mut block, data) = filled(name, &cell, wordlines, page_bytes, pe_cycles);
+            block.age_at_reference(Hours(hours));
+            block.disturb(reads);
+            let trials = u64::from(wordlines) * page_bytes as u64 * 8;
+            let half = u64::from(block.pages()) / 2;
+            for (page_type, errors) in errors(&mut block, &data).into_iter().enumerate() {
+                let rate = cell.rber(page_type, &[], &stress(pe_cycles, hours, reads + half));
+                let (low, high) = wilson(errors, trials, 4.0);
+                println!(
+                    "validation | RBER by Monte Carlo, {name} of one width, {pe_cycles} cycles, \
+                     {hours} h, {reads} reads, page type {page_type} | {:e} | {rate:e} | {:.3} | \
+                     closed form of the same mechanisms",
+                    errors as f64 / trials as f64,
+                    0.02 + (high - low) / (2.0 * rate),
+                );
+                let holds = (0.98 * low..=1.02 * high).contains(&rate);
+                assert!(holds, "{name} {hours} {reads} {page_type}: {low:e} {high:e} {rate:e}");
+            }
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::{Array, Build, PageState, needs_cell};
 use crate::cell::Cell;
 use crate::distribution::upper_quantile;
 use crate::draw;
+use crate::level_tails::LevelTails;
 pub use crate::rate_grid::Grid;
 use crate::rate_grid::{self, Axes, MOST_KEYS, Position, ln};
 use crate::sense::Condition;
@@ -313,9 +314,9 @@ impl Cells {
         self.shifted[first / reads].get_or_init(|| {
             let (mut confusions, mut misplaced) = (Vec::new(), Vec::new());
             let Self { cell, grid, .. } = self;
-            let laws = cell.laws(&grid.stress(first));
+            let tails = LevelTails::of_all(&cell.laws(&grid.stress(first)));
             for node in first..first + reads {
-                let condition = Condition::with_laws(cell, &laws, &grid.stress(node));
+                let condition = Condition::with_tails(cell, tails.clone(), &grid.stress(node));
                 let types = 0..cell.levels.gray.references.len();
                 misplaced.extend(types.map(|page_type| ln(condition.misplaced_bits(page_type))));
                 for reference in 0..cell.levels.read_v.len() {

@@ -3,11 +3,13 @@
 //! Wang (ICS'14), equation 3: a cell rises by gamma_fg1 of what the cell of the next wordline
 //! rises, and by gamma_fg2 of each neighbour on its own. A pass takes into account what came before
 //! it, because it verifies; so what counts is what neighbours do after a cell's own pass, which
-//! follows from the order of the pages. An erased cell is never verified and gathers everything.
+//! follows from the order of the pages. An erased cell is never verified and gathers
+//! everything that these neighbours rise. What the wordline below rises moves nobody, as in the
+//! equation.
 
 use super::contract::{Coupling, Mechanism, Stress};
 use super::{Build, check_range};
-use crate::distribution::{Atom, Law, shorten, sums};
+use crate::distribution::{Atom, Law, normal_atoms, shorten, sums};
 use crate::level::{Levels, State};
 use crate::wordline::{PageOrder, passes_of_neighbour};
 use base::family::{Member, check, schema};
@@ -49,18 +51,28 @@ impl Interference {
     /// What neighbours of random data add to a cell that `passes` passes left in `state`, until its
     /// next pass, on average over wordlines and bitlines.
     fn atoms(&self, levels: &Levels, passes: usize, state: &State) -> Vec<Atom> {
-        let weight = 1.0 / levels.count() as f64;
+        let share = 1.0 / levels.count() as f64;
         let erased = state.level == 0;
-        let list = |ratio: f64, rise: &dyn Fn(usize) -> f64| -> Vec<Atom> {
-            let all = (0..levels.count()).map(|n| Atom { at: ratio * rise(n), weight });
-            shorten(&all.collect::<Vec<_>>(), 6)
+        let deviates = normal_atoms(5);
+        // What neighbours of each level add that rise from one place to another; nothing falls.
+        let list = |ratio: f64, way: &dyn Fn(usize) -> [(f64, f64); 2]| -> Vec<Atom> {
+            let of_level = |n| {
+                let [from, to] = way(n);
+                let spread_v = if from == to { 0.0 } else { libm::hypot(from.1, to.1) };
+                let rise = move |z: &Atom| Atom {
+                    at: ratio * (to.0 - from.0 + spread_v * z.at).max(0.0),
+                    weight: share * z.weight,
+                };
+                deviates.iter().map(rise)
+            };
+            shorten(&(0..levels.count()).flat_map(of_level).collect::<Vec<_>>(), 6)
         };
         // What a neighbour rises between two passes of this row.
         let rises = |ratio: f64, step: u32, parities: [u8; 2]| {
             let made =
                 |own| passes_of_neighbour(levels.order, levels.passes.len(), step, parities, own);
             let (from, to) = (if erased { 0 } else { made(passes - 1) }, made(passes));
-            list(ratio, &|n| levels.mean_after_v(to, n) - levels.mean_after_v(from, n))
+            list(ratio, &|n| [from, to].map(|passes| levels.after_v(passes, n)))
         };
         let two = |one: Vec<Atom>| sums(&one, &one);
         let next = rises(self.bitline_ratio, 1, [0, 0]);
@@ -80,8 +92,9 @@ impl Interference {
                 let highest_v = levels.passes[passes - 1].between_v[0];
                 let me_v = if erased && next_pass { highest_v } else { state.mean_v };
                 let kick = |n| {
-                    let before = levels.mean_after_v(from, n).max(me_v);
-                    (levels.mean_after_v(passes, n) - before).max(0.0)
+                    let before = levels.after_v(from, n);
+                    let start = if before.0 > me_v { before } else { (me_v, 0.0) };
+                    [start, levels.after_v(passes, n)]
                 };
                 two(list(self.wordline_ratio, &kick))
             }

@@ -38,14 +38,7 @@ struct Sensing {
 
 impl Mechanism for Sensing {
     fn shape(&self, _: usize, _: &Stress, law: &mut Law) {
-        if self.noise_v > 0.0 {
-            let atoms = crate::distribution::normal_atoms(7);
-            let scaled: Vec<_> = atoms
-                .into_iter()
-                .map(|atom| crate::distribution::Atom { at: atom.at * self.noise_v, ..atom })
-                .collect();
-            law.add(&scaled);
-        }
+        law.noise_v = self.noise_v;
     }
 
     fn read_noise(&self, voltages: &mut [f32], _: &Stress, _: &mut Draws, now: &mut Draws) {

@@ -7,10 +7,10 @@
 
 use super::contract::{Mechanism, Stress, growth};
 use super::{Build, check_range};
-use crate::distribution::{Law, laplace_atoms};
+use crate::distribution::Law;
 use crate::draw::Draws;
 use base::family::{Member, check, schema};
-use base::{Error, params};
+use base::params;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,16 +20,9 @@ pub const MEMBER: Member<Build> = Member {
     citation: "",
     schema: schema::<Telegraph>,
     check: check::<Telegraph>,
-    build: |table, levels| {
+    build: |table, _| {
         let telegraph: Telegraph = params::read(table, "cell.telegraph")?;
-        // Seven atoms in place of the exponential tail keep rates above 1e-5 within a fifth up to
-        // half a standard deviation; beyond, they show as shoulders.
-        let narrow = levels.sigma_v[1..].iter().copied().fold(2.0, f64::min);
-        if !(0.0..=0.5 * narrow).contains(&telegraph.mean_v) {
-            let problem = format!("{} V is more than closed forms carry", telegraph.mean_v);
-            return Err(Error::new("cell.telegraph.mean_v", problem)
-                .allow(format!("0 to {} V, half the narrowest vth_sigma_v", 0.5 * narrow)));
-        }
+        check_range("telegraph", "mean_v", telegraph.mean_v, 0.0, 1.0)?;
         check_range("telegraph", "worn_v", telegraph.worn_v, 0.0, 1.0)?;
         check_range("telegraph", "power", telegraph.power, 0.01, 4.0)?;
         Ok(Box::new(telegraph))
@@ -62,10 +55,7 @@ impl Telegraph {
 
 impl Mechanism for Telegraph {
     fn shape(&self, _: usize, stress: &Stress, law: &mut Law) {
-        let amplitude = self.amplitude_v(stress.pe_cycles);
-        if amplitude > 0.0 {
-            law.add(&laplace_atoms(amplitude, 6));
-        }
+        law.laplace_v = self.amplitude_v(stress.pe_cycles);
     }
 
     fn read_noise(&self, voltages: &mut [f32], stress: &Stress, own: &mut Draws, now: &mut Draws) {
