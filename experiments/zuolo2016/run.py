@@ -244,7 +244,7 @@ def drive_sustains_kiops():
 
 
 def right_signs(workloads):
-    """Cells of all metrics that are no loss: a fifth of a point is noise."""
+    """Cells of all metrics that are no loss but for noise, a fifth of a point."""
     return sum(
         gain(metric, workload, host, memory) > -0.2
         for metric in METRICS

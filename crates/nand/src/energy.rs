@@ -4,17 +4,18 @@ use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Supply voltage and currents, as data sheets give them.
+/// Supply voltage and currents. Planes that work side by side each draw theirs; a data sheet that
+/// gives the current of a whole die at a multi-plane operation is to be divided by its planes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnergyConfig {
     /// Supply of the array.
     pub vcc_v: f64,
-    /// Current of an array read.
+    /// Current of an array read, of each plane at work.
     pub icc_read_ma: f64,
-    /// Current of a program.
+    /// Current of a program, of each plane at work.
     pub icc_program_ma: f64,
-    /// Current of an erase.
+    /// Current of an erase, of each plane at work.
     pub icc_erase_ma: f64,
     /// Current of the interface while data move.
     #[serde(default)]

@@ -119,7 +119,8 @@ impl RawChip {
         Status { failed: self.failed, ready: now >= self.ready_at }
     }
 
-    /// RESET: legal at any time; features go back to what they were.
+    /// RESET: legal at any time; features go back to what they were. An operation under way ends
+    /// first, since its cells have changed already: a real chip gives it up halfway.
     pub fn reset(&mut self, now: Time) -> Done {
         self.shifts_v.iter_mut().for_each(Vec::clear);
         (self.any_order, self.failed) = (false, false);
@@ -330,6 +331,7 @@ impl RawChip {
         done.array += read;
         done.time += read;
         done.energy_uj += self.energy_uj(Operation::Read, read, Time::ZERO);
+        done.peak_mw = done.peak_mw.max(self.energy.powers_mw()[0]);
         self.ready_at += read;
         Ok(done)
     }

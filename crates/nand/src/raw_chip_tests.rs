@@ -128,6 +128,13 @@ fn copyback_stays_in_its_plane() {
     assert_eq!(bench.read(to), vec![0x5a; 128]);
     let other = bench.with(|chip, now| chip.copyback(from, page(1, 0), now)).unwrap_err();
     assert!(other.to_string().contains("same plane"));
+    // The peak is that of whichever draws more, the read or the program.
+    let mut hungry = config();
+    hungry.energy.icc_read_ma = 40.0;
+    let mut bench = Bench(RawChip::new(&hungry, 1).unwrap(), Time::ZERO);
+    bench.program(from, 0x5a).unwrap();
+    let done = bench.with(|chip, now| chip.copyback(from, to, now)).unwrap();
+    assert!((done.peak_mw - 120.0).abs() < 1e-9, "{done:?}");
 }
 
 /// The level of one bit a cell has room on both sides: the highest one, or between references.
