@@ -97,7 +97,9 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
     axes.set_xticks(hours)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: duration(value)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    if high_end / low_end > 10:
+        # Within a decade matplotlib labels between its powers, too.
+        axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("retention of the data")
     axes.set_ylabel("endurance (P/E cycles)")
     if handles:
