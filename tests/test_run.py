@@ -132,11 +132,15 @@ def test_trace_runs_at_its_times(folder: Path):
     assert rows["arrival_ns"] == [0, 10_000, 490_000, 890_000, 990_000]
     assert rows["op"] == ["write", "write", "read", "flush", "trim"]
     assert rows["offset_bytes"] == [0, 4096, 0, 0, 0]
-    # Nothing limits it, and a depth that would not is refused.
+    # Nothing limits it, unless a depth leaves its times aside.
     assert result.to_dict()["nandlab"]["run"]["iodepth"] is None
-    words = "iodepth: 4: log has times of its own; allowed: only with traces without times"
-    with pytest.raises(nandlab.NandlabError, match=words):
-        nandlab.run("tiny", trace="log", iodepth=4)
+    closed = nandlab.run("tiny", trace="log", iodepth=1, requests=True)
+    assert closed.to_dict()["nandlab"]["run"]["iodepth"] == 1
+    ends = closed.requests().sort_by("arrival_ns").to_pydict()
+    assert ends["op"] == ["write", "write", "read", "flush", "trim"]
+    assert ends["arrival_ns"][-1] < 900_000
+    with pytest.raises(nandlab.NandlabError, match="`iodepth` leaves times aside; allowed: one of"):
+        nandlab.run("tiny", trace="log", iodepth=4, trace_options={"time_scale": 2.0})
 
 
 def test_trace_options_reach_the_reader(folder: Path):

@@ -97,7 +97,10 @@ def run(
     ] = None,
     iodepth: Annotated[
         int | None,
-        typer.Option(help="In flight where a trace has no times (1).", rich_help_panel=_TRACE),
+        typer.Option(
+            help="In flight where a trace has no times (1), or to leave its times aside.",
+            rich_help_panel=_TRACE,
+        ),
     ] = None,
 ) -> None:
     """Runs a fio job file or a recorded trace on a drive."""

@@ -3,7 +3,7 @@
 //! What the command line and Python drive, step by step, so that they can show progress and stop.
 
 use crate::config::Loaded;
-use crate::request::Job;
+use crate::request::{Job, Pace};
 use crate::run::Run;
 use crate::{trace, workload};
 use base::{Error, Result, Time};
@@ -126,7 +126,7 @@ impl Session {
     }
 }
 
-/// A trace as a job: at its own times, or in a closed loop where it has none.
+/// A trace as a job: at its own times, or in a closed loop where it has none or `depth` is given.
 fn replay(
     path: &Path,
     options: &trace::Options,
@@ -134,15 +134,16 @@ fn replay(
     capacity: u64,
 ) -> Result<(Job, trace::Summary)> {
     let source = trace::open(path, options, capacity)?;
-    if let Some(depth) = depth
-        && source.timed()
-    {
-        let problem = format!("{depth}: {} has times of its own", path.display());
-        return Err(Error::new("iodepth", problem).allow("only with traces without times"));
+    let pace = match depth {
+        Some(depth) if source.timed() => Pace::Closed { depth },
+        _ => source.pace(depth.unwrap_or(1)),
+    };
+    if options.time_scale != 1.0 && depth.is_some() && source.timed() {
+        let problem = format!("{}: `iodepth` leaves times aside", options.time_scale);
+        return Err(Error::new("trace.time_scale", problem).allow("one of the two"));
     }
     let depth = depth.unwrap_or(1);
     let summary = source.summary().clone();
-    let pace = source.pace(depth);
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let option = |key: &str, value: String| (key.to_owned(), value);

@@ -75,6 +75,24 @@ fn waits_are_pauses_of_a_closed_loop() {
     assert_eq!(short["host"]["iops"], closed["host"]["iops"]);
 }
 
+/// With a depth, a trace that has times is replayed as fast as the drive takes it.
+#[test]
+fn a_depth_leaves_times_aside() {
+    let reads = (0..2000).map(|i| format!("{} f read {} 4096\n", 1000 * i, i * 37 % 200 * 4096));
+    let text = format!("fio version 3 iolog\n0 f add\n0 f open\n{}", reads.collect::<String>());
+    let run = |depth| replay("aside", &text, Options::default(), depth).unwrap();
+    let (timed, one, eight) = (run(None), run(Some(1)), run(Some(8)));
+    for report in [&timed, &one, &eight] {
+        assert_eq!(report["host"]["requests_completed"], 2000);
+        assert_eq!(report["nandlab"]["trace"]["timed"], true);
+    }
+    let deep = |report: &Value| number(&report["host"]["mean_queue_depth"]);
+    assert!((deep(&one) - 1.0).abs() < 0.01 && (deep(&eight) - 8.0).abs() < 0.1);
+    let took = |report: &Value| number(&report["sim"]["simulated_s"]);
+    assert!(took(&timed) > 1.9 && took(&one) < 0.5 && took(&eight) < took(&one));
+    assert!(number(&eight["checks"]["little_law_error"]).abs() < 0.01);
+}
+
 /// What a report says of a trace is said of the requests as they were replayed.
 #[test]
 fn reports_tell_of_the_requests_as_replayed() {
@@ -104,7 +122,7 @@ fn options_without_a_use_are_refused() {
     let window = Options { sort_window: Some(9), ..Options::default() };
     let sorted = Options { time: TimePolicy::SortWindow, ..Options::default() };
     for (text, options, depth, words) in [
-        (timed, Options::default(), Some(4), &["iodepth: 4: ", "times of its own; allowed"][..]),
+        (timed, scaled(), Some(4), &["trace.time_scale: 0.5: ", "leaves times aside; allowed"][..]),
         (&untimed, scaled(), None, &["trace.time_scale: ", "no times to scale; allowed"]),
         (&untimed, sorted, None, &["trace.time: ", "no times that could go back; allowed"]),
         (timed, window, None, &["trace.sort_window: 9", "only with time = \"sort-window\""]),
