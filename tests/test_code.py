@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 from conftest import Ended
 
 from nandlab import _core, ldpc
+from nandlab.ecc import Code
 from nandlab.toml_file import parse_toml
 
 BCH = "bch_512_t40"
@@ -107,6 +109,28 @@ def test_dependent_checks_of_circulants_are_taken_bit_by_bit(
         "none.base: column 1: no shift in any row"
         in nandlab("code", "import", "none.base").refused()
     )
+
+
+@pytest.mark.parametrize("checks", [21, 42])
+def test_a_cyclic_code_comes_with_all_of_its_checks(
+    nandlab: Callable[..., Ended], folder: Path, checks: int
+):
+    """The (21, 11) difference-set code, of distance 6: bit flipping corrects any two errors."""
+    bits_of = [sorted((bit + row) % 21 for bit in (0, 2, 7, 8, 11)) for row in range(checks)]
+    checks_of = [[row for row in range(checks) if bit in bits_of[row]] for bit in range(21)]
+    weight = len(checks_of[0])
+    lines = [[21, checks], [weight, 5], [weight] * 21, [5] * checks]
+    lines += [[one + 1 for one in ones] for ones in checks_of + bits_of]
+    Path("cyclic.alist").write_text("\n".join(" ".join(map(str, line)) for line in lines))
+    nandlab("code", "import", "cyclic.alist", "--out", "cyclic.toml").succeeded()
+    facts = ldpc.facts("cyclic.toml")
+    assert (facts["length"], facts["dimension"]) == (21, 11)
+    for decoder, errors in (("min_sum", 1), ("bit_flip", 2)):
+        code = Code("cyclic.toml", decoder=decoder)
+        word = code.encode(b"\xa5\x03")
+        for wrong in itertools.combinations(range(21), errors):
+            spoilt = int.from_bytes(word, "little") ^ sum(1 << bit for bit in wrong)
+            assert code.decode(spoilt.to_bytes(3, "little")).word == word
 
 
 def test_checks_of_no_bit_go_out_and_come_back(folder: Path):

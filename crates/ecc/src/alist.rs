@@ -31,8 +31,8 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
     let [columns, rows] = size[..] else {
         return Err(Error::new(at, format!("{} numbers", size.len())).allow("`columns rows`"));
     };
-    if !(1..=MOST_BITS).contains(&columns) || !(1..=columns).contains(&rows) {
-        let allowed = format!("1 to {MOST_BITS} columns, and no more rows than columns");
+    if !(1..=MOST_BITS).contains(&columns) || !(1..=MOST_BITS).contains(&rows) {
+        let allowed = format!("1 to {MOST_BITS} of both");
         return Err(Error::new(at, format!("{columns} columns and {rows} rows")).allow(allowed));
     }
     let (at, most) = lines.next("the largest weights")?;

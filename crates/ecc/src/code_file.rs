@@ -280,6 +280,32 @@ mod tests {
         );
     }
 
+    /// The (21, 11) difference-set code: Weldon, Bell Syst. Tech. J. 45 (1966). Its checks are all
+    /// rotations of one, as many as bits or, each of them twice, more; ten do not depend on others.
+    #[test]
+    fn cyclic_codes_come_with_as_many_checks_as_bits_or_more() {
+        let rotated = |i: usize| -> Vec<Circulant> {
+            let mut bits = [0, 2, 7, 8, 11].map(|bit| (bit + i) % 21);
+            bits.sort_unstable();
+            bits.map(|bit| Circulant { column: bit as u16, shift: 0 }).to_vec()
+        };
+        for checks in [21, 42] {
+            let given = QuasiCyclic::new(1, 21, (0..checks).map(rotated).collect());
+            for form in [Form::Alist, Form::Base] {
+                let text = form.write(&given);
+                let code = CodeFile::import(&text, form, None, "x").unwrap().build().unwrap();
+                assert_eq!((code.length(), code.dimension()), (21, 11));
+                let weights = (1..1 << 11).map(|data: u64| {
+                    let mut word = [data];
+                    code.encode(&mut word);
+                    assert!(code.is_codeword(&word) && word[0] & 0x7ff == data);
+                    word[0].count_ones()
+                });
+                assert_eq!(weights.min(), Some(6));
+            }
+        }
+    }
+
     #[test]
     fn a_codeword_holds_some_payload() {
         let said = small().hold(Some(0), None, None).unwrap_err().to_string();

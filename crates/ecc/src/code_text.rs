@@ -1,7 +1,8 @@
 //! Parity checks as text: base matrices of shifts, and which forms there are.
 //!
-//! A base matrix has a line for each block row: shifts, and `-` or `-1` where there is nothing. Its
-//! first line may be `z` alone or `columns rows z`, as AFF3CT has it. `#` begins a comment.
+//! A base matrix has a line for each block row: shifts, and `-` or `-1` where there is nothing,
+//! between blanks or commas. Its first line may be `z` alone or `columns rows z`, as AFF3CT has it.
+//! `#` begins a comment.
 
 use crate::alist::{circulants, ones, read_alist, write_alist};
 use crate::construct::MOST_BITS;
@@ -90,7 +91,7 @@ pub fn base_rows<'a>(
 fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circulant>, usize)> {
     let mut row = Vec::new();
     let mut columns = 0;
-    for word in line.split_whitespace() {
+    for word in words(line) {
         if columns == most {
             return Err(Error::new(place, "too many columns").allow(format!("at most {most}")));
         }
@@ -105,6 +106,14 @@ fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circu
         columns += 1;
     }
     Ok((row, columns))
+}
+
+/// The words of a line: between commas where it has any, otherwise between blanks. Nothing between
+/// two commas is an empty word, so that no column is lost.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let is_gap: fn(char) -> bool =
+        if line.contains(',') { |c| c == ',' } else { char::is_whitespace };
+    line.split(is_gap).map(str::trim).filter(move |word| !word.is_empty() || is_gap(','))
 }
 
 /// A word as errors show it.
@@ -134,7 +143,7 @@ fn lines<'a>(text: &'a str, place: &str) -> impl Iterator<Item = (String, &'a st
 /// its shifts are 0.
 fn says_z(text: &str) -> bool {
     let is_size = |word: &str| word.parse().is_ok_and(|size: usize| size > 0);
-    lines(text, "").next().is_some_and(|(_, line)| line.split_whitespace().all(is_size))
+    lines(text, "").next().is_some_and(|(_, line)| words(line).all(is_size))
 }
 
 /// The z that the first line says, with its place, where that line is no row: the next one has
@@ -144,7 +153,7 @@ fn own_z(text: &str, place: &str) -> Option<(String, usize)> {
     let (at, first) = lines.next()?;
     let first = numbers(first, &at).ok()?;
     let (_, next) = lines.next()?;
-    let is_header = matches!(first.len(), 1 | 3) && next.split_whitespace().count() != first.len();
+    let is_header = matches!(first.len(), 1 | 3) && words(next).count() != first.len();
     is_header.then(|| (at, first[first.len() - 1]))
 }
 
@@ -212,7 +221,7 @@ pub(crate) fn numbers(line: &str, place: &str) -> Result<Vec<usize>> {
             Error::new(place, format!("`{}` is no number", cut(word))).allow("whole numbers from 0")
         })
     };
-    line.split_whitespace().map(number).collect()
+    words(line).map(number).collect()
 }
 
 #[cfg(test)]
@@ -252,6 +261,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn commas_part_words_as_blanks_do() {
+        let blanks = "3 2 8\n1 - 2\n-1 0 7\n";
+        let given = read_base_matrix(blanks, None, "x").unwrap();
+        for commas in
+            ["3,2,8\n1,-,2\n-1,0,7\n", "3 2 8\n1, -, 2\n-1 ,0,\t7 # last\n", "8\n1,-,2\n-1,0,7"]
+        {
+            assert_eq!(read_base_matrix(commas, None, "x").unwrap(), given);
+            assert!(Form::Base.read(commas, Some(1), "x").is_ok());
+        }
+    }
+
     /// The (7,4) Hamming code as MacKay's files have it, lists padded with zeros.
     #[test]
     fn a_matrix_without_circulants_is_taken_with_z_1() {
@@ -287,6 +308,8 @@ mod tests {
             (base("8\n1 2 -\n1 2"), "x:3: 2 columns; allowed: 3"),
             (base("3 2 8\n1 2 -\n"), "x:1: 3 columns and 2 rows promised"),
             (base("8\n1 1.5"), "`1.5` is no shift"),
+            (base("8\n1,,2"), "x:2: column 2: `` is no shift"),
+            (base("8\n1, 2 3"), "x:2: column 2: `2 3` is no shift"),
             (base("8\n1 - 2\n3 - -\n"), "x: column 2: no shift in any row; allowed: at least one"),
             (base("7 3\n3 4\n"), "x:1: first line of 2 numbers"),
             (base("7 3\n3 4\n"), "or --form alist"),

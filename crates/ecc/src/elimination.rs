@@ -92,19 +92,20 @@ impl ParitySums {
         let (z, count) = (checks.z(), checks.checks());
         let words = bits::words(count);
         // The last bits alone, as many as there are checks: a long code has far more of others.
-        let blocks = checks.rows().len();
+        let blocks = checks.rows().len().min(checks.columns());
         let last = QuasiCyclic::new(z, blocks, checks.last_columns(blocks));
+        let (length, behind) = (last.length(), bits::words(last.length()));
         let mut matrix = expanded(&last, words);
         for (i, row) in matrix.iter_mut().enumerate() {
-            bits::flip(&mut row[words..], i);
+            bits::flip(&mut row[behind..], i);
         }
-        let pivots = eliminate(&mut matrix, (0..count).rev());
-        let is_last = pivots.iter().zip((0..count).rev()).all(|(&pivot, last)| pivot == last);
+        let pivots = eliminate(&mut matrix, (0..length).rev());
+        let is_last = pivots.iter().zip((0..length).rev()).all(|(&pivot, last)| pivot == last);
         let (whole, rest) = matrix.split_at(pivots.len());
         // Checks that add up to nothing here must do so everywhere, or they ask for more parity.
         let is_nothing = |row: &Vec<u64>| {
             let mut sum = vec![0; bits::words(checks.length())];
-            for check in (0..count).filter(|&check| bits::get(&row[words..], check)) {
+            for check in (0..count).filter(|&check| bits::get(&row[behind..], check)) {
                 for c in &checks.rows()[check / z] {
                     let bit = (check % z + usize::from(c.shift)) % z;
                     bits::flip(&mut sum, usize::from(c.column) * z + bit);
@@ -113,7 +114,7 @@ impl ParitySums {
             sum.iter().all(|&word| word == 0)
         };
         // Pivots came from the last bit on.
-        let rows = whole.iter().rev().flat_map(|row| &row[words..]);
+        let rows = whole.iter().rev().flat_map(|row| &row[behind..]);
         (is_last && rest.iter().all(is_nothing))
             .then(|| Self { words, rows: rows.copied().collect() })
     }

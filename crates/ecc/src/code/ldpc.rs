@@ -66,7 +66,8 @@ const BIT_BY_BIT: &str = "; or `nandlab code import --z 1`, bit by bit (a base m
 enum Parity {
     /// By the inverse of the parity columns.
     Circulants(CirculantInverse),
-    /// Bit by bit, for any other matrix.
+    /// Bit by bit, for any other matrix: it may have as many rows as columns, or more, if enough of
+    /// them depend on each other.
     Bits(ParitySums),
 }
 
@@ -77,9 +78,10 @@ impl Ldpc {
         let refuse = |problem: String, allowed: String| {
             Err(Error::new("code.shifts", problem).allow(allowed))
         };
-        if rows == 0 || columns <= rows {
-            let allowed = "at least one row, and more columns than rows";
-            return refuse(format!("{rows} rows and {columns} columns"), allowed.into());
+        let by_bits = if z == 1 { "" } else { BIT_BY_BIT };
+        if CirculantInverse::takes(z) && columns <= rows {
+            let allowed = format!("more columns than rows{by_bits}");
+            return refuse(format!("{rows} rows and {columns} columns"), allowed);
         }
         if checks.rows().iter().all(Vec::is_empty) {
             return refuse("no shift in any row".into(), "checks of some of the bits".into());
@@ -97,11 +99,19 @@ impl Ldpc {
                 .map(|(count, sums)| (Parity::Bits(sums), count))
         };
         let Some((parity, parity_bits)) = parity else {
-            let by_bits = if z == 1 { "" } else { BIT_BY_BIT };
             let allowed = format!("parity columns from which data can be encoded, last{by_bits}");
-            return refuse(format!("the last {rows} columns have no inverse"), allowed);
+            let last = rows.min(columns);
+            return refuse(format!("the last {last} columns have no inverse"), allowed);
         };
-        Ok(Self { dimension: checks.length() - parity_bits, checks, parity })
+        let dimension = checks.length() - parity_bits;
+        if dimension == 0 {
+            let allowed = "fewer independent checks than bits";
+            return refuse(
+                format!("{parity_bits} independent checks of as many bits"),
+                allowed.into(),
+            );
+        }
+        Ok(Self { checks, dimension, parity })
     }
 }
 
@@ -300,7 +310,10 @@ mod tests {
         };
         for (said, part) in [
             (fails(4, &[]), "code.shifts: no rows"),
-            (fails(4, &["0 1", "0 1"]), "2 rows and 2 columns"),
+            (fails(64, &["0 1", "0 1"]), "2 rows and 2 columns; allowed: more columns than rows"),
+            (fails(64, &["0 1", "0 1"]), "or `nandlab code import --z 1`"),
+            (fails(4, &["0 -", "- 0"]), "8 independent checks of as many bits; allowed: fewer"),
+            (fails(1, &["0 -", "- 0", "0 0"]), "2 independent checks of as many bits"),
             (fails(1, &["- - -"]), "code.shifts: no shift in any row; allowed: checks"),
             (fails(96, &["- -"]), "no shift in any row"),
             (fails(64, &["- - -", "- - -"]), "no shift in any row"),
