@@ -206,39 +206,6 @@ fn outcomes_do_not_depend_on_what_was_decoded_before() {
     }
 }
 
-/// Portable, AVX2 and AVX-512 give the same bit for bit, where words fail too.
-#[test]
-fn min_sum_is_the_same_in_every_width_of_vectors() {
-    let mut rng = Rng::stream(5, "decoders");
-    let mut reading = Reading::default();
-    let (mut failed, mut corrected) = (0, 0);
-    for (name, code) in codes() {
-        if name == "bch" {
-            continue;
-        }
-        let mut forms =
-            [0, 256, 512].map(|bits| named("min_sum", &code, &format!("vector_bits = {bits}")));
-        for trial in 0..24 {
-            let levels = [0, 2, 4, 6][trial % 4];
-            let gain = if levels > 0 { 2.0 } else { 1.0 };
-            let rber = (1.0 - code.rate()) * gain * [0.03, 0.06, 0.12][trial % 3];
-            let sent = codeword(&*code, &mut rng);
-            channel("awgn", rber, levels).send(&sent, code.length(), &mut rng, &mut reading);
-            let mut outcomes = forms.iter_mut().map(|form| {
-                let mut word = vec![0; sent.len()];
-                (form.decode(reading.received(), &mut word), word)
-            });
-            let first = outcomes.next().unwrap();
-            match first.0.status {
-                Status::Corrected => corrected += 1,
-                Status::Failed => failed += 1,
-            }
-            assert!(outcomes.all(|outcome| outcome == first), "{name}, trial {trial}");
-        }
-    }
-    assert!(failed > 20 && corrected > 50, "{failed} failed, {corrected} were corrected");
-}
-
 /// On the same words the reference fails least, and bit flipping most.
 #[test]
 fn the_reference_fails_least() {

@@ -15,7 +15,6 @@ use crate::layered::{Attempt, Form, Input, Layered};
 use crate::quasi_cyclic::QuasiCyclic;
 use base::family::{Member, schema};
 use base::params::{self, Table};
-#[cfg(target_arch = "x86_64")]
 use base::vectors::Vectors;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,7 +31,8 @@ pub const MEMBER: Member<Constructor> = Member {
         build: |code, table| {
             let params: Params = params::read(table, "decoder")?;
             let checks = code.structure().quasi_cyclic("min_sum")?;
-            Ok(Box::new(MinSum::new(form(checks, params.vector_bits), params)))
+            let vectors = vectors(checks.z(), params.vector_bits);
+            Ok(Box::new(MinSum::new(form(checks, vectors), params)))
         },
     },
 };
@@ -125,23 +125,25 @@ fn by_weight(code: &dyn Code, params: &mut Table) {
     }
 }
 
-/// The fastest form that the machine has, of at most so many bits.
-fn form(checks: &QuasiCyclic, bits: u32) -> Box<dyn Form> {
-    let z = checks.z();
-    #[cfg(target_arch = "x86_64")]
-    {
-        let widest = Vectors::widest();
-        if widest >= Vectors::Avx512 && bits >= 512 && z >= 64 {
-            return Box::new(Layered::<Avx512>::new(checks));
-        }
-        if widest >= Vectors::Avx2 && bits >= 256 && z >= 32 {
-            return Box::new(Layered::<Avx2>::new(checks));
-        }
-    }
-    if z >= 16 {
-        Box::new(Layered::<Portable<16>>::new(checks))
-    } else {
-        Box::new(Layered::<Portable<1>>::new(checks))
+/// The widest vectors that the machine has, of at most so many bits, and that a circulant fills.
+fn vectors(z: usize, bits: u32) -> Vectors {
+    let is_wanted = |&vectors: &Vectors| match vectors {
+        Vectors::Portable => true,
+        Vectors::Avx2 => bits >= 256 && z >= 32,
+        Vectors::Avx512 => bits >= 512 && z >= 64,
+    };
+    Vectors::here().filter(is_wanted).last().unwrap_or(Vectors::Portable)
+}
+
+/// The form for such vectors, which the machine has.
+fn form(checks: &QuasiCyclic, vectors: Vectors) -> Box<dyn Form> {
+    match vectors {
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Avx512 => Box::new(Layered::<Avx512>::new(checks)),
+        #[cfg(target_arch = "x86_64")]
+        Vectors::Avx2 => Box::new(Layered::<Avx2>::new(checks)),
+        _ if checks.z() >= 16 => Box::new(Layered::<Portable<16>>::new(checks)),
+        _ => Box::new(Layered::<Portable<1>>::new(checks)),
     }
 }
 
@@ -204,6 +206,13 @@ impl Decoder for MinSum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bits;
+    use crate::channel::{self, Channel, Reading};
+    use crate::code_file::CodeFile;
+    use crate::construct::Recipe;
+    use base::family::find;
+    use base::rng::Rng;
+    use std::sync::Arc;
 
     #[test]
     fn with_the_defaults_and_four_checks_a_bit_nothing_leaves_int8() {
@@ -213,5 +222,87 @@ mod tests {
         {
             assert!(u32::from(llr) + 4 * u32::from(message) <= 127, "{llr}, {message}");
         }
+    }
+
+    fn drawn(z: usize, block_rows: usize, block_columns: usize) -> Arc<dyn Code> {
+        let parity_rows = Vec::new();
+        let (column_weight, draws, seed) = (3, 200, 1);
+        let mut recipe =
+            Recipe { z, block_rows, block_columns, column_weight, parity_rows, draws, seed };
+        CodeFile::of(&recipe.follow("recipe").unwrap(), None).unwrap().build().unwrap()
+    }
+
+    fn noisy(rber: f64, levels: u8) -> Box<dyn Channel> {
+        let member = find(channel::ROSTER, "channel.name", "awgn").unwrap();
+        (member.build)(rber, levels, &(member.check)(&Table::new(), "channel").unwrap()).unwrap()
+    }
+
+    /// Decodes the same words with all `forms`; how many failed and how many were corrected.
+    fn same(code: &dyn Code, forms: &[Vectors], rng: &mut Rng) -> [u32; 2] {
+        let checks = code.structure().quasi_cyclic("min_sum").unwrap();
+        let decoder = |&vectors| MinSum::new(form(checks, vectors), Params::default());
+        let mut decoders: Vec<MinSum> = forms.iter().map(decoder).collect();
+        let (mut reading, mut counts) = (Reading::default(), [0; 2]);
+        for trial in 0..24 {
+            let levels = [0, 2, 4, 6][trial % 4];
+            let gain = if levels > 0 { 2.0 } else { 1.0 };
+            let rber = (1.0 - code.rate()) * gain * [0.03, 0.06, 0.12][trial % 3];
+            let mut sent: Vec<u64> = vec![0; bits::words(code.length())];
+            sent.fill_with(|| rng.bits());
+            code.encode(&mut sent);
+            noisy(rber, levels).send(&sent, code.length(), rng, &mut reading);
+            let mut outcomes = decoders.iter_mut().map(|decoder| {
+                let mut word = vec![0; sent.len()];
+                (decoder.decode(reading.received(), &mut word), word)
+            });
+            let first = outcomes.next().unwrap();
+            assert!(outcomes.all(|outcome| outcome == first), "{forms:?}, trial {trial}");
+            counts[usize::from(first.0.status == Status::Corrected)] += 1;
+        }
+        counts
+    }
+
+    /// Portable, AVX2 and AVX-512 give the same bit for bit, where words fail too. The test says
+    /// which of them this machine has, and so which were compared.
+    #[test]
+    fn every_width_of_vectors_gives_the_same() {
+        let mut rng = Rng::stream(5, "decoders");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../params/codes/ldpc_a.toml");
+        let long = CodeFile::read(&std::fs::read_to_string(path).unwrap(), path).unwrap();
+        let codes = [
+            (45, drawn(45, 4, 16)),
+            (64, drawn(64, 4, 24)),
+            (100, drawn(100, 5, 30)),
+            (160, drawn(160, 5, 30)),
+            (256, long.build().unwrap()),
+        ];
+        for wide in [Vectors::Avx2, Vectors::Avx512] {
+            let pair = [Vectors::Portable, wide];
+            let name = wide.name();
+            if !Vectors::here().any(|vectors| vectors == wide) {
+                println!("min_sum: {name} was not compared: this machine has none");
+                continue;
+            }
+            let mut sums = [0; 2];
+            let mut compared = Vec::new();
+            for (z, code) in codes.iter().filter(|(z, _)| vectors(*z, u32::MAX) >= wide) {
+                let counts = same(&**code, &pair, &mut rng);
+                sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+                compared.push(*z);
+            }
+            println!("min_sum: {name} was compared with portable for z of {compared:?}");
+            assert!(sums[0] > 10 && sums[1] > 30, "{name}: failed, corrected: {sums:?}");
+        }
+    }
+
+    /// Each width is a form of its own, and none is taken that the machine lacks.
+    #[test]
+    fn vectors_are_as_wide_as_allowed() {
+        let found = [0, 256, 512].map(|bits| vectors(64, bits));
+        let mut expected = [Vectors::Portable, Vectors::Avx2, Vectors::Avx512];
+        expected.iter_mut().for_each(|vectors| *vectors = (*vectors).min(Vectors::widest()));
+        assert_eq!(found, expected);
+        assert_eq!([16, 31].map(|z| vectors(z, 512)), [Vectors::Portable; 2]);
+        assert!(vectors(32, 512) <= Vectors::Avx2);
     }
 }
