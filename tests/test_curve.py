@@ -393,9 +393,10 @@ def test_speed(nandlab: Callable[..., Ended]):
     assert any(f"one thread, {form} vectors," in done.out for form in forms)
 
 
-def test_ctrl_c_keeps_what_was_timed():
-    """Also in the middle of a round, which may take long."""
-    slow = ["ldpc_4k_r90", "--rber", "1e-7,0.05", "--frames", "300", "--decoder", "sum_product"]
+@pytest.mark.parametrize(("rber", "rows"), [("1e-7,0.05", 1), ("0.05", 0)])
+def test_ctrl_c_keeps_what_was_timed(rber: str, rows: int):
+    """Also in the middle of a round, which may take long. A table of nothing is none."""
+    slow = ["ldpc_4k_r90", "--rber", rber, "--frames", "300", "--decoder", "sum_product"]
     process = subprocess.Popen(
         [COMMAND, "ecc", "speed", "--code", *slow],
         stdout=subprocess.PIPE,
@@ -408,7 +409,8 @@ def test_ctrl_c_keeps_what_was_timed():
     out, err = process.communicate(timeout=20)
     assert time.monotonic() - asked < 1.5
     assert (process.returncode, err) == (130, "interrupted\n")
-    assert out.count("sum_product") == 1
+    assert out.count("sum_product") == rows
+    assert (out == "") == (rows == 0)
 
 
 def test_profiles(tmp_path: Path):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from nandlab.curve import Curve
+    from nandlab.decode_speed import DecodeSpeed
 
 app = typer.Typer(help="Codes and decoders: error rates, speed, profiles.", no_args_is_help=True)
 
@@ -174,6 +175,14 @@ def speed(
         )
     except SpeedUnfinished as stop:
         found, exit_code = stop.result, INTERRUPTED
+    if found:
+        _tell_speeds(found)
+    if exit_code:
+        say("interrupted")
+    raise typer.Exit(exit_code)
+
+
+def _tell_speeds(found: list[DecodeSpeed]) -> None:
     grid = _grid("code", "decoder", left=2)
     for name in ("levels", "rber", "encode us", "decode us", "Mbit/s", "iterations", "FER"):
         grid.add_column(name, justify="right", no_wrap=True)
@@ -191,12 +200,9 @@ def speed(
         )
     console().print(grid)
     console().print(
-        f"one thread, {vectors()} vectors, fastest round over {frames} codewords, CPU time; "
-        "Mbit/s of whole codewords"
+        f"one thread, {vectors()} vectors, fastest round over {found[0].frames} codewords, "
+        "CPU time; Mbit/s of whole codewords"
     )
-    if exit_code:
-        say("interrupted")
-    raise typer.Exit(exit_code)
 
 
 @app.command()
