@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ import pytest
 from conftest import COMMAND, Ended
 
 import nandlab
-from nandlab import NandlabError, _core, curve, ecc_curve, ldpc
+from nandlab import NandlabError, _core, curve, ecc_curve
 from nandlab._core import clopper_pearson
-from nandlab.catalogue import presets
 from nandlab.cli_ecc import rates
 from nandlab.progress import Meter
 from nandlab.toml_file import parse_toml
@@ -292,86 +290,6 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
     again = ("--rber", "0.007", "--quiet", "--errors", "1", "--plot", "b.png", "--quantity", "ber")
     quiet = nandlab("ecc", "curve", "--code", BCH, *again).succeeded()
     assert (quiet.out, quiet.err) == ("", "")
-
-
-def test_a_picture_names_its_lines():
-    """Codes beside their BCH codes; capacities by soft levels, above the axes; measured on both."""
-    arguments: dict[str, Any] = {"errors": 30, "max_frames": 600, "levels": [0, 2]}
-    found = nandlab.ecc_curve([BCH, LDPC], rber=[0.003, 0.0085], **arguments)
-    for quantity in ("fer", "ber"):
-        figure = found.plot(quantity=quantity)
-        labels = [text.get_text() for text in figure.legends[0].get_texts()]
-        assert f"{BCH} by its binomial tail, t = 40" in labels
-        assert f"BCH in place of {LDPC}, t = 112" in labels
-        assert "capacity ends, by soft levels and code" in labels
-        assert labels[:4] == [BCH, LDPC, "hard read", "2 soft levels"]
-        (axes,) = figure.axes
-        above = [line for line in axes.get_lines() if not line.get_clip_on()]
-        assert sorted(line.get_xdata()[0] for line in above) == sorted(found.limits.values())
-        (line,) = (line for line in axes.get_lines() if line.get_label().startswith(f"{BCH} by"))
-        row = next(row for row in found.rows() if row["code"] == BCH and row["rber"] == 0.0085)
-        near = min(zip(*line.get_data(), strict=True), key=lambda at: abs(at[0] - 0.0085))
-        assert row["levels"] == 0
-        assert row[f"{quantity}_low"] < near[1] < row[f"{quantity}_high"]
-
-
-def test_all_shipped_codes_are_drawn():
-    """Each with a mark of its own, everything within the picture; more are refused."""
-    names = [preset.name for preset in presets("code")]
-    found = nandlab.ecc_curve(names, rber=0.012, max_frames=100)
-    figure = found.plot()
-    figure.draw_without_rendering()
-    (axes,) = figure.axes
-    seen = [line for line in axes.get_lines() if [*line.get_xdata()] == [0.012]]
-    assert len(seen) == len({line.get_marker() for line in seen}) == len(names) == 11
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert {*names} <= {*labels}
-    # One of its minimal polynomials has half the degree: parity / m is 71.
-    assert "bch_1024_t72 by its binomial tail, t = 72" in labels
-    title = figure._suptitle
-    for part in (*figure.legends, title, axes):
-        box = part.get_window_extent()
-        assert min(box.x0, box.y0) >= 0
-        assert max(box.x1 / figure.bbox.width, box.y1 / figure.bbox.height) <= 1
-    above = [line.get_window_extent() for line in axes.get_lines() if not line.get_clip_on()]
-    assert len(above) == len(names)
-    assert len({box.y0 for box in above}) == len(names)
-    assert all(axes.bbox.y1 < box.y0 < box.y1 < title.get_window_extent().y0 for box in above)
-    assert all(axes.bbox.x0 < box.x0 < box.x1 < axes.bbox.x1 for box in above)
-    crowd = replace(found, codecs=found.codecs + found.codecs)
-    with pytest.raises(NandlabError, match="22 codes in a picture; allowed: 1 to 12"):
-        crowd.plot()
-
-
-def test_a_code_of_little_parity_has_no_bch_beside_it(folder: Path):
-    """One bit of parity corrects nothing."""
-    Path("one.base").write_text("12 1 1\n" + "0 " * 12 + "\n")
-    Path("one.toml").write_text(ldpc.import_file("one.base"))
-    found = ecc_curve("one.toml", rber=[0.01, 0.02], max_frames=500, channel="bsc")
-    assert found.codecs[0].bch is None
-    for quantity in ("fer", "ber"):
-        labels = [text.get_text() for text in found.plot(quantity=quantity).legends[0].get_texts()]
-        assert labels == ["hard read", "capacity ends, by soft levels"]
-
-
-def test_a_picture_without_a_failure_says_so():
-    found = nandlab.ecc_curve(BCH, rber=[0.001, 0.002], max_frames=100)
-    (axes,) = found.plot(quantity="ber").axes
-    assert [text.get_text() for text in axes.texts] == [
-        "no codeword failed: no bit error rate to draw"
-    ]
-    (axes,) = found.plot().axes
-    assert not axes.texts
-
-
-def test_no_line_joins_points_across_one_without_a_failure():
-    found = nandlab.ecc_curve(BCH, channel="bsc", rber=[0.0085, 0.01, 0.012], max_frames=100)
-    _, hidden, _ = found._rows
-    hidden.update(frame_errors=0, fer=0.0, fer_low=0.0, ber=0.0, ber_low=0.0)
-    for quantity in ("fer", "ber"):
-        axes, *_ = found.plot(quantity=quantity).axes
-        (line,) = [one for one in axes.lines if len(one.get_xdata()) == 3]
-        assert [math.isnan(y) for y in line.get_ydata()] == [False, True, False]
 
 
 def test_everything_is_listed(nandlab: Callable[..., Ended]):

@@ -29,10 +29,16 @@ _LEVELS = dict(zip((0, 2, 4, 6), COLOURS.values(), strict=True))
 _WORDS = {0: "hard read", 2: "2 soft levels", 4: "4 soft levels", 6: "6 soft levels"}
 
 _MARKERS = ("o", "s", "^", "D", "P", "X", "*", "p", "<", ">", "h", "d")
-"""A mark for each code. The one that is left, ``v``, says that no codeword failed."""
+"""A mark for each code."""
 
 _DASHES = ((5.0, 2.0), (2.0, 1.5), (6.0, 1.5, 1.0, 1.5), (1.0, 1.2))
 """A pattern for each BCH code; where there are more, those of one pattern differ in their marks."""
+
+_ARROW = 12.0
+"""Points from a bound that no failure left to the tip of its arrow."""
+
+_ASIDE = 8.0
+"""Points from such a bound to the next one of the same rate."""
 
 _MARK_HEIGHT = 0.13
 """Inches that a mark above the axes takes."""
@@ -61,7 +67,7 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
     every = rows = result.rows()
     rates = [*(row["rber"] for row in rows), *result.limits.values()]
     left, right = min(rates), max(rates)
-    axes.set_xlim(left / (right / left) ** 0.03, right * (right / left) ** 0.03)
+    axes.set_xlim(left / (right / left) ** 0.05, right * (right / left) ** 0.05)
     if quantity == "ber":
         # How many bits a codeword would have lost is not known of one that never did.
         rows = [row for row in rows if row["frame_errors"]]
@@ -69,15 +75,18 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
         for levels in _LEVELS:
             own = [row for row in every if row["code"] == name and row["levels"] == levels]
             _measured(axes, own, quantity, _LEVELS[levels], mark)
+    if quantity == "fer":
+        _bounds(figure, axes, every, marks)
     ends = [row[f"{quantity}_{'low' if row['frame_errors'] else 'high'}"] for row in rows]
-    bottom = max(min(ends, default=1e-3) / 2, 1e-16)
+    # Room for an arrow below the lowest bound.
+    bottom = max(min(ends, default=1e-3) / 3, 1e-16)
     axes.set_ylim(bottom, 2.0)
     _name(axes, result, marks)
     for dashes, (bch, alike) in zip(cycle(_DASHES), _shapes(codecs).items(), strict=False):
         _bch(axes, bch, alike, quantity, dashes, marks[alike[0].name] if len(codecs) > 1 else "")
     if any(row["frame_errors"] == 0 for row in rows):
-        note = "no failure seen: below, with 97.5 %"
-        axes.plot([], [], "v", color=GREY, markerfacecolor="none", label=note)
+        note = "hollow: no failure seen, below it with 97.5 %"
+        axes.plot([], [], label=note, **_bound(GREY, _MARKERS[0]))
     if not rows:
         note = "no codeword failed: no bit error rate to draw"
         axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", color=GREY)
@@ -101,9 +110,8 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
 def _measured(
     axes: Axes, rows: list[dict[str, Any]], quantity: str, colour: str, marker: str
 ) -> None:
-    """Points with their intervals; where no codeword failed, the upper end alone, and no line."""
+    """Points with their intervals; where no codeword failed, neither point nor line."""
     seen = [row for row in rows if row["frame_errors"]]
-    none = [row for row in rows if not row["frame_errors"] and quantity == "fer"]
     x, y = [row["rber"] for row in seen], [row[quantity] for row in seen]
     line = [row[quantity] if row["frame_errors"] else math.nan for row in rows]
     below = [row[quantity] - row[f"{quantity}_low"] for row in seen]
@@ -111,9 +119,47 @@ def _measured(
     style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5, "linewidth": 1.8}
     axes.plot([row["rber"] for row in rows], line, zorder=3, **style)
     axes.errorbar(x, y, [below, above], fmt="none", ecolor=colour, alpha=0.5, elinewidth=1.5)
-    ends = [row[f"{quantity}_high"] for row in none]
-    style |= {"marker": "v", "markerfacecolor": "none", "linestyle": "none", "alpha": 0.7}
-    axes.plot([row["rber"] for row in none], ends, **style)
+
+
+def _bounds(figure: Figure, axes: Axes, rows: list[dict[str, Any]], marks: dict[str, str]) -> None:
+    """Where no codeword failed, the upper end alone.
+
+    It has the code's own mark, hollow, and an arrow to where the rate may be. Codes that have seen
+    as many words have the same bound: those of one rate stand side by side.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    of_rate: dict[float, list[dict[str, Any]]] = {}
+    for row in rows:
+        if not row["frame_errors"]:
+            of_rate.setdefault(row["rber"], []).append(row)
+    for rber, alike in of_rate.items():
+        for place, row in enumerate(alike):
+            aside = (place - (len(alike) - 1) / 2) * _ASIDE / 72
+            style = _bound(_LEVELS[row["levels"]], marks[row["code"]])
+            moved = ScaledTranslation(aside, 0, figure.dpi_scale_trans)
+            style |= {"transform": axes.transData + moved, "clip_on": False}
+            axes.plot([rber], [row["fer_high"]], **style)
+
+
+def _bound(colour: str, marker: str) -> dict[str, Any]:
+    """How a bound is drawn: one mark, of a hollow one of five points and an arrow down from it."""
+    from matplotlib.markers import MarkerStyle
+    from matplotlib.path import Path as Outline
+    from matplotlib.transforms import Affine2D
+
+    mark = MarkerStyle(marker)
+    hollow = mark.get_path().transformed(mark.get_transform() + Affine2D().scale(5.0))
+    tip, barb = -_ARROW, 2.5
+    stem = Outline([(0, -3), (0, tip), (-barb, tip + barb), (0, tip), (barb, tip + barb)])
+    return {
+        # A mark of one's own is made as large as twice its farthest point.
+        "marker": Outline.make_compound_path(hollow, stem),
+        "markersize": 2 * _ARROW,
+        "markerfacecolor": "none",
+        "color": colour,
+        "linestyle": "none",
+    }
 
 
 def _name(axes: Axes, result: Curve, marks: dict[str, str]) -> None:
