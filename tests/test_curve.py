@@ -241,7 +241,8 @@ def test_files_that_are_none_of_ours_are_refused(tmp_path: Path):
             continue
         with pytest.raises(NandlabError, match=rf"curve.parquet: row 1: no {name}; allowed: "):
             quick(errors=2, out=out)
-        pq.write_table(table.drop_columns([name]), out)
+        # Without the metadata, where files had the version before rows did.
+        pq.write_table(table.drop_columns([name]).replace_schema_metadata(None), out)
         with pytest.raises(NandlabError, match=f"curve.parquet: no rows .* no columns {name}"):
             quick(errors=2, out=out)
     frames, *_ = table["frames"].to_pylist()
@@ -262,6 +263,64 @@ def test_files_that_are_none_of_ours_are_refused(tmp_path: Path):
     out.write_text("nonsense")
     with pytest.raises(NandlabError, match="no table"):
         quick(out=out)
+
+
+def told_otherwise(path: Path, version: str, *, old_form: bool = False) -> list[dict[str, Any]]:
+    """Makes the rows of a file those of another version, in the form before rows told it, too."""
+    table = pq.read_table(path)
+    other = replaced(table, "nandlab_version", pa.array([version] * table.num_rows))
+    if old_form:
+        about = table.schema.metadata | {b"nandlab_version": version.encode()}
+        other = table.drop_columns(["nandlab_version"]).replace_schema_metadata(about)
+    pq.write_table(other, path)
+    return [row | {"nandlab_version": version} for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("old_form", [False, True])
+def test_counts_of_another_version_are_kept_and_not_gone_on_with(
+    nandlab: Callable[..., Ended], folder: Path, old_form: bool
+):
+    out = Path("curve.parquet")
+    quick(rber=0.007, errors=2, out=out)
+    theirs = told_otherwise(out, "0.0.9", old_form=old_form)
+    before = out.read_bytes()
+    asked = ("ecc", "curve", "--code", BCH, "--rber", "0.006,0.007", "--out", str(out))
+    said = nandlab(*asked).refused()
+    assert said == (
+        f"error: curve.parquet: cannot be gone on with: {BCH} at 0.007, 0 soft levels: counted by "
+        f"nandlab 0.0.9, which is not this one, {_core.version()}; allowed: another --out, or "
+        "nandlab 0.0.9"
+    )
+    looks: list[object] = []
+    with pytest.raises(NandlabError, match=r"counted by nandlab 0\.0\.9"):
+        quick(rber=[0.006, 0.007], out=out, progress=looks.append)
+    assert (looks, out.read_bytes()) == ([], before)
+    # Other points go into the same file, beside theirs.
+    ours = quick(rber=0.008, out=out).rows()
+    assert ours[0]["nandlab_version"] == _core.version()
+    assert pq.read_table(out).to_pylist() == [*theirs, *ours]
+
+
+def test_an_older_file_of_this_version_is_gone_on_with(tmp_path: Path):
+    out = tmp_path / "curve.parquet"
+    quick(errors=2, out=out)
+    told_otherwise(out, _core.version(), old_form=True)
+    assert quick(out=out).table().to_pylist() == quick().table().to_pylist()
+
+
+def test_counts_that_another_version_adds_meanwhile_are_not_taken(tmp_path: Path):
+    out = tmp_path / "curve.parquet"
+    theirs: list[dict[str, Any]] = []
+
+    def meanwhile(_now: object) -> None:
+        if not theirs:
+            quick(rber=0.008, errors=40, out=out)
+            theirs.extend(told_otherwise(out, "0.0.9"))
+
+    outer = quick(rber=[0.007, 0.008], out=out, progress=meanwhile)
+    assert outer.rows() == quick(rber=[0.007, 0.008]).rows()
+    first, second = outer.rows()
+    assert pq.read_table(out).to_pylist() == [first, *theirs, second]
 
 
 def replaced(table: pa.Table, name: str, values: pa.Array) -> pa.Table:

@@ -124,11 +124,12 @@ def ecc_curve(
         set: ``decoder.…``, ``code.…`` or ``channel.…`` by their path.
         out: .parquet file of the rows, also after Ctrl-C, and every ten seconds. What it holds
             already of the same points is gone on with; its other rows stay, also those that
-            another run adds meanwhile.
+            another run adds meanwhile. Points that another version of nandlab counted are refused.
         progress: called about ten times a second and at the end.
 
     Raises:
         NandlabError: an input that is refused; one line that says where, what and what is allowed.
+            Also a point that `out` holds of another version alone: no counts are mixed.
         CurveUnfinished: Ctrl-C; its ``result`` holds what was counted.
         OSError: `out` cannot be read or written.
     """
@@ -148,6 +149,7 @@ def ecc_curve(
         raise _core.NandlabError("ecc: no points; allowed: at least one code, level and rate")
     about = json.loads(points[0].text)["channel"]
     kept = _Kept(path, _facts(codecs, about))
+    kept.check_versions(points)
     first = {(point.codec.name, point.levels): point for point in reversed(points)}
     limits = {key: point.codec.native.limit(point.text) for key, point in sorted(first.items())}
     stopped = False
@@ -260,12 +262,13 @@ _COUNTS = ("frames", "frame_errors", "undetected", "bit_errors", "raw_bit_errors
 
 
 class _Kept:
-    """Rows by the hash of their point: those of a file, and those measured since."""
+    """Rows by point and version that counted: those of a file, and those measured since."""
 
     def __init__(self, path: Path | None, facts: dict[str, str]) -> None:
         self._path = path
         self._facts = facts
-        self._rows: dict[str, dict[str, Any]] = {}
+        # By the hash of the point and the version.
+        self._rows: dict[tuple[str, str], dict[str, Any]] = {}
         self._is_new = False
         self._due = monotonic() + SAVE_S
         if path is not None and path.exists():
@@ -276,15 +279,29 @@ class _Kept:
         """Whether it is time to write."""
         return self._path is not None and monotonic() >= self._due
 
+    def check_versions(self, points: Sequence[_Point]) -> None:
+        """Refuses points that the file has of another version alone."""
+        own = _core.version()
+        others = {hash_: version for hash_, version in self._rows if version != own}
+        for point in points:
+            version = others.get(point.hash)
+            if version is not None and (point.hash, own) not in self._rows:
+                what = f"{point.codec.name} at {point.rber:g}, {point.levels} soft levels"
+                problem = f"{what}: counted by nandlab {version}, which is not this one, {own}"
+                allowed = f"another --out, or nandlab {version}"
+                raise _core.NandlabError(
+                    f"{self._path}: cannot be gone on with: {problem}; allowed: {allowed}"
+                )
+
     def counts(self, point: _Point) -> dict[str, Any]:
-        """What is known of a point."""
-        row = self._rows.get(point.hash)
+        """What this version knows of a point."""
+        row = self._rows.get((point.hash, _core.version()))
         return {} if row is None else {name: row[name] for name in _COUNTS}
 
     def put(self, point: _Point, counts: dict[str, Any]) -> None:
         """Keeps the counts of a point, if there are any."""
         if counts["frames"]:
-            self._rows[point.hash] = _row(point, counts)
+            self._rows[point.hash, _core.version()] = _row(point, counts)
             self._is_new = True
 
     def write(self) -> None:
@@ -297,18 +314,19 @@ class _Kept:
         self._due = monotonic() + SAVE_S
 
     def _take(self, path: Path) -> None:
-        """Takes over the rows of a file. Of two of a point, the shorter begins the longer one."""
+        """Takes over the rows of a file. Of two alike, the shorter begins the longer one."""
         for row in _rows_of(path):
-            mine = self._rows.get(row["point_hash"])
+            key = row["point_hash"], row["nandlab_version"]
+            mine = self._rows.get(key)
             if mine is None or row["frames"] > mine["frames"]:
-                self._rows[row["point_hash"]] = row
+                self._rows[key] = row
 
 
 def _rows_of(path: Path) -> list[dict[str, Any]]:
     """The rows of a file, checked."""
     import pyarrow as pa
 
-    table = read(path)
+    table = _with_versions(read(path))
     schema = _schema()
     allowed = "rows as nandlab ecc curve wrote them"
     columns = []
@@ -327,6 +345,17 @@ def _rows_of(path: Path) -> list[dict[str, Any]]:
         if (wrong := _problem(row)) is not None:
             raise _core.NandlabError(f"{path}: row {at}: {wrong}; allowed: {allowed}")
     return rows
+
+
+def _with_versions(table: pa.Table) -> pa.Table:
+    """A table from before rows said their version: all are of the one that its file names."""
+    import pyarrow as pa
+
+    version = (table.schema.metadata or {}).get(b"nandlab_version")
+    if version is None or "nandlab_version" in table.column_names:
+        return table
+    versions = [version.decode(errors="replace")] * table.num_rows
+    return table.append_column("nandlab_version", pa.array(versions, pa.string()))
 
 
 def _problem(row: Mapping[str, Any]) -> str | None:
@@ -359,6 +388,7 @@ def _row(point: _Point, counts: dict[str, Any]) -> dict[str, Any]:
     about = json.loads(point.text)
     return {
         "point_hash": point.hash,
+        "nandlab_version": _core.version(),
         "code": one.name,
         "decoder": one.decoder["name"],
         "channel": about["channel"]["name"],
@@ -404,7 +434,7 @@ def _schema() -> pa.Schema:
 
     text, whole, real = pa.string(), pa.int64(), pa.float64()
     kinds = {
-        **dict.fromkeys(("point_hash", "code", "decoder", "channel"), text),
+        **dict.fromkeys(("point_hash", "nandlab_version", "code", "decoder", "channel"), text),
         "levels": pa.int32(),
         "rber": real,
         "seed": pa.uint64(),
@@ -420,5 +450,6 @@ def _schema() -> pa.Schema:
 def _table(rows: Sequence[Mapping[str, Any]], facts: dict[str, str]) -> pa.Table:
     import pyarrow as pa
 
-    order = sorted(rows, key=lambda row: (row["code"], row["decoder"], row["levels"], row["rber"]))
+    by = ("code", "decoder", "levels", "rber", "nandlab_version")
+    order = sorted(rows, key=lambda row: [row[name] for name in by])
     return pa.Table.from_pylist(order, schema=_schema()).replace_schema_metadata(facts)
