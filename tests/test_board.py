@@ -39,7 +39,7 @@ NAMES = [procedure.name for procedure in nandlab.procedures()]
 
 
 def quick(name: str, **more: object) -> nandlab.Measurement:
-    return nandlab.board(name, CHIP, set=[SMALL], **{**QUICK.get(name, {}), **more})  # type: ignore
+    return nandlab.board(name, CHIP, set=[SMALL], **{**QUICK.get(name, {}), **more})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -378,4 +378,4 @@ def test_chips_from_files_and_modern_ones(folder: Path):
 
 def test_no_chip_is_refused():
     with pytest.raises(nandlab.NandlabError, match="chip = None: no chip; allowed: a preset"):
-        nandlab.board("rber", chip=None)  # type: ignore[arg-type]
+        nandlab.board("rber", chip=None)

@@ -398,7 +398,7 @@ def test_a_state_is_a_mapping_too(plain: nandlab.Cell):
     assert (
         one.pe_cycles == plain.endurance(retention_hours=[24], temperature_c=[30], t=40).pe_cycles
     )
-    assert (plain.density([1.0], 1.0) == plain.density([1.0], 1)).all()  # type: ignore[arg-type]
+    assert (plain.density([1.0], 1.0) == plain.density([1.0], 1)).all()
 
 
 def test_python_refuses_too(plain: nandlab.Cell):
@@ -415,22 +415,22 @@ def test_python_refuses_too(plain: nandlab.Cell):
         lambda: plain.levels(pe_cycles=np.array([1, 2])),
         lambda: plain.density([0.0], hours=np.array([1.0, 2.0])),
         lambda: plain.density(["a"]),
-        lambda: plain.rber(0, shifts_v=5),  # type: ignore[arg-type]
-        lambda: plain.rber(0, shifts_v=["a"]),  # type: ignore[list-item]
+        lambda: plain.rber(0, shifts_v=5),
+        lambda: plain.rber(0, shifts_v=["a"]),
         lambda: plain.rber(0, shifts_v=[0, 5, 9]),
         lambda: plain.soft(0, shifts_v=[0, 5, 9]),
-        lambda: plain.soft(0, "3"),  # type: ignore[arg-type]
-        lambda: plain.soft(0, offsets_v=3),  # type: ignore[arg-type]
+        lambda: plain.soft(0, "3"),
+        lambda: plain.soft(0, offsets_v=3),
         lambda: nandlab.cell("slc", page_order="diagonal"),
-        lambda: plain.rber(0, pe_cycles=[[1, 2], [3]]),  # type: ignore[list-item]
-        lambda: plain.density([1.0], 1.5),  # type: ignore[arg-type]
-        lambda: plain.density([1.0], "1"),  # type: ignore[arg-type]
-        lambda: plain.equivalent_hours(1000, None),  # type: ignore[arg-type]
+        lambda: plain.rber(0, pe_cycles=[[1, 2], [3]]),
+        lambda: plain.density([1.0], 1.5),
+        lambda: plain.density([1.0], "1"),
+        lambda: plain.equivalent_hours(1000, None),
         lambda: plain.endurance(t=[100, 300]),
         lambda: plain.endurance(t=100.5),
         lambda: plain.soft(0, 5, offsets_v=[0.0]),
         lambda: plain.levels({"days": 3}),
-        lambda: plain.levels(3),  # type: ignore[arg-type]
+        lambda: plain.levels(3),
     ):
         with pytest.raises(nandlab.NandlabError, match="allowed"):
             wrong()

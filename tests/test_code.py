@@ -181,23 +181,29 @@ def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
         (["export", "ldpc_a", "--form", "base2"], ["unknown form `base2`", "did you mean `base`"]),
         (
             ["make", "--rows", "6", "--columns", "30", "--payload-bytes", "-1"],
-            ["payload_bytes: -1; allowed: 0 to 4294967295"],
+            ["payload_bytes: -1 is out of range; allowed: 0 to 4294967295"],
         ),
         (
             ["import", "z64.base", "--metadata-bytes", "4294967296"],
-            ["metadata_bytes: 4294967296; allowed: 0 to 4294967295"],
+            ["metadata_bytes: 4294967296 is out of range; allowed: 0 to 4294967295"],
         ),
-        (["import", "z64.base", "--z", "-1"], ["z: -1; allowed: 1 to 32768"]),
+        (["import", "z64.base", "--z", "-1"], ["z: -1 is out of range; allowed: 1 to 32768"]),
         # The last that is let through: the core says what is the matter with it.
         (["import", "rows.base", "--z", "32768"], ["rows.base: column 2: no shift in any row"]),
         (["import", "z64.base", "--z", "64"], ["z64.base:1: the file says its z, 64", "--z 1"]),
         (["import", "hamming.txt"], ["hamming.txt:1: first line of 2 numbers", "--form alist"]),
-        (["make", "--rows", "6", "--columns", "30", "--z", "-1"], ["recipe.z: -1; allowed: 2 or"]),
+        (
+            ["make", "--rows", "6", "--columns", "30", "--z", "-1"],
+            ["recipe.z: -1 is out of range; allowed: 0"],
+        ),
         (
             ["make", "--rows", "6", "--columns", "30", "--z", "64", "--payload-bytes", "0"],
             ["payload_bytes: 0", "1 to 192"],
         ),
-        (["show", BCH, "--absorbing", "-1"], ["absorbing_bits: -1; allowed: 0 to 4294967295"]),
+        (
+            ["show", BCH, "--absorbing", "-1"],
+            ["absorbing_bits: -1 is out of range; allowed: 0 to 4294967295"],
+        ),
         (["export", BCH], ["not a code of circulants"]),
         (["import", "mixed.fio"], ["mixed.fio:1"]),
         (["import", "none.alist"], ["none.alist"]),

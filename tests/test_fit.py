@@ -430,7 +430,7 @@ def test_a_sweep_with_holes_is_refused(folder: Path):
     with pytest.raises(nandlab.NandlabError, match="no sweep, it has its voltages"):
         nandlab.fit(gaussian(np.random.default_rng(0))[0], "gaussian", reference_v=1.0)
     with pytest.raises(nandlab.NandlabError, match=r"allowed: the path of a \.csv"):
-        nandlab.fit([1, 2], "power_law")  # type: ignore[arg-type]
+        nandlab.fit([1, 2], "power_law")
 
 
 def test_a_drive_runs_on_fitted_levels(nandlab: Callable[..., Ended], folder: Path):

@@ -215,7 +215,10 @@ BCH = "bch_512_t40"
         (lambda: nandlab.endurance({**LAW, "alpha": math.nan}), "array.alpha: nan is out of"),
         (lambda: nandlab.endurance("tlc_3d", t=[299.4]), "t: 299.4: no whole number"),
         (lambda: nandlab.endurance("tlc_3d", codeword_bits=34560.5), "codeword_bits: 34560.5"),
-        (lambda: nandlab.endurance("tlc_3d", retention_hours=[]), "no retention_hours"),
+        (
+            lambda: nandlab.endurance("tlc_3d", retention_hours=[]),
+            "retention_hours: none; allowed: one or more",
+        ),
         (lambda: nandlab.board("latency_map", "slc", seed=None), "seed: None: no whole"),
         (lambda: nandlab.board("latency_map", "slc", seed=1.5), "seed: 1.5: no whole number"),
         (lambda: nandlab.ecc_curve(BCH, rber=1e-3, max_frames=1.5), "max_frames: 1.5: no wh"),
@@ -241,7 +244,7 @@ def test_numbers_and_paths_of_other_kinds(folder: Path):
     (folder / "log").write_text(
         "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 0 4096\n"
     )
-    assert run("tiny", trace="log", iodepth=np.int64(4)).iops > 0  # type: ignore[arg-type]
+    assert run("tiny", trace="log", iodepth=np.int64(4)).iops > 0
     (folder / "times").write_text(LINE.format(offset=0, length=4096))
     own: Any = {"time": "sort-window", "sort_window": 5, "time_scale": 0.5}
     wide: Any = {**own, "sort_window": np.int64(5), "time_scale": np.float32(0.5)}

@@ -1,28 +1,68 @@
-"""Numbers and paths that functions are given, Python's or numpy's, checked where they enter."""
+"""What functions are given, Python's or numpy's, checked where it enters."""
 
 from __future__ import annotations
 
 import json
 import math
-from numbers import Real
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from numbers import Integral, Real
 from os import PathLike, fspath
-from typing import Any, SupportsFloat
+from pathlib import Path
+from typing import Any
 
 from nandlab._core import NandlabError
+
+MOST_SEED = 2**64 - 1
+
+
+def _is_number(given: object) -> bool:
+    """Neither truth values nor text, of Python or of numpy."""
+    return isinstance(given, Real | Decimal) and not isinstance(given, bool)
+
+
+def _single(given: Any) -> Any:
+    """What an array without an axis holds; other things as they are."""
+    return given.item() if getattr(given, "shape", None) == () else given
 
 
 def number(place: str, given: object) -> float:
     """The number that an argument holds.
 
     Raises:
-        NandlabError: it is none.
+        NandlabError: it is none, or one that has no room in a float.
     """
-    try:
-        if isinstance(given, SupportsFloat):
-            return float(given)
-    except TypeError:  # As of an array of several.
-        pass
+    one = _single(given)
+    if _is_number(one):
+        try:
+            return float(one)
+        except OverflowError:
+            pass
     raise NandlabError(f"{place}: {given!r}; allowed: a number")
+
+
+def several(place: str, given: object) -> list[Any]:
+    """What an argument holds, one thing or several; text, a path and a mapping are one.
+
+    Raises:
+        NandlabError: nothing.
+    """
+    is_one = isinstance(given, str | bytes | PathLike | Mapping) or _single(given) is not given
+    if is_one or not isinstance(given, Iterable):
+        return [given]
+    found = list(given)
+    if not found:
+        raise NandlabError(f"{place}: none; allowed: one or more")
+    return found
+
+
+def numbers(place: str, given: object) -> list[float]:
+    """The number or the numbers that an argument holds.
+
+    Raises:
+        NandlabError: one is none, or there is none.
+    """
+    return [number(place, one) for one in several(place, given)]
 
 
 def whole(place: str, given: Any, least: int, most: int, why: str = "") -> int:
@@ -39,24 +79,90 @@ def whole(place: str, given: Any, least: int, most: int, why: str = "") -> int:
         NandlabError: it is none, or out of range.
     """
     allowed = f"allowed: {least} to {most}{why}"
-    # Neither truth values nor text, of Python or of numpy.
-    is_number = isinstance(given, Real) and not isinstance(given, bool)
-    if not (is_number and math.isfinite(given) and int(given) == given):
+    one = _single(given)
+    # A whole number of Python may be too long for a float.
+    is_finite = _is_number(one) and (isinstance(one, Integral) or math.isfinite(one))
+    if not (is_finite and int(one) == one):
         raise NandlabError(f"{place}: {given!r}: no whole number; {allowed}")
-    if not least <= given <= most:
+    if not least <= one <= most:
         raise NandlabError(f"{place}: {given} is out of range; {allowed}")
-    return int(given)
+    return int(one)
 
 
-def named(place: str, given: object) -> str:
-    """The name or path that an argument holds, as text.
+def seeded(given: object) -> int:
+    """The seed that an argument holds.
+
+    Raises:
+        NandlabError: it is none.
+    """
+    return whole("seed", given, 0, MOST_SEED)
+
+
+def flag(place: str, given: object, also: str = "") -> bool:
+    """The truth value that an argument holds; None is False.
+
+    Args:
+        place: what messages call it.
+        given: what was given.
+        also: what else messages say is allowed.
+
+    Raises:
+        NandlabError: it is none.
+    """
+    one = _single(given)
+    if one is None or isinstance(one, bool):
+        return bool(one)
+    raise NandlabError(f"{place}: {given!r}; allowed: True, False{also}")
+
+
+def as_text(place: str, given: object, allowed: str = "text") -> str:
+    """The text that an argument holds; `allowed` is what messages say of it.
+
+    Raises:
+        NandlabError: it is none.
+    """
+    if isinstance(given, str):
+        return given
+    raise NandlabError(f"{place}: {given!r}; allowed: {allowed}")
+
+
+def called(place: str, given: object) -> None:
+    """Refuses what cannot be called, before anything is done; None is not called.
+
+    Raises:
+        NandlabError: it is so.
+    """
+    if given is not None and not callable(given):
+        raise NandlabError(f"{place}: {given!r}; allowed: a function, or None")
+
+
+def named(place: str, given: object, allowed: str = "a preset's name, or a path") -> str:
+    """The name or path that an argument holds, as text; `allowed` is what messages say of it.
 
     Raises:
         NandlabError: it is neither.
     """
     if isinstance(given, str | PathLike) and isinstance(path := fspath(given), str):
         return path
-    raise NandlabError(f"{place}: {given!r}; allowed: a preset's name, or a path")
+    raise NandlabError(f"{place}: {given!r}; allowed: {allowed}")
+
+
+def path_of(place: str, given: object) -> Path:
+    """The path that an argument holds.
+
+    Raises:
+        NandlabError: it is none.
+    """
+    return Path(named(place, given, "a path"))
+
+
+def path_or_none(place: str, given: object) -> Path | None:
+    """The path that an argument holds, where it was given.
+
+    Raises:
+        NandlabError: it is none.
+    """
+    return None if given is None else path_of(place, given)
 
 
 def to_json(place: str, given: object) -> str:

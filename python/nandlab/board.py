@@ -12,13 +12,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike, fspath, getpid
+from os import PathLike, getpid
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
-from nandlab.arguments import whole
+from nandlab.arguments import as_text, called, flag, named, path_of, path_or_none, seeded
 from nandlab.assignments import assignments
 from nandlab.catalogue import load_config
 from nandlab.interrupt import Stop
@@ -89,11 +89,11 @@ class Measurement:
         """Draws the rows, also to `path`: .png, .svg or .pdf."""
         from nandlab.board_plot import plot_measurement
 
-        return plot_measurement(self, Path(path) if path is not None else None)
+        return plot_measurement(self, path_or_none("plot", path))
 
     def write(self, path: str | PathLike[str]) -> None:
         """Writes the rows: .parquet (with the parameters as metadata) or .csv."""
-        write(self._table, Path(path))
+        write(self._table, path_of("write", path))
 
 
 class Unfinished(KeyboardInterrupt):
@@ -140,30 +140,30 @@ def board(
         Unfinished: Ctrl-C; its ``result`` holds the steps done.
         OSError: `out` cannot be read or written.
     """
-    if not isinstance(chip, str | PathLike):
-        problem = f"board: chip = {chip!r}: no chip"
-        raise _core.NandlabError(f"{problem}; allowed: a preset or the path of a chip file")
-    path = Path(out) if out is not None else None
+    chip = named("board: chip", chip)
+    procedure = as_text("board: procedure", procedure, "a procedure's name")
+    path, resume = path_or_none("out", out), flag("resume", resume)
+    called("progress", progress)
     if resume and path is None:
         raise _core.NandlabError("board: resume without out; allowed: the file to go on with")
     if path is not None:
         check_kind("out", path, KINDS)
         if not resume:
             check_new("out", path, ", or `resume`, which goes on with it")
-    check_outputs({"out": path}, [fspath(chip)])
-    seed = whole("seed", seed, 0, 2**64 - 1)
+    check_outputs({"out": path}, [chip])
+    seed = seeded(seed)
     chip_sets, own = _sort(set)
     for text in own:
         if (key := text.partition("=")[0].strip()) in params:
             problem = f"board: {key} stands twice: {params[key]}, and --set procedure.{text}"
             raise _core.NandlabError(f"{problem}; allowed: once")
     own += assignments(params)
-    sets = [f"chip.preset={fspath(chip)}", *chip_sets]
+    sets = [f"chip.preset={chip}", *chip_sets]
     session = _core.Board(_DRIVE, sets, procedure, own, seed)
     facts = {
         "nandlab_version": _core.version(),
         "procedure": procedure,
-        "chip": fspath(chip),
+        "chip": chip,
         "set": json.dumps(chip_sets),
         "params": session.params(),
         "seed": str(seed),
@@ -194,7 +194,7 @@ def board(
             write(rows.table(), path)
     result = Measurement(
         procedure,
-        fspath(chip),
+        chip,
         seed,
         json.loads(session.params()),
         steps,

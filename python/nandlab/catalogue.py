@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
-from nandlab.arguments import named
+from nandlab.arguments import as_text, named
 from nandlab.inputs import input_text
 from nandlab.nearest import nearest
 from nandlab.toml_file import parse_toml
@@ -33,7 +33,7 @@ def presets(kind: str | None = None) -> list[Preset]:
     """
     every = [Preset(*row) for row in _core.presets()]
     kinds = sorted({preset.kind for preset in every})
-    if kind is not None and kind not in kinds:
+    if kind is not None and as_text("presets: kind", kind, ", ".join(kinds)) not in kinds:
         problem = f"presets: unknown kind `{kind}`; allowed: {', '.join(kinds)}"
         raise _core.NandlabError(problem + nearest(kind, kinds))
     return [preset for preset in every if kind in (None, preset.kind)]
@@ -142,5 +142,6 @@ def trace_info(
     Raises:
         NandlabError: a bad line (file, line, field, value, what is allowed), or no such file.
     """
+    path = named("trace", path, "a path")
     loaded: dict[str, Any] = json.loads(_core.trace_info(path, native_options(format, options)))
     return loaded

@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.arguments import whole
+from nandlab.arguments import as_text, named, number, path_of, path_or_none, whole
 from nandlab.assignments import assignments, blaming
 from nandlab.cell_source import PAGE_ORDERS, Source, find
 
@@ -48,6 +47,9 @@ _PAGES = {**PAGE_TYPES, 1: ("page",)}
 
 _STEP_V = 1e-4
 """Half the width that a density is taken over: far below any level's width."""
+
+MOST_READS = 10**15
+"""Of a block between its erases."""
 
 OVER = ("cycles", "hours", "reads")
 """What pictures go over."""
@@ -120,7 +122,9 @@ class Cell:
         self.summary = source.summary
         self.changed = [_within_cell(each) for each in sets]
         self.chip = source.chip
-        self.page_order = page_order or source.page_order
+        self.page_order = source.page_order
+        if page_order is not None:
+            self.page_order = as_text("cell: page_order", page_order, ", ".join(PAGE_ORDERS))
         if self.page_order not in PAGE_ORDERS:
             problem = f"cell: unknown page_order `{self.page_order}`"
             raise NandlabError(f"{problem}; allowed: {', '.join(PAGE_ORDERS)}")
@@ -214,7 +218,7 @@ class Cell:
         self,
         page_type: int,
         *,
-        shifts_v: Iterable[float] = (),
+        shifts_v: ArrayLike = (),
         pe_cycles: ArrayLike = 0,
         hours: ArrayLike = 0.0,
         reads: ArrayLike = 0,
@@ -252,7 +256,7 @@ class Cell:
             raise NandlabError(f"{problem}; allowed: one shape, or single numbers") from error
         rows = zip(*(column.ravel().tolist() for column in given), strict=True)
         states = [self._core_state(State(*row)) for row in rows]
-        shifts = self._shifts(page_type, shifts_v)
+        page_type, shifts = self._shifts(page_type, shifts_v)
         rates = self._core.rber(page_type, shifts, states).reshape(given[0].shape)
         return rates if rates.ndim else np.float64(rates[()])
 
@@ -260,7 +264,7 @@ class Cell:
         self, page_type: int, state: State | Mapping[str, Any] | None = None, **stress: Any
     ) -> tuple[float, ...]:
         """Shifts of the references of a page type at which it errs least."""
-        self._check_page(page_type)
+        page_type = self._page(page_type)
         return tuple(self._core.best_shifts_v(page_type, self._state(state, stress)))
 
     def soft(
@@ -268,8 +272,8 @@ class Cell:
         page_type: int,
         count: int | None = None,
         *,
-        offsets_v: Iterable[float] | None = None,
-        shifts_v: Iterable[float] = (),
+        offsets_v: ArrayLike | None = None,
+        shifts_v: ArrayLike = (),
         state: State | Mapping[str, Any] | None = None,
         **stress: Any,
     ) -> Soft:
@@ -287,13 +291,11 @@ class Cell:
         Raises:
             NandlabError: a page, a count or a stress that cannot be.
         """
-        shifts = self._shifts(page_type, shifts_v)
+        page_type, shifts = self._shifts(page_type, shifts_v)
         if count is not None and offsets_v is not None:
             problem = f"cell: count = {count!r} and offsets_v"
             raise NandlabError(f"{problem}: they may differ; allowed: one of them")
-        count = 3 if count is None else count
-        if not hasattr(count, "__index__") or not 1 <= count <= 7:
-            raise NandlabError(f"cell: count = {count!r}: out of range; allowed: 1 to 7")
+        count = 3 if count is None else whole("cell: count", count, 1, 7)
         now = self._state(state, stress)
         if offsets_v is None:
             offsets = self._core.best_offsets_v(page_type, shifts, count, now)
@@ -322,7 +324,7 @@ class Cell:
         """Distributions of threshold voltages with references and errors, also into `path`."""
         from nandlab.cell_plot import plot_levels
 
-        return plot_levels(self, _merged(state, stress), _path(path))
+        return plot_levels(self, _merged(state, stress), path_or_none("plot", path))
 
     def plot_rber(
         self,
@@ -334,13 +336,13 @@ class Cell:
         """Error rates of the pages over cycles, hours or reads, also into `path`."""
         from nandlab.cell_plot import plot_rber
 
-        return plot_rber(self, over, _merged(state, stress), _path(path))
+        return plot_rber(self, over, _merged(state, stress), path_or_none("plot", path))
 
     def plot_program(self, path: str | PathLike[str] | None = None, pe_cycles: int = 0) -> Figure:
         """Program time by page number, also into `path`."""
         from nandlab.cell_plot import plot_program
 
-        return plot_program(self, pe_cycles, _path(path))
+        return plot_program(self, pe_cycles, path_or_none("plot", path))
 
     def animate(
         self,
@@ -354,24 +356,19 @@ class Cell:
         """A moving picture into `path` (.gif or .html): from nothing to what the state says."""
         from nandlab.cell_motion import animate
 
-        animate(self, Path(path), over, _merged(state, stress), frames)
+        animate(self, path_of("animate", path), over, _merged(state, stress), frames)
 
-    def _check_page(self, page_type: int) -> None:
-        allowed = f"0 to {self.cell_bits - 1}"
-        if isinstance(page_type, bool) or not hasattr(page_type, "__index__"):
-            raise NandlabError(f"cell: page_type = {page_type!r}: no page; allowed: {allowed}")
-        if not 0 <= page_type < self.cell_bits:
-            problem = f"cell: page_type = {page_type}: out of range"
-            raise NandlabError(f"{problem}; allowed: {allowed}")
+    def _page(self, page_type: int) -> int:
+        return whole("cell: page_type", page_type, 0, self.cell_bits - 1)
 
-    def _shifts(self, page_type: int, values: Iterable[float]) -> list[float]:
-        """Of the references of a page type, no more than it has."""
-        self._check_page(page_type)
+    def _shifts(self, page_type: int, values: ArrayLike) -> tuple[int, list[float]]:
+        """A page type, and shifts of its references, no more than it has."""
+        page_type = self._page(page_type)
         shifts, most = _volts_list("shifts_v", values), len(self.pages[page_type].references_v)
         if len(shifts) > most:
             problem = f"cell: shifts_v: {len(shifts)} for the {self.pages[page_type].name} page"
             raise NandlabError(f"{problem}; allowed: up to {most}, one for each of its references")
-        return shifts
+        return page_type, shifts
 
     def _state(
         self, state: State | Mapping[str, Any] | None, stress: Mapping[str, Any]
@@ -403,7 +400,7 @@ def cell(
     Raises:
         NandlabError: no such cell, or parameters that no cell can have.
     """
-    return Cell(find(fspath(name)), assignments(set), page_order)
+    return Cell(find(named("cell", name)), assignments(set), page_order)
 
 
 def _within_cell(assignment: str) -> str:
@@ -414,26 +411,21 @@ def _within_cell(assignment: str) -> str:
     return assignment
 
 
-def _path(path: str | PathLike[str] | None) -> Path | None:
-    return None if path is None else Path(path)
-
-
 def _volts(values: ArrayLike) -> Column:
     import numpy as np
 
     try:
         return np.atleast_1d(np.asarray(values, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         problem = f"cell: voltages_v = {values!r}: not all numbers"
         raise NandlabError(f"{problem}; allowed: -1000 to 1000, in a row") from None
 
 
-def _volts_list(name: str, values: Iterable[float]) -> list[float]:
-    try:
-        volts = [float(value) for value in values]
-    except (TypeError, ValueError):
+def _volts_list(name: str, values: ArrayLike) -> list[float]:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         problem = f"cell: {name} = {values!r}: no list of numbers"
-        raise NandlabError(f"{problem}; allowed: numbers of -1e6 to 1e6 V, as [0.1]") from None
+        raise NandlabError(f"{problem}; allowed: numbers of -1e6 to 1e6 V, as [0.1]")
+    volts = [number(f"cell: {name}", value) for value in values]
     for volt in volts:
         if not abs(volt) <= 1e6:
             raise NandlabError(f"cell: {name} = {volt:g}: out of range; allowed: -1e6 to 1e6 V")
@@ -459,7 +451,7 @@ def _checked(state: State) -> State:
     Raises:
         NandlabError: what cannot be.
     """
-    whole = {"pe_cycles": 10**8, "reads": 10**15, "reprograms": 10**6}
+    whole = {"pe_cycles": 10**8, "reads": MOST_READS, "reprograms": 10**6}
     for name, most in whole.items():
         _within(name, getattr(state, name), 0, most)
     _within("hours", state.hours, 0, 1e9)
@@ -475,9 +467,7 @@ def _checked(state: State) -> State:
 
 
 def _within(name: str, value: Any, low: float, high: float) -> None:
-    if isinstance(value, bool) or not hasattr(value, "__float__") or getattr(value, "ndim", 0) != 0:
-        problem = f"cell: {name} = {value!r}: no single number"
-        raise NandlabError(f"{problem}; allowed: {low:g} to {high:g}, and arrays of it in rber")
-    if not low <= float(value) <= high or math.isnan(float(value)):
-        problem = f"cell: {name} = {float(value):g}: out of range"
+    given = number(f"cell: {name}", value)
+    if not low <= given <= high:
+        problem = f"cell: {name} = {given:g}: out of range"
         raise NandlabError(f"{problem}; allowed: {low:g} to {high:g}")

@@ -8,21 +8,18 @@ hours at its reference temperature, so one curve over those gives the whole map.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab import quantity
-from nandlab._core import NandlabError
-from nandlab.arguments import number, whole
-from nandlab.cell import Cell, State
+from nandlab.arguments import flag, numbers, path_or_none, whole
+from nandlab.cell import MOST_READS, Cell, State
 from nandlab.uber import Ecc, rber_limit
 
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Grid = NDArray[np.float64]
 
@@ -76,14 +73,14 @@ class EnduranceMap(NamedTuple):
         """Colours and lines of equal endurance, also into `path`."""
         from nandlab.cell_endurance_plot import plot_map
 
-        return plot_map(self, None if path is None else Path(path))
+        return plot_map(self, path_or_none("plot", path))
 
 
 def cell_map(
     cell: Cell,
     *,
-    retention_hours: float | Iterable[float] = RETENTION_HOURS,
-    temperature_c: float | Iterable[float] = TEMPERATURE_C,
+    retention_hours: ArrayLike = RETENTION_HOURS,
+    temperature_c: ArrayLike = TEMPERATURE_C,
     reads: int = 0,
     t: int = T,
     codeword_bits: int = 34560,
@@ -113,11 +110,9 @@ def cell_map(
     own = whole("cell: user_bits", user_bits, 0, most)
     ecc = Ecc(whole("cell: t", t, -most, most), bits, own).check()
     limit = rber_limit(uber, ecc)
-    hours = _each("retention_hours", retention_hours)
-    celsius = _each("temperature_c", temperature_c)
-    for name, values in (("retention_hours", hours), ("temperature_c", celsius)):
-        if not values:
-            raise NandlabError(f"cell: no {name}; allowed: one or more")
+    hours = numbers("cell: retention_hours", retention_hours)
+    celsius = numbers("cell: temperature_c", temperature_c)
+    reads, is_best = whole("cell: reads", reads, 0, MOST_READS), flag("is_best", is_best)
     found: dict[float, int] = {}
     rows = []
     for at_c in celsius:
@@ -130,12 +125,6 @@ def cell_map(
         rows.append(row)
     curve = sorted(found.items())
     return EnduranceMap(cell, ecc, uber, limit, is_best, hours, celsius, rows, curve)
-
-
-def _each(name: str, given: float | Iterable[float]) -> list[float]:
-    """One or several, as several."""
-    several = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    return [number(f"cell: {name}", one) for one in several]
 
 
 def cycles_in_short(pe_cycles: int) -> str:

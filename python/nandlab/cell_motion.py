@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import NandlabError
+from nandlab.arguments import whole
 from nandlab.cell import Cell, State
 from nandlab.cell_plot import (
     at,
@@ -50,8 +51,7 @@ def check_motion(path: Path, frames: int) -> None:
     if path.suffix.lower() not in KINDS:
         problem = f"animate: {path}: unknown kind of moving picture"
         raise NandlabError(f"{problem}; allowed: {', '.join(KINDS)}")
-    if not 2 <= frames <= 400:
-        raise NandlabError(f"animate: frames = {frames}: out of range; allowed: 2 to 400")
+    whole("animate: frames", frames, 2, 400)
 
 
 def animate(cell: Cell, path: Path, over: str, state: State, frames: int) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError, page_sites
+from nandlab.arguments import as_text
 from nandlab.cell import OVER, Cell, State
 from nandlab.cell_words import said, said_end
 from nandlab.plot import COLOURS, GREY, finish, legend_below, new_figure, save
@@ -198,7 +199,7 @@ def check_over(over: str) -> None:
     Raises:
         NandlabError: it is none of these.
     """
-    if over not in OVER:
+    if as_text("cell: over", over, ", ".join(OVER)) not in OVER:
         raise NandlabError(f"cell: unknown over `{over}`; allowed: {', '.join(OVER)}")
 
 

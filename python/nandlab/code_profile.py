@@ -8,8 +8,9 @@ from pathlib import Path
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.codec import as_list, codec, sorted_sets
-from nandlab.curve import Goal, check_point
+from nandlab.arguments import called, named, path_of, seeded
+from nandlab.codec import codec, sorted_sets
+from nandlab.curve import Goal, soft_levels
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
 from nandlab.toml_file import parse_toml
@@ -70,14 +71,13 @@ def ecc_profile(
         ProfileUnfinished: Ctrl-C; what was measured is kept.
         OSError: a file cannot be read or written.
     """
-    path = Path(out)
+    code, path = named("code", code), path_of("out", out)
+    called("progress", progress)
     is_file = path.is_file() or not path.exists()
     kept = path.with_name(path.name + UNFINISHED) if is_file else None
-    check_outputs({"out": path, "out (unfinished)": kept}, [str(code)])
+    check_outputs({"out": path, "out (unfinished)": kept}, [code])
     goal = Goal(errors, max_frames, threads)
-    several = as_list(levels, (str,))
-    check_point(several, seed)
-    several = sorted({*several})
+    seed, several = seeded(seed), sorted({*soft_levels(levels)})
     sets = sorted_sets(set, ("decoder", "code"))
     all_sets = sets["code"] + sets["decoder"]
     one = codec(code, decoder=decoder, set=all_sets)

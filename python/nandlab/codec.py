@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from nandlab import _core
-from nandlab.arguments import named
+from nandlab.arguments import as_text, named
 from nandlab.assignments import assignments, blaming
 from nandlab.catalogue import code_text
 from nandlab.nearest import nearest
@@ -75,7 +75,9 @@ def codec(
         NandlabError: there is no such code, its file cannot be read, or the decoder is none that
             the code takes; says which it takes.
     """
-    text, place = code_text(path_of(code))
+    text, place = code_text(named("code", code))
+    if decoder is not None:
+        decoder = as_text("decoder", decoder, "a decoder's name")
     sets = assignments(set)
     try:
         with blaming(place, sets):
@@ -107,25 +109,11 @@ def distinct_codecs(
         NandlabError: as of `codec`.
     """
     found: dict[str, tuple[str, Codec]] = {}
-    for path in [path_of(code) for code in codes]:
+    for path in [named("code", code) for code in codes]:
         one = codec(path, decoder=decoder, set=set)
         found.setdefault(one.hash, (path, one))
     names = Counter(one.name for _, one in found.values())
     return [replace(one, name=path) if names[one.name] > 1 else one for path, one in found.values()]
-
-
-def path_of(code: object) -> str:
-    """The name or path of a code.
-
-    Raises:
-        NandlabError: it is neither.
-    """
-    return named("code", code)
-
-
-def as_list(given: object, one: tuple[type, ...]) -> list[Any]:
-    """What was given: one of these types alone, or several."""
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, one) else [given]
 
 
 def _fitting(text: str, place: str, sets: list[str]) -> list[str]:

@@ -16,9 +16,18 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
-from nandlab.arguments import number, whole
+from nandlab.arguments import (
+    as_text,
+    called,
+    named,
+    numbers,
+    path_or_none,
+    seeded,
+    several,
+    whole,
+)
 from nandlab.board import SAVE_S, SAVE_SHARE, read, write
-from nandlab.codec import Codec, as_list, bch_failure, distinct_codecs, path_of, sorted_sets
+from nandlab.codec import Codec, bch_failure, distinct_codecs, sorted_sets
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_kind, check_outputs
 from nandlab.progress import Meter, Progress
@@ -77,7 +86,7 @@ class Curve:
         """
         from nandlab.curve_plot import plot_curve
 
-        return plot_curve(self, quantity, Path(path) if path is not None else None)
+        return plot_curve(self, as_text("quantity", quantity), path_or_none("plot", path))
 
 
 class CurveUnfinished(KeyboardInterrupt):
@@ -133,20 +142,19 @@ def ecc_curve(
         CurveUnfinished: Ctrl-C; its ``result`` holds what was counted.
         OSError: `out` cannot be read or written.
     """
-    codes = as_list(code, (str, PathLike))
-    rates = [number("rber", rate) for rate in as_list(rber, (str,))]
-    several = as_list(levels, (str,))
+    codes = [named("code", one) for one in several("code", code)]
+    rates = numbers("rber", rber)
+    every_level = soft_levels(levels)
     sets = sorted_sets(set, ("decoder", "code", "channel"))
     goal = Goal(errors, max_frames, threads)
-    check_point(several, seed)
-    path = Path(out) if out is not None else None
+    seed, channel = seeded(seed), channel_name(channel)
+    called("progress", progress)
+    path = path_or_none("out", out)
     if path is not None:
         check_kind("out", path, [".parquet"])
-    check_outputs({"out": path}, [path_of(one) for one in codes])
+    check_outputs({"out": path}, codes)
     codecs = distinct_codecs(codes, decoder=decoder, set=sets["code"] + sets["decoder"])
-    points = list(_points(codecs, channel, sets["channel"], several, rates, seed))
-    if not points:
-        raise _core.NandlabError("ecc: no points; allowed: at least one code, level and rate")
+    points = list(_points(codecs, channel, sets["channel"], every_level, rates, seed))
     about = json.loads(points[0].text)["channel"]
     kept = _Kept(path, _facts(codecs, about))
     kept.check_versions(points)
@@ -198,20 +206,30 @@ def _points(
     for one in codecs:
         for level in sorted({*levels}):
             for rber in sorted({*rates}):
-                text = _core.ecc_point(channel, params, float(rber), level, seed)
-                yield _Point(one, level, float(rber), text, one.native.point_hash(text))
+                text = _core.ecc_point(channel, params, rber, level, seed)
+                yield _Point(one, level, rber, text, one.native.point_hash(text))
 
 
-def check_point(levels: Sequence[int], seed: int) -> None:
-    """Refuses what no point has.
+def soft_levels(given: object) -> list[int]:
+    """The soft levels that an argument holds, one or several.
 
     Raises:
-        NandlabError: a number of levels or a seed out of range.
+        NandlabError: levels that no point has.
     """
-    whole("seed", seed, 0, 2**64 - 1)
-    for level in levels:
-        if level not in (0, 2, 4, 6):
+    found = [whole("levels", one, 0, 6, ": 0, 2, 4, 6") for one in several("levels", given)]
+    for level in found:
+        if level % 2:
             raise _core.NandlabError(f"levels: {level}; allowed: 0, 2, 4, 6")
+    return found
+
+
+def channel_name(given: object) -> str:
+    """The name that an argument holds; whether there is such a channel, the core says.
+
+    Raises:
+        NandlabError: it is no name.
+    """
+    return as_text("channel", given, ", ".join(name for name, *_ in _core.channels()))
 
 
 class Goal:

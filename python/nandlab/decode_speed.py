@@ -13,9 +13,9 @@ from time import thread_time
 from typing import NamedTuple
 
 from nandlab import _core
-from nandlab.arguments import number, whole
-from nandlab.codec import Codec, as_list, distinct_codecs, sorted_sets
-from nandlab.curve import check_point
+from nandlab.arguments import numbers, seeded, several, whole
+from nandlab.codec import Codec, distinct_codecs, sorted_sets
+from nandlab.curve import channel_name, soft_levels
 
 ROUNDS = 5
 """At least so many times everything is done."""
@@ -76,10 +76,10 @@ def ecc_speed(
         NandlabError: an input that is refused.
         SpeedUnfinished: Ctrl-C; its ``result`` holds the points that were timed.
     """
-    codes = as_list(code, (str, PathLike))
-    rates = [number("rber", rate) for rate in as_list(rber, (str,))]
-    several = as_list(levels, (str,))
-    check_point(several, seed)
+    codes = several("code", code)
+    rates = numbers("rber", rber)
+    every_level = soft_levels(levels)
+    seed, channel = seeded(seed), channel_name(channel)
     sets = sorted_sets(set, ("decoder", "code", "channel"))
     codecs = distinct_codecs(codes, decoder=decoder, set=sets["code"] + sets["decoder"])
     for one in codecs:
@@ -89,9 +89,9 @@ def ecc_speed(
     found: list[DecodeSpeed] = []
     try:
         for one in codecs:
-            for level in several:
+            for level in every_level:
                 for rate in rates:
-                    point = _core.ecc_point(channel, sets["channel"], float(rate), level, seed)
+                    point = _core.ecc_point(channel, sets["channel"], rate, level, seed)
                     found.append(_timed(one, point, frames))
     except KeyboardInterrupt:
         raise SpeedUnfinished(found) from None

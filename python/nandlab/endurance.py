@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.arguments import to_json, whole
+from nandlab.arguments import number, numbers, path_or_none, several, to_json, whole
 from nandlab.catalogue import chip as chip_tables
 from nandlab.cell_source import find
 from nandlab.fit import Fit
@@ -32,6 +32,7 @@ from nandlab.uber import Ecc, rber_limit, uber
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 HOURS_PER_YEAR = 8760.0
 
@@ -175,21 +176,21 @@ class Endurance(InNotebook):
         """Cycles over retention, a curve for each of the rest, also written to `path`."""
         from nandlab.endurance_plot import plot_endurance
 
-        return plot_endurance(self, None if path is None else Path(path))
+        return plot_endurance(self, path_or_none("plot", path))
 
 
 def endurance(
     chip: str | PathLike[str] | Mapping[str, Any] | Fit,
     *,
-    retention_hours: float | Iterable[float] = RETENTION_HOURS,
-    temperature_c: float | Iterable[float] = 30.0,
+    retention_hours: ArrayLike = RETENTION_HOURS,
+    temperature_c: ArrayLike = 30.0,
     reference_c: float | None = None,
     activation_ev: float | None = None,
-    t: int | Iterable[int] = 100,
+    t: ArrayLike = 100,
     codeword_bits: int = 34560,
     user_bits: int = 32768,
-    uber: float | Iterable[float] = 1e-15,
-    rber_spread: float | Iterable[float] = 0.0,
+    uber: ArrayLike = 1e-15,
+    rber_spread: ArrayLike = 0.0,
     reads: int = 0,
     page_type: int | None = None,
     level: float | None = None,
@@ -229,25 +230,28 @@ def endurance(
     if level is not None and not isinstance(chip, Fit):
         problem = f"endurance: level = {level!r}: only a fit has intervals"
         raise NandlabError(f"{problem}; allowed: level with a fit")
-    level = 0.95 if level is None else level
+    level = 0.95 if level is None else number("endurance: level", level)
+    if not 0.5 <= level < 1:
+        raise NandlabError(f"endurance: level = {level:g}: out of range; allowed: 0.5 to below 1")
     rates, drawn = _rates(chip)
     ages = [one.aging(reference_c, activation_ev) for one in (rates, *drawn)]
     pages = rates.pages(page_type)
-    if not hasattr(reads, "__index__") or not 0 <= reads < 2**32:
-        raise NandlabError(f"endurance: reads = {reads!r}: out of range; allowed: 0 to 2^32 - 1")
+    reads = whole("endurance: reads", reads, 0, 2**32 - 1)
     most = 2**31
     codeword_bits = whole("endurance: codeword_bits", codeword_bits, 1, most)
     user_bits = whole("endurance: user_bits", user_bits, 1, most)
     points = []
-    for bits in _each(t, "t"):
+    at_c = numbers("endurance: temperature_c", temperature_c)
+    kept_hours = numbers("endurance: retention_hours", retention_hours)
+    for bits in several("endurance: t", t):
         # Of its range the code itself speaks.
         ecc = Ecc(whole("endurance: t", bits, -most, most), codeword_bits, user_bits).check()
-        for target in _each(uber, "uber"):
-            for spread in _each(rber_spread, "rber_spread"):
+        for target in numbers("endurance: uber", uber):
+            for spread in numbers("endurance: rber_spread", rber_spread):
                 limit = rber_limit(target, ecc, spread)
-                for celsius in _each(temperature_c, "temperature_c"):
+                for celsius in at_c:
                     _check_celsius("temperature_c", celsius)
-                    for hours in _each(retention_hours, "retention_hours"):
+                    for hours in kept_hours:
                         if not 0 <= hours < math.inf:
                             problem = f"endurance: retention_hours = {hours:g}: out of range"
                             raise NandlabError(f"{problem}; allowed: 0 or more")
@@ -272,6 +276,9 @@ def acceleration(temperature_c: float, reference_c: float, activation_ev: float 
     Raises:
         NandlabError: a temperature out of range.
     """
+    temperature_c = number("temperature_c", temperature_c)
+    reference_c = number("reference_c", reference_c)
+    activation_ev = number("activation_ev", activation_ev)
     _check_celsius("temperature_c", temperature_c)
     _check_celsius("reference_c", reference_c)
     return _core.acceleration(activation_ev, reference_c, temperature_c)
@@ -341,8 +348,11 @@ class _Rates:
                     f"{problem}; allowed: no reference_c and no activation_ev, or another cell"
                 )
             return self._cell.equivalent_hours
-        activation_ev = self._activation_ev if activation_ev is None else activation_ev
-        reference_c = self._reference_c if reference_c is None else reference_c
+        own = (self._activation_ev, self._reference_c)
+        activation_ev = own[0] if activation_ev is None else activation_ev
+        reference_c = own[1] if reference_c is None else reference_c
+        activation_ev = number("endurance: activation_ev", activation_ev)
+        reference_c = number("endurance: reference_c", reference_c)
         if not 0 <= activation_ev < 10:
             problem = f"endurance: activation_ev = {activation_ev:g}: out of range"
             raise NandlabError(f"{problem}; allowed: 0 to 10")
@@ -365,12 +375,7 @@ class _Rates:
         most = self._bits or MOST_PAGE_TYPES
         if page_type is None:
             return list(range(most))
-        if not hasattr(page_type, "__index__") or not 0 <= page_type < most:
-            problem = f"endurance: page_type = {page_type!r}: out of range"
-            raise NandlabError(
-                f"{problem}; allowed: page_type 0 to {most - 1}, from the lower page"
-            )
-        return [page_type]
+        return [whole("endurance: page_type", page_type, 0, most - 1, ", from the lower page")]
 
     def new(self, pages: Sequence[_State]) -> float:
         """The highest rate of the pages in a block of one cycle."""
@@ -473,18 +478,6 @@ def _spread_of(cycles: list[int], level: float) -> tuple[int | None, int | None]
     cycles = sorted(cycles)
     out = round((1 - level) / 2 * (len(cycles) - 1))
     return cycles[out], cycles[-1 - out]
-
-
-def _each(value: Any, name: str) -> list[Any]:
-    """One value or many, as many."""
-    values = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    for one in values:
-        if isinstance(one, bool) or not hasattr(one, "__float__"):
-            problem = f"endurance: {name} = {one!r}: no number"
-            raise NandlabError(f"{problem}; allowed: a number, or several")
-    if not values:
-        raise NandlabError(f"endurance: no {name}; allowed: a number, or several")
-    return values
 
 
 def _span(point: Point) -> str:

@@ -7,14 +7,13 @@ that are played back as they were measured, without a law, in `fit_table`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.arguments import named, number, whole
+from nandlab.arguments import as_text, flag, named, number, path_or_none, seeded, several, whole
 from nandlab.fit_cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit_data import Data, Measurements, read_measurements
 from nandlab.fit_estimate import Estimate, from_counts, from_rates
@@ -137,13 +136,13 @@ class Fit(InNotebook):
 
         import numpy as np
 
-        rng = np.random.default_rng(seed)
+        count = whole("fit: draws", count, 0, 10**9)
+        rng = np.random.default_rng(seeded(seed))
         at, covariance = self.estimate.coordinates, self.estimate.covariance
         if not np.isfinite(covariance).all():
             problem = "fit: nothing to draw from: rates without trials, and no point repeats"
             raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or more rows")
         law, found = self._fitted.law, []
-        count = whole("fit: draws", count, 0, 10**9)
         for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
             # What is beyond all numbers the array model refuses.
             with np.errstate(over="ignore", invalid="ignore"):
@@ -159,6 +158,7 @@ class Fit(InNotebook):
 
     def __getitem__(self, name: str) -> Parameter:
         """A parameter by its name."""
+        name = as_text("fit: parameter", name)
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
@@ -243,7 +243,7 @@ class Fit(InNotebook):
         """Data with the law above its residuals, also written to `path`."""
         from nandlab.fit_plot import plot_fit
 
-        return plot_fit(self, None if path is None else Path(path))
+        return plot_fit(self, path_or_none("plot", path))
 
 
 def fit(
@@ -281,27 +281,29 @@ def fit(
         NandlabError: an unknown law or column, an option that the law does not take, a value
             out of range, data that cannot tell the parameters.
     """
-    if law not in EVERY_LAW:
+    if as_text("fit: law", law, ", ".join(EVERY_LAW)) not in EVERY_LAW:
         problem = f"fit: unknown law `{law}`; allowed: {', '.join(EVERY_LAW)}"
         raise NandlabError(problem + nearest(law, EVERY_LAW))
     level = number("fit: level", level)
     if not 0.5 <= level < 1:
         raise NandlabError(f"fit: level = {level:g}: out of range; allowed: 0.5 to below 1")
-    if without and law != "power_law":
+    terms = _terms(without)
+    if terms and law != "power_law":
         raise NandlabError(f"fit: {law} has no terms to leave out; allowed: with power_law")
     given = {"states": states, "page_bits": page_bits}
     _check_options(law, {**given, "reference_c": reference_c, "reference_v": reference_v})
-    page_bits = 16384 if page_bits is None else page_bits
-    reference_c = 25.0 if reference_c is None else reference_c
-    if not 1 <= page_bits < 2**32:
-        raise NandlabError(f"fit: page_bits = {page_bits}: out of range; allowed: 1 to 2^32 - 1")
+    each = flag("fit: each", each)
+    page_bits = whole("fit: page_bits", 16384 if page_bits is None else page_bits, 1, 2**32 - 1)
+    reference_c = number("fit: reference_c", 25.0 if reference_c is None else reference_c)
     if not -100 <= reference_c <= 300:
         raise NandlabError(
             f"fit: reference_c = {reference_c:g}: out of range; allowed: -100 to 300"
         )
-    if reference_v is not None and not -100 <= reference_v <= 100:
-        problem = f"fit: reference_v = {reference_v:g}: out of range"
-        raise NandlabError(f"{problem}; allowed: -100 to 100 V")
+    if reference_v is not None:
+        reference_v = number("fit: reference_v", reference_v)
+        if not -100 <= reference_v <= 100:
+            problem = f"fit: reference_v = {reference_v:g}: out of range"
+            raise NandlabError(f"{problem}; allowed: -100 to 100 V")
     measured = read_measurements(data, reference_v)
     if reference_v is not None and measured.sweep is None:
         problem = f"fit: {measured.name} is no sweep, it has its voltages"
@@ -314,7 +316,6 @@ def fit(
         states = whole("fit: states", states, 2, 16)
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
-    terms = (without,) if isinstance(without, str) else tuple(without)
     fitted = RATES[law](measured, Options(page_bits, reference_c, terms))
     types = list(dict.fromkeys(measured.labels.get("page_type", [])))
     if law in LAWS and len(types) > 1:
@@ -333,6 +334,13 @@ def fit(
     parameters = _parameters(fitted.law.names, estimate)
     array = fitted.array({p.name: p.value for p in parameters})
     return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, fitted)
+
+
+def _terms(without: object) -> list[str]:
+    """Terms that are left out: one, several or none."""
+    if isinstance(without, Collection) and len(without) == 0:
+        return []
+    return [as_text("fit: without", term) for term in several("fit: without", without)]
 
 
 def _check_options(law: str, given: Mapping[str, object]) -> None:

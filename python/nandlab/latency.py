@@ -64,7 +64,7 @@ class Latency:
 
         try:
             asked = np.asarray(percent, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             problem = f"percentile: {percent!r}: not all numbers"
             raise NandlabError(f"{problem}; allowed: 0 to 100") from None
         if not ((asked >= 0.0) & (asked <= 100.0)).all():

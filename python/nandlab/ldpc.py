@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from os import PathLike, fspath
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from nandlab import _core
+from nandlab.arguments import MOST_SEED, as_text, flag, named, whole
 from nandlab.catalogue import code_text
 from nandlab.inputs import input_text
 from nandlab.toml_file import parse_toml
@@ -19,8 +20,8 @@ FORMS = ("base", "alist")
 MOST_Z = 2**15
 """Bits of a circulant that is imported, as ``crates/ecc/src/code_text.rs`` has it."""
 
-_LEAST = {"z": 2, "block_rows": 4, "block_columns": 5, "column_weight": 2, "draws": 1, "seed": 0}
-"""Of a recipe. The core, which knows the largest too, cannot be asked about numbers below 0."""
+_MOST = 2**32 - 1
+"""Beyond it the core cannot even be asked about bytes, rows and bits."""
 
 
 def make(
@@ -61,15 +62,18 @@ def make(
         "block_rows": block_rows,
         "block_columns": block_columns,
         "column_weight": column_weight,
-        "parity_rows": list(parity_rows),
         "draws": draws,
         "seed": seed,
     }
-    for key, least in _LEAST.items():
-        if (value := recipe[key]) < 0:
-            raise _core.NandlabError(f"recipe.{key}: {value}; allowed: {least} or more")
+    # What goes together, the core says; it cannot be asked about numbers below 0.
+    for key, value in recipe.items():
+        recipe[key] = whole(f"recipe.{key}", value, 0, MOST_SEED)
+    if not isinstance(parity_rows, Iterable):
+        raise _core.NandlabError(f"recipe.parity_rows: {parity_rows!r}; allowed: a list of rows")
+    rows = list(parity_rows)
+    recipe["parity_rows"] = [whole("recipe.parity_rows", row, 0, _MOST) for row in rows]
     held = _held(payload_bytes, metadata_bytes, crc_bytes)
-    return _core.make_code(json.dumps(recipe), summary, held)
+    return _core.make_code(json.dumps(recipe), _summary(summary), held)
 
 
 def import_file(
@@ -100,14 +104,15 @@ def import_file(
         NandlabError: no such file, a bad line (file, line, what is allowed), or no code that can
             be encoded.
     """
-    place = fspath(path)
-    text = input_text(path, "a base matrix or an alist file")
+    place = named("path", path, "a path")
     if form is None:
-        form = "alist" if Path(path).suffix == ".alist" else "base"
+        form = "alist" if Path(place).suffix == ".alist" else "base"
+    form = as_text("form", form, ", ".join(FORMS))
     held = _held(payload_bytes, metadata_bytes, crc_bytes)
     if z is not None:
-        _check("z", z, 1, MOST_Z)
-    return _core.import_code(text, form, z, place, summary, held)
+        z = whole("z", z, 1, MOST_Z)
+    text = input_text(place, "a base matrix or an alist file")
+    return _core.import_code(text, form, z, place, _summary(summary), held)
 
 
 def export(name: str | PathLike[str], form: str = "base") -> str:
@@ -120,8 +125,8 @@ def export(name: str | PathLike[str], form: str = "base") -> str:
     Raises:
         NandlabError: there is no such code, or it is none of circulants.
     """
-    text, place = code_text(fspath(name))
-    return _core.export_code(text, place, form)
+    text, place = code_text(named("code", name))
+    return _core.export_code(text, place, as_text("form", form, ", ".join(FORMS)))
 
 
 def facts(
@@ -138,10 +143,11 @@ def facts(
     Raises:
         NandlabError: there is no such code, or its file is wrong.
     """
-    _check("absorbing_bits", absorbing_bits, 0, 2**32 - 1)
-    text, place = code_text(fspath(name))
+    absorbing_bits = whole("absorbing_bits", absorbing_bits, 0, _MOST)
+    is_checked = flag("check", check)
+    text, place = code_text(named("code", name))
     loaded: dict[str, Any] = json.loads(_core.code_facts(text, place, absorbing_bits))
-    if check:
+    if is_checked:
         loaded["recipe_holds"] = _recipe_holds(parse_toml(text, place))
     return loaded
 
@@ -149,16 +155,12 @@ def facts(
 def _held(payload: int | None, metadata: int | None, crc: int | None) -> list[int | None]:
     """Bytes of what a codeword holds, where they are said."""
     held = {"payload_bytes": payload, "metadata_bytes": metadata, "crc_bytes": crc}
-    for key, value in held.items():
-        if value is not None:
-            _check(key, value, 0, 2**32 - 1)
-    return list(held.values())
+    return [None if n is None else whole(key, n, 0, _MOST) for key, n in held.items()]
 
 
-def _check(key: str, value: int, least: int, most: int) -> None:
-    """Refuses what the core cannot even be asked."""
-    if not least <= value <= most:
-        raise _core.NandlabError(f"{key}: {value}; allowed: {least} to {most}")
+def _summary(given: str | None) -> str | None:
+    """One line of text, where it was given."""
+    return None if given is None else as_text("summary", given)
 
 
 def _recipe_holds(tables: Mapping[str, Any]) -> bool | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import quantity
 from nandlab._core import NandlabError
+from nandlab.arguments import as_text, path_or_none
 from nandlab.latency import is_exceeded
 
 if TYPE_CHECKING:
@@ -68,13 +69,14 @@ def plot_all(result: Result, path: str | PathLike[str] | None = None) -> Figure:
     if not result.has_begun:
         problem = "plot: Ctrl-C came during preconditioning, nothing was run"
         raise NandlabError(f"{problem}; allowed: a run that has begun")
+    to = path_or_none("plot", path)
     figure = new_figure(8.0, 7.6)
     above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": [1.35, 1.0]})
     plot_latency(result, above)
     plot_throughput(result, below)
     below.set_title("", loc="left")
-    if path is not None:
-        save(figure, Path(path))
+    if to is not None:
+        save(figure, to)
     return figure
 
 
@@ -194,6 +196,7 @@ def _style(earlier: int) -> str:
 
 def _named(label: str, words: str) -> str:
     """An entry of the legend."""
+    label = as_text("label", label)
     return f"{label} {words}" if label else words
 
 
@@ -365,7 +368,13 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def _axes(axes: Axes | None, width: float, height: float) -> Axes:
-    return axes if axes is not None else new_figure(width, height).subplots()
+    from matplotlib.axes import Axes
+
+    if axes is None:
+        return new_figure(width, height).subplots()
+    if not isinstance(axes, Axes):
+        raise NandlabError(f"axes: {axes!r}; allowed: one axes of matplotlib, or None")
+    return axes
 
 
 def _owner(axes: Axes) -> Figure:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS, NandlabError, Simulation
+from nandlab.arguments import path_of, path_or_none
 from nandlab.job_rates import no_depth
 from nandlab.latency import Latency
 from nandlab.outputs import check_outputs
@@ -181,8 +182,9 @@ class Result:
         """
         text = json.dumps(self._report, indent=2) + "\n"
         if path is not None:
-            check_outputs({"to_json": Path(path)}, [])
-            Path(path).write_text(text, encoding="utf-8")
+            file = path_of("to_json", path)
+            check_outputs({"to_json": file}, [])
+            file.write_text(text, encoding="utf-8")
         return text
 
     def requests(self) -> pa.Table:
@@ -237,7 +239,7 @@ class Result:
             NandlabError: it was not kept.
             OSError: the file cannot be written.
         """
-        self.kept_timeline.write(Path(path))
+        self.kept_timeline.write(path_of("timeline", path))
 
     def plot_timeline(self, path: str | PathLike[str] | None = None) -> Figure:
         """Dies, buses and decoders over time, also written to `path`; for short timelines.
@@ -248,8 +250,7 @@ class Result:
         """
         from nandlab.timeline_plot import plot_timelines
 
-        where = None if path is None else Path(path)
-        return plot_timelines({self.title: self.kept_timeline}, where)
+        return plot_timelines({self.title: self.kept_timeline}, path_or_none("plot", path))
 
     @property
     def kept_timeline(self) -> Timeline:

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from nandlab import _core
-from nandlab.arguments import named
+from nandlab.arguments import called, flag, named, whole
 from nandlab.assignments import assignments
 from nandlab.catalogue import load_config
 from nandlab.effects import owed, without_effect
@@ -25,6 +25,9 @@ from nandlab.workload import Plan, TraceOptions, native_options, plan
 
 TIMELINE_SPANS = 200_000
 """Spans that a timeline holds if nobody says otherwise; viewers are slow beyond."""
+
+MOST_SPANS = 2**32 - 1
+"""More than there is memory for."""
 
 _STEP_S = 0.02
 """Wall time that one step is to take: how long Ctrl-C and progress wait at most."""
@@ -106,8 +109,8 @@ def run(
     if timeline_spans is not None and not is_drawn:
         raise _core.NandlabError("timeline_spans without timeline; allowed: both, or neither")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
-    if timeline_spans < 1:
-        raise _core.NandlabError(f"timeline_spans: {timeline_spans}; allowed: 1 or more")
+    timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
+    called("progress", progress)
     if requests_path is not None:
         check_kind("requests", requests_path, [".parquet"])
     check_outputs({"requests": requests_path, "timeline": timeline_path}, [drive, *what.files])
@@ -159,10 +162,7 @@ def _kept(name: str, given: object) -> tuple[bool, Path | None]:
     """Whether something is kept, and the file that it goes to."""
     if isinstance(given, str | PathLike):
         return True, Path(given)
-    is_of_numpy = str(getattr(given, "dtype", "")) == "bool" and not getattr(given, "ndim", 0)
-    if given is None or isinstance(given, bool) or is_of_numpy:
-        return bool(given), None
-    raise _core.NandlabError(f"{name}: {given!r}; allowed: True, False, or the path of a file")
+    return flag(name, given, ", or the path of a file"), None
 
 
 def _simulation(drive: str, sets: list[str], what: Plan) -> _core.Simulation:

@@ -20,15 +20,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.arguments import number, numbers, path_or_none, several
 from nandlab.notebook import InNotebook
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 
 class PageRule(NamedTuple):
@@ -181,12 +182,12 @@ class Tvr(InNotebook):
         """Both distributions, one above the other, also written to `path`."""
         from nandlab.tvr_plot import plot_tvr
 
-        return plot_tvr(self, None if path is None else Path(path))
+        return plot_tvr(self, path_or_none("plot", path))
 
 
 def tvr(
-    mu_v: Sequence[float] = MU_V,
-    sigma_v: Sequence[float] = SIGMA_V,
+    mu_v: ArrayLike = MU_V,
+    sigma_v: ArrayLike = SIGMA_V,
     *,
     rber_limit: float = 4.5e-4,
     rule: Sequence[PageRule] = MLC_RULE,
@@ -214,7 +215,16 @@ def tvr(
             or limit out of range, a rule for other states; programmed levels whose mean is not
             above 0 V, as they are or reduced: eq. 8 takes its logarithm.
     """
-    mu, sigma = _numbers("mu_v", mu_v), _numbers("sigma_v", sigma_v)
+    mu, sigma = tuple(numbers("tvr: mu_v", mu_v)), tuple(numbers("tvr: sigma_v", sigma_v))
+    rber_limit = number("tvr: rber_limit", rber_limit)
+    step_v, beta = number("tvr: step_v", step_v), number("tvr: beta", beta)
+    coupling_bitline = number("tvr: coupling_bitline", coupling_bitline)
+    coupling_wordline = number("tvr: coupling_wordline", coupling_wordline)
+    rule = several("tvr: rule", rule)
+    law = VoltageLaw() if law is None else law
+    for value, kind in ((law, VoltageLaw), *((page, PageRule) for page in rule)):
+        if not isinstance(value, kind):
+            raise NandlabError(f"tvr: {value!r}; allowed: a {kind.__name__} of nandlab.tvr")
     _check(mu, sigma, rber_limit, rule)
     for name, value in (("step_v", step_v), ("beta", beta)):
         if not (value > 0 and math.isfinite(value)):
@@ -242,7 +252,6 @@ def tvr(
                 f"{problem}, there is no margin to take; allowed: levels farther apart, a smaller "
                 f"sigma_v or a higher rber_limit"
             )
-    law = law or VoltageLaw()
     vth_v, reduced_vth_v = _programmed(mu), _programmed(reduced)
     for which, volts, change in (
         ("", vth_v, "higher programmed levels"),
@@ -296,14 +305,6 @@ def _check(
             if not 0 <= low < high < len(mu):
                 problem = f"page {page.name} moves cells from state {low} to state {high}"
                 raise NandlabError(f"tvr: {problem}; allowed: upwards within 0 to {len(mu) - 1}")
-
-
-def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
-    try:
-        return tuple(map(float, values))
-    except (TypeError, ValueError):
-        problem = f"tvr: {name} = {values!r}: not all numbers"
-        raise NandlabError(f"{problem}; allowed: a number for each state, in volts") from None
 
 
 def _distances(states: int, limit: float, rule: Sequence[PageRule]) -> list[float]:

@@ -12,6 +12,7 @@ import math
 from typing import NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.arguments import number
 
 
 class Ecc(NamedTuple):
@@ -36,6 +37,17 @@ class Ecc(NamedTuple):
         return self
 
 
+def _checked(ecc: object) -> Ecc:
+    """A code that can be.
+
+    Raises:
+        NandlabError: it is none, or cannot be.
+    """
+    if not isinstance(ecc, Ecc):
+        raise NandlabError(f"uber: ecc: {ecc!r}; allowed: nandlab.uber.Ecc")
+    return ecc.check()
+
+
 def ln_codeword_failure(rber: float, ecc: Ecc, rber_spread: float = 0.0) -> float:
     """Natural logarithm of the probability that a codeword cannot be corrected.
 
@@ -50,7 +62,8 @@ def ln_codeword_failure(rber: float, ecc: Ecc, rber_spread: float = 0.0) -> floa
     import numpy as np
     from scipy.special import gammaln, logsumexp
 
-    ecc.check()
+    _checked(ecc)
+    rber, rber_spread = number("uber: rber", rber), number("uber: rber_spread", rber_spread)
     if not 0 <= rber <= 1:
         raise NandlabError(f"uber: rber = {rber:g}: out of range; allowed: 0 to 1")
     if not 0 <= rber_spread < math.inf:
@@ -93,6 +106,8 @@ def rber_limit(target: float, ecc: Ecc, rber_spread: float = 0.0) -> float:
     """
     from scipy.optimize import brentq
 
+    _checked(ecc)
+    target, rber_spread = number("uber: target", target), number("uber: rber_spread", rber_spread)
     if not 0 < target < 1 / ecc.user_bits:
         problem = f"uber: target = {target:g}: out of range"
         raise NandlabError(f"{problem}; allowed: above 0, below {1 / ecc.user_bits:.3g}")

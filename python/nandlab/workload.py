@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from nandlab._core import NandlabError
-from nandlab.arguments import to_json, whole
+from nandlab.arguments import as_text, to_json, whole
 from nandlab.nearest import nearest
 
 
@@ -54,7 +54,7 @@ def native_options(format: str | None, options: Mapping[str, Any] | None) -> str
     """
     given = _given(options)
     if format is not None:
-        given["format"] = format
+        given["format"] = as_text("format", format, "a format's name")
     return json.dumps(given)
 
 
@@ -134,7 +134,7 @@ def plan(
             )
     if precondition is None:
         precondition = str(table.get("precondition", "none"))
-    if precondition not in PRECONDITIONS:
+    if not isinstance(precondition, str) or precondition not in PRECONDITIONS:
         allowed = ", ".join(PRECONDITIONS) + nearest(precondition, PRECONDITIONS)
         raise NandlabError(f"precondition: {precondition!r}; allowed: {allowed}")
     for key, given in (("workload", workload), ("trace", trace)):
