@@ -18,7 +18,8 @@ from nandlab.uber import Ecc, rber_limit, uber
 
 BCH, JOB = "bch_512_t40", "[a]\nrw=read\nnumber_ios=1\n"
 WORN = {"pe_cycles": [0, 1e3, 3e3], "rber": [1e-5, 2e-4, 1e-3]}
-KEPT = {"retention_hours": [1, 9, 99], "rber": [1e-5, 2e-4, 1e-3]}
+KEPT = {"pe_cycles": [1, 9, 99], "retention_hours": [1, 9, 99], "rber": [1e-5, 2e-4, 1e-3]}
+CELLS = {"vth_v": range(7), "cells": [10, 100, 10, 1, 10, 100, 10]}
 SHORT = {"rber": 0.01, "channel": "bsc", "max_frames": 100}
 CELL = nandlab.cell("slc")
 FITTED = nandlab.fit(WORN, "exponential")
@@ -56,13 +57,13 @@ DOORS: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (nandlab.fit, {"data": WORN, "law": "exponential"}, "data law level each page_bits"),
     (nandlab.fit, {"data": KEPT, "law": "retention_law"}, "reference_c"),
     (nandlab.fit, {"data": KEPT, "law": "power_law"}, "without"),
-    (nandlab.fit, {"data": WORN, "law": "gaussian"}, "states reference_v"),
+    (nandlab.fit, {"data": CELLS, "law": "gaussian"}, "states reference_v"),
     (FITTED.draws, {"count": 1}, "count seed"),
     (FITTED.chip_toml, {}, "chip"),
     (FITTED.plot, {}, "path"),
     (nandlab.endurance, {"chip": "slc"}, "chip retention_hours temperature_c t codeword_bits"),
     (nandlab.endurance, {"chip": "slc"}, "user_bits uber rber_spread reads page_type"),
-    (nandlab.endurance, {"chip": WORN | {"name": "power_law"}}, "reference_c activation_ev"),
+    (nandlab.endurance, {"chip": {"name": "power_law"}}, "reference_c activation_ev"),
     (nandlab.endurance, {"chip": FITTED}, "level"),
     (nandlab.tvr, {}, "mu_v sigma_v rber_limit rule step_v beta law"),
     (nandlab.tvr, {}, "coupling_bitline coupling_wordline"),

@@ -135,6 +135,21 @@ def test_what_is_too_few_to_draw_is_told():
     assert legend(axes) == ["write (100)", "read (5, too few to draw)"]
 
 
+@pytest.mark.parametrize(
+    ("drive", "state"), [("tiny", "fill"), ("tiny", "none"), ("modern_tlc", "none")]
+)
+def test_the_legend_hides_no_curve(drive: str, state: str):
+    """Not even of writes that a buffer takes at once: a line at the left edge."""
+    job = "[a]\nrw=randrw\nrwmixread=70\nbs=4k\niodepth=8\nnumber_ios=6000\n"
+    figure = nandlab.run(drive, job, precondition=state).plot_latency()
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    box = axes.get_legend().get_window_extent()
+    for line in axes.get_lines():
+        assert not box.count_contains(line.get_transform().transform(line.get_xydata()))
+    assert not any(box.overlaps(text.get_window_extent()) for text in axes.texts)
+
+
 def test_a_second_run_on_the_same_axes_is_told_apart(result: nandlab.Result):
     other = nandlab.run("tiny", MIXED.replace("iodepth=16", "iodepth=2"))
     names = ["read", "write"]

@@ -173,7 +173,8 @@ def plot_latency(result: Result, axes: Axes | None = None, *, label: str = "") -
     _latency_ticks(axes)
     _tag(drawn, "latency", earlier)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="lower left", frameon=False)
+        # Falling curves leave the upper right empty; where they do not, another place is found.
+        axes.legend(loc="best", frameon=False)
     finish(axes, _title(axes, result.title, earlier))
     return _owner(axes)
 
