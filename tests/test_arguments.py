@@ -16,7 +16,7 @@ from nandlab.arguments import number, whole
 from nandlab.ecc import Code
 from nandlab.uber import Ecc, rber_limit, uber
 
-BCH, JOB = "bch_512_t40", "[a]\nrw=read\nnumber_ios=1\n"
+BCH, MLC, JOB = "bch_512_t40", "wang2014_mlc", "[a]\nrw=read\nnumber_ios=1\n"
 WORN = {"pe_cycles": [0, 1e3, 3e3], "rber": [1e-5, 2e-4, 1e-3]}
 KEPT = {"pe_cycles": [1, 9, 99], "retention_hours": [1, 9, 99], "rber": [1e-5, 2e-4, 1e-3]}
 CELLS = {"vth_v": range(7), "cells": [10, 100, 10, 1, 10, 100, 10]}
@@ -30,8 +30,12 @@ DOORS: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (nandlab.run, {"drive": "tiny", "workload": JOB}, "requests timeline progress"),
     (nandlab.run, {"drive": "tiny", "trace": "x"}, "trace format trace_options iodepth"),
     (nandlab.run, {"drive": "tiny", "workload": JOB, "timeline": True}, "timeline_spans"),
-    (nandlab.board, {"procedure": "rber", "chip": "slc"}, "procedure chip set seed out resume"),
-    (nandlab.board, {"procedure": "rber", "chip": "slc"}, "progress"),
+    (
+        nandlab.board,
+        {"procedure": "latency_map", "chip": MLC},
+        "procedure chip set seed out resume",
+    ),
+    (nandlab.board, {"procedure": "latency_map", "chip": MLC}, "progress"),
     (nandlab.presets, {}, "kind"),
     (nandlab.show, {}, "name"),
     (nandlab.bibliography, {}, "drive"),
@@ -61,8 +65,8 @@ DOORS: list[tuple[Callable[..., object], dict[str, Any], str]] = [
     (FITTED.draws, {"count": 1}, "count seed"),
     (FITTED.chip_toml, {}, "chip"),
     (FITTED.plot, {}, "path"),
-    (nandlab.endurance, {"chip": "slc"}, "chip retention_hours temperature_c t codeword_bits"),
-    (nandlab.endurance, {"chip": "slc"}, "user_bits uber rber_spread reads page_type"),
+    (nandlab.endurance, {"chip": "tlc_3d"}, "chip retention_hours temperature_c t codeword_bits"),
+    (nandlab.endurance, {"chip": "tlc_3d"}, "user_bits uber rber_spread reads page_type"),
     (nandlab.endurance, {"chip": {"name": "power_law"}}, "reference_c activation_ev"),
     (nandlab.endurance, {"chip": FITTED}, "level"),
     (nandlab.tvr, {}, "mu_v sigma_v rber_limit rule step_v beta law"),

@@ -113,11 +113,15 @@ class Times(NamedTuple):
 
 
 class Cell:
-    """A cell, in closed form. Of `rber`, numbers of stress may be numpy arrays, all of them."""
+    """A cell, in closed form. Of `rber`, numbers of stress may be numpy arrays, all of them.
+
+    It can be pickled, and so be sent to the processes of `multiprocessing`.
+    """
 
     def __init__(
         self, source: Source, sets: Iterable[str] = (), page_order: str | None = None
     ) -> None:
+        self._source = source
         self.name = source.name
         self.summary = source.summary
         self.changed = [_within_cell(each) for each in sets]
@@ -142,6 +146,10 @@ class Cell:
             Page(page_type, name, tuple(self._core.references_v(page_type)))
             for page_type, name in enumerate(_PAGES[self.cell_bits])
         ]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles what the native part is made of."""
+        return Cell, (self._source, self.changed, self.page_order)
 
     def __repr__(self) -> str:
         return f"<cell {self.name}: {self.cell_bits} bits, Gray map {self.gray}>"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nandlab import _core
 from nandlab.arguments import as_text, named
@@ -19,9 +19,20 @@ from nandlab.nearest import nearest
 from nandlab.uber import Ecc, ln_codeword_failure
 
 
+class Origin(NamedTuple):
+    """What the native part of a codec is made of."""
+
+    text: str
+    """Of the code's file."""
+    place: str
+    """What errors call it."""
+    sets: list[str]
+    decoder: str | None
+
+
 @dataclass(frozen=True)
 class Codec:
-    """A code and its decoder."""
+    """A code and its decoder. It can be pickled, as for the processes of `multiprocessing`."""
 
     name: str
     """Of the code's file without its ending; of one among files that are called alike, its path."""
@@ -37,7 +48,12 @@ class Codec:
     """The decoder's ``name`` and parameters, complete."""
     hash: str
     """Of code and decoder with all of their parameters that decide outcomes."""
-    native: _core.Codec = field(repr=False)
+    native: _core.Codec = field(repr=False, compare=False)
+    origin: Origin = field(repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles what the native part is made of."""
+        return _made, (self.origin, self.name)
 
     @property
     def rate(self) -> float:
@@ -81,7 +97,7 @@ def codec(
     sets = assignments(set)
     try:
         with blaming(place, sets):
-            native = _core.Codec(text, place, sets, decoder)
+            return _made(Origin(text, place, sets, decoder), Path(place).stem)
     except _core.NandlabError as error:
         if decoder is None or ": decoder.name: " not in str(error):
             raise
@@ -91,8 +107,11 @@ def codec(
         what = f"`{decoder}` does not decode {code}" if known else f"unknown decoder `{decoder}`"
         allowed = f"{', '.join(fitting)} for {code}{nearest(decoder, fitting)}"
         raise _core.NandlabError(f"decoder: {what}; allowed: {allowed}") from error
-    facts = json.loads(native.facts())
-    return Codec(name=Path(place).stem, native=native, **facts)
+
+
+def _made(origin: Origin, name: str) -> Codec:
+    native = _core.Codec(*origin)
+    return Codec(name=name, native=native, origin=origin, **json.loads(native.facts()))
 
 
 def distinct_codecs(

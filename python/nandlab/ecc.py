@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.arguments import number
-from nandlab.codec import codec
+from nandlab.codec import Codec, codec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +50,10 @@ class Decoded(NamedTuple):
 
 
 class Code:
-    """A code with a decoder of its own. One word at a time: threads take a `Code` each."""
+    """A code with a decoder of its own. One word at a time: threads take a `Code` each.
+
+    It can be pickled, and so be sent to the processes of `multiprocessing`.
+    """
 
     def __init__(
         self,
@@ -60,8 +63,16 @@ class Code:
         set: Mapping[str, object] | Sequence[str] = (),
     ) -> None:
         """Take a code preset's name or the path of a code's file; as `nandlab.codec.codec`."""
-        self.codec = codec(code, decoder=decoder, set=set)
-        self._coder = _core.Coder(self.codec.native)
+        self.__setstate__(codec(code, decoder=decoder, set=set))
+
+    def __getstate__(self) -> Codec:
+        """What the native part is made of."""
+        return self.codec
+
+    def __setstate__(self, state: Codec) -> None:
+        """As unpickled."""
+        self.codec = state
+        self._coder = _core.Coder(state.native)
 
     def __repr__(self) -> str:
         codec = self.codec

@@ -99,7 +99,7 @@ class Confidence(NamedTuple):
 
 
 class Fit(InNotebook):
-    """A law fitted to measurements."""
+    """A law fitted to measurements. It can be pickled, as for `multiprocessing`."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Fit(InNotebook):
         array: dict[str, Any],
         confidence: Confidence,
         notes: list[str],
-        fitted: Fitted,
+        options: Options,
         bins: Histogram | None = None,
     ) -> None:
         self.law = law
@@ -122,7 +122,7 @@ class Fit(InNotebook):
         self.confidence = confidence
         self.notes = notes
         self.bins = bins
-        self._fitted = fitted
+        self._options = options
 
     def draws(self, count: int, seed: int = 0) -> list[dict[str, Any]]:
         """Array models drawn from the uncertainty of the fit: normal in its coordinates.
@@ -142,13 +142,14 @@ class Fit(InNotebook):
         if not np.isfinite(covariance).all():
             problem = "fit: nothing to draw from: rates without trials, and no point repeats"
             raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or more rows")
-        law, found = self._fitted.law, []
+        fitted, found = _on(self.data, self.law, self._options), []
+        law = fitted.law
         for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
             # What is beyond all numbers the array model refuses.
             with np.errstate(over="ignore", invalid="ignore"):
                 natural = law.natural(u)
                 values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
-            array = self._fitted.array(dict(zip(law.names, map(float, values), strict=True)))
+            array = fitted.array(dict(zip(law.names, map(float, values), strict=True)))
             try:
                 _core.Array(json.dumps(array))
             except NandlabError:
@@ -316,7 +317,8 @@ def fit(
         states = whole("fit: states", states, 2, 16)
         return _fit_states(measured, law, states, level, each)
     _one_kind_of_rate(measured)
-    fitted = RATES[law](measured, Options(page_bits, reference_c, terms))
+    options = Options(page_bits, reference_c, terms)
+    fitted = _on(measured, law, options)
     types = list(dict.fromkeys(measured.labels.get("page_type", [])))
     if law in LAWS and len(types) > 1:
         fitted.notes.append(
@@ -333,7 +335,15 @@ def fit(
         estimate = from_counts(fitted.law, errors, bits, confidence.of_one)
     parameters = _parameters(fitted.law.names, estimate)
     array = fitted.array({p.name: p.value for p in parameters})
-    return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, fitted)
+    return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, options)
+
+
+def _on(measured: Measurements, law: str, options: Options) -> Fitted:
+    """A law on some data, before its estimate. It is made of functions, which no pickle holds."""
+    if law not in MIXTURES:
+        return RATES[law](measured, options)
+    made = mixture(histogram(measured), law, options.states)
+    return Fitted(made, lambda values: _states_array(values, options.states), [])
 
 
 def _terms(without: object) -> list[str]:
@@ -353,8 +363,8 @@ def _check_options(law: str, given: Mapping[str, object]) -> None:
 
 
 def _fit_states(measured: Measurements, law: str, states: int, level: float, each: bool) -> Fit:
-    bins = histogram(measured)
-    made = mixture(bins, law, states)
+    bins, options = histogram(measured), Options(states=states)
+    made = _on(measured, law, options).law
     confidence = Confidence(level, 1 if each else len(made.names))
     estimate = from_counts(made, bins.cells, None, confidence.of_one)
     names = made.names
@@ -398,8 +408,7 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float, eac
             f"a cell takes {LEAST:g} to {MOST:g} degrees of Student's t: a chip file has "
             f"{nearest_taken:g} in place of {degrees:.3g}, the mean of nu"
         )
-    fitted = Fitted(made, lambda drawn: _states_array(drawn, states), notes)
-    return Fit(law, measured, estimate, parameters, array, confidence, notes, fitted, bins)
+    return Fit(law, measured, estimate, parameters, array, confidence, notes, options, bins)
 
 
 def _states_array(values: dict[str, float], states: int) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class Options(NamedTuple):
     page_bits: int = 16384
     reference_c: float = 25.0
     without: Sequence[str] = ()
+    states: int = 4
+    """Of a histogram."""
 
 
 def power_law(data: Measurements, options: Options) -> Fitted:
