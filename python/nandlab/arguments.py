@@ -9,7 +9,7 @@ from decimal import Decimal
 from numbers import Integral, Real
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from nandlab._core import NandlabError
 
@@ -24,6 +24,12 @@ def _is_number(given: object) -> bool:
 def _single(given: Any) -> Any:
     """What an array without an axis holds; other things as they are."""
     return given.item() if getattr(given, "shape", None) == () else given
+
+
+def _is_one(given: object) -> bool:
+    """Neither a list nor an array nor the like: text, a path and a mapping are one thing."""
+    is_whole = isinstance(given, str | bytes | PathLike | Mapping)
+    return is_whole or not isinstance(given, Iterable) or getattr(given, "shape", None) == ()
 
 
 def number(place: str, given: object) -> float:
@@ -47,13 +53,21 @@ def several(place: str, given: object) -> list[Any]:
     Raises:
         NandlabError: nothing.
     """
-    is_one = isinstance(given, str | bytes | PathLike | Mapping) or _single(given) is not given
-    if is_one or not isinstance(given, Iterable):
-        return [given]
-    found = list(given)
+    found = [given] if _is_one(given) else list(cast("Iterable[Any]", given))
     if not found:
         raise NandlabError(f"{place}: none; allowed: one or more")
     return found
+
+
+def listed(place: str, given: object, allowed: str) -> list[Any]:
+    """What a list, an array or the like holds, none too; `allowed` is what messages say of it.
+
+    Raises:
+        NandlabError: it is one thing.
+    """
+    if _is_one(given):
+        raise NandlabError(f"{place}: {given!r}; allowed: {allowed}")
+    return list(cast("Iterable[Any]", given))
 
 
 def numbers(place: str, given: object) -> list[float]:

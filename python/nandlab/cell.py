@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.arguments import as_text, named, number, path_of, path_or_none, whole
+from nandlab.arguments import as_text, listed, named, number, path_of, path_or_none, whole
 from nandlab.assignments import assignments, blaming
 from nandlab.cell_source import PAGE_ORDERS, Source, find
 
@@ -430,10 +430,9 @@ def _volts(values: ArrayLike) -> Column:
 
 
 def _volts_list(name: str, values: ArrayLike) -> list[float]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        problem = f"cell: {name} = {values!r}: no list of numbers"
-        raise NandlabError(f"{problem}; allowed: numbers of -1e6 to 1e6 V, as [0.1]")
-    volts = [number(f"cell: {name}", value) for value in values]
+    place = f"cell: {name}"
+    each = listed(place, values, "a list of numbers of -1e6 to 1e6 V, as [0.1]")
+    volts = [number(place, value) for value in each]
     for volt in volts:
         if not abs(volt) <= 1e6:
             raise NandlabError(f"cell: {name} = {volt:g}: out of range; allowed: -1e6 to 1e6 V")

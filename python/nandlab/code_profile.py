@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nandlab import _core
 from nandlab._core import NandlabError
@@ -14,6 +15,9 @@ from nandlab.curve import Goal, soft_levels
 from nandlab.interrupt import Stop
 from nandlab.outputs import check_outputs
 from nandlab.toml_file import parse_toml
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 UNFINISHED = ".unfinished"
 """What is measured of a profile lies in a file of its name and this, until it is whole."""
@@ -34,7 +38,7 @@ def ecc_profile(
     code: str | PathLike[str],
     *,
     out: str | PathLike[str],
-    levels: int | Sequence[int] = (0, 2, 4),
+    levels: ArrayLike = (0, 2, 4),
     errors: int = 100,
     max_frames: int = 1_000_000,
     threads: int | None = None,

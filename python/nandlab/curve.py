@@ -35,6 +35,7 @@ from nandlab.progress import Meter, Progress
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 CONFIDENCE = 0.95
 """Of every interval."""
@@ -100,9 +101,9 @@ class CurveUnfinished(KeyboardInterrupt):
 def ecc_curve(
     code: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
-    rber: float | Sequence[float],
+    rber: ArrayLike,
     channel: str = "awgn",
-    levels: int | Sequence[int] = 0,
+    levels: ArrayLike = 0,
     errors: int = 100,
     max_frames: int = 1_000_000,
     threads: int | None = None,

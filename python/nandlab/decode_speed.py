@@ -10,12 +10,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from time import thread_time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab import _core
 from nandlab.arguments import numbers, seeded, several, whole
 from nandlab.codec import Codec, distinct_codecs, sorted_sets
 from nandlab.curve import channel_name, soft_levels
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 ROUNDS = 5
 """At least so many times everything is done."""
@@ -62,8 +65,8 @@ class SpeedUnfinished(KeyboardInterrupt):
 def ecc_speed(
     code: str | PathLike[str] | Sequence[str | PathLike[str]],
     *,
-    rber: float | Sequence[float],
-    levels: int | Sequence[int] = 0,
+    rber: ArrayLike,
+    levels: ArrayLike = 0,
     channel: str = "awgn",
     decoder: str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),

@@ -14,13 +14,13 @@ is, and how the bytes of other libraries follow from it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.arguments import number
+from nandlab.arguments import listed, number
 from nandlab.codec import Codec, codec
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class Code:
         own = _bytes("word", word)
         return self._decoded(self._coder.decode(own, math.log((1 - rate) / rate)))
 
-    def decode_soft(self, regions: ArrayLike, llr: Sequence[float]) -> Decoded:
+    def decode_soft(self, regions: ArrayLike, llr: ArrayLike) -> Decoded:
         """Decode a soft read: each bit's region, each region's log-likelihood ratio.
 
         Raises:
@@ -139,9 +139,8 @@ class Code:
             given = np.asarray(regions)
         except ValueError as error:
             raise NandlabError(f"regions: {error}; allowed: whole numbers in one row") from error
-        if not isinstance(llr, Iterable):
-            raise NandlabError(f"llr: {llr!r}; allowed: a list of numbers, one for each region")
-        ratios = [number("llr", ratio) for ratio in llr]
+        each = listed("llr", llr, "a list of numbers, one for each region")
+        ratios = [number("llr", ratio) for ratio in each]
         if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
             problem = f"regions: {given.dtype} of shape {given.shape}"
             raise NandlabError(

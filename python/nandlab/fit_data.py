@@ -20,7 +20,7 @@ from nandlab.nearest import nearest
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Column = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class Frame(Protocol):
         ...
 
 
-Columnwise: TypeAlias = "Mapping[str, Sequence[float]] | pa.Table | pa.RecordBatch | Frame"
+Columnwise: TypeAlias = "Mapping[str, ArrayLike] | pa.Table | pa.RecordBatch | Frame"
 
 Data: TypeAlias = "str | PathLike[str] | Measurement | Columnwise"
 """What measurements are read from."""

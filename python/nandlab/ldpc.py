@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
-from nandlab.arguments import MOST_SEED, as_text, flag, named, whole
+from nandlab.arguments import MOST_SEED, as_text, flag, listed, named, whole
 from nandlab.catalogue import code_text
 from nandlab.inputs import input_text
 from nandlab.toml_file import parse_toml
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 FORMS = ("base", "alist")
 """Texts of parity checks: a base matrix of shifts, and MacKay's lists of ones."""
@@ -32,7 +35,7 @@ def make(
     column_weight: int = 4,
     seed: int = 1,
     draws: int = 100,
-    parity_rows: Sequence[int] = (),
+    parity_rows: ArrayLike = (),
     summary: str | None = None,
     payload_bytes: int | None = None,
     metadata_bytes: int | None = None,
@@ -68,9 +71,7 @@ def make(
     # What goes together, the core says; it cannot be asked about numbers below 0.
     for key, value in recipe.items():
         recipe[key] = whole(f"recipe.{key}", value, 0, MOST_SEED)
-    if not isinstance(parity_rows, Iterable):
-        raise _core.NandlabError(f"recipe.parity_rows: {parity_rows!r}; allowed: a list of rows")
-    rows = list(parity_rows)
+    rows = listed("recipe.parity_rows", parity_rows, "a list of rows")
     recipe["parity_rows"] = [whole("recipe.parity_rows", row, 0, _MOST) for row in rows]
     held = _held(payload_bytes, metadata_bytes, crc_bytes)
     return _core.make_code(json.dumps(recipe), _summary(summary), held)

@@ -21,11 +21,13 @@ import importlib.util
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.arguments import as_text, path_or_none
 from nandlab.nearest import nearest
 
 if TYPE_CHECKING:
@@ -173,28 +175,28 @@ class Paper:
         return self._module
 
 
-def papers(folder: Path | None = None) -> list[Paper]:
+def papers(folder: str | PathLike[str] | None = None) -> list[Paper]:
     """Every paper of a folder; left out, of the `experiments/` of the checkout.
 
     Raises:
         NandlabError: there is no such folder, or a file of it is not what it should be.
     """
-    folder = folder if folder is not None else _find()
+    folder = path_or_none("papers", folder) or _find()
     found = sorted(path.parent for path in folder.glob("*/reference.csv"))
     if not found:
         raise NandlabError(f"papers: no papers in {folder}; allowed: folders with a reference.csv")
     return [Paper(path) for path in found]
 
 
-def paper(name: str, folder: Path | None = None) -> Paper:
+def paper(name: str, folder: str | PathLike[str] | None = None) -> Paper:
     """One paper by its name.
 
     Raises:
         NandlabError: there is no such paper; names the nearest.
     """
     every = {found.name: found for found in papers(folder)}
-    if name not in every:
-        allowed = ", ".join(every)
+    allowed = ", ".join(every)
+    if as_text("papers", name, allowed) not in every:
         problem = f"papers: unknown paper `{name}`; allowed: {allowed}"
         raise NandlabError(problem + nearest(name, list(every)))
     return every[name]
