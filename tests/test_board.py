@@ -377,5 +377,5 @@ def test_chips_from_files_and_modern_ones(folder: Path):
 
 
 def test_no_chip_is_refused():
-    with pytest.raises(nandlab.NandlabError, match="chip = None: no chip; allowed: a preset"):
+    with pytest.raises(nandlab.NandlabError, match="board: chip: None; allowed: a preset"):
         nandlab.board("rber", chip=None)

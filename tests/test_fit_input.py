@@ -84,8 +84,8 @@ def test_columns_that_hold_no_numbers(rber: Any, words: str):
     ("call", "words"),
     [
         (lambda: fit({1: [2.0]}, "exponential"), "unknown column `1`"),
-        (lambda: fit({"rber": [1e-3]}, None), "unknown law `None`"),
-        (lambda: presets(3), "unknown kind `3`"),
+        (lambda: fit({"rber": [1e-3]}, None), "fit: law: None; allowed: power_law"),
+        (lambda: presets(3), "kind: 3; allowed: cell, chip"),
         (lambda: fit(3, "exponential"), "data: int; allowed: the path"),
     ],
 )
@@ -101,7 +101,7 @@ def test_numbers_that_are_none():
         fit(rates, "exponential", level="0.9")
     with pytest.raises(nandlab.NandlabError, match="draws: -1 is out of range; allowed: 0 to"):
         found.draws(-1)
-    with pytest.raises(nandlab.NandlabError, match="unknown parameter `0`; allowed: "):
+    with pytest.raises(nandlab.NandlabError, match="parameter: 0; allowed: "):
         list(found)
     bins = {"vth_v": np.linspace(-3, 3, 61), "cells": np.ones(61)}
     for states, words in (("4", "'4': no whole number"), (1, "1 is out of range")):

@@ -159,11 +159,11 @@ class Fit(InNotebook):
 
     def __getitem__(self, name: str) -> Parameter:
         """A parameter by its name."""
-        name = as_text("fit: parameter", name)
+        names = [parameter.name for parameter in self.parameters]
+        name = as_text("fit: parameter", name, ", ".join(names))
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
-        names = [parameter.name for parameter in self.parameters]
         problem = f"fit: unknown parameter `{name}`; allowed: {', '.join(names)}"
         raise NandlabError(problem + nearest(name, names))
 
