@@ -68,8 +68,8 @@ def run(
         format: format of the trace; left out, it is told from its first line where that is
             certain.
         trace_options: how the trace is read.
-        iodepth: requests in flight where the trace has no times of its own (1); given for one that has,
-            it is sent as fast as so many in flight allow, and its times are left aside.
+        iodepth: requests in flight where the trace has no times of its own (1); given for one that
+            has, it is sent as fast as so many in flight allow, and its times are left aside.
         set: parameters to change, by their path: ``{"ftl.overprovisioning": 0.28}``, or as the
             command line has them: ``["ftl.overprovisioning=0.28"]``.
         precondition: ``none`` (an empty drive, the default), ``fill`` (written once in order) or
