@@ -80,6 +80,8 @@ ALL: dict[str, Callable[[Path], None]] = {"soft-read": soft_read}
 
 def main(names: list[str]) -> None:
     """Draws those that are named, or all."""
+    if unknown := [name for name in names if name not in ALL]:
+        sys.exit(f"{unknown[0]}: unknown picture; allowed: {', '.join(ALL)}")
     for name in names or ALL:
         path = PICTURES / f"{name}.png"
         ALL[name](path)

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Tests that print rows, as arguments of `cargo test`.
 QUICK_TESTS = (
     "--lib",
+    "--test=cell_presets",
     "--test=closed_forms",
     "--test=decoders",
     "--test=error_correction",
