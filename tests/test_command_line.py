@@ -126,6 +126,29 @@ def test_demo(nandlab: Callable[..., Ended], folder: Path):
     assert report["checks"]["conservation"]["ok"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cell", "tlc_3d", "--hours", "abc"], "error: Invalid value for '--hours': "),
+        (["cell"], "error: Missing argument 'name'; see `nandlab cell --help`"),
+        (["cel"], "did you mean 'cell'"),
+        (["ecc", "curv"], "see `nandlab ecc --help`"),
+        (["run", "--dirve", "tiny"], "--drive"),
+    ],
+)
+def test_what_is_mistyped_is_one_line(
+    nandlab: Callable[..., Ended], arguments: list[str], words: str
+):
+    assert words.lower() in nandlab(*arguments).refused().lower()
+
+
+def test_no_arguments_print_the_help(nandlab: Callable[..., Ended]):
+    for arguments in ([], ["ecc"]):
+        ended = nandlab(*arguments)
+        assert (ended.code, ended.err) == (2, "")
+        assert "Usage" in ended.out
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["trace", "info", "--help"]])
 def test_help(nandlab: Callable[..., Ended], arguments: list[str]):
     assert "Usage" in nandlab(*arguments).succeeded().out

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
 from nandlab import __version__, catalogue, cli_code, cli_ecc, cli_trace
 from nandlab.cli_board import board
@@ -15,7 +17,7 @@ from nandlab.cli_fit import fit
 from nandlab.cli_papers import papers
 from nandlab.cli_run import run
 from nandlab.demo import demo
-from nandlab.terminal import console, guarded
+from nandlab.terminal import REFUSED, console, guarded, say
 
 app = typer.Typer(
     name="nandlab",
@@ -94,5 +96,14 @@ app.command("demo")(guarded(demo))
 
 
 def main() -> None:
-    """The entry point of the command ``nandlab``."""
-    app()
+    """The entry point of the command ``nandlab``: its own errors are one line, too."""
+    try:
+        code = app(standalone_mode=False)
+    except TyperException as error:
+        # Without a message it is about no arguments at all, and help is printed already.
+        if said := error.format_message():
+            context = getattr(error, "ctx", None)
+            command = "nandlab" if context is None else context.command_path
+            say(f"error: {said.rstrip('.')}; see `{command} --help`")
+        code = REFUSED
+    sys.exit(code)

@@ -19,21 +19,27 @@ _OUT = "Outputs"
 def endurance(
     chip: Annotated[str, typer.Argument(help="Preset or chip file.")],
     retention_hours: Annotated[
-        list[float] | None, typer.Option(help="Age of the data; a day to ten years where left out.")
+        list[float] | None,
+        typer.Option(help="Age of the data; repeatable; a day to ten years where left out."),
     ] = None,
-    temperature_c: Annotated[list[float] | None, typer.Option(help="Where they are kept.")] = None,
+    temperature_c: Annotated[
+        list[float] | None, typer.Option(help="Where they are kept; repeatable.")
+    ] = None,
     reference_c: Annotated[
         float | None,
         typer.Option(
             help="Temperature that the error rates hold for; the law's own or 30 where left out."
         ),
     ] = None,
-    t: Annotated[list[int] | None, typer.Option(help="Errors that are corrected.")] = None,
+    t: Annotated[
+        list[int] | None, typer.Option(help="Errors that are corrected; repeatable.")
+    ] = None,
     codeword_bits: Annotated[int, typer.Option(help="With parity.")] = 34560,
     user_bits: Annotated[int, typer.Option(help="Without.")] = 32768,
-    uber: Annotated[list[float] | None, typer.Option(help="Still allowed.")] = None,
+    uber: Annotated[list[float] | None, typer.Option(help="Still allowed; repeatable.")] = None,
     rber_spread: Annotated[
-        list[float] | None, typer.Option(help="Of the rate over pages, by its mean; 0 is none.")
+        list[float] | None,
+        typer.Option(help="Of the rate over pages, by its mean; 0 is none; repeatable."),
     ] = None,
     reads: Annotated[int, typer.Option(help="Of the block since it was erased.")] = 0,
     page_type: Annotated[
