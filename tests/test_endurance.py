@@ -207,6 +207,33 @@ def test_chips_whose_rates_are_their_cells(tmp_path: Path, name: str):
     assert found[2] > found[5]
 
 
+@pytest.mark.parametrize("law", ["power_law", "table"])
+def test_rows_say_at_what_temperature_their_hours_are(law: str, tmp_path: Path):
+    """From the fit and from the chip file it writes, as by hand where no row says it."""
+    grid = [(n, h) for n in (0, 500, 1000, 2000, 4000) for h in (0.0, 1.0, 10.0, 100.0)]
+    rates = [2e-4 + 1e-7 * n + 1e-5 * (n / 1000) ** 0.5 * (h / 24) ** 0.5 * 30 for n, h in grid]
+    rows: dict[str, Any] = {
+        "pe_cycles": [n for n, _ in grid],
+        "retention_hours": [h for _, h in grid],
+        "bits_read": [10**9] * len(grid),
+        "bit_errors": [round(1e9 * rate) for rate in rates],
+    }
+    bare = nandlab.fit(rows, law)
+    told = nandlab.fit({**rows, "temperature_c": [66.0] * len(grid)}, law)
+    assert told.array == {**bare.array, "reference_c": 66.0}
+    assert any("hours at 66 °C" in note for note in told.notes)
+    asked: dict[str, Any] = {"retention_hours": [10.0, 50.0], "temperature_c": 66.0, "t": 60}
+    found = [p.pe_cycles for p in nandlab.endurance(told, **asked).points]
+    by_hand = nandlab.endurance(bare, reference_c=66.0, **asked).points
+    assert found == [p.pe_cycles for p in by_hand]
+    assert found[0] > found[1] > 0
+    (tmp_path / "chip.toml").write_text(told.chip_toml("tlc_3d"))
+    from_file = nandlab.endurance(tmp_path / "chip.toml", **asked).points
+    assert found == pytest.approx([p.pe_cycles for p in from_file], rel=1e-4)
+    with pytest.raises(NandlabError, match="several temperatures; allowed: one, or retention_law"):
+        nandlab.fit({**rows, "temperature_c": [40.0, 66.0] * (len(grid) // 2)}, law)
+
+
 def test_a_cell_knows_its_temperature_and_its_pages(tmp_path: Path):
     chip = own_array(tmp_path, 'name = "table"')
     worst = nandlab.endurance(chip, t=300).points

@@ -287,6 +287,9 @@ class Cell:
     ) -> Soft:
         """A soft read of a page type: regions, their log-likelihood ratios, their information.
 
+        Regions are told apart around each reference of the page by itself. A drive's soft read
+        cannot: of several references it sees whether a cell is near one, not which.
+
         Args:
             page_type: 0 is the lower page.
             count: references around each one of the page, 1 to 7, placed to keep the most

@@ -328,7 +328,7 @@ class _Rates:
         self._most_hours = max((point["hours"] for point in points), default=math.inf)
         if cell is None:
             self._array = _core.Array(json.dumps(array))
-        self._reference_c = REFERENCE_C
+        self._reference_c = float(array.get("reference_c", REFERENCE_C))
         self._activation_ev = ACTIVATION_EV
         if array.get("name") == "retention_law":
             self._reference_c = float(array.get("reference_c", LAW_REFERENCE_C))

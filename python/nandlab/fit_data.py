@@ -115,6 +115,20 @@ class Measurements(NamedTuple):
         column = self.columns.get(name)
         return column is not None and bool((column != column[0]).any())
 
+    def kept_at(self) -> dict[str, float]:
+        """The ``reference_c`` of a law whose hours are those of the rows, where these say one.
+
+        Raises:
+            NandlabError: they say several, and such a law has none of its own.
+        """
+        hours = self.columns.get("retention_hours")
+        if hours is None or not (hours > 0).any() or "temperature_c" not in self.columns:
+            return {}
+        if self.varies("temperature_c"):
+            problem = f"{self.name}: column temperature_c holds several temperatures"
+            raise NandlabError(f"{problem}; allowed: one, or retention_law, which knows several")
+        return {"reference_c": float(self.columns["temperature_c"][0])}
+
     def _has(self) -> str:
         return f"it has {', '.join(self.columns)}"
 

@@ -71,6 +71,8 @@ def power_law(data: Measurements, options: Options) -> Fitted:
     ]
     if not used:
         raise NandlabError(f"{data.name}: no term of the law is left; allowed: one or more")
+    kept_at = data.kept_at()
+    notes += [f"hours are hours at {celsius:g} °C" for celsius in kept_at.values()]
     cycles, middle = _logs(data, "pe_cycles", 1.0)
     days, day = _logs(data, "retention_hours", 24.0)
     reads, read = _logs(data, "reads", 1.0)
@@ -126,7 +128,7 @@ def power_law(data: Measurements, options: Options) -> Fitted:
         idle = {"k": 1.0, "m": 0.0, "n": 1.0, "p": 0.0, "q": 1.0}
         every = ("epsilon", "alpha", "k", "beta", "m", "n", "gamma", "p", "q")
         table = {name: values.get(name, idle.get(name, 0.0)) for name in every}
-        return {"name": "power_law", **table}
+        return {"name": "power_law", **table, **kept_at}
 
     of_term = {
         name: term for term in used for name in (scale[term], *(n for n, *_ in powers[term]))

@@ -101,7 +101,7 @@ def table(data: Measurements, options: Options) -> Fitted:
     """
     import numpy as np
 
-    grid = _grid(data)
+    kept_at, grid = data.kept_at(), _grid(data)
     pages, told_by = _pages(data, grid)
     rates, _ = pages.mean(grid.places)
     names = _names(data, grid)
@@ -118,7 +118,8 @@ def table(data: Measurements, options: Options) -> Fitted:
             {"pe_cycles": n, "hours": h, "reads": r, "rber": rber[i : i + grid.types]}
             for i, (n, h, r) in zip(range(0, len(rber), grid.types), points, strict=True)
         ]
-        return {"name": "table", "page_spread": values.get("page_spread", 0.0), "points": rows}
+        spread = values.get("page_spread", 0.0)
+        return {"name": "table", "page_spread": spread, **kept_at, "points": rows}
 
     def natural(u: Column) -> Column:
         return np.append(u[:-1], max(u[-1], 0.0)) if repeats else u
@@ -142,8 +143,7 @@ def table(data: Measurements, options: Options) -> Fitted:
     notes.append(
         "straight between points in ln RBER over ln(1 + x / unit); no drive begins beyond the last"
     )
-    if "temperature_c" in data.columns and data.varies("retention_hours"):
-        notes.append(f"hours are hours at {data.columns['temperature_c'][0]:g} °C")
+    notes += [f"hours are hours at {celsius:g} °C" for celsius in kept_at.values()]
     if not grid.page_types:
         notes.append("no column page_type: one rate for all page types of a chip")
     if repeats:
@@ -166,9 +166,6 @@ def _grid(data: Measurements) -> Grid:
     import numpy as np
 
     data.need("pe_cycles")
-    if data.varies("temperature_c"):
-        problem = f"{data.name}: column temperature_c holds several temperatures"
-        raise NandlabError(f"{problem}; allowed: one; a table has none of its own")
     axes, place = [], np.zeros(data.rows, dtype=np.int64)
     for name in AXES:
         column = data.columns.get(name, np.zeros(data.rows))

@@ -25,9 +25,10 @@ impl Soft {
         let left: f64 = self
             .shares
             .iter()
+            .filter(|[zero, one]| zero + one > 0.0)
             .map(|[zero, one]| {
                 let sum = zero + one;
-                let small = zero.min(*one) / sum.max(1e-300);
+                let small = zero.min(*one) / sum;
                 let rest = -(1.0 - small) * libm::log1p(-small) * std::f64::consts::LOG2_E;
                 sum * (entropy(small) + if small < 1.0 { rest } else { 0.0 })
             })

@@ -30,6 +30,18 @@ pub const ROSTER: &[Member<Build>] = &[
     table::MEMBER,
 ];
 
+/// Temperature, in degrees Celsius, that the hours of a model are hours at where it says none.
+const REFERENCE_C: f64 = 30.0;
+
+/// Refuses a temperature that nobody keeps data at.
+fn check_celsius(place: &str, key: &str, celsius: f64) -> Result<()> {
+    if (-100.0..=300.0).contains(&celsius) {
+        return Ok(());
+    }
+    let problem = format!("{celsius} is out of range");
+    Err(Error::new(format!("{place}.{key}"), problem).allow("-100 to 300"))
+}
+
 /// The cell, for a model that cannot do without.
 fn needs_cell<'a>(cell: Option<&'a Arc<Cell>>, name: &str) -> Result<&'a Arc<Cell>> {
     cell.ok_or_else(|| {

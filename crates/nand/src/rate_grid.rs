@@ -45,7 +45,8 @@ pub struct Grid {
 
 impl Grid {
     /// `nodes` points on each axis up to these, evenly in the coordinates, and twice as close of
-    /// reads, which raise erased cells by volts where they are many.
+    /// cycles, with which errors turn from few to many within an octave, and of reads, which raise
+    /// erased cells by volts where they are many.
     pub fn new(most: [f64; 3], nodes: u32) -> Result<Self> {
         if !(2..=64).contains(&nodes) {
             return Err(Error::new("chip.array.nodes", format!("{nodes} points")).allow("2 to 64"));
@@ -57,7 +58,8 @@ impl Grid {
                 );
             }
         }
-        Ok(Self::even(most, [nodes, nodes, 2 * nodes - 1]))
+        let close = 2 * nodes - 1;
+        Ok(Self::even(most, [close, nodes, close]))
     }
 
     fn even(most: [f64; 3], nodes: [u32; 3]) -> Self {

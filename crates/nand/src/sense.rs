@@ -61,7 +61,7 @@ impl<'a> Condition<'a> {
                 let above =
                     if (level, at) == (0, 0) { of.above + share - 1.0 } else { share * of.above };
                 sides.above += above.max(0.0);
-                sides.below += share - above.max(0.0);
+                sides.below += (share - above.max(0.0)).max(0.0);
             }
             sides
         };
@@ -177,14 +177,33 @@ impl<'a> Condition<'a> {
     /// Offsets for `count` references (1 to 7) around each reference of a page type that keep the
     /// most information: symmetric, one set for all references of the page.
     pub fn best_offsets_v(&self, page_type: usize, shifts_v: &[f64], count: usize) -> Vec<f64> {
-        best_offsets(count, self.offset_reach_v(), 12, |offsets| {
+        self.most_telling(page_type, shifts_v, count, 12, |offsets| {
             self.soft(page_type, shifts_v, offsets).information()
         })
     }
 
-    /// About how far from its reference a soft one may lie and still tell something.
-    pub(crate) fn offset_reach_v(&self) -> f64 {
-        2.0 * self.levels.iter().skip(1).map(LevelTails::widest_v).fold(1e-3, f64::max)
+    /// Offsets at which `information` is highest, in so many rounds of the search.
+    pub(crate) fn most_telling(
+        &self,
+        page_type: usize,
+        shifts_v: &[f64],
+        count: usize,
+        rounds: usize,
+        information: impl Fn(&[f64]) -> f64,
+    ) -> Vec<f64> {
+        let widest_v = self.levels.iter().skip(1).map(LevelTails::widest_v).fold(1e-3, f64::max);
+        let reach_v = 2.0 * widest_v;
+        let near = best_offsets(count, reach_v, rounds, &information);
+        let best = self.best_shifts_v(page_type);
+        let shifted = |i: usize| shifts_v.get(i).copied().unwrap_or(0.0);
+        let away = best.iter().enumerate().map(|(i, best)| (best - shifted(i)).abs());
+        let away_v = away.fold(0.0, f64::max);
+        if away_v < 0.5 * reach_v {
+            return near;
+        }
+        // Where levels have left the references behind, the other side of a boundary is farther.
+        let far = best_offsets(count, reach_v + away_v, rounds, &information);
+        if information(&far) > information(&near) { far } else { near }
     }
 
     /// Shifts of the references of a page type at which it reads best: each reference by itself,

@@ -147,6 +147,36 @@ fn information_of_known_channels() {
     assert!((channel(0.1).llr()[1] - 9.0f64.ln()).abs() < 1e-12);
 }
 
+/// Where reads have moved the levels away from references that stay, soft references follow: no
+/// symmetric offset tells more. And what is told is no less than nothing.
+#[test]
+fn soft_references_reach_levels_that_have_moved() {
+    // As far as an offset does not come to the next boundary of its page.
+    for (name, bits, order, page_type, stress, most_v) in [
+        ("qlc_3d", 4, PageOrder::OneShot, 0, (1000, 30_000), 0.4),
+        ("tlc_3d", 3, PageOrder::OneShot, 0, (3000, 100_000), 1.2),
+        ("tlc_planar", 3, PageOrder::AllBitline, 1, (900, 300_000), 0.6),
+        ("tlc_planar", 3, PageOrder::AllBitline, 2, (900, 200_000), 0.6),
+    ] {
+        let path = format!("{}/../../params/cells/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let cell = Cell::new(&CellConfig::parse(&text, name).unwrap(), bits, order).unwrap();
+        let stress = Stress { pe_cycles: stress.0, reads: stress.1, ..Stress::default() };
+        let condition = Condition::new(&cell, &stress);
+        let told = |offsets: &[f64]| {
+            let soft = condition.soft(page_type, &[], offsets);
+            assert!(soft.shares.iter().flatten().all(|&share| share >= 0.0), "{name}");
+            soft.information()
+        };
+        let best = told(&condition.best_offsets_v(page_type, &[], 3));
+        assert!((0.0..=1.0).contains(&best), "{name}: {best}");
+        for step in 1..60 {
+            let away = most_v / 60.0 * f64::from(step);
+            assert!(told(&[-away, 0.0, away]) < best + 2e-3, "{name} page {page_type}: {away}");
+        }
+    }
+}
+
 /// References of levels that are far apart stay where they are, and no page reads worse by moving.
 #[test]
 fn references_without_errors_stay() {

@@ -9,7 +9,6 @@
 //! this condition have ([`Condition`]); offsets are where they keep the most information.
 
 use crate::sense::{Condition, Soft};
-use base::information::best_offsets;
 
 /// Soft levels at most: seven references around each of the page.
 pub const MOST_LEVELS: usize = 3;
@@ -42,8 +41,9 @@ impl SoftRead {
         };
         // One pair is where it is after one round; more wait for each other.
         let rounds = if levels < 2 { 1 } else { 6 };
-        let reach = condition.offset_reach_v();
-        let offsets = best_offsets(2 * levels + 1, reach, rounds, |o| told(o).information());
+        let count = 2 * levels + 1;
+        let offsets =
+            condition.most_telling(page_type, shifts_v, count, rounds, |o| told(o).information());
         // Cells are read in single precision.
         let single: Vec<f32> = offsets.iter().map(|&v| v as f32).collect();
         let offsets: Vec<f64> = single.iter().map(|&v| f64::from(v)).collect();

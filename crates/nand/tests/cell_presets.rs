@@ -272,6 +272,27 @@ fn cells_of_one_width_are_the_closed_form() {
     }
 }
 
+/// What a drive's table plays back on its default grid is the cell's rate, between its points too.
+#[test]
+fn default_tables_are_their_cells() {
+    for (name, cell) in all().into_iter().skip(2) {
+        let table = RateTable::characterize(&cell, &Grid::new([2e4, 1e5, 1e6], 10).unwrap());
+        let mut worst: f64 = 0.0;
+        for (pe_cycles, hours) in [500, 1000, 1400, 1802, 2400, 3324, 5000]
+            .into_iter()
+            .flat_map(|pe| [0.0, 30.0, 720.0, 5000.0].map(|hours| (pe, hours)))
+        {
+            for page_type in 0..cell.levels.gray.cell_bits() as u8 {
+                let state = PageState { page_type, pe_cycles, retention: Hours(hours), reads: 500 };
+                let exact = cell.rber(page_type.into(), &[], &stress(pe_cycles, hours, 500));
+                worst = worst.max((table.rber(&state) / exact - 1.0).abs());
+            }
+        }
+        println!("{name}: {worst}");
+        assert!(worst < 0.05, "{name}: {worst}");
+    }
+}
+
 /// Programmed pulse by pulse, the cells of every preset err as often as in closed form.
 #[test]
 fn pulses_err_as_the_closed_form() {

@@ -6,7 +6,7 @@
 //! nothing readable at 2000 cycles, where Cai et al. (DSN'15) found 1e-4 in MLC. So the default is
 //! the printed 3.73e-9 over 768^1.71, for 768 pages a block; the unit was not checked in the paper.
 
-use super::{Array, Build, PageState};
+use super::{Array, Build, PageState, REFERENCE_C, check_celsius};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
@@ -46,6 +46,8 @@ struct PowerLaw {
     p: f64,
     /// Power of reads in the read-disturb term.
     q: f64,
+    /// Temperature that its days are days at: endurance elsewhere is counted from there.
+    reference_c: f64,
 }
 
 impl Default for PowerLaw {
@@ -61,6 +63,7 @@ impl Default for PowerLaw {
             gamma: 4.34e-14,
             p: 0.33,
             q: 1.71,
+            reference_c: REFERENCE_C,
         }
     }
 }
@@ -84,7 +87,7 @@ impl PowerLaw {
                 return Err(Error::new(format!("{place}.{key}"), problem).allow("0 or more"));
             }
         }
-        Ok(())
+        check_celsius(place, "reference_c", self.reference_c)
     }
 }
 

@@ -5,7 +5,7 @@
 //! the time by Arrhenius: t at the reference = t exp(E/k (1/T_reference - 1/T)). Defaults: as
 //! public code has the paper's chip (devices.md 5.3); its table was not read again.
 
-use super::{Array, Build, PageState};
+use super::{Array, Build, PageState, check_celsius};
 use crate::cell;
 use base::family::{Member, schema};
 use base::params::{self, Table};
@@ -78,9 +78,7 @@ fn read(table: &Table, place: &str) -> Result<RetentionLaw> {
         return refuse("d_level", law.d_level, "a finite number");
     }
     for (key, value) in [("temperature_c", law.temperature_c), ("reference_c", law.reference_c)] {
-        if !(-100.0..=300.0).contains(&value) {
-            return refuse(key, value, "-100 to 300");
-        }
+        check_celsius(place, key, value)?;
     }
     Ok(law)
 }

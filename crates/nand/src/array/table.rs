@@ -9,7 +9,7 @@
 //! (over-dispersion, Taranalli, arXiv 1602.07743). Where the cell is known, rates at shifted
 //! references follow from the confusion of neighbouring levels at each reference.
 
-use super::{Array, Build, PageState, needs_cell};
+use super::{Array, Build, PageState, REFERENCE_C, check_celsius, needs_cell};
 use crate::cell::Cell;
 use crate::distribution::upper_quantile;
 use crate::draw;
@@ -33,6 +33,7 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<Params>,
     build: |table, cell| {
         let params: Params = params::read(table, "chip.array")?;
+        check_celsius("chip.array", "reference_c", params.reference_c)?;
         let table = if params.points.is_empty() {
             let cell = needs_cell(cell, "table` without `points")?;
             let Params { pe_cycles_max, hours_max, reads_max, nodes, .. } = params;
@@ -55,13 +56,16 @@ struct Params {
     hours_max: f64,
     /// Most reads of the grid.
     reads_max: f64,
-    /// Points of each axis at which the cell is asked (2 to 64), of reads twice as close.
+    /// Points of each axis at which the cell is asked (2 to 64), of cycles and reads twice as close.
     nodes: u32,
     /// Measured points, a full grid in any order; left out, they are taken from the chip's cell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     points: Vec<Point>,
     /// Standard deviation over pages of the logarithm of the rate, for measured points.
     page_spread: f64,
+    /// Temperature that the hours of measured points are hours at: endurance elsewhere is counted
+    /// from there.
+    reference_c: f64,
 }
 
 impl Default for Params {
@@ -73,6 +77,7 @@ impl Default for Params {
             nodes: 10,
             points: Vec::new(),
             page_spread: 0.0,
+            reference_c: REFERENCE_C,
         }
     }
 }
