@@ -56,7 +56,7 @@ struct Params {
     hours_max: f64,
     /// Most reads of the grid.
     reads_max: f64,
-    /// Points of each axis at which the cell is asked (2 to 64), of cycles and reads twice as close.
+    /// Points of each axis at which the cell is asked (2 to 64), of cycles and reads twice as many.
     nodes: u32,
     /// Measured points, a full grid in any order; left out, they are taken from the chip's cell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
