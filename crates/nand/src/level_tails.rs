@@ -78,7 +78,8 @@ impl LevelTails {
         let kept = &self.kept[side];
         let at = away_v / self.step_v + 1.0;
         let low = at as usize;
-        if kept.len().saturating_sub(2) <= low {
+        // What is no number, as of a cell worn beyond all numbers, has no place either.
+        if low == 0 || kept.len().saturating_sub(2) <= low {
             return self.exact(side, away_v);
         }
         let [a, b, c, d] = [low - 1, low, low + 1, low + 2].map(|point| {
@@ -137,7 +138,7 @@ mod tests {
                         worst = worst.max((ours / exact - 1.0).abs());
                     }
                 }
-                println!("{shape:?} {laplace_v} {page_spread}: {worst:e}");
+                assert!(kept.tail(f64::NAN, 0).is_nan() && kept.sides(f64::INFINITY)[0] == 0.0);
                 assert!(worst < 1e-4, "{shape:?} {laplace_v} {page_spread}: {worst:e}");
             }
         }

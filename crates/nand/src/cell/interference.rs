@@ -3,9 +3,8 @@
 //! Wang (ICS'14), equation 3: a cell rises by gamma_fg1 of what the cell of the next wordline
 //! rises, and by gamma_fg2 of each neighbour on its own. A pass takes into account what came before
 //! it, because it verifies; so what counts is what neighbours do after a cell's own pass, which
-//! follows from the order of the pages. An erased cell is never verified and gathers
-//! everything that these neighbours rise. What the wordline below rises moves nobody, as in the
-//! equation.
+//! follows from the order of the pages. An erased cell is never verified and gathers everything
+//! that these neighbours rise. What the wordline below rises moves nobody, as in the equation.
 
 use super::contract::{Coupling, Mechanism, Stress};
 use super::{Build, check_range};
