@@ -134,15 +134,13 @@ fn replay(
     capacity: u64,
 ) -> Result<(Job, trace::Summary)> {
     let source = trace::open(path, options, capacity)?;
-    let pace = match depth {
-        Some(depth) if source.timed() => Pace::Closed { depth },
-        _ => source.pace(depth.unwrap_or(1)),
-    };
-    if options.time_scale != 1.0 && depth.is_some() && source.timed() {
+    let closed = depth.filter(|_| source.timed());
+    if closed.is_some() && options.time_scale != 1.0 {
         let problem = format!("{}: `iodepth` leaves times aside", options.time_scale);
         return Err(Error::new("trace.time_scale", problem).allow("one of the two"));
     }
     let depth = depth.unwrap_or(1);
+    let pace = closed.map_or_else(|| source.pace(depth), |depth| Pace::Closed { depth });
     let summary = source.summary().clone();
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

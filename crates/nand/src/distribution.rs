@@ -50,7 +50,8 @@ impl Shape {
 
     /// The same of a sum with a Laplace deviate of mean size `1 / ratio`.
     fn upper_tail_shaken(self, z: f64, ratio: f64) -> f64 {
-        // Tails of t fall so much slower than that of Laplace that few of its sizes do.
+        // Tails of t fall so much slower than that of Laplace that some of its sizes do: within 2 %
+        // up to a mean size as wide as the core.
         static SIZES: LazyLock<Vec<Atom>> = LazyLock::new(|| laplace_atoms(1.0, 24));
         match self {
             Self::Gaussian => normal_laplace_tail(z, ratio),
@@ -365,9 +366,9 @@ impl Law {
         Sum { shape: self.shape, laplace_v: self.laplace_v, parts: parts.collect() }
     }
 
-    /// Values, with weights, that stand for the part without an end.
+    /// Values, with weights, that stand for the part without an end in moments, not in tails.
     pub fn laplace_atoms(&self) -> Vec<Atom> {
-        if self.laplace_v > 0.0 { laplace_atoms(self.laplace_v, 6) } else { vec![Atom::NONE] }
+        if self.laplace_v > 0.0 { laplace_atoms(self.laplace_v, 3) } else { vec![Atom::NONE] }
     }
 
     /// Probability of a voltage above `v`.

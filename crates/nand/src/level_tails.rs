@@ -6,7 +6,6 @@
 
 use crate::distribution::{Law, Part, Shape, Sum};
 use std::cell::Cell;
-use std::rc::Rc;
 
 /// Points on one side of a law at most; what lies beyond is worked out each time.
 const MOST: f64 = 4096.0;
@@ -42,11 +41,6 @@ impl LevelTails {
         let points = if many { ((40.0 * widest + far) / step_v).min(MOST) as usize } else { 0 };
         let kept = [(); 2].map(|()| vec![Cell::new(f64::NAN); points].into());
         Self { sum, mean_v, reach_v, step_v, kept }
-    }
-
-    /// Of all levels.
-    pub fn of_all(laws: &[Law]) -> Rc<[Self]> {
-        laws.iter().map(Self::new).collect()
     }
 
     /// Mean of the law.

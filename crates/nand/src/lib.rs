@@ -23,7 +23,7 @@ pub mod fault;
 pub mod geometry;
 pub mod gray;
 pub mod level;
-pub mod level_tails;
+mod level_tails;
 mod misread;
 pub mod procedure;
 mod rate_grid;

@@ -8,8 +8,7 @@
 use crate::cell::{Cell, Stress};
 use crate::distribution::{Law, upper_quantile, upper_tail};
 use crate::draw;
-use crate::level_tails::LevelTails;
-use crate::sense::Condition;
+use crate::sense::{Condition, Worn};
 use base::{Error, Result};
 
 /// Points of each axis that rates are worked out at, at least.
@@ -250,11 +249,11 @@ fn ask_row(cell: &Cell, grid: &Grid, wear: usize, width: usize, row: &mut [f64])
     // Laws change with cycles only.
     let mean = cell.laws(&grid.stress(first));
     let wordlines = |d| -> Vec<Law> { mean.iter().map(|law| law.of_wordline(d)).collect() };
-    let kept = [&mean, &wordlines(-1.0), &wordlines(1.0)].map(|laws| LevelTails::of_all(laws));
+    let worn = [&mean, &wordlines(-1.0), &wordlines(1.0)]
+        .map(|laws| Worn::new(cell, laws, &grid.stress(first)));
     for (node, row) in (first..).zip(row.chunks_mut(width)) {
         let stress = grid.stress(node);
-        let conditions =
-            kept.each_ref().map(|tails| Condition::with_tails(cell, tails.clone(), &stress));
+        let conditions = worn.each_ref().map(|worn| Condition::of_worn(cell, worn, &stress));
         let tails = conditions.each_ref().map(|condition| tails(condition, cell));
         let (deviates, by_page) = row.split_at_mut(tails[0].len());
         deviates.iter_mut().zip(&tails[0]).for_each(|(z, &tail)| *z = upper_quantile(tail));

@@ -8,19 +8,33 @@
 //! to maximise (Wang, JSAC 2014).
 
 use crate::cell::{Cell, Stress};
+use crate::distribution::Law;
 use crate::level_tails::LevelTails;
 use crate::misread::placed;
 use base::information::highest;
 pub use base::information::{Soft, best_offsets};
 use std::rc::Rc;
 
-/// Cells under one stress, ready to be asked: the laws of all levels.
+/// Cells after so many cycles: what all their ages share.
+pub struct Worn {
+    levels: Vec<LevelTails>,
+    /// Where cells of each level really are: see `misread`.
+    placed: Vec<Vec<f64>>,
+}
+
+impl Worn {
+    /// Levels of `cell` with these laws, after the cycles of `stress`.
+    pub fn new(cell: &Cell, laws: &[Law], stress: &Stress) -> Rc<Self> {
+        let levels = laws.iter().map(LevelTails::new).collect();
+        Rc::new(Self { levels, placed: placed(cell, stress) })
+    }
+}
+
+/// Cells under one stress, ready to be asked.
 pub struct Condition<'a> {
     cell: &'a Cell,
     stress: Stress,
-    levels: Rc<[LevelTails]>,
-    /// Where cells of each level really are: see `misread`.
-    placed: Vec<Vec<f64>>,
+    worn: Rc<Worn>,
 }
 
 /// Shares of cells of one level above and below a voltage.
@@ -35,12 +49,12 @@ pub struct Sides {
 impl<'a> Condition<'a> {
     /// `cell` after `stress`, averaged over wordlines.
     pub fn new(cell: &'a Cell, stress: &Stress) -> Self {
-        Self::with_tails(cell, LevelTails::of_all(&cell.laws(stress)), stress)
+        Self::of_worn(cell, &Worn::new(cell, &cell.laws(stress), stress), stress)
     }
 
-    /// The same with tails that are known: those of any stress with the same cycles.
-    pub fn with_tails(cell: &'a Cell, levels: Rc<[LevelTails]>, stress: &Stress) -> Self {
-        Self { cell, stress: *stress, levels, placed: placed(cell, stress) }
+    /// The same with what is known already of its cycles.
+    pub fn of_worn(cell: &'a Cell, worn: &Rc<Worn>, stress: &Stress) -> Self {
+        Self { cell, stress: *stress, worn: worn.clone() }
     }
 
     /// What has happened to the cells.
@@ -51,7 +65,7 @@ impl<'a> Condition<'a> {
     /// Shares of the cells meant for each level above and below `v`, from the erased level.
     pub fn sides(&self, v: f64) -> Vec<Sides> {
         let at_level = self.sides_at_level(v);
-        if self.placed.is_empty() {
+        if self.worn.placed.is_empty() {
             return at_level;
         }
         let meant = |(level, shares): (usize, &Vec<f64>)| {
@@ -65,16 +79,16 @@ impl<'a> Condition<'a> {
             }
             sides
         };
-        self.placed.iter().enumerate().map(meant).collect()
+        self.worn.placed.iter().enumerate().map(meant).collect()
     }
 
     /// Shares of the cells that stand at each level.
     fn sides_at_level(&self, v: f64) -> Vec<Sides> {
-        let mut all = vec![Sides { above: 0.0, below: 0.0 }; self.levels.len()];
+        let mut all = vec![Sides { above: 0.0, below: 0.0 }; self.worn.levels.len()];
         for own in self.cell.own_points() {
             // Storage keeps the order of voltages: ask where the reference would have stood.
             let origin = self.cell.origin_v(v, own.at, &self.stress);
-            for (sides, level) in all.iter_mut().zip(&*self.levels) {
+            for (sides, level) in all.iter_mut().zip(&self.worn.levels) {
                 let [above, below] = level.sides(origin);
                 sides.above += own.weight * above;
                 sides.below += own.weight * below;
@@ -91,7 +105,7 @@ impl<'a> Condition<'a> {
         for own in self.cell.own_points() {
             let origin = self.cell.origin_v(v, own.at, &self.stress);
             for (side, share) in shares.iter_mut().enumerate() {
-                *share += own.weight * self.levels[reference + side].tail(origin, side);
+                *share += own.weight * self.worn.levels[reference + side].tail(origin, side);
             }
         }
         shares
@@ -101,7 +115,7 @@ impl<'a> Condition<'a> {
     /// `references_v` (rising), from the lowest region.
     pub fn confusion(&self, references_v: &[f64]) -> Vec<Vec<f64>> {
         let sides: Vec<Vec<Sides>> = references_v.iter().map(|&v| self.sides(v)).collect();
-        (0..self.levels.len())
+        (0..self.worn.levels.len())
             .map(|level| {
                 (0..=references_v.len())
                     .map(|region| {
@@ -155,7 +169,7 @@ impl<'a> Condition<'a> {
             let levels = shares.iter().enumerate();
             levels.filter(|&(level, _)| bit(level) != bit(meant)).map(|(_, share)| share).sum()
         };
-        self.placed.iter().enumerate().map(wrong).sum()
+        self.worn.placed.iter().enumerate().map(wrong).sum()
     }
 
     /// What a soft read of a page type tells in each of its regions.
@@ -191,7 +205,8 @@ impl<'a> Condition<'a> {
         rounds: usize,
         information: impl Fn(&[f64]) -> f64,
     ) -> Vec<f64> {
-        let widest_v = self.levels.iter().skip(1).map(LevelTails::widest_v).fold(1e-3, f64::max);
+        let widest_v =
+            self.worn.levels.iter().skip(1).map(LevelTails::widest_v).fold(1e-3, f64::max);
         let reach_v = 2.0 * widest_v;
         let near = best_offsets(count, reach_v, rounds, &information);
         let best = self.best_shifts_v(page_type);
@@ -211,7 +226,7 @@ impl<'a> Condition<'a> {
     pub fn best_shifts_v(&self, page_type: usize) -> Vec<f64> {
         let fresh = Stress { pe_cycles: self.stress.pe_cycles, ..Stress::default() };
         let stands_v = |level: usize| {
-            self.cell.moved_v(self.levels[level].mean_v(), 0.0, &fresh, &self.stress)
+            self.cell.moved_v(self.worn.levels[level].mean_v(), 0.0, &fresh, &self.stress)
         };
         let references = self.cell.references_v(page_type);
         let pairs = references.iter().zip(self.cell.levels.gray.references[page_type]);
@@ -219,7 +234,7 @@ impl<'a> Condition<'a> {
             .map(|(&v, &reference)| {
                 let high = usize::from(reference);
                 let errors = |shift: f64| -> f64 {
-                    let (below, above) = (0..high, high..self.levels.len());
+                    let (below, above) = (0..high, high..self.worn.levels.len());
                     let sides = self.sides(v + shift);
                     below.map(|level| sides[level].above).sum::<f64>()
                         + above.map(|level| sides[level].below).sum::<f64>()

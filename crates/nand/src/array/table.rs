@@ -13,10 +13,9 @@ use super::{Array, Build, PageState, REFERENCE_C, check_celsius, needs_cell};
 use crate::cell::Cell;
 use crate::distribution::upper_quantile;
 use crate::draw;
-use crate::level_tails::LevelTails;
 pub use crate::rate_grid::Grid;
 use crate::rate_grid::{self, Axes, MOST_KEYS, Position, ln};
-use crate::sense::Condition;
+use crate::sense::{Condition, Worn};
 use base::family::{Member, check, schema};
 use base::rng::mix;
 use base::{Error, Result, params};
@@ -319,9 +318,10 @@ impl Cells {
         self.shifted[first / reads].get_or_init(|| {
             let (mut confusions, mut misplaced) = (Vec::new(), Vec::new());
             let Self { cell, grid, .. } = self;
-            let tails = LevelTails::of_all(&cell.laws(&grid.stress(first)));
+            let stress = grid.stress(first);
+            let worn = Worn::new(cell, &cell.laws(&stress), &stress);
             for node in first..first + reads {
-                let condition = Condition::with_tails(cell, tails.clone(), &grid.stress(node));
+                let condition = Condition::of_worn(cell, &worn, &grid.stress(node));
                 let types = 0..cell.levels.gray.references.len();
                 misplaced.extend(types.map(|page_type| ln(condition.misplaced_bits(page_type))));
                 for reference in 0..cell.levels.read_v.len() {
