@@ -501,7 +501,7 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
         (
             "Reads that fail",
             "A small drive, to the nanosecond, and its models of decoding against each other. "
-            "`crates/ssd/src/reading_tests.rs`, `crates/host/tests/error_correction.rs`, "
+            "`crates/ssd/src/drive/read/tests.rs`, `crates/host/tests/error_correction.rs`, "
             "`real_cells.rs` beside it.",
         ),
         _holds("soft level", "BCH t = 40", "TLC cells", "drawn flips"),

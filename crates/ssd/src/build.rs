@@ -1,19 +1,19 @@
 //! From parameters to a drive: builds every part, and refuses before allocating.
 
-use crate::cell_medium::CellMedium;
-use crate::command::Kind;
 use crate::config::SsdConfig;
-use crate::controller::{ControllerCounts, DriveParts, Ssd, event};
-use crate::die::DieTimes;
+use crate::drive::timeline::{SpanKind, Timeline, Track};
+use crate::drive::{ControllerCounts, DriveParts, Ssd, event};
+use crate::failure::read_reclaim::ReadReclaim;
+use crate::failure::retry::{self, Reread, Retry};
+use crate::flash::command::Kind;
+use crate::flash::die::DieTimes;
+use crate::flash::scheduler;
 use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{Occupancy, Wear};
 use crate::ftl::{self, Context, Ftl, FtlCounts};
-use crate::gc::{self, contract::Shape};
-use crate::payload::Payload;
-use crate::read_reclaim::ReadReclaim;
-use crate::retry::{self, Reread, Retry};
-use crate::scheduler;
-use crate::timeline::{SpanKind, Timeline, Track};
+use crate::medium::cells::CellMedium;
+use crate::medium::versions::Payload;
+use crate::space::gc::{self, contract::Shape};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
 use base::{Error, Result, Time};

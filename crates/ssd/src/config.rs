@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ftl::FtlConfig;
-use crate::gc::GcConfig;
+use crate::space::gc::GcConfig;
 
 /// How the flash is arranged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -170,9 +170,9 @@ impl SsdConfig {
         }
         self.chip.array.resolve(nand::array::ROSTER, "chip.array")?;
         complete::<FtlConfig, _>(&mut self.ftl, crate::ftl::ROSTER, "ftl")?;
-        complete::<GcConfig, _>(&mut self.gc, crate::gc::ROSTER, "gc")?;
-        self.scheduler.resolve(crate::scheduler::ROSTER, "scheduler")?;
-        self.retry.resolve(crate::retry::ROSTER, "retry")?;
+        complete::<GcConfig, _>(&mut self.gc, crate::space::gc::ROSTER, "gc")?;
+        self.scheduler.resolve(crate::flash::scheduler::ROSTER, "scheduler")?;
+        self.retry.resolve(crate::failure::retry::ROSTER, "retry")?;
         let (common, mut choice) = self.ecc_parts()?;
         ecc::model::resolve(&common, &mut choice)?;
         self.ecc = params::write(&common)?;

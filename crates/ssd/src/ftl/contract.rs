@@ -5,8 +5,8 @@
 //! inside (`collect`, then `erased`). Because time is nobody's argument, the same code runs under
 //! the engine and, through `write_untimed`, as fast as memory allows: preconditioning is exact.
 
-pub use crate::die_set::DieSet;
-use crate::gc::{GcConfig, Victims};
+pub use crate::flash::die_set::DieSet;
+use crate::space::gc::{GcConfig, Victims};
 use base::params::Table;
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};

@@ -4,7 +4,7 @@
 //! more of the same words, and only those that failed are decoded again. What is kept of a word is
 //! its luck, which decides what becomes of it at any level.
 
-use crate::command::NONE;
+use crate::flash::command::NONE;
 
 /// A codeword that has failed.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,14 +9,20 @@
 //!
 //! `die` holds what a die does, `channel` what a bus does; this file holds them together.
 
-use crate::cell_medium::CellMedium;
-use crate::channel::ChannelState;
-use crate::command::{Command, Fifo, NONE, Owner, Queues};
-use crate::die::{DOINGS, DieState, DieTimes, Phase};
+pub mod channel;
+pub mod command;
+pub mod die;
+pub mod die_set;
+pub mod scheduler;
+
+use crate::drive::timeline::Timeline;
+use crate::failure::retry::Reread;
+use crate::flash::channel::ChannelState;
+use crate::flash::command::{Command, Fifo, NONE, Owner, Queues};
+use crate::flash::die::{DOINGS, DieState, DieTimes, Phase};
+use crate::flash::scheduler::{Class, Head, Scheduler};
 use crate::ftl::Program;
-use crate::retry::Reread;
-use crate::scheduler::{Class, Head, Scheduler};
-use crate::timeline::Timeline;
+use crate::medium::cells::CellMedium;
 use base::event::EventQueue;
 use base::pool::Pool;
 use base::{Error, Time};

@@ -5,8 +5,8 @@
 //! the host wait in the buffer again, ahead of all others, and those of collection are placed anew.
 //! A program of several planes fails as a whole, and only the blocks that failed leave.
 
-use crate::collecting::Collector;
-use crate::controller::Ssd;
+use crate::drive::Ssd;
+use crate::drive::jobs::Collector;
 use crate::ftl::Program;
 use nand::geometry::Block;
 

@@ -1,12 +1,12 @@
 //! Garbage collection on the drive's own dies and buses: one collector for each die, one step of
 //! the FTL at a time; and which dies may take host data meanwhile.
 
-use crate::command::{Command, Kind, Owner};
-use crate::controller::Ssd;
+use crate::drive::Ssd;
+use crate::drive::read::Earlier;
+use crate::flash::command::{Command, Kind, Owner};
+use crate::flash::scheduler::Class;
 use crate::ftl::contract::{endless, most_effort};
 use crate::ftl::{Collect, Move, Program, Stream, Urgency};
-use crate::reading::Earlier;
-use crate::scheduler::Class;
 use base::{Error, Time};
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
 use std::ops::Range;
@@ -293,5 +293,4 @@ impl Ssd {
 }
 
 #[cfg(test)]
-#[path = "collecting_tests.rs"]
 mod tests;

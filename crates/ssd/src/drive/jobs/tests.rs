@@ -1,9 +1,9 @@
 //! A policy that breaks its promise ends the run, timed and untimed, and does not hang it.
 
 use crate::build::{chips, context};
+use crate::drive::request::{Op, Request};
 use crate::ftl::{self, Lpn, Untimed};
-use crate::gc::{BlockWord, Victims};
-use crate::request::{Op, Request};
+use crate::space::gc::{BlockWord, Victims};
 use crate::{Ssd, Step, test_drive};
 use base::Error;
 use base::rng::Rng;

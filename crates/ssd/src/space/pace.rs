@@ -8,7 +8,7 @@
 //! moved for them. Collection in parts that writes pay for is that of Choudhuri and Givargis
 //! (CODES+ISSS'08).
 
-use crate::gc::GcConfig;
+use crate::space::gc::GcConfig;
 
 /// The least room that the host leaves a die.
 #[derive(Debug, Clone, Copy)]

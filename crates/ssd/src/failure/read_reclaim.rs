@@ -2,11 +2,11 @@
 //! elsewhere before they are lost. Each read disturbs the other pages of its block a little, and
 //! data grow old; what is written anew is as good as the wear of its new block lets it be.
 
-use crate::command::Command;
-use crate::controller::Ssd;
+use crate::drive::Ssd;
+use crate::failure::retry::Retry;
+use crate::flash::command::Command;
 use crate::ftl::Lpn;
-use crate::gc::GcConfig;
-use crate::retry::Retry;
+use crate::space::gc::GcConfig;
 use base::{Error, Result};
 use nand::geometry::Block;
 

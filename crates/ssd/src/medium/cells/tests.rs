@@ -1,18 +1,18 @@
 //! Tests of real cells in a drive: who has them, what a read finds, and that it finds it again.
 
 use super::*;
-use crate::command::{NONE, Owner};
-use crate::request::{Op, Request};
-use crate::retry::{Reread, Retry};
-use crate::scheduler::Class;
+use crate::drive::request::{Op, Request};
+use crate::failure::retry::{Reread, Retry};
+use crate::flash::command::{NONE, Owner};
+use crate::flash::scheduler::Class;
 use crate::{Step, test_drive};
 use base::params;
 use ecc::named_code::NamedCode;
 use nand::geometry::{Die, Ppn};
 use std::sync::mpsc::{Sender, channel};
 
-const CELL: &str = include_str!("../../../params/cells/tlc_3d.toml");
-const CODE: &str = include_str!("../../../params/codes/bch_512_t40.toml");
+const CELL: &str = include_str!("../../../../../params/cells/tlc_3d.toml");
+const CODE: &str = include_str!("../../../../../params/codes/bch_512_t40.toml");
 /// Bits of its words.
 const BITS: usize = 4616;
 

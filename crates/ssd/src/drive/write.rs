@@ -1,14 +1,14 @@
 //! The way of a write: the buffer, rows of units, programs, and what becomes durable when.
 
 use crate::buffer::{NONE, Rest, State};
-use crate::command::{Command, Done, Kind, Owner};
-use crate::controller::{Parts, Slot, Ssd, event};
+use crate::drive::read::Earlier;
+use crate::drive::request::Request;
+use crate::drive::timeline::{SpanKind, Track};
+use crate::drive::{Parts, Slot, Ssd, event};
+use crate::flash::command::{Command, Done, Kind, Owner};
+use crate::flash::scheduler::Class;
 use crate::ftl::contract::stream_among;
 use crate::ftl::{Lpn, Program, Stream};
-use crate::reading::Earlier;
-use crate::request::Request;
-use crate::scheduler::Class;
-use crate::timeline::{SpanKind, Track};
 use base::Time;
 use nand::geometry::Die;
 
@@ -337,5 +337,4 @@ impl Ssd {
 }
 
 #[cfg(test)]
-#[path = "writing_tests.rs"]
 mod tests;

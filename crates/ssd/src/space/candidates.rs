@@ -4,7 +4,7 @@
 //! candidates of a plane could give back is counted when that changes. Some are marked: their data
 //! are to be moved whatever the policy says, and until then the policy may take them too.
 
-use crate::gc::{BlockWord, Victims};
+use crate::space::gc::{BlockWord, Victims};
 use base::memory::{prefetch, table};
 use nand::geometry::{Block, Die, Geometry, Plane};
 

@@ -1,9 +1,9 @@
 //! A die: one array operation at a time, page registers, suspending, and where its time goes.
 
-use crate::command::{Command, Done, Fifo, Kind, NONE, Queues};
+use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::scheduler::{CLASSES, Class, Head};
-use crate::timeline::{SpanKind, Track};
+use crate::flash::command::{Command, Done, Fifo, Kind, NONE, Queues};
+use crate::flash::scheduler::{CLASSES, Class, Head};
 use base::Time;
 use base::event::EventQueue;
 use nand::chip::{CombinedRead, MultiPlaneRead};

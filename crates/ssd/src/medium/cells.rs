@@ -11,9 +11,9 @@
 //! of it happens in no time of the simulation, and takes about a millisecond of the machine's for
 //! each codeword of 4 KiB.
 
-use crate::command::Command;
 use crate::config::SsdConfig;
-use crate::controller::Ssd;
+use crate::drive::Ssd;
+use crate::flash::command::Command;
 use base::{Error, Result};
 use ecc::bits;
 use ecc::channel::Reading;
@@ -185,5 +185,4 @@ impl Ssd {
 }
 
 #[cfg(test)]
-#[path = "cell_medium_tests.rs"]
 mod tests;

@@ -1,10 +1,10 @@
 //! A bus: one page's data at a time, command cycles booked ahead, the scheduler's order.
 
-use crate::command::{Done, Fifo, NONE, Queues};
-use crate::die::Phase;
+use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::scheduler::Head;
-use crate::timeline::{SpanKind, Track};
+use crate::flash::command::{Done, Fifo, NONE, Queues};
+use crate::flash::die::Phase;
+use crate::flash::scheduler::Head;
 use base::Time;
 use base::event::EventQueue;
 use nand::geometry::Die;

@@ -17,21 +17,30 @@
 //! The three ways stand in `reading`, `writing` and `collecting`; here are the drive itself, the
 //! host's side of it, and the loop that everything hangs on.
 
+pub(crate) mod codewords;
+pub mod flush;
+pub(crate) mod jobs;
+pub(crate) mod read;
+pub mod request;
+pub mod stage;
+pub mod timeline;
+mod write;
+
 use crate::buffer::Buffer;
-use crate::codewords::Codewords;
-use crate::collecting::Collector;
 use crate::config::SsdConfig;
-use crate::failed::FailedWords;
+use crate::drive::codewords::Codewords;
+use crate::drive::flush::Flushes;
+use crate::drive::jobs::Collector;
+use crate::drive::request::{Op, Request};
+use crate::drive::stage::Stage;
+use crate::failure::failed_words::FailedWords;
+use crate::failure::given_up::GivenUp;
+use crate::failure::lost::LostUnits;
+use crate::failure::read_reclaim::ReadReclaim;
+use crate::failure::retry::Retry;
 use crate::flash::{Flash, FlashEvents};
-use crate::flushes::Flushes;
 use crate::ftl::{DieSet, Ftl, Lpn};
-use crate::given_up::GivenUp;
-use crate::lost::LostUnits;
-use crate::payload::Payload;
-use crate::read_reclaim::ReadReclaim;
-use crate::request::{Op, Request};
-use crate::retry::Retry;
-use crate::stage::Stage;
+use crate::medium::versions::Payload;
 use base::event::EventQueue;
 use base::rng::Rng;
 use base::units::PerByte;

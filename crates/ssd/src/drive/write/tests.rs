@@ -1,8 +1,8 @@
 //! The FTL decides by what it knows which units share a program, timed and untimed.
 
+use crate::drive::request::{Op, Request};
 use crate::ftl::contract::{Move, Occupancy, Wear};
 use crate::ftl::{Collect, DieSet, Ftl, FtlCounts, Lpn, Program, Stream, Untimed, Urgency};
-use crate::request::{Op, Request};
 use crate::{Ssd, Step, test_drive};
 use base::rng::Rng;
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};

@@ -1,13 +1,13 @@
 //! The way of a read: units, pages, dies, decoders, and round again when decoding fails.
 
 use crate::buffer::Rest;
-use crate::command::{Command, Owner};
-use crate::controller::{MOST_LEVELS, Parts, Ssd, event, lane};
-use crate::failed::FailedWord;
+use crate::drive::request::Request;
+use crate::drive::timeline::{SpanKind, Track};
+use crate::drive::{MOST_LEVELS, Parts, Ssd, event, lane};
+use crate::failure::failed_words::FailedWord;
+use crate::flash::command::{Command, Owner};
+use crate::flash::scheduler::Class;
 use crate::ftl::Lpn;
-use crate::request::Request;
-use crate::scheduler::Class;
-use crate::timeline::{SpanKind, Track};
 use base::Time;
 use base::rng::{mix, unit};
 use ecc::model::{LEAST_RBER, Word};
@@ -333,5 +333,4 @@ impl Ssd {
 }
 
 #[cfg(test)]
-#[path = "reading_tests.rs"]
 mod tests;

@@ -1,8 +1,8 @@
 //! What a read that goes round again costs, to the nanosecond.
 
-use crate::request::{Op, Request};
-use crate::retry::{Reread, Retry};
-use crate::timeline::{SpanKind, Track};
+use crate::drive::request::{Op, Request};
+use crate::drive::timeline::{SpanKind, Track};
+use crate::failure::retry::{Reread, Retry};
 use crate::{Completion, Ssd, Step, test_drive};
 use base::Time;
 use ecc::model::{Decode, Model, Word};

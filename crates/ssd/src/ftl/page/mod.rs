@@ -9,15 +9,15 @@ use super::contract::{
     Build, Collect, Context, DieSet, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream,
     Urgency, Wear,
 };
-use crate::block_wear::BlockWear;
-use crate::candidates::Candidates;
-use crate::capacity::{good_blocks, logical_units, share_blocks};
-use crate::draining::Draining;
-use crate::free_blocks::FreeBlocks;
-use crate::frontier::Frontier;
-use crate::gc::GcConfig;
-use crate::pace::Pace;
-use crate::retirement::Retirement;
+use crate::failure::retirement::Retirement;
+use crate::space::candidates::Candidates;
+use crate::space::capacity::{good_blocks, logical_units, share_blocks};
+use crate::space::draining::Draining;
+use crate::space::free_blocks::FreeBlocks;
+use crate::space::frontier::Frontier;
+use crate::space::gc::GcConfig;
+use crate::space::pace::Pace;
+use crate::space::wear::BlockWear;
 use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
 use base::{Error, Result, params};
@@ -55,7 +55,6 @@ impl Default for PageParams {
     }
 }
 
-#[path = "../page_victims.rs"]
 mod victims;
 
 /// Marks a physical unit without data.

@@ -8,7 +8,7 @@
 //! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
 //! has a block set more than its reserve, and keeps the host from that one before and meanwhile.
 
-use crate::capacity::{good_blocks, share_blocks};
+use crate::space::capacity::{good_blocks, share_blocks};
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry};
 use std::collections::VecDeque;

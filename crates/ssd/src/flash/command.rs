@@ -1,6 +1,6 @@
 //! Flash commands: what the controller asks of a die, and what comes back.
 
-use crate::scheduler::{CLASSES, Class};
+use crate::flash::scheduler::{CLASSES, Class};
 use base::Time;
 use nand::geometry::{Die, Ppn};
 
@@ -68,7 +68,7 @@ pub struct Command {
     pub transfers: u8,
     /// How far the references are moved.
     pub shift_v: f32,
-    /// Codewords that have failed so far: a list of [`FailedWords`](crate::failed::FailedWords).
+    /// Codewords that have failed so far: a list of [`FailedWords`](crate::failure::failed_words::FailedWords).
     pub failed: u32,
     /// Bit error rate of the best hard read.
     pub rber: f64,

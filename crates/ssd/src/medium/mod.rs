@@ -1,0 +1,8 @@
+//! What is stored on the flash, where a run wants to know: versions of units, or real cells.
+//!
+//! Ordinary runs keep neither: there the map says where data are, and a rate says how many bits
+//! are wrong. `versions` lets tests hold what is read against what was written; `cells` keeps the
+//! threshold voltages that a real decoder reads.
+
+pub(crate) mod cells;
+pub mod versions;

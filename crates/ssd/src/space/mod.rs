@@ -1,0 +1,13 @@
+//! The parts that FTLs are built of: blocks that are free, open, full, or on their way to an erase.
+//!
+//! Each part keeps one kind of fact about blocks and knows nothing of maps. `gc` is the family of
+//! policies that pick the blocks to be emptied next.
+
+pub mod candidates;
+pub mod capacity;
+pub mod draining;
+pub mod free_blocks;
+pub mod frontier;
+pub mod gc;
+pub mod pace;
+pub mod wear;
