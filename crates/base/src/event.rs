@@ -10,8 +10,8 @@
 
 use crate::Time;
 
-const PAYLOAD_BITS: u32 = 28;
-const SEQUENCE_BITS: u32 = 36;
+const PAYLOAD_BITS: u32 = 32;
+const SEQUENCE_BITS: u32 = 32;
 
 /// Entries of a lane that a new one may overtake; one that would overtake more goes to the heap.
 const MOST_LATER: usize = 8;
@@ -120,9 +120,6 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// Payloads are below this.
-    pub const PAYLOADS: u32 = 1 << PAYLOAD_BITS;
-
     /// An empty queue at time zero.
     pub fn new() -> Self {
         Self {
@@ -147,7 +144,7 @@ impl EventQueue {
         self.renumbered + self.sequence
     }
 
-    /// Numbers the pending events anew, from zero, in their order: once in 2^36 events.
+    /// Numbers the pending events anew, from zero, in their order: once in 2^32 events.
     #[cold]
     fn renumber(&mut self) {
         let mut pending = std::mem::take(&mut self.heap);
@@ -182,7 +179,6 @@ impl EventQueue {
     #[inline]
     fn entry(&mut self, time: Time, payload: u32) -> u128 {
         debug_assert!(time >= self.now, "an event in the past: {time} at {}", self.now);
-        debug_assert!(payload < Self::PAYLOADS);
         if self.sequence == 1 << SEQUENCE_BITS {
             self.renumber();
         }
@@ -257,7 +253,7 @@ impl EventQueue {
         };
         self.set_front(source, next);
         self.now = time;
-        Some((time, (best as u32) & (Self::PAYLOADS - 1)))
+        Some((time, best as u32))
     }
 
     fn push_heap(&mut self, entry: u128) {

@@ -1,27 +1,21 @@
 //! From parameters to a drive: builds every part, and refuses before allocating.
 
 use crate::config::SsdConfig;
-use crate::drive::timeline::{SpanKind, Timeline, Track};
-use crate::drive::{ControllerCounts, DriveParts, Ssd, event};
+use crate::drive::{DriveParts, FLASH_EVENTS, Ssd, event};
+use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::retry::{self, Reread, Retry};
-use crate::flash::command::Kind;
-use crate::flash::die::DieTimes;
-use crate::flash::scheduler;
-use crate::flash::{Flash, FlashCounts};
-use crate::ftl::contract::{Occupancy, Wear};
-use crate::ftl::{self, Context, Ftl, FtlCounts};
+use crate::flash::{Flash, scheduler};
+use crate::ftl::{self, Context};
 use crate::medium::cells::CellMedium;
-use crate::medium::versions::Payload;
 use crate::space::gc::{self, contract::Shape};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
-use base::{Error, Result, Time};
+use base::{Error, Result};
 use ecc::model::{EccConfig, Model};
 use nand::chip::Chips;
-use nand::energy::EnergyUse;
 use nand::fault::is_factory_bad;
-use nand::geometry::{Block, Die, Geometry};
+use nand::geometry::{Block, Geometry};
 
 /// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks.
 pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
@@ -96,180 +90,12 @@ impl Ssd {
         check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
         check_references(&*retry, &chips, &config.chip.array.name)?;
         let background = gc.background_free_blocks > 0;
-        let reclaim = ReadReclaim::new(&gc, &*retry)?;
+        let failures = Failures::new(ReadReclaim::new(&gc, &*retry)?);
         let cells = CellMedium::of(config, &chips, &*ecc)?;
-        let mut flash = Flash::new(chips, config.drive.channels, scheduler, Self::FLASH_EVENTS);
+        let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;
-        let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, background, reclaim };
+        let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, background, failures };
         Ok(Self::assemble(config, parts))
-    }
-
-    /// Begins a run on what preconditioning has left: tells the chips what they hold and sets
-    /// every block's wear. Collection that is due begins with the first write; only a drive that
-    /// collects in the background is at it when the host comes.
-    pub fn start(&mut self, pe_cycles: u32) {
-        self.ftl.start_run(pe_cycles);
-        for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
-            self.flash.chips.load(block, self.ftl.filled_pages(block));
-        }
-        if self.background {
-            (0..self.flash.chips.geometry.dies).for_each(|die| self.start_collect(Die(die)));
-        }
-    }
-
-    /// Keeps versions of all data from now on (for tests; before anything is written).
-    pub fn keep_payload(&mut self) {
-        let units = self.flash.chips.geometry.units();
-        self.payload = Some(Payload::new(units, self.queue_depth()));
-    }
-}
-
-/// What can be asked of a drive besides requests.
-impl Ssd {
-    /// What the FTL has done since the start of the run.
-    pub fn ftl_counts(&self) -> FtlCounts {
-        self.ftl.counts()
-    }
-
-    /// Whether what the FTL counts is what the flash does: every slot that was placed has been
-    /// programmed or is on its way to its die, and every block that was erased is reclaimed or
-    /// retired, but for those whose erase is not reported yet (slow).
-    pub fn counts_agree(&self) -> bool {
-        let Self { flash: Flash { chips, commands, jobs, counts, .. }, ftl, .. } = self;
-        let (mut coming, mut erasing) = (0, 0);
-        for command in commands.taken() {
-            match command.kind {
-                Kind::Program if command.transfers > 0 => {
-                    coming += u64::from(jobs[command.job].planes);
-                }
-                Kind::Erase => erasing += u64::from(jobs[command.job].planes),
-                _ => {}
-            }
-        }
-        let pages = counts.programs + coming * u64::from(chips.pages_per_program);
-        let told = ftl.counts();
-        let erased = told.reclaimed_blocks + told.retired_blocks;
-        told.programmed_units() == pages * u64::from(chips.geometry.units_per_page)
-            && (counts.erases.saturating_sub(erasing)..=counts.erases).contains(&erased)
-    }
-
-    /// Where every physical unit is accounted for (slow).
-    pub fn occupancy(&self) -> Occupancy {
-        self.ftl.occupancy()
-    }
-
-    /// Wear of the good blocks (slow).
-    pub fn wear(&self) -> Wear {
-        self.ftl.wear()
-    }
-
-    /// Physical units, those of bad blocks included.
-    pub fn physical_units(&self) -> u64 {
-        u64::from(self.flash.chips.geometry.units())
-    }
-
-    /// Records a span of the host's.
-    #[inline]
-    pub fn span(&mut self, track: Track, index: u32, kind: SpanKind, start: Time, end: Time) {
-        self.flash.timeline.record(track, index, kind, start, end);
-    }
-
-    /// Records the first `limit` spans from now on.
-    pub fn keep_timeline(&mut self, limit: usize) {
-        self.flash.timeline = Timeline::with_limit(limit);
-    }
-
-    /// What happened when.
-    pub fn timeline(&self) -> &Timeline {
-        &self.flash.timeline
-    }
-
-    /// What the flash has done.
-    pub fn flash_counts(&self) -> &FlashCounts {
-        &self.flash.counts
-    }
-
-    /// What the controller has done.
-    pub fn counts(&self) -> &ControllerCounts {
-        &self.counts
-    }
-
-    /// Where the time of each die went.
-    pub fn die_times(&self) -> Vec<DieTimes> {
-        self.flash.die_times(self.now())
-    }
-
-    /// Busy and idle time of each channel.
-    pub fn channel_times(&self) -> Vec<(Time, Time)> {
-        self.flash.channel_times(self.now())
-    }
-
-    /// Units whose data are lost now.
-    pub fn lost_units(&self) -> u64 {
-        self.lost.count()
-    }
-
-    /// When a block had failed and its plane had none to spare: all writes that came from then on
-    /// were refused.
-    pub fn read_only_at(&self) -> Option<Time> {
-        (self.read_only_at != Time::NEVER).then_some(self.read_only_at)
-    }
-
-    /// Time that all decoders together were busy.
-    pub fn decoders_busy(&self) -> Time {
-        self.decoders.busy()
-    }
-
-    /// Time that all encoders together were busy.
-    pub fn encoders_busy(&self) -> Time {
-        self.encoders.busy()
-    }
-
-    /// Energy that all decoders have used.
-    pub fn ecc_energy_uj(&self) -> f64 {
-        self.counts.iterations as f64 * self.iteration_uj
-    }
-
-    /// Events so far.
-    pub fn events(&self) -> u64 {
-        self.events.scheduled()
-    }
-
-    /// Energy that all dies have used.
-    pub fn energy(&self) -> EnergyUse {
-        let energy = &self.flash.chips.energy;
-        let standby_uj = energy.standby_uj(self.now()) * f64::from(self.dies());
-        EnergyUse { standby_uj, ..energy.of(&self.flash.counts.times) }
-    }
-
-    /// Whether there is more to happen than simulated time is good for.
-    pub fn is_out_of_time(&self) -> bool {
-        self.events.is_pending()
-    }
-
-    /// Bytes of a mapping unit.
-    pub fn unit_bytes(&self) -> u64 {
-        u64::from(self.flash.chips.geometry.unit_bytes)
-    }
-
-    /// Bytes of the FTL's tables for each logical unit.
-    pub fn ftl_bytes_per_unit(&self) -> f64 {
-        self.ftl.bytes_per_unit()
-    }
-
-    /// Dies in all.
-    pub fn dies(&self) -> u32 {
-        self.flash.chips.geometry.dies
-    }
-
-    /// The FTL, for preconditioning.
-    pub fn ftl_mut(&mut self) -> &mut dyn Ftl {
-        &mut *self.ftl
-    }
-
-    /// Units and versions that the completed read in `slot` has found (with `keep_payload`).
-    pub fn found(&self, slot: u32) -> &[(u32, u64)] {
-        self.payload.as_ref().map_or(&[], |payload| payload.found(slot))
     }
 }
 

@@ -4,7 +4,8 @@
 //! once in order; `steady` then overwrites at random until write amplification settles; `rested`
 //! lets collection come to an end after that.
 
-use crate::ftl::{Ftl, FtlCounts, Lpn, Untimed, Urgency};
+use crate::ftl::contract::MapCounts;
+use crate::ftl::{Ftl, FtlCounts, Job, Lpn, Untimed, Urgency};
 use base::Result;
 use base::rng::Rng;
 use nand::geometry::Die;
@@ -116,6 +117,7 @@ impl Preconditioning {
             moved_units: to.moved_units - from.moved_units,
             padding_units: to.padding_units - from.padding_units,
             reclaimed_blocks: to.reclaimed_blocks - from.reclaimed_blocks,
+            map: MapCounts { writes: to.map.writes - from.map.writes, ..MapCounts::default() },
             ..FtlCounts::default()
         })
     }
@@ -146,7 +148,7 @@ impl Preconditioning {
         }
         if self.done && self.goal == Precondition::Rested {
             for die in (0..self.dies).map(Die) {
-                ftl.settle_untimed(die, Urgency::Idle, &mut self.untimed)?;
+                ftl.settle_untimed(Job::of(die), Urgency::Idle, &mut self.untimed)?;
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ mod drive;
 use base::Time;
 use base::rng::Rng;
 use nand::geometry::Die;
+use ssd::ftl::Job;
 use ssd::ftl::Urgency;
 use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
@@ -47,7 +48,7 @@ fn a_read_does_not_end_it() {
         ssd.start(0);
         work(&mut ssd, 20_000, reads);
         for die in (0..ssd.dies()).map(Die) {
-            let is_short = ssd.ftl_mut().wants_collect(die, Urgency::Idle);
+            let is_short = ssd.ftl_mut().wants(Job::of(die), Urgency::Idle);
             assert!(!is_short, "{modes:?}, {reads} reads: {die:?}");
         }
         assert!(ssd.ftl_counts().reclaimed_blocks > 100);

@@ -7,9 +7,12 @@ mod drive;
 mod tally;
 
 use base::rng::Rng;
-use nand::geometry::{Block, Die, Ppn};
-use ssd::ftl::contract::{Move, Occupancy, Wear};
-use ssd::ftl::{Collect, DieSet, Ftl, FtlCounts, Lpn, Program, ROSTER, Stream, Untimed, Urgency};
+use nand::geometry::{Block, Ppn};
+use ssd::ftl::contract::{Occupancy, Ram, Wear};
+use ssd::ftl::{
+    Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Place, Program, ROSTER, Step, Untimed,
+    Urgency, Work,
+};
 use std::collections::BTreeSet;
 use tally::Tally;
 
@@ -35,12 +38,17 @@ impl Trial {
         let units = u64::from(ftl.logical_units());
         let length = 1 + rng.below(3 * u64::from(ftl.row_units()));
         let span = if rng.chance(0.5) { 1 + units / 50 } else { units };
-        let batch: Vec<Lpn> = (0..8 * length).map(|_| Lpn(rng.below(span) as u32)).collect();
+        let mut batch: Vec<Lpn> = (0..8 * length).map(|_| Lpn(rng.below(span) as u32)).collect();
+        if rng.chance(0.2) {
+            // In order, as files are written.
+            let first = batch[0].0;
+            batch = (first..ftl.logical_units()).take(8 * length as usize).map(Lpn).collect();
+        }
         ftl.write_untimed(&batch, untimed).unwrap();
         written.extend(batch.iter().map(|lpn| lpn.0));
         for _ in 0..rng.below(20) {
             let lpn = rng.below(units) as u32;
-            ftl.trim(Lpn(lpn));
+            ftl.trim_untimed(Lpn(lpn), untimed).unwrap();
             written.remove(&lpn);
         }
     }
@@ -139,20 +147,28 @@ impl Ftl for Broken {
     fn row_units(&self) -> u32 {
         1
     }
-    fn lookup(&mut self, _: Lpn) -> Option<Ppn> {
+    fn lookup(&self, _: Lpn) -> Option<Ppn> {
         None
     }
-    fn place(&mut self, _: Stream, _: &[Lpn], _: &DieSet) -> Option<Program> {
-        None
+    fn place(&mut self, _: Key, _: &[Lpn], _: &DieSet) -> Place {
+        Place::NoRoom
     }
-    fn programmed(&mut self, _: &Program, _: &[Move]) {}
-    fn not_programmed(&mut self, _: &Program, _: &[Move]) {}
+    fn place_moves(&mut self, _: Job, _: &[Move]) -> Place {
+        Place::NoRoom
+    }
+    fn programmed(&mut self, _: &Program, _: Carried) {}
+    fn not_programmed(&mut self, _: &Program, _: Carried) {}
     fn trim(&mut self, _: Lpn) {}
-    fn wants_collect(&self, _: Die, _: Urgency) -> bool {
+    fn jobs(&self) -> u32 {
+        2
+    }
+    fn wants(&self, _: Job, _: Urgency) -> bool {
         self.collects
     }
-    fn collect(&mut self, _: Die, _: Urgency, _: &mut Vec<Move>) -> Collect {
-        Collect::Erase { n: 1, blocks: [Block(0); 16] }
+    fn step(&mut self, _: Job, _: Urgency, work: &mut Work) -> Step {
+        work.clear();
+        work.blocks.push(Block(0));
+        Step::Erase
     }
     fn erased(&mut self, _: Block) {}
     fn filled_pages(&self, _: Block) -> u32 {
@@ -167,6 +183,9 @@ impl Ftl for Broken {
     }
     fn wear(&self) -> Wear {
         Wear::default()
+    }
+    fn ram(&self) -> Vec<Ram> {
+        Vec::new()
     }
     fn bytes_per_unit(&self) -> f64 {
         0.0

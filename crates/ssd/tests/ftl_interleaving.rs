@@ -11,33 +11,39 @@ mod tally;
 use base::family::Member;
 use base::rng::Rng;
 use nand::geometry::{Block, Die};
-use ssd::ftl::contract::Move;
-use ssd::ftl::{Build, Collect, DieSet, Ftl, Lpn, Program, ROSTER, Stream, Urgency};
+use ssd::ftl::contract::key_among;
+use ssd::ftl::{
+    Access, Build, Carried, DieSet, Ftl, Job, Known, Lpn, Move, Place, Program, ROSTER, Step,
+    Until, Urgency, Work,
+};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::{AddAssign, Range};
 use tally::Tally;
 
-/// What a die is at.
-#[derive(Default)]
-struct OfDie {
-    /// Placed, not yet reported programmed: of the host, or from so many of the moves on.
-    programs: VecDeque<(Program, Vec<Lpn>, Option<usize>)>,
-    step: Step,
-}
+/// A program that is under way: of these units of the host, or of a job from so many of its moves
+/// on.
+type UnderWay = (Program, Vec<Lpn>, Option<(Job, usize)>);
 
+/// What a job is at.
 #[derive(Default)]
-enum Step {
+enum At {
     #[default]
-    None,
-    Read(Vec<Move>),
-    Move(Vec<Move>, usize),
+    Nothing,
+    /// These are moved: those up to the index are placed, and so many of their programs are not
+    /// reported yet.
+    Move(Vec<Move>, usize, usize),
+    /// These are erased.
     Erase(Vec<Block>),
 }
 
 struct Trial {
     ftl: Tally,
     rng: Rng,
-    dies: Vec<OfDie>,
+    /// By die: placed, and not yet reported.
+    dies: Vec<VecDeque<UnderWay>>,
+    jobs: Vec<At>,
+    /// Jobs that the FTL has named.
+    wanted: Vec<Job>,
     /// Units on their way to the flash from the host, and those that it has written.
     flying: BTreeSet<u32>,
     written: BTreeSet<u32>,
@@ -51,6 +57,9 @@ struct Trial {
     single: bool,
     hot: f64,
     hot_units: u64,
+    /// It writes in order, and where it goes on.
+    in_order: bool,
+    next: u64,
 }
 
 /// What a drive is refused for that has too little spare.
@@ -107,15 +116,20 @@ impl Trial {
         };
         let mut ftl = spare.iter().find_map(build)?;
         ftl.fail_erases(one(failures, &[0.0, 0.0, 0.01, 0.1]));
-        let dies: Vec<_> = (0..ftl.geometry.dies).map(|_| OfDie::default()).collect();
+        let dies: Vec<_> = (0..ftl.geometry.dies).map(|_| VecDeque::new()).collect();
+        let jobs = (0..ftl.jobs()).map(|_| At::default()).collect();
         let units = u64::from(ftl.logical_units());
         Some(Self {
             hot: one(rng, &[0.0, 0.5, 0.9, 0.99]),
             hot_units: units.min(1 + one(rng, &[3, units / 8])),
             single: one(rng, &[false, true]),
+            in_order: failures.chance(0.2),
+            next: 0,
             ftl,
             rng: rng.clone(),
             dies,
+            jobs,
+            wanted: Vec::new(),
             flying: BTreeSet::new(),
             written: BTreeSet::new(),
             erases: 0,
@@ -125,12 +139,23 @@ impl Trial {
         })
     }
 
+    /// Makes the entry of a unit known; false where that must wait.
+    fn know(&mut self, lpn: Lpn, access: Access) -> bool {
+        if self.ftl.has_map_on_flash() {
+            match self.ftl.access(lpn, 1, access) {
+                Known::Units(_) => {}
+                Known::Read(_) => _ = self.ftl.map_read(lpn, 1, access),
+                Known::Later => return false,
+            }
+        }
+        true
+    }
+
     /// Data of the host to a die that has none of it on the way; false where none takes any.
     fn write(&mut self) -> bool {
-        let count = self.dies.len() as u32;
-        let mut open = DieSet::none(count);
-        for (die, of_die) in (0..).zip(&self.dies) {
-            if of_die.programs.iter().all(|(.., first)| first.is_some()) {
+        let mut open = DieSet::none(self.dies.len() as u32);
+        for (die, programs) in (0..).zip(&self.dies) {
+            if programs.iter().all(|(.., first)| first.is_some()) {
                 open.insert(Die(die));
             }
         }
@@ -139,22 +164,54 @@ impl Trial {
         let length = if self.single { 1 } else { 1 + self.rng.below(row) };
         let span = if self.rng.chance(self.hot) { self.hot_units } else { units };
         let mut lpns: Vec<Lpn> = (0..length).map(|_| Lpn(self.rng.below(span) as u32)).collect();
-        lpns.retain(|lpn| !self.flying.contains(&lpn.0));
+        if self.in_order {
+            // Each goes on where the last one ended.
+            let first = self.next;
+            lpns = (first..first + length).map(|unit| Lpn((unit % units) as u32)).collect();
+        }
+        let (keys, hint) = (self.ftl.keys(), self.rng.below(2) as u8);
+        let key = key_among(&self.ftl, keys, lpns[0], hint);
+        lpns.retain(|&lpn| {
+            !self.flying.contains(&lpn.0) && key_among(&self.ftl, keys, lpn, hint) == key
+        });
         if open.is_empty() || lpns.is_empty() {
+            self.next += 1;
             return true;
         }
-        let stream = Stream::host(self.rng.below(2) as u8);
-        let Some(program) = self.ftl.place(stream, &lpns, &open) else { return false };
+        for &lpn in &lpns {
+            if !self.know(lpn, Access::Write) {
+                return false;
+            }
+        }
+        let program = match self.ftl.place(key, &lpns, &open) {
+            Place::At(program) => program,
+            // The host comes again when the program on that die is done.
+            Place::Later(Until::Die(die)) => {
+                assert!(!open.contains(die), "{die:?} is free");
+                return true;
+            }
+            Place::Later(Until::Job) | Place::NoRoom => return false,
+        };
         assert!(open.contains(program.die));
         lpns.truncate(program.units as usize);
+        self.next += u64::from(program.units);
         self.flying.extend(lpns.iter().map(|lpn| lpn.0));
-        self.dies[program.die.0 as usize].programs.push_back((program, lpns, None));
+        self.dies[program.die.0 as usize].push_back((program, lpns, None));
         true
+    }
+
+    /// The same; where none takes any, what is under way comes to its end.
+    fn write_or_settle(&mut self) -> bool {
+        let is_written = self.write();
+        if !is_written {
+            self.settle();
+        }
+        is_written || self.is_full
     }
 
     /// The oldest program of a die is done.
     fn programmed(&mut self, die: usize) -> bool {
-        let Some((program, lpns, first)) = self.dies[die].programs.pop_front() else {
+        let Some((program, lpns, first)) = self.dies[die].pop_front() else {
             return false;
         };
         let has_failed = self.failing.1.chance(self.failing.0);
@@ -162,100 +219,108 @@ impl Trial {
             self.failed += 1;
             self.ftl.retire(one(&mut self.failing.1, program.blocks()));
         }
-        let Some(first) = first else {
+        let Some((job, first)) = first else {
             lpns.iter().for_each(|lpn| _ = self.flying.remove(&lpn.0));
             if has_failed {
                 // The host thinks better of it: what it had written before is still there.
-                self.ftl.not_programmed(&program, &[]);
+                self.ftl.not_programmed(&program, Carried::Host);
             } else {
-                self.ftl.programmed(&program, &[]);
+                self.ftl.programmed(&program, Carried::Host);
                 self.written.extend(lpns.iter().map(|lpn| lpn.0));
             }
             return true;
         };
-        let Step::Move(moves, mut pending) = std::mem::take(&mut self.dies[die].step) else {
+        let At::Move(mut moves, mut placed, pending) =
+            std::mem::take(&mut self.jobs[job.0 as usize])
+        else {
             unreachable!("moves are programmed for a move")
         };
         let units = first..first + program.units as usize;
-        pending -= 1;
+        let carried = Carried::Moves(job, &moves[units.clone()]);
         if has_failed {
-            self.ftl.not_programmed(&program, &moves[units.clone()]);
-            pending += self.program_moves(die, &moves, units);
+            self.ftl.not_programmed(&program, carried);
+            // They are placed again, behind all others.
+            let again = moves[units].to_vec();
+            moves.extend(again);
         } else {
-            self.ftl.programmed(&program, &moves[units]);
+            self.ftl.programmed(&program, carried);
         }
-        if pending > 0 {
-            self.dies[die].step = Step::Move(moves, pending);
-        }
+        placed = placed.min(moves.len());
+        self.jobs[job.0 as usize] = At::Move(moves, placed, pending - 1);
         true
     }
 
-    /// Places these of the units that a die moves: in how many programs. Where what has failed took
-    /// their room the trial is over.
-    fn program_moves(&mut self, die: usize, moves: &[Move], mut units: Range<usize>) -> usize {
-        let mut one = DieSet::none(self.dies.len() as u32);
-        one.insert(Die(die as u32));
-        let mut programs = 0;
-        while !units.is_empty() {
-            let lpns: Vec<Lpn> = moves[units.clone()].iter().map(|unit| unit.lpn).collect();
-            let Some(program) = self.ftl.place(Stream::GC, &lpns, &one) else {
-                assert!(self.failed > 0, "no place for what collection moves");
-                self.is_full = true;
-                return usize::MAX / 2;
-            };
-            self.dies[die].programs.push_back((program, Vec::new(), Some(units.start)));
-            units.start += program.units as usize;
-            programs += 1;
-        }
-        programs
-    }
-
-    /// Collection of a die goes on by a step, if it is its turn.
-    fn collect(&mut self, index: usize, urgency: Urgency) -> bool {
-        let die = Die(index as u32);
-        match std::mem::take(&mut self.dies[index].step) {
-            Step::None => {
-                if !self.ftl.wants_collect(die, urgency) {
+    /// A job goes on by a step, if it is its turn.
+    fn go_on(&mut self, job: Job, urgency: Urgency) -> bool {
+        let index = job.0 as usize;
+        match std::mem::take(&mut self.jobs[index]) {
+            At::Nothing => {
+                if !self.ftl.wants(job, urgency) {
                     return false;
                 }
-                let mut moves = Vec::new();
-                self.dies[index].step = match self.ftl.collect(die, urgency, &mut moves) {
-                    Collect::Nothing => return false,
-                    Collect::Move => Step::Read(moves),
-                    Collect::Erase { n, blocks } => Step::Erase(blocks[..usize::from(n)].to_vec()),
+                let mut work = Work::default();
+                self.jobs[index] = match self.ftl.step(job, urgency, &mut work) {
+                    Step::Done | Step::Wait => return false,
+                    Step::Move => At::Move(work.moves, 0, 0),
+                    Step::Erase => At::Erase(work.blocks),
                 };
+                true
             }
-            Step::Read(moves) => {
-                let pending = self.program_moves(index, &moves, 0..moves.len());
-                self.dies[index].step = Step::Move(moves, pending);
+            At::Move(moves, placed, pending) if placed == moves.len() => {
+                if pending > 0 {
+                    self.jobs[index] = At::Move(moves, placed, pending);
+                }
+                pending == 0
             }
-            step @ Step::Move(..) => {
-                self.dies[index].step = step;
-                return false;
+            At::Move(moves, mut placed, mut pending) => {
+                let place = self.ftl.place_moves(job, &moves[placed..]);
+                let is_placed = matches!(place, Place::At(_));
+                if let Place::At(program) = place {
+                    self.dies[program.die.0 as usize].push_back((
+                        program,
+                        Vec::new(),
+                        Some((job, placed)),
+                    ));
+                    placed += program.units as usize;
+                    pending += 1;
+                }
+                self.jobs[index] = At::Move(moves, placed, pending);
+                is_placed
             }
-            Step::Erase(blocks) => {
+            At::Erase(blocks) => {
                 for block in blocks {
                     self.ftl.erased(block);
                     self.erases += 1;
                 }
+                true
             }
         }
-        true
     }
 
-    /// Everything that is under way comes to its end, with all collection that it calls for.
+    /// Everything that is under way comes to its end, with all internal work that it calls for.
     fn settle(&mut self) {
         for _ in 0..100_000 {
             let mut moved = false;
             for die in 0..self.dies.len() {
                 moved |= self.programmed(die);
-                moved |= self.collect(die, Urgency::Due);
             }
-            if !moved || self.is_full {
+            while let Some(job) = self.ftl.wanted() {
+                self.wanted.push(job);
+            }
+            for job in std::mem::take(&mut self.wanted) {
+                moved |= self.go_on(job, Urgency::Due);
+            }
+            for job in 0..self.jobs.len() {
+                moved |= self.go_on(Job(job as u32), Urgency::Due);
+            }
+            if !moved {
+                let is_stuck = |at: &At| matches!(at, At::Move(..));
+                self.is_full = self.jobs.iter().any(is_stuck);
+                assert!(!self.is_full || self.failed > 0, "no place for what a job moves");
                 return;
             }
         }
-        panic!("collection does not end");
+        panic!("internal work does not end");
     }
 
     fn check(&mut self) {
@@ -288,7 +353,8 @@ impl Trial {
             if drawn < weights[0] {
                 if !self.write() {
                     self.settle();
-                    assert!(self.is_full || self.write(), "the host is stalled for ever");
+                    let goes_on = self.is_full || (0..100).any(|_| self.write_or_settle());
+                    assert!(goes_on, "the host is stalled for ever");
                 }
             } else if drawn < weights[0] + weights[1] {
                 self.programmed(die);
@@ -298,19 +364,20 @@ impl Trial {
                     1 => Urgency::Due,
                     _ => Urgency::Idle,
                 };
-                self.collect(die, urgency);
+                let job = self.rng.below(self.jobs.len() as u64);
+                self.go_on(Job(job as u32), urgency);
             } else if self.failing.1.chance(reclaims) {
                 let blocks = self.ftl.geometry.blocks();
                 self.ftl.reclaim(Block(self.failing.1.below(blocks.into()) as u32));
             } else if retires && self.rng.chance(0.02) {
-                if let Some((program, ..)) = self.dies[die].programs.front() {
+                if let Some((program, ..)) = self.dies[die].front() {
                     let block = program.blocks[0];
                     self.ftl.retire(block);
                 }
             } else {
                 let units = u64::from(self.ftl.logical_units());
                 let lpn = self.rng.below(units) as u32;
-                if !self.flying.contains(&lpn) {
+                if !self.flying.contains(&lpn) && self.know(Lpn(lpn), Access::Trim) {
                     self.ftl.trim(Lpn(lpn));
                     self.written.remove(&lpn);
                 }

@@ -4,7 +4,7 @@ mod drive;
 
 use base::rng::Rng;
 use nand::geometry::Die;
-use ssd::ftl::{Lpn, Untimed, Urgency};
+use ssd::ftl::{Job, Lpn, Untimed, Urgency};
 use ssd::precondition::{Precondition, Preconditioning};
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
@@ -47,7 +47,7 @@ fn a_rested_drive_owes_nothing() {
         assert_eq!(before.write_amplification(), after.write_amplification());
         assert_eq!((before.settled(), after.settled()), (Some(true), Some(true)));
         let owes = |ssd: &mut Ssd| {
-            let wants = |die| ssd.ftl_mut().wants_collect(Die(die), Urgency::Idle);
+            let wants = |die| ssd.ftl_mut().wants(Job::of(Die(die)), Urgency::Idle);
             (0..4).map(wants).filter(|&wants| wants).count()
         };
         assert_eq!((owes(&mut steady), owes(&mut rested)), (4, 0), "{sets:?}");

@@ -3,9 +3,13 @@
 //! A fixed pool of slots, one for each unit held, an open-addressing index from logical unit to
 //! its newest slot, and lists threaded through the slots: nothing is allocated after the start.
 //! A unit that is rewritten while its slot is being programmed gets a second slot, a *successor*,
-//! which may be programmed only after the first: programs of one unit keep their order.
+//! which may be programmed only after the first: programs of one unit keep their order. `rows` says
+//! which units share a program, and whose turn it is.
 
-use crate::ftl::Lpn;
+pub mod rows;
+
+use crate::ftl::{Key, Lpn};
+use rows::Rows;
 
 /// No slot, no request.
 pub const NONE: u32 = u32::MAX;
@@ -15,7 +19,7 @@ pub const NONE: u32 = u32::MAX;
 pub enum State {
     /// Nothing.
     Free,
-    /// Holds part of a unit; the rest is being read from the flash.
+    /// A page of the map, or the rest of a partly written unit, is being read for it.
     Filling,
     /// Waits to be programmed.
     Dirty,
@@ -43,8 +47,8 @@ pub struct Slot {
     pub lpn: Lpn,
     /// What it is doing.
     pub state: State,
-    /// Stream of the data.
-    pub stream: u8,
+    /// The key by which it shares programs with others.
+    pub key: Key,
     /// What was not written of it.
     pub rest: Rest,
     /// Trimmed since: forget it once it is programmed.
@@ -63,33 +67,26 @@ pub struct Slot {
     pub version: u64,
 }
 
-/// A first-in first-out list threaded through slots.
-#[derive(Debug, Clone, Copy)]
-struct List {
-    head: u32,
-    tail: u32,
-    len: u32,
-}
-
 /// The buffer.
 pub struct Buffer {
     slots: Vec<Slot>,
     free: u32,
     held: u32,
-    /// Slots that wait to be programmed, by stream.
-    dirty: Vec<List>,
+    /// Slots that wait to be programmed, by key.
+    pub rows: Rows,
     /// Newest slot of each held unit, by hash; `NONE` is an empty cell.
     index: Vec<u32>,
     mask: usize,
 }
 
 impl Buffer {
-    /// A buffer of `capacity` slots for data of `streams` streams.
-    pub fn new(capacity: u32, streams: u8) -> Self {
+    /// A buffer of `capacity` slots for data of `keys` keys, which go to `dies` dies in rows of
+    /// `row_units` units.
+    pub fn new(capacity: u32, keys: u32, row_units: u32, dies: u32) -> Self {
         let empty = Slot {
             lpn: Lpn(0),
             state: State::Free,
-            stream: 0,
+            key: Key(0),
             rest: Rest::None,
             trimmed: false,
             waiter: NONE,
@@ -108,7 +105,7 @@ impl Buffer {
             slots,
             free: 0,
             held: 0,
-            dirty: vec![List { head: NONE, tail: NONE, len: 0 }; usize::from(streams)],
+            rows: Rows::new(keys, row_units, dies),
             index: vec![NONE; cells],
             mask: cells - 1,
         }
@@ -118,12 +115,6 @@ impl Buffer {
     #[inline]
     pub fn held(&self) -> u32 {
         self.held
-    }
-
-    /// Slots of a stream that wait to be programmed.
-    #[inline]
-    pub fn dirty(&self, stream: u8) -> u32 {
-        self.dirty[usize::from(stream)].len
     }
 
     /// A slot.
@@ -220,11 +211,12 @@ impl Buffer {
         self.index[hole] = NONE;
     }
 
-    /// Appends a slot to those of its stream that wait to be programmed.
+    /// Appends a slot to those of its key that wait to be programmed.
     #[inline]
     pub fn push_dirty(&mut self, slot: u32) {
         let entry = &mut self.slots[slot as usize];
-        let list = &mut self.dirty[usize::from(entry.stream)];
+        let key = entry.key.0;
+        let list = &mut self.rows.lists[key as usize];
         entry.state = State::Dirty;
         (entry.previous, entry.next) = (list.tail, NONE);
         if list.tail == NONE {
@@ -234,13 +226,14 @@ impl Buffer {
         }
         list.tail = slot;
         list.len += 1;
+        self.rows.changed(key);
     }
 
-    /// Lists the units of the first waiting slots of a stream, at most `most`.
+    /// Lists the units of the first waiting slots of a key, at most `most`.
     #[inline]
-    pub fn peek_dirty(&self, stream: u8, most: u32, lpns: &mut Vec<Lpn>) {
+    pub fn peek_dirty(&self, key: Key, most: u32, lpns: &mut Vec<Lpn>) {
         lpns.clear();
-        let mut slot = self.dirty[usize::from(stream)].head;
+        let mut slot = self.rows.lists[key.0 as usize].head;
         while slot != NONE && lpns.len() < most as usize {
             let entry = &self.slots[slot as usize];
             lpns.push(entry.lpn);
@@ -248,11 +241,11 @@ impl Buffer {
         }
     }
 
-    /// Takes the first `count` waiting slots of a stream: they are in flight now, linked from
-    /// the one returned.
+    /// Takes the first `count` waiting slots of a key: they are in flight now, linked from the one
+    /// returned.
     #[inline]
-    pub fn send_dirty(&mut self, stream: u8, count: u32) -> u32 {
-        let list = &mut self.dirty[usize::from(stream)];
+    pub fn send_dirty(&mut self, key: Key, count: u32) -> u32 {
+        let list = &mut self.rows.lists[key.0 as usize];
         let first = list.head;
         let mut last = NONE;
         let mut slot = first;
@@ -272,20 +265,21 @@ impl Buffer {
         if last != NONE {
             self.slots[last as usize].next = NONE;
         }
+        self.rows.changed(key.0);
         first
     }
 
     /// The `count` slots in flight that are linked from `first` wait again, ahead of all others of
-    /// their stream.
+    /// their key.
     pub fn return_dirty(&mut self, first: u32, count: u32) {
-        let stream = self.slots[first as usize].stream;
+        let key = self.slots[first as usize].key.0;
         let (mut slot, mut previous) = (first, NONE);
         for _ in 0..count {
             let entry = &mut self.slots[slot as usize];
             (entry.state, entry.previous) = (State::Dirty, previous);
             (previous, slot) = (slot, entry.next);
         }
-        let list = &mut self.dirty[usize::from(stream)];
+        let list = &mut self.rows.lists[key as usize];
         self.slots[previous as usize].next = list.head;
         match list.head {
             NONE => list.tail = previous,
@@ -293,12 +287,13 @@ impl Buffer {
         }
         list.head = first;
         list.len += count;
+        self.rows.changed(key);
     }
 
     /// Takes one waiting slot out of its list, wherever it is (a trim).
     pub fn unlink_dirty(&mut self, slot: u32) {
-        let Slot { stream, previous, next, .. } = self.slots[slot as usize];
-        let list = &mut self.dirty[usize::from(stream)];
+        let Slot { key, previous, next, .. } = self.slots[slot as usize];
+        let list = &mut self.rows.lists[key.0 as usize];
         match previous {
             NONE => list.head = next,
             before => self.slots[before as usize].next = next,
@@ -308,6 +303,7 @@ impl Buffer {
             after => self.slots[after as usize].previous = previous,
         }
         list.len -= 1;
+        self.rows.changed(key.0);
     }
 }
 
@@ -321,7 +317,7 @@ mod tests {
         /// The index behaves as a map, through any order of takes and releases.
         #[test]
         fn index_is_a_map(steps in prop::collection::vec((0u32..40, any::<bool>()), 1..400)) {
-            let mut buffer = Buffer::new(16, 1);
+            let mut buffer = Buffer::new(16, 1, 4, 1);
             let mut model: BTreeMap<u32, u32> = BTreeMap::new();
             for (lpn, write) in steps {
                 let found = buffer.find(Lpn(lpn));
@@ -346,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_successor_hides_its_predecessor() {
-        let mut buffer = Buffer::new(4, 1);
+        let mut buffer = Buffer::new(4, 1, 4, 1);
         let old = buffer.take(Lpn(7), State::InFlight).unwrap();
         let new = buffer.take(Lpn(7), State::Behind).unwrap();
         assert_eq!(buffer.find(Lpn(7)), Some(new));
@@ -358,55 +354,55 @@ mod tests {
 
     #[test]
     fn dirty_slots_leave_in_order_by_stream() {
-        let mut buffer = Buffer::new(8, 2);
+        let mut buffer = Buffer::new(8, 2, 4, 1);
         for lpn in 0..6 {
             let slot = buffer.take(Lpn(lpn), State::Dirty).unwrap();
-            buffer.slot(slot).stream = u8::from(lpn >= 4);
+            buffer.slot(slot).key = Key(u32::from(lpn >= 4));
             buffer.push_dirty(slot);
         }
         let mut lpns = Vec::new();
-        buffer.peek_dirty(0, 8, &mut lpns);
+        buffer.peek_dirty(Key(0), 8, &mut lpns);
         assert_eq!(lpns, [0, 1, 2, 3].map(Lpn));
         let third = buffer.find(Lpn(2)).unwrap();
         buffer.unlink_dirty(third);
-        let first = buffer.send_dirty(0, 1);
+        let first = buffer.send_dirty(Key(0), 1);
         assert_eq!(buffer.slot(first).lpn, Lpn(0));
         // The new first, then the last, then the only one.
         for (lpn, left) in [(1, 1), (3, 0)] {
             let slot = buffer.find(Lpn(lpn)).unwrap();
             buffer.unlink_dirty(slot);
-            assert_eq!(buffer.dirty(0), left);
+            assert_eq!(buffer.rows.len(Key(0)), left);
         }
         buffer.push_dirty(third);
-        buffer.peek_dirty(0, 8, &mut lpns);
+        buffer.peek_dirty(Key(0), 8, &mut lpns);
         assert_eq!(lpns, [Lpn(2)]);
-        assert_eq!(buffer.dirty(1), 2);
-        buffer.peek_dirty(1, 1, &mut lpns);
+        assert_eq!(buffer.rows.len(Key(1)), 2);
+        buffer.peek_dirty(Key(1), 1, &mut lpns);
         assert_eq!(lpns, [Lpn(4)]);
     }
 
     #[test]
     fn slots_that_come_back_go_ahead() {
-        let mut buffer = Buffer::new(8, 1);
+        let mut buffer = Buffer::new(8, 1, 4, 1);
         for lpn in 0..4 {
             let slot = buffer.take(Lpn(lpn), State::Dirty).unwrap();
             buffer.push_dirty(slot);
         }
         let mut lpns = Vec::new();
         for count in [3, 4] {
-            let first = buffer.send_dirty(0, count);
+            let first = buffer.send_dirty(Key(0), count);
             assert_eq!(buffer.slot(first).state, State::InFlight);
             buffer.return_dirty(first, count);
-            buffer.peek_dirty(0, 8, &mut lpns);
+            buffer.peek_dirty(Key(0), 8, &mut lpns);
             assert_eq!(lpns, [0, 1, 2, 3].map(Lpn));
-            assert_eq!((buffer.dirty(0), buffer.slot(first).state), (4, State::Dirty));
+            assert_eq!((buffer.rows.len(Key(0)), buffer.slot(first).state), (4, State::Dirty));
         }
         // In the middle, at the end, at the head: the links hold both ways.
         for (lpn, left) in [(2, &[0, 1, 3][..]), (3, &[0, 1]), (0, &[1])] {
             let slot = buffer.find(Lpn(lpn)).unwrap();
             buffer.unlink_dirty(slot);
             buffer.release(slot);
-            buffer.peek_dirty(0, 8, &mut lpns);
+            buffer.peek_dirty(Key(0), 8, &mut lpns);
             assert_eq!(lpns, left.iter().copied().map(Lpn).collect::<Vec<_>>());
         }
     }

@@ -3,6 +3,7 @@
 //! A page is cut into payloads from its beginning. A unit that is no whole number of them shares
 //! its first and last one with its neighbours, and reading it moves and decodes those whole.
 
+use ecc::model::EccConfig;
 use nand::geometry::{Geometry, Ppn};
 use std::ops::Range;
 
@@ -13,15 +14,19 @@ pub(crate) struct Codewords {
     of_units: Vec<(u32, u32)>,
     /// Whether units begin inside of codewords, too.
     are_shared: bool,
+    /// Bytes of a codeword on the bus.
+    pub(crate) bytes: u32,
 }
 
 impl Codewords {
-    pub(crate) fn new(geometry: &Geometry, payload_bytes: u32) -> Self {
+    pub(crate) fn new(geometry: &Geometry, ecc: &EccConfig) -> Self {
+        let payload_bytes = ecc.payload_bytes;
         let unit_bytes = geometry.unit_bytes;
         let bytes = (0..=geometry.units_per_page).map(|units| units * unit_bytes);
         Self {
             of_units: bytes.map(|b| (b.div_ceil(payload_bytes), b / payload_bytes)).collect(),
             are_shared: !unit_bytes.is_multiple_of(payload_bytes),
+            bytes: payload_bytes + ecc.parity_bytes,
         }
     }
 
@@ -69,7 +74,8 @@ mod tests {
             bad_block_fraction: 0.0,
         };
         let geometry = Geometry::new(&config, 1, unit_bytes).unwrap();
-        let codewords = Codewords::new(&geometry, payload_bytes);
+        let codewords =
+            Codewords::new(&geometry, &EccConfig { payload_bytes, ..EccConfig::default() });
         assert_eq!(codewords.of_page(), page_bytes.div_ceil(payload_bytes));
         let units = geometry.units_per_page;
         let of = |slot, n| codewords.of(&geometry, Ppn(units + slot), n);

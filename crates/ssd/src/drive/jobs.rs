@@ -1,295 +1,398 @@
-//! Garbage collection on the drive's own dies and buses: one collector for each die, one step of
-//! the FTL at a time; and which dies may take host data meanwhile.
+//! Internal work on the drive's own dies and buses: the jobs of the FTL, each a step at a time.
+//!
+//! A job reads from any dies and writes to any: garbage collection of a die is the job that stays on
+//! it. Several run at once. What must wait for another job is parked until one has done a step.
 
-use crate::drive::Ssd;
-use crate::drive::read::Earlier;
+use super::Ssd;
+use super::read::Earlier;
 use crate::flash::command::{Command, Kind, Owner};
 use crate::flash::scheduler::Class;
-use crate::ftl::contract::{endless, most_effort};
-use crate::ftl::{Collect, Move, Program, Stream, Urgency};
-use base::{Error, Time};
-use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
+use crate::ftl::{self, Carried, Job, Move, Place, Program, Step, Stream, Urgency, Work};
+use base::Error;
+use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use std::ops::Range;
 
-/// Garbage collection of a die.
+/// A job that may be under way.
 #[derive(Default)]
-pub(crate) struct Collector {
-    pub(crate) busy: bool,
-    pub(crate) moves: Vec<Move>,
-    pub(crate) pending: u32,
-    /// Steps, and units moved in them, since it began or the host last wrote to the die.
-    pub(crate) effort: u64,
-    /// Programs of the die that have failed, and left nothing.
-    pub(crate) failed_rows: u64,
-    /// It is behind: the host's last program is done, and its next may not come yet.
-    pub(crate) holds_host: bool,
+struct State {
+    is_busy: bool,
+    work: Work,
+    /// Reads, programs or erases of its step that are not done, and moves that wait for a place.
+    pending: u32,
+    /// Steps, and units moved in them, since it began or the host last wrote to its die.
+    effort: u64,
+    /// Programs of its die that have failed, and left nothing.
+    failed_rows: u64,
+}
+
+/// What a parked job goes on with.
+enum Parked {
+    /// Its next step.
+    Step(Job),
+    /// Placing these of its moves.
+    Moves(Job, Range<usize>),
+}
+
+/// All jobs.
+pub(super) struct Jobs {
+    states: Vec<State>,
+    /// How many of them are busy.
+    busy: u32,
+    /// Idle dies collect what they would not have to yet.
+    pub(super) background: bool,
+    parked: Vec<Parked>,
+}
+
+impl Jobs {
+    /// For `count` jobs, none of them under way.
+    pub(super) fn new(count: u32, background: bool) -> Self {
+        let states = (0..count).map(|_| State::default()).collect();
+        Self { states, busy: 0, background, parked: Vec::new() }
+    }
+
+    /// Whether a job is under way.
+    #[inline]
+    pub(super) fn is_busy(&self, job: Job) -> bool {
+        self.states[job.0 as usize].is_busy
+    }
+
+    /// Whether any is.
+    #[inline]
+    pub(super) fn any_busy(&self) -> bool {
+        self.busy > 0
+    }
+
+    #[inline]
+    fn state(&mut self, job: Job) -> &mut State {
+        &mut self.states[job.0 as usize]
+    }
+
+    /// Data of the host go to a die: collecting it has a reason to go on.
+    #[inline]
+    pub(super) fn host_writes_to(&mut self, die: Die) {
+        self.state(Job::of(die)).effort = 0;
+    }
+
+    /// A program of the job's die has failed, and left nothing.
+    pub(super) fn row_failed(&mut self, job: Job) {
+        self.state(job).failed_rows += 1;
+    }
 }
 
 impl Ssd {
-    /// Starts collecting a die, if it wants that and is not at it.
+    /// Starts a job, if it has work and is not at it.
     #[inline]
-    pub(crate) fn start_collect(&mut self, die: Die) {
-        if !self.collectors[die.0 as usize].busy
-            && self.may_collect()
-            && self.ftl.wants_collect(die, self.urgency(die))
-        {
-            self.collectors[die.0 as usize].busy = true;
-            self.collecting += 1;
-            self.collect(die);
+    pub(super) fn start_job(&mut self, job: Job) {
+        if !self.jobs.is_busy(job) && self.may_run(job) && self.ftl.wants(job, self.urgency(job)) {
+            self.jobs.state(job).is_busy = true;
+            self.jobs.busy += 1;
+            self.go_on(job);
         }
+    }
+
+    /// Starts the jobs that the FTL names.
+    #[inline]
+    pub(super) fn start_named(&mut self) {
+        while let Some(job) = self.ftl.wanted() {
+            self.start_job(job);
+        }
+    }
+
+    /// Whether a job is the collection of a die, and of which.
+    #[inline]
+    fn die_of(&self, job: Job) -> Option<Die> {
+        (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
     }
 
     /// A drive that takes no writes collects only while somebody waits for room: no more will be
     /// needed.
     #[inline]
-    fn may_collect(&self) -> bool {
-        self.read_only_at == Time::NEVER || self.is_urgent() || self.has_whole_row()
+    fn may_run(&self, job: Job) -> bool {
+        !self.failures.is_read_only() || self.writer.has_work() || self.die_of(job).is_none()
     }
 
     /// An idle die has time, if collecting in the background is switched on.
     #[inline]
-    fn urgency(&self, die: Die) -> Urgency {
-        if self.background && self.flash.is_idle(die) { Urgency::Idle } else { Urgency::Due }
+    fn urgency(&self, job: Job) -> Urgency {
+        let is_idle = |die| self.flash.is_idle(die);
+        if self.jobs.background && self.die_of(job).is_some_and(is_idle) {
+            Urgency::Idle
+        } else {
+            Urgency::Due
+        }
     }
 
-    pub(crate) fn stop_collect(&mut self, die: Die) {
-        let collector = &mut self.collectors[die.0 as usize];
-        (collector.busy, collector.effort) = (false, 0);
-        self.collecting -= 1;
+    fn stop_job(&mut self, job: Job) {
+        let state = self.jobs.state(job);
+        (state.is_busy, state.effort) = (false, 0);
+        self.jobs.busy -= 1;
     }
 
-    /// The next step of collecting a die.
-    pub(crate) fn collect(&mut self, die: Die) {
-        let urgency = self.urgency(die);
-        if !self.may_collect() || !self.ftl.wants_collect(die, urgency) {
-            self.stop_collect(die);
+    /// The next step of a job.
+    fn go_on(&mut self, job: Job) {
+        let urgency = self.urgency(job);
+        if !self.may_run(job) || !self.ftl.wants(job, urgency) {
+            self.stop_job(job);
             return;
         }
-        let mut moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
-        let step = self.ftl.collect(die, urgency, &mut moves);
-        let is_endless = self.is_endless(die, &moves);
+        let mut work = std::mem::take(&mut self.jobs.state(job).work);
+        let step = self.ftl.step(job, urgency, &mut work);
+        let is_endless = self.is_endless(job, work.moves.len());
         match step {
-            Collect::Nothing => self.stop_collect(die),
-            // A broken FTL or policy: the run ends with this. Until then the die collects no more.
+            Step::Done => self.stop_job(job),
+            // A broken FTL or policy: the run ends with this. Until then the job does no more.
             _ if is_endless => {
-                self.flash.fault.get_or_insert(endless());
+                self.flash.fault.get_or_insert(ftl::endless());
             }
-            Collect::Move => self.collect_reads(die, &moves),
-            Collect::Erase { n, blocks } => self.erase(die, n, blocks),
+            Step::Move => self.read_moves(job, &work.moves),
+            Step::Erase => self.erase(job, &work.blocks),
+            Step::Wait => self.jobs.parked.push(Parked::Step(job)),
         }
-        self.collectors[die.0 as usize].moves = moves;
+        let is_empty = step == Step::Move && self.jobs.state(job).pending == 0;
+        let units = 0..work.moves.len();
+        self.jobs.state(job).work = work;
+        if is_empty && !is_endless {
+            // There is nothing to be read for what it writes.
+            self.program_moves(job, units);
+        }
     }
 
-    /// Whether collection of a die, with another step, goes round in circles.
-    fn is_endless(&mut self, die: Die, moves: &[Move]) -> bool {
+    /// Whether a job, with another step of so many moves, goes round in circles.
+    fn is_endless(&mut self, job: Job, moves: usize) -> bool {
         let geometry = &self.flash.chips.geometry;
-        let units =
-            geometry.planes_per_die * geometry.blocks_per_plane * geometry.units_per_block();
-        let effort = &mut self.collectors[die.0 as usize].effort;
-        *effort += 1 + moves.len() as u64;
-        *effort > most_effort(units.into())
+        let units = match self.die_of(job) {
+            Some(_) => {
+                geometry.planes_per_die * geometry.blocks_per_plane * geometry.units_per_block()
+            }
+            None => geometry.units(),
+        };
+        let effort = &mut self.jobs.state(job).effort;
+        *effort += 1 + moves as u64;
+        *effort > ftl::most_effort(units.into())
     }
 
-    pub(crate) fn collect_reads(&mut self, die: Die, moves: &[Move]) {
+    fn read_moves(&mut self, job: Job, moves: &[Move]) {
         let mut rest = moves;
         while let Some(&first) = rest.first() {
+            if first.from == Ppn::NONE {
+                rest = &rest[1..];
+                continue;
+            }
             let geometry = &self.flash.chips.geometry;
             let page = geometry.page_index(first.from);
-            let same = |unit: &&Move| geometry.page_index(unit.from) == page;
+            let same =
+                |unit: &&Move| unit.from != Ppn::NONE && geometry.page_index(unit.from) == page;
             let units = rest.iter().take_while(same).count();
-            self.collectors[die.0 as usize].pending += 1;
+            self.jobs.state(job).pending += 1;
             rest = &rest[units..];
             let (ppn, lpn, units) = (first.from, first.lpn.0, units as u32);
             let earlier = Earlier::nothing(self.now());
-            self.read_flash(Class::Collect, Owner::Collect, ppn, lpn, units, earlier);
+            self.read_flash(Class::Collect, Owner::Job(job), ppn, lpn, units, earlier);
         }
     }
 
-    /// Words of a page that collection moves, if this is such a read, could not be corrected: the
-    /// units that lie in them are lost, but those that the host has written anew since.
+    /// Words of a page that a job moves, if this is such a read, could not be corrected: the units
+    /// that lie in them are lost, but those that the host has written anew since.
     #[cold]
-    pub(crate) fn lose_moved(&mut self, index: u32) {
-        let Command { owner: Owner::Collect, die, ppn, units, failed, .. } =
-            self.flash.commands[index]
+    pub(super) fn lose_moved(&mut self, index: u32) {
+        let Command { owner: Owner::Job(job), ppn, units, failed, .. } = self.flash.commands[index]
         else {
             return;
         };
         let geometry = &self.flash.chips.geometry;
         let is_lost = |unit: Ppn| {
             let words = self.codewords.among(geometry, ppn, unit);
-            self.failed.words(failed).iter().any(|failed| words.contains(&failed.word))
+            self.reader.failed_words(failed).iter().any(|failed| words.contains(&failed.word))
         };
-        for unit in &self.collectors[die.0 as usize].moves {
+        for unit in &self.jobs.states[job.0 as usize].work.moves {
             if (ppn.0..ppn.0 + units).contains(&unit.from.0)
                 && is_lost(unit.from)
+                && self.units.has(unit.lpn)
                 && self.ftl.lookup(unit.lpn) == Some(unit.from)
             {
-                self.lost.insert(unit.lpn);
+                self.failures.lost.insert(unit.lpn);
             }
         }
     }
 
-    pub(crate) fn collect_read_done(&mut self, die: Die) {
-        let collector = &mut self.collectors[die.0 as usize];
-        collector.pending -= 1;
-        if collector.pending > 0 {
-            return;
+    /// A page that a job moves has been read.
+    pub(super) fn move_read(&mut self, job: Job) {
+        let state = self.jobs.state(job);
+        state.pending -= 1;
+        if state.pending == 0 {
+            let units = 0..state.work.moves.len();
+            self.program_moves(job, units);
         }
-        let units = 0..collector.moves.len();
-        self.program_moves(die, units);
     }
 
-    /// Places these of the units that a die moves, and programs them.
-    pub(crate) fn program_moves(&mut self, die: Die, mut units: Range<usize>) {
-        let moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
-        let mut lpns = std::mem::take(&mut self.lpns);
-        self.one_die.insert(die);
+    /// Places these of the units that a job moves, and programs them.
+    fn program_moves(&mut self, job: Job, mut units: Range<usize>) {
+        let work = std::mem::take(&mut self.jobs.state(job).work);
         while !units.is_empty() {
-            lpns.clear();
-            lpns.extend(moves[units.clone()].iter().map(|unit| unit.lpn));
-            // Also where there is no place: until the run ends with that the die collects no more,
-            // or it would erase what has not been moved.
-            self.collectors[die.0 as usize].pending += 1;
-            let Some(program) = self.ftl.place(Stream::GC, &lpns, &self.one_die) else {
-                let error = self.no_place(die);
-                self.flash.fault.get_or_insert(error);
-                break;
-            };
-            self.program(program, Owner::Moves(units.start as u32));
-            units.start += program.units as usize;
+            // Also where there is no place: until the run ends with that the job does no more, or
+            // it would erase what has not been moved.
+            self.jobs.state(job).pending += 1;
+            match self.ftl.place_moves(job, &work.moves[units.clone()]) {
+                Place::At(program) => {
+                    self.program(program, Owner::Moves { job, first: units.start as u32 });
+                    units.start += program.units as usize;
+                }
+                Place::Later(_) => {
+                    self.jobs.parked.push(Parked::Moves(job, units));
+                    break;
+                }
+                Place::NoRoom => {
+                    let error = self.no_place(job);
+                    self.flash.fault.get_or_insert(error);
+                    break;
+                }
+            }
         }
-        self.one_die.remove(die);
-        self.lpns = lpns;
-        self.collectors[die.0 as usize].moves = moves;
+        self.jobs.state(job).work = work;
+        self.start_named();
     }
 
-    /// Collection of a die has no place for what it moves: failed programs took it, or the FTL is
-    /// broken.
+    /// A job has no place for what it moves: failed programs took it, or the FTL is broken.
     #[cold]
-    fn no_place(&self, die: Die) -> Error {
-        let failed = self.collectors[die.0 as usize].failed_rows;
+    fn no_place(&self, job: Job) -> Error {
+        let failed: u64 = self.jobs.states.iter().map(|state| state.failed_rows).sum();
         if failed == 0 {
             return Error::new("ftl", "no place for data that collection moves");
         }
-        let problem = format!("{failed} failed programs left die {} no room to collect in", die.0);
+        let name = ftl::name_of(job, self.flash.chips.geometry.dies);
+        let problem = format!("{failed} failed programs left {name} no room to collect in");
         Error::new("chip.fault.program_failure_chance", problem)
             .allow("a smaller chance, or more ftl.gc_reserve_blocks")
     }
 
-    pub(crate) fn moved(&mut self, program: &Program, first: u32) {
-        let die = program.die;
-        let moves = std::mem::take(&mut self.collectors[die.0 as usize].moves);
-        let moved = &moves[first as usize..(first + program.units) as usize];
-        self.ftl.programmed(program, moved);
-        if let Some(payload) = &mut self.payload {
-            for (i, unit) in moved.iter().enumerate() {
+    /// A program of a job is done.
+    pub(super) fn moved(&mut self, program: &Program, job: Job, first: u32) {
+        let work = std::mem::take(&mut self.jobs.state(job).work);
+        let moved = &work.moves[first as usize..(first + program.units) as usize];
+        self.ftl.programmed(program, Carried::Moves(job, moved));
+        if let Some(versions) = &mut self.versions {
+            for (i, unit) in moved.iter().enumerate().filter(|(_, unit)| unit.from != Ppn::NONE) {
                 let to = program.ppn(&self.flash.chips.geometry, i as u32);
-                payload.copy(unit.from, to);
+                versions.copy(unit.from, to);
             }
         }
-        let collector = &mut self.collectors[die.0 as usize];
-        collector.moves = moves;
-        collector.pending -= 1;
-        if collector.pending == 0 {
-            self.collect(die);
-            if self.catch_up(die) {
+        let state = self.jobs.state(job);
+        state.work = work;
+        state.pending -= 1;
+        if state.pending == 0 {
+            self.go_on(job);
+            if self.die_of(job).is_some_and(|die| self.catch_up(die)) {
                 self.drain_buffer();
             }
+            self.step_done();
         }
     }
 
-    pub(crate) fn erase(&mut self, die: Die, n: u8, blocks: [Block; MAX_PLANES]) {
-        let job = Program { die, units: 0, page: 0, planes: n, stream: Stream::GC, blocks };
-        let job = self.flash.jobs.insert(job);
-        let command = Command::job(Kind::Erase, Class::Collect, Owner::Collect, die, job, 0, 0);
-        let index = self.flash.hold(self.now(), command);
-        self.flash.submit(&mut self.events, index);
+    /// Data that a job moves, from this move on, are to be programmed elsewhere.
+    #[cold]
+    pub(super) fn move_elsewhere(&mut self, program: &Program, job: Job, first: u32) {
+        let units = first as usize..(first + program.units) as usize;
+        let state = self.jobs.state(job);
+        (state.pending, state.failed_rows) = (state.pending - 1, state.failed_rows + 1);
+        let carried = Carried::Moves(job, &state.work.moves[units.clone()]);
+        self.ftl.not_programmed(program, carried);
+        self.program_moves(job, units);
     }
 
-    pub(crate) fn erased(&mut self, index: u32) {
+    /// Erases blocks for a job: those of one die that follow each other by one command.
+    fn erase(&mut self, job: Job, blocks: &[Block]) {
+        let geometry = &self.flash.chips.geometry;
+        let mut rest = blocks;
+        let mut programs = Vec::new();
+        while let Some(&first) = rest.first() {
+            let die = geometry.die_of(first);
+            let count = together(geometry, rest);
+            let mut erased = [Block(0); MAX_PLANES];
+            erased[..count].copy_from_slice(&rest[..count]);
+            rest = &rest[count..];
+            let planes = count as u8;
+            let stream = Stream::GC;
+            programs.push(Program { die, units: 0, page: 0, planes, stream, blocks: erased });
+        }
+        self.jobs.state(job).pending += programs.len() as u32;
+        for program in programs {
+            let die = program.die;
+            let program = self.flash.programs.insert(program);
+            let owner = Owner::Job(job);
+            let command = Command::job(Kind::Erase, Class::Collect, owner, die, program, 0, 0);
+            let index = self.flash.hold(self.now(), command);
+            self.flash.submit(&mut self.events, index);
+        }
+    }
+
+    /// An erase is done.
+    pub(super) fn erased(&mut self, index: u32) {
         let command = self.flash.commands.remove(index);
-        let job = self.flash.jobs.remove(command.job);
-        for &block in job.blocks() {
+        let program = self.flash.programs.remove(command.job);
+        for &block in program.blocks() {
             if self.flash.chips.has_failed(block) {
                 self.erase_failed(block);
             }
             self.ftl.erased(block);
-            self.reclaim.erased(block);
+            self.failures.reclaim.erased(block);
         }
-        self.collect(command.die);
+        let Owner::Job(job) = command.owner else { unreachable!("jobs alone erase") };
+        let state = self.jobs.state(job);
+        state.pending -= 1;
+        if state.pending == 0 {
+            self.go_on(job);
+        }
         self.catch_up(command.die);
         self.unblock(command.die);
+        self.step_done();
         self.drain_buffer();
     }
 
-    /// None of the free dies may take data of this stream: they are set aside until they have
-    /// been collected.
-    pub(crate) fn set_aside(&mut self, stream: u8) {
-        let stream = usize::from(stream);
-        while let Some(die) = self.writable[stream].next_from(0) {
-            self.writable[stream].remove(die);
-            self.blocked[stream].insert(die);
-            self.start_collect(die);
+    /// A job has done a step: whoever waits for that goes on.
+    #[inline]
+    fn step_done(&mut self) {
+        self.start_named();
+        if self.writer.buffer.rows.wake_job() {
+            self.drain_buffer();
         }
-        // Collection that is under way will come back here; without any, look at all again.
-        if self.collecting == 0 {
-            self.collect_blocked();
+        if self.map.has_parked() {
+            self.ask_map_again();
+        }
+        if !self.jobs.parked.is_empty() {
+            self.go_on_parked();
         }
     }
 
-    /// A block has been erased: its die may take data again.
-    pub(crate) fn unblock(&mut self, erased: Die) {
-        for stream in 0..usize::from(self.streams) {
-            if self.blocked[stream].remove(erased) && !self.occupied.contains(erased) {
-                self.writable[stream].insert(erased);
-            }
-        }
-        self.collect_blocked();
-    }
-
-    /// A host program goes to a die: it takes no other before that is done, and collection has kept
-    /// pace.
-    pub(crate) fn occupy(&mut self, die: Die) {
-        self.occupied.insert(die);
-        self.collectors[die.0 as usize].effort = 0;
-        self.writable.iter_mut().for_each(|dies| {
-            dies.remove(die);
-        });
-    }
-
-    /// The host program of a die is done. Whether the die may take another.
-    pub(crate) fn vacate(&mut self, die: Die) -> bool {
-        let collector = &mut self.collectors[die.0 as usize];
-        collector.holds_host = collector.busy && !self.ftl.keeps_pace(die);
-        if collector.holds_host {
-            return false;
-        }
-        self.occupied.remove(die);
-        for (writable, blocked) in self.writable.iter_mut().zip(&self.blocked) {
-            if !blocked.contains(die) {
-                writable.insert(die);
-            }
-        }
-        true
-    }
-
-    /// A step of collecting a die is done. Whether that is what the host has waited for.
-    fn catch_up(&mut self, die: Die) -> bool {
-        self.collectors[die.0 as usize].holds_host && self.vacate(die)
-    }
-
-    /// Dies that were blocked with nothing to collect may have something now.
-    pub(crate) fn collect_blocked(&mut self) {
-        for stream in 0..usize::from(self.streams) {
-            let mut from = 0;
-            while let Some(die) = self.blocked[stream].next_from(from)
-                && die.0 >= from
-            {
-                self.start_collect(die);
-                from = die.0 + 1;
+    #[cold]
+    fn go_on_parked(&mut self) {
+        for parked in std::mem::take(&mut self.jobs.parked) {
+            match parked {
+                Parked::Step(job) => self.go_on(job),
+                Parked::Moves(job, units) => {
+                    self.jobs.state(job).pending -= 1;
+                    self.program_moves(job, units);
+                }
             }
         }
     }
+
+    /// New work for the collection of a die comes from outside: that it goes on and on has a
+    /// reason.
+    pub(crate) fn collect_anew(&mut self, die: Die) {
+        self.jobs.host_writes_to(die);
+        self.start_collect(die);
+    }
+}
+
+/// How many of the first of `blocks` are of one die, in different planes.
+fn together(geometry: &Geometry, blocks: &[Block]) -> usize {
+    let die = geometry.die_of(blocks[0]);
+    let is_new = |i: usize| {
+        let plane = geometry.plane_of(blocks[i]);
+        geometry.die_of(blocks[i]) == die
+            && blocks[..i].iter().all(|&other| geometry.plane_of(other) != plane)
+    };
+    (0..blocks.len()).take_while(|&i| i < MAX_PLANES && is_new(i)).count()
 }
 
 #[cfg(test)]

@@ -1,16 +1,21 @@
 //! The way of a read: units, pages, dies, decoders, and round again when decoding fails.
 
+use super::flow::{event, lane};
+use super::request::Request;
+use super::timeline::{SpanKind, Track};
+use super::{MOST_LEVELS, Parts, Ssd, Stage};
 use crate::buffer::Rest;
-use crate::drive::request::Request;
-use crate::drive::timeline::{SpanKind, Track};
-use crate::drive::{MOST_LEVELS, Parts, Ssd, event, lane};
-use crate::failure::failed_words::FailedWord;
+use crate::config::SsdConfig;
+use crate::failure::failed_words::{FailedWord, FailedWords};
+use crate::failure::given_up::GivenUp;
+use crate::failure::retry::Retry;
 use crate::flash::command::{Command, Owner};
 use crate::flash::scheduler::Class;
 use crate::ftl::Lpn;
 use base::Time;
-use base::rng::{mix, unit};
-use ecc::model::{LEAST_RBER, Word};
+use base::rng::{Rng, mix, unit};
+use ecc::model::{EccConfig, LEAST_RBER, Model, Word};
+use nand::chip::Chips;
 use nand::geometry::Ppn;
 
 /// When a read was first asked for, and what was spent on it before it began anew.
@@ -25,45 +30,105 @@ pub(crate) struct Earlier {
 impl Earlier {
     /// Of a read that begins.
     #[inline]
-    pub(crate) fn nothing(now: Time) -> Self {
+    pub(super) fn nothing(now: Time) -> Self {
         Self { queued: now, array: Time::ZERO, bus: Time::ZERO, ecc: Time::ZERO }
+    }
+
+    /// The same, and what a page of the map took that had to be read first.
+    #[inline]
+    pub(super) fn and(self, map: &Command) -> Self {
+        let Self { queued, array, bus, ecc } = self;
+        Self { queued, array: array + map.array, bus: bus + map.bus, ecc: ecc + map.ecc }
+    }
+}
+
+/// Decoders, and reads that go round again.
+pub(crate) struct Reader {
+    pub(crate) ecc: Box<dyn Model>,
+    pub(crate) retry: Box<dyn Retry>,
+    pub(crate) decoders: Stage,
+    /// Energy of one iteration of one codeword.
+    pub(crate) iteration_uj: f64,
+    /// How long decoding takes where no word fails.
+    clean_decode: Option<Time>,
+    /// Codewords of reads that go round again.
+    failed: FailedWords,
+    /// Pages that could not be read.
+    given_up: GivenUp,
+    /// Tells the luck of this drive's words from that of others'.
+    luck_key: u64,
+}
+
+impl Reader {
+    pub(super) fn new(
+        config: &SsdConfig,
+        chips: &Chips,
+        ecc: Box<dyn Model>,
+        common: &EccConfig,
+        retry: Box<dyn Retry>,
+    ) -> Self {
+        let decoders = if common.decoders == 0 { config.drive.channels } else { common.decoders };
+        // Where the flash never errs or the decoder always corrects, decoding is a plain delay.
+        let is_clean = !chips.errs() || ecc.is_ideal();
+        Self {
+            decoders: Stage::new(decoders),
+            iteration_uj: common.iteration_uj(),
+            clean_decode: is_clean.then(|| common.decode_time(0, 0)),
+            failed: FailedWords::default(),
+            given_up: GivenUp::default(),
+            luck_key: Rng::stream(config.seed, "ecc").bits(),
+            ecc,
+            retry,
+        }
+    }
+}
+
+impl Reader {
+    /// Codewords of a list that have failed.
+    pub(super) fn failed_words(&self, list: u32) -> &[FailedWord] {
+        self.failed.words(list)
     }
 }
 
 impl Ssd {
     #[inline]
-    pub(crate) fn read_units(&mut self, slot: u32, request: &Request) {
-        let first = self.unit_at(request.offset) as u32;
-        let last = self.unit_at(request.offset + request.length - 1) as u32;
+    pub(super) fn read_units(&mut self, slot: u32, request: &Request) {
+        let first = self.units.at(request.offset) as u32;
+        let last = self.units.at(request.offset + request.length - 1) as u32;
         // One more than there is, so that nothing completes before all is asked for.
-        self.slots[slot as usize].pending = 1;
-        self.read_range(slot, first, last, Earlier::nothing(self.now()));
+        self.front.slot(slot).pending = 1;
+        let earlier = Earlier::nothing(self.now());
+        if self.map.is_on_flash {
+            self.read_mapped(slot, first, last, earlier);
+        } else {
+            self.read_range(slot, first, last, earlier);
+        }
         self.read_part_done(slot);
     }
 
     /// Asks for units `first` to `last`: from the buffer, from the flash, or nothing where there
     /// is nothing.
     #[inline]
-    fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Earlier) {
+    pub(super) fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Earlier) {
         let owner = Owner::Request(slot);
         let mut run: Option<(u32, Ppn, u32)> = None;
         for unit in first..last + 1 {
-            let place = match self.buffer.find(Lpn(unit)) {
+            let place = match self.writer.buffer.find(Lpn(unit)) {
                 Some(held) => {
                     self.counts.buffer_hits += 1;
-                    let request = &mut self.slots[slot as usize];
+                    let request = self.front.slot(slot);
                     request.hit = true;
-                    let held = self.buffer.slot(held);
+                    let held = self.writer.buffer.slot(held);
                     request.done.failed |= held.rest == Rest::Lost && !held.trimmed;
-                    if let Some(payload) = &mut self.payload {
-                        payload.read(slot, unit, if held.trimmed { 0 } else { held.version });
+                    if let Some(versions) = &mut self.versions {
+                        versions.read(slot, unit, if held.trimmed { 0 } else { held.version });
                     }
                     None
                 }
                 None => {
                     let place = self.ftl.lookup(Lpn(unit));
-                    if let (None, Some(payload)) = (place, &mut self.payload) {
-                        payload.read(slot, unit, 0);
+                    if let (None, Some(versions)) = (place, &mut self.versions) {
+                        versions.read(slot, unit, 0);
                     }
                     place
                 }
@@ -91,7 +156,7 @@ impl Ssd {
     }
 
     #[inline]
-    pub(crate) fn read_flash(
+    pub(super) fn read_flash(
         &mut self,
         class: Class,
         owner: Owner,
@@ -101,12 +166,12 @@ impl Ssd {
         earlier: Earlier,
     ) {
         if let Owner::Request(slot) = owner {
-            self.slots[slot as usize].pending += 1;
+            self.front.slot(slot).pending += 1;
         }
         let geometry = &self.flash.chips.geometry;
         let die = geometry.die_of(geometry.block_of(ppn));
         let words = self.codewords.of(geometry, ppn, units);
-        let bytes = words * self.codeword_bytes;
+        let bytes = words * self.codewords.bytes;
         let Earlier { queued, array, bus, ecc } = earlier;
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
         let index = self.flash.hold(queued, Command { words, array, bus, ecc, ..read });
@@ -115,10 +180,10 @@ impl Ssd {
 
     /// A transfer of a read is in the controller: to the decoders, if it was the last.
     #[inline(never)]
-    pub(crate) fn arrived(&mut self, index: u32) {
+    pub(super) fn arrived(&mut self, index: u32) {
         let now = self.now();
         let Some(index) = self.flash.part_arrived(now, index) else {
-            if self.retry.in_turn() && !self.read_elsewhere(index) {
+            if self.reader.retry.in_turn() && !self.read_elsewhere(index) {
                 self.flash.go_behind(&mut self.events, index);
             }
             return;
@@ -129,7 +194,7 @@ impl Ssd {
         if attempt == 0 {
             self.counts.codewords += u64::from(words);
             for word in 0..words {
-                let time = match self.clean_decode {
+                let time = match self.reader.clean_decode {
                     Some(time) => time,
                     None => {
                         let may_err = rber >= LEAST_RBER;
@@ -139,7 +204,7 @@ impl Ssd {
                         self.counts.iterations += u64::from(outcome.iterations);
                         if !outcome.corrected {
                             self.counts.hard_failures += 1;
-                            self.failed.add(&mut failed, FailedWord { word, luck });
+                            self.reader.failed.add(&mut failed, FailedWord { word, luck });
                         }
                         outcome.time
                     }
@@ -150,7 +215,7 @@ impl Ssd {
             self.decode_again(index, now, &mut failed, &mut end);
         }
         let (end, last) = end;
-        let corrected = self.failed.count(failed) == 0;
+        let corrected = self.reader.failed.count(failed) == 0;
         let command = &mut self.flash.commands[index];
         command.failed = failed;
         if corrected {
@@ -172,14 +237,14 @@ impl Ssd {
         let first = self.codewords.before(&chips.geometry, ppn);
         let place = u64::from(chips.geometry.page_index(ppn)) << 32 | u64::from(first + word);
         let cycle = chips.pe_cycles(chips.geometry.block_of(ppn));
-        unit(mix(mix(self.luck_key ^ place) ^ u64::from(cycle)))
+        unit(mix(mix(self.reader.luck_key ^ place) ^ u64::from(cycle)))
     }
 
     /// The codewords of a read that have failed, once there is more of them.
     fn decode_again(&mut self, index: u32, now: Time, failed: &mut u32, end: &mut (Time, Time)) {
         let Command { rber, level, .. } = self.flash.commands[index];
         let kind = if level > 0 { SpanKind::SoftDecode } else { SpanKind::Decode };
-        let mut words = self.failed.take(*failed);
+        let mut words = self.reader.failed.take(*failed);
         self.counts.further_decodes += words.len() as u64;
         words.retain(|&FailedWord { luck, .. }| {
             let outcome = self.decode(index, &Word { rber, level, luck });
@@ -187,14 +252,14 @@ impl Ssd {
             self.take_decoder(now, outcome.time, kind, end);
             !outcome.corrected
         });
-        self.failed.keep(failed, words);
+        self.reader.failed.keep(failed, words);
     }
 
     /// One codeword takes the decoder that is free first. `end` is when the last one is done, and
     /// how long that took.
     #[inline]
     fn take_decoder(&mut self, now: Time, time: Time, kind: SpanKind, end: &mut (Time, Time)) {
-        let (decoder, start, done) = self.decoders.serve(now, time);
+        let (decoder, start, done) = self.reader.decoders.serve(now, time);
         self.flash.timeline.record(Track::Decoder, decoder as u32, kind, start, done);
         if done >= end.0 {
             *end = (done, time);
@@ -205,45 +270,49 @@ impl Ssd {
     /// its place may be erased and written again.
     #[inline]
     fn note_found(&mut self, index: u32) {
-        if let Some(payload) = &mut self.payload
+        if let Some(versions) = &mut self.versions
             && let Command { owner: Owner::Request(slot), lpn, ppn, units, .. } =
                 self.flash.commands[index]
         {
             for i in 0..units {
-                payload.read_stored(slot, lpn + i, Ppn(ppn.0 + i));
+                versions.read_stored(slot, lpn + i, Ppn(ppn.0 + i));
             }
         }
     }
 
     #[inline]
-    pub(crate) fn decoded(&mut self, index: u32) {
+    pub(super) fn decoded(&mut self, index: u32) {
         let mut failed = self.flash.commands[index].failed;
-        let corrected = self.failed.count(failed) == 0;
+        let corrected = self.reader.failed.count(failed) == 0;
         if !corrected {
             if self.read_again(index) {
                 return;
             }
             self.lose_moved(index);
-            self.failed.release(&mut failed);
+            self.reader.failed.release(&mut failed);
         }
         let command = self.flash.commands.remove(index);
-        if command.owner != Owner::Collect {
+        if !matches!(command.owner, Owner::Job(_)) {
             self.note_read(&command, corrected);
         }
         match command.owner {
             Owner::Request(slot) => {
                 let now = self.now();
-                let request = &mut self.slots[slot as usize];
-                request.done.failed |= !corrected || self.lost.any(command.lpn, command.units);
+                let request = self.front.slot(slot);
+                request.done.failed |=
+                    !corrected || self.failures.lost.any(command.lpn, command.units);
                 // The last command to finish is the one that the request waited for.
                 let Command { queued, array: flash, bus, ecc, .. } = command;
                 let queue = now.since(queued).since(flash + bus + ecc);
                 request.done.parts = Parts { queue, flash, bus, ecc };
                 self.read_part_done(slot);
             }
-            Owner::Fill(held) => self.filled(held, corrected && !self.lost.any(command.lpn, 1)),
-            Owner::Collect => self.collect_read_done(command.die),
-            Owner::Moves(_) | Owner::Slots(_) | Owner::PartOf(_) => {
+            Owner::Fill(held) => {
+                self.filled(held, corrected && !self.failures.lost.any(command.lpn, 1))
+            }
+            Owner::Job(job) => self.move_read(job),
+            Owner::Map(fetch) => self.map_page_read(fetch, &command),
+            Owner::Moves { .. } | Owner::Slots(_) | Owner::PartOf(_) => {
                 unreachable!("only whole reads are decoded")
             }
         }
@@ -252,7 +321,7 @@ impl Ssd {
     /// After a failed decode: round again as the policy says. False when the page is given up.
     fn read_again(&mut self, index: u32) -> bool {
         let command = self.flash.commands[index];
-        let Some(reread) = self.retry.after_failure(command.attempt) else {
+        let Some(reread) = self.reader.retry.after_failure(command.attempt) else {
             self.counts.uncorrectable += 1;
             self.note_found(index);
             self.note_given_up(&command);
@@ -266,9 +335,9 @@ impl Ssd {
             Some(level) => self.counts.soft_reads[level.min(MOST_LEVELS - 1)] += 1,
         }
         // What the decoder has of the other words stays there: only those that failed cross again.
-        let bytes = self.failed.count(command.failed) * self.codeword_bytes;
+        let bytes = self.reader.failed.count(command.failed) * self.codewords.bytes;
         self.flash.again(index, reread, bytes);
-        if self.retry.in_turn() {
+        if self.reader.retry.in_turn() {
             self.flash.go_behind(&mut self.events, index);
         } else {
             self.flash.go_ahead(&mut self.events, index);
@@ -278,13 +347,13 @@ impl Ssd {
 
     /// A page of this block could not be read. Too many of them, and the block is retired.
     fn note_given_up(&mut self, command: &Command) {
-        let limit = self.retry.retire_after();
+        let limit = self.reader.retry.retire_after();
         if limit == 0 {
             return;
         }
         let (block, page) = self.flash.chips.geometry.page_of(command.ppn);
         let programmed = (page, self.flash.chips.pe_cycles(block));
-        let pages = self.given_up.note(block, programmed, limit);
+        let pages = self.reader.given_up.note(block, programmed, limit);
         if pages >= limit && self.ftl.retire(block) {
             self.start_collect(command.die);
         }
@@ -297,13 +366,13 @@ impl Ssd {
         let Command { queued, array, bus, ecc, .. } = self.flash.commands[index];
         let earlier = Earlier { queued, array, bus, ecc };
         let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(ppn.0 + i)));
-        if !matches!(owner, Owner::Request(_) | Owner::Fill(_))
+        if !matches!(owner, Owner::Request(_) | Owner::Fill(_) | Owner::Map(_))
             || places.all(|(lpn, ppn)| self.ftl.lookup(lpn) == Some(ppn))
         {
             return false;
         }
-        self.failed.release(&mut failed);
-        self.flash.commands.remove(index);
+        self.reader.failed.release(&mut failed);
+        let command = self.flash.commands.remove(index);
         match (owner, self.ftl.lookup(Lpn(first))) {
             (Owner::Request(slot), _) => {
                 self.read_range(slot, first, first + units - 1, earlier);
@@ -311,6 +380,7 @@ impl Ssd {
             }
             (_, Some(ppn)) => self.read_flash(Class::Read, owner, ppn, first, 1, earlier),
             (Owner::Fill(held), None) => self.filled(held, true),
+            (Owner::Map(fetch), None) => self.map_page_read(fetch, &command),
             _ => unreachable!("the host's alone"),
         }
         true
@@ -318,16 +388,15 @@ impl Ssd {
 
     /// One of the things that a read waits for is there; the last one sends the data to the host.
     #[inline]
-    pub(crate) fn read_part_done(&mut self, slot: u32) {
-        let request = &mut self.slots[slot as usize];
+    pub(super) fn read_part_done(&mut self, slot: u32) {
+        let request = self.front.slot(slot);
         request.pending -= 1;
         if request.pending > 0 {
             return;
         }
         let (length, hit) = (request.done.request.length, request.hit);
-        let crossing = self.link_time(length);
-        let (_, _, end) = self.link_out.serve(self.events.now(), crossing);
-        let done = end + self.link_latency + if hit { self.buffer_latency } else { Time::ZERO };
+        let arrived = self.front.send_out(self.events.now(), length);
+        let done = arrived + if hit { self.writer.latency } else { Time::ZERO };
         self.events.push_lane(lane::READ_DONE, done, event::of(event::COMPLETE, slot));
     }
 }

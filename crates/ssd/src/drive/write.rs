@@ -1,66 +1,151 @@
 //! The way of a write: the buffer, rows of units, programs, and what becomes durable when.
 
-use crate::buffer::{NONE, Rest, State};
-use crate::drive::read::Earlier;
-use crate::drive::request::Request;
-use crate::drive::timeline::{SpanKind, Track};
-use crate::drive::{Parts, Slot, Ssd, event};
-use crate::flash::command::{Command, Done, Kind, Owner};
+use super::flow::event;
+use super::front::Slot;
+use super::read::Earlier;
+use super::request::Request;
+use super::timeline::{SpanKind, Track};
+use super::{Parts, Ssd, Stage};
+use crate::buffer::{Buffer, NONE, Rest, State};
+use crate::config::SsdConfig;
+use crate::drive::flush::Flushes;
+use crate::flash::command::{Command, Kind, Owner};
 use crate::flash::scheduler::Class;
-use crate::ftl::contract::stream_among;
-use crate::ftl::{Lpn, Program, Stream};
+use crate::ftl::contract::key_among;
+use crate::ftl::{Carried, Ftl, Job, Key, Lpn, Place, Program};
 use base::Time;
-use nand::geometry::Die;
+use ecc::model::EccConfig;
+use std::collections::VecDeque;
+
+/// Write buffer and encoders, and who waits for them.
+pub(super) struct Writer {
+    pub(super) buffer: Buffer,
+    /// Time of moving a request's data in or out of the buffer.
+    pub(super) latency: Time,
+    is_write_back: bool,
+    row_units: u32,
+    keys: u32,
+    pub(super) flushes: Flushes,
+    /// Requests that wait until a buffer slot is durable.
+    durable_waits: u32,
+    /// Writes that wait for room in the buffer.
+    stalled: VecDeque<u32>,
+    pub(super) encoders: Stage,
+    encode_time: Time,
+    /// Working space: units of one program.
+    lpns: Vec<Lpn>,
+}
+
+/// What came of asking for a place for a row.
+enum Sent {
+    Yes,
+    /// No die takes it.
+    No,
+    /// It waits, others may go.
+    Waits,
+}
+
+impl Writer {
+    pub(super) fn new(config: &SsdConfig, ftl: &dyn Ftl, dies: u32, ecc: &EccConfig) -> Self {
+        let is_write_back = config.buffer.bytes > 0;
+        let row_units = ftl.row_units();
+        // Without write-back the buffer is the memory that feeds the dies: two rows for each.
+        let capacity = if is_write_back {
+            // `check_commands` has refused more than events can name.
+            (config.buffer.bytes / u64::from(config.drive_unit_bytes())) as u32
+        } else {
+            2 * row_units * dies
+        };
+        let encoders = if ecc.decoders == 0 { config.drive.channels } else { ecc.decoders };
+        Self {
+            buffer: Buffer::new(capacity, ftl.keys(), row_units, dies),
+            latency: Time::from_us(config.buffer.latency_us),
+            is_write_back,
+            row_units,
+            keys: ftl.keys(),
+            flushes: Flushes::default(),
+            durable_waits: 0,
+            stalled: VecDeque::new(),
+            encoders: Stage::new(encoders),
+            encode_time: Time::from_us(ecc.t_encode_us),
+            lpns: Vec::with_capacity(row_units as usize),
+        }
+    }
+
+    /// Whether somebody waits for what the buffer holds to be on the flash.
+    #[inline]
+    fn is_awaited(&self) -> bool {
+        self.durable_waits > 0 || self.flushes.waiting()
+    }
+
+    /// Whether somebody waits for that, or for room in the buffer.
+    #[inline]
+    fn is_urgent(&self) -> bool {
+        self.is_awaited() || !self.stalled.is_empty()
+    }
+
+    /// Whether a row is ready to be sent, or waits for its turn.
+    #[inline]
+    pub(super) fn has_work(&self) -> bool {
+        self.is_urgent() || self.buffer.rows.has_whole() || self.buffer.rows.has_waiting()
+    }
+
+    /// Whether rows that are not full are sent too: somebody waits for what is in them, or for room
+    /// that nothing else makes.
+    fn sends_short_rows(&self) -> bool {
+        self.is_awaited() || (!self.stalled.is_empty() && !self.buffer.rows.has_whole())
+    }
+}
 
 impl Ssd {
-    pub(crate) fn data_in(&mut self, slot: u32) {
-        if self.read_only_at != Time::NEVER {
-            self.slots[slot as usize].done.failed = true;
+    pub(super) fn data_in(&mut self, slot: u32) {
+        if self.failures.is_read_only() {
+            self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());
             return;
         }
-        if !self.stalled.is_empty() || !self.fill_buffer(slot) {
+        if !self.writer.stalled.is_empty() || !self.fill_buffer(slot) {
             // First come, first served: nobody overtakes a stalled write.
             self.counts.stalls += 1;
-            self.stalled.push_back(slot);
+            self.writer.stalled.push_back(slot);
         }
         self.drain_buffer();
     }
 
     /// Puts the units of a write into the buffer; false when it must wait for room.
-    pub(crate) fn fill_buffer(&mut self, slot: u32) -> bool {
-        let request = self.slots[slot as usize].done.request;
-        let last = self.unit_at(request.offset + request.length - 1) as u32;
-        let durable = request.fua || !self.write_back;
-        while self.slots[slot as usize].cursor <= last {
-            let unit = self.slots[slot as usize].cursor;
+    pub(super) fn fill_buffer(&mut self, slot: u32) -> bool {
+        let request = self.front.slot(slot).done.request;
+        let last = self.units.at(request.offset + request.length - 1) as u32;
+        let durable = request.fua || !self.writer.is_write_back;
+        while self.front.slot(slot).cursor <= last {
+            let unit = self.front.slot(slot).cursor;
             let Some(held) = self.hold(Lpn(unit), &request, durable) else { return false };
             if durable {
-                self.buffer.slot(held).waiter = slot;
-                self.slots[slot as usize].pending += 1;
-                self.durable_waits += 1;
+                self.writer.buffer.slot(held).waiter = slot;
+                self.front.slot(slot).pending += 1;
+                self.writer.durable_waits += 1;
             }
-            if let Some(payload) = &self.payload {
-                self.buffer.slot(held).version = payload.version(slot);
+            if let Some(versions) = &self.versions {
+                self.writer.buffer.slot(held).version = versions.version(slot);
             }
-            self.slots[slot as usize].cursor += 1;
+            self.front.slot(slot).cursor += 1;
         }
         if !durable {
-            self.acknowledge(slot, self.now() + self.buffer_latency);
+            self.acknowledge(slot, self.now() + self.writer.latency);
         }
         true
     }
 
     /// A buffer slot for new data of `lpn`; `None` when there is none.
     #[inline]
-    pub(crate) fn hold(&mut self, lpn: Lpn, request: &Request, durable: bool) -> Option<u32> {
-        let start = u64::from(lpn.0) * self.unit_bytes;
+    pub(super) fn hold(&mut self, lpn: Lpn, request: &Request, durable: bool) -> Option<u32> {
+        let start = u64::from(lpn.0) * self.units.bytes;
         let whole =
-            request.offset <= start && start + self.unit_bytes <= request.offset + request.length;
-        let found = self.buffer.find(lpn);
+            request.offset <= start && start + self.units.bytes <= request.offset + request.length;
+        let found = self.writer.buffer.find(lpn);
         let mut rest = Rest::None;
         if let Some(old) = found {
-            let entry = self.buffer.slot(old);
+            let entry = self.writer.buffer.slot(old);
             // Of what was trimmed nothing is left to be kept.
             rest = if whole || entry.trimmed { Rest::None } else { entry.rest };
             if entry.state != State::InFlight {
@@ -72,34 +157,62 @@ impl Ssd {
                 return Some(old);
             }
         }
-        let old_place = if whole || found.is_some() { None } else { self.ftl.lookup(lpn) };
-        let state = match (found, old_place) {
-            (Some(_), _) => State::Behind,
-            (None, Some(_)) => State::Filling,
-            (None, None) => State::Dirty,
-        };
-        let held = self.buffer.take(lpn, state)?;
-        let stream = stream_among(&*self.ftl, self.streams, lpn, request.stream);
-        let entry = self.buffer.slot(held);
-        entry.stream = stream;
-        entry.epoch = self.flushes.hold();
-        entry.rest = if state == State::Filling { Rest::OnFlash } else { rest };
-        match (found, old_place) {
-            (Some(old), _) => self.buffer.slot(old).successor = held,
-            (None, Some(ppn)) => {
-                // The sectors that are not written come from the old unit.
-                self.counts.fills += 1;
-                let (owner, earlier) = (Owner::Fill(held), Earlier::nothing(self.now()));
-                self.read_flash(Class::Read, owner, ppn, lpn.0, 1, earlier);
+        // Of a unit that is new here it is yet to be seen what the flash has of it.
+        let state = if found.is_some() { State::Behind } else { State::Filling };
+        let held = self.writer.buffer.take(lpn, state)?;
+        let key = key_among(&*self.ftl, self.writer.keys, lpn, request.stream);
+        let entry = self.writer.buffer.slot(held);
+        entry.key = key;
+        entry.epoch = self.writer.flushes.hold();
+        match found {
+            Some(old) => {
+                entry.rest = rest;
+                self.writer.buffer.slot(old).successor = held;
             }
-            (None, None) => self.buffer.push_dirty(held),
+            None => {
+                entry.rest = if whole { Rest::None } else { Rest::OnFlash };
+                if self.map.is_on_flash {
+                    self.find_old(held);
+                } else {
+                    self.complete(held);
+                }
+            }
         }
         Some(held)
     }
 
+    /// The place of a unit that is new in the buffer is known: what was not written of it is read,
+    /// if there is any; else it waits to be programmed.
+    #[inline]
+    pub(super) fn complete(&mut self, held: u32) {
+        let entry = self.writer.buffer.slot(held);
+        if entry.rest == Rest::OnFlash {
+            let lpn = entry.lpn;
+            if let Some(ppn) = self.ftl.lookup(lpn) {
+                // The sectors that are not written come from the old unit.
+                self.counts.fills += 1;
+                let (owner, earlier) = (Owner::Fill(held), Earlier::nothing(self.now()));
+                self.read_flash(Class::Read, owner, ppn, lpn.0, 1, earlier);
+                return;
+            }
+            self.writer.buffer.slot(held).rest = Rest::None;
+        }
+        self.writer.buffer.push_dirty(held);
+    }
+
+    /// The page of the map has been read for a unit that is new in the buffer.
+    pub(super) fn old_found(&mut self, held: u32) {
+        if self.writer.buffer.slot(held).trimmed {
+            self.release(held);
+            self.retry_stalled();
+        } else {
+            self.complete(held);
+        }
+    }
+
     /// The rest of a partly written unit has been read, or could not be.
-    pub(crate) fn filled(&mut self, held: u32, is_read: bool) {
-        let entry = self.buffer.slot(held);
+    pub(super) fn filled(&mut self, held: u32, is_read: bool) {
+        let entry = self.writer.buffer.slot(held);
         if entry.rest == Rest::OnFlash {
             entry.rest = if is_read { Rest::None } else { Rest::Lost };
         }
@@ -107,78 +220,92 @@ impl Ssd {
             self.release(held);
             self.retry_stalled();
         } else {
-            self.buffer.push_dirty(held);
+            self.writer.buffer.push_dirty(held);
         }
         self.drain_buffer();
     }
 
-    /// Whether somebody waits for what the buffer holds to be on the flash.
-    #[inline]
-    fn is_awaited(&self) -> bool {
-        self.durable_waits > 0 || self.flushes.waiting()
+    /// The unit that a buffer slot holds.
+    pub(super) fn lpn_held(&mut self, held: u32) -> Lpn {
+        self.writer.buffer.slot(held).lpn
     }
 
-    /// Whether somebody waits for that, or for room in the buffer.
+    /// Whether the buffer holds a unit.
     #[inline]
-    pub(crate) fn is_urgent(&self) -> bool {
-        self.is_awaited() || !self.stalled.is_empty()
+    pub(super) fn is_in_buffer(&self, unit: u32) -> bool {
+        self.writer.buffer.find(Lpn(unit)).is_some()
     }
 
-    /// Whether the buffer holds enough of a stream to be sent without.
-    pub(crate) fn has_whole_row(&self) -> bool {
-        let row = self.ftl.row_units();
-        (0..self.streams).any(|stream| self.buffer.dirty(stream) >= row)
+    /// Sends rows of waiting units to free dies, of each key in turn: whole ones, and short ones
+    /// where they must not wait.
+    #[inline]
+    pub(super) fn drain_buffer(&mut self) {
+        self.drain_rows(true);
+        if self.writer.buffer.rows.count(false) > 0 && self.writer.sends_short_rows() {
+            self.drain_rows(false);
+        }
     }
 
-    /// Sends rows of waiting units to free dies, of each stream in turn.
     #[inline]
-    pub(crate) fn drain_buffer(&mut self) {
+    fn drain_rows(&mut self, are_whole: bool) {
         let mut in_vain = 0;
-        while in_vain < self.streams {
-            let stream = self.next_stream;
-            self.next_stream = if stream + 1 == self.streams { 0 } else { stream + 1 };
-            in_vain = if self.send_row(stream) { 0 } else { in_vain + 1 };
+        while in_vain < self.writer.buffer.rows.count(are_whole)
+            && let Some(key) = self.writer.buffer.rows.first(are_whole)
+        {
+            match self.send_row(key) {
+                Sent::Yes => {
+                    in_vain = 0;
+                    self.writer.buffer.rows.turn(key);
+                }
+                // What no die takes for one key, none takes for the others.
+                Sent::No if self.gate.is_shared() => return,
+                Sent::No => {
+                    in_vain += 1;
+                    self.writer.buffer.rows.turn(key);
+                }
+                Sent::Waits => {}
+            }
         }
     }
 
-    /// Whether rows that are not full are sent too: somebody waits for what is in them, or for room
-    /// that nothing else makes.
-    fn sends_short_rows(&self) -> bool {
-        self.is_awaited() || (!self.stalled.is_empty() && !self.has_whole_row())
-    }
-
-    /// Sends a row of a stream, if it has one and a die takes it.
+    /// Sends a row of a key, if a die takes it.
     #[inline]
-    fn send_row(&mut self, stream: u8) -> bool {
-        let row = self.ftl.row_units();
-        let waiting = self.buffer.dirty(stream);
-        if waiting == 0 || (waiting < row && !self.sends_short_rows()) {
-            return false;
-        }
-        let dies = &self.writable[usize::from(stream)];
+    fn send_row(&mut self, key: Key) -> Sent {
+        let dies = self.gate.writable(key.0);
         if dies.is_empty() {
-            self.set_aside(stream);
-            return false;
+            self.set_aside(key.0);
+            return Sent::No;
         }
-        self.buffer.peek_dirty(stream, row, &mut self.lpns);
-        let Some(program) = self.ftl.place(Stream::host(stream), &self.lpns, dies) else {
-            self.set_aside(stream);
-            return false;
+        let Writer { buffer, lpns, row_units, .. } = &mut self.writer;
+        buffer.peek_dirty(key, *row_units, lpns);
+        let program = match self.ftl.place(key, lpns, dies) {
+            Place::At(program) => program,
+            Place::NoRoom => {
+                self.set_aside(key.0);
+                return Sent::No;
+            }
+            Place::Later(until) => {
+                buffer.rows.wait(key, until);
+                self.start_named();
+                return Sent::Waits;
+            }
         };
-        let first = self.buffer.send_dirty(stream, program.units);
-        self.occupy(program.die);
+        let first = buffer.send_dirty(key, program.units);
+        self.gate.occupy(program.die);
+        self.jobs.host_writes_to(program.die);
         self.program(program, Owner::Slots(first));
         self.start_collect(program.die);
-        true
+        self.start_named();
+        Sent::Yes
     }
 
-    pub(crate) fn program(&mut self, program: Program, owner: Owner) {
+    pub(super) fn program(&mut self, program: Program, owner: Owner) {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
-        let class = if program.stream == Stream::GC { Class::Collect } else { Class::Write };
+        let class = if program.stream.is_internal() { Class::Collect } else { Class::Write };
         let pages = u32::from(program.planes) * self.flash.chips.pages_per_program;
-        let bytes = self.codewords.of_page() * self.codeword_bytes;
-        let job = self.flash.jobs.insert(program);
+        let bytes = self.codewords.of_page() * self.codewords.bytes;
+        let job = self.flash.programs.insert(program);
         let command =
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
         let index = self.flash.hold(self.now(), command);
@@ -190,133 +317,140 @@ impl Ssd {
         let now = self.now();
         let words = pages * u64::from(self.codewords.of_page());
         self.counts.encoded += words;
-        if self.encode_time == Time::ZERO {
+        if self.writer.encode_time == Time::ZERO {
             self.flash.submit(&mut self.events, index);
             return;
         }
         // All words take as long: programs leave the encoders in the order in which they came.
         let mut end = now;
         for _ in 0..words {
-            let (encoder, start, done) = self.encoders.serve(now, self.encode_time);
+            let (encoder, start, done) = self.writer.encoders.serve(now, self.writer.encode_time);
             let timeline = &mut self.flash.timeline;
             timeline.record(Track::Encoder, encoder as u32, SpanKind::Encode, start, done);
             end = end.max(done);
         }
-        self.flash.commands[index].ecc += self.encode_time;
+        self.flash.commands[index].ecc += self.writer.encode_time;
         self.events.push(end, event::of(event::ENCODED, index));
     }
 
-    #[inline(always)]
-    pub(crate) fn done(&mut self, done: Done, die: Die) {
-        match done {
-            Done::Programmed(index) => self.programmed(index),
-            Done::Erased(index) => self.erased(index),
-            Done::Arrived(index) => self.arrived(index),
-            Done::Nothing => {}
-        }
-        if self.background && self.flash.is_idle(die) {
-            self.start_collect(die);
-        }
-    }
-
-    pub(crate) fn programmed(&mut self, index: u32) {
+    pub(super) fn programmed(&mut self, index: u32) {
         let command = self.flash.commands.remove(index);
-        let program = self.flash.jobs.remove(command.job);
+        let program = self.flash.programs.remove(command.job);
         let has_failed = self.take_failures(&program);
         match command.owner {
-            Owner::Moves(first) if has_failed => self.move_elsewhere(&program, first),
+            Owner::Moves { job, first } if has_failed => self.move_elsewhere(&program, job, first),
             Owner::Slots(first) if has_failed => self.write_elsewhere(&program, first),
-            Owner::Moves(first) => self.moved(&program, first),
+            Owner::Moves { job, first } => self.moved(&program, job, first),
             Owner::Slots(first) => {
-                self.ftl.programmed(&program, &[]);
+                self.ftl.programmed(&program, Carried::Host);
                 self.vacate(program.die);
                 let Command { queued, array: flash, bus, ecc, .. } = command;
                 let queue = self.now().since(queued).since(flash + bus + ecc);
                 let parts = Parts { queue, flash, bus, ecc };
                 let mut held = first;
                 for i in 0..program.units {
-                    let entry = *self.buffer.slot(held);
-                    if let Some(payload) = &mut self.payload {
+                    let entry = *self.writer.buffer.slot(held);
+                    if let Some(versions) = &mut self.versions {
                         let ppn = program.ppn(&self.flash.chips.geometry, i);
-                        payload.store(ppn, entry.version);
+                        versions.store(ppn, entry.version);
                     }
                     match entry.rest {
-                        Rest::Lost => self.lost.insert(entry.lpn),
-                        Rest::None | Rest::OnFlash => self.lost.remove(entry.lpn),
+                        Rest::Lost => self.failures.lost.insert(entry.lpn),
+                        Rest::None | Rest::OnFlash => self.failures.lost.remove(entry.lpn),
                     }
                     if entry.trimmed {
                         self.unmap(entry.lpn);
                     }
                     if entry.successor != NONE {
-                        if self.buffer.slot(entry.successor).trimmed {
+                        if self.writer.buffer.slot(entry.successor).trimmed {
                             // Newer data were trimmed: those that are mapped now are gone too.
                             self.unmap(entry.lpn);
                             self.release(entry.successor);
                         } else {
-                            self.buffer.push_dirty(entry.successor);
+                            self.writer.buffer.push_dirty(entry.successor);
                         }
                     }
                     if entry.waiter != NONE {
                         // The last program to finish is the one that the request waited for.
-                        self.slots[entry.waiter as usize].done.parts = parts;
+                        self.front.slot(entry.waiter).done.parts = parts;
                     }
                     self.release(held);
                     held = entry.next;
                 }
+                self.start_named();
                 self.retry_stalled();
                 self.drain_buffer();
             }
-            Owner::Request(_) | Owner::Fill(_) | Owner::Collect | Owner::PartOf(_) => {
+            Owner::Request(_)
+            | Owner::Fill(_)
+            | Owner::Job(_)
+            | Owner::Map(_)
+            | Owner::PartOf(_) => {
                 unreachable!("reads are not programmed")
             }
         }
     }
 
     /// Gives a buffer slot back and tells who waited for it.
-    pub(crate) fn release(&mut self, held: u32) {
-        let entry = *self.buffer.slot(held);
-        self.buffer.release(held);
+    pub(super) fn release(&mut self, held: u32) {
+        let entry = *self.writer.buffer.slot(held);
+        self.writer.buffer.release(held);
         if entry.waiter != NONE {
-            self.durable_waits -= 1;
+            self.writer.durable_waits -= 1;
             self.write_part_done(entry.waiter);
         }
-        self.flushes.release(entry.epoch);
+        self.writer.flushes.release(entry.epoch);
         let now = self.now();
-        while let Some(slot) = self.flushes.ready() {
+        while let Some(slot) = self.writer.flushes.ready() {
             self.acknowledge(slot, now);
         }
     }
 
-    pub(crate) fn write_part_done(&mut self, slot: u32) {
-        let Slot { ref done, cursor, .. } = self.slots[slot as usize];
-        let last = self.unit_at(done.request.offset + done.request.length - 1) as u32;
-        let entry = &mut self.slots[slot as usize];
+    pub(super) fn write_part_done(&mut self, slot: u32) {
+        let Slot { ref done, cursor, .. } = *self.front.slot(slot);
+        let last = self.units.at(done.request.offset + done.request.length - 1) as u32;
+        let entry = self.front.slot(slot);
         entry.pending -= 1;
         if entry.pending == 0 && cursor > last {
             self.acknowledge(slot, self.now());
         }
     }
 
-    pub(crate) fn retry_stalled(&mut self) {
-        while let Some(&slot) = self.stalled.front() {
+    pub(super) fn retry_stalled(&mut self) {
+        while let Some(&slot) = self.writer.stalled.front() {
             if !self.fill_buffer(slot) {
                 return;
             }
-            self.stalled.pop_front();
+            self.writer.stalled.pop_front();
         }
     }
 
     /// Forgets every unit that lies wholly inside the request.
-    pub(crate) fn trim_units(&mut self, request: &Request) {
-        let first = request.offset.div_ceil(self.unit_bytes) as u32;
-        let end = ((request.offset + request.length) / self.unit_bytes) as u32;
+    pub(super) fn trim_units(&mut self, slot: u32, request: &Request) {
+        let first = request.offset.div_ceil(self.units.bytes) as u32;
+        let end = ((request.offset + request.length) / self.units.bytes) as u32;
+        if self.map.is_on_flash {
+            self.trim_mapped(slot, first, end);
+        } else {
+            self.trim_range(first, end);
+            self.trimmed(slot);
+        }
+    }
+
+    /// A trim is done.
+    pub(super) fn trimmed(&mut self, slot: u32) {
+        self.retry_stalled();
+        self.acknowledge(slot, self.now() + self.front.link_latency);
+    }
+
+    pub(super) fn trim_range(&mut self, first: u32, end: u32) {
         for unit in first..end {
             let mut has_data = false;
-            if let Some(held) = self.buffer.find(Lpn(unit)) {
-                let entry = self.buffer.slot(held);
+            if let Some(held) = self.writer.buffer.find(Lpn(unit)) {
+                let entry = self.writer.buffer.slot(held);
                 has_data = !entry.trimmed;
                 if entry.state == State::Dirty {
-                    self.buffer.unlink_dirty(held);
+                    self.writer.buffer.unlink_dirty(held);
                     self.release(held);
                 } else {
                     entry.trimmed = true;
@@ -326,13 +460,23 @@ impl Ssd {
             self.counts.trimmed += u64::from(has_data);
             self.unmap(Lpn(unit));
         }
-        self.retry_stalled();
+    }
+
+    /// Data of the host, from this slot on, are to be programmed elsewhere: all of them, those that
+    /// were trimmed meanwhile too, as if it were the first time.
+    #[cold]
+    fn write_elsewhere(&mut self, program: &Program, first: u32) {
+        self.ftl.not_programmed(program, Carried::Host);
+        self.jobs.row_failed(Job::of(program.die));
+        self.writer.buffer.return_dirty(first, program.units);
+        self.vacate(program.die);
+        self.drain_buffer();
     }
 
     /// A unit holds nothing any more.
     fn unmap(&mut self, lpn: Lpn) {
         self.ftl.trim(lpn);
-        self.lost.remove(lpn);
+        self.failures.lost.remove(lpn);
     }
 }
 

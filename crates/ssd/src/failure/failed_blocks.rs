@@ -6,7 +6,6 @@
 //! A program of several planes fails as a whole, and only the blocks that failed leave.
 
 use crate::drive::Ssd;
-use crate::drive::jobs::Collector;
 use crate::ftl::Program;
 use nand::geometry::Block;
 
@@ -30,28 +29,6 @@ impl Ssd {
         any
     }
 
-    /// Data of the host, from this slot on, are to be programmed elsewhere: all of them, those that
-    /// were trimmed meanwhile too, as if it were the first time.
-    #[cold]
-    pub(crate) fn write_elsewhere(&mut self, program: &Program, first: u32) {
-        self.ftl.not_programmed(program, &[]);
-        self.collectors[program.die.0 as usize].failed_rows += 1;
-        self.buffer.return_dirty(first, program.units);
-        self.vacate(program.die);
-        self.drain_buffer();
-    }
-
-    /// Data that collection moves, from this move on, are to be programmed elsewhere.
-    #[cold]
-    pub(crate) fn move_elsewhere(&mut self, program: &Program, first: u32) {
-        let units = first as usize..(first + program.units) as usize;
-        let Collector { moves, pending, failed_rows, .. } =
-            &mut self.collectors[program.die.0 as usize];
-        (*pending, *failed_rows) = (*pending - 1, *failed_rows + 1);
-        self.ftl.not_programmed(program, &moves[units.clone()]);
-        self.program_moves(program.die, units);
-    }
-
     /// The erase of a block has failed. Where the FTL cannot do without the block, what the drive
     /// holds in its buffer goes where there is room, that block among it.
     #[cold]
@@ -63,7 +40,8 @@ impl Ssd {
     /// A block leaves, or the drive takes no more writes.
     fn give_up(&mut self, block: Block) {
         if !self.ftl.retire(block) {
-            self.read_only_at = self.read_only_at.min(self.now());
+            let now = self.now();
+            self.failures.read_only_at = self.failures.read_only_at.min(now);
         }
     }
 }

@@ -58,8 +58,8 @@ impl Ssd {
     /// A read that was not for collection is done.
     #[inline]
     pub(crate) fn note_read(&mut self, command: &Command, corrected: bool) {
-        let took_long = corrected && command.attempt >= self.reclaim.rounds;
-        if took_long || self.reclaim.counts_reads() {
+        let took_long = corrected && command.attempt >= self.failures.reclaim.rounds;
+        if took_long || self.failures.reclaim.counts_reads() {
             self.reclaim_if_due(command, took_long);
         }
     }
@@ -68,18 +68,16 @@ impl Ssd {
     fn reclaim_if_due(&mut self, command: &Command, took_long: bool) {
         let chips = &self.flash.chips;
         let block = chips.geometry.block_of(command.ppn);
-        let is_due = took_long || chips.reads(block) >= self.reclaim.reads;
-        let has_room = self.reclaim.under_way.len() < self.reclaim.at_once;
+        let is_due = took_long || chips.reads(block) >= self.failures.reclaim.reads;
+        let has_room = self.failures.reclaim.under_way.len() < self.failures.reclaim.at_once;
         // The data may have moved on since they were read.
         if is_due
             && has_room
             && self.ftl.lookup(Lpn(command.lpn)) == Some(command.ppn)
             && self.ftl.reclaim(block)
         {
-            self.reclaim.under_way.push(block);
-            // New work from outside: collection that goes on and on has a reason.
-            self.collectors[command.die.0 as usize].effort = 0;
-            self.start_collect(command.die);
+            self.failures.reclaim.under_way.push(block);
+            self.collect_anew(command.die);
         }
     }
 }

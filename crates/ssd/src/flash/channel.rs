@@ -139,7 +139,7 @@ impl Flash {
             self.join_bus(events, die);
             return;
         }
-        let job = self.jobs[command.job];
+        let job = self.programs[command.job];
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.program(block, job.page).unwrap_or_else(|error| {

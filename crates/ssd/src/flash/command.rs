@@ -1,6 +1,7 @@
 //! Flash commands: what the controller asks of a die, and what comes back.
 
 use crate::flash::scheduler::{CLASSES, Class};
+use crate::ftl::Job;
 use base::Time;
 use nand::geometry::{Die, Ppn};
 
@@ -25,10 +26,17 @@ pub enum Owner {
     Request(u32),
     /// A buffer slot that holds part of a unit.
     Fill(u32),
-    /// Garbage collection of the command's die.
-    Collect,
-    /// Garbage collection of the command's die: its moves from this one on are programmed.
-    Moves(u32),
+    /// An internal job, for a read or an erase.
+    Job(Job),
+    /// An internal job: its moves from `first` on are programmed.
+    Moves {
+        /// Which job.
+        job: Job,
+        /// The first move that the program carries.
+        first: u32,
+    },
+    /// Those who wait for a page of the map, by their number there.
+    Map(u32),
     /// The buffer slots linked from this one.
     Slots(u32),
     /// A read that this one is a further part of: a soft level has two.

@@ -353,7 +353,7 @@ impl Flash {
 
     pub(crate) fn start_erase(&mut self, events: &mut EventQueue, die: Die, index: u32) {
         let now = events.now();
-        let job = self.jobs[self.commands[index].job];
+        let job = self.programs[self.commands[index].job];
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.erase(block);

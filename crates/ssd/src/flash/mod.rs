@@ -79,7 +79,7 @@ pub struct Flash {
     /// Commands under way.
     pub commands: Pool<Command>,
     /// What programs and erases are about.
-    pub jobs: Pool<Program>,
+    pub programs: Pool<Program>,
     pub(crate) scheduler: Box<dyn Scheduler>,
     pub(crate) dies: Vec<DieState>,
     pub(crate) channels: Vec<ChannelState>,
@@ -132,7 +132,7 @@ impl Flash {
             chips,
             cells: None,
             commands: Pool::with_capacity(1024),
-            jobs: Pool::with_capacity(256),
+            programs: Pool::with_capacity(256),
             scheduler,
             events,
             order: 0,

@@ -1,33 +1,69 @@
 //! The contract of an FTL: a pure state machine that says where data live.
 //!
-//! It has no clock, no queue and no thread. The controller asks it where a unit is (`lookup`),
-//! where new data go (`place`, then `programmed` when the flash has them), and what it wants done
-//! inside (`collect`, then `erased`). Because time is nobody's argument, the same code runs under
-//! the engine and, through `write_untimed`, as fast as memory allows: preconditioning is exact.
+//! It has no clock, no queue and no thread. The controller asks it where a unit is (`lookup`), what
+//! finding that out costs (`access`), where new data go (`place`, then `programmed` when the flash
+//! has them), and what it wants done inside (`step` of a job, then `erased`). Because time is
+//! nobody's argument, the same code runs under the engine and, through `write_untimed`, as fast as
+//! memory allows: preconditioning is exact.
 
+pub use super::account::{FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear};
+use super::untimed;
+pub use super::untimed::Untimed;
 pub use crate::flash::die_set::DieSet;
 use crate::space::gc::{GcConfig, Victims};
+use base::Result;
 use base::params::Table;
-use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A logical unit.
+/// A logical unit. Units from `logical_units` on are the FTL's own: pages of its map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lpn(pub u32);
 
-/// Which write frontier data go to.
+impl Lpn {
+    /// No unit: a slot of a program that is left empty.
+    pub const HOLE: Self = Self(u32::MAX);
+}
+
+/// The write frontier that a program belongs to: programs of one frontier reach the die in the
+/// order in which they were placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stream(pub u8);
 
 impl Stream {
-    /// Data moved by garbage collection.
+    /// Data moved by internal jobs, in blocks of their own.
     pub const GC: Self = Self(0);
+    /// Pages of the map, in blocks of their own.
+    pub const MAP: Self = Self(u8::MAX);
 
-    /// Data written by the host under stream hint `hint`.
-    pub const fn host(hint: u8) -> Self {
-        Self(1 + hint)
+    /// Data written by the host under key `key`, in blocks that the host writes to.
+    pub const fn host(key: u8) -> Self {
+        Self(1 + key)
+    }
+
+    /// Whether its blocks are those of internal jobs.
+    pub const fn is_internal(self) -> bool {
+        self.0 == Self::GC.0 || self.0 == Self::MAP.0
+    }
+}
+
+/// The write buffer gathers units of one key into rows: a stream, a logical block, a zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key(pub u32);
+
+/// Keys up to which the controller knows room by key: see [`Place::NoRoom`].
+pub const MOST_STREAMS: u32 = 8;
+
+/// Internal work, by number: that of die `d` has number `d`, and the work that belongs to no die
+/// has the numbers above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job(pub u32);
+
+impl Job {
+    /// The work of a die: its collection.
+    pub const fn of(die: Die) -> Self {
+        Self(die.0)
     }
 }
 
@@ -83,14 +119,14 @@ pub type Build = fn(Context, &Table) -> Result<Box<dyn Ftl>>;
 pub struct Program {
     /// The die.
     pub die: Die,
-    /// Units that carry data; the rest of the last page is padding.
+    /// Slots that it fills from the first on, holes between them counted; the rest of the last
+    /// page is padding.
     pub units: u32,
     /// First page number, the same in every plane.
     pub page: u32,
     /// Planes joined.
     pub planes: u8,
-    /// The frontier it belongs to. Programs of one frontier must reach the die in the order in
-    /// which they were placed.
+    /// The frontier it belongs to.
     pub stream: Stream,
     /// Block in each joined plane.
     pub blocks: [Block; MAX_PLANES],
@@ -116,6 +152,59 @@ impl Program {
     }
 }
 
+/// What the FTL answers when data are to be placed.
+#[derive(Debug, Clone, Copy)]
+pub enum Place {
+    /// Here.
+    At(Program),
+    /// Not now: once that has happened it can be asked again. Rows of other keys may go meanwhile.
+    Later(Until),
+    /// None of these dies takes data of this key before an internal job has erased a block of it.
+    /// An FTL with more than [`MOST_STREAMS`] keys says so of all keys alike.
+    NoRoom,
+}
+
+impl Place {
+    /// The program, if there is one.
+    pub fn program(self) -> Option<Program> {
+        match self {
+            Self::At(program) => Some(program),
+            Self::Later(_) | Self::NoRoom => None,
+        }
+    }
+}
+
+/// What a row, a request or a job waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// The program of host data under way on this die is done.
+    Die(Die),
+    /// An internal job has done a step.
+    Job,
+}
+
+/// What a request wants of the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Where units are, to read them.
+    Read,
+    /// Entries of units that are to be written.
+    Write,
+    /// Entries of units that are to be forgotten.
+    Trim,
+}
+
+/// What knowing the places of units costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing for so many of the units from the first on, at least one.
+    Units(u32),
+    /// A read of this page of the map, for the first of them.
+    Read(Lpn),
+    /// It cannot be found out before an internal job has done a step.
+    Later,
+}
+
 /// How much room collection is to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
@@ -128,159 +217,180 @@ pub enum Urgency {
     Idle,
 }
 
-/// What the FTL wants done on a die next.
+/// The next step of a job; what it concerns is in [`Work`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Collect {
-    /// Nothing.
-    Nothing,
-    /// Read the units listed in `moves`, place them all, and ask again when they are programmed.
+pub enum Step {
+    /// There is nothing more to do.
+    Done,
+    /// Read the units listed in `moves`, place them all (`place_moves`), program them, and ask
+    /// again.
     Move,
-    /// Erase these blocks (the first `n`), report each, and ask again.
-    Erase {
-        /// How many.
-        n: u8,
-        /// Which, of different planes of the die.
-        blocks: [Block; MAX_PLANES],
-    },
+    /// Erase `blocks`, report each, and ask again.
+    Erase,
+    /// Ask again when another job has done a step.
+    Wait,
+}
+
+/// What a step of a job concerns: cleared and filled by `step`.
+#[derive(Debug, Clone, Default)]
+pub struct Work {
+    /// Units to be moved, of any dies. Units of one page that follow each other here are read at
+    /// once.
+    pub moves: Vec<Move>,
+    /// Blocks to be erased, of any dies. Those of one die that follow each other, in different
+    /// planes, are erased by one command.
+    pub blocks: Vec<Block>,
+}
+
+impl Work {
+    /// Forgets both.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.moves.clear();
+        self.blocks.clear();
+    }
 }
 
 /// A unit to be moved: what it is and where it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
-    /// The logical unit.
+    /// The unit, or [`Lpn::HOLE`].
     pub lpn: Lpn,
-    /// Where it is read.
+    /// Where it is read; [`Ppn::NONE`] where nothing is to be read for it.
     pub from: Ppn,
 }
 
-/// How much an FTL has done since its counts were last reset: units when they are placed (those of
-/// a program that fails are padding from then on), blocks when they are reported erased (levelled
-/// ones when they are picked, read reclaims when they are accepted). A run compares them with
-/// what the flash has done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct FtlCounts {
-    /// Units written for the host.
-    pub host_units: u64,
-    /// Units moved.
-    pub moved_units: u64,
-    /// Unit slots programmed without data.
-    pub padding_units: u64,
-    /// Blocks reclaimed.
-    pub reclaimed_blocks: u64,
-    /// Blocks reclaimed for static wear levelling among them.
-    pub levelled_blocks: u64,
-    /// Blocks whose data were to be moved for the reads that they had (read reclaim).
-    pub read_reclaims: u64,
-    /// Blocks taken out of use.
-    pub retired_blocks: u64,
+impl Move {
+    /// A slot that is left empty.
+    pub const HOLE: Self = Self { lpn: Lpn::HOLE, from: Ppn::NONE };
 }
 
-impl FtlCounts {
-    /// Unit slots programmed, for whatever reason.
-    pub fn programmed_units(&self) -> u64 {
-        self.host_units + self.moved_units + self.padding_units
-    }
+/// Whose data a program carries.
+#[derive(Debug, Clone, Copy)]
+pub enum Carried<'a> {
+    /// The host's.
+    Host,
+    /// Those that a job moves: which, and where each unit came from.
+    Moves(Job, &'a [Move]),
+}
 
-    /// Programmed over host units; 0 where the host wrote nothing.
-    pub fn write_amplification(&self) -> f64 {
-        if self.host_units == 0 {
-            0.0
-        } else {
-            self.programmed_units() as f64 / self.host_units as f64
+impl<'a> Carried<'a> {
+    /// Where each unit came from; nothing for the host's.
+    #[inline]
+    pub fn moves(self) -> &'a [Move] {
+        match self {
+            Self::Host => &[],
+            Self::Moves(_, moves) => moves,
         }
     }
-}
 
-/// Where every physical unit is accounted for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Occupancy {
-    /// Units that hold the newest data of a logical unit.
-    pub mapped: u64,
-    /// Units that can be programmed without an erase.
-    pub free: u64,
-    /// Units that hold old data or padding, or are being programmed.
-    pub invalid: u64,
-    /// Units of bad blocks.
-    pub bad: u64,
-}
-
-/// Wear of the blocks in use.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Wear {
-    /// Fewest program/erase cycles.
-    pub min: u32,
-    /// Their mean.
-    pub mean: f64,
-    /// Most.
-    pub max: u32,
+    /// Units of `program` that carry data.
+    #[inline]
+    pub fn units(self, program: &Program) -> u32 {
+        match self {
+            Self::Host => program.units,
+            Self::Moves(_, moves) => {
+                moves.iter().filter(|unit| unit.lpn != Lpn::HOLE).count() as u32
+            }
+        }
+    }
 }
 
 /// Where data live.
 ///
 /// Promises to the controller: `lookup` names the place of the newest data that were reported
-/// `programmed`; a place handed out by `place` is not handed out again before its block was
-/// reported `erased`; pages of a block are handed out in order; a block is given to erase only
-/// when nothing in it is mapped; if `place` refuses every die, some die's `collect` has work; and
-/// collection comes to an end while the host waits. For that it must gain: a victim set gives back
-/// its dead units, less the padding of the rows that move it. Where the last row of each set is
-/// padded that may be nothing, and collection goes round in circles. So rows are filled across
-/// victims (`Draining`), and no set is begun that has less than a row to gain.
+/// `programmed`; a place handed out is not handed out again before its block was reported `erased`;
+/// pages of a block are handed out in order; a block is given to erase only when nothing in it is
+/// mapped; if `place` refuses, some job has work, or a program is under way; and internal work comes
+/// to an end while the host waits. For that it must gain: a victim set gives back its dead units,
+/// less the padding of the rows that move it. Where the last row of each set is padded that may be
+/// nothing, and collection goes round in circles. So rows are filled across victims (`Draining`), and
+/// no set is begun that has less than a row to gain.
 ///
 /// What it says of itself is what it has done: `counts`, `wear`, `filled_pages` and `occupancy` are
 /// held against an account of the calls, and against the flash.
 ///
 /// Room that failed programs take is not promised: where it comes from what is kept for collection,
-/// `place` may refuse what collection moves.
+/// `place_moves` may refuse what a job moves.
 ///
 /// The controller promises: every `Program` is reported once, `programmed` or `not_programmed`, two
-/// programs of the same logical unit in the order in which they were placed; `collect` of a die is
-/// called again only when the last answer has been carried out.
+/// programs of the same logical unit in the order in which they were placed; `step` of a job is
+/// called again only when its last answer has been carried out; and units are written and trimmed
+/// only after `access` has called their entries known.
 pub trait Ftl: Send {
     /// Logical units of the drive.
     fn logical_units(&self) -> u32;
 
-    /// Streams of host data that it keeps apart.
-    fn host_streams(&self) -> u8 {
-        1
-    }
-
-    /// Which of them data of `lpn` go to that the host writes under stream hint `hint`. Asked when
-    /// they enter the write buffer, where each stream gathers rows of its own, and not again if
-    /// they are rewritten there. The FTL may go by what it knows itself, such as how often units
-    /// are rewritten. The answer is taken modulo `host_streams`; nobody asks where that is 1.
-    fn stream_of(&self, _lpn: Lpn, hint: u8) -> u8 {
-        hint
-    }
-
     /// Units that the largest program carries: what a caller of `place` should bring.
     fn row_units(&self) -> u32;
 
-    /// Where the newest data of a unit are; `None` where there are none.
-    fn lookup(&mut self, lpn: Lpn) -> Option<Ppn>;
+    /// How many keys there are.
+    fn keys(&self) -> u32 {
+        1
+    }
 
-    /// Reserves places for the first of `lpns` (as many as one program carries) on one of `dies`.
-    /// `None` where none of these dies may take data of this stream now. Streams of the host count
-    /// modulo `host_streams`.
-    fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program>;
+    /// The key of data of `lpn` that the host writes under stream hint `hint`. Asked when they
+    /// enter the write buffer, and not again if they are rewritten there. The FTL may go by what it
+    /// knows itself, such as how often units are rewritten. The answer is taken modulo `keys`;
+    /// nobody asks where that is 1.
+    fn key_of(&self, _lpn: Lpn, hint: u8) -> Key {
+        Key(hint.into())
+    }
 
-    /// The flash holds the data of `program`. For host data `moves` is empty; for moved data it
-    /// lists where each unit came from, and a unit that is elsewhere by now stays there.
-    fn programmed(&mut self, program: &Program, moves: &[Move]);
+    /// Where the newest data of a unit, or a page of the map, are; `None` where there are none.
+    /// The truth, free of cost: `access` says what a drive must do to know it.
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
+
+    /// Whether `access` may have a cost. Nobody asks it where not.
+    fn has_map_on_flash(&self) -> bool {
+        false
+    }
+
+    /// What knowing the places of `count` units from `first` on costs: asked once by every request.
+    fn access(&mut self, _first: Lpn, count: u32, _access: Access) -> Known {
+        Known::Units(count)
+    }
+
+    /// The page of the map that `access` has asked for was read. The entries that it has of `count`
+    /// units from `first` on are in memory now: for how many of them, at least one, they are known.
+    fn map_read(&mut self, _first: Lpn, count: u32, _access: Access) -> u32 {
+        count
+    }
+
+    /// Reserves places for the first of `lpns`, all of one key (as many as one program carries), on
+    /// one of `dies`.
+    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place;
+
+    /// The same for the first of what a job moves, wherever it is to go.
+    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place;
+
+    /// The flash holds the data of `program`. A unit that a job has moved and that is elsewhere by
+    /// now stays there.
+    fn programmed(&mut self, program: &Program, carried: Carried);
 
     /// The program has failed: its places hold nothing and are padding, and what it carried has
-    /// yet to be placed again; what was mapped is mapped where it was. `moves` are those that
-    /// `programmed` would have got. The blocks that failed are retired by themselves.
-    fn not_programmed(&mut self, program: &Program, moves: &[Move]);
+    /// yet to be placed again; what was mapped is mapped where it was. The blocks that failed are
+    /// retired by themselves.
+    fn not_programmed(&mut self, program: &Program, carried: Carried);
 
     /// Forgets the data of a unit.
     fn trim(&mut self, lpn: Lpn);
 
-    /// Whether `collect` of this die has work of this urgency.
-    fn wants_collect(&self, die: Die, urgency: Urgency) -> bool;
+    /// How many jobs there are; the first are those of the dies.
+    fn jobs(&self) -> u32;
 
-    /// The next step of internal work on `die`; `moves` is cleared and filled for a `Move`. Units
-    /// of one page that follow each other there are read at once.
-    fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect;
+    /// Whether a job has work of this urgency.
+    fn wants(&self, job: Job, urgency: Urgency) -> bool;
+
+    /// A job that has work now which no call of `wants` need be made for: one of the drive's, or
+    /// that of a die without which something cannot go on. Each is told once. To be asked after any
+    /// other call.
+    fn wanted(&mut self) -> Option<Job> {
+        None
+    }
+
+    /// The next step of a job.
+    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step;
 
     /// Whether collection of `die` keeps pace with the host. While it is at work and does not, the
     /// controller sends the die no host data.
@@ -288,17 +398,16 @@ pub trait Ftl: Send {
         true
     }
 
-    /// A block given by `collect` has been erased.
+    /// A block given by `step` has been erased.
     fn erased(&mut self, block: Block);
 
     /// Takes a block out of use: pages of it could not be read, or a program of it has failed.
-    /// `collect` moves its data off, in its own time, and once it has been reported `erased` it is
-    /// bad. A block whose erase has failed is retired just before it
-    /// is reported `erased`: it goes at once, or, where collection counts on what it gives, serves
-    /// once more as if it had not. `erased` counts it in `retired_blocks` if it has gone, and else
-    /// in `reclaimed_blocks`. True where the block is on its way out or bad, since now or before;
-    /// false where what is left would be too small: a drive whose erase has failed then takes no
-    /// more writes.
+    /// A job moves its data off, in its own time, and once it has been reported `erased` it is
+    /// bad. A block whose erase has failed is retired just before it is reported `erased`: it goes
+    /// at once, or, where collection counts on what it gives, serves once more as if it had not.
+    /// `erased` counts it in `retired_blocks` if it has gone, and else in `reclaimed_blocks`. True
+    /// where the block is on its way out or bad, since now or before; false where what is left
+    /// would be too small: a drive whose erase has failed then takes no more writes.
     fn retire(&mut self, _block: Block) -> bool {
         false
     }
@@ -334,182 +443,42 @@ pub trait Ftl: Send {
     /// Wear of the good blocks (slow).
     fn wear(&self) -> Wear;
 
-    /// Bytes of the mapping tables for each logical unit.
+    /// Memory that the firmware needs, by use.
+    fn ram(&self) -> Vec<Ram>;
+
+    /// Bytes of the simulator's own tables for each logical unit.
     fn bytes_per_unit(&self) -> f64;
 
-    /// Writes units without time: place, programmed, and all collection they cause; those of a
-    /// stream in order. Refuses when no die takes data and collecting changes nothing: a broken
+    /// Writes units without time: place, programmed, and all internal work they cause; those of a
+    /// key in order. Refuses when no die takes data and internal work changes nothing: a broken
     /// promise.
     fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) -> Result<()> {
-        let count = self.host_streams();
-        if count == 1 {
-            return self.write_stream_untimed(Stream::host(0), lpns, untimed);
-        }
-        let mut streams = std::mem::take(&mut untimed.streams);
-        streams.resize(usize::from(count), Vec::new());
-        for &lpn in lpns {
-            streams[usize::from(stream_among(self, count, lpn, 0))].push(lpn);
-        }
-        for (hint, lpns) in (0..).zip(&mut streams) {
-            self.write_stream_untimed(Stream::host(hint), lpns, untimed)?;
-            lpns.clear();
-        }
-        untimed.streams = streams;
-        Ok(())
+        untimed::write(self, lpns, untimed)
     }
 
-    /// The same of one stream.
-    fn write_stream_untimed(
-        &mut self,
-        stream: Stream,
-        lpns: &[Lpn],
-        untimed: &mut Untimed,
-    ) -> Result<()> {
-        let mut rest = lpns;
-        while !rest.is_empty() {
-            if let Some(program) = self.place(stream, rest, &untimed.dies) {
-                self.programmed(&program, &[]);
-                rest = &rest[program.units as usize..];
-                self.settle_untimed(program.die, Urgency::Blocked, untimed)?;
-                continue;
-            }
-            // Every die stands at its reserve: collect them all.
-            let mut steps = 0;
-            for die in 0..untimed.dies.size() {
-                steps += self.settle_untimed(Die(die), Urgency::Blocked, untimed)?;
-            }
-            if steps == 0 {
-                return Err(broken("no die takes data, and none has anything to collect"));
-            }
-        }
-        Ok(())
+    /// Forgets the data of a unit without time, whatever of the map must be read for it.
+    fn trim_untimed(&mut self, lpn: Lpn, untimed: &mut Untimed) -> Result<()> {
+        untimed::trim(self, lpn, untimed)
     }
 
-    /// Carries out the collection of a die that is so urgent, without time: how many steps it took.
-    fn settle_untimed(&mut self, die: Die, urgency: Urgency, untimed: &mut Untimed) -> Result<u64> {
-        let most = most_effort(self.logical_units().into());
-        let mut effort = 0;
-        let mut steps = 0;
-        while self.wants_collect(die, urgency) {
-            let step = self.collect(die, urgency, &mut untimed.moves);
-            effort += 1 + untimed.moves.len() as u64;
-            match step {
-                Collect::Nothing => break,
-                Collect::Move => self.move_untimed(die, untimed)?,
-                Collect::Erase { n, blocks } => {
-                    for &block in &blocks[..usize::from(n)] {
-                        self.erased(block);
-                    }
-                }
-            }
-            steps += 1;
-            if effort > most {
-                return Err(endless());
-            }
-        }
-        Ok(steps)
-    }
-
-    /// Moves the units that `collect` has listed, without time.
-    fn move_untimed(&mut self, die: Die, untimed: &mut Untimed) -> Result<()> {
-        untimed.lpns.clear();
-        untimed.lpns.extend(untimed.moves.iter().map(|unit| unit.lpn));
-        untimed.one.insert(die);
-        let mut done = 0;
-        while done < untimed.lpns.len() {
-            let program = self
-                .place(Stream::GC, &untimed.lpns[done..], &untimed.one)
-                .ok_or_else(|| broken("no place for data that collection moves"))?;
-            let end = done + program.units as usize;
-            self.programmed(&program, &untimed.moves[done..end]);
-            done = end;
-        }
-        untimed.one.remove(die);
-        Ok(())
-    }
-
-    /// Overwrites `count` units drawn by `draw`, without time. Addresses are drawn ahead so that
-    /// the cache misses of different units overlap.
+    /// Overwrites `count` units drawn by `draw`, without time.
     fn overwrite_untimed(
         &mut self,
         count: u64,
         draw: &mut dyn FnMut() -> Lpn,
         untimed: &mut Untimed,
     ) -> Result<()> {
-        const AHEAD: usize = 128;
-        const HALF: usize = AHEAD / 2;
-        let mut ring = [Lpn(0); AHEAD];
-        for slot in &mut ring {
-            *slot = draw();
-            self.prefetch(*slot);
-        }
-        let row = self.row_units() as usize;
-        let streams = self.host_streams();
-        let mut batches = vec![Vec::with_capacity(row); usize::from(streams)];
-        for i in 0..count {
-            let slot = i as usize % AHEAD;
-            let lpn = std::mem::replace(&mut ring[slot], draw());
-            self.prefetch(ring[slot]);
-            self.prefetch_old(ring[(slot + HALF) % AHEAD]);
-            let stream = stream_among(self, streams, lpn, 0);
-            let batch = &mut batches[usize::from(stream)];
-            batch.push(lpn);
-            if batch.len() == row {
-                self.write_stream_untimed(Stream::host(stream), batch, untimed)?;
-                batch.clear();
-            }
-        }
-        for (hint, batch) in (0..).zip(&batches) {
-            self.write_stream_untimed(Stream::host(hint), batch, untimed)?;
-        }
-        Ok(())
+        untimed::overwrite(self, count, draw, untimed)
+    }
+
+    /// Carries out a job that is so urgent, without time: how many steps it took.
+    fn settle_untimed(&mut self, job: Job, urgency: Urgency, untimed: &mut Untimed) -> Result<u64> {
+        untimed::settle(self, job, urgency, untimed)
     }
 }
 
-/// Which of `streams`, all that `ftl` keeps apart, data of `lpn` go to.
+/// The key, of `keys` that `ftl` has, of data of `lpn`.
 #[inline]
-pub(crate) fn stream_among<F: Ftl + ?Sized>(ftl: &F, streams: u8, lpn: Lpn, hint: u8) -> u8 {
-    if streams == 1 { 0 } else { ftl.stream_of(lpn, hint) % streams }
-}
-
-/// The FTL broke a promise: the run ends with this.
-fn broken(problem: &str) -> Error {
-    Error::new("ftl", problem).allow("nothing of the kind: a defect of the FTL")
-}
-
-/// Steps and moved units after which collection of `units` goes round in circles: it has moved all
-/// of them so often, and no data of the host came in between. A policy that draws its victims
-/// misses a block in so many rounds once in e^32 times.
-pub(crate) fn most_effort(units: u64) -> u64 {
-    32 * (units + 4096)
-}
-
-/// Collection goes round in circles.
-#[cold]
-pub(crate) fn endless() -> Error {
-    broken("collection of a die does not end: it moves data and gains nothing")
-        .allow("nothing of the kind: a defect of the FTL or of the policy that picks victims")
-}
-
-/// Working space of the untimed way through an FTL.
-pub struct Untimed {
-    dies: DieSet,
-    one: DieSet,
-    moves: Vec<Move>,
-    lpns: Vec<Lpn>,
-    /// Units of a batch by stream.
-    streams: Vec<Vec<Lpn>>,
-}
-
-impl Untimed {
-    /// For a drive of `dies` dies.
-    pub fn new(dies: u32) -> Self {
-        Self {
-            dies: DieSet::all(dies),
-            one: DieSet::none(dies),
-            moves: Vec::new(),
-            lpns: Vec::new(),
-            streams: Vec::new(),
-        }
-    }
+pub fn key_among<F: Ftl + ?Sized>(ftl: &F, keys: u32, lpn: Lpn, hint: u8) -> Key {
+    if keys == 1 { Key(0) } else { Key(ftl.key_of(lpn, hint).0 % keys) }
 }

@@ -1,12 +1,19 @@
-//! Where a logical page lives: the roster of flash translation layers.
+//! The flash translation layers: where a logical unit lives.
+//!
+//! A family. `contract` is what the controller and an FTL promise each other, `account` what an
+//! FTL reports of itself, `untimed` the way through it that takes no time. Each member is a room or
+//! file of its own, named in `ROSTER` and nowhere else.
 
+pub mod account;
 pub mod contract;
 mod page;
+mod untimed;
 
 pub use contract::{
-    Build, Collect, Context, DieSet, Ftl, FtlConfig, FtlCounts, Lpn, Move, Program, Stream,
-    Untimed, Urgency,
+    Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Job, Key, Known, Lpn, Move,
+    Place, Program, Step, Stream, Until, Untimed, Urgency, Work,
 };
+pub(crate) use untimed::{endless, most_effort, name_of};
 
 use base::family::Member;
 

@@ -166,7 +166,7 @@ impl Ssd {
     #[inline]
     pub(crate) fn decode(&mut self, index: u32, word: &Word) -> Decode {
         if self.flash.cells.is_none() {
-            self.ecc.decode(word)
+            self.reader.ecc.decode(word)
         } else {
             self.decode_cells(index, word)
         }
@@ -174,9 +174,9 @@ impl Ssd {
 
     #[cold]
     fn decode_cells(&mut self, index: u32, word: &Word) -> Decode {
-        let Some(cells) = &mut self.flash.cells else { return self.ecc.decode(word) };
+        let Some(cells) = &mut self.flash.cells else { return self.reader.ecc.decode(word) };
         cells.now = cells.sensed[index as usize];
-        let outcome = self.ecc.decode_from(word, &mut **cells);
+        let outcome = self.reader.ecc.decode_from(word, &mut **cells);
         if let Some(fault) = cells.fault.take() {
             self.flash.fault.get_or_insert(fault);
         }

@@ -8,7 +8,7 @@ use nand::geometry::Ppn;
 
 /// Versions of everything; 0 is "never written, or trimmed".
 #[derive(Debug)]
-pub struct Payload {
+pub struct Versions {
     stored: Vec<u64>,
     /// By request slot: the version it writes, and the units and versions it has read.
     writes: Vec<u64>,
@@ -16,7 +16,7 @@ pub struct Payload {
     latest: u64,
 }
 
-impl Payload {
+impl Versions {
     /// For `units` physical units and `slots` request slots.
     pub fn new(units: u32, slots: u32) -> Self {
         Self {

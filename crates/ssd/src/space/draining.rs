@@ -4,9 +4,9 @@
 //! joined. Rows are filled across victims instead of padding each one's last row; a drained victim
 //! is erased when the row that holds its last unit has been programmed.
 
-use crate::ftl::{Collect, Lpn, Move};
+use crate::ftl::{Lpn, Move};
 use base::memory::prefetch;
-use nand::geometry::{Block, Geometry, MAX_PLANES, Ppn};
+use nand::geometry::{Block, Geometry, Ppn};
 
 /// Victims of one die.
 #[derive(Debug, Clone, Default)]
@@ -82,19 +82,15 @@ impl Draining {
 
     /// Takes drained blocks, one of each of up to `most` planes: a multi-plane erase can take them
     /// all.
-    pub fn erase(&mut self, geometry: &Geometry, most: usize) -> Collect {
-        let mut blocks = [Block(0); MAX_PLANES];
-        let mut n = 0;
+    pub fn erase(&mut self, geometry: &Geometry, most: usize, blocks: &mut Vec<Block>) {
         self.drained.retain(|&block| {
             let plane = geometry.plane_of(block);
-            let taken = blocks[..n].iter().any(|&other| geometry.plane_of(other) == plane);
-            let erased = !taken && n < most;
+            let taken = blocks.iter().any(|&other| geometry.plane_of(other) == plane);
+            let erased = !taken && blocks.len() < most;
             if erased {
-                blocks[n] = block;
-                n += 1;
+                blocks.push(block);
             }
             !erased
         });
-        Collect::Erase { n: n as u8, blocks }
     }
 }

@@ -5,8 +5,11 @@ use base::rng::Rng;
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use ssd::build::{chips, context};
 use ssd::config::SsdConfig;
-use ssd::ftl::contract::{Move, Occupancy, Wear};
-use ssd::ftl::{Collect, DieSet, Ftl, FtlCounts, Lpn, Program, ROSTER, Stream, Urgency};
+use ssd::ftl::contract::{MapCounts, Merges, Occupancy, Ram, Wear};
+use ssd::ftl::{
+    Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, ROSTER,
+    Step, Stream, Urgency, Work,
+};
 use std::collections::BTreeMap;
 
 /// What is known of a block.
@@ -77,6 +80,9 @@ impl Tally {
     }
 
     fn set(&mut self, Lpn(lpn): Lpn, ppn: Option<Ppn>) {
+        if lpn as usize >= self.map.len() {
+            self.map.resize(lpn as usize + 1, None);
+        }
         let old = std::mem::replace(&mut self.map[lpn as usize], ppn);
         for (place, by) in [(old, -1), (ppn, 1)] {
             if let Some(ppn) = place {
@@ -104,7 +110,16 @@ impl Tally {
             assert_eq!(self.ftl.lookup(Lpn(lpn)), place, "unit {lpn}");
         }
         let told = self.ftl.counts();
-        assert_eq!(FtlCounts { levelled_blocks: 0, ..told }, self.counts, "what it has done");
+        // Of what jobs move, what is new of the map is known to the FTL alone.
+        let known = FtlCounts {
+            levelled_blocks: 0,
+            moved_units: told.moved_units + told.map.writes,
+            merges: Merges::default(),
+            map: MapCounts::default(),
+            ..told
+        };
+        assert_eq!(known, self.counts, "what it has done");
+        assert!(self.ftl.ram().iter().all(|ram| ram.bytes > 0), "{:?}", self.ftl.ram());
         // Victims count as levelled when they are picked: a set of each die may be under way.
         let most = told.reclaimed_blocks + told.retired_blocks + u64::from(self.geometry.planes());
         assert!(told.levelled_blocks <= most, "{told:?}");
@@ -140,13 +155,11 @@ impl Tally {
     }
 }
 
-impl Ftl for Tally {
-    fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program> {
-        let program = self.ftl.place(stream, lpns, dies)?;
-        let is_moved = stream == Stream::GC;
-        assert!(dies.contains(program.die), "{program:?}");
+impl Tally {
+    /// Holds a program that was placed for the first of `lpns` against the account.
+    fn placed(&mut self, program: &Program, lpns: Vec<Lpn>, is_moved: bool) {
         assert!((1..=lpns.len() as u32).contains(&program.units), "{program:?}");
-        assert!(is_moved || program.stream != Stream::GC, "{program:?} of the host");
+        assert!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
         let mut planes = Vec::new();
         for &number in program.blocks() {
             assert_eq!(self.geometry.die_of(number), program.die, "{program:?}");
@@ -165,24 +178,45 @@ impl Ftl for Tally {
         }
         planes.sort();
         assert!(planes.is_sorted_by(|a, b| a < b), "{program:?}: a plane twice");
-        self.is_mislabelled |= is_moved && program.stream != Stream::GC;
-        let pages = u32::from(program.planes) * self.pages_per_program;
-        let padding = (pages * self.geometry.units_per_page).checked_sub(program.units);
-        self.counts.padding_units += u64::from(padding.expect("no more units than slots"));
-        let of = &mut self.counts;
-        *(if is_moved { &mut of.moved_units } else { &mut of.host_units }) +=
-            u64::from(program.units);
+        self.is_mislabelled |= is_moved && !program.stream.is_internal();
         let lpns = lpns[..program.units as usize].to_vec();
+        let units = lpns.iter().filter(|&&lpn| lpn != Lpn::HOLE).count() as u32;
+        let pages = u32::from(program.planes) * self.pages_per_program;
+        let slots = pages * self.geometry.units_per_page;
+        assert!(program.units <= slots, "{program:?}: more units than slots");
+        self.counts.padding_units += u64::from(slots - units);
+        let of = &mut self.counts;
+        *(if is_moved { &mut of.moved_units } else { &mut of.host_units }) += u64::from(units);
         self.placed.insert((program.blocks[0].0, program.page), lpns);
-        Some(program)
+    }
+}
+
+impl Ftl for Tally {
+    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        assert!(key.0 < self.ftl.keys());
+        let place = self.ftl.place(key, lpns, dies);
+        if let Place::At(program) = &place {
+            assert!(dies.contains(program.die), "{program:?}");
+            self.placed(program, lpns.to_vec(), false);
+        }
+        place
     }
 
-    fn programmed(&mut self, program: &Program, moves: &[Move]) {
-        self.ftl.programmed(program, moves);
+    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
+        let place = self.ftl.place_moves(job, moves);
+        if let Place::At(program) = &place {
+            self.placed(program, moves.iter().map(|unit| unit.lpn).collect(), true);
+        }
+        place
+    }
+
+    fn programmed(&mut self, program: &Program, carried: Carried) {
+        self.ftl.programmed(program, carried);
         let lpns = self.placed.remove(&(program.blocks[0].0, program.page)).unwrap();
-        for (i, lpn) in (0..).zip(lpns) {
-            let from = moves.get(i as usize).map(|unit| unit.from);
-            if from.is_none() || self.map[lpn.0 as usize] == from {
+        for (i, lpn) in (0..).zip(lpns).filter(|&(_, lpn)| lpn != Lpn::HOLE) {
+            let from = carried.moves().get(i as usize).map(|unit| unit.from);
+            let now = self.map.get(lpn.0 as usize).copied().flatten();
+            if from.is_none_or(|from| from == now.unwrap_or(Ppn::NONE)) {
                 self.set(lpn, Some(program.ppn(&self.geometry, i)));
             }
         }
@@ -191,12 +225,14 @@ impl Ftl for Tally {
         }
     }
 
-    fn not_programmed(&mut self, program: &Program, moves: &[Move]) {
-        self.ftl.not_programmed(program, moves);
-        self.placed.remove(&(program.blocks[0].0, program.page)).unwrap();
+    fn not_programmed(&mut self, program: &Program, carried: Carried) {
+        self.ftl.not_programmed(program, carried);
+        let lpns = self.placed.remove(&(program.blocks[0].0, program.page)).unwrap();
+        let units = lpns.iter().filter(|&&lpn| lpn != Lpn::HOLE).count() as u64;
         let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
-        *(if moves.is_empty() { host_units } else { moved_units }) -= u64::from(program.units);
-        *padding_units += u64::from(program.units);
+        let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
+        *of -= units;
+        *padding_units += units;
         for block in program.blocks() {
             self.blocks[block.0 as usize].flying -= 1;
         }
@@ -251,32 +287,72 @@ impl Ftl for Tally {
         self.blocks.iter_mut().for_each(|block| block.cycles = pe_cycles);
     }
 
-    fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect {
-        self.ftl.collect(die, urgency, moves)
+    fn jobs(&self) -> u32 {
+        self.ftl.jobs()
     }
 
-    fn wants_collect(&self, die: Die, urgency: Urgency) -> bool {
-        self.ftl.wants_collect(die, urgency)
+    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+        let step = self.ftl.step(job, urgency, work);
+        match step {
+            Step::Move => assert!(!work.moves.is_empty()),
+            Step::Erase => assert!(!work.blocks.is_empty()),
+            Step::Done | Step::Wait => assert!(work.moves.is_empty() && work.blocks.is_empty()),
+        }
+        for unit in &work.moves {
+            let is_read = unit.from != Ppn::NONE;
+            assert!(!is_read || self.ftl.lookup(unit.lpn) == Some(unit.from), "{unit:?}");
+        }
+        step
+    }
+
+    fn wants(&self, job: Job, urgency: Urgency) -> bool {
+        self.ftl.wants(job, urgency)
+    }
+
+    fn wanted(&mut self) -> Option<Job> {
+        self.ftl.wanted()
     }
 
     fn keeps_pace(&self, die: Die) -> bool {
         self.ftl.keeps_pace(die)
     }
 
-    fn lookup(&mut self, lpn: Lpn) -> Option<Ppn> {
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.ftl.lookup(lpn)
+    }
+
+    fn has_map_on_flash(&self) -> bool {
+        self.ftl.has_map_on_flash()
+    }
+
+    fn access(&mut self, first: Lpn, count: u32, access: Access) -> Known {
+        let known = self.ftl.access(first, count, access);
+        match known {
+            Known::Units(units) => assert!((1..=count).contains(&units)),
+            Known::Read(page) => {
+                assert!(page.0 >= self.ftl.logical_units() && self.ftl.lookup(page).is_some());
+            }
+            Known::Later => {}
+        }
+        known
+    }
+
+    fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32 {
+        let known = self.ftl.map_read(first, count, access);
+        assert!((1..=count).contains(&known));
+        known
     }
 
     fn logical_units(&self) -> u32 {
         self.ftl.logical_units()
     }
 
-    fn host_streams(&self) -> u8 {
-        self.ftl.host_streams()
+    fn keys(&self) -> u32 {
+        self.ftl.keys()
     }
 
-    fn stream_of(&self, lpn: Lpn, hint: u8) -> u8 {
-        self.ftl.stream_of(lpn, hint)
+    fn key_of(&self, lpn: Lpn, hint: u8) -> Key {
+        self.ftl.key_of(lpn, hint)
     }
 
     fn row_units(&self) -> u32 {
@@ -297,6 +373,10 @@ impl Ftl for Tally {
 
     fn wear(&self) -> Wear {
         self.ftl.wear()
+    }
+
+    fn ram(&self) -> Vec<Ram> {
+        self.ftl.ram()
     }
 
     fn bytes_per_unit(&self) -> f64 {

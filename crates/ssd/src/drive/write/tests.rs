@@ -1,11 +1,14 @@
 //! The FTL decides by what it knows which units share a program, timed and untimed.
 
 use crate::drive::request::{Op, Request};
-use crate::ftl::contract::{Move, Occupancy, Wear};
-use crate::ftl::{Collect, DieSet, Ftl, FtlCounts, Lpn, Program, Stream, Untimed, Urgency};
+use crate::ftl::contract::{Occupancy, Ram, Wear};
+use crate::ftl::{
+    Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Place, Program, Step as JobStep, Stream,
+    Untimed, Urgency, Work,
+};
 use crate::{Ssd, Step, test_drive};
 use base::rng::Rng;
-use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
+use nand::geometry::{Block, MAX_PLANES, Ppn};
 use std::sync::{Arc, Mutex};
 
 /// The least FTL that keeps hot and cold apart: two streams, a block of its own for each, and units
@@ -23,36 +26,42 @@ impl Ftl for HotAndCold {
     fn logical_units(&self) -> u32 {
         64
     }
-    fn host_streams(&self) -> u8 {
+    fn keys(&self) -> u32 {
         2
     }
-    fn stream_of(&self, Lpn(lpn): Lpn, _: u8) -> u8 {
-        u8::from(lpn < self.hot)
+    fn key_of(&self, Lpn(lpn): Lpn, _: u8) -> Key {
+        Key(u32::from(lpn < self.hot))
     }
     fn row_units(&self) -> u32 {
         ROW
     }
-    fn lookup(&mut self, _: Lpn) -> Option<Ppn> {
+    fn lookup(&self, _: Lpn) -> Option<Ppn> {
         None
     }
-    fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program> {
-        let die = dies.next_from(0)?;
+    fn place(&mut self, Key(key): Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        let Some(die) = dies.next_from(0) else { return Place::NoRoom };
         let units = ROW.min(lpns.len() as u32);
         self.programs.lock().unwrap().push(lpns[..units as usize].to_vec());
-        let own = stream.0 - Stream::host(0).0;
-        let page = &mut self.pages[usize::from(own)];
+        let page = &mut self.pages[key as usize];
         *page += 1;
-        let blocks = [Block(own.into()); MAX_PLANES];
-        Some(Program { die, units, page: *page - 1, planes: 1, stream, blocks })
+        let (page, stream) = (*page - 1, Stream::host(key as u8));
+        let blocks = [Block(key); MAX_PLANES];
+        Place::At(Program { die, units, page, planes: 1, stream, blocks })
     }
-    fn programmed(&mut self, _: &Program, _: &[Move]) {}
-    fn not_programmed(&mut self, _: &Program, _: &[Move]) {}
+    fn place_moves(&mut self, _: Job, _: &[Move]) -> Place {
+        Place::NoRoom
+    }
+    fn programmed(&mut self, _: &Program, _: Carried) {}
+    fn not_programmed(&mut self, _: &Program, _: Carried) {}
     fn trim(&mut self, _: Lpn) {}
-    fn wants_collect(&self, _: Die, _: Urgency) -> bool {
+    fn jobs(&self) -> u32 {
+        1
+    }
+    fn wants(&self, _: Job, _: Urgency) -> bool {
         false
     }
-    fn collect(&mut self, _: Die, _: Urgency, _: &mut Vec<Move>) -> Collect {
-        Collect::Nothing
+    fn step(&mut self, _: Job, _: Urgency, _: &mut Work) -> JobStep {
+        JobStep::Done
     }
     fn erased(&mut self, _: Block) {}
     fn filled_pages(&self, _: Block) -> u32 {
@@ -67,6 +76,9 @@ impl Ftl for HotAndCold {
     }
     fn wear(&self) -> Wear {
         Wear::default()
+    }
+    fn ram(&self) -> Vec<Ram> {
+        Vec::new()
     }
     fn bytes_per_unit(&self) -> f64 {
         0.0

@@ -6,8 +6,8 @@
 //! the map; a physical unit is valid when the two point at each other, so no bitmap is kept.
 
 use super::contract::{
-    Build, Collect, Context, DieSet, Ftl, FtlCounts, Lpn, Move, Occupancy, Program, Stream,
-    Urgency, Wear,
+    Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
+    Program, Ram, Step, Stream, Urgency, Wear, Work,
 };
 use crate::failure::retirement::Retirement;
 use crate::space::candidates::Candidates;
@@ -164,15 +164,6 @@ impl PageFtl {
         Ok(ftl)
     }
 
-    #[inline]
-    fn stream_index(&self, stream: Stream) -> u32 {
-        if stream == Stream::GC {
-            self.gc_frontier
-        } else {
-            u32::from((stream.0 - 1) % self.host_streams)
-        }
-    }
-
     /// Fewest free blocks of the planes of a group.
     #[inline]
     fn free_blocks(&self, die: Die, group: u32) -> u32 {
@@ -255,6 +246,62 @@ impl PageFtl {
         frontier.filling(self.pages_per_program, self.joined, &self.geometry)
     }
 
+    /// The next program of an open frontier, for the first of `lpns`; whether it ends a row.
+    #[inline]
+    fn take(
+        &mut self,
+        index: usize,
+        die: Die,
+        stream: Stream,
+        mut lpns: impl ExactSizeIterator<Item = Lpn>,
+    ) -> (Program, bool) {
+        // A short program takes only the planes it needs; the others catch up first next time.
+        let frontier = &mut self.frontiers[index];
+        let page_units = self.geometry.units_per_page;
+        let plane_units = page_units * self.pages_per_program;
+        let room = (self.joined - frontier.planes_done) * plane_units;
+        let units = room.min(lpns.len() as u32);
+        let planes = units.div_ceil(plane_units);
+        let mut program = Program {
+            die,
+            units,
+            page: frontier.page,
+            planes: planes as u8,
+            stream,
+            blocks: [Block(0); MAX_PLANES],
+        };
+        let done = frontier.planes_done as usize;
+        for i in 0..planes as usize {
+            program.blocks[i] = frontier.blocks[done + i];
+        }
+        let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
+        let mut left = units;
+        for page in program.page..program.page + self.pages_per_program {
+            for &block in program.blocks() {
+                let first = self.geometry.ppn(block, page, 0).0 as usize;
+                let slots = &mut self.owner[first..first + page_units as usize];
+                let here = page_units.min(left);
+                left -= here;
+                let (filled, padded) = slots.split_at_mut(here as usize);
+                for (owner, lpn) in filled.iter_mut().zip(&mut lpns) {
+                    *owner = lpn.0;
+                    // Looked up when the flash has it.
+                    prefetch(&self.map, lpn.0 as usize);
+                }
+                padded.fill(PADDING);
+            }
+        }
+        self.counts.padding_units += u64::from(planes * plane_units - units);
+        (program, is_row)
+    }
+
+    /// The next group of a die takes the next row of a stream.
+    #[inline]
+    fn turn(&mut self, die: Die, stream: u32) {
+        let group = &mut self.next_group[(die.0 * self.streams + stream) as usize];
+        *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
+    }
+
     /// A program has been reported. With its last one a block is a candidate, or leaves.
     #[inline]
     fn close_full(&mut self, program: &Program) {
@@ -276,8 +323,8 @@ impl Ftl for PageFtl {
         self.logical_units
     }
 
-    fn host_streams(&self) -> u8 {
-        self.host_streams
+    fn keys(&self) -> u32 {
+        self.host_streams.into()
     }
 
     fn row_units(&self) -> u32 {
@@ -285,92 +332,63 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn lookup(&mut self, lpn: Lpn) -> Option<Ppn> {
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         let ppn = self.map[lpn.0 as usize];
         (ppn != Ppn::NONE.0).then_some(Ppn(ppn))
     }
 
     #[inline]
-    fn place(&mut self, stream: Stream, lpns: &[Lpn], dies: &DieSet) -> Option<Program> {
-        let gc = stream == Stream::GC;
-        let stream_index = self.stream_index(stream);
-        let first = dies.next_from(self.next_die)?;
-        let cold = if gc { self.frontier_for_wear(first) } else { None };
-        let (mut die, mut index) = (first, cold);
-        while index.is_none() {
-            let kept = if gc { 0 } else { self.reserve + u32::from(self.needs_room(die)) };
-            index = self.frontier_for(die, stream_index, kept);
-            if index.is_none() {
-                die = dies.next_from(die.0 + 1)?;
-                if die == first {
-                    return None;
-                }
+    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        let stream = key.0 % u32::from(self.host_streams);
+        let Some(first) = dies.next_from(self.next_die) else { return Place::NoRoom };
+        let mut die = first;
+        let index = loop {
+            let kept = self.reserve + u32::from(self.needs_room(die));
+            if let Some(index) = self.frontier_for(die, stream, kept) {
+                break index;
             }
-        }
-        let index = index?;
-        if !gc {
-            self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
-        }
-        if !self.frontiers[index].open {
-            self.open(index, die, cold.is_some());
-        }
-        // A short program takes only the planes it needs; the others catch up first next time.
-        let frontier = &mut self.frontiers[index];
-        let page_units = self.geometry.units_per_page;
-        let plane_units = page_units * self.pages_per_program;
-        let room = (self.joined - frontier.planes_done) * plane_units;
-        let units = room.min(lpns.len() as u32);
-        let planes = units.div_ceil(plane_units);
-        let mut program = Program {
-            die,
-            units,
-            page: frontier.page,
-            planes: planes as u8,
-            stream: if gc && (cold.is_some() || self.streams > u32::from(self.host_streams)) {
-                Stream::GC
-            } else {
-                Stream::host(stream_index as u8)
-            },
-            blocks: [Block(0); MAX_PLANES],
+            match dies.next_from(die.0 + 1) {
+                Some(next) if next != first => die = next,
+                _ => return Place::NoRoom,
+            }
         };
-        let done = frontier.planes_done as usize;
-        for i in 0..planes as usize {
-            program.blocks[i] = frontier.blocks[done + i];
+        self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
+        if !self.frontiers[index].open {
+            self.open(index, die, false);
         }
-        let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
-        if is_row && cold.is_none() {
-            let group = &mut self.next_group[(die.0 * self.streams + stream_index) as usize];
-            *group = if *group + 1 == self.groups { 0 } else { *group + 1 };
+        let label = Stream::host(stream as u8);
+        let (program, is_row) = self.take(index, die, label, lpns.iter().copied());
+        if is_row {
+            self.turn(die, stream);
         }
-        let mut data = &lpns[..units as usize];
-        for page in program.page..program.page + self.pages_per_program {
-            for &block in program.blocks() {
-                let first = self.geometry.ppn(block, page, 0).0 as usize;
-                let slots = &mut self.owner[first..first + page_units as usize];
-                let (here, later) = data.split_at(slots.len().min(data.len()));
-                data = later;
-                for (owner, lpn) in slots.iter_mut().zip(here) {
-                    *owner = lpn.0;
-                    // Looked up when the flash has it.
-                    prefetch(&self.map, lpn.0 as usize);
-                }
-                if here.len() < slots.len() {
-                    slots[here.len()..].fill(PADDING);
-                }
-            }
-        }
-        if gc {
-            self.counts.moved_units += u64::from(units);
-        } else {
-            self.counts.host_units += u64::from(units);
-            self.clock += u64::from(units);
-        }
-        self.counts.padding_units += u64::from(planes * plane_units - units);
-        Some(program)
+        self.counts.host_units += u64::from(program.units);
+        self.clock += u64::from(program.units);
+        Place::At(program)
     }
 
     #[inline]
-    fn programmed(&mut self, program: &Program, moves: &[Move]) {
+    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
+        let die = Die(job.0);
+        let cold = self.frontier_for_wear(die);
+        let Some(index) = cold.or_else(|| self.frontier_for(die, self.gc_frontier, 0)) else {
+            return Place::NoRoom;
+        };
+        if !self.frontiers[index].open {
+            self.open(index, die, cold.is_some());
+        }
+        let has_own = cold.is_some() || self.streams > u32::from(self.host_streams);
+        let label = if has_own { Stream::GC } else { Stream::host(self.gc_frontier as u8) };
+        let (program, is_row) = self.take(index, die, label, moves.iter().map(|unit| unit.lpn));
+        if is_row && cold.is_none() {
+            self.turn(die, self.gc_frontier);
+        }
+        self.counts.moved_units += u64::from(program.units);
+        Place::At(program)
+    }
+
+    #[inline]
+    fn programmed(&mut self, program: &Program, carried: Carried) {
+        let moves = carried.moves();
         let mut left = program.units;
         for page in program.page..program.page + self.pages_per_program {
             for &block in program.blocks() {
@@ -398,7 +416,7 @@ impl Ftl for PageFtl {
         self.close_full(program);
     }
 
-    fn not_programmed(&mut self, program: &Program, moves: &[Move]) {
+    fn not_programmed(&mut self, program: &Program, carried: Carried) {
         for page in program.page..program.page + self.pages_per_program {
             for &block in program.blocks() {
                 let first = self.geometry.ppn(block, page, 0).0 as usize;
@@ -406,7 +424,8 @@ impl Ftl for PageFtl {
             }
         }
         let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
-        *(if moves.is_empty() { host_units } else { moved_units }) -= u64::from(program.units);
+        let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
+        *of -= u64::from(program.units);
         *padding_units += u64::from(program.units);
         self.close_full(program);
     }
@@ -418,8 +437,13 @@ impl Ftl for PageFtl {
         }
     }
 
+    fn jobs(&self) -> u32 {
+        self.geometry.dies
+    }
+
     #[inline]
-    fn wants_collect(&self, die: Die, urgency: Urgency) -> bool {
+    fn wants(&self, job: Job, urgency: Urgency) -> bool {
+        let die = Die(job.0);
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
             || (collection.is_due && !collection.victims.is_empty())
@@ -427,8 +451,10 @@ impl Ftl for PageFtl {
             || self.is_short(die, urgency, !collection.victims.is_empty())
     }
 
-    fn collect(&mut self, die: Die, urgency: Urgency, moves: &mut Vec<Move>) -> Collect {
-        moves.clear();
+    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+        let die = Die(job.0);
+        work.clear();
+        let moves = &mut work.moves;
         let row = self.row_units as usize;
         let mut collection = std::mem::take(&mut self.collections[die.0 as usize]);
         while collection.drained.is_empty() || !moves.is_empty() {
@@ -444,11 +470,12 @@ impl Ftl for PageFtl {
             }
         }
         let answer = if !moves.is_empty() {
-            Collect::Move
+            Step::Move
         } else if !collection.drained.is_empty() {
-            collection.erase(&self.geometry, self.joined as usize)
+            collection.erase(&self.geometry, self.joined as usize, &mut work.blocks);
+            Step::Erase
         } else {
-            Collect::Nothing
+            Step::Done
         };
         self.collections[die.0 as usize] = collection;
         answer
@@ -572,6 +599,12 @@ impl Ftl for PageFtl {
 
     fn wear(&self) -> Wear {
         self.wear.spread()
+    }
+
+    fn ram(&self) -> Vec<Ram> {
+        let map = 4 * u64::from(self.logical_units);
+        let blocks = (self.candidates.bytes() + self.wear.bytes()) as u64;
+        vec![Ram { name: "map", bytes: map }, Ram { name: "blocks", bytes: blocks }]
     }
 
     fn bytes_per_unit(&self) -> f64 {

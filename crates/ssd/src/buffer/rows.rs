@@ -1,0 +1,202 @@
+//! Rows: which keys have units to be programmed, and whose turn it is.
+//!
+//! Units that wait gather by key in lists that are threaded through the buffer's slots. A key is in
+//! one of these queues, or has no unit: keys with a whole row, keys with less, keys that wait until
+//! the host program of a die is done, and keys that wait for a step of an internal job. Each queue
+//! is first in, first out, and threaded through the keys: nothing is allocated after the start.
+
+use super::NONE;
+use crate::ftl::{Key, Until};
+use nand::geometry::Die;
+
+/// Units of a key that wait to be programmed, and where the key stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct List {
+    pub(super) head: u32,
+    pub(super) tail: u32,
+    pub(super) len: u32,
+    queue: u32,
+    previous: u32,
+    next: u32,
+}
+
+impl List {
+    const EMPTY: Self =
+        Self { head: NONE, tail: NONE, len: 0, queue: IDLE, previous: NONE, next: NONE };
+}
+
+/// A queue of keys.
+#[derive(Debug, Clone, Copy)]
+struct Queue {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl Queue {
+    const EMPTY: Self = Self { first: NONE, last: NONE, len: 0 };
+}
+
+/// The queues by number; behind these comes one for each die.
+const WHOLE: u32 = 0;
+const SHORT: u32 = 1;
+const JOB: u32 = 2;
+const OF_DIES: u32 = 3;
+/// In no queue.
+const IDLE: u32 = NONE;
+
+/// All keys.
+#[derive(Debug)]
+pub struct Rows {
+    pub(super) lists: Vec<List>,
+    queues: Vec<Queue>,
+    row_units: u32,
+    /// Keys that wait for a die or a job.
+    waiting: u32,
+}
+
+impl Rows {
+    /// For `keys` keys, rows of `row_units` units, and `dies` dies.
+    pub(super) fn new(keys: u32, row_units: u32, dies: u32) -> Self {
+        Self {
+            lists: vec![List::EMPTY; keys as usize],
+            queues: vec![Queue::EMPTY; (OF_DIES + dies) as usize],
+            row_units,
+            waiting: 0,
+        }
+    }
+
+    /// Units of a key that wait to be programmed.
+    #[inline]
+    pub fn len(&self, key: Key) -> u32 {
+        self.lists[key.0 as usize].len
+    }
+
+    /// Whether a key has units for a whole row that need not wait.
+    #[inline]
+    pub fn has_whole(&self) -> bool {
+        self.queues[WHOLE as usize].len > 0
+    }
+
+    /// Whether a row waits for a die or a job.
+    #[inline]
+    pub fn has_waiting(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Keys whose row is whole (or is not), and that need not wait.
+    #[inline]
+    pub fn count(&self, is_whole: bool) -> u32 {
+        self.queues[usize::from(!is_whole)].len
+    }
+
+    /// The first of them.
+    #[inline]
+    pub fn first(&self, is_whole: bool) -> Option<Key> {
+        let first = self.queues[usize::from(!is_whole)].first;
+        (first != NONE).then_some(Key(first))
+    }
+
+    /// Units of a key have come or gone: it stands where it belongs. One that waits stays there.
+    #[inline]
+    pub(super) fn changed(&mut self, key: u32) {
+        let List { len, queue, .. } = self.lists[key as usize];
+        let due = self.due(len);
+        if queue != due && (queue < JOB || queue == IDLE || due == IDLE) {
+            self.leave(key);
+            self.join(key, due);
+        }
+    }
+
+    /// The queue of a key with so many units that need not wait.
+    #[inline]
+    fn due(&self, len: u32) -> u32 {
+        match len {
+            0 => IDLE,
+            _ if len >= self.row_units => WHOLE,
+            _ => SHORT,
+        }
+    }
+
+    /// A key has had its turn: others go first.
+    #[inline]
+    pub fn turn(&mut self, key: Key) {
+        let List { len, queue, .. } = self.lists[key.0 as usize];
+        if queue != IDLE && self.queues[queue as usize].len > 1 {
+            self.leave(key.0);
+            self.join(key.0, self.due(len));
+        }
+    }
+
+    /// A key waits.
+    pub fn wait(&mut self, key: Key, until: Until) {
+        self.leave(key.0);
+        let queue = match until {
+            Until::Job => JOB,
+            Until::Die(die) => OF_DIES + die.0,
+        };
+        self.join(key.0, queue);
+    }
+
+    /// A die is free: the keys that waited for it wait no longer.
+    #[inline]
+    pub fn wake_die(&mut self, die: Die) {
+        if self.waiting > 0 {
+            self.wake(OF_DIES + die.0);
+        }
+    }
+
+    /// A job has done a step: the keys that waited for it wait no longer. Whether there are any.
+    #[inline]
+    pub fn wake_job(&mut self) -> bool {
+        self.waiting > 0 && self.wake(JOB)
+    }
+
+    #[cold]
+    fn wake(&mut self, queue: u32) -> bool {
+        let mut any = false;
+        loop {
+            let first = self.queues[queue as usize].first;
+            if first == NONE {
+                return any;
+            }
+            self.leave(first);
+            let due = self.due(self.lists[first as usize].len);
+            self.join(first, due);
+            any = true;
+        }
+    }
+
+    fn leave(&mut self, key: u32) {
+        let List { queue, previous, next, .. } = self.lists[key as usize];
+        if queue == IDLE {
+            return;
+        }
+        match previous {
+            NONE => self.queues[queue as usize].first = next,
+            before => self.lists[before as usize].next = next,
+        }
+        match next {
+            NONE => self.queues[queue as usize].last = previous,
+            after => self.lists[after as usize].previous = previous,
+        }
+        self.queues[queue as usize].len -= 1;
+        self.waiting -= u32::from(queue >= JOB);
+        self.lists[key as usize].queue = IDLE;
+    }
+
+    fn join(&mut self, key: u32, queue: u32) {
+        if queue == IDLE {
+            return;
+        }
+        let last = std::mem::replace(&mut self.queues[queue as usize].last, key);
+        match last {
+            NONE => self.queues[queue as usize].first = key,
+            before => self.lists[before as usize].next = key,
+        }
+        let list = &mut self.lists[key as usize];
+        (list.queue, list.previous, list.next) = (queue, last, NONE);
+        self.queues[queue as usize].len += 1;
+        self.waiting += u32::from(queue >= JOB);
+    }
+}

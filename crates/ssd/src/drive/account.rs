@@ -1,0 +1,185 @@
+//! What can be asked of a drive besides requests: how a run begins, and what it has done.
+
+use super::timeline::{SpanKind, Timeline, Track};
+use super::{ControllerCounts, Ssd};
+use crate::flash::command::Kind;
+use crate::flash::die::DieTimes;
+use crate::flash::{Flash, FlashCounts};
+use crate::ftl::contract::{Occupancy, Ram, Wear};
+use crate::ftl::{Ftl, FtlCounts};
+use crate::medium::versions::Versions;
+use base::Time;
+use nand::energy::EnergyUse;
+use nand::geometry::{Block, Die};
+
+impl Ssd {
+    /// Begins a run on what preconditioning has left: tells the chips what they hold and sets
+    /// every block's wear. Collection that is due begins with the first write; only a drive that
+    /// collects in the background is at it when the host comes.
+    pub fn start(&mut self, pe_cycles: u32) {
+        self.ftl.start_run(pe_cycles);
+        for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
+            self.flash.chips.load(block, self.ftl.filled_pages(block));
+        }
+        if self.jobs.background {
+            (0..self.flash.chips.geometry.dies).for_each(|die| self.start_collect(Die(die)));
+        }
+    }
+
+    /// Keeps versions of all data from now on (for tests; before anything is written).
+    pub fn keep_payload(&mut self) {
+        let units = self.flash.chips.geometry.units();
+        self.versions = Some(Versions::new(units, self.queue_depth()));
+    }
+
+    /// What the FTL has done since the start of the run.
+    pub fn ftl_counts(&self) -> FtlCounts {
+        self.ftl.counts()
+    }
+
+    /// Whether what the FTL counts is what the flash does: every slot that was placed has been
+    /// programmed or is on its way to its die, and every block that was erased is reclaimed or
+    /// retired, but for those whose erase is not reported yet (slow).
+    pub fn counts_agree(&self) -> bool {
+        let Self { flash: Flash { chips, commands, programs, counts, .. }, ftl, .. } = self;
+        let (mut coming, mut erasing) = (0, 0);
+        for command in commands.taken() {
+            match command.kind {
+                Kind::Program if command.transfers > 0 => {
+                    coming += u64::from(programs[command.job].planes);
+                }
+                Kind::Erase => erasing += u64::from(programs[command.job].planes),
+                _ => {}
+            }
+        }
+        let pages = counts.programs + coming * u64::from(chips.pages_per_program);
+        let told = ftl.counts();
+        let erased = told.reclaimed_blocks + told.retired_blocks;
+        told.programmed_units() == pages * u64::from(chips.geometry.units_per_page)
+            && (counts.erases.saturating_sub(erasing)..=counts.erases).contains(&erased)
+    }
+
+    /// Where every physical unit is accounted for (slow).
+    pub fn occupancy(&self) -> Occupancy {
+        self.ftl.occupancy()
+    }
+
+    /// Wear of the good blocks (slow).
+    pub fn wear(&self) -> Wear {
+        self.ftl.wear()
+    }
+
+    /// Physical units, those of bad blocks included.
+    pub fn physical_units(&self) -> u64 {
+        u64::from(self.flash.chips.geometry.units())
+    }
+
+    /// Records a span of the host's.
+    #[inline]
+    pub fn span(&mut self, track: Track, index: u32, kind: SpanKind, start: Time, end: Time) {
+        self.flash.timeline.record(track, index, kind, start, end);
+    }
+
+    /// Records the first `limit` spans from now on.
+    pub fn keep_timeline(&mut self, limit: usize) {
+        self.flash.timeline = Timeline::with_limit(limit);
+    }
+
+    /// What happened when.
+    pub fn timeline(&self) -> &Timeline {
+        &self.flash.timeline
+    }
+
+    /// What the flash has done.
+    pub fn flash_counts(&self) -> &FlashCounts {
+        &self.flash.counts
+    }
+
+    /// What the controller has done.
+    pub fn counts(&self) -> &ControllerCounts {
+        &self.counts
+    }
+
+    /// Where the time of each die went.
+    pub fn die_times(&self) -> Vec<DieTimes> {
+        self.flash.die_times(self.now())
+    }
+
+    /// Busy and idle time of each channel.
+    pub fn channel_times(&self) -> Vec<(Time, Time)> {
+        self.flash.channel_times(self.now())
+    }
+
+    /// Units whose data are lost now.
+    pub fn lost_units(&self) -> u64 {
+        self.failures.lost.count()
+    }
+
+    /// When a block had failed and its plane had none to spare: all writes that came from then on
+    /// were refused.
+    pub fn read_only_at(&self) -> Option<Time> {
+        (self.failures.read_only_at != Time::NEVER).then_some(self.failures.read_only_at)
+    }
+
+    /// Time that all decoders together were busy.
+    pub fn decoders_busy(&self) -> Time {
+        self.reader.decoders.busy()
+    }
+
+    /// Time that all encoders together were busy.
+    pub fn encoders_busy(&self) -> Time {
+        self.writer.encoders.busy()
+    }
+
+    /// Energy that all decoders have used.
+    pub fn ecc_energy_uj(&self) -> f64 {
+        self.counts.iterations as f64 * self.reader.iteration_uj
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events.scheduled()
+    }
+
+    /// Energy that all dies have used.
+    pub fn energy(&self) -> EnergyUse {
+        let energy = &self.flash.chips.energy;
+        let standby_uj = energy.standby_uj(self.now()) * f64::from(self.dies());
+        EnergyUse { standby_uj, ..energy.of(&self.flash.counts.times) }
+    }
+
+    /// Whether there is more to happen than simulated time is good for.
+    pub fn is_out_of_time(&self) -> bool {
+        self.events.is_pending()
+    }
+
+    /// Bytes of a mapping unit.
+    pub fn unit_bytes(&self) -> u64 {
+        u64::from(self.flash.chips.geometry.unit_bytes)
+    }
+
+    /// Memory that the FTL's firmware needs, by use.
+    pub fn ftl_ram(&self) -> Vec<Ram> {
+        self.ftl.ram()
+    }
+
+    /// Bytes of the FTL's tables for each logical unit.
+    pub fn ftl_bytes_per_unit(&self) -> f64 {
+        self.ftl.bytes_per_unit()
+    }
+
+    /// Dies in all.
+    pub fn dies(&self) -> u32 {
+        self.flash.chips.geometry.dies
+    }
+
+    /// The FTL, for preconditioning.
+    pub fn ftl_mut(&mut self) -> &mut dyn Ftl {
+        &mut *self.ftl
+    }
+
+    /// Units and versions that the completed read in `slot` has found (with `keep_payload`).
+    pub fn found(&self, slot: u32) -> &[(u32, u64)] {
+        self.versions.as_ref().map_or(&[], |versions| versions.found(slot))
+    }
+}

@@ -1,0 +1,157 @@
+//! The host's side of the drive: queue slots, the cores that take commands, and the link.
+
+use super::flow::{event, lane};
+use super::{Completion, Parts, Request, Ssd, Stage};
+use crate::config::SsdConfig;
+use base::Time;
+use base::units::PerByte;
+
+/// A request in the drive.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    /// What its completion will tell, as far as it is known.
+    pub(super) done: Completion,
+    /// Flash commands, buffer slots or pages of the map that it waits for.
+    pub(super) pending: u32,
+    /// Writes: the next unit to enter the buffer.
+    pub(super) cursor: u32,
+    /// Some of its data came from the buffer.
+    pub(super) hit: bool,
+}
+
+impl Slot {
+    fn new(request: Request, token: u32, arrival: Time, start: Time) -> Self {
+        let parts = Parts::default();
+        let done = Completion { token, request, arrival, start, parts, failed: false };
+        Self { done, pending: 0, cursor: 0, hit: false }
+    }
+}
+
+/// Queue slots, cores and link.
+pub(super) struct Front {
+    pub(super) slots: Vec<Slot>,
+    free_slots: Vec<u32>,
+    cores: Stage,
+    command_time: Time,
+    link_in: Stage,
+    link_out: Stage,
+    link: PerByte,
+    pub(super) link_latency: Time,
+}
+
+impl Front {
+    pub(super) fn new(config: &SsdConfig) -> Self {
+        let depth = config.drive.queue_depth;
+        let blank = Slot::new(Request::FLUSH, 0, Time::ZERO, Time::ZERO);
+        Self {
+            slots: vec![blank; depth as usize],
+            free_slots: (0..depth).rev().collect(),
+            cores: Stage::new(config.controller.cores),
+            command_time: Time::from_us(config.controller.command_us),
+            link_in: Stage::new(1),
+            link_out: Stage::new(1),
+            link: PerByte::at_mb_s(config.host.link_mb_s),
+            link_latency: Time::from_us(config.host.link_latency_us),
+        }
+    }
+
+    /// A request in the drive.
+    #[inline]
+    pub(super) fn slot(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[slot as usize]
+    }
+
+    /// What the request in a slot asks for.
+    #[inline]
+    pub(super) fn request(&self, slot: u32) -> Request {
+        self.slots[slot as usize].done.request
+    }
+
+    /// Gives a slot back.
+    #[inline]
+    pub(super) fn release(&mut self, slot: u32) {
+        self.free_slots.push(slot);
+    }
+
+    /// Data of a request cross the link to the host, from `now` on: when they are there.
+    #[inline]
+    pub(super) fn send_out(&mut self, now: Time, bytes: u64) -> Time {
+        let crossing = self.link.time(bytes);
+        let (_, _, end) = self.link_out.serve(now, crossing);
+        end + self.link_latency
+    }
+
+    /// Requests in the drive.
+    #[inline]
+    pub(super) fn outstanding(&self) -> usize {
+        self.slots.len() - self.free_slots.len()
+    }
+}
+
+impl Ssd {
+    /// Whether the drive can take another request.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        !self.front.free_slots.is_empty()
+    }
+
+    /// Requests that the drive takes at the same time.
+    pub fn queue_depth(&self) -> u32 {
+        self.front.slots.len() as u32
+    }
+
+    /// Requests in the drive.
+    #[inline]
+    pub fn outstanding(&self) -> usize {
+        self.front.outstanding()
+    }
+
+    /// Takes a request that arrived in the host's queue at `arrival`. The drive must have room,
+    /// and the request must be aligned to sectors and end inside the drive.
+    pub fn submit(&mut self, request: Request, token: u32, arrival: Time) -> u32 {
+        let slot = self.front.free_slots.pop().expect("the caller checks has_room");
+        debug_assert!(request.end().is_some_and(|end| end <= self.capacity_bytes()));
+        let now = self.now();
+        self.front.slots[slot as usize] = Slot::new(request, token, arrival, now);
+        if let Some(versions) = &mut self.versions {
+            versions.submitted(slot);
+        }
+        let (_, _, ready) = self.front.cores.serve(now, self.front.command_time);
+        if request.op == super::Op::Write {
+            // Commands leave the cores in their order: the link can be booked now, and the
+            // write is heard of again when its data are there.
+            self.send_data_in(slot, ready);
+        } else if ready == now {
+            self.command_ready(slot);
+        } else {
+            self.events.push_lane(lane::HOST_IN, ready, event::of(event::READY, slot));
+        }
+        slot
+    }
+
+    /// The request that was completed in `slot`: there until the next submission.
+    #[inline]
+    pub fn completed(&self, slot: u32) -> &Completion {
+        &self.front.slots[slot as usize].done
+    }
+
+    /// The data of a write, whose command is decoded at `ready`, cross the link.
+    #[inline]
+    fn send_data_in(&mut self, slot: u32, ready: Time) {
+        let Request { offset, length, .. } = self.front.request(slot);
+        self.front.slot(slot).cursor = self.units.at(offset) as u32;
+        let crossing = self.front.link.time(length);
+        let (_, _, end) = self.front.link_in.serve(ready, crossing);
+        let arrived = end + self.front.link_latency;
+        if arrived == self.now() {
+            self.data_in(slot);
+        } else {
+            self.events.push_lane(lane::HOST_IN, arrived, event::of(event::DATA_IN, slot));
+        }
+    }
+
+    /// A write, trim or flush is complete at `time`.
+    pub(super) fn acknowledge(&mut self, slot: u32, time: Time) {
+        self.events.push_lane(lane::WRITE_DONE, time, event::of(event::COMPLETE, slot));
+    }
+}

@@ -1,0 +1,128 @@
+//! The dies that may take host data now: one host program at a time, and none while a die must be
+//! collected first or collection is behind.
+
+use super::Ssd;
+use crate::flash::die_set::DieSet;
+use crate::ftl::Job;
+use crate::ftl::contract::MOST_STREAMS;
+use nand::geometry::Die;
+
+/// Which dies may take host data.
+pub(super) struct Gate {
+    /// Dies with a host program under way, or with collection that must catch up with their last.
+    occupied: DieSet,
+    /// Of those the ones whose program is done: collection is behind.
+    held: DieSet,
+    /// By stream, of the others: those that may take data, and those that must be collected first.
+    /// Keys beyond the streams share one.
+    writable: Vec<DieSet>,
+    blocked: Vec<DieSet>,
+}
+
+impl Gate {
+    /// For `dies` dies, all free, and data of `keys` keys.
+    pub(super) fn new(dies: u32, keys: u32) -> Self {
+        let streams = if keys <= MOST_STREAMS { keys as usize } else { 1 };
+        Self {
+            occupied: DieSet::none(dies),
+            held: DieSet::none(dies),
+            writable: vec![DieSet::all(dies); streams],
+            blocked: vec![DieSet::none(dies); streams],
+        }
+    }
+
+    /// Whether all keys share one set of dies.
+    #[inline]
+    pub(super) fn is_shared(&self) -> bool {
+        self.writable.len() == 1
+    }
+
+    #[inline]
+    fn stream(&self, key: u32) -> usize {
+        if self.writable.len() == 1 { 0 } else { key as usize }
+    }
+
+    /// Dies that may take data of a key now.
+    #[inline]
+    pub(super) fn writable(&self, key: u32) -> &DieSet {
+        &self.writable[self.stream(key)]
+    }
+
+    /// A host program goes to a die.
+    #[inline]
+    pub(super) fn occupy(&mut self, die: Die) {
+        self.occupied.insert(die);
+        for dies in &mut self.writable {
+            dies.remove(die);
+        }
+    }
+
+    /// A die may take host data again, where it needs not be collected first.
+    fn open(&mut self, die: Die) {
+        self.occupied.remove(die);
+        self.held.remove(die);
+        for (writable, blocked) in self.writable.iter_mut().zip(&self.blocked) {
+            if !blocked.contains(die) {
+                writable.insert(die);
+            }
+        }
+    }
+}
+
+impl Ssd {
+    /// The host program of a die is done. The die may take another, unless its collection is at
+    /// work and behind.
+    pub(super) fn vacate(&mut self, die: Die) -> bool {
+        if self.jobs.is_busy(Job::of(die)) && !self.ftl.keeps_pace(die) {
+            self.gate.held.insert(die);
+            return false;
+        }
+        self.gate.open(die);
+        self.writer.buffer.rows.wake_die(die);
+        true
+    }
+
+    /// A step of collecting a die is done. Whether that is what the host has waited for.
+    pub(super) fn catch_up(&mut self, die: Die) -> bool {
+        self.gate.held.contains(die) && self.vacate(die)
+    }
+
+    /// None of the free dies takes data of this key: they are set aside until they have been
+    /// collected.
+    pub(super) fn set_aside(&mut self, key: u32) {
+        let stream = self.gate.stream(key);
+        while let Some(die) = self.gate.writable[stream].next_from(0) {
+            self.gate.writable[stream].remove(die);
+            self.gate.blocked[stream].insert(die);
+            self.start_collect(die);
+        }
+        // Collection that is under way will come back here; without any, look at all again.
+        if !self.jobs.any_busy() {
+            self.collect_blocked();
+        }
+    }
+
+    /// A block has been erased: its die may take data again.
+    pub(super) fn unblock(&mut self, erased: Die) {
+        let Gate { occupied, writable, blocked, .. } = &mut self.gate;
+        for (writable, blocked) in writable.iter_mut().zip(blocked) {
+            if blocked.remove(erased) && !occupied.contains(erased) {
+                writable.insert(erased);
+            }
+        }
+        self.collect_blocked();
+    }
+
+    /// Dies that were blocked with nothing to collect may have something now.
+    fn collect_blocked(&mut self) {
+        for stream in 0..self.gate.blocked.len() {
+            let mut from = 0;
+            while let Some(die) = self.gate.blocked[stream].next_from(from)
+                && die.0 >= from
+            {
+                self.start_collect(die);
+                from = die.0 + 1;
+            }
+        }
+    }
+}

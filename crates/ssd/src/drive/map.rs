@@ -1,0 +1,191 @@
+//! Pages of the map that are on flash: who must wait for one, and what goes on when it is read.
+//!
+//! An FTL that keeps its map on flash says what knowing a unit's place costs (`Ftl::access`). Reads,
+//! units that enter the write buffer and trims ask it once; where a page of the map must be read,
+//! one flash read serves all who wait for that page. A page that cannot be corrected counts as
+//! uncorrectable and is used all the same: drives keep their map twice.
+
+use super::Ssd;
+use super::read::Earlier;
+use crate::flash::command::{Command, NONE, Owner};
+use crate::flash::scheduler::Class;
+use crate::ftl::{Access, Known, Lpn};
+use base::pool::Pool;
+use std::collections::HashMap;
+
+/// Who waits for the map.
+#[derive(Clone, Copy)]
+enum Waiter {
+    /// A read request, for units `first` to `last`.
+    Read { slot: u32, first: u32, last: u32, earlier: Earlier },
+    /// A buffer slot whose unit is new there.
+    Held(u32),
+    /// A trim, for units from `first` up to `end`.
+    Trim { slot: u32, first: u32, end: u32 },
+}
+
+/// Somebody in the list of a page that is being read.
+#[derive(Clone, Copy)]
+struct Listed {
+    waiter: Waiter,
+    next: u32,
+}
+
+/// A page that is being read.
+#[derive(Clone, Copy)]
+struct Fetch {
+    page: Lpn,
+    first: u32,
+    last: u32,
+}
+
+/// Pages of the map that are being read, and who waits for them.
+pub(super) struct MapReads {
+    pub(super) is_on_flash: bool,
+    by_page: HashMap<Lpn, u32>,
+    fetches: Pool<Fetch>,
+    listed: Pool<Listed>,
+    /// Those who wait for a step of an internal job instead.
+    parked: Vec<Waiter>,
+}
+
+impl MapReads {
+    pub(super) fn new(is_on_flash: bool) -> Self {
+        Self {
+            is_on_flash,
+            by_page: HashMap::new(),
+            fetches: Pool::with_capacity(0),
+            listed: Pool::with_capacity(0),
+            parked: Vec::new(),
+        }
+    }
+
+    /// Adds somebody to those who wait for a page: the number of the read to be started for it, if
+    /// there is none.
+    fn list(&mut self, page: Lpn, waiter: Waiter) -> Option<u32> {
+        let entry = self.listed.insert(Listed { waiter, next: NONE });
+        if let Some(&fetch) = self.by_page.get(&page) {
+            let last = std::mem::replace(&mut self.fetches[fetch].last, entry);
+            self.listed[last].next = entry;
+            return None;
+        }
+        let fetch = self.fetches.insert(Fetch { page, first: entry, last: entry });
+        self.by_page.insert(page, fetch);
+        Some(fetch)
+    }
+
+    /// Whether anybody waits for a step of an internal job.
+    #[inline]
+    pub(super) fn has_parked(&self) -> bool {
+        !self.parked.is_empty()
+    }
+}
+
+impl Ssd {
+    /// Reads units `first` to `last`, their pages of the map first.
+    pub(super) fn read_mapped(&mut self, slot: u32, mut first: u32, last: u32, earlier: Earlier) {
+        while first <= last {
+            if self.is_in_buffer(first) {
+                self.read_range(slot, first, first, earlier);
+                first += 1;
+                continue;
+            }
+            let known = self.ftl.access(Lpn(first), last - first + 1, Access::Read);
+            let Known::Units(units) = known else {
+                self.front.slot(slot).pending += 1;
+                self.wait_for_map(known, Waiter::Read { slot, first, last, earlier });
+                return;
+            };
+            self.read_range(slot, first, first + units - 1, earlier);
+            first += units;
+        }
+    }
+
+    /// Finds out what the flash has of a unit that is new in the buffer.
+    pub(super) fn find_old(&mut self, held: u32) {
+        let lpn = self.lpn_held(held);
+        match self.ftl.access(lpn, 1, Access::Write) {
+            Known::Units(_) => self.complete(held),
+            known => self.wait_for_map(known, Waiter::Held(held)),
+        }
+    }
+
+    /// Forgets units from `first` up to `end`, their pages of the map read first.
+    pub(super) fn trim_mapped(&mut self, slot: u32, mut first: u32, end: u32) {
+        while first < end {
+            let known = self.ftl.access(Lpn(first), end - first, Access::Trim);
+            let Known::Units(units) = known else {
+                self.wait_for_map(known, Waiter::Trim { slot, first, end });
+                return;
+            };
+            self.trim_range(first, first + units);
+            first += units;
+        }
+        self.start_named();
+        self.trimmed(slot);
+    }
+
+    /// Somebody waits for what `known` says.
+    fn wait_for_map(&mut self, known: Known, waiter: Waiter) {
+        match known {
+            Known::Read(page) => {
+                if let Some(fetch) = self.map.list(page, waiter) {
+                    let ppn = self.ftl.lookup(page).expect("a page of the map that is on flash");
+                    let earlier = Earlier::nothing(self.now());
+                    self.read_flash(Class::Read, Owner::Map(fetch), ppn, page.0, 1, earlier);
+                }
+            }
+            Known::Later => self.map.parked.push(waiter),
+            Known::Units(_) => unreachable!("what is known is not waited for"),
+        }
+        self.start_named();
+    }
+
+    /// A page of the map has been read: all who waited for it go on.
+    #[inline(never)]
+    pub(super) fn map_page_read(&mut self, fetch: u32, command: &Command) {
+        let Fetch { page, first, .. } = self.map.fetches.remove(fetch);
+        self.map.by_page.remove(&page);
+        let mut at = first;
+        while at != NONE {
+            let Listed { waiter, next } = self.map.listed.remove(at);
+            at = next;
+            match waiter {
+                Waiter::Read { slot, first, last, earlier } => {
+                    let units = self.ftl.map_read(Lpn(first), last - first + 1, Access::Read);
+                    let earlier = earlier.and(command);
+                    self.read_range(slot, first, first + units - 1, earlier);
+                    self.read_mapped(slot, first + units, last, earlier);
+                    self.read_part_done(slot);
+                }
+                Waiter::Held(held) => {
+                    let lpn = self.lpn_held(held);
+                    self.ftl.map_read(lpn, 1, Access::Write);
+                    self.old_found(held);
+                }
+                Waiter::Trim { slot, first, end } => {
+                    let units = self.ftl.map_read(Lpn(first), end - first, Access::Trim);
+                    self.trim_range(first, first + units);
+                    self.trim_mapped(slot, first + units, end);
+                }
+            }
+        }
+        self.start_named();
+        self.drain_buffer();
+    }
+
+    /// An internal job has done a step: those who waited for that ask again.
+    #[cold]
+    pub(super) fn ask_map_again(&mut self) {
+        for waiter in std::mem::take(&mut self.map.parked) {
+            match waiter {
+                Waiter::Read { slot, first, last, earlier } => {
+                    self.read_mapped(slot, first, last, earlier);
+                    self.read_part_done(slot);
+                }
+                Waiter::Held(held) => self.find_old(held),
+                Waiter::Trim { slot, first, end } => self.trim_mapped(slot, first, end),
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Units of the drive: which of them a byte lies in, and how many there are.
+
+use crate::ftl::Lpn;
+
+/// Mapping units of a drive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Units {
+    logical: u32,
+    pub(super) bytes: u64,
+    /// Its power of two, where it is one: every request asks for its units several times.
+    shift: Option<u32>,
+}
+
+impl Units {
+    /// `logical` units of `bytes` bytes.
+    pub(super) fn new(logical: u32, bytes: u32) -> Self {
+        let shift = bytes.is_power_of_two().then(|| bytes.trailing_zeros());
+        Self { logical, bytes: bytes.into(), shift }
+    }
+
+    /// The unit that holds a byte.
+    #[inline]
+    pub(super) fn at(&self, byte: u64) -> u64 {
+        match self.shift {
+            Some(shift) => byte >> shift,
+            None => byte / self.bytes,
+        }
+    }
+
+    /// The same, if the drive has it.
+    #[inline]
+    pub(super) fn lpn_at(&self, byte: u64) -> Option<Lpn> {
+        let unit = self.at(byte);
+        (unit < u64::from(self.logical)).then_some(Lpn(unit as u32))
+    }
+
+    /// Whether a unit is the host's, and no page of the map.
+    #[inline]
+    pub(super) fn has(&self, lpn: Lpn) -> bool {
+        lpn.0 < self.logical
+    }
+
+    /// Bytes of all of them.
+    #[inline]
+    pub(super) fn capacity_bytes(&self) -> u64 {
+        u64::from(self.logical) * self.bytes
+    }
+}

@@ -1,0 +1,101 @@
+//! The account of an FTL: what it has done, where every unit is, and the memory it needs.
+
+/// How much an FTL has done since its counts were last reset: units when they are placed (those of
+/// a program that fails are padding from then on), blocks when they are reported erased (levelled
+/// ones when they are picked, read reclaims when they are accepted). A run compares them with
+/// what the flash has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FtlCounts {
+    /// Units written for the host.
+    pub host_units: u64,
+    /// Units moved.
+    pub moved_units: u64,
+    /// Unit slots programmed without data.
+    pub padding_units: u64,
+    /// Blocks reclaimed.
+    pub reclaimed_blocks: u64,
+    /// Blocks reclaimed for static wear levelling among them.
+    pub levelled_blocks: u64,
+    /// Blocks whose data were to be moved for the reads that they had (read reclaim).
+    pub read_reclaims: u64,
+    /// Blocks taken out of use.
+    pub retired_blocks: u64,
+    /// Merges of log blocks, by kind.
+    pub merges: Merges,
+    /// Accesses to a map that is kept on flash.
+    pub map: MapCounts,
+}
+
+/// Merges of log blocks: how a log block became, or gave its data to, a data block.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Merges {
+    /// The log block was written whole and in order: it becomes the data block.
+    pub switch: u64,
+    /// It was written in order up to some page: the rest is copied behind that.
+    pub partial: u64,
+    /// Its data and those of the data block are copied to a new block.
+    pub full: u64,
+}
+
+/// Accesses to a map that is kept on flash and cached in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MapCounts {
+    /// Map pages read.
+    pub reads: u64,
+    /// Map pages written, those that collection moves not counted.
+    pub writes: u64,
+    /// Units whose entry was in memory when a request asked for it.
+    pub hits: u64,
+    /// Units whose entry was not.
+    pub misses: u64,
+}
+
+impl FtlCounts {
+    /// Unit slots programmed, for whatever reason.
+    pub fn programmed_units(&self) -> u64 {
+        self.host_units + self.moved_units + self.padding_units + self.map.writes
+    }
+
+    /// Programmed over host units; 0 where the host wrote nothing.
+    pub fn write_amplification(&self) -> f64 {
+        if self.host_units == 0 {
+            0.0
+        } else {
+            self.programmed_units() as f64 / self.host_units as f64
+        }
+    }
+}
+
+/// Where every physical unit is accounted for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Units that hold the newest data of a logical unit, or a map page in use.
+    pub mapped: u64,
+    /// Units that can be programmed without an erase.
+    pub free: u64,
+    /// Units that hold old data or padding, or are being programmed.
+    pub invalid: u64,
+    /// Units of bad blocks.
+    pub bad: u64,
+}
+
+/// Wear of the blocks in use.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Wear {
+    /// Fewest program/erase cycles.
+    pub min: u32,
+    /// Their mean.
+    pub mean: f64,
+    /// Most.
+    pub max: u32,
+}
+
+/// Memory that the drive's firmware would need, by use: what the modelled tables hold, whatever the
+/// simulator keeps beside them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ram {
+    /// What for.
+    pub name: &'static str,
+    /// How much.
+    pub bytes: u64,
+}
