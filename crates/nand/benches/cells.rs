@@ -7,8 +7,8 @@
 
 use base::units::Hours;
 use nand::array::{Array, Grid, PageState, RateTable};
+use nand::block::cells::CellBlock;
 use nand::cell::{Cell, CellConfig};
-use nand::cell_block::CellBlock;
 use nand::wordline::PageOrder;
 use std::sync::Arc;
 use std::time::Instant;

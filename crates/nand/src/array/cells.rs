@@ -1,6 +1,6 @@
 //! `cells`: the rate of the cell's own mechanisms, in closed form.
 //!
-//! What a block of real voltages ([`crate::cell_block`]) would show on average, without keeping
+//! What a block of real voltages ([`crate::block::cells`]) would show on average, without keeping
 //! them: equations 10 and 11 of Wang (ICS'14) for any number of bits and all mechanisms. A rate
 //! takes 0.4 to 1 ms to work out, so rates are kept: cycles are rounded down to 1 part in 64,
 //! hours and reads to 1 part in 16. Whoever wants cells and not their rate takes the cell itself.

@@ -53,7 +53,7 @@ fn leading(value: u32, bits: u32) -> u32 {
 /// Promises: the rate is between 0 and 0.5; the same state gives the same rate; a worn page does
 /// not read better than a fresh one, nor a page after retention or reads than one that has seen
 /// neither. (Retention and reads together may read better than one alone: one lowers voltages, the
-/// other raises them.) Real bits come from a [`CellBlock`](crate::cell_block::CellBlock); the rate
+/// other raises them.) Real bits come from a [`CellBlock`](crate::block::cells::CellBlock); the rate
 /// is what every member can tell.
 pub trait Array: Send {
     /// Mean raw bit error rate of the page, read at the nominal references.
@@ -83,7 +83,7 @@ pub trait Array: Send {
     }
 
     /// The cell, where the rates are those of cells that could be read one by one
-    /// ([`CellSlice`](crate::cell_slice::CellSlice)).
+    /// ([`CellSlice`](crate::block::slice::CellSlice)).
     fn cell(&self) -> Option<&Arc<Cell>> {
         None
     }

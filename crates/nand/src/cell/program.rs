@@ -9,9 +9,9 @@
 
 use super::contract::{Effort, Mechanism, ProgramJob, Stress};
 use super::{Build, check_range};
-use crate::distribution::{Law, uniform_atoms};
-use crate::draw::Draws;
+use crate::block::draw::Draws;
 use crate::level::Levels;
+use crate::level::distribution::{Law, uniform_atoms};
 use base::family::{Member, check, schema};
 use base::{Error, Result, Time, params};
 use schemars::JsonSchema;

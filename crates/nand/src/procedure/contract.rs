@@ -6,7 +6,7 @@
 //! a rate never stands without its trials and its interval; error counts do not fall as stress
 //! grows, but for chance.
 
-use crate::bench::{Bench, Row};
+use crate::board::bench::{Bench, Row};
 use base::{Error, Result};
 use serde::Serialize;
 

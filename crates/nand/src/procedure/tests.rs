@@ -1,10 +1,10 @@
 //! Conformance of the procedures: each is held to its contract on a small chip.
 
 use super::*;
-use crate::bench::Value;
-use crate::raw_chip::tests::config;
-use crate::timing::{PerPageType, Source};
-use crate::wordline::PageOrder;
+use crate::block::wordline::PageOrder;
+use crate::board::bench::Value;
+use crate::board::raw_chip::tests::config;
+use crate::chip::timing::{PerPageType, Source};
 use base::params;
 
 fn session(config: &ChipConfig, name: &str, extra: &str, seed: u64) -> Result<Session> {

@@ -6,7 +6,7 @@
 //! and raised by neighbours as `cell_block` does it; storage between passes is left out.
 
 use crate::cell::{Cell, Stress};
-use crate::distribution::Law;
+use crate::level::distribution::Law;
 use std::cmp::Ordering;
 
 /// Shares of the cells meant for each level that end at each level; nothing where no pass has one

@@ -1,10 +1,10 @@
 //! Tests of reading: placement and limits against theory, ratios against counts.
 
 use super::*;
+use crate::block::cells::CellBlock;
+use crate::block::wordline::PageOrder;
 use crate::cell::CellConfig;
-use crate::cell_block::CellBlock;
-use crate::distribution::{upper_quantile, upper_tail};
-use crate::wordline::PageOrder;
+use crate::level::distribution::{upper_quantile, upper_tail};
 use base::rng::Rng;
 use std::sync::Arc;
 

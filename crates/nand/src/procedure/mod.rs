@@ -14,10 +14,10 @@ mod wear;
 
 pub use contract::{Axis, Picture, Procedure, Style};
 
-use crate::bench::{Bench, Row};
+use crate::board::bench::{Bench, Row};
 use crate::board::{Board, VirtualBoard};
 use crate::chip::ChipConfig;
-use crate::command::Identity;
+use crate::chip::command::Identity;
 use base::Result;
 use base::family::{Choice, Member};
 use base::params::Table;
@@ -91,5 +91,4 @@ impl Session {
 }
 
 #[cfg(test)]
-#[path = "procedure_tests.rs"]
 mod tests;

@@ -1,11 +1,11 @@
 //! Tests of words in real cells: the same word is the same cells, and errors are the closed form's.
 
 use super::*;
+use crate::block::wordline::PageOrder;
 use crate::cell::CellConfig;
-use crate::gray::MOST_REFERENCES;
+use crate::level::gray::MOST_REFERENCES;
 use crate::sense::Condition;
-use crate::soft_read::SoftRead;
-use crate::wordline::PageOrder;
+use crate::sense::soft_read::SoftRead;
 use base::rng::Rng;
 use base::stats::clopper_pearson;
 use base::units::Hours;

@@ -5,10 +5,14 @@
 //! that is not final lies below the lowest level it may become, because programming only raises:
 //! the coarse and fine steps of MLC, and the same for three and four bits.
 
-use crate::distribution::Shape;
-use crate::gray::Gray;
-use crate::wordline::PageOrder;
+pub mod distribution;
+pub mod gray;
+pub(crate) mod tails;
+
+use crate::block::wordline::PageOrder;
 use base::{Error, Result};
+use distribution::Shape;
+use gray::Gray;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Tests of the table: between its points it is the cell, and its pages are those of real blocks.
 
 use super::*;
+use crate::block::cells::CellBlock;
+use crate::block::wordline::PageOrder;
 use crate::cell::CellConfig;
-use crate::cell_block::CellBlock;
-use crate::wordline::PageOrder;
 use base::rng::Rng;
 use base::stats::wilson;
 use base::units::Hours;

@@ -1,8 +1,8 @@
 //! What a procedure works with: a board, data made of a seed, and counts of errors.
 
+use crate::block::wordline::page_type_name;
 use crate::board::Board;
-use crate::command::{Done, Feature, Identity, PageAddress};
-use crate::wordline::page_type_name;
+use crate::chip::command::{Done, Feature, Identity, PageAddress};
 use base::rng::Rng;
 use base::stats::wilson;
 use base::{Result, Time};
@@ -308,7 +308,7 @@ pub fn grid(first: u32, last: u32, points: u32, by_factor: bool) -> Vec<u32> {
 mod tests {
     use super::*;
     use crate::board::VirtualBoard;
-    use crate::raw_chip::tests::config;
+    use crate::board::raw_chip::tests::config;
 
     #[test]
     fn grids_reach_both_ends() {

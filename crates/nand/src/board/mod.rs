@@ -1,12 +1,15 @@
 //! A test board: a raw chip with a clock and an oven, such as the board of Wang (ICS'14) and Grupp
 //! (MICRO'09). [`VirtualBoard`] simulates one; a real one could stand behind the same trait.
 
-use crate::bench::cell_rows;
+pub mod bench;
+pub mod raw_chip;
+
 use crate::chip::ChipConfig;
-use crate::command::{Done, Feature, Identity, PageAddress, Status};
-use crate::raw_chip::RawChip;
+use crate::chip::command::{Done, Feature, Identity, PageAddress, Status};
 use base::units::Hours;
 use base::{Error, Result, Time};
+use bench::cell_rows;
+use raw_chip::RawChip;
 use std::ops::Range;
 
 /// Highest temperature of an oven, and lowest of a cold chamber.
@@ -204,7 +207,7 @@ impl Board for VirtualBoard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::raw_chip::tests::{config, page};
+    use crate::board::raw_chip::tests::{config, page};
 
     #[test]
     fn the_clock_moves_with_commands_and_the_oven_ages() {

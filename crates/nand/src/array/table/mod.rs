@@ -2,23 +2,26 @@
 //! of a drive.
 //!
 //! The points come from the chip's cell (its closed form, which Monte Carlo over real cells agrees
-//! with, through `rate_grid`) or stand in the parameter file, measured on a chip. Between them the
+//! with, through `grid`) or stand in the parameter file, measured on a chip. Between them the
 //! logarithm of the rate is interpolated linearly in ln(1 + x / unit) of each axis. A run does not
 //! begin beyond the last point; what it wears and reads beyond it grows no more.
 //! Pages differ: each has a lognormal factor of its own, as wide as the cell's wordlines make it
 //! (over-dispersion, Taranalli, arXiv 1602.07743). Where the cell is known, rates at shifted
 //! references follow from the confusion of neighbouring levels at each reference.
 
+mod grid;
+
+pub use grid::Grid;
+
 use super::{Array, Build, PageState, REFERENCE_C, check_celsius, needs_cell};
+use crate::block::draw;
 use crate::cell::Cell;
-use crate::distribution::upper_quantile;
-use crate::draw;
-pub use crate::rate_grid::Grid;
-use crate::rate_grid::{self, Axes, MOST_KEYS, Position, ln};
+use crate::level::distribution::upper_quantile;
 use crate::sense::{Condition, Worn};
 use base::family::{Member, check, schema};
 use base::rng::mix;
 use base::{Error, Result, params};
+use grid::{Axes, MOST_KEYS, Position, ln};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cell::{OnceCell, RefCell};
@@ -185,7 +188,7 @@ impl RateTable {
     /// Of `cell`, asked at every point of `grid`.
     pub fn characterize(cell: &Arc<Cell>, grid: &Grid) -> Self {
         let page_types = cell.levels.gray.cell_bits() as usize;
-        let (fine, rates) = rate_grid::rates(cell, grid);
+        let (fine, rates) = grid::rates(cell, grid);
         let mut table = Self::with(&fine, page_types, rates);
         table.cells = Some(Cells::new(cell, grid));
         table
@@ -410,5 +413,4 @@ impl Array for RateTable {
 }
 
 #[cfg(test)]
-#[path = "../array_table_tests.rs"]
 mod tests;

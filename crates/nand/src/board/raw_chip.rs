@@ -6,15 +6,15 @@
 //! is supply voltage x operation current x time. A block keeps reporting success long after it has
 //! ceased to keep data (Desnoyers, HotStorage'13).
 
+use crate::block::cells::CellBlock;
+use crate::block::wordline::{PageOrder, PageSite, page_sites};
 use crate::cell::Effort;
-use crate::cell_block::CellBlock;
+use crate::chip::command::{Done, Feature, Identity, PageAddress, Status};
+use crate::chip::energy::{Energy, OperationTimes};
+use crate::chip::fault::{FaultConfig, is_factory_bad};
+use crate::chip::timing::Timing;
 use crate::chip::{ChipConfig, MultiPlaneRead};
-use crate::command::{Done, Feature, Identity, PageAddress, Status};
-use crate::energy::{Energy, OperationTimes};
-use crate::fault::{FaultConfig, is_factory_bad};
-use crate::gray::Gray;
-use crate::timing::Timing;
-use crate::wordline::{PageOrder, PageSite, page_sites};
+use crate::level::gray::Gray;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use std::collections::BTreeMap;
@@ -597,5 +597,4 @@ fn illegal(at: PageAddress, what: &str, allowed: &str) -> Error {
 }
 
 #[cfg(test)]
-#[path = "raw_chip_tests.rs"]
 pub(crate) mod tests;

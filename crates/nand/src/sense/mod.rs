@@ -7,12 +7,15 @@
 //! soft read, and the mutual information between bit and region, which soft references are placed
 //! to maximise (Wang, JSAC 2014).
 
+mod misread;
+pub mod soft_read;
+
 use crate::cell::{Cell, Stress};
-use crate::distribution::Law;
-use crate::level_tails::LevelTails;
-use crate::misread::placed;
+use crate::level::distribution::Law;
+use crate::level::tails::LevelTails;
 use base::information::highest;
 pub use base::information::{Soft, best_offsets};
+use misread::placed;
 use std::rc::Rc;
 
 /// Cells after so many cycles: what all their ages share.
@@ -252,5 +255,4 @@ impl<'a> Condition<'a> {
 }
 
 #[cfg(test)]
-#[path = "sense_tests.rs"]
 mod tests;

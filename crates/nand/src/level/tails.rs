@@ -4,7 +4,7 @@
 //! age. A tail is a sum over dozens of cores; its logarithm is so smooth that a cubic through
 //! points a quarter of the narrowest core apart has it to 1e-4.
 
-use crate::distribution::{Law, Part, Shape, Sum};
+use crate::level::distribution::{Law, Part, Shape, Sum};
 use std::cell::Cell;
 
 /// Points on one side of a law at most; what lies beyond is worked out each time.
@@ -105,7 +105,7 @@ impl LevelTails {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distribution::uniform_atoms;
+    use crate::level::distribution::uniform_atoms;
 
     /// Looked up or worked out: the same tails, near and far, of laws of every make.
     #[test]

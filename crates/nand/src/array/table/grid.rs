@@ -5,9 +5,9 @@
 //! tail lies from a reference does not bend: that is interpolated between the points that the cell
 //! was asked at, each tail by itself, and rates follow from it at as many points as a drive needs.
 
+use crate::block::draw;
 use crate::cell::{Cell, Stress};
-use crate::distribution::{Law, upper_quantile, upper_tail};
-use crate::draw;
+use crate::level::distribution::{Law, upper_quantile, upper_tail};
 use crate::sense::{Condition, Worn};
 use base::{Error, Result};
 

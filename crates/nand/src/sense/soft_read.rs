@@ -88,5 +88,4 @@ fn fold(condition: &Condition, page_type: usize, shifts_v: &[f64], offsets: &[f6
 }
 
 #[cfg(test)]
-#[path = "soft_read_tests.rs"]
 mod tests;

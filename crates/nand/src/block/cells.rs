@@ -5,11 +5,11 @@
 //! take memory when they are first touched, and age when they are next touched. Bit `i` of a page
 //! is bit `i % 8` of byte `i / 8`, and belongs to cell `i`.
 
+use crate::block::bits::{pack, states_of, targets};
+use crate::block::draw::Draws;
+use crate::block::wordline::{PageOrder, PageSite, page_sites};
 use crate::cell::{Cell, Effort, Stress};
-use crate::cell_bits::{pack, states_of, targets};
-use crate::distribution::Law;
-use crate::draw::Draws;
-use crate::wordline::{PageOrder, PageSite, page_sites};
+use crate::level::distribution::Law;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use std::sync::Arc;
@@ -640,5 +640,4 @@ fn longest(a: Option<Effort>, b: Effort) -> Effort {
 }
 
 #[cfg(test)]
-#[path = "cell_block_tests.rs"]
 mod tests;

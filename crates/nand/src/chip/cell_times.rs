@@ -4,7 +4,7 @@
 //! the cell makes factors at a number of cycles, between which the drive interpolates.
 
 use crate::cell::{Cell, Times};
-use crate::timing::{PerPageType, Source, TimingConfig, WearPoint, factor_at};
+use crate::chip::timing::{PerPageType, Source, TimingConfig, WearPoint, factor_at};
 use base::{Error, Result};
 
 /// Cycles at which the times of a cell are taken.
@@ -87,8 +87,8 @@ fn positive(key: &str, mechanism: &str, us: f64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::wordline::PageOrder;
     use crate::cell::CellConfig;
-    use crate::wordline::PageOrder;
 
     fn cell(text: &str) -> Cell {
         let levels = "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\n\
@@ -116,7 +116,7 @@ mod tests {
         ));
         let told = tell(&config, &cell).unwrap();
         assert!(!told.asks_cell());
-        let timing = crate::timing::Timing::new(&told, 2).unwrap();
+        let timing = crate::chip::timing::Timing::new(&told, 2).unwrap();
         let us = |time: base::Time| time.us();
         for page_type in 0..2u8 {
             let page = usize::from(page_type);
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!([0, 1000, 9000].map(|c| us(timing.erase(c))), [5000.0, 10_000.0, 15_000.0]);
         let all = "t_read_us = 40\nt_program_us = 700\nt_erase_us = \"cell\"\n";
         let told = tell(&self::timing(all), &cell).unwrap();
-        let timing = crate::timing::Timing::new(&told, 2).unwrap();
+        let timing = crate::chip::timing::Timing::new(&told, 2).unwrap();
         assert_eq!(us(timing.program(1, 100_000)), 700.0);
         assert!((us(timing.erase(1_000_000)) / cell.times(1_000_000).erase_us - 1.0).abs() < 1e-6);
     }

@@ -53,8 +53,8 @@ fn needs_cell<'a>(cell: Option<&'a Arc<Cell>>, name: &str) -> Result<&'a Arc<Cel
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::block::wordline::PageOrder;
     use crate::cell::CellConfig;
-    use crate::wordline::PageOrder;
     use base::units::Hours;
 
     /// A cell with something of everything.

@@ -1,8 +1,8 @@
 //! What a raw chip is told and what it answers: addresses, features, identity, status, effort.
 
+use crate::block::wordline::{PageOrder, PageSite};
 use crate::chip::FeaturesConfig;
-use crate::gray::Gray;
-use crate::wordline::{PageOrder, PageSite};
+use crate::level::gray::Gray;
 use base::Time;
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! Conformance of the mechanisms, and the cell's closed forms against printed ones.
 
 use super::*;
-use crate::distribution::{Shape, upper_tail};
-use crate::draw::Draws;
+use crate::block::draw::Draws;
+use crate::level::distribution::{Shape, upper_tail};
 
 /// Levels of Wang (ICS'14) as devices.md 2 gives them.
 fn wang() -> LevelsConfig {

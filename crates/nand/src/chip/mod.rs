@@ -4,23 +4,29 @@
 //! command of the FTL is checked by a second party: pages are programmed in order, once between
 //! erases, and only what has been programmed can be read.
 
+mod cell_times;
+pub mod command;
+pub mod energy;
+pub mod fault;
+pub mod geometry;
+pub mod timing;
+
 use crate::array::{self, Array, PageState};
+use crate::block::wordline::{PageOrder, PageSite, page_sites};
 use crate::cell::{Cell, CellConfig};
-use crate::cell_times;
-use crate::energy::{Energy, EnergyConfig};
-use crate::fault::FaultConfig;
-use crate::geometry::{Block, Geometry, GeometryConfig};
-use crate::gray::{Gray, MOST_REFERENCES};
-use crate::timing::{Timing, TimingConfig};
-use crate::wordline::{PageOrder, PageSite, page_sites};
+use crate::level::gray::{Gray, MOST_REFERENCES};
 use base::family::Choice;
 use base::memory::{prefetch, table};
 use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result, Time};
+use energy::{Energy, EnergyConfig};
+use fault::FaultConfig;
+use geometry::{Block, Geometry, GeometryConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use timing::{Timing, TimingConfig};
 
 /// A chip, as a parameter file gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

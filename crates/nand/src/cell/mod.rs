@@ -20,10 +20,10 @@ pub use contract::{Coupling, Effort, Mechanism, ProgramJob, Stress};
 pub use program::steps as program_steps;
 pub use retention::{PROFILES, Profile, acceleration, profile};
 
-use crate::distribution::{Atom, Law, Reshape, normal_atoms};
+use crate::block::wordline::PageOrder;
+use crate::level::distribution::{Atom, Law, Reshape, normal_atoms};
 use crate::level::{Levels, LevelsConfig};
 use crate::sense::Condition;
-use crate::wordline::PageOrder;
 use base::family::{Member, find};
 use base::params::{self, Table};
 use base::{Error, Result, Time};
@@ -346,5 +346,4 @@ fn law(levels: &Levels, all: &[Box<dyn Mechanism>], level: usize, stress: &Stres
 }
 
 #[cfg(test)]
-#[path = "cell_tests.rs"]
 mod tests;

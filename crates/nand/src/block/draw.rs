@@ -183,7 +183,7 @@ const QUANTILE: [f32; 10] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distribution::upper_tail;
+    use crate::level::distribution::upper_tail;
 
     /// Q(z) of each deviate is the p that its bits stand for: an exact statement, tails included.
     #[test]

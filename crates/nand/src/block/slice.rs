@@ -7,9 +7,9 @@
 //! [`CellBlock`], and the word is the unit of chance: everything is drawn from its own seed.
 
 use crate::array::PageState;
+use crate::block::cells::CellBlock;
+use crate::block::draw::Draws;
 use crate::cell::Cell;
-use crate::cell_block::CellBlock;
-use crate::draw::Draws;
 use base::{Error, Result};
 use std::sync::Arc;
 
@@ -104,5 +104,4 @@ impl CellSlice {
 }
 
 #[cfg(test)]
-#[path = "cell_slice_tests.rs"]
 mod tests;

@@ -1,8 +1,8 @@
 //! Tests of soft reads: where regions lie, and that each level tells more.
 
 use super::*;
+use crate::block::wordline::PageOrder;
 use crate::cell::{Cell, CellConfig, Stress};
-use crate::wordline::PageOrder;
 
 fn preset(name: &str, bits: u32, order: PageOrder) -> Cell {
     let path = format!("{}/../../params/cells/{name}.toml", env!("CARGO_MANIFEST_DIR"));
