@@ -1,4 +1,4 @@
-//! The NAND device, floor 2 of nandlab: from the threshold voltage of a cell to the chips of a drive.
+//! The NAND device, floor 2 of nandlab: from the voltage of a cell to the chips of a drive.
 //!
 //! In the order of the physics: a cell and what moves its voltage (`cell`, `level`), reading it
 //! (`sense`), blocks of real cells (`block`), the error rate of a page (`array`), the chip with its

@@ -53,8 +53,8 @@ fn leading(value: u32, bits: u32) -> u32 {
 /// Promises: the rate is between 0 and 0.5; the same state gives the same rate; a worn page does
 /// not read better than a fresh one, nor a page after retention or reads than one that has seen
 /// neither. (Retention and reads together may read better than one alone: one lowers voltages, the
-/// other raises them.) Real bits come from a [`CellBlock`](crate::block::cells::CellBlock); the rate
-/// is what every member can tell.
+/// other raises them.) Real bits come from a [`CellBlock`](crate::block::cells::CellBlock); the
+/// rate is what every member can tell.
 pub trait Array: Send {
     /// Mean raw bit error rate of the page, read at the nominal references.
     fn rber(&self, page: &PageState) -> f64;

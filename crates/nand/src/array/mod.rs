@@ -1,4 +1,9 @@
-//! What a read of a page gives back: the roster of array models.
+//! Array models: the raw bit error rate that a read of a page sees. A family: roster and contract.
+//!
+//! In: the state of a page (type, cycles, retention, reads) and the chip's cell, where the model
+//! needs one. Out: a rate, for a page on average, for one page among others, and at shifted
+//! references. `cells` is the physics; `table` plays it back at the speed of a drive; the others
+//! are fitted laws.
 
 mod cells;
 pub mod contract;

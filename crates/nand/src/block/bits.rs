@@ -1,4 +1,4 @@
-//! Bits of pages to states of cells and back, eight cells at a time.
+//! Packing: bits of pages to states of cells and back, eight cells at a time.
 //!
 //! Bit `i` of a page is bit `i % 8` of byte `i / 8`, and belongs to cell `i`.
 

@@ -1,4 +1,4 @@
-//! A block of real cells: data in, threshold voltages kept, any read reference out.
+//! A block of real cells: keeps every threshold voltage, and reads it at any reference.
 //!
 //! Monte Carlo of every cell, after the mechanisms of [`Cell`]. Voltages are single precision and
 //! are worked on in chunks that stay in the cache; rows (a wordline, or its even or odd bitlines)

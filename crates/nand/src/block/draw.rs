@@ -1,4 +1,4 @@
-//! Random deviates by the thousand: what Monte Carlo over cells spends its time on.
+//! Random deviates in vectors: uniform and normal draws for Monte Carlo over cells.
 //!
 //! Sixteen xoshiro128++ generators (Blackman and Vigna, 2019) run side by side and are seeded from
 //! one named stream, so that plain loops become vector code and the bits are the same on every

@@ -1,4 +1,4 @@
-//! A slice of a page in real cells: a word is written to it as it would stand in a drive, and read.
+//! A slice of a page in real cells: the cells of one codeword, programmed, aged and read.
 //!
 //! What a drive decodes is a part of a page: as many cells of a wordline as a codeword has bits.
 //! They are programmed in the order of the block's pages together with all that touches them, and

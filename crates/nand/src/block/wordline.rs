@@ -1,4 +1,4 @@
-//! Page number -> (wordline, bitline parity, page type): why some pages of a block are fast.
+//! Page order: the wordline, bitline parity and page type of each page number of a block.
 //!
 //! Pages must be programmed in the order of their numbers, and the numbers run diagonally over
 //! the wordlines: the lower page of wordline k+1 comes before the upper page of wordline k, so

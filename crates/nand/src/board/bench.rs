@@ -1,4 +1,4 @@
-//! What a procedure works with: a board, data made of a seed, and counts of errors.
+//! The test bench: a board, test data drawn from a seed, and counts of errors.
 
 use crate::block::wordline::page_type_name;
 use crate::board::Board;

@@ -1,5 +1,9 @@
-//! A test board: a raw chip with a clock and an oven, such as the board of Wang (ICS'14) and Grupp
-//! (MICRO'09). [`VirtualBoard`] simulates one; a real one could stand behind the same trait.
+//! The test board: one raw chip with a clock and an oven, as in Wang (ICS'14) and Grupp (MICRO'09).
+//!
+//! In: commands, data and hours in the oven. Out: what was read, and what each command took. The
+//! trait [`Board`] is what a [procedure](crate::procedure) talks to. [`VirtualBoard`] simulates
+//! one on a [`raw_chip`]; a real one could stand behind the same trait. `bench` is what procedures
+//! have in common: test data, counts of errors, rows of results.
 
 pub mod bench;
 pub mod raw_chip;

@@ -1,10 +1,10 @@
-//! A raw chip: one die with all its commands, no controller in front of it, on real cells.
+//! A raw chip: one die of real cells with all its commands, and no controller in front of it.
 //!
-//! Commands, their rules and their failures as data sheets have them; what cells do is
-//! [`CellBlock`]'s, and blocks take memory when they are first touched. How long an operation takes
-//! comes from the cell where its parameters say so, else from the chip's table of times; its energy
-//! is supply voltage x operation current x time. A block keeps reporting success long after it has
-//! ceased to keep data (Desnoyers, HotStorage'13).
+//! Commands, rules and failures are those of data sheets. Cells are [`CellBlock`]'s, and a block
+//! takes memory when it is first touched. The time of an operation comes from the cell where its
+//! parameters say so, else from the chip's table of times. Its energy is supply voltage x
+//! operation current x time. A block reports success long after it has ceased to keep data
+//! (Desnoyers, HotStorage'13).
 
 use crate::block::cells::CellBlock;
 use crate::block::wordline::{PageOrder, PageSite, page_sites};

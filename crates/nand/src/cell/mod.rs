@@ -1,8 +1,9 @@
-//! A cell: its levels and the mechanisms that move them, composed. The roster of mechanisms.
+//! The cell: its levels, and the mechanisms that move them. A family: roster and contract.
 //!
-//! [`Cell`] is one set of parameters, checked. In closed form it tells the law of each level,
-//! where storage has moved it, and so the error rate of each page type; `cell_block` keeps real
-//! voltages that follow the same mechanisms. What a parameter file leaves out is off.
+//! In: one set of parameters. Out: [`Cell`], which gives the law of each level in closed form,
+//! where storage has moved it, and so the error rate of each page type. A
+//! [`CellBlock`](crate::block::cells::CellBlock) keeps real voltages that follow the same
+//! mechanisms. A mechanism that a parameter file leaves out is off.
 
 pub mod contract;
 mod erase;

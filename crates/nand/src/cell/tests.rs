@@ -192,7 +192,7 @@ fn monte_carlo(cell: &Cell, level: usize, stress: &Stress, pages: u32) -> Vec<f3
 }
 
 /// Monte Carlo has the mean, the width and the tails of the closed form, each mechanism alone.
-/// (What neighbours do needs neighbours: `cell_block_tests.rs`.)
+/// (What neighbours do needs neighbours: `block/cells/tests.rs`.)
 #[test]
 fn monte_carlo_is_the_closed_form() {
     for member in ROSTER {

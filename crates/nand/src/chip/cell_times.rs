@@ -1,7 +1,7 @@
-//! The times of a chip that its cell tells: `"cell"` under `chip.timing`.
+//! Times from the cell: what `"cell"` under `chip.timing` stands for.
 //!
-//! Pulses, verifies and references make a time for random data, with every level in use; wear of
-//! the cell makes factors at a number of cycles, between which the drive interpolates.
+//! The pulses, verifies and references of the cell give a time for random data, with every level in
+//! use. Its wear gives factors at a number of cycles, between which the drive interpolates.
 
 use crate::cell::{Cell, Times};
 use crate::chip::timing::{PerPageType, Source, TimingConfig, WearPoint, factor_at};

@@ -1,4 +1,4 @@
-//! What a raw chip is told and what it answers: addresses, features, identity, status, effort.
+//! Commands of a raw chip: addresses and features in, identity, status and effort out.
 
 use crate::block::wordline::{PageOrder, PageSite};
 use crate::chip::FeaturesConfig;

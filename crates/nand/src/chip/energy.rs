@@ -1,4 +1,4 @@
-//! Energy of operations: supply voltage x operation current x time, by operation and by die.
+//! Energy of operations: supply voltage x operation current x time.
 
 use base::{Error, Result, Time};
 use schemars::JsonSchema;

@@ -1,6 +1,7 @@
-//! When a block reports a failure: blocks bad from the factory, those that have been through as
-//! many cycles as they stand, and those that a program fails in by chance. The erase that completes
-//! the cycles is the first to fail, and programs of a raw chip fail from then on.
+//! Faults: which blocks are bad from the factory, and which erases and programs fail.
+//!
+//! A block stands so many cycles. The erase that completes them is the first to fail, and programs
+//! of a raw chip fail from then on. A program may also fail by chance.
 //!
 //! Not the way to notice wear: chips report success long after they cease to keep data
 //! (Desnoyers, HotStorage'13, section 2), and the blocks of Wang (ICS'14) were cycled 125 times as

@@ -1,4 +1,4 @@
-//! Where things are: die, plane, block, page, unit, as types, for any geometry.
+//! Geometry: addresses of dies, planes, blocks, pages and units, as types.
 //!
 //! Nothing is assumed to be a power of two: 10 channels, 192 or 258 pages a block and 18 KiB
 //! pages are all fine. A *unit* is what the drive maps (4 KiB by default); a page holds a whole

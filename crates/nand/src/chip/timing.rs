@@ -1,4 +1,4 @@
-//! How long operations take: per page type, with wear, on the die and on the bus.
+//! Timing: how long operations take, by page type and wear, on the die and on the bus.
 
 use base::units::PerByte;
 use base::{Error, Result, Time};

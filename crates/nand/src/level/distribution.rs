@@ -1,4 +1,4 @@
-//! How threshold voltages of one level are distributed: exact tails, and mixtures of them.
+//! Distributions of the threshold voltage of one level: exact tails, and mixtures of them.
 //!
 //! The core of a level is Gaussian (Wang, ICS'14, equation 2) or Student's t, whose heavier tails
 //! fit measured flash better (Luo, JSAC'16). What adds to it without being of that shape and has an

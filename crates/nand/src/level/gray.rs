@@ -1,4 +1,4 @@
-//! Gray maps as data: which bits a level holds, and at which read references each page senses.
+//! Gray maps: which bits a level holds, and at which read references each page is sensed.
 //!
 //! Levels count from the erased one, which holds all ones; reference `r` lies between levels
 //! `r - 1` and `r`. Each page type flips at its own references, so neighbouring levels differ in

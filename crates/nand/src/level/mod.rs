@@ -1,4 +1,7 @@
-//! The levels of a cell and the passes that program them, checked.
+//! Levels: where the states of a cell lie, which bits they hold, and the passes that program them.
+//!
+//! In: the parameters of the levels. Out: [`Levels`], checked. `gray` maps levels to bits,
+//! `distribution` is the law of the voltages of one level, `tails` keeps the tails of a law.
 //!
 //! With one-shot programming a wordline goes from erased to its final levels at once. Otherwise
 //! each page is a pass of its own: pass `p` splits every state by the bit of page type `p`. A state

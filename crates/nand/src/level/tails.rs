@@ -1,4 +1,4 @@
-//! The tails of a level's law, kept where they were asked for.
+//! Tails of a level's law: a cache that interpolates between tails worked out before.
 //!
 //! Error rates ask for many tails of few laws: at every reference, moved back by storage of every
 //! age. A tail is a sum over dozens of cores; its logarithm is so smooth that a cubic through

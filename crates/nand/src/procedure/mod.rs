@@ -1,4 +1,7 @@
-//! What a test bench does to a chip: the roster of procedures, and a run of one of them.
+//! Procedures of the test board: characterizations of a chip. A family: roster and contract.
+//!
+//! In: a [`Bench`] on a board. Out: rows of results, step by step. [`Session`] runs one procedure
+//! on a virtual board.
 
 mod contract;
 mod data_pattern;

@@ -1,9 +1,9 @@
-//! Cells that are taken for another state between two passes, in closed form.
+//! Misreads between two programming passes: cells taken for another state, in closed form.
 //!
 //! A pass reads the states that the pass before left, to know where each cell is to go. A cell on
 //! the wrong side of a reference there goes to a wrong level, and no read afterwards can tell: a
 //! floor under the error rate of the pages programmed first. States are placed, widened by wear
-//! and raised by neighbours as `cell_block` does it; storage between passes is left out.
+//! and raised by neighbours as `block::cells` does it; storage between passes is left out.
 
 use crate::cell::{Cell, Stress};
 use crate::level::distribution::Law;

@@ -1,5 +1,8 @@
-//! Reading cells of one condition: hard reads, soft reads, log-likelihood ratios, and where to put
-//! the references.
+//! Sensing: error rates of hard reads, ratios of soft reads, and the best places of references.
+//!
+//! In: a cell and what it has been through ([`Condition`]). Out: the confusion of its levels, and
+//! what follows from it. `soft_read` is the soft read of a whole page, `misread` the cells that the
+//! chip itself takes for another state between two passes.
 //!
 //! A read places each cell in a region between references. What is known of its bits is how often
 //! cells of each level are found there: the confusion of levels. From it follow the error rate of

@@ -1,5 +1,4 @@
-//! A soft read as a controller gets it: where its references lie, what it can tell, and what that
-//! is worth.
+//! Soft reads of a page: where references lie, which regions a controller sees, and their ratios.
 //!
 //! A page of several references is read as a whole: a soft level is two more reads with *all*
 //! references moved, down and up, and what comes back is a bit for each cell and read. So of a

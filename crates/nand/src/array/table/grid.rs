@@ -1,4 +1,4 @@
-//! Error rates of a cell over cycles, hours and reads: asked on a coarse grid, known on a fine one.
+//! The grid of a table: a cell's error rates over cycles, hours and reads, interpolated from few.
 //!
 //! A rate bends sharply where errors of one kind take over from those of another: reads raise the
 //! erased level, time lowers the others. How many standard deviations of a normal each level's

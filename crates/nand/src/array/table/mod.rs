@@ -1,8 +1,7 @@
-//! `table`: rates measured once on a grid of cycles, hours and reads, and played back at the speed
-//! of a drive.
+//! `table`: error rates on a grid of cycles, hours and reads, played back at the speed of a drive.
 //!
-//! The points come from the chip's cell (its closed form, which Monte Carlo over real cells agrees
-//! with, through `grid`) or stand in the parameter file, measured on a chip. Between them the
+//! The points come from the chip's cell (its closed form, through `grid`), or stand in the
+//! parameter file, measured on a chip. Between them the
 //! logarithm of the rate is interpolated linearly in ln(1 + x / unit) of each axis. A run does not
 //! begin beyond the last point; what it wears and reads beyond it grows no more.
 //! Pages differ: each has a lognormal factor of its own, as wide as the cell's wordlines make it
