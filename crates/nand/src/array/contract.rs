@@ -55,7 +55,8 @@ fn leading(value: u32, bits: u32) -> u32 {
 /// neither. (Retention and reads together may read better than one alone: one lowers voltages, the
 /// other raises them.) Real bits come from a [`CellBlock`](crate::block::cells::CellBlock); the
 /// rate is what every member can tell.
-pub trait Array: Send {
+/// A model is shared by drives in several threads: what it keeps to be fast must not show.
+pub trait Array: Send + Sync {
     /// Mean raw bit error rate of the page, read at the nominal references.
     fn rber(&self, page: &PageState) -> f64;
 

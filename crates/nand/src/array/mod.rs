@@ -17,13 +17,14 @@ pub use contract::{Array, PageState};
 pub use table::{Grid, RateTable};
 
 use crate::cell::Cell;
-use base::family::Member;
+use base::family::{Choice, Member};
 use base::params::Table;
+use base::shared::Shared;
 use base::{Error, Result};
 use std::sync::Arc;
 
 /// Builds an array model from its checked parameters and the chip's cell, where it has one.
-pub type Build = fn(&Table, Option<&Arc<Cell>>) -> Result<Box<dyn Array>>;
+pub type Build = fn(&Table, Option<&Arc<Cell>>) -> Result<Arc<dyn Array>>;
 
 /// Every array model.
 pub const ROSTER: &[Member<Build>] = &[
@@ -34,6 +35,18 @@ pub const ROSTER: &[Member<Build>] = &[
     cells::MEMBER,
     table::MEMBER,
 ];
+
+/// Models that live on without a drive: tables take a third of a second to build, and megabytes.
+static MODELS: Shared<dyn Array> = Shared::new(8);
+
+/// The model that `choice` names at `place`, on the chip's cell where it has one: the same one for
+/// all in this process who choose the same.
+pub fn model(choice: &Choice, cell: Option<&Arc<Cell>>, place: &str) -> Result<Arc<dyn Array>> {
+    let mut choice = choice.clone();
+    let member = choice.resolve(ROSTER, place)?;
+    let key = format!("{choice:?} {:?}", cell.map(|cell| cell.key()));
+    MODELS.get(key, || (member.build)(&choice.params, cell))
+}
 
 /// Temperature, in degrees Celsius, that the hours of a model are hours at where it says none.
 const REFERENCE_C: f64 = 30.0;
@@ -70,6 +83,31 @@ mod tests {
                     [retention]\nneutral_v = -1.0\nshare = 0.003\nworn = 0.2\nspread = 0.3\n";
         let config = CellConfig::parse(text, "test").unwrap();
         Arc::new(Cell::new(&config, 2, PageOrder::OneShot).unwrap())
+    }
+
+    /// A thousand drives in several threads, one table: built once, whoever asks.
+    #[test]
+    fn one_model_for_all_who_choose_the_same() {
+        let choice = |params: &str| Choice {
+            name: "table".to_owned(),
+            params: base::params::parse(params, "test").unwrap(),
+        };
+        let rough = choice("nodes = 2");
+        let first = model(&rough, Some(&cell()), "chip.array").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        // Equal cells are the same to it, and so are defaults that are given.
+                        let given = choice("nodes = 2\nhours_max = 1e5");
+                        let again = model(&given, Some(&cell()), "chip.array").unwrap();
+                        assert!(Arc::ptr_eq(&first, &again));
+                    }
+                });
+            }
+        });
+        let other = model(&choice("nodes = 3"), Some(&cell()), "chip.array").unwrap();
+        assert!(!Arc::ptr_eq(&first, &other));
     }
 
     /// Every member, at its defaults: a rate is a rate, and stress never heals.

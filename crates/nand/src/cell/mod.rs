@@ -27,9 +27,11 @@ use crate::level::{Levels, LevelsConfig};
 use crate::sense::Condition;
 use base::family::{Member, find};
 use base::params::{self, Table};
+use base::shared::Shared;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Builds a mechanism from its checked parameters, for cells with these levels.
 pub type Build = fn(&Table, &Levels) -> Result<Box<dyn Mechanism>>;
@@ -69,6 +71,10 @@ impl CellConfig {
     }
 }
 
+fn key(config: &CellConfig, cell_bits: u32, order: PageOrder) -> String {
+    format!("{cell_bits} {order:?} {config:?}")
+}
+
 /// Refuses a parameter out of range.
 fn check_range(member: &str, key: &str, value: f64, low: f64, high: f64) -> Result<()> {
     if (low..=high).contains(&value) {
@@ -102,7 +108,11 @@ pub struct Cell {
     pub reshape: Reshape,
     mechanisms: Vec<Box<dyn Mechanism>>,
     own: Vec<Atom>,
+    key: String,
 }
+
+/// Cells that live on without a chip.
+static CELLS: Shared<Cell> = Shared::new(8);
 
 impl Cell {
     /// Checks `config` for cells of `cell_bits` bits whose pages lie in `order`.
@@ -133,7 +143,19 @@ impl Cell {
             levels.place_between(&levels_read);
         }
         let reshape = Reshape::new(levels.shape);
-        Ok(Self { levels, reshape, mechanisms, own })
+        Ok(Self { levels, reshape, mechanisms, own, key: key(config, cell_bits, order) })
+    }
+
+    /// The cell of these parameters: the same one for all in this process who ask for it.
+    pub fn shared(config: &CellConfig, cell_bits: u32, order: PageOrder) -> Result<Arc<Self>> {
+        CELLS.get(key(config, cell_bits, order), || {
+            Self::new(config, cell_bits, order).map(Arc::new)
+        })
+    }
+
+    /// The parameters that it was built from, as text: equal for equal cells.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// The mechanisms that are on.

@@ -63,12 +63,12 @@ impl ChipConfig {
     /// The chip's cell, checked, where it has one.
     pub fn cell(&self) -> Result<Option<Arc<Cell>>> {
         let built = self.cell.as_ref().map(|cell| {
-            Cell::new(cell, self.cell_bits, self.page_order).map_err(|mut error| {
+            Cell::shared(cell, self.cell_bits, self.page_order).map_err(|mut error| {
                 error.place = format!("chip.{}", error.place);
                 error
             })
         });
-        Ok(built.transpose()?.map(Arc::new))
+        built.transpose()
     }
 
     /// The chip's times, those that `cell`, its own, tells among them: building one takes long.
@@ -170,7 +170,7 @@ pub struct Chips {
     pub pages_per_program: u32,
     gray: Option<&'static Gray>,
     sites: Vec<PageSite>,
-    array: Box<dyn Array>,
+    array: Arc<dyn Array>,
     errs: bool,
     blocks: Vec<BlockState>,
     retention: Hours,
@@ -202,11 +202,9 @@ impl Chips {
         let geometry = Geometry::new(&config.geometry, dies, unit_bytes)?;
         let sites =
             page_sites(config.page_order, config.cell_bits, config.geometry.pages_per_block)?;
-        let mut choice = config.array.clone();
         let cell = config.cell()?;
         let gray = cell.as_ref().map(|cell| cell.levels.gray);
-        let member = choice.resolve(array::ROSTER, "chip.array")?;
-        let array = (member.build)(&choice.params, cell.as_ref())?;
+        let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
         let last = config.cell_bits as u8 - 1;
         array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
         let block = BlockState { pe_cycles, ..BlockState::default() };

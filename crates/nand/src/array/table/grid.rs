@@ -138,7 +138,8 @@ impl Axes {
     pub fn position(&self, axis: usize, value: f64) -> Position {
         let points = &self.points[axis];
         let x = coordinate(self.units[axis], value);
-        let low = points.partition_point(|&p| p <= x).saturating_sub(1);
+        // Counting them all is faster than a search: there are a few dozen, and nothing to guess.
+        let low = points.iter().filter(|&&p| p <= x).count().saturating_sub(1);
         let part = match points.get(low + 1) {
             Some(next) => ((x - points[low]) / (next - points[low])).max(0.0),
             None => 0.0,

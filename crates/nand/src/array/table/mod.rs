@@ -9,6 +9,7 @@
 //! references follow from the confusion of neighbouring levels at each reference.
 
 mod grid;
+mod rows;
 
 pub use grid::Grid;
 
@@ -21,10 +22,10 @@ use base::family::{Member, check, schema};
 use base::rng::mix;
 use base::{Error, Result, params};
 use grid::{Axes, MOST_KEYS, Position, ln};
+use rows::{Entry, Rows};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::cell::{OnceCell, RefCell};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub const MEMBER: Member<Build> = Member {
     name: "table",
@@ -43,7 +44,7 @@ pub const MEMBER: Member<Build> = Member {
         } else {
             RateTable::from_points(&params.points, params.page_spread)?
         };
-        Ok(Box::new(table))
+        Ok(Arc::new(table))
     },
 };
 
@@ -112,41 +113,15 @@ pub struct RateTable {
     /// Quantiles of a standard normal: which page is how good.
     quantiles: Box<[f64; QUANTILES]>,
     cells: Option<Cells>,
-    kept: RefCell<Kept>,
-}
-
-/// What was worked out before and is asked for again.
-struct Kept {
-    /// Between cycles and hours: the blocks of a drive have few different cycles, its data few
-    /// ages.
-    rows: [Row; ROWS],
+    rows: Rows,
     /// Where so many reads lie on their axis: the blocks of a drive are read about as often.
-    by_reads: Vec<Position>,
-}
-
-/// Pages of the same wear and age: for each page type and point of reads what `RateTable::rates`
-/// holds, and how much more the next point has.
-#[derive(Debug, Clone)]
-struct Row {
-    pe_cycles: u32,
-    hours: f64,
-    rates: Vec<[[f64; 2]; 2]>,
-}
-
-impl Row {
-    #[inline]
-    fn is_of(&self, page: &PageState) -> bool {
-        self.pe_cycles == page.pe_cycles && self.hours == page.retention.0
-    }
+    by_reads: Box<[Position]>,
 }
 
 /// Kinds of pages, from the best to the worst.
 const QUANTILES: usize = 1024;
-/// Rows that are kept, by some bits of wear and age.
-const ROWS: usize = 64;
-/// Positions that are kept at most (1 MiB), and how many are made at a time.
-const BY_READS: usize = 1 << 16;
-const AT_A_TIME: usize = 256;
+/// Counts of reads whose positions are kept: 1 MiB.
+const BY_READS: u32 = 1 << 16;
 
 /// The cell of a table, and what rates at shifted references follow from.
 struct Cells {
@@ -154,7 +129,7 @@ struct Cells {
     grid: Grid,
     axes: Axes,
     /// For each of the grid's cycles and hours. A drive has few of them, and asks when it shifts.
-    shifted: Vec<OnceCell<Shifted>>,
+    shifted: Vec<OnceLock<Shifted>>,
 }
 
 /// What shifted references find at some cycles and hours.
@@ -176,12 +151,9 @@ impl RateTable {
     fn with(grid: &Grid, page_types: usize, rates: Vec<[f64; 2]>) -> Self {
         let quantile = |i: usize| upper_quantile((i as f64 + 0.5) / QUANTILES as f64);
         let quantiles = Box::new(std::array::from_fn(quantile));
-        // No age is not a number: the first look-up fills these.
-        let row = Row { pe_cycles: 0, hours: f64::NAN, rates: Vec::new() };
-        let rows = std::array::from_fn(|_| row.clone());
-        let kept = RefCell::new(Kept { rows, by_reads: Vec::new() });
         let axes = Axes::new(grid);
-        Self { axes, page_types, rates, quantiles, cells: None, kept }
+        let by_reads = (0..BY_READS).map(|reads| axes.position(2, reads.into())).collect();
+        Self { axes, page_types, rates, quantiles, cells: None, rows: Rows::new(), by_reads }
     }
 
     /// Of `cell`, asked at every point of `grid`.
@@ -240,56 +212,41 @@ impl RateTable {
     /// Logarithm of the mean rate of a page, and its spread over pages.
     #[inline(always)]
     fn at(&self, page: &PageState) -> [f64; 2] {
-        let kept = self.kept.borrow();
-        let row = &kept.rows[Self::row_of(page)];
-        if row.is_of(page)
-            && let Some(&position) = kept.by_reads.get(page.reads as usize)
-        {
-            return self.between(row, page, position);
+        let position = match self.by_reads.get(page.reads as usize) {
+            Some(&position) => position,
+            None => self.position(page.reads),
+        };
+        let at = self.entry_of(page, position);
+        match self.rows.get(page, at) {
+            Some(entry) => between(entry, position),
+            None => between(self.first_of_row(page, at), position),
         }
-        drop(kept);
-        self.at_first(page)
     }
 
-    /// The same where something is not kept yet.
+    /// Where so many reads lie on their axis.
+    #[inline(never)]
+    fn position(&self, reads: u32) -> Position {
+        self.axes.position(2, reads.into())
+    }
+
+    /// Entry number `at` of a row that is not kept yet.
     #[cold]
     #[inline(never)]
-    fn at_first(&self, page: &PageState) -> [f64; 2] {
-        let Kept { rows, by_reads } = &mut *self.kept.borrow_mut();
-        let row = &mut rows[Self::row_of(page)];
-        if !row.is_of(page) {
-            self.interpolate(page, row);
-        }
-        let reads = page.reads as usize;
-        for more in by_reads.len()..(reads + AT_A_TIME).min(BY_READS) {
-            by_reads.push(self.axes.position(2, more as f64));
-        }
-        let position = by_reads.get(reads).copied();
-        self.between(
-            row,
-            page,
-            position.unwrap_or_else(|| self.axes.position(2, page.reads.into())),
-        )
+    fn first_of_row(&self, page: &PageState, at: usize) -> Entry {
+        let row = self.row(page);
+        self.rows.put(page, &row);
+        row[at]
     }
 
-    /// Where the row of pages worn and old as this one is kept.
+    /// Which entry of a row is that of the type of a page, so far along the axis of reads.
     #[inline]
-    fn row_of(page: &PageState) -> usize {
-        let mixed = u64::from(page.pe_cycles) ^ page.retention.0.to_bits() >> 24;
-        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % ROWS
-    }
-
-    /// What a row has for the type of a page so far along the axis of reads.
-    #[inline]
-    fn between(&self, row: &Row, page: &PageState, position: Position) -> [f64; 2] {
+    fn entry_of(&self, page: &PageState, position: Position) -> usize {
         let page_type = usize::from(page.page_type).min(self.page_types - 1);
-        let [low, more] = row.rates[page_type * self.axes.len(2) + position.low];
-        [0, 1].map(|i| low[i] + position.part * more[i])
+        page_type * self.axes.len(2) + position.low
     }
 
-    /// Makes the row of pages worn and old as this one.
-    fn interpolate(&self, page: &PageState, row: &mut Row) {
-        (row.pe_cycles, row.hours) = (page.pe_cycles, page.retention.0);
+    /// The row of pages worn and old as this one.
+    fn row(&self, page: &PageState) -> Vec<Entry> {
         let corners = self.axes.corners(page.pe_cycles.into(), page.retention.0);
         let reads = self.axes.len(2);
         let of = |page_type: usize, read: usize| {
@@ -298,19 +255,25 @@ impl RateTable {
                 [0, 1].map(|i| sum[i] + weight * rate[i])
             })
         };
-        row.rates.clear();
-        for (page_type, read) in (0..self.page_types).flat_map(|t| (0..reads).map(move |r| (t, r)))
-        {
+        let places = (0..self.page_types).flat_map(|t| (0..reads).map(move |r| (t, r)));
+        let entry = |(page_type, read): (usize, usize)| {
             let (low, high) = (of(page_type, read), of(page_type, (read + 1).min(reads - 1)));
-            row.rates.push([low, [0, 1].map(|i| high[i] - low[i])]);
-        }
+            [low[0], low[1], high[0] - low[0], high[1] - low[1]]
+        };
+        places.map(entry).collect()
     }
+}
+
+/// What an entry has so far on the way to the next point of reads.
+#[inline]
+fn between([rate, spread, more_rate, more_spread]: Entry, position: Position) -> [f64; 2] {
+    [rate + position.part * more_rate, spread + position.part * more_spread]
 }
 
 impl Cells {
     fn new(cell: &Arc<Cell>, grid: &Grid) -> Self {
         let axes = Axes::new(grid);
-        let shifted = (0..axes.len(0) * axes.len(1)).map(|_| OnceCell::new()).collect();
+        let shifted = (0..axes.len(0) * axes.len(1)).map(|_| OnceLock::new()).collect();
         Self { cell: cell.clone(), grid: grid.clone(), axes, shifted }
     }
 
