@@ -64,12 +64,18 @@ class Member(NamedTuple):
     citation: str
 
 
+def source(module: str) -> Path:
+    """The file of a Rust module: a room's `mod.rs`, or a file of its own."""
+    room = ROOT / module / "mod.rs"
+    return room if room.is_file() else ROOT / f"{module}.rs"
+
+
 def members(family: str) -> dict[str, Member]:
     """The members of the family in this folder, in the order of their roster."""
-    roster = (ROOT / f"{family}.rs").read_text(encoding="utf-8")
+    roster = source(family).read_text(encoding="utf-8")
     found = {}
     for file in re.findall(r"(\w+)::MEMBER", roster):
-        text = (ROOT / family / f"{file}.rs").read_text(encoding="utf-8")
+        text = source(f"{family}/{file}").read_text(encoding="utf-8")
         fields = [rust_string(text, key) for key in ("name", "summary", "citation")]
         found[fields[0]] = Member(*fields)
     return found
@@ -488,7 +494,7 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
         ),
         _is("life of a drive"),
     ),
-    (("Pages of a block", "`crates/nand/src/wordline.rs`."), _is("page map")),
+    (("Pages of a block", "`crates/nand/src/block/wordline.rs`."), _is("page map")),
     (
         (
             "Codes and decoders",
@@ -511,8 +517,8 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
             "Cells",
             "Error rates of cells in closed form against the printed equations, and counted on "
             "blocks of real voltages against the closed form of the same mechanisms, within four "
-            "standard errors. `crates/nand/src/cell_tests.rs`, `cell_block_tests.rs`, `cell/`, "
-            "`cell_slice_tests.rs`, `array_table_tests.rs`.",
+            "standard errors. `crates/nand/src/cell/`, `block/cells/tests.rs`, "
+            "`block/slice/tests.rs`, `array/table/tests.rs`.",
         ),
         _any("RBER", "program steps", "hours at", "table rate", "variance of errors"),
     ),
@@ -520,7 +526,7 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
         (
             "Soft reads",
             "Where references keep the most information, and how many errors that bears. "
-            "`crates/nand/src/sense_tests.rs`, `crates/ecc/src/information.rs`.",
+            "`crates/nand/src/sense/tests.rs`, `crates/ecc/src/information.rs`.",
         ),
         _any("soft offset", "largest RBER"),
     ),

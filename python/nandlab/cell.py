@@ -7,7 +7,7 @@
 >>> bool(cell.rber(1, pe_cycles=3000, hours=8760.0) > cell.rber(1))
 True
 
-Everything is the closed form of the engine (``crates/nand/src/cell.rs``, ``sense.rs``): levels as
+Everything is the closed form of the engine (``crates/nand/src/cell``, ``sense``): levels as
 programmed and read, moved by what happened since. Voltages are in volts, hours are hours at a
 temperature, or at the cell's own reference temperature where none is given.
 """

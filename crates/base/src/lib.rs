@@ -1,8 +1,8 @@
 //! Floor 1 of nandlab: what every other floor stands on.
 //!
 //! Simulated time, the event queue, seeded randomness, statistics that keep their tails, what reads
-//! tell of a bit, parameter files, rosters of families, and the one error type. Nothing here knows
-//! of flash.
+//! tell of a bit, parameter files, rosters of families, models shared by threads, and the one error
+//! type. Nothing here knows of flash.
 
 pub mod allocations;
 pub mod error;
@@ -13,6 +13,7 @@ pub mod memory;
 pub mod params;
 pub mod pool;
 pub mod rng;
+pub mod shared;
 pub mod stats;
 pub mod tails;
 pub mod time;

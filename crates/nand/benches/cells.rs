@@ -7,8 +7,8 @@
 
 use base::units::Hours;
 use nand::array::{Array, Grid, PageState, RateTable};
+use nand::block::cells::CellBlock;
 use nand::cell::{Cell, CellConfig};
-use nand::cell_block::CellBlock;
 use nand::wordline::PageOrder;
 use std::sync::Arc;
 use std::time::Instant;
@@ -72,28 +72,31 @@ fn table() {
     let grid = Grid::new([2e4, 1e5, 1e6], 8).expect("the bench's own grid");
     let table = RateTable::characterize(block.cell(), &grid);
     let made = start.elapsed().as_secs_f64();
-    let mut best = f64::INFINITY;
-    let mut sum = 0.0;
-    for _ in 0..5 {
-        let start = Instant::now();
-        for key in 0..1_000_000u64 {
-            let page = PageState {
-                page_type: (key % 3) as u8,
-                pe_cycles: 3000,
-                retention: Hours(100.0),
-                reads: key as u32,
-            };
-            sum += table.rber_of_page(&page, key * 0x9e37_79b9);
+    // Blocks are seldom read more often than that before they are erased.
+    for (name, reads) in [("a page", 50_000), ("a page that is read often", 1_000_000)] {
+        let mut best = f64::INFINITY;
+        let mut sum = 0.0;
+        for _ in 0..5 {
+            let start = Instant::now();
+            for key in 0..1_000_000u64 {
+                let page = PageState {
+                    page_type: (key % 3) as u8,
+                    pe_cycles: 3000,
+                    retention: Hours(100.0),
+                    reads: key as u32 % reads,
+                };
+                sum += table.rber_of_page(&page, key * 0x9e37_79b9);
+            }
+            best = best.min(start.elapsed().as_secs_f64());
         }
-        best = best.min(start.elapsed().as_secs_f64());
+        assert!(sum > 0.0);
+        println!(
+            "{:<38} {:>7.1} ns             goal  100             {:>+5.1} dB   made in {made:.2} s",
+            format!("table, rate of {name}"),
+            best * 1e3,
+            10.0 * (100.0 / (best * 1e3)).log10(),
+        );
     }
-    assert!(sum > 0.0);
-    println!(
-        "{:<38} {:>7.1} ns             goal  100             {:>+5.1} dB   made in {made:.2} s",
-        "table, rate of a page",
-        best * 1e3,
-        10.0 * (100.0 / (best * 1e3)).log10(),
-    );
 }
 
 fn main() {

@@ -1,34 +1,22 @@
-//! Floor 2 of nandlab: the NAND device.
+//! The NAND device, floor 2 of nandlab: from the voltage of a cell to the chips of a drive.
 //!
-//! How it is laid out (`geometry`, `wordline`), how long and how much energy its operations take
-//! (`timing`, `energy`), what a read gives back (`array`), and the rules that the chips of a drive
-//! insist on (`chip`). A test bench has a single die with all its commands (`raw_chip`, `command`)
-//! on a board (`board`), and does to it what a `procedure` says. Nothing here knows of error
-//! correction or of drives.
+//! In the order of the physics: a cell and what moves its voltage (`cell`, `level`), reading it
+//! (`sense`), blocks of real cells (`block`), the error rate of a page (`array`), the chip with its
+//! layout, rules, times and energy (`chip`), and a test board with what one does on it (`board`,
+//! `procedure`). A drive asks for `chip::Chips`. Nothing here knows of error correction or of
+//! drives.
 
 pub mod array;
-pub mod bench;
+pub mod block;
 pub mod board;
 pub mod cell;
-mod cell_bits;
-pub mod cell_block;
-pub mod cell_slice;
-mod cell_times;
 pub mod chip;
-pub mod command;
-pub mod distribution;
-pub mod draw;
-pub mod energy;
-pub mod fault;
-pub mod geometry;
-pub mod gray;
 pub mod level;
-mod level_tails;
-mod misread;
 pub mod procedure;
-mod rate_grid;
-pub mod raw_chip;
 pub mod sense;
-pub mod soft_read;
-pub mod timing;
-pub mod wordline;
+
+// What every floor above names, by its short name.
+pub use block::{slice as cell_slice, wordline};
+pub use chip::{energy, fault, geometry, timing};
+pub use level::gray;
+pub use sense::soft_read;

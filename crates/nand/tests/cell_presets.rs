@@ -7,8 +7,8 @@
 use base::stats::wilson;
 use base::units::Hours;
 use nand::array::{Array, Grid, PageState, RateTable};
+use nand::block::cells::CellBlock;
 use nand::cell::{Cell, CellConfig, Stress};
-use nand::cell_block::CellBlock;
 use nand::sense::Condition;
 use nand::wordline::PageOrder;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use base::family::Choice;
 use base::params::{self, Table};
 use base::{Error, Result};
 use host::config;
-use nand::bench::{Row, Value};
+use nand::board::bench::{Row, Value};
 use nand::procedure::{ROSTER, Session};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -9,7 +9,7 @@ use nand::array::{self, PageState};
 use nand::cell;
 use nand::wordline::{self, PageOrder};
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Wordline, bitline parity and page type of every page of a block.
 #[pyfunction]
@@ -37,8 +37,7 @@ pub fn acceleration(activation_ev: f64, reference_c: f64, celsius: f64) -> f64 {
 /// An array model by itself, built once and asked often.
 #[pyclass(frozen)]
 pub struct Array {
-    /// Never contended: Python calls one method at a time.
-    array: Mutex<Box<dyn array::Array>>,
+    array: Arc<dyn array::Array>,
 }
 
 #[pymethods]
@@ -47,22 +46,18 @@ impl Array {
     #[new]
     #[pyo3(signature = (model, cell=None))]
     fn new(py: Python<'_>, model: &str, cell: Option<&Cell>) -> PyResult<Self> {
-        let mut choice: Choice = serde_json::from_str(model)
+        let choice: Choice = serde_json::from_str(model)
             .map_err(|error| refuse(Error::new("chip.array", error.to_string())))?;
         let cell = cell.map(|cell| cell.shared());
-        let array = py.detach(move || {
-            let member = choice.resolve(array::ROSTER, "chip.array")?;
-            (member.build)(&choice.params, cell.as_ref())
-        });
-        Ok(Self { array: Mutex::new(array.map_err(refuse)?) })
+        let array = py.detach(move || array::model(&choice, cell.as_ref(), "chip.array"));
+        Ok(Self { array: array.map_err(refuse)? })
     }
 
     /// Bit error rates of pages. The state of a page is its type, cycles, hours since it was
     /// programmed, and reads.
     fn rber(&self, states: Vec<(u8, u32, f64, u32)>) -> Vec<f64> {
-        let array = self.array.lock().unwrap_or_else(PoisonError::into_inner);
         let rber = |(page_type, pe_cycles, hours, reads)| {
-            array.rber(&PageState { page_type, pe_cycles, retention: Hours(hours), reads })
+            self.array.rber(&PageState { page_type, pe_cycles, retention: Hours(hours), reads })
         };
         states.into_iter().map(rber).collect()
     }

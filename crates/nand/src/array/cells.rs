@@ -1,6 +1,6 @@
 //! `cells`: the rate of the cell's own mechanisms, in closed form.
 //!
-//! What a block of real voltages ([`crate::cell_block`]) would show on average, without keeping
+//! What a block of real voltages ([`crate::block::cells`]) would show on average, without keeping
 //! them: equations 10 and 11 of Wang (ICS'14) for any number of bits and all mechanisms. A rate
 //! takes 0.4 to 1 ms to work out, so rates are kept: cycles are rounded down to 1 part in 64,
 //! hours and reads to 1 part in 16. Whoever wants cells and not their rate takes the cell itself.
@@ -8,9 +8,8 @@
 use super::{Array, Build, PageState, needs_cell};
 use crate::cell::Cell;
 use base::family::{Member, NoParams, check, schema};
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 pub const MEMBER: Member<Build> = Member {
     name: "cells",
@@ -20,14 +19,17 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<NoParams>,
     build: |_, cell| {
         let cell = needs_cell(cell, MEMBER.name)?.clone();
-        Ok(Box::new(Cells { cell, known: RefCell::default() }))
+        Ok(Arc::new(Cells { cell, known: RwLock::default() }))
     },
 };
 
 struct Cells {
     cell: Arc<Cell>,
-    known: RefCell<HashMap<Key, f64>>,
+    known: RwLock<HashMap<Key, f64>>,
 }
+
+/// Rates that are kept at most: some 100 MiB.
+const MOST_KNOWN: usize = 1 << 20;
 
 /// Page type, cycles, hours and reads, rounded, and the shifts of the references.
 type Key = (u8, u32, u64, u32, Vec<u64>);
@@ -46,8 +48,16 @@ impl Array for Cells {
         let PageState { page_type, pe_cycles, retention, reads } = page;
         let shifts = shifts_v.iter().map(|shift_v| shift_v.to_bits()).collect();
         let key = (page_type, pe_cycles, retention.0.to_bits(), reads, shifts);
-        let work_out = || self.cell.rber(page_type.into(), shifts_v, &page.stress()).min(0.5);
-        *self.known.borrow_mut().entry(key).or_insert_with(work_out)
+        if let Some(&rber) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return rber;
+        }
+        let rber = self.cell.rber(page_type.into(), shifts_v, &page.stress()).min(0.5);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(key, rber);
+        rber
     }
 
     fn cell(&self) -> Option<&Arc<Cell>> {

@@ -53,9 +53,10 @@ fn leading(value: u32, bits: u32) -> u32 {
 /// Promises: the rate is between 0 and 0.5; the same state gives the same rate; a worn page does
 /// not read better than a fresh one, nor a page after retention or reads than one that has seen
 /// neither. (Retention and reads together may read better than one alone: one lowers voltages, the
-/// other raises them.) Real bits come from a [`CellBlock`](crate::cell_block::CellBlock); the rate
-/// is what every member can tell.
-pub trait Array: Send {
+/// other raises them.) Real bits come from a [`CellBlock`](crate::block::cells::CellBlock); the
+/// rate is what every member can tell.
+/// A model is shared by drives in several threads: what it keeps to be fast must not show.
+pub trait Array: Send + Sync {
     /// Mean raw bit error rate of the page, read at the nominal references.
     fn rber(&self, page: &PageState) -> f64;
 
@@ -83,7 +84,7 @@ pub trait Array: Send {
     }
 
     /// The cell, where the rates are those of cells that could be read one by one
-    /// ([`CellSlice`](crate::cell_slice::CellSlice)).
+    /// ([`CellSlice`](crate::block::slice::CellSlice)).
     fn cell(&self) -> Option<&Arc<Cell>> {
         None
     }

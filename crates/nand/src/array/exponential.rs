@@ -13,6 +13,7 @@ use base::params::{self, Table};
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "exponential",
@@ -20,7 +21,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "wang2014",
     schema: schema::<Exponential>,
     check: |table, place| params::write(&read(table, place)?),
-    build: |table, _| Ok(Box::new(read(table, "chip.array")?)),
+    build: |table, _| Ok(Arc::new(read(table, "chip.array")?)),
 };
 
 /// Coefficients of the law.

@@ -2,6 +2,7 @@
 
 use super::{Array, Build, PageState};
 use base::family::{Member, NoParams, check, schema};
+use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "ideal",
@@ -9,7 +10,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
-    build: |_, _| Ok(Box::new(Ideal)),
+    build: |_, _| Ok(Arc::new(Ideal)),
 };
 
 struct Ideal;

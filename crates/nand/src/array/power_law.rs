@@ -11,6 +11,7 @@ use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "power_law",
@@ -21,7 +22,7 @@ pub const MEMBER: Member<Build> = Member {
         params::read::<PowerLaw>(table, place)?.check(place)?;
         check::<PowerLaw>(table, place)
     },
-    build: |table, _| Ok(Box::new(params::read::<PowerLaw>(table, "chip.array")?)),
+    build: |table, _| Ok(Arc::new(params::read::<PowerLaw>(table, "chip.array")?)),
 };
 
 /// Coefficients of the law.

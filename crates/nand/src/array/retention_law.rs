@@ -12,6 +12,7 @@ use base::params::{self, Table};
 use base::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "retention_law",
@@ -19,7 +20,7 @@ pub const MEMBER: Member<Build> = Member {
     citation: "luo2018",
     schema: schema::<RetentionLaw>,
     check: |table, place| params::write(&read(table, place)?),
-    build: |table, _| Ok(Box::new(read(table, "chip.array")?)),
+    build: |table, _| Ok(Arc::new(read(table, "chip.array")?)),
 };
 
 /// Coefficients of the law.

@@ -10,9 +10,9 @@
 //! never moves less; storage composes (a to b, then b to c, is a to c); Monte Carlo and closed form
 //! agree within their interval.
 
-use crate::distribution::Law;
-use crate::draw::{self, Draws};
+use crate::block::draw::{self, Draws};
 use crate::level::State;
+use crate::level::distribution::Law;
 use base::Time;
 
 /// What cells have been through.

@@ -8,9 +8,9 @@
 
 use super::contract::{Coupling, Mechanism, Stress};
 use super::{Build, check_range};
-use crate::distribution::{Atom, Law, normal_atoms, shorten, sums};
+use crate::block::wordline::{PageOrder, passes_of_neighbour};
+use crate::level::distribution::{Atom, Law, normal_atoms, shorten, sums};
 use crate::level::{Levels, State};
-use crate::wordline::{PageOrder, passes_of_neighbour};
 use base::family::{Member, check, schema};
 use base::params;
 use schemars::JsonSchema;

@@ -9,9 +9,9 @@
 
 use super::contract::{Effort, Mechanism, ProgramJob, Stress};
 use super::{Build, check_range};
-use crate::distribution::{Law, uniform_atoms};
-use crate::draw::Draws;
+use crate::block::draw::Draws;
 use crate::level::Levels;
+use crate::level::distribution::{Law, uniform_atoms};
 use base::family::{Member, check, schema};
 use base::{Error, Result, Time, params};
 use schemars::JsonSchema;
@@ -97,7 +97,7 @@ impl Default for Program {
     }
 }
 
-/// [N_s], the steps that raise a cell by `rise_v`: Wang, equation 14. A way of ten steps takes ten,
+/// `N_s`, the steps that raise a cell by `rise_v`: Wang, equation 14. A way of ten steps takes ten,
 /// also where its last digit is above.
 pub fn steps(rise_v: f64, beta: f64, step_v: f64) -> u32 {
     let each = beta * step_v;

@@ -7,7 +7,7 @@
 
 use super::contract::{Mechanism, Stress, growth};
 use super::{Build, check_range};
-use crate::draw;
+use crate::block::draw;
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;

@@ -2,8 +2,8 @@
 
 use super::contract::{Mechanism, Stress};
 use super::{Build, check_range};
-use crate::distribution::Law;
-use crate::draw::Draws;
+use crate::block::draw::Draws;
+use crate::level::distribution::Law;
 use base::family::{Member, check, schema};
 use base::{Time, params};
 use schemars::JsonSchema;

@@ -5,8 +5,8 @@
 
 use super::contract::{Mechanism, Stress, growth};
 use super::{Build, check_range};
-use crate::distribution::Law;
 use crate::level::State;
+use crate::level::distribution::Law;
 use base::family::{Member, check, schema};
 use base::params;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! The contract of a procedure: what a test bench does to a chip, in steps that give rows.
+//! The contract of a procedure: steps on a test bench, each of which gives rows of results.
 //!
 //! Promises, held by the conformance tests in `procedure.rs`: every row of a procedure has the same
 //! columns, the first of them `step`; numbers are finite; the same chip, parameters and seed give
@@ -6,7 +6,7 @@
 //! a rate never stands without its trials and its interval; error counts do not fall as stress
 //! grows, but for chance.
 
-use crate::bench::{Bench, Row};
+use crate::board::bench::{Bench, Row};
 use base::{Error, Result};
 use serde::Serialize;
 

@@ -4,8 +4,8 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, grid, mean_us};
-use crate::wordline::page_type_name;
+use crate::block::wordline::page_type_name;
+use crate::board::bench::{Bench, Row, grid, mean_us};
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

@@ -5,9 +5,9 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row};
-use crate::command::Done;
-use crate::wordline::page_type_name;
+use crate::block::wordline::page_type_name;
+use crate::board::bench::{Bench, Row};
+use crate::chip::command::Done;
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

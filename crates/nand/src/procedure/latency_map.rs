@@ -4,9 +4,9 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row};
-use crate::command::PageAddress;
-use crate::wordline::page_type_name;
+use crate::block::wordline::page_type_name;
+use crate::board::bench::{Bench, Row};
+use crate::chip::command::PageAddress;
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

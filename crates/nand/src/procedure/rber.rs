@@ -2,7 +2,7 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, Tally, grid, rows_by_page_type};
+use crate::board::bench::{Bench, Row, Tally, grid, rows_by_page_type};
 use base::Result;
 use base::family::{Member, check, schema};
 use base::params;

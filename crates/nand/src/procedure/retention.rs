@@ -7,7 +7,7 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, Tally, rows_by_page_type};
+use crate::board::bench::{Bench, Row, Tally, rows_by_page_type};
 use crate::cell::profile;
 use base::family::{Member, check, schema};
 use base::params;

@@ -7,8 +7,8 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, Row, Tally, grid, mean_us};
-use crate::command::{Feature, PageAddress};
+use crate::board::bench::{Bench, Row, Tally, grid, mean_us};
+use crate::chip::command::{Feature, PageAddress};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;

@@ -5,8 +5,8 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, CellRow, Row, cell_rows};
-use crate::command::Feature;
+use crate::board::bench::{Bench, CellRow, Row, cell_rows};
+use crate::chip::command::Feature;
 use base::family::{Member, check, schema};
 use base::units::Hours;
 use base::{Error, Result, params};

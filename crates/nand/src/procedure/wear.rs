@@ -9,9 +9,9 @@
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
-use crate::bench::{Bench, CellRow, CellTally, Row, Tally, cell_rows, grid, mean_us};
-use crate::command::{Done, Identity};
-use crate::wordline::page_type_name;
+use crate::block::wordline::page_type_name;
+use crate::board::bench::{Bench, CellRow, CellTally, Row, Tally, cell_rows, grid, mean_us};
+use crate::chip::command::{Done, Identity};
 use base::family::{Member, check, schema};
 use base::{Error, Result, Time, params};
 use schemars::JsonSchema;

@@ -1,0 +1,129 @@
+//! Shared models: what is expensive to build is built once a process for the same parameters.
+//!
+//! A [`Shared`] is a static. It hands out one instance for each key, to as many owners and threads
+//! as ask for it. An instance lives as long as an owner has it; the last few live on without one,
+//! so that drives which are built one after another share it too.
+
+use crate::Result;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// Instances by key. What an instance is must follow from its key alone.
+pub struct Shared<T: ?Sized> {
+    known: Mutex<Known<T>>,
+    keeps: usize,
+}
+
+/// The place of one instance; locked while it is built, so that it is built once.
+type Place<T> = Arc<Mutex<Option<Weak<T>>>>;
+
+struct Known<T: ?Sized> {
+    places: BTreeMap<String, Place<T>>,
+    /// The instances asked for last, the newest at the end.
+    recent: VecDeque<Arc<T>>,
+}
+
+impl<T: ?Sized> Shared<T> {
+    /// None yet; `keeps` of them live on without an owner.
+    pub const fn new(keeps: usize) -> Self {
+        let known = Known { places: BTreeMap::new(), recent: VecDeque::new() };
+        Self { known: Mutex::new(known), keeps }
+    }
+
+    /// The instance of `key`: the one there is, or else what `build` makes. A failure is not kept.
+    pub fn get(&self, key: String, build: impl FnOnce() -> Result<Arc<T>>) -> Result<Arc<T>> {
+        let place = self.place(key);
+        let mut found = lock(&place);
+        let instance = match found.as_ref().and_then(Weak::upgrade) {
+            Some(instance) => instance,
+            None => build()?,
+        };
+        *found = Some(Arc::downgrade(&instance));
+        drop(found);
+        // What is left out of the recent ones is freed after the lock.
+        let _left = self.keep(&instance);
+        Ok(instance)
+    }
+
+    fn place(&self, key: String) -> Place<T> {
+        let mut known = lock(&self.known);
+        if let Some(place) = known.places.get(&key) {
+            return place.clone();
+        }
+        // Places that nobody builds in, without an instance, are of no use any more.
+        known.places.retain(|_, place| {
+            let gone = |instance: &Option<Weak<T>>| {
+                instance.as_ref().is_none_or(|instance| instance.strong_count() == 0)
+            };
+            Arc::strong_count(place) > 1 || place.try_lock().is_ok_and(|instance| !gone(&instance))
+        });
+        known.places.entry(key).or_default().clone()
+    }
+
+    fn keep(&self, instance: &Arc<T>) -> Option<Arc<T>> {
+        let recent = &mut lock(&self.known).recent;
+        match recent.iter().position(|known| Arc::ptr_eq(known, instance)) {
+            Some(at) => {
+                recent.remove(at);
+                recent.push_back(instance.clone());
+                None
+            }
+            None => {
+                recent.push_back(instance.clone());
+                if recent.len() > self.keeps { recent.pop_front() } else { None }
+            }
+        }
+    }
+}
+
+/// A panic elsewhere leaves nothing half done here.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn one_instance_a_key_for_all_who_ask() {
+        static MODELS: Shared<str> = Shared::new(2);
+        static BUILT: AtomicU32 = AtomicU32::new(0);
+        let get = |key: &str| {
+            let build = || {
+                BUILT.fetch_add(1, Ordering::Relaxed);
+                Ok(Arc::from(key))
+            };
+            MODELS.get(key.to_owned(), build).unwrap()
+        };
+        let built = || BUILT.load(Ordering::Relaxed);
+        let all: Vec<Arc<str>> = std::thread::scope(|scope| {
+            let asking: Vec<_> = (0..8).map(|_| scope.spawn(|| get("a"))).collect();
+            asking.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(all.iter().all(|one| Arc::ptr_eq(one, &all[0])));
+        assert_eq!(built(), 1);
+        // One after another, nobody else holding it.
+        drop(all);
+        (0..1000).for_each(|_| drop(get("a")));
+        assert_eq!(built(), 1);
+        // Forgotten behind two others, but not while somebody has it.
+        let held = get("b");
+        for key in ["c", "d", "b", "a"] {
+            get(key);
+        }
+        assert_eq!(built(), 5);
+        assert!(Arc::ptr_eq(&held, &get("b")));
+        assert_eq!(built(), 5);
+    }
+
+    #[test]
+    fn what_failed_is_tried_again() {
+        static MODELS: Shared<u32> = Shared::new(1);
+        let failed = MODELS.get("a".into(), || Err(Error::new("a", "no")));
+        assert!(failed.is_err());
+        assert_eq!(*MODELS.get("a".into(), || Ok(Arc::new(7))).unwrap(), 7);
+    }
+}

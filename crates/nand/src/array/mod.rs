@@ -1,0 +1,145 @@
+//! Array models: the raw bit error rate that a read of a page sees. A family: roster and contract.
+//!
+//! In: the state of a page (type, cycles, retention, reads) and the chip's cell, where the model
+//! needs one. Out: a rate, for a page on average, for one page among others, and at shifted
+//! references. `cells` is the physics; `table` plays it back at the speed of a drive; the others
+//! are fitted laws.
+
+mod cells;
+pub mod contract;
+mod exponential;
+mod ideal;
+mod power_law;
+mod retention_law;
+mod table;
+
+pub use contract::{Array, PageState};
+pub use table::{Grid, RateTable};
+
+use crate::cell::Cell;
+use base::family::{Choice, Member};
+use base::params::Table;
+use base::shared::Shared;
+use base::{Error, Result};
+use std::sync::Arc;
+
+/// Builds an array model from its checked parameters and the chip's cell, where it has one.
+pub type Build = fn(&Table, Option<&Arc<Cell>>) -> Result<Arc<dyn Array>>;
+
+/// Every array model.
+pub const ROSTER: &[Member<Build>] = &[
+    ideal::MEMBER,
+    power_law::MEMBER,
+    exponential::MEMBER,
+    retention_law::MEMBER,
+    cells::MEMBER,
+    table::MEMBER,
+];
+
+/// Models that live on without a drive: tables take a third of a second to build, and megabytes.
+static MODELS: Shared<dyn Array> = Shared::new(8);
+
+/// The model that `choice` names at `place`, on the chip's cell where it has one: the same one for
+/// all in this process who choose the same.
+pub fn model(choice: &Choice, cell: Option<&Arc<Cell>>, place: &str) -> Result<Arc<dyn Array>> {
+    let mut choice = choice.clone();
+    let member = choice.resolve(ROSTER, place)?;
+    let key = format!("{choice:?} {:?}", cell.map(|cell| cell.key()));
+    MODELS.get(key, || (member.build)(&choice.params, cell))
+}
+
+/// Temperature, in degrees Celsius, that the hours of a model are hours at where it says none.
+const REFERENCE_C: f64 = 30.0;
+
+/// Refuses a temperature that nobody keeps data at.
+fn check_celsius(place: &str, key: &str, celsius: f64) -> Result<()> {
+    if (-100.0..=300.0).contains(&celsius) {
+        return Ok(());
+    }
+    let problem = format!("{celsius} is out of range");
+    Err(Error::new(format!("{place}.{key}"), problem).allow("-100 to 300"))
+}
+
+/// The cell, for a model that cannot do without.
+fn needs_cell<'a>(cell: Option<&'a Arc<Cell>>, name: &str) -> Result<&'a Arc<Cell>> {
+    cell.ok_or_else(|| {
+        Error::new("chip.array.name", format!("`{name}` on a chip without `chip.cell`"))
+            .allow("a model that needs no cell, or a chip with a cell")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::wordline::PageOrder;
+    use crate::cell::CellConfig;
+    use base::units::Hours;
+
+    /// A cell with something of everything.
+    fn cell() -> Arc<Cell> {
+        let text = "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\n\
+                    vth_sigma_v = [0.4, 0.13, 0.13, 0.13]\n[wear]\nwiden_v = 0.02\n\
+                    erased_shift_v = 0.1\n[read_disturb]\nrate_uv = 10.0\nfield_per_v = 1.2\n\
+                    [retention]\nneutral_v = -1.0\nshare = 0.003\nworn = 0.2\nspread = 0.3\n";
+        let config = CellConfig::parse(text, "test").unwrap();
+        Arc::new(Cell::new(&config, 2, PageOrder::OneShot).unwrap())
+    }
+
+    /// A thousand drives in several threads, one table: built once, whoever asks.
+    #[test]
+    fn one_model_for_all_who_choose_the_same() {
+        let choice = |params: &str| Choice {
+            name: "table".to_owned(),
+            params: base::params::parse(params, "test").unwrap(),
+        };
+        let rough = choice("nodes = 2");
+        let first = model(&rough, Some(&cell()), "chip.array").unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        // Equal cells are the same to it, and so are defaults that are given.
+                        let given = choice("nodes = 2\nhours_max = 1e5");
+                        let again = model(&given, Some(&cell()), "chip.array").unwrap();
+                        assert!(Arc::ptr_eq(&first, &again));
+                    }
+                });
+            }
+        });
+        let other = model(&choice("nodes = 3"), Some(&cell()), "chip.array").unwrap();
+        assert!(!Arc::ptr_eq(&first, &other));
+    }
+
+    /// Every member, at its defaults: a rate is a rate, and stress never heals.
+    #[test]
+    fn rates_are_rates_and_rise_with_stress() {
+        for member in ROSTER {
+            let params = (member.check)(&Table::new(), "chip.array").unwrap();
+            let array = (member.build)(&params, Some(&cell())).unwrap();
+            let state = |pe_cycles, hours, reads| PageState {
+                page_type: 0,
+                pe_cycles,
+                retention: Hours(hours),
+                reads,
+            };
+            let rate = |state: PageState| {
+                let rber = array.rber(&state);
+                assert!((0.0..=0.5).contains(&rber), "{}: {rber}", member.name);
+                assert_eq!(rber, array.rber(&state), "{}: the same again", member.name);
+                rber
+            };
+            let (fresh, worn) = (rate(state(0, 0.0, 0)), rate(state(1000, 0.0, 0)));
+            // Past the life of any: the law of Wang has no errors below 940,000 cycles.
+            let last = rate(state(2_000_000, 9000.0, 1_000_000));
+            for (less, more) in [
+                (fresh, worn),
+                (worn, rate(state(1000, 100.0, 0))),
+                (worn, rate(state(1000, 0.0, 10_000))),
+                (worn, last),
+            ] {
+                assert!(more >= less, "{}: {more} after {less}", member.name);
+            }
+            assert_eq!(array.is_ideal(), last == 0.0, "{}", member.name);
+        }
+    }
+}

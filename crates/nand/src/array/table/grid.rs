@@ -1,0 +1,273 @@
+//! The grid of a table: a cell's error rates over cycles, hours and reads, interpolated from few.
+//!
+//! A rate bends sharply where errors of one kind take over from those of another: reads raise the
+//! erased level, time lowers the others. How many standard deviations of a normal each level's
+//! tail lies from a reference does not bend: that is interpolated between the points that the cell
+//! was asked at, each tail by itself, and rates follow from it at as many points as a drive needs.
+
+use crate::block::draw;
+use crate::cell::{Cell, Stress};
+use crate::level::distribution::{Law, upper_quantile, upper_tail};
+use crate::sense::{Condition, Worn};
+use base::{Error, Result};
+
+/// Points of each axis that rates are worked out at, at least.
+const FINE: u32 = 32;
+/// Rates below this are told from none by nobody.
+const LEAST: f64 = 1e-15;
+
+/// Tails above this are those of levels that cannot be told apart: what is more says nothing.
+const MOST_TAIL: f64 = 0.1;
+
+/// What the axes are called where they end.
+pub const MOST_KEYS: [&str; 3] = ["pe_cycles_max", "hours_max", "reads_max"];
+
+#[inline]
+fn coordinate(unit: f64, value: f64) -> f64 {
+    // Six digits are enough, and this is most of what a look-up takes.
+    f64::from(draw::ln((1.0 + value.clamp(0.0, 1e12) / unit) as f32))
+}
+
+/// The logarithm of a rate, of none as of the least.
+pub fn ln(rate: f64) -> f64 {
+    libm::log(rate.max(LEAST))
+}
+
+/// The points of a grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Grid {
+    /// Units of the axes: below them a coordinate is nearly linear, above nearly logarithmic.
+    pub units: [f64; 3],
+    /// Cycles, hours and reads, each rising from its least.
+    pub axes: [Vec<f64>; 3],
+}
+
+impl Grid {
+    /// `nodes` points on each axis up to these, evenly in the coordinates, and twice as close of
+    /// cycles, with which errors turn from few to many within an octave, and of reads, which raise
+    /// erased cells by volts where they are many.
+    pub fn new(most: [f64; 3], nodes: u32) -> Result<Self> {
+        if !(2..=64).contains(&nodes) {
+            return Err(Error::new("chip.array.nodes", format!("{nodes} points")).allow("2 to 64"));
+        }
+        for (key, most) in MOST_KEYS.into_iter().zip(most) {
+            if !(1.0..=1e9).contains(&most) {
+                return Err(
+                    Error::new(format!("chip.array.{key}"), format!("{most}")).allow("1 to 1e9")
+                );
+            }
+        }
+        let close = 2 * nodes - 1;
+        Ok(Self::even(most, [close, nodes, close]))
+    }
+
+    fn even(most: [f64; 3], nodes: [u32; 3]) -> Self {
+        // Retention goes by the logarithm of hours; cycles and reads begin linearly.
+        let units = [most[0] / 500.0, 1.0, 10_000.0];
+        let axes = std::array::from_fn(|axis| {
+            let (nodes, last) = (nodes[axis], libm::log1p(most[axis] / units[axis]));
+            let at = |i| units[axis] * libm::expm1(last * f64::from(i) / f64::from(nodes - 1));
+            // The end to the digit: it is what others ask for.
+            (0..nodes - 1).map(at).chain([most[axis]]).collect()
+        });
+        Self { units, axes }
+    }
+
+    /// As far, with the points that rates are worked out at.
+    fn fine(&self) -> Self {
+        let most = self.axes.each_ref().map(|axis| axis.last().copied().unwrap_or_default());
+        Self::even(most, self.axes.each_ref().map(|axis| FINE.max(axis.len() as u32)))
+    }
+
+    /// The point of a node.
+    pub fn stress(&self, node: usize) -> Stress {
+        let [pe_cycles, hours, reads] = &self.axes;
+        let (rest, k) = (node / reads.len(), node % reads.len());
+        stress_at([pe_cycles[rest / hours.len()], hours[rest % hours.len()], reads[k]])
+    }
+
+    /// How many points there are.
+    pub fn nodes(&self) -> usize {
+        self.axes.iter().map(Vec::len).product()
+    }
+}
+
+/// What cells have been through at these values of the axes.
+fn stress_at([pe_cycles, hours, reads]: [f64; 3]) -> Stress {
+    Stress {
+        pe_cycles: pe_cycles.round() as u32,
+        hours,
+        reads: reads.round() as u64,
+        reprograms: 0,
+    }
+}
+
+/// A value on an axis: the last point that is not above it (the first, where all are), and how
+/// far it is from there to the next.
+#[derive(Debug, Clone, Copy)]
+pub struct Position {
+    /// The point.
+    pub low: usize,
+    /// The share of the way.
+    pub part: f64,
+}
+
+/// Coordinates of the points of a grid.
+pub struct Axes {
+    units: [f64; 3],
+    points: [Vec<f64>; 3],
+    most: [f64; 3],
+}
+
+impl Axes {
+    /// Those of `grid`.
+    pub fn new(grid: &Grid) -> Self {
+        let of = |axis: usize| -> Vec<f64> {
+            grid.axes[axis].iter().map(|&v| coordinate(grid.units[axis], v)).collect()
+        };
+        let most = std::array::from_fn(|axis| grid.axes[axis].last().copied().unwrap_or(0.0));
+        Self { units: grid.units, points: std::array::from_fn(of), most }
+    }
+
+    /// Points of an axis.
+    pub fn len(&self, axis: usize) -> usize {
+        self.points[axis].len()
+    }
+
+    /// Where a value lies on an axis.
+    pub fn position(&self, axis: usize, value: f64) -> Position {
+        let points = &self.points[axis];
+        let x = coordinate(self.units[axis], value);
+        // Counting them all is faster than a search: there are a few dozen, and nothing to guess.
+        let low = points.iter().filter(|&&p| p <= x).count().saturating_sub(1);
+        let part = match points.get(low + 1) {
+            Some(next) => ((x - points[low]) / (next - points[low])).max(0.0),
+            None => 0.0,
+        };
+        Position { low, part }
+    }
+
+    /// The last value of an axis, where `asked` lies beyond it. One point is no axis.
+    pub fn beyond(&self, axis: usize, asked: f64) -> Option<f64> {
+        let most = self.most[axis];
+        (self.len(axis) > 1 && asked > most).then_some(most)
+    }
+
+    /// The points around a value on an axis, and the weight of each.
+    pub fn ends(&self, axis: usize, value: f64) -> [(usize, f64); 2] {
+        let Position { low, part } = self.position(axis, value);
+        [(low, 1.0 - part), ((low + 1).min(self.len(axis) - 1), part)]
+    }
+
+    /// The nodes of the first two axes around a wear and an age, and the weight of each.
+    pub fn corners(&self, pe_cycles: f64, hours: f64) -> [(usize, f64); 4] {
+        let (wear, age) = (self.ends(0, pe_cycles), self.ends(1, hours));
+        std::array::from_fn(|i| {
+            let ((by_wear, w), (by_age, a)) = (wear[i & 1], age[i >> 1]);
+            ((by_wear * self.len(1) + by_age) * self.len(2), w * a)
+        })
+    }
+}
+
+/// Rates of `cell` as far as `grid` reaches, which it is asked at: a finer grid, and for each of
+/// its nodes and each page type the logarithm of the mean rate and its spread over pages.
+pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
+    let (asked, width) = ask(cell, grid);
+    let (coarse, fine) = (Axes::new(grid), grid.fine());
+    let gray = cell.levels.gray;
+    let (page_types, levels) = (gray.references.len(), cell.levels.count() as f64);
+    let sides = 2 * cell.levels.read_v.len();
+    let mut rates = Vec::with_capacity(fine.nodes() * page_types);
+    let mut by_reads = vec![0.0; width * coarse.len(2)];
+    let mut now = vec![0.0; width];
+    let mut tails = vec![0.0; sides];
+    for (&pe_cycles, &hours) in
+        fine.axes[0].iter().flat_map(|c| fine.axes[1].iter().map(move |h| (c, h)))
+    {
+        by_reads.fill(0.0);
+        for (node, weight) in coarse.corners(pe_cycles, hours) {
+            let of_node = &asked[node * width..];
+            by_reads.iter_mut().zip(of_node).for_each(|(sum, value)| *sum += weight * value);
+        }
+        for &reads in &fine.axes[2] {
+            now.fill(0.0);
+            for (read, share) in coarse.ends(2, reads) {
+                let of_read = &by_reads[read * width..];
+                now.iter_mut().zip(of_read).for_each(|(sum, value)| *sum += share * value);
+            }
+            tails.iter_mut().zip(&now).for_each(|(tail, &z)| *tail = upper_tail(z));
+            for (page_type, references) in gray.references.iter().enumerate() {
+                let [misplaced, rest, spread] =
+                    std::array::from_fn(|i| now[sides + 3 * page_type + i]);
+                let sum = wrong(&tails, references) + libm::exp(misplaced);
+                rates.push([ln((sum / levels * libm::exp(rest)).min(0.5)), spread]);
+            }
+        }
+    }
+    (fine, rates)
+}
+
+/// The shares of both levels beside each reference that lie on its other side, as far as they can
+/// be told apart.
+fn tails(condition: &Condition<'_>, cell: &Cell) -> Vec<f64> {
+    let references = 0..cell.levels.read_v.len();
+    let beside = references.flat_map(|reference| condition.crossing(reference, 0.0));
+    beside.map(|tail| tail.clamp(f64::MIN_POSITIVE, MOST_TAIL)).collect()
+}
+
+/// Wrong bits of a page that is sensed at these references, in shares of a level.
+fn wrong(tails: &[f64], references: &[u8]) -> f64 {
+    let first = |&reference: &u8| 2 * (usize::from(reference) - 1);
+    references.iter().map(first).map(|first| tails[first] + tails[first + 1]).sum()
+}
+
+/// What `cell` says at each node of `grid`, and how many numbers that is: its tails, as the normal
+/// deviates that have such tails; then for each page type the logarithm of wrong bits at a wrong
+/// level, of what is left to its rate (levels farther away), and the spread of its rate over pages.
+fn ask(cell: &Cell, grid: &Grid) -> (Vec<f64>, usize) {
+    let width = 2 * cell.levels.read_v.len() + 3 * cell.levels.gray.references.len();
+    let (rows, row) = (grid.axes[0].len(), grid.nodes() / grid.axes[0].len() * width);
+    let mut all = vec![0.0; rows * row];
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(rows);
+    let share = rows.div_ceil(threads);
+    std::thread::scope(|scope| {
+        for (thread, rows) in all.chunks_mut(share * row).enumerate() {
+            scope.spawn(move || {
+                for (wear, row) in (thread * share..).zip(rows.chunks_mut(row)) {
+                    ask_row(cell, grid, wear, width, row);
+                }
+            });
+        }
+    });
+    (all, width)
+}
+
+/// The same at the nodes of one count of cycles, into `row`.
+fn ask_row(cell: &Cell, grid: &Grid, wear: usize, width: usize, row: &mut [f64]) {
+    let gray = cell.levels.gray;
+    let levels = cell.levels.count() as f64;
+    let first = wear * row.len() / width;
+    // Laws change with cycles only.
+    let mean = cell.laws(&grid.stress(first));
+    let wordlines = |d| -> Vec<Law> { mean.iter().map(|law| law.of_wordline(d)).collect() };
+    let worn = [&mean, &wordlines(-1.0), &wordlines(1.0)]
+        .map(|laws| Worn::new(cell, laws, &grid.stress(first)));
+    for (node, row) in (first..).zip(row.chunks_mut(width)) {
+        let stress = grid.stress(node);
+        let conditions = worn.each_ref().map(|worn| Condition::of_worn(cell, worn, &stress));
+        let tails = conditions.each_ref().map(|condition| tails(condition, cell));
+        let (deviates, by_page) = row.split_at_mut(tails[0].len());
+        deviates.iter_mut().zip(&tails[0]).for_each(|(z, &tail)| *z = upper_quantile(tail));
+        let [mean, ..] = &conditions;
+        for ((page_type, between), of_page) in
+            gray.references.iter().enumerate().zip(by_page.chunks_mut(3))
+        {
+            let misplaced = mean.misplaced_bits(page_type);
+            let near =
+                tails.each_ref().map(|tails| ln((wrong(tails, between) + misplaced) / levels));
+            let rate = ln(mean.rber(page_type, &[]));
+            let spread = 0.5 * (near[2] - near[1]);
+            of_page.copy_from_slice(&[libm::log(misplaced.max(1e-30)), rate - near[0], spread]);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! `table`: error rates on a grid of cycles, hours and reads, played back at the speed of a drive.
+//!
+//! The points come from the chip's cell (its closed form, through `grid`), or stand in the
+//! parameter file, measured on a chip. Between them the
+//! logarithm of the rate is interpolated linearly in ln(1 + x / unit) of each axis. A run does not
+//! begin beyond the last point; what it wears and reads beyond it grows no more.
+//! Pages differ: each has a lognormal factor of its own, as wide as the cell's wordlines make it
+//! (over-dispersion, Taranalli, arXiv 1602.07743). Where the cell is known, rates at shifted
+//! references follow from the confusion of neighbouring levels at each reference.
+
+mod grid;
+mod rows;
+
+pub use grid::Grid;
+
+use super::{Array, Build, PageState, REFERENCE_C, check_celsius, needs_cell};
+use crate::block::draw;
+use crate::cell::Cell;
+use crate::level::distribution::upper_quantile;
+use crate::sense::{Condition, Worn};
+use base::family::{Member, check, schema};
+use base::rng::mix;
+use base::{Error, Result, params};
+use grid::{Axes, MOST_KEYS, Position, ln};
+use rows::{Entry, Rows};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "table",
+    summary: "rates by cycles, hours and reads, tabulated from the cell or from measurements",
+    citation: "",
+    schema: schema::<Params>,
+    check: check::<Params>,
+    build: |table, cell| {
+        let params: Params = params::read(table, "chip.array")?;
+        check_celsius("chip.array", "reference_c", params.reference_c)?;
+        let table = if params.points.is_empty() {
+            let cell = needs_cell(cell, "table` without `points")?;
+            let Params { pe_cycles_max, hours_max, reads_max, nodes, .. } = params;
+            let most = [pe_cycles_max, hours_max, reads_max];
+            RateTable::characterize(cell, &Grid::new(most, nodes)?)
+        } else {
+            RateTable::from_points(&params.points, params.page_spread)?
+        };
+        Ok(Arc::new(table))
+    },
+};
+
+/// Parameters of `table`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Params {
+    /// Most program/erase cycles of the grid.
+    pe_cycles_max: f64,
+    /// Longest retention of the grid, in hours.
+    hours_max: f64,
+    /// Most reads of the grid.
+    reads_max: f64,
+    /// Points of each axis at which the cell is asked (2 to 64), of cycles and reads twice as many.
+    nodes: u32,
+    /// Measured points, a full grid in any order; left out, they are taken from the chip's cell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    points: Vec<Point>,
+    /// Standard deviation over pages of the logarithm of the rate, for measured points.
+    page_spread: f64,
+    /// Temperature that the hours of measured points are hours at: endurance elsewhere is counted
+    /// from there.
+    reference_c: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            pe_cycles_max: 2e4,
+            hours_max: 1e5,
+            reads_max: 1e6,
+            nodes: 10,
+            points: Vec::new(),
+            page_spread: 0.0,
+            reference_c: REFERENCE_C,
+        }
+    }
+}
+
+/// A measured point.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// Program/erase cycles.
+    pub pe_cycles: f64,
+    /// Hours since programming.
+    pub hours: f64,
+    /// Reads since programming.
+    pub reads: f64,
+    /// Raw bit error rate of each page type.
+    pub rber: Vec<f64>,
+}
+
+/// Units of the axes of measured points.
+const UNITS: [f64; 3] = [100.0, 1.0, 1000.0];
+/// Reference shifts that are tabulated: so many on each side, so far apart.
+const SHIFTS: usize = 5;
+const SHIFT_V: f64 = 0.08;
+
+/// Rates on a grid.
+pub struct RateTable {
+    axes: Axes,
+    page_types: usize,
+    /// For each node and page type: logarithm of the mean rate, and its spread over pages.
+    rates: Vec<[f64; 2]>,
+    /// Quantiles of a standard normal: which page is how good.
+    quantiles: Box<[f64; QUANTILES]>,
+    cells: Option<Cells>,
+    rows: Rows,
+    /// Where so many reads lie on their axis: the blocks of a drive are read about as often.
+    by_reads: Box<[Position]>,
+}
+
+/// Kinds of pages, from the best to the worst.
+const QUANTILES: usize = 1024;
+/// Counts of reads whose positions are kept: 1 MiB.
+const BY_READS: u32 = 1 << 16;
+
+/// The cell of a table, and what rates at shifted references follow from.
+struct Cells {
+    cell: Arc<Cell>,
+    grid: Grid,
+    axes: Axes,
+    /// For each of the grid's cycles and hours. A drive has few of them, and asks when it shifts.
+    shifted: Vec<OnceLock<Shifted>>,
+}
+
+/// What shifted references find at some cycles and hours.
+struct Shifted {
+    /// For each point of reads, reference and shift: logarithm of the share of the level below that
+    /// reads above, and of the level above that reads below.
+    confusions: Vec<[f64; 2]>,
+    /// For each point of reads and page type: logarithm of the wrong bits of cells at a wrong
+    /// level, in shares of a level.
+    misplaced: Vec<f64>,
+}
+
+#[inline]
+fn rate_of(ln: f64) -> f64 {
+    f64::from(draw::exp(ln as f32)).min(0.5)
+}
+
+impl RateTable {
+    fn with(grid: &Grid, page_types: usize, rates: Vec<[f64; 2]>) -> Self {
+        let quantile = |i: usize| upper_quantile((i as f64 + 0.5) / QUANTILES as f64);
+        let quantiles = Box::new(std::array::from_fn(quantile));
+        let axes = Axes::new(grid);
+        let by_reads = (0..BY_READS).map(|reads| axes.position(2, reads.into())).collect();
+        Self { axes, page_types, rates, quantiles, cells: None, rows: Rows::new(), by_reads }
+    }
+
+    /// Of `cell`, asked at every point of `grid`.
+    pub fn characterize(cell: &Arc<Cell>, grid: &Grid) -> Self {
+        let page_types = cell.levels.gray.cell_bits() as usize;
+        let (fine, rates) = grid::rates(cell, grid);
+        let mut table = Self::with(&fine, page_types, rates);
+        table.cells = Some(Cells::new(cell, grid));
+        table
+    }
+
+    /// From measured points, which must be a full grid.
+    pub fn from_points(points: &[Point], page_spread: f64) -> Result<Self> {
+        let place = "chip.array.points";
+        let page_types = points.first().map_or(0, |point| point.rber.len());
+        let of = |point: &Point| [point.pe_cycles, point.hours, point.reads];
+        // So few kinds of pages keep the mean of a factor that is no wider.
+        if !(0.0..=1.0).contains(&page_spread) {
+            return Err(
+                Error::new("chip.array.page_spread", format!("{page_spread}")).allow("0 to 1")
+            );
+        }
+        for point in points {
+            let sound = of(point).iter().all(|v| (0.0..=1e9).contains(v))
+                && point.rber.iter().all(|rate| (0.0..=0.5).contains(rate));
+            if !sound || point.rber.len() != page_types || page_types == 0 {
+                return Err(Error::new(place, format!("{point:?}"))
+                    .allow("values up to 1e9, and as many rates up to 0.5 as page types"));
+            }
+        }
+        let axes: [Vec<f64>; 3] = std::array::from_fn(|axis| {
+            let mut values: Vec<f64> = points.iter().map(|point| of(point)[axis]).collect();
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            values
+        });
+        let nodes: usize = axes.iter().map(Vec::len).product();
+        let mut rates = vec![[f64::NAN, page_spread]; nodes * page_types];
+        for point in points {
+            let node = (0..3).fold(0, |node, axis| {
+                let at = axes[axis].iter().position(|&v| v == of(point)[axis]).unwrap_or(0);
+                node * axes[axis].len() + at
+            });
+            for (page_type, &rate) in point.rber.iter().enumerate() {
+                rates[node * page_types + page_type][0] = ln(rate);
+            }
+        }
+        if points.len() != nodes || rates.iter().any(|rate| rate[0].is_nan()) {
+            return Err(Error::new(place, format!("{} points", points.len())).allow(format!(
+                "each of the {nodes} combinations of their cycles, hours and reads once"
+            )));
+        }
+        Ok(Self::with(&Grid { units: UNITS, axes }, page_types, rates))
+    }
+
+    /// Logarithm of the mean rate of a page, and its spread over pages.
+    #[inline(always)]
+    fn at(&self, page: &PageState) -> [f64; 2] {
+        let position = match self.by_reads.get(page.reads as usize) {
+            Some(&position) => position,
+            None => self.position(page.reads),
+        };
+        let at = self.entry_of(page, position);
+        match self.rows.get(page, at) {
+            Some(entry) => between(entry, position),
+            None => between(self.first_of_row(page, at), position),
+        }
+    }
+
+    /// Where so many reads lie on their axis.
+    #[inline(never)]
+    fn position(&self, reads: u32) -> Position {
+        self.axes.position(2, reads.into())
+    }
+
+    /// Entry number `at` of a row that is not kept yet.
+    #[cold]
+    #[inline(never)]
+    fn first_of_row(&self, page: &PageState, at: usize) -> Entry {
+        let row = self.row(page);
+        self.rows.put(page, &row);
+        row[at]
+    }
+
+    /// Which entry of a row is that of the type of a page, so far along the axis of reads.
+    #[inline]
+    fn entry_of(&self, page: &PageState, position: Position) -> usize {
+        let page_type = usize::from(page.page_type).min(self.page_types - 1);
+        page_type * self.axes.len(2) + position.low
+    }
+
+    /// The row of pages worn and old as this one.
+    fn row(&self, page: &PageState) -> Vec<Entry> {
+        let corners = self.axes.corners(page.pe_cycles.into(), page.retention.0);
+        let reads = self.axes.len(2);
+        let of = |page_type: usize, read: usize| {
+            corners.iter().fold([0.0; 2], |sum, &(node, weight)| {
+                let rate = self.rates[(node + read) * self.page_types + page_type];
+                [0, 1].map(|i| sum[i] + weight * rate[i])
+            })
+        };
+        let places = (0..self.page_types).flat_map(|t| (0..reads).map(move |r| (t, r)));
+        let entry = |(page_type, read): (usize, usize)| {
+            let (low, high) = (of(page_type, read), of(page_type, (read + 1).min(reads - 1)));
+            [low[0], low[1], high[0] - low[0], high[1] - low[1]]
+        };
+        places.map(entry).collect()
+    }
+}
+
+/// What an entry has so far on the way to the next point of reads.
+#[inline]
+fn between([rate, spread, more_rate, more_spread]: Entry, position: Position) -> [f64; 2] {
+    [rate + position.part * more_rate, spread + position.part * more_spread]
+}
+
+impl Cells {
+    fn new(cell: &Arc<Cell>, grid: &Grid) -> Self {
+        let axes = Axes::new(grid);
+        let shifted = (0..axes.len(0) * axes.len(1)).map(|_| OnceLock::new()).collect();
+        Self { cell: cell.clone(), grid: grid.clone(), axes, shifted }
+    }
+
+    /// What shifted references find from the `first` node on, which has the fewest reads.
+    fn shifted(&self, first: usize) -> &Shifted {
+        let reads = self.axes.len(2);
+        self.shifted[first / reads].get_or_init(|| {
+            let (mut confusions, mut misplaced) = (Vec::new(), Vec::new());
+            let Self { cell, grid, .. } = self;
+            let stress = grid.stress(first);
+            let worn = Worn::new(cell, &cell.laws(&stress), &stress);
+            for node in first..first + reads {
+                let condition = Condition::of_worn(cell, &worn, &grid.stress(node));
+                let types = 0..cell.levels.gray.references.len();
+                misplaced.extend(types.map(|page_type| ln(condition.misplaced_bits(page_type))));
+                for reference in 0..cell.levels.read_v.len() {
+                    for shift in 0..=2 * SHIFTS {
+                        let away = (shift as f64 - SHIFTS as f64) * SHIFT_V;
+                        confusions.push(condition.crossing(reference, away).map(ln));
+                    }
+                }
+            }
+            Shifted { confusions, misplaced }
+        })
+    }
+}
+
+impl Array for RateTable {
+    fn reaches(&self, page: &PageState) -> Result<()> {
+        let page_types = usize::from(page.page_type) + 1;
+        if page_types != self.page_types {
+            let problem = format!("{} rates a point", self.page_types);
+            return Err(Error::new("chip.array.points", problem)
+                .allow(format!("{page_types}: one for each bit of a cell (chip.cell_bits)")));
+        }
+        let asked = [f64::from(page.pe_cycles), page.retention.0];
+        for (axis, (asked, what)) in asked.into_iter().zip(["cycles", "hours"]).enumerate() {
+            let Some(most) = self.axes.beyond(axis, asked) else { continue };
+            let (key, cure) = match self.cells {
+                Some(_) => (MOST_KEYS[axis], format!("a larger {}", MOST_KEYS[axis])),
+                None => ("points", "more points".to_owned()),
+            };
+            let problem = format!("rates up to {most:.0} {what}, asked for {asked}");
+            return Err(Error::new(format!("chip.array.{key}"), problem)
+                .allow(format!("{cure}, or a drive that is less worn and old")));
+        }
+        Ok(())
+    }
+
+    fn rber(&self, page: &PageState) -> f64 {
+        rate_of(self.at(page)[0])
+    }
+
+    fn rber_of_page(&self, page: &PageState, key: u64) -> f64 {
+        let [rate, spread] = self.at(page);
+        let z = self.quantiles[(mix(key) >> 54) as usize];
+        // The mean of a lognormal factor is one.
+        rate_of(rate + spread * z - 0.5 * spread * spread)
+    }
+
+    fn has_references(&self) -> bool {
+        self.cells.is_some()
+    }
+
+    fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
+        let Some(cells) = &self.cells else { return self.rber(page) };
+        let Cells { cell, axes, .. } = cells;
+        let references = cell.levels.read_v.len();
+        let page_type = usize::from(page.page_type).min(self.page_types - 1);
+        let corners = axes
+            .corners(page.pe_cycles.into(), page.retention.0)
+            .map(|(first, weight)| (cells.shifted(first), weight));
+        let by_reads = axes.ends(2, page.reads.into());
+        // Reads do not matter to it, nor do references.
+        let misplaced = corners.map(|(shifted, weight)| weight * shifted.misplaced[page_type]);
+        let mut errors = libm::exp(misplaced.iter().sum());
+        for (i, &reference) in cell.levels.gray.references[page_type].iter().enumerate() {
+            let shift = shifts_v.get(i).copied().unwrap_or(0.0) / SHIFT_V + SHIFTS as f64;
+            if !(0.0..=2.0 * SHIFTS as f64).contains(&shift) {
+                // Off the table: ask the cell.
+                return cell.rber(page_type, shifts_v, &page.stress()).min(0.5);
+            }
+            let low = (shift as usize).min(2 * SHIFTS - 1);
+            let part = shift - low as f64;
+            let mut sum = [0.0; 2];
+            for ((shifted, weight), (read, share)) in
+                corners.into_iter().flat_map(|corner| by_reads.map(|read| (corner, read)))
+            {
+                let row = (read * references + usize::from(reference) - 1) * (2 * SHIFTS + 1);
+                let (a, b) = (shifted.confusions[row + low], shifted.confusions[row + low + 1]);
+                for side in 0..2 {
+                    sum[side] += weight * share * (a[side] + part * (b[side] - a[side]));
+                }
+            }
+            errors += libm::exp(sum[0]) + libm::exp(sum[1]);
+        }
+        (errors / (references + 1) as f64).min(0.5)
+    }
+}
+
+#[cfg(test)]
+mod tests;

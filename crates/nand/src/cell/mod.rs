@@ -1,0 +1,372 @@
+//! The cell: its levels, and the mechanisms that move them. A family: roster and contract.
+//!
+//! In: one set of parameters. Out: [`Cell`], which gives the law of each level in closed form,
+//! where storage has moved it, and so the error rate of each page type. A
+//! [`CellBlock`](crate::block::cells::CellBlock) keeps real voltages that follow the same
+//! mechanisms. A mechanism that a parameter file leaves out is off.
+
+pub mod contract;
+mod erase;
+mod interference;
+mod program;
+mod program_disturb;
+mod read_disturb;
+mod retention;
+mod sensing;
+mod telegraph;
+mod variation;
+mod wear;
+
+pub use contract::{Coupling, Effort, Mechanism, ProgramJob, Stress};
+pub use program::steps as program_steps;
+pub use retention::{PROFILES, Profile, acceleration, profile};
+
+use crate::block::wordline::PageOrder;
+use crate::level::distribution::{Atom, Law, Reshape, normal_atoms};
+use crate::level::{Levels, LevelsConfig};
+use crate::sense::Condition;
+use base::family::{Member, find};
+use base::params::{self, Table};
+use base::shared::Shared;
+use base::{Error, Result, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Builds a mechanism from its checked parameters, for cells with these levels.
+pub type Build = fn(&Table, &Levels) -> Result<Box<dyn Mechanism>>;
+
+/// Every mechanism, in the order in which storage applies them.
+pub const ROSTER: &[Member<Build>] = &[
+    program::MEMBER,
+    erase::MEMBER,
+    wear::MEMBER,
+    variation::MEMBER,
+    interference::MEMBER,
+    program_disturb::MEMBER,
+    read_disturb::MEMBER,
+    retention::MEMBER,
+    telegraph::MEMBER,
+    sensing::MEMBER,
+];
+
+/// A cell, as a parameter file gives it: levels, and one table for each mechanism that is on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CellConfig {
+    /// The levels.
+    pub levels: LevelsConfig,
+    /// Parameters of mechanisms, by name.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub mechanisms: Table,
+}
+
+impl CellConfig {
+    /// From a TOML document; `place` names it in errors. `summary` and `cite` are left aside.
+    pub fn parse(text: &str, place: &str) -> Result<Self> {
+        let mut table = params::parse(text, place)?;
+        table.remove("summary");
+        table.remove("cite");
+        params::read(&table, "cell")
+    }
+}
+
+fn key(config: &CellConfig, cell_bits: u32, order: PageOrder) -> String {
+    format!("{cell_bits} {order:?} {config:?}")
+}
+
+/// Refuses a parameter out of range.
+fn check_range(member: &str, key: &str, value: f64, low: f64, high: f64) -> Result<()> {
+    if (low..=high).contains(&value) {
+        Ok(())
+    } else {
+        Err(Error::new(format!("cell.{member}.{key}"), format!("{value} is out of range"))
+            .allow(format!("{low} to {high}")))
+    }
+}
+
+/// Points that a cell's own deviate is averaged over.
+const OWN_POINTS: usize = 8;
+
+/// What operations take, by page type from the lower page up. With one-shot programming a program
+/// is that of the wordline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Times {
+    /// Array read.
+    pub read_us: Vec<f64>,
+    /// Program.
+    pub program_us: Vec<f64>,
+    /// Erase of a block of random data.
+    pub erase_us: f64,
+}
+
+/// Cells of one kind.
+pub struct Cell {
+    /// Levels and passes.
+    pub levels: Levels,
+    /// From normal deviates to those of the levels' shape.
+    pub reshape: Reshape,
+    mechanisms: Vec<Box<dyn Mechanism>>,
+    own: Vec<Atom>,
+    key: String,
+}
+
+/// Cells that live on without a chip.
+static CELLS: Shared<Cell> = Shared::new(8);
+
+impl Cell {
+    /// Checks `config` for cells of `cell_bits` bits whose pages lie in `order`.
+    pub fn new(config: &CellConfig, cell_bits: u32, order: PageOrder) -> Result<Self> {
+        let mut levels = Levels::new(&config.levels, cell_bits, order)?;
+        for (name, value) in &config.mechanisms {
+            find(ROSTER, "cell", name)?;
+            if !value.is_table() {
+                return Err(Error::new(format!("cell.{name}"), format!("{value}"))
+                    .allow("a table of parameters"));
+            }
+        }
+        let mut mechanisms = Vec::new();
+        for member in ROSTER {
+            let Some(table) = config.mechanisms.get(member.name).and_then(|v| v.as_table()) else {
+                continue;
+            };
+            let table = (member.check)(table, &format!("cell.{}", member.name))?;
+            mechanisms.push((member.build)(&table, &levels)?);
+        }
+        let differs = mechanisms.iter().any(|mechanism| mechanism.differs_by_cell());
+        let own = normal_atoms(if differs { OWN_POINTS } else { 1 });
+        if config.levels.read_v.is_empty() {
+            // Where nobody placed the references they lie between the levels as they are read.
+            let fresh = Stress::default();
+            let laws = (0..levels.count()).map(|level| law(&levels, &mechanisms, level, &fresh));
+            let levels_read: Vec<_> = laws.map(|law| (law.mean(), law.sigma())).collect();
+            levels.place_between(&levels_read);
+        }
+        let reshape = Reshape::new(levels.shape);
+        Ok(Self { levels, reshape, mechanisms, own, key: key(config, cell_bits, order) })
+    }
+
+    /// The cell of these parameters: the same one for all in this process who ask for it.
+    pub fn shared(config: &CellConfig, cell_bits: u32, order: PageOrder) -> Result<Arc<Self>> {
+        CELLS.get(key(config, cell_bits, order), || {
+            Self::new(config, cell_bits, order).map(Arc::new)
+        })
+    }
+
+    /// The parameters that it was built from, as text: equal for equal cells.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The mechanisms that are on.
+    pub fn mechanisms(&self) -> &[Box<dyn Mechanism>] {
+        &self.mechanisms
+    }
+
+    /// The law of a level as programmed and read after `stress`, before storage moved it.
+    pub fn law(&self, level: usize, stress: &Stress) -> Law {
+        law(&self.levels, &self.mechanisms, level, stress)
+    }
+
+    /// The law of number `state` of the states that `passes` passes leave (not the last), as the
+    /// next pass finds it.
+    pub fn law_between(&self, passes: usize, state: usize, stress: &Stress) -> Law {
+        let left = &self.levels.passes[passes - 1].states[state];
+        let mut law = Law::core(self.levels.shape, left.mean_v, left.sigma_v);
+        for mechanism in &self.mechanisms {
+            mechanism.shape_between(passes, state, left, stress, &mut law);
+        }
+        law
+    }
+
+    /// The laws of all levels.
+    pub fn laws(&self, stress: &Stress) -> Vec<Law> {
+        (0..self.levels.count()).map(|level| self.law(level, stress)).collect()
+    }
+
+    /// Where a cell that stood at `v` under `from` stands under `to`.
+    pub fn moved_v(&self, v: f64, own: f64, from: &Stress, to: &Stress) -> f64 {
+        self.mechanisms.iter().fold(v, |v, mechanism| mechanism.moved_v(v, own, from, to))
+    }
+
+    /// Where a cell that stands at `v` after `stress` stood when it was programmed.
+    pub fn origin_v(&self, v: f64, own: f64, stress: &Stress) -> f64 {
+        let back = self.mechanisms.iter().rev();
+        back.fold(v, |v, mechanism| mechanism.origin_v(v, own, stress))
+    }
+
+    /// Moves voltages from one state of storage to another. `own` is what each cell owns.
+    pub fn move_cells(&self, voltages: &mut [f32], own: &[f32], from: &Stress, to: &Stress) {
+        for mechanism in &self.mechanisms {
+            if mechanism.move_bound_v(from, to) > 0.0 {
+                mechanism.move_cells(voltages, own, from, to);
+            }
+        }
+    }
+
+    /// About how far storage between two states moves the cell that it moves most.
+    pub fn move_bound_v(&self, from: &Stress, to: &Stress) -> f64 {
+        self.mechanisms.iter().map(|mechanism| mechanism.move_bound_v(from, to)).sum()
+    }
+
+    /// Hours at the reference temperature that leave the same mark as `hours` at `celsius`.
+    pub fn equivalent_hours(&self, hours: f64, celsius: f64) -> f64 {
+        self.mechanisms.iter().fold(hours, |hours, m| m.equivalent_hours(hours, celsius))
+    }
+
+    /// What a cell's own deviate is averaged over.
+    pub fn own_points(&self) -> &[Atom] {
+        &self.own
+    }
+
+    /// Mean and standard deviation of the voltages of a level after storage, by quadrature.
+    pub fn moments_v(&self, level: usize, stress: &Stress) -> (f64, f64) {
+        let law = self.law(level, stress);
+        let fresh = Stress { pe_cycles: stress.pe_cycles, ..Stress::default() };
+        let core = normal_atoms(24);
+        let core: Vec<_> =
+            core.iter().map(|z| Atom { at: law.shape.from_normal(z.at), ..*z }).collect();
+        let shaken = law.laplace_atoms();
+        let (mut first, mut second) = (0.0, 0.0);
+        for part in law.sum().parts {
+            for (z, shake) in core.iter().flat_map(|z| shaken.iter().map(move |s| (z, s))) {
+                let v = part.mean_v + part.sigma_v * z.at + shake.at;
+                for own in &self.own {
+                    let moved = self.moved_v(v, own.at, &fresh, stress);
+                    let weight = part.weight * z.weight * shake.weight * own.weight;
+                    first += weight * moved;
+                    second += weight * moved * moved;
+                }
+            }
+        }
+        (first, libm::sqrt((second - first * first).max(0.0)))
+    }
+
+    /// References at which a page type is sensed, from the lowest.
+    pub fn references_v(&self, page_type: usize) -> &[f64] {
+        self.levels.passes.last().map_or(&[], |pass| &pass.page_v[page_type])
+    }
+
+    /// Raw bit error rate of a page type, read with its references shifted by `shifts_v` (missing
+    /// ones are not shifted): Wang's equations 10 and 11 for any number of bits, with every level
+    /// on every side of every reference.
+    pub fn rber(&self, page_type: usize, shifts_v: &[f64], stress: &Stress) -> f64 {
+        Condition::new(self, stress).rber(page_type, shifts_v)
+    }
+
+    /// Pulses, verifies and time of a program; nothing where no mechanism tells.
+    pub fn program_effort(&self, job: &ProgramJob) -> Effort {
+        self.mechanisms.iter().find_map(|m| m.program_effort(job)).unwrap_or_default()
+    }
+
+    /// Pulses and time of an erase of a block whose cells stand, on average, at the share `filled`
+    /// of the way from the erased to the highest level.
+    pub fn erase_effort(&self, pe_cycles: u32, filled: f64) -> Effort {
+        self.mechanisms.iter().find_map(|m| m.erase_effort(pe_cycles, filled)).unwrap_or_default()
+    }
+
+    /// Time of sensing at so many references.
+    pub fn sense_time(&self, references: usize) -> Time {
+        self.mechanisms.iter().find_map(|m| m.sense_time(references)).unwrap_or_default()
+    }
+
+    /// What operations take with random data, after `pe_cycles`.
+    pub fn times(&self, pe_cycles: u32) -> Times {
+        let bits = self.levels.gray.cell_bits() as usize;
+        let of = |page: usize| {
+            let pass = page.min(self.levels.passes.len() - 1);
+            self.program_effort(&self.program_job(pass, u32::MAX, pe_cycles)).time.us()
+        };
+        Times {
+            read_us: (0..bits)
+                .map(|page| self.sense_time(self.references_v(page).len()).us())
+                .collect(),
+            program_us: (0..bits).map(of).collect(),
+            erase_us: self.erase_effort(pe_cycles, 0.5).time.us(),
+        }
+    }
+
+    /// A job of pass `pass` that raises cells to `levels` (bits) of its states.
+    pub fn program_job(&self, pass: usize, levels: u32, pe_cycles: u32) -> ProgramJob {
+        let last = pass + 1 == self.levels.passes.len();
+        let stress = Stress { pe_cycles, ..Stress::default() };
+        let laws = if last { self.laws(&stress) } else { Vec::new() };
+        self.program_job_with(&laws, pass, levels, pe_cycles)
+    }
+
+    /// The same with laws of the levels that are known (of the last pass only).
+    pub fn program_job_with(
+        &self,
+        laws: &[Law],
+        pass: usize,
+        levels: u32,
+        pe_cycles: u32,
+    ) -> ProgramJob {
+        let (mut mean_v, mut sigma_v, mut from_v) = ([0.0; 16], [0.0; 16], [f64::NAN; 16]);
+        let last = pass + 1 == self.levels.passes.len();
+        let states = ((1u64 << self.levels.passes[pass].states.len()) - 1) as u32;
+        for (level, state) in self.levels.passes[pass].states.iter().enumerate() {
+            (mean_v[level], sigma_v[level]) = if last {
+                (laws[level].mean_v, laws[level].sigma_v)
+            } else {
+                (state.mean_v, state.sigma_v)
+            };
+            from_v[level] =
+                self.levels.before(pass, state.word).map_or(f64::NAN, |before| before.mean_v);
+        }
+        ProgramJob {
+            pass,
+            last,
+            levels: levels & !1 & states,
+            mean_v,
+            sigma_v,
+            from_v,
+            start_shift_v: self.mechanisms.iter().map(|m| m.start_shift_v(pe_cycles)).sum(),
+            time_factor: self.mechanisms.iter().map(|m| m.program_time_factor(pe_cycles)).product(),
+        }
+    }
+
+    /// How much a cycle in which cells hold `level` wears, against one with random data.
+    pub fn wear_of_level(&self, level: usize) -> f64 {
+        self.mechanisms.iter().map(|m| m.wear_of_level(level)).product()
+    }
+
+    /// Logarithm of the factor on the widths of a wordline, whose own deviate is `deviate`.
+    pub fn width_ln(&self, wordline: u32, wordlines: u32, deviate: f64) -> f64 {
+        self.mechanisms.iter().map(|m| m.width_ln(wordline, wordlines, deviate)).sum()
+    }
+
+    /// Whether programs are simulated pulse by pulse.
+    pub fn by_pulses(&self) -> bool {
+        self.mechanisms.iter().any(|m| m.by_pulses())
+    }
+
+    /// Programs pulse by pulse, where a mechanism does; see [`Mechanism::program_by_pulses`].
+    pub fn program_by_pulses(
+        &self,
+        voltages: &mut [f32],
+        states: &[u8],
+        noise: &[f32],
+        own: &[f32],
+        job: &ProgramJob,
+    ) -> Option<Effort> {
+        let mut all = self.mechanisms.iter();
+        all.find_map(|m| m.program_by_pulses(voltages, states, noise, own, job))
+    }
+
+    /// Coupling to neighbours.
+    pub fn coupling(&self) -> Coupling {
+        self.mechanisms.iter().find_map(|m| m.coupling()).unwrap_or_default()
+    }
+}
+
+fn law(levels: &Levels, all: &[Box<dyn Mechanism>], level: usize, stress: &Stress) -> Law {
+    let mut law = Law::core(levels.shape, levels.mean_v[level], levels.sigma_v[level]);
+    for mechanism in all {
+        mechanism.shape(level, stress, &mut law);
+    }
+    law
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Times from the cell: what `"cell"` under `chip.timing` stands for.
+//!
+//! The pulses, verifies and references of the cell give a time for random data, with every level in
+//! use. Its wear gives factors at a number of cycles, between which the drive interpolates.
+
+use crate::cell::{Cell, Times};
+use crate::chip::timing::{PerPageType, Source, TimingConfig, WearPoint, factor_at};
+use base::{Error, Result};
+
+/// Cycles at which the times of a cell are taken.
+const WEAR_CYCLES: [u32; 13] = [
+    0, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 200_000, 300_000, 500_000, 1_000_000,
+    3_000_000,
+];
+
+/// `config` with numbers where it asks `cell`.
+pub fn tell(config: &TimingConfig, cell: &Cell) -> Result<TimingConfig> {
+    let asked =
+        [config.t_read_us.is_cell(), config.t_program_us.is_cell(), config.t_erase_us.is_cell()];
+    check_wear(&config.wear, asked)?;
+    let fresh = cell.times(0);
+    let mut told = config.clone();
+    if asked[0] {
+        positive("t_read_us", "sensing", fresh.read_us[0])?;
+        told.t_read_us = Source::Given(PerPageType::Each(fresh.read_us.clone()));
+    }
+    if asked[1] {
+        positive("t_program_us", "program", fresh.program_us[0])?;
+        told.t_program_us = Source::Given(PerPageType::Each(fresh.program_us.clone()));
+    }
+    if asked[2] {
+        positive("t_erase_us", "erase", fresh.erase_us)?;
+        told.t_erase_us = Source::Given(fresh.erase_us);
+    }
+    let mut cycles: Vec<u32> = config.wear.iter().map(|row| row.pe_cycles).collect();
+    cycles.extend(WEAR_CYCLES);
+    cycles.sort_unstable();
+    cycles.dedup();
+    told.wear = cycles
+        .into_iter()
+        .map(|pe_cycles| {
+            let given = |factor: fn(&WearPoint) -> f64| factor_at(&config.wear, pe_cycles, factor);
+            let worn = cell.times(pe_cycles);
+            let program = |times: &Times| times.program_us.iter().sum::<f64>();
+            WearPoint {
+                pe_cycles,
+                read: given(|row| row.read),
+                program: if asked[1] {
+                    program(&worn) / program(&fresh)
+                } else {
+                    given(|row| row.program)
+                },
+                erase: if asked[2] {
+                    worn.erase_us / fresh.erase_us
+                } else {
+                    given(|row| row.erase)
+                },
+            }
+        })
+        .collect();
+    Ok(told)
+}
+
+/// Refuses factors on times that wear as the cell does.
+fn check_wear(wear: &[WearPoint], asked: [bool; 3]) -> Result<()> {
+    for row in wear {
+        let factors = [("read", row.read), ("program", row.program), ("erase", row.erase)];
+        for ((name, factor), asked) in factors.into_iter().zip(asked) {
+            if asked && factor != 1.0 {
+                let problem = format!("{name} = {factor} beside `t_{name}_us = \"cell\"`");
+                return Err(Error::new("chip.timing.wear", problem)
+                    .allow("a time in microseconds, or no factor: the cell wears by itself"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn positive(key: &str, mechanism: &str, us: f64) -> Result<()> {
+    if us > 0.0 {
+        return Ok(());
+    }
+    Err(Error::new(format!("chip.timing.{key}"), "\"cell\", but the cell tells none")
+        .allow(format!("microseconds, or times in `chip.cell.{mechanism}`")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::wordline::PageOrder;
+    use crate::cell::CellConfig;
+
+    fn cell(text: &str) -> Cell {
+        let levels = "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\n\
+                      vth_sigma_v = [0.3, 0.1, 0.1, 0.1]\ncoarse_margin_v = 0.8\n";
+        let config = CellConfig::parse(&format!("{levels}{text}"), "t").unwrap();
+        Cell::new(&config, 2, PageOrder::EvenOdd).unwrap()
+    }
+
+    fn timing(text: &str) -> TimingConfig {
+        let table = base::params::parse(&format!("bus_mt_s = 400\n{text}"), "t").unwrap();
+        base::params::read(&table, "chip.timing").unwrap()
+    }
+
+    const TIMES: &str = "[program]\nstep_v = 0.2\npulse_us = 20.0\n[sensing]\nfixed_us = 20.0\n\
+                         reference_us = 10.0\n[erase]\nyoung_empty_us = 3000.0\n\
+                         young_full_us = 3000.0\nold_us = 9000.0\n[wear]\nspeedup = 0.05\n";
+
+    /// Each time by itself from the cell; the others keep theirs, and their wear.
+    #[test]
+    fn each_time_may_be_the_cells() {
+        let cell = cell(TIMES);
+        let own = "wear = [{ pe_cycles = 0 }, { pe_cycles = 2000, erase = 3.0 }]\n";
+        let config = timing(&format!(
+            "t_read_us = \"cell\"\nt_program_us = \"cell\"\nt_erase_us = 5000\n{own}"
+        ));
+        let told = tell(&config, &cell).unwrap();
+        assert!(!told.asks_cell());
+        let timing = crate::chip::timing::Timing::new(&told, 2).unwrap();
+        let us = |time: base::Time| time.us();
+        for page_type in 0..2u8 {
+            let page = usize::from(page_type);
+            for cycles in [0, 1000, 2000, 100_000] {
+                let worn = cell.times(cycles);
+                assert!((us(timing.read(page_type, cycles)) - worn.read_us[page]).abs() < 0.01);
+                let ratio = us(timing.program(page_type, cycles)) / worn.program_us[page];
+                assert!((ratio - 1.0).abs() < 0.005, "{page_type} {cycles}: {ratio}");
+            }
+        }
+        assert_eq!([0, 1000, 9000].map(|c| us(timing.erase(c))), [5000.0, 10_000.0, 15_000.0]);
+        let all = "t_read_us = 40\nt_program_us = 700\nt_erase_us = \"cell\"\n";
+        let told = tell(&self::timing(all), &cell).unwrap();
+        let timing = crate::chip::timing::Timing::new(&told, 2).unwrap();
+        assert_eq!(us(timing.program(1, 100_000)), 700.0);
+        assert!((us(timing.erase(1_000_000)) / cell.times(1_000_000).erase_us - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn refuses_what_the_cell_does_not_tell() {
+        let refused =
+            |text: &str, of: &str| tell(&timing(text), &cell(of)).unwrap_err().to_string();
+        let all = "t_read_us = \"cell\"\nt_program_us = \"cell\"\nt_erase_us = \"cell\"\n";
+        assert!(refused(all, "").contains("chip.cell.sensing"));
+        assert!(refused(all, "[sensing]\nfixed_us = 20.0\n").contains("chip.cell.program"));
+        let worn = format!("{all}wear = [{{ pe_cycles = 0, program = 0.9 }}]\n");
+        assert!(refused(&worn, TIMES).contains("program = 0.9 beside"));
+    }
+}

@@ -1,0 +1,161 @@
+//! Faults: which blocks are bad from the factory, and which erases and programs fail.
+//!
+//! A block stands so many cycles. The erase that completes them is the first to fail, and programs
+//! of a raw chip fail from then on. A program may also fail by chance.
+//!
+//! Not the way to notice wear: chips report success long after they cease to keep data
+//! (Desnoyers, HotStorage'13, section 2), and the blocks of Wang (ICS'14) were cycled 125 times as
+//! often as they are rated for. So a failure comes, by default, long after the data have gone.
+
+use base::rng::{Rng, mix, unit};
+use base::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Standard deviations beyond which no block is drawn.
+const FARTHEST: f64 = 8.0;
+
+/// When operations fail, as a parameter file gives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FaultConfig {
+    /// Cycles after which half of the blocks report failures, in rated cycles.
+    pub median_ratings: f64,
+    /// Standard deviation of the logarithm of that over blocks.
+    pub spread: f64,
+    /// Chance that a program of a page (of a wordline, where one shot writes it) fails before a
+    /// block's cycles are up, for each plane of it. 80 of 4096 blocks gone after 3000 cycles of 256
+    /// programs, as a data sheet may allow, are 2.6e-8.
+    pub program_failure_chance: f64,
+}
+
+/// The most of it: a drive must get its data written in the end.
+const MOST_PROGRAM_FAILURES: f64 = 0.1;
+
+impl Default for FaultConfig {
+    fn default() -> Self {
+        // Above the 125 ratings that Wang's blocks went through.
+        Self { median_ratings: 150.0, spread: 0.1, program_failure_chance: 0.0 }
+    }
+}
+
+impl FaultConfig {
+    /// Whether nobody said otherwise.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Refuses what cannot be.
+    pub fn check(&self) -> Result<()> {
+        let keys = [
+            ("median_ratings", self.median_ratings, 1e9),
+            ("spread", self.spread, 5.0),
+            ("program_failure_chance", self.program_failure_chance, MOST_PROGRAM_FAILURES),
+        ];
+        for (key, value, most) in keys {
+            if !(0.0..=most).contains(&value) {
+                return Err(Error::new(
+                    format!("chip.fault.{key}"),
+                    format!("{value} is out of range"),
+                )
+                .allow(format!("0 to {most}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Cycles from which on block `block` reports failures.
+    pub fn fails_after(&self, seed: u64, block: u32, rated_pe_cycles: u32) -> u32 {
+        let deviate = Rng::stream(seed, &format!("fault/{block}")).normal();
+        self.cycles(deviate.clamp(-FARTHEST, FARTHEST), rated_pe_cycles)
+    }
+
+    /// Cycles that every block goes through without a failure.
+    pub fn none_before(&self, rated_pe_cycles: u32) -> u32 {
+        self.cycles(-FARTHEST, rated_pe_cycles)
+    }
+
+    /// What `program_fails` tells one chip from another by.
+    pub fn program_key(seed: u64) -> u64 {
+        Rng::stream(seed, "chip/programs").bits()
+    }
+
+    /// Whether the program of page `page` of a block in this cycle fails by chance: the same
+    /// whenever it is asked, whatever else is going on. `key` is the `program_key` of the chip.
+    #[inline]
+    pub fn program_fails(&self, key: u64, block: u32, pe_cycles: u32, page: u32) -> bool {
+        self.program_failure_chance > 0.0
+            && unit(mix(
+                mix(key ^ (u64::from(block) << 32 | u64::from(page))) ^ u64::from(pe_cycles)
+            )) < self.program_failure_chance
+    }
+
+    /// Whether a program of block `block` has failed by chance before `programs` of them were done.
+    pub fn program_has_failed(&self, seed: u64, block: u32, programs: u64) -> bool {
+        if self.program_failure_chance == 0.0 {
+            return false;
+        }
+        let sound = programs as f64 * libm::log1p(-self.program_failure_chance);
+        Rng::stream(seed, &format!("fault/programs/{block}")).unit() < -libm::expm1(sound)
+    }
+
+    fn cycles(&self, deviate: f64, rated_pe_cycles: u32) -> u32 {
+        let median = f64::from(rated_pe_cycles) * self.median_ratings;
+        // A block bad from its first cycle is one of the factory's.
+        ((median * libm::exp(self.spread * deviate)) as u32).max(1)
+    }
+}
+
+/// Whether a block, counted over all dies of `per_die` blocks, is bad from the factory; the first
+/// one of a die never is, as data sheets promise.
+pub fn is_factory_bad(seed: u64, block: u32, per_die: u32, fraction: f64) -> bool {
+    fraction > 0.0
+        && !block.is_multiple_of(per_die)
+        && Rng::stream(seed, &format!("bad/{block}")).chance(fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_blocks_outlive_the_median() {
+        let fault = FaultConfig::default();
+        let late = (0..2000).filter(|&b| fault.fails_after(1, b, 100) > 15_000).count();
+        assert!((900..1100).contains(&late), "{late}");
+        let soon = (0..2000).map(|b| fault.fails_after(1, b, 100)).min().unwrap();
+        assert!((1..soon).contains(&fault.none_before(100)), "{soon}");
+        let bad = (0..2000).filter(|&b| is_factory_bad(1, b, 500, 0.02)).count();
+        assert!((15..70).contains(&bad), "{bad}");
+        let never: Vec<u32> = (0..2000).filter(|&b| !is_factory_bad(1, b, 500, 1.0)).collect();
+        assert_eq!(never, [0, 500, 1000, 1500]);
+        let wrong = FaultConfig { spread: -1.0, ..fault };
+        assert!(wrong.check().unwrap_err().to_string().contains("chip.fault.spread"));
+    }
+
+    #[test]
+    fn programs_fail_as_often_as_they_should() {
+        let fault = FaultConfig { program_failure_chance: 1e-3, ..FaultConfig::default() };
+        let fails = |key, at: u32| fault.program_fails(key, at / 10_000, at / 100 % 100, at % 100);
+        // A thousand of a million, give or take five standard deviations.
+        let failed: Vec<u32> = (0..1_000_000).filter(|&at| fails(1, at)).collect();
+        assert!((842..1158).contains(&failed.len()), "{}", failed.len());
+        let both = failed.iter().filter(|&&at| fails(2, at)).count();
+        assert!(both < 10, "{both}: chips are alike");
+        let none = FaultConfig::default();
+        assert!((0..10_000).all(|page| !none.program_fails(1, 0, 0, page)));
+        // Half of the blocks after ln 2 / 1e-3 programs, none of them before the first.
+        let after =
+            |programs| (0..2000).filter(|&b| fault.program_has_failed(1, b, programs)).count();
+        assert!((890..1110).contains(&after(693)), "{}", after(693));
+        assert_eq!((after(0), after(1_000_000)), (0, 2000));
+        assert!((0..100).all(|block| !none.program_has_failed(1, block, u64::MAX)));
+        let wrong = FaultConfig { program_failure_chance: 0.2, ..fault };
+        let error = wrong.check().unwrap_err().to_string();
+        assert!(
+            error.contains("chip.fault.program_failure_chance: 0.2 is out of range"),
+            "{error}"
+        );
+        assert!(error.contains("0 to 0.1"), "{error}");
+    }
+}

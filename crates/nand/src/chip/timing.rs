@@ -1,0 +1,367 @@
+//! Timing: how long operations take, by page type and wear, on the die and on the bus.
+
+use base::units::PerByte;
+use base::{Error, Result, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One value for all page types, or one for each (lower, middle, upper, top).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PerPageType {
+    /// The same for all.
+    One(f64),
+    /// From the lower page up, as many as the cell has bits.
+    Each(Vec<f64>),
+}
+
+impl PerPageType {
+    /// Values from the lower page up.
+    fn values(&self, cell_bits: u32, key: &str) -> Result<Vec<f64>> {
+        let values = match self {
+            Self::One(value) => vec![*value; cell_bits as usize],
+            Self::Each(values) => values.clone(),
+        };
+        if values.len() != cell_bits as usize {
+            return Err(Error::new(key, format!("{} values", values.len()))
+                .allow(format!("one value, or {cell_bits}: one for each page type")));
+        }
+        for &value in &values {
+            positive(value, key)?;
+        }
+        Ok(values)
+    }
+}
+
+/// A time as a parameter file gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "microseconds (by page type: one value, or a list of them) or \"cell\""
+)]
+pub enum Source<T> {
+    /// So many microseconds.
+    Given(T),
+    /// `"cell"`: what the pulses and references of `chip.cell` take.
+    Cell(FromCell),
+}
+
+/// The word for a time that follows from the cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FromCell {
+    /// From the cell.
+    Cell,
+}
+
+impl<T> Source<T> {
+    /// Whether the cell tells.
+    pub fn is_cell(&self) -> bool {
+        matches!(self, Self::Cell(_))
+    }
+
+    fn given(&self, key: &str) -> Result<&T> {
+        match self {
+            Self::Given(time) => Ok(time),
+            Self::Cell(_) => Err(Error::new(key, "\"cell\" on a chip without `chip.cell`")
+                .allow("microseconds, or a chip with a cell")),
+        }
+    }
+}
+
+fn positive(value: f64, key: &str) -> Result<f64> {
+    // A second is a thousand times any flash operation: beyond it a unit has been mistaken.
+    if (0.0..=1e6).contains(&value) {
+        Ok(value)
+    } else {
+        Err(Error::new(key, format!("{value} is out of range")).allow("0 to 1e6"))
+    }
+}
+
+/// Timing of a chip, as a parameter file gives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimingConfig {
+    /// Array read (tR) by page type; `"cell"`: from the references of `chip.cell`.
+    pub t_read_us: Source<PerPageType>,
+    /// Program (tPROG) by page type; with one-shot programming, one value for the wordline.
+    /// `"cell"`: from the pulses of `chip.cell` for random data, and its wear.
+    pub t_program_us: Source<PerPageType>,
+    /// Block erase (tBERS); `"cell"`: from `chip.cell` for random data, and its wear.
+    pub t_erase_us: Source<f64>,
+    /// Bus rate in million transfers a second.
+    pub bus_mt_s: f64,
+    /// Width of the bus in bits.
+    #[serde(default = "eight")]
+    pub bus_bits: u32,
+    /// Command and address cycles of one command, on the bus.
+    #[serde(default)]
+    pub t_command_us: f64,
+    /// Fixed bus time of one data transfer besides its bytes (command, address, turn-around).
+    #[serde(default)]
+    pub t_transfer_us: f64,
+    /// Copy from page register to cache register (tRCBSY); cache read only.
+    #[serde(default)]
+    pub t_cache_us: f64,
+    /// From the suspend command to a usable die, while programming; see `suspends_max`.
+    #[serde(default)]
+    pub t_program_suspend_us: f64,
+    /// The same while erasing.
+    #[serde(default)]
+    pub t_erase_suspend_us: f64,
+    /// Extra time that each resume costs.
+    #[serde(default)]
+    pub t_resume_us: f64,
+    /// How often one operation may be suspended; 0 switches suspending off.
+    #[serde(default)]
+    pub suspends_max: u32,
+    /// How times change with wear: factors at program/erase counts, linear between, flat beyond.
+    /// Times of the cell have their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wear: Vec<WearPoint>,
+}
+
+impl TimingConfig {
+    /// Whether the cell tells any time.
+    pub fn asks_cell(&self) -> bool {
+        self.t_read_us.is_cell() || self.t_program_us.is_cell() || self.t_erase_us.is_cell()
+    }
+}
+
+fn eight() -> u32 {
+    8
+}
+
+/// Factors on the times of a block at a number of program/erase cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WearPoint {
+    /// Program/erase cycles.
+    pub pe_cycles: u32,
+    /// Factor on reads.
+    #[serde(default = "unity")]
+    pub read: f64,
+    /// Factor on programs.
+    #[serde(default = "unity")]
+    pub program: f64,
+    /// Factor on erases.
+    #[serde(default = "unity")]
+    pub erase: f64,
+}
+
+fn unity() -> f64 {
+    1.0
+}
+
+/// Timing, checked and in nanoseconds.
+#[derive(Debug, Clone)]
+pub struct Timing {
+    read: Vec<Time>,
+    program: Vec<Time>,
+    erase: Time,
+    bus: PerByte,
+    /// Factors on each; none where that does not wear.
+    read_wear: Vec<WearPoint>,
+    program_wear: Vec<WearPoint>,
+    erase_wear: Vec<WearPoint>,
+    /// Command and address cycles.
+    pub command: Time,
+    /// Fixed part of a data transfer.
+    pub transfer: Time,
+    /// Page register to cache register.
+    pub cache: Time,
+    /// Suspending a program.
+    pub program_suspend: Time,
+    /// Suspending an erase.
+    pub erase_suspend: Time,
+    /// Resuming either.
+    pub resume: Time,
+    /// Suspends allowed per operation.
+    pub suspends_max: u32,
+}
+
+impl Timing {
+    /// Checks `config` for a cell of `cell_bits` bits.
+    pub fn new(config: &TimingConfig, cell_bits: u32) -> Result<Self> {
+        let key = |name: &str| format!("chip.timing.{name}");
+        let us = |value: f64, name: &str| positive(value, &key(name)).map(Time::from_us);
+        let each = |values: &Source<PerPageType>, name: &str| -> Result<Vec<Time>> {
+            let values = values.given(&key(name))?.values(cell_bits, &key(name))?;
+            Ok(values.into_iter().map(Time::from_us).collect())
+        };
+        if !(1e-3..=1e5).contains(&config.bus_mt_s) {
+            let problem = format!("{} MT/s", config.bus_mt_s);
+            return Err(Error::new(key("bus_mt_s"), problem).allow("0.001 to 100000"));
+        }
+        if !(config.bus_bits == 8 || config.bus_bits == 16) {
+            return Err(Error::new(key("bus_bits"), config.bus_bits.to_string()).allow("8 or 16"));
+        }
+        if config.wear.windows(2).any(|pair| pair[0].pe_cycles >= pair[1].pe_cycles) {
+            return Err(Error::new(key("wear"), "rows out of order").allow("pe_cycles rising"));
+        }
+        for row in &config.wear {
+            for factor in [row.read, row.program, row.erase] {
+                if !(factor > 0.0 && factor <= 100.0) {
+                    return Err(Error::new(key("wear"), format!("factor {factor}"))
+                        .allow("above 0, up to 100"));
+                }
+            }
+        }
+        // Most chips read as fast when worn: their reads are spared the look-up.
+        let wearing = |factor: fn(&WearPoint) -> f64| {
+            let stays = config.wear.iter().map(factor).all(|factor| factor == 1.0);
+            if stays { Vec::new() } else { config.wear.clone() }
+        };
+        Ok(Self {
+            read: each(&config.t_read_us, "t_read_us")?,
+            program: each(&config.t_program_us, "t_program_us")?,
+            erase: us(*config.t_erase_us.given(&key("t_erase_us"))?, "t_erase_us")?,
+            bus: PerByte::at_mb_s(config.bus_mt_s * f64::from(config.bus_bits) / 8.0),
+            read_wear: wearing(|row| row.read),
+            program_wear: wearing(|row| row.program),
+            erase_wear: wearing(|row| row.erase),
+            command: us(config.t_command_us, "t_command_us")?,
+            transfer: us(config.t_transfer_us, "t_transfer_us")?,
+            cache: us(config.t_cache_us, "t_cache_us")?,
+            program_suspend: us(config.t_program_suspend_us, "t_program_suspend_us")?,
+            erase_suspend: us(config.t_erase_suspend_us, "t_erase_suspend_us")?,
+            resume: us(config.t_resume_us, "t_resume_us")?,
+            suspends_max: config.suspends_max,
+        })
+    }
+
+    /// Array read of a page.
+    #[inline]
+    pub fn read(&self, page_type: u8, pe_cycles: u32) -> Time {
+        worn(self.read[usize::from(page_type)], &self.read_wear, pe_cycles, |row| row.read)
+    }
+
+    /// Program of a page (or of a wordline, one-shot).
+    #[inline]
+    pub fn program(&self, page_type: u8, pe_cycles: u32) -> Time {
+        worn(self.program[usize::from(page_type)], &self.program_wear, pe_cycles, |row| row.program)
+    }
+
+    /// Erase of a block.
+    #[inline]
+    pub fn erase(&self, pe_cycles: u32) -> Time {
+        worn(self.erase, &self.erase_wear, pe_cycles, |row| row.erase)
+    }
+
+    /// Shortest and longest array read, whatever the page and its wear.
+    pub fn read_range(&self) -> (Time, Time) {
+        range(&self.read, &self.read_wear, |row| row.read)
+    }
+
+    /// Shortest and longest program of a page type, whatever its wear.
+    pub fn program_range(&self, page_type: u8) -> (Time, Time) {
+        range(&self.program[usize::from(page_type)..][..1], &self.program_wear, |row| row.program)
+    }
+
+    /// Shortest and longest erase, whatever the wear.
+    pub fn erase_range(&self) -> (Time, Time) {
+        range(&[self.erase], &self.erase_wear, |row| row.erase)
+    }
+
+    /// Bus time of moving `bytes`, fixed part included.
+    #[inline]
+    pub fn transfer(&self, bytes: u32) -> Time {
+        self.transfer + self.bus.time(bytes.into())
+    }
+}
+
+/// Extremes of times under wear: factors lie between those of the rows.
+fn range(times: &[Time], wear: &[WearPoint], factor: impl Fn(&WearPoint) -> f64) -> (Time, Time) {
+    let (mut least, mut most) = if wear.is_empty() { (1.0, 1.0) } else { (100.0, 0.0) };
+    for factor in wear.iter().map(factor) {
+        (least, most) = (factor.min(least), factor.max(most));
+    }
+    let shortest = times.iter().min().copied().unwrap_or_default();
+    let longest = times.iter().max().copied().unwrap_or_default();
+    (shortest.scaled(least), longest.scaled(most))
+}
+
+#[inline]
+fn worn(
+    time: Time,
+    wear: &[WearPoint],
+    pe_cycles: u32,
+    factor: impl Fn(&WearPoint) -> f64,
+) -> Time {
+    if wear.is_empty() {
+        return time;
+    }
+    time.scaled(factor_at(wear, pe_cycles, factor))
+}
+
+/// A factor of `wear` at so many cycles: linear between its rows, flat beyond, one without rows.
+pub fn factor_at(wear: &[WearPoint], pe_cycles: u32, factor: impl Fn(&WearPoint) -> f64) -> f64 {
+    let above = wear.partition_point(|row| row.pe_cycles <= pe_cycles);
+    match (above.checked_sub(1).map(|i| &wear[i]), wear.get(above)) {
+        (Some(low), Some(high)) => {
+            let span = f64::from(high.pe_cycles - low.pe_cycles);
+            let part = f64::from(pe_cycles - low.pe_cycles) / span;
+            factor(low) + part * (factor(high) - factor(low))
+        }
+        (Some(row), None) | (None, Some(row)) => factor(row),
+        (None, None) => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> TimingConfig {
+        TimingConfig {
+            t_read_us: Source::Given(PerPageType::Each(vec![40.0, 65.0])),
+            t_program_us: Source::Given(PerPageType::Each(vec![500.0, 1300.0])),
+            t_erase_us: Source::Given(3500.0),
+            bus_mt_s: 400.0,
+            bus_bits: 8,
+            t_command_us: 0.2,
+            t_transfer_us: 0.1,
+            t_cache_us: 3.0,
+            t_program_suspend_us: 0.0,
+            t_erase_suspend_us: 0.0,
+            t_resume_us: 0.0,
+            suspends_max: 0,
+            wear: vec![
+                WearPoint { pe_cycles: 1000, read: 1.0, program: 1.0, erase: 1.0 },
+                WearPoint { pe_cycles: 3000, read: 1.0, program: 0.9, erase: 2.0 },
+            ],
+        }
+    }
+
+    #[test]
+    fn times_by_page_type_and_wear() {
+        let timing = Timing::new(&config(), 2).unwrap();
+        assert_eq!(timing.read(0, 0), Time::from_us(40.0));
+        assert_eq!(timing.read(1, 5000), Time::from_us(65.0));
+        assert_eq!(timing.program(1, 2000), Time::from_us(1300.0 * 0.95));
+        assert_eq!(timing.erase(0), Time::from_us(3500.0));
+        assert_eq!(timing.erase(9000), Time::from_us(7000.0));
+        assert_eq!(timing.read_range(), (Time::from_us(40.0), Time::from_us(65.0)));
+        assert_eq!(timing.program_range(1), (Time::from_us(1170.0), Time::from_us(1300.0)));
+        assert_eq!(timing.erase_range(), (Time::from_us(3500.0), Time::from_us(7000.0)));
+        // 4096 bytes at 400 MB/s, and the fixed part.
+        assert_eq!(timing.transfer(4096), Time(10_240 + 100));
+    }
+
+    #[test]
+    fn refuses_wrong_lengths_and_ranges() {
+        let refused = |change: fn(&mut TimingConfig)| {
+            let mut c = config();
+            change(&mut c);
+            Timing::new(&c, 2).unwrap_err().to_string()
+        };
+        assert!(
+            refused(|c| c.t_read_us = Source::Given(PerPageType::Each(vec![1.0; 3])))
+                .contains("t_read_us")
+        );
+        assert!(refused(|c| c.t_erase_us = Source::Given(-1.0)).contains("t_erase_us"));
+        assert!(refused(|c| c.bus_mt_s = 0.0).contains("bus_mt_s"));
+        assert!(refused(|c| c.bus_mt_s = 1e-9).contains("0.001 to 100000"));
+        assert!(refused(|c| c.wear.reverse()).contains("pe_cycles rising"));
+    }
+}

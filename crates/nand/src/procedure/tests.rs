@@ -1,0 +1,225 @@
+//! Conformance of the procedures: each is held to its contract on a small chip.
+
+use super::*;
+use crate::block::wordline::PageOrder;
+use crate::board::bench::Value;
+use crate::board::raw_chip::tests::config;
+use crate::chip::timing::{PerPageType, Source};
+use base::params;
+
+fn session(config: &ChipConfig, name: &str, extra: &str, seed: u64) -> Result<Session> {
+    let params = params::parse(extra, "test")?;
+    Session::new(config, Choice { name: name.to_owned(), params }, seed)
+}
+
+/// A chip of so many bits a cell, with room for every procedure.
+fn chip(bits: u32, order: PageOrder) -> ChipConfig {
+    let levels: Vec<String> = (0..1 << bits).map(|l| format!("{l}.0")).collect();
+    let sigma: Vec<String> = (0..1 << bits).map(|_| "0.12".to_owned()).collect();
+    let text = format!(
+        "[levels]\nvth_mean_v = [{}]\nvth_sigma_v = [{}]\ncoarse_margin_v = 0.5\n\
+         coarse_sigma_v = 0.05\n[wear]\nwiden_v = 0.05\n[read_disturb]\nrate_uv = 5.0\n\
+         field_per_v = 1.0\nv_pass_v = 20.0\nv_pass_nominal_v = 20.0\n\
+         [retention]\nneutral_v = -1.0\nshare = 0.01\n[interference]\n\
+         bitline_ratio = 0.01\n",
+        levels.join(", "),
+        sigma.join(", ")
+    );
+    let mut chip = config();
+    chip.cell_bits = bits;
+    chip.page_order = order;
+    chip.geometry.pages_per_block = 16 * bits * if order == PageOrder::EvenOdd { 2 } else { 1 };
+    chip.timing.t_read_us = Source::Given(PerPageType::One(40.0));
+    chip.timing.t_program_us = Source::Given(PerPageType::One(700.0));
+    chip.cell = Some(crate::cell::CellConfig::parse(&text, "test").unwrap());
+    chip
+}
+
+/// Few points: quick, and on any chip.
+fn extra(name: &str) -> &'static str {
+    match name {
+        "wear" => "points = 3\nmeasured_cycles = 2\nwordline_spacing = 1\ncycles = 3000",
+        "rber" | "data_pattern" | "single_level" => "points = 3\ncycles = 3000",
+        "read_disturb" | "retention" => "points = 4",
+        "vth_sweep" => "step_v = 0.25",
+        _ => "",
+    }
+}
+
+/// Everything that can be asked for without knowing the procedure.
+fn rows(config: &ChipConfig, name: &str, seed: u64, begin: u64) -> Vec<Row> {
+    let mut session = session(config, name, extra(name), seed).unwrap();
+    session.begin_at(begin);
+    let mut all = Vec::new();
+    while let Some((step, rows)) = session.advance().unwrap() {
+        if step >= begin {
+            all.extend(rows);
+        }
+    }
+    all
+}
+
+fn fits(name: &str, bits: u32) -> bool {
+    name != "single_level" || bits > 1
+}
+
+#[test]
+fn rows_are_named_finite_and_the_same_again() {
+    for (bits, order) in [
+        (1, PageOrder::AllBitline),
+        (2, PageOrder::EvenOdd),
+        (2, PageOrder::AllBitline),
+        (3, PageOrder::OneShot),
+    ] {
+        let config = chip(bits, order);
+        for member in ROSTER.iter().filter(|member| fits(member.name, bits)) {
+            let what = format!("{}, {bits} bits, {order:?}", member.name);
+            let all = rows(&config, member.name, 7, 0);
+            assert!(!all.is_empty(), "{what}");
+            let names =
+                |row: &Row| -> Vec<String> { row.0.iter().map(|(name, _)| name.clone()).collect() };
+            for row in &all {
+                assert_eq!(names(row), names(&all[0]), "{what}");
+                assert_eq!(row.0[0].0, "step", "{what}");
+                for (name, value) in &row.0 {
+                    if let Value::Real(value) = value {
+                        assert!(value.is_finite(), "{what}: {name} is {value}");
+                    }
+                    if let Some(rate) = name.strip_suffix("_low") {
+                        let [low, rate, high] = [name, rate, &format!("{rate}_high")]
+                            .map(|name| row.number(name).unwrap());
+                        assert!(0.0 <= low && low <= rate && rate <= high, "{what}: {name}");
+                        assert!(high <= 1.0, "{what}");
+                    }
+                }
+            }
+            assert_eq!(all, rows(&config, member.name, 7, 0), "{what}: the same again");
+            let session = session(&config, member.name, extra(member.name), 7).unwrap();
+            let steps = session.steps();
+            let last = all.last().and_then(|row| row.number("step"));
+            assert_eq!(last, Some(steps as f64 - 1.0), "{what}: as many steps as it says");
+            // Axes and series are columns.
+            let picture = session.picture();
+            let columns = picture.panels.iter().map(|axis| axis.column);
+            for column in columns.chain([picture.x.column]).chain(picture.series.iter().copied()) {
+                assert!(all[0].get(column).is_some(), "{what}: no column {column}");
+            }
+            // Taken up again anywhere, it goes on as if it had never stopped.
+            for begin in [1, steps / 2, steps - 1] {
+                let rest: Vec<Row> = all
+                    .iter()
+                    .filter(|row| row.number("step").unwrap() >= begin as f64)
+                    .cloned()
+                    .collect();
+                assert_eq!(rest, rows(&config, member.name, 7, begin), "{what}: from {begin}");
+            }
+        }
+    }
+}
+
+/// Errors rise with stress, by more than chance.
+#[test]
+fn stress_never_heals() {
+    let config = chip(2, PageOrder::EvenOdd);
+    for (name, stress, errors) in [
+        ("wear", "pe_cycles", "cell_errors"),
+        ("rber", "pe_cycles", "bit_errors"),
+        ("read_disturb", "reads", "bit_errors"),
+        ("retention", "hours", "bit_errors"),
+    ] {
+        let all = rows(&config, name, 3, 0);
+        let last = all.iter().map(|row| row.number(stress).unwrap()).fold(0.0, f64::max);
+        let first = all[0].number(stress).unwrap();
+        let sum = |at: f64| -> f64 {
+            let of_step = all.iter().filter(|row| row.number(stress) == Some(at));
+            of_step.map(|row| row.number(errors).unwrap()).sum()
+        };
+        let (before, after) = (sum(first), sum(last));
+        let chance = 4.0 * (before + after).sqrt();
+        assert!(after + chance >= before && after > 0.0, "{name}: {before} {after}");
+    }
+}
+
+#[test]
+fn another_seed_is_another_chip() {
+    let config = chip(2, PageOrder::EvenOdd);
+    assert_ne!(rows(&config, "rber", 1, 0), rows(&config, "rber", 2, 0));
+}
+
+/// The distribution that a sweep finds is that of the levels.
+#[test]
+fn a_sweep_finds_every_cell_once() {
+    let config = chip(2, PageOrder::EvenOdd);
+    let all = rows(&config, "vth_sweep", 1, 0);
+    let found: f64 = all.iter().map(|row| row.number("cells_found").unwrap()).sum();
+    assert_eq!(found, 1024.0);
+    // Level 1 stands at 1 V, the reference at 1.5 V.
+    let of = |row: &&Row| row.number("level") == Some(1.0);
+    let (mut sum, mut cells) = (0.0, 0.0);
+    for row in all.iter().filter(of) {
+        let found = row.number("cells_found").unwrap();
+        cells += found;
+        sum += found * row.number("shift_v").unwrap();
+    }
+    assert!((sum / cells + 0.5).abs() < 0.1, "{}", sum / cells);
+}
+
+/// Fast pages can be programmed twice, slow ones cannot; single bits always (Grupp 2009).
+#[test]
+fn half_of_the_pages_survive_a_reprogram() {
+    let survive = |config: &ChipConfig, page_type: &str| -> f64 {
+        let all = rows(config, "program_disturb", 1, 0);
+        let of = |row: &&Row| row.get("page_type") == Some(&Value::Word(page_type.into()));
+        let safe = |row: &Row| row.number("survives").unwrap();
+        all.iter().filter(of).map(safe).sum::<f64>() / all.iter().filter(of).count() as f64
+    };
+    let mlc = chip(2, PageOrder::EvenOdd);
+    assert!(survive(&mlc, "lower") > 0.9 && survive(&mlc, "upper") == 0.0);
+    let slc = chip(1, PageOrder::AllBitline);
+    assert_eq!(survive(&slc, "lower"), 1.0);
+}
+
+#[test]
+fn nonsense_is_refused_with_its_key() {
+    let config = chip(2, PageOrder::EvenOdd);
+    for (name, extra, needle) in [
+        ("waer", "", "did you mean `wear`"),
+        ("wear", "cylces = 3", "did you mean `cycles`"),
+        ("wear", "points = 0", "procedure.points"),
+        ("wear", "wordline_spacing = 9", "up to 4"),
+        ("wear", "measured_cycles = 101\ncycles = 10_000", "1 to 100"),
+        ("wear", "measured_cycles = 31\ncycles = 3000", "1 to 30"),
+        ("wear", "cycles = 50", "100 to 100000000"),
+        ("wear", "fixed_cycles = 2_000_000_000", "procedure.fixed_cycles"),
+        ("rber", "first_cycles = 50\ncycles = 20", "0 to 20"),
+        ("rber", "block = 99", "procedure.block"),
+        ("rber", "temperature_c = nan", "procedure.temperature_c"),
+        ("vth_sweep", "to_v = -8.0", "above -7"),
+        ("vth_sweep", "row = 99", "0 to 31"),
+        ("retention", "hours = -1.0", "procedure.hours"),
+    ] {
+        let error = session(&config, name, extra, 1).err().expect(name).to_string();
+        assert!(error.contains(needle), "{name} {extra}: {error}");
+    }
+    let slc = chip(1, PageOrder::AllBitline);
+    assert!(session(&slc, "single_level", "", 1).is_err());
+}
+
+/// A profile is the hours and the temperature that it stands for.
+#[test]
+fn a_bake_goes_by_its_name() {
+    let chip = chip(2, PageOrder::EvenOdd);
+    let rows = |extra: &str| {
+        let mut session = session(&chip, "retention", extra, 1).unwrap();
+        let mut all = Vec::new();
+        while let Some((_, rows)) = session.advance().unwrap() {
+            all.extend(rows);
+        }
+        all
+    };
+    let named = rows("profile = \"bake_52c\"\npoints = 1\n");
+    assert_eq!(named, rows("hours = 500.0\ntemperature_c = 52.0\npoints = 1\n"));
+    let refused = |extra: &str| session(&chip, "retention", extra, 1).err().unwrap().to_string();
+    assert!(refused("profile = \"bake_52\"").contains("did you mean `bake_52c`"));
+    assert!(refused("profile = \"client\"\nhours = 1.0").contains("procedure.profile"));
+}

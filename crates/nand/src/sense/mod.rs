@@ -1,0 +1,261 @@
+//! Sensing: error rates of hard reads, ratios of soft reads, and the best places of references.
+//!
+//! In: a cell and what it has been through ([`Condition`]). Out: the confusion of its levels, and
+//! what follows from it. `soft_read` is the soft read of a whole page, `misread` the cells that the
+//! chip itself takes for another state between two passes.
+//!
+//! A read places each cell in a region between references. What is known of its bits is how often
+//! cells of each level are found there: the confusion of levels. From it follow the error rate of
+//! a hard read (Wang, ICS'14, equations 10 and 11), the log-likelihood ratio of each region of a
+//! soft read, and the mutual information between bit and region, which soft references are placed
+//! to maximise (Wang, JSAC 2014).
+
+mod misread;
+pub mod soft_read;
+
+use crate::cell::{Cell, Stress};
+use crate::level::distribution::Law;
+use crate::level::tails::LevelTails;
+use base::information::highest;
+pub use base::information::{Soft, best_offsets};
+use misread::placed;
+use std::rc::Rc;
+
+/// Cells after so many cycles: what all their ages share.
+pub struct Worn {
+    levels: Vec<LevelTails>,
+    /// Where cells of each level really are: see `misread`.
+    placed: Vec<Vec<f64>>,
+}
+
+impl Worn {
+    /// Levels of `cell` with these laws, after the cycles of `stress`.
+    pub fn new(cell: &Cell, laws: &[Law], stress: &Stress) -> Rc<Self> {
+        let levels = laws.iter().map(LevelTails::new).collect();
+        Rc::new(Self { levels, placed: placed(cell, stress) })
+    }
+}
+
+/// Cells under one stress, ready to be asked.
+pub struct Condition<'a> {
+    cell: &'a Cell,
+    stress: Stress,
+    worn: Rc<Worn>,
+}
+
+/// Shares of cells of one level above and below a voltage.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sides {
+    /// Above.
+    pub above: f64,
+    /// Below.
+    pub below: f64,
+}
+
+impl<'a> Condition<'a> {
+    /// `cell` after `stress`, averaged over wordlines.
+    pub fn new(cell: &'a Cell, stress: &Stress) -> Self {
+        Self::of_worn(cell, &Worn::new(cell, &cell.laws(stress), stress), stress)
+    }
+
+    /// The same with what is known already of its cycles.
+    pub fn of_worn(cell: &'a Cell, worn: &Rc<Worn>, stress: &Stress) -> Self {
+        Self { cell, stress: *stress, worn: worn.clone() }
+    }
+
+    /// What has happened to the cells.
+    pub fn stress(&self) -> &Stress {
+        &self.stress
+    }
+
+    /// Shares of the cells meant for each level above and below `v`, from the erased level.
+    pub fn sides(&self, v: f64) -> Vec<Sides> {
+        let at_level = self.sides_at_level(v);
+        if self.worn.placed.is_empty() {
+            return at_level;
+        }
+        let meant = |(level, shares): (usize, &Vec<f64>)| {
+            let mut sides = Sides { above: 0.0, below: 0.0 };
+            for (at, (share, of)) in shares.iter().zip(&at_level).enumerate() {
+                // Erased cells are never placed: those taken for another state are the highest.
+                let above =
+                    if (level, at) == (0, 0) { of.above + share - 1.0 } else { share * of.above };
+                sides.above += above.max(0.0);
+                sides.below += (share - above.max(0.0)).max(0.0);
+            }
+            sides
+        };
+        self.worn.placed.iter().enumerate().map(meant).collect()
+    }
+
+    /// Shares of the cells that stand at each level.
+    fn sides_at_level(&self, v: f64) -> Vec<Sides> {
+        let mut all = vec![Sides { above: 0.0, below: 0.0 }; self.worn.levels.len()];
+        for own in self.cell.own_points() {
+            // Storage keeps the order of voltages: ask where the reference would have stood.
+            let origin = self.cell.origin_v(v, own.at, &self.stress);
+            for (sides, level) in all.iter_mut().zip(&self.worn.levels) {
+                let [above, below] = level.sides(origin);
+                sides.above += own.weight * above;
+                sides.below += own.weight * below;
+            }
+        }
+        all
+    }
+
+    /// Shares of the two levels beside read reference `reference`, moved by `shift_v`, that lie on
+    /// its other side, however few: the lower level's above it, the higher one's below.
+    pub(crate) fn crossing(&self, reference: usize, shift_v: f64) -> [f64; 2] {
+        let v = self.cell.levels.read_v[reference] + shift_v;
+        let mut shares = [0.0; 2];
+        for own in self.cell.own_points() {
+            let origin = self.cell.origin_v(v, own.at, &self.stress);
+            for (side, share) in shares.iter_mut().enumerate() {
+                *share += own.weight * self.worn.levels[reference + side].tail(origin, side);
+            }
+        }
+        shares
+    }
+
+    /// The confusion of levels: for each level, the share of its cells in each region between
+    /// `references_v` (rising), from the lowest region.
+    pub fn confusion(&self, references_v: &[f64]) -> Vec<Vec<f64>> {
+        let sides: Vec<Vec<Sides>> = references_v.iter().map(|&v| self.sides(v)).collect();
+        (0..self.worn.levels.len())
+            .map(|level| {
+                (0..=references_v.len())
+                    .map(|region| {
+                        let low = region.checked_sub(1).map(|r| sides[r][level]);
+                        let high = sides.get(region).map(|sides| sides[level]);
+                        // The difference of the two tails that are small there.
+                        match (low, high) {
+                            (None, None) => 1.0,
+                            (None, Some(high)) => high.below,
+                            (Some(low), None) => low.above,
+                            (Some(low), Some(high)) if low.above < 0.5 => {
+                                (low.above - high.above).max(0.0)
+                            }
+                            (Some(low), Some(high)) => (high.below - low.below).max(0.0),
+                        }
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// References of a page type, shifted (missing shifts are none), each at every offset; rising
+    /// as long as offsets do not cross.
+    pub fn references_v(&self, page_type: usize, shifts_v: &[f64], offsets_v: &[f64]) -> Vec<f64> {
+        let mut all = Vec::new();
+        for (i, &v) in self.cell.references_v(page_type).iter().enumerate() {
+            let shifted = v + shifts_v.get(i).copied().unwrap_or(0.0);
+            all.extend(offsets_v.iter().map(|offset| shifted + offset));
+        }
+        all
+    }
+
+    /// Raw bit error rate of a page type with its references shifted.
+    pub fn rber(&self, page_type: usize, shifts_v: &[f64]) -> f64 {
+        let confusion = self.confusion(&self.references_v(page_type, shifts_v, &[0.0]));
+        let gray = self.cell.levels.gray;
+        let wrong = |(level, regions): (usize, &Vec<f64>)| -> f64 {
+            let bit = gray.bit(page_type, level);
+            let differs = |region: usize| 1 ^ (region as u8 & 1) != bit;
+            regions.iter().enumerate().filter(|&(r, _)| differs(r)).map(|(_, p)| p).sum()
+        };
+        let errors: f64 = confusion.iter().enumerate().map(wrong).sum();
+        (errors / confusion.len() as f64).clamp(0.0, 1.0)
+    }
+
+    /// Wrong bits of a page type that no reference can mend, those of cells at a level that they
+    /// were not meant for, in shares of the cells of one level.
+    pub(crate) fn misplaced_bits(&self, page_type: usize) -> f64 {
+        let bit = |level| self.cell.levels.gray.bit(page_type, level);
+        let wrong = |(meant, shares): (usize, &Vec<f64>)| -> f64 {
+            let levels = shares.iter().enumerate();
+            levels.filter(|&(level, _)| bit(level) != bit(meant)).map(|(_, share)| share).sum()
+        };
+        self.worn.placed.iter().enumerate().map(wrong).sum()
+    }
+
+    /// What a soft read of a page type tells in each of its regions.
+    pub fn soft(&self, page_type: usize, shifts_v: &[f64], offsets_v: &[f64]) -> Soft {
+        let mut references = self.references_v(page_type, shifts_v, offsets_v);
+        // Regions count references below a cell, whatever their order.
+        references.sort_by(f64::total_cmp);
+        let confusion = self.confusion(&references);
+        let mut shares = vec![[0.0f64; 2]; references.len() + 1];
+        for (level, regions) in confusion.iter().enumerate() {
+            let bit = usize::from(self.cell.levels.gray.bit(page_type, level));
+            for (share, p) in shares.iter_mut().zip(regions) {
+                share[bit] += p / confusion.len() as f64;
+            }
+        }
+        Soft { shares }
+    }
+
+    /// Offsets for `count` references (1 to 7) around each reference of a page type that keep the
+    /// most information: symmetric, one set for all references of the page.
+    pub fn best_offsets_v(&self, page_type: usize, shifts_v: &[f64], count: usize) -> Vec<f64> {
+        self.most_telling(page_type, shifts_v, count, 12, |offsets| {
+            self.soft(page_type, shifts_v, offsets).information()
+        })
+    }
+
+    /// Offsets at which `information` is highest, in so many rounds of the search.
+    pub(crate) fn most_telling(
+        &self,
+        page_type: usize,
+        shifts_v: &[f64],
+        count: usize,
+        rounds: usize,
+        information: impl Fn(&[f64]) -> f64,
+    ) -> Vec<f64> {
+        let widest_v =
+            self.worn.levels.iter().skip(1).map(LevelTails::widest_v).fold(1e-3, f64::max);
+        let reach_v = 2.0 * widest_v;
+        let near = best_offsets(count, reach_v, rounds, &information);
+        let best = self.best_shifts_v(page_type);
+        let shifted = |i: usize| shifts_v.get(i).copied().unwrap_or(0.0);
+        let away = best.iter().enumerate().map(|(i, best)| (best - shifted(i)).abs());
+        let away_v = away.fold(0.0, f64::max);
+        if away_v < 0.5 * reach_v {
+            return near;
+        }
+        // Where levels have left the references behind, the other side of a boundary is farther.
+        let far = best_offsets(count, reach_v + away_v, rounds, &information);
+        if information(&far) > information(&near) { far } else { near }
+    }
+
+    /// Shifts of the references of a page type at which it reads best: each reference by itself,
+    /// between its own two levels as storage has left them.
+    pub fn best_shifts_v(&self, page_type: usize) -> Vec<f64> {
+        let fresh = Stress { pe_cycles: self.stress.pe_cycles, ..Stress::default() };
+        let stands_v = |level: usize| {
+            self.cell.moved_v(self.worn.levels[level].mean_v(), 0.0, &fresh, &self.stress)
+        };
+        let references = self.cell.references_v(page_type);
+        let pairs = references.iter().zip(self.cell.levels.gray.references[page_type]);
+        let best: Vec<f64> = pairs
+            .map(|(&v, &reference)| {
+                let high = usize::from(reference);
+                let errors = |shift: f64| -> f64 {
+                    let (below, above) = (0..high, high..self.worn.levels.len());
+                    let sides = self.sides(v + shift);
+                    below.map(|level| sides[level].above).sum::<f64>()
+                        + above.map(|level| sides[level].below).sum::<f64>()
+                };
+                let (low_v, high_v) = (stands_v(high - 1) - v, stands_v(high) - v);
+                let best = highest(low_v, high_v, 40, |shift| -libm::log(errors(shift) + 1e-300));
+                // Where hardly a cell errs, the search wanders over a plateau.
+                if errors(best) < errors(0.0) { best } else { 0.0 }
+            })
+            .collect();
+        // Levels that can hardly be told apart pull each reference their own way.
+        let is_better = self.rber(page_type, &best) <= self.rber(page_type, &[]);
+        if is_better { best } else { vec![0.0; best.len()] }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! Soft reads of a page: where references lie, which regions a controller sees, and their ratios.
+//!
+//! A page of several references is read as a whole: a soft level is two more reads with *all*
+//! references moved, down and up, and what comes back is a bit for each cell and read. So of a
+//! cell it is known what its hard read says, and the innermost pair of reads that differ: whether
+//! it lies near any reference, not near which. That makes 2 levels + 2 regions, counted from the
+//! surest one to the surest zero. Their ratios are those of the confusion of levels that cells of
+//! this condition have ([`Condition`]); offsets are where they keep the most information.
+
+use crate::sense::{Condition, Soft};
+
+/// Soft levels at most: seven references around each of the page.
+pub const MOST_LEVELS: usize = 3;
+
+/// Soft reads of pages of one type in one condition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SoftRead {
+    /// Where references lie around each one of the page, rising.
+    pub offsets_v: Vec<f32>,
+    /// Shares of zeros and ones in each region.
+    pub told: Soft,
+    /// The ratio of each region.
+    pub llr: Vec<f64>,
+    /// The region of a cell, by the number of references below it.
+    region: Vec<u8>,
+}
+
+impl SoftRead {
+    /// With `levels` soft levels (0 to 3), the references of the page moved by `shifts_v`.
+    pub fn new(condition: &Condition, page_type: usize, shifts_v: &[f64], levels: usize) -> Self {
+        let levels = levels.min(MOST_LEVELS);
+        let told = |offsets: &[f64]| {
+            let all = condition.soft(page_type, shifts_v, offsets);
+            let region = fold(condition, page_type, shifts_v, offsets);
+            let mut shares = vec![[0.0; 2]; 2 * levels + 2];
+            for (&region, share) in region.iter().zip(&all.shares) {
+                (0..2).for_each(|bit| shares[usize::from(region)][bit] += share[bit]);
+            }
+            Soft { shares }
+        };
+        // One pair is where it is after one round; more wait for each other.
+        let rounds = if levels < 2 { 1 } else { 6 };
+        let count = 2 * levels + 1;
+        let offsets =
+            condition.most_telling(page_type, shifts_v, count, rounds, |o| told(o).information());
+        // Cells are read in single precision.
+        let single: Vec<f32> = offsets.iter().map(|&v| v as f32).collect();
+        let offsets: Vec<f64> = single.iter().map(|&v| f64::from(v)).collect();
+        let told = told(&offsets);
+        Self {
+            llr: told.llr(),
+            told,
+            region: fold(condition, page_type, shifts_v, &offsets),
+            offsets_v: single,
+        }
+    }
+
+    /// Turns numbers of references below cells into regions.
+    pub fn fold(&self, cells: &mut [u8]) {
+        let last = self.region.len() - 1;
+        for cell in cells {
+            *cell = self.region[usize::from(*cell).min(last)];
+        }
+    }
+}
+
+/// The region of cells with so many references below them.
+fn fold(condition: &Condition, page_type: usize, shifts_v: &[f64], offsets: &[f64]) -> Vec<u8> {
+    let levels = offsets.len() / 2;
+    let places = condition.references_v(page_type, shifts_v, offsets);
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by(|&a, &b| places[a].total_cmp(&places[b]));
+    // What the read at each offset says of cells below all references.
+    let mut bits = vec![true; offsets.len()];
+    let region = |bits: &[bool]| {
+        let differs = (1..=levels).find(|&pair| bits[levels - pair] != bits[levels + pair]);
+        let step = differs.unwrap_or(levels + 1);
+        (if bits[levels] { levels + 1 - step } else { levels + step }) as u8
+    };
+    let mut regions = vec![region(&bits)];
+    for reference in order {
+        let read = &mut bits[reference % offsets.len()];
+        *read = !*read;
+        regions.push(region(&bits));
+    }
+    regions
+}
+
+#[cfg(test)]
+mod tests;
