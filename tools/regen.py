@@ -66,7 +66,8 @@ class Member(NamedTuple):
 
 def members(family: str) -> dict[str, Member]:
     """The members of the family in this folder, in the order of their roster."""
-    roster = (ROOT / f"{family}.rs").read_text(encoding="utf-8")
+    files = (ROOT / family / "mod.rs", ROOT / f"{family}.rs")
+    roster = next(file for file in files if file.is_file()).read_text(encoding="utf-8")
     found = {}
     for file in re.findall(r"(\w+)::MEMBER", roster):
         text = (ROOT / family / f"{file}.rs").read_text(encoding="utf-8")
@@ -520,7 +521,7 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
         (
             "Soft reads",
             "Where references keep the most information, and how many errors that bears. "
-            "`crates/nand/src/sense_tests.rs`, `crates/ecc/src/information.rs`.",
+            "`crates/nand/src/sense_tests.rs`, `crates/ecc/src/channel/information.rs`.",
         ),
         _any("soft offset", "largest RBER"),
     ),

@@ -23,7 +23,7 @@ use crate::config_preset as preset;
 use crate::config_schema::{FAMILIES, Family};
 use base::params::{self, Table};
 use base::{Error, Result};
-use ecc::named_code::NamedCode;
+use ecc::model::named_code::NamedCode;
 use nand::geometry::Geometry;
 use nand::{energy::Energy, wordline::page_sites};
 use ssd::config::SsdConfig;

@@ -18,11 +18,11 @@
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Medium, Model, Word, as_given};
 use crate::bits;
 use crate::channel::Reading;
-use crate::curve::random_codeword;
+use crate::channel::information::{boundary, boundary_offsets, sigma};
 use crate::decoder::{Decoder, Status};
-use crate::information::{boundary, boundary_offsets, sigma};
-use crate::named_code::NamedCode;
-use crate::sample::{ErrorCounts, rate_at, rate_index};
+use crate::lab::curve::random_codeword;
+use crate::model::named_code::NamedCode;
+use crate::model::sample::{ErrorCounts, rate_at, rate_index};
 use base::Result;
 use base::family::{Member, NoParams, check, schema};
 use base::rng::Rng;

@@ -1,5 +1,5 @@
 //! `profile`: how often the very code and decoder fail and how many iterations they take, played
-//! back from what the laboratory measured ([`crate::profile`]).
+//! back from what the laboratory measured ([`crate::lab::profile`]).
 //!
 //! Between measured rates, the failure rate is interpolated on the probit scale over the logarithm
 //! of the bit error rate, on which waterfalls are nearly straight. At the first rate at which no
@@ -13,9 +13,9 @@
 //! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Model, Word, as_given};
-use crate::named_code::NamedCode;
-use crate::profile::Level;
-use crate::sample::{ErrorCounts, Quantiles, binomial_tail, rate_at, rate_index};
+use crate::lab::profile::Level;
+use crate::model::named_code::NamedCode;
+use crate::model::sample::{ErrorCounts, Quantiles, binomial_tail, rate_at, rate_index};
 use base::family::{Member, NoParams, check, schema};
 use base::tails::{upper_quantile, upper_tail};
 use base::{Error, Result, Time};
@@ -240,5 +240,4 @@ impl Model for Played {
 }
 
 #[cfg(test)]
-#[path = "../model_profile_tests.rs"]
 mod tests;
