@@ -122,7 +122,7 @@ def reference() -> str:
     lines += named(
         "Trace formats",
         "`nandlab run --trace FILE --format NAME`; see [traces](formats/traces.md).",
-        "crates/host/src/trace",
+        "crates/host/src/trace/format",
     )
     lines += named(
         "Address distributions",
