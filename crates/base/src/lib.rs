@@ -13,6 +13,7 @@ pub mod memory;
 pub mod params;
 pub mod pool;
 pub mod rng;
+pub mod shared;
 pub mod stats;
 pub mod tails;
 pub mod time;

@@ -3,11 +3,17 @@
 use crate::code::file::{CodeFile, within};
 use crate::codec::{Codec, content_hash};
 use crate::lab::profile::Profile;
+use crate::model::profile::Playback;
+use base::shared::Shared;
 use base::{Error, Result};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-/// A code that a drive names.
+/// Codes read, by the texts of their files: all drives of a process share them.
+static READ: Shared<(String, Option<String>), Parts> = Shared::new(16);
+
+/// A code that a drive names. Clones, and codes read from the same texts, are the same code in
+/// memory.
 #[derive(Clone)]
 pub struct NamedCode(Arc<Parts>);
 
@@ -16,6 +22,8 @@ struct Parts {
     payload_bytes: u32,
     parity_bytes: u32,
     profile: Option<Profile>,
+    /// The profile made ready for the model `profile`, when first asked for.
+    playback: OnceLock<Arc<Playback>>,
     hash: String,
 }
 
@@ -23,26 +31,8 @@ impl NamedCode {
     /// From the text of a code file and, where there is one, that of its profile; `places` name
     /// them in errors. A profile of another code is refused.
     pub fn read(text: &str, place: &str, profile: Option<(&str, &str)>) -> Result<Self> {
-        let file = CodeFile::read(text, place)?;
-        let codec = Codec::read(text, place, &[], None)?;
-        let code_hash = codec.hash()?;
-        let profile = match profile {
-            None => None,
-            Some((text, place)) => {
-                let profile = Profile::read(text, place)?;
-                check_levels(&profile).map_err(|error| within(error, place))?;
-                if profile.hash != code_hash {
-                    let problem = format!("measured with code {}", profile.hash);
-                    return Err(Error::new(format!("{place}: hash"), problem)
-                        .allow(format!("{code_hash}, the hash of the code: measure it anew")));
-                }
-                Some(profile)
-            }
-        };
-        let hash = content_hash(&(&code_hash, profile.as_ref().map(|profile| &profile.level)))?;
-        let parity_bytes = file.parity_bytes(codec.code());
-        let payload_bytes = file.payload_bytes;
-        Ok(Self(Arc::new(Parts { codec, payload_bytes, parity_bytes, profile, hash })))
+        let key = (text.to_owned(), profile.map(|(text, _)| text.to_owned()));
+        READ.get(key, || Parts::read(text, place, profile)).map(Self)
     }
 
     /// Code and decoder.
@@ -65,9 +55,47 @@ impl NamedCode {
         self.0.profile.as_ref()
     }
 
+    /// What the model `profile` plays back, built by the first drive that asks.
+    pub(super) fn playback(
+        &self,
+        build: impl FnOnce() -> Result<Playback>,
+    ) -> Result<Arc<Playback>> {
+        if let Some(known) = self.0.playback.get() {
+            return Ok(Arc::clone(known));
+        }
+        let built = Arc::new(build()?);
+        Ok(Arc::clone(self.0.playback.get_or_init(|| built)))
+    }
+
     /// Hash of code, decoder and what was measured of them.
     pub fn hash(&self) -> &str {
         &self.0.hash
+    }
+}
+
+impl Parts {
+    fn read(text: &str, place: &str, profile: Option<(&str, &str)>) -> Result<Self> {
+        let file = CodeFile::read(text, place)?;
+        let codec = Codec::read(text, place, &[], None)?;
+        let code_hash = codec.hash()?;
+        let profile = match profile {
+            None => None,
+            Some((text, place)) => {
+                let profile = Profile::read(text, place)?;
+                check_levels(&profile).map_err(|error| within(error, place))?;
+                if profile.hash != code_hash {
+                    let problem = format!("measured with code {}", profile.hash);
+                    return Err(Error::new(format!("{place}: hash"), problem)
+                        .allow(format!("{code_hash}, the hash of the code: measure it anew")));
+                }
+                Some(profile)
+            }
+        };
+        let hash = content_hash(&(&code_hash, profile.as_ref().map(|profile| &profile.level)))?;
+        let parity_bytes = file.parity_bytes(codec.code());
+        let payload_bytes = file.payload_bytes;
+        let playback = OnceLock::new();
+        Ok(Self { codec, payload_bytes, parity_bytes, profile, playback, hash })
     }
 }
 
@@ -104,6 +132,19 @@ mod tests {
     use crate::lab::profile::Level;
 
     const CODE: &str = include_str!("../../../../params/codes/bch_512_t40.toml");
+
+    /// The same texts are one code in memory, wherever they stood; another profile is another code.
+    #[test]
+    fn drives_share_a_code() {
+        fn shareable<T: Send + Sync>(value: T) -> T {
+            value
+        }
+        let one = shareable(NamedCode::read(CODE, "x.toml", None).unwrap());
+        let two = NamedCode::read(CODE, "y.toml", None).unwrap();
+        assert!(Arc::ptr_eq(&one.0, &two.0));
+        let other = NamedCode::read(&format!("{CODE}# more\n"), "x.toml", None).unwrap();
+        assert!(!Arc::ptr_eq(&one.0, &other.0) && one == other);
+    }
 
     #[test]
     fn profiles_of_other_codes_or_with_levels_left_out_are_refused() {

@@ -6,6 +6,9 @@
 //! knows: a drive has a thousand different p, and their distributions fit no near cache.
 
 use crate::model::LEAST_RBER;
+use base::shared::{Numbered, Shared};
+use std::convert::Infallible;
+use std::sync::Arc;
 
 /// ln C(n, k) p^k (1-p)^(n-k).
 fn log_pmf(n: u32, k: u32, p: f64) -> f64 {
@@ -105,19 +108,32 @@ pub fn rate_at(index: usize) -> f64 {
     f64::from_bits(key << KEY_SHIFT)
 }
 
+/// Tables of codewords of one length, by number of the rate; shared by all drives.
+static TABLES: Shared<u32, Numbered<Table>> = Shared::new(4);
+
+/// Codewords above this length have large tables, which live no longer than their drives.
+const LONGEST_SHARED: u32 = 1 << 17;
+
 /// Error counts of codewords of `bits` bits.
 ///
 /// Rates are rounded to 1 part in 512 before tabulating (a systematic error of at most 0.1 %).
 pub struct ErrorCounts {
     bits: u32,
-    /// By key, from that of the least rate on; made when first asked for.
-    tables: Vec<Option<Box<Table>>>,
+    shared: Arc<Numbered<Table>>,
+    /// By number of the rate; taken from the shared ones when first asked for.
+    tables: Vec<Option<Arc<Table>>>,
 }
 
 impl ErrorCounts {
     /// For codewords of `bits` bits.
     pub fn new(bits: u32) -> Self {
-        Self { bits, tables: Vec::new() }
+        let shared = if bits > LONGEST_SHARED {
+            Arc::default()
+        } else {
+            let Ok(shared) = TABLES.get(bits, || Ok::<_, Infallible>(Numbered::new()));
+            shared
+        };
+        Self { bits, shared, tables: Vec::new() }
     }
 
     /// Errors of the codeword that lies at `luck` (0 to 1) among all that are read at rate `rber`:
@@ -140,7 +156,8 @@ impl ErrorCounts {
         if index >= self.tables.len() {
             self.tables.resize_with(index + 1, || None);
         }
-        self.tables[index].insert(Box::new(tabulate(self.bits, rate_at(index))))
+        let build = || Arc::new(tabulate(self.bits, rate_at(index)));
+        self.tables[index].insert(self.shared.get(index, build))
     }
 }
 
