@@ -200,7 +200,7 @@ def test_columns_and_spans_are_described():
 
 def test_every_fio_option_is_described():
     """Supported, ignored and refused: exactly those of the sources."""
-    options, ignored = (text(f"crates/host/src/job_{name}.rs") for name in ("options", "ignored"))
+    options, ignored = (text(f"crates/host/src/fio/{name}.rs") for name in ("options", "ignored"))
     roster = options[options.index("const ROSTER") : options.index("const HINTS")]
     supported = {
         name
@@ -230,7 +230,7 @@ def test_every_trace_format_and_option_is_described():
     regen = tool("regen")
     page = text("docs/formats/traces.md")
     rows = re.findall(r"^\| `(\w+)` \| `(.+)`.* \| (yes|no).* \|$", page, re.M)
-    assert [name for name, _, _ in rows] == list(regen.members("crates/host/src/trace"))
+    assert [name for name, _, _ in rows] == list(regen.members("crates/host/src/trace/format"))
     options = set(nandlab.TraceOptions.__annotations__) | {"format", "iodepth"}
     assert options == set(re.findall(r"^\| `(\w+)` \*? ?\| [^|]+ \| [^|]+ \|$", page, re.M)) - {
         name for name, _, _ in rows
@@ -307,7 +307,7 @@ def test_a_failed_row_is_shown_and_calibrated_ones_are_apart():
 EXAMPLES = {
     "short_rows": ("crates/ssd/src/ftl", [("mod page;", "mod page;\nmod short_rows;")]),
     "window": ("crates/ssd/src/gc", [("mod random;", "mod random;\nmod window;")]),
-    "plain": ("crates/host/src/trace", [("mod msr;", "mod msr;\nmod plain;")]),
+    "plain": ("crates/host/src/trace/format", [("mod msr;", "mod msr;\nmod plain;")]),
 }
 
 
@@ -333,13 +333,14 @@ def copy_with_examples() -> Path:
     assert set(members) == set(EXAMPLES)
     made = set()
     for name, (folder, changes) in EXAMPLES.items():
-        roster = text(f"{folder}.rs")
+        place = f"{folder}/mod.rs" if (ROOT / folder / "mod.rs").is_file() else f"{folder}.rs"
+        roster = text(place)
         for old, new in [*changes, ("] =\n    &[", f"] =\n    &[{name}::MEMBER, ")]:
             roster = roster.replace(old, new, 1)
         if f"{name}::MEMBER" not in roster:
             roster = re.sub(r"(ROSTER[^=]*= &\[)", rf"\1{name}::MEMBER, ", roster, count=1)
         assert roster.count(name) == 2
-        for path, content in {f"{folder}.rs": roster, f"{folder}/{name}.rs": members[name]}.items():
+        for path, content in {place: roster, f"{folder}/{name}.rs": members[name]}.items():
             made.add(path)
             here = copy / path
             if not here.is_file() or here.read_text(encoding="utf-8") != content:

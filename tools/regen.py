@@ -127,7 +127,7 @@ def reference() -> str:
     lines += named(
         "Trace formats",
         "`nandlab run --trace FILE --format NAME`; see [traces](formats/traces.md).",
-        "crates/host/src/trace",
+        "crates/host/src/trace/format",
     )
     lines += named(
         "Address distributions",
@@ -526,7 +526,7 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
         (
             "Soft reads",
             "Where references keep the most information, and how many errors that bears. "
-            "`crates/nand/src/sense/tests.rs`, `crates/ecc/src/information.rs`.",
+            "`crates/nand/src/sense/tests.rs`, `crates/ecc/src/channel/information.rs`.",
         ),
         _any("soft offset", "largest RBER"),
     ),

@@ -21,7 +21,7 @@ FORMS = ("base", "alist")
 """Texts of parity checks: a base matrix of shifts, and MacKay's lists of ones."""
 
 MOST_Z = 2**15
-"""Bits of a circulant that is imported, as ``crates/ecc/src/code_text.rs`` has it."""
+"""Bits of a circulant that is imported, as ``crates/ecc/src/ldpc/text.rs`` has it."""
 
 _MOST = 2**32 - 1
 """Beyond it the core cannot even be asked about bytes, rows and bits."""

@@ -2,28 +2,28 @@
 //!
 //! A [`Shared`] is a static. It hands out one instance for each key, to as many owners and threads
 //! as ask for it. An instance lives as long as an owner has it; the last few live on without one,
-//! so that drives which are built one after another share it too.
+//! so that drives which are built one after another share it too. A [`Numbered`] keeps all that it
+//! has built. Whoever asks often keeps the `Arc`: a lock is for starts.
 
-use crate::Result;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Instances by key. What an instance is must follow from its key alone.
-pub struct Shared<T: ?Sized> {
-    known: Mutex<Known<T>>,
+pub struct Shared<K, T: ?Sized> {
+    known: Mutex<Known<K, T>>,
     keeps: usize,
 }
 
 /// The place of one instance; locked while it is built, so that it is built once.
 type Place<T> = Arc<Mutex<Option<Weak<T>>>>;
 
-struct Known<T: ?Sized> {
-    places: BTreeMap<String, Place<T>>,
+struct Known<K, T: ?Sized> {
+    places: BTreeMap<K, Place<T>>,
     /// The instances asked for last, the newest at the end.
     recent: VecDeque<Arc<T>>,
 }
 
-impl<T: ?Sized> Shared<T> {
+impl<K: Ord, T: ?Sized> Shared<K, T> {
     /// None yet; `keeps` of them live on without an owner.
     pub const fn new(keeps: usize) -> Self {
         let known = Known { places: BTreeMap::new(), recent: VecDeque::new() };
@@ -31,7 +31,7 @@ impl<T: ?Sized> Shared<T> {
     }
 
     /// The instance of `key`: the one there is, or else what `build` makes. A failure is not kept.
-    pub fn get(&self, key: String, build: impl FnOnce() -> Result<Arc<T>>) -> Result<Arc<T>> {
+    pub fn get<E>(&self, key: K, build: impl FnOnce() -> Result<Arc<T>, E>) -> Result<Arc<T>, E> {
         let place = self.place(key);
         let mut found = lock(&place);
         let instance = match found.as_ref().and_then(Weak::upgrade) {
@@ -45,7 +45,7 @@ impl<T: ?Sized> Shared<T> {
         Ok(instance)
     }
 
-    fn place(&self, key: String) -> Place<T> {
+    fn place(&self, key: K) -> Place<T> {
         let mut known = lock(&self.known);
         if let Some(place) = known.places.get(&key) {
             return place.clone();
@@ -76,6 +76,35 @@ impl<T: ?Sized> Shared<T> {
     }
 }
 
+/// Values by small numbers, all of them kept.
+pub struct Numbered<V: ?Sized>(Mutex<Vec<Option<Arc<V>>>>);
+
+impl<V: ?Sized> Numbered<V> {
+    /// No values yet.
+    pub const fn new() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+
+    /// The value of `number`, built if it is not kept; other threads do not wait for that.
+    pub fn get(&self, number: usize, build: impl FnOnce() -> Arc<V>) -> Arc<V> {
+        if let Some(Some(value)) = lock(&self.0).get(number) {
+            return Arc::clone(value);
+        }
+        let built = build();
+        let mut kept = lock(&self.0);
+        if number >= kept.len() {
+            kept.resize_with(number + 1, || None);
+        }
+        Arc::clone(kept[number].get_or_insert(built))
+    }
+}
+
+impl<V: ?Sized> Default for Numbered<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// A panic elsewhere leaves nothing half done here.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -89,12 +118,12 @@ mod tests {
 
     #[test]
     fn one_instance_a_key_for_all_who_ask() {
-        static MODELS: Shared<str> = Shared::new(2);
+        static MODELS: Shared<String, str> = Shared::new(2);
         static BUILT: AtomicU32 = AtomicU32::new(0);
         let get = |key: &str| {
             let build = || {
                 BUILT.fetch_add(1, Ordering::Relaxed);
-                Ok(Arc::from(key))
+                Ok::<Arc<str>, Error>(Arc::from(key))
             };
             MODELS.get(key.to_owned(), build).unwrap()
         };
@@ -121,9 +150,20 @@ mod tests {
 
     #[test]
     fn what_failed_is_tried_again() {
-        static MODELS: Shared<u32> = Shared::new(1);
+        static MODELS: Shared<String, u32> = Shared::new(1);
         let failed = MODELS.get("a".into(), || Err(Error::new("a", "no")));
         assert!(failed.is_err());
-        assert_eq!(*MODELS.get("a".into(), || Ok(Arc::new(7))).unwrap(), 7);
+        assert_eq!(*MODELS.get("a".into(), || Ok::<_, Error>(Arc::new(7))).unwrap(), 7);
+    }
+
+    #[test]
+    fn threads_share() {
+        let shared = Numbered::new();
+        let ask = || shared.get(7, || Arc::new(49));
+        let found: Vec<Arc<i32>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(found.iter().all(|one| Arc::ptr_eq(one, &found[0]) && **one == 49));
     }
 }

@@ -12,7 +12,7 @@ use base::rng::Rng;
 use ecc::bits;
 use ecc::channel::{self, Reading};
 use ecc::code::Code;
-use ecc::code_file::CodeFile;
+use ecc::code::file::CodeFile;
 use ecc::decoder::{self, Decoder, Status};
 use std::sync::Arc;
 use std::time::Instant;

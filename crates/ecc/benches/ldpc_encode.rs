@@ -7,8 +7,8 @@
 #![allow(clippy::print_stdout)]
 
 use base::rng::Rng;
-use ecc::code_file::CodeFile;
-use ecc::{bits, crc};
+use ecc::bits::{self, crc};
+use ecc::code::file::CodeFile;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;

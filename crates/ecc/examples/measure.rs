@@ -7,9 +7,9 @@
 use base::family::Choice;
 use base::{Error, Result};
 use ecc::codec::Codec;
-use ecc::curve::{Counts, Goal};
-use ecc::profile::Profile;
-use ecc::survey::{Plan, Survey};
+use ecc::lab::curve::{Counts, Goal};
+use ecc::lab::profile::Profile;
+use ecc::lab::survey::{Plan, Survey};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;

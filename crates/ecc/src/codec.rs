@@ -1,9 +1,9 @@
 //! A code together with one of its decoders: what the laboratory measures, what a drive has.
 
 use crate::bits;
+use crate::bits::crc;
+use crate::code::file::CodeFile;
 use crate::code::{self, Code};
-use crate::code_file::CodeFile;
-use crate::crc;
 use crate::decoder::{self, Decoder};
 use base::family::{Choice, Member};
 use base::params::{self, Table};

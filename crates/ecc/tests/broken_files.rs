@@ -6,11 +6,12 @@ use base::allocations::{self, Counting};
 use base::family::find;
 use base::params::Table;
 use base::rng::Rng;
-use ecc::code_file::CodeFile;
+use ecc::bits;
+use ecc::code::file::CodeFile;
+use ecc::codec::Codec;
 use ecc::decoder::{Received, Status};
+use ecc::model::named_code::NamedCode;
 use ecc::model::{self, EccConfig, Word};
-use ecc::named_code::NamedCode;
-use ecc::{bits, codec::Codec};
 use std::time::{Duration, Instant};
 
 #[global_allocator]

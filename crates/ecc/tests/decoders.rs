@@ -6,13 +6,13 @@ use base::rng::Rng;
 use base::stats::clopper_pearson;
 use ecc::bits;
 use ecc::channel::{self, Channel, Reading};
+use ecc::code::file::CodeFile;
 use ecc::code::{self, Code};
-use ecc::code_file::CodeFile;
-use ecc::code_text;
 use ecc::codec::Codec;
-use ecc::construct::Recipe;
-use ecc::curve::{Counts, Goal, Point, measure};
 use ecc::decoder::{self, Constructor, Decoded, Decoder, Received, Status};
+use ecc::lab::curve::{Counts, Goal, Point, measure};
+use ecc::ldpc::construct::Recipe;
+use ecc::ldpc::text;
 use std::sync::Arc;
 
 fn shipped(name: &str) -> Arc<dyn Code> {
@@ -36,8 +36,7 @@ fn drawn(z: usize, block_rows: usize, block_columns: usize) -> Arc<dyn Code> {
     let mut recipe =
         Recipe { z, block_rows, block_columns, column_weight, parity_rows, draws, seed };
     let checks = recipe.follow("recipe").unwrap();
-    let rows: Vec<String> =
-        checks.rows().iter().map(|row| code_text::base_line(&checks, row)).collect();
+    let rows: Vec<String> = checks.rows().iter().map(|row| text::base_line(&checks, row)).collect();
     ldpc(z, &rows)
 }
 

@@ -3,9 +3,9 @@
 
 use base::allocations::{self, Counting};
 use base::rng::Rng;
+use ecc::channel::information::rber_limit;
 use ecc::codec::Codec;
 use ecc::decoder::{self, Decoded, Decoder, Received, Status};
-use ecc::information::rber_limit;
 use ecc::{bits, code};
 use std::fs;
 

@@ -3,10 +3,10 @@
 
 use base::rng::Rng;
 use ecc::bits;
+use ecc::code::file::CodeFile;
 use ecc::code::{Code, Structure};
-use ecc::code_file::CodeFile;
-use ecc::profile::Profile;
-use ecc::{alist, code_text};
+use ecc::lab::profile::Profile;
+use ecc::ldpc::{alist, text};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ fn shipped_codes_have_no_short_cycles() {
         println!("{name}: rate {:.4}, {six} classes of cycles of six", code.rate());
         // Three errors on a cycle of three bits of weight three would never be corrected.
         let parity = checks.last_columns(recipe.block_rows);
-        let parity = ecc::quasi_cyclic::QuasiCyclic::new(recipe.z, recipe.block_rows, parity);
+        let parity = ecc::ldpc::quasi_cyclic::QuasiCyclic::new(recipe.z, recipe.block_rows, parity);
         assert!(parity.girth(8).is_none(), "{name}: parity part");
     }
 }
@@ -113,8 +113,8 @@ fn shipped_codes_go_through_both_kinds_of_text() {
         else {
             continue;
         };
-        let base = code_text::write_base_matrix(checks);
-        assert_eq!(&code_text::read_base_matrix(&base, None, &name).unwrap(), checks);
+        let base = text::write_base_matrix(checks);
+        assert_eq!(&text::read_base_matrix(&base, None, &name).unwrap(), checks);
         let written = alist::write_alist(checks);
         assert_eq!(&alist::read_alist(&written, Some(recipe.z), &name).unwrap(), checks);
     }

@@ -1,36 +1,21 @@
 //! Floor 4 of nandlab: who talks to the drive.
+//!
+//! The text of a drive, and a trace or a fio job file, come in; a report goes out:
+//!
+//! - `config`: drive files and presets, to one checked configuration
+//! - `request`: the contract between those who send requests and the run loop
+//! - `workload`: where a random request starts (a family of distributions)
+//! - `fio`: job files, and the requests they ask for
+//! - `trace`: recorded traces, replayed (with the family of their formats)
+//! - `run`: the run loop and what it counts
+//! - `session`: all of these joined, step by step
+//! - `report`: the JSON of a run, and the laws it is checked against
 
-mod addresses;
-mod block_size;
-mod checks;
 pub mod config;
-mod config_preset;
-mod config_schema;
-mod flushes;
-mod job_file;
-mod job_ignored;
-mod job_options;
-mod job_plan;
-mod job_replay;
-mod job_text;
-mod job_value;
-mod permutation;
-mod rates;
+pub mod fio;
 pub mod report;
 pub mod request;
 pub mod run;
-mod runner;
 pub mod session;
-mod shares;
-pub mod stats;
-mod synthetic;
 pub mod trace;
-mod trace_clock;
-#[cfg(test)]
-mod trace_conformance;
-mod trace_device;
-mod trace_field;
-mod trace_input;
-mod trace_policy;
-mod trace_summary;
 pub mod workload;

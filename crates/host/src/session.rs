@@ -5,7 +5,7 @@
 use crate::config::Loaded;
 use crate::request::{Job, Pace};
 use crate::run::Run;
-use crate::{trace, workload};
+use crate::{fio, trace};
 use base::{Error, Result, Time};
 use ssd::Ssd;
 use ssd::precondition::{Precondition, Preconditioning};
@@ -66,12 +66,12 @@ impl Session {
         let (mut notices, mut global_options, mut summary) = (Vec::new(), Vec::new(), None);
         let jobs = match workload {
             Workload::Fio(path) => {
-                let file = workload::load(path, capacity, config.seed)?;
+                let file = fio::load(path, capacity, config.seed)?;
                 (notices, global_options) = (file.notices, file.global_options);
                 file.jobs
             }
             Workload::FioText { text, place, dir } => {
-                let file = workload::parse(text, place, dir, capacity, config.seed)?;
+                let file = fio::parse(text, place, dir, capacity, config.seed)?;
                 (notices, global_options) = (file.notices, file.global_options);
                 file.jobs
             }

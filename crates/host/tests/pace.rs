@@ -2,7 +2,7 @@
 
 mod running;
 
-use host::stats::RequestLog;
+use host::run::stats::RequestLog;
 use running::number;
 use serde_json::Value;
 use ssd::precondition::Precondition;

@@ -5,10 +5,10 @@ use crate::refuse;
 use base::params::{self, Table};
 use base::{Error, Result};
 use ecc::code::Structure;
-use ecc::code_facts::CodeFacts;
-use ecc::code_file::CodeFile;
-use ecc::code_text::Form;
-use ecc::construct::Recipe;
+use ecc::code::facts::CodeFacts;
+use ecc::code::file::CodeFile;
+use ecc::ldpc::construct::Recipe;
+use ecc::ldpc::text::Form;
 use pyo3::prelude::*;
 
 /// Bytes of payload, metadata and checksum, where they are said.

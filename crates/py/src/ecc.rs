@@ -5,8 +5,9 @@
 use crate::curve::Codec;
 use crate::refuse;
 use base::Error;
+use ecc::bits::{self, crc};
+use ecc::codec;
 use ecc::decoder::{Decoded, Decoder, MOST_REGIONS, Received, Status};
-use ecc::{bits, codec, crc};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

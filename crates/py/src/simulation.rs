@@ -6,8 +6,8 @@ use crate::refuse;
 use base::Error;
 use host::config;
 use host::report::Outside;
+use host::run::stats::RequestLog;
 use host::session::{Session, Workload};
-use host::stats::RequestLog;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -171,8 +171,9 @@ impl Simulation {
     fn series<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, u64)> {
         let series = &self.session().run.series;
         let columns = PyDict::new(py);
-        let column =
-            |of: fn(&host::stats::Bin) -> u64| -> Vec<u64> { series.bins.iter().map(of).collect() };
+        let column = |of: fn(&host::run::stats::Bin) -> u64| -> Vec<u64> {
+            series.bins.iter().map(of).collect()
+        };
         columns.set_item("requests", column(|b| b.requests).into_pyarray(py))?;
         columns.set_item("reads", column(|b| b.reads).into_pyarray(py))?;
         columns.set_item("writes", column(|b| b.writes).into_pyarray(py))?;

@@ -6,8 +6,8 @@
 //! exact log-likelihood ratio.
 
 use super::{Build, Channel, Reading};
-use crate::cells::{self, Cells};
-use crate::information::{boundary, boundary_offsets, sigma};
+use crate::channel::cells::{self, Cells};
+use crate::channel::information::{boundary, boundary_offsets, sigma};
 use base::family::{Member, NoParams, check, schema};
 use base::rng::Rng;
 

@@ -1,8 +1,9 @@
 //! `bsc`: the binary symmetric channel: every bit of a hard read is wrong with the same chance.
 
 use super::{Build, Channel, Reading};
-use crate::alias::Events;
-use crate::{bits, cells};
+use crate::bits;
+use crate::channel::alias::Events;
+use crate::channel::cells;
 use base::Error;
 use base::family::{Member, NoParams, check, schema};
 use base::rng::Rng;

@@ -10,8 +10,8 @@
 //! up to the difference between its two bits (below 1e-6 of the ratio for rates up to 0.01).
 
 use super::{Build, Channel, Reading};
-use crate::cells::{self, Cells};
-use crate::information::regions;
+use crate::channel::cells::{self, Cells};
+use crate::channel::information::regions;
 use base::family::{Member, check, schema};
 use base::information::{Soft, best_offsets};
 use base::params;

@@ -10,9 +10,9 @@
 //! nobody stores.
 
 use super::contract::{Build, Code, Structure};
-use crate::bch_remainder::{MAX_ROOM, Remainder};
+use crate::bch::remainder::{MAX_ROOM, Remainder};
 use crate::bits;
-use crate::gf::{DEGREES, Field};
+use crate::bits::gf::{DEGREES, Field};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;

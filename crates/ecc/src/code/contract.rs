@@ -1,7 +1,7 @@
 //! The contract of a code: data in, a codeword out.
 
 use super::bch::Bch;
-use crate::quasi_cyclic::QuasiCyclic;
+use crate::ldpc::quasi_cyclic::QuasiCyclic;
 use base::params::Table;
 use base::{Error, Result};
 use std::sync::Arc;

@@ -6,10 +6,10 @@
 
 use super::contract::{Build, Code, Structure};
 use crate::bits;
-use crate::circulant_ring::CirculantInverse;
-use crate::code_text;
-use crate::elimination::ParitySums;
-use crate::quasi_cyclic::QuasiCyclic;
+use crate::ldpc::circulant_ring::CirculantInverse;
+use crate::ldpc::elimination::ParitySums;
+use crate::ldpc::quasi_cyclic::QuasiCyclic;
+use crate::ldpc::text;
 use base::family::{Choice, Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
@@ -38,16 +38,16 @@ struct Params {
 
 /// The choice of this code with such parity checks.
 pub fn of_checks(checks: &QuasiCyclic) -> Result<Choice> {
-    let shifts = checks.rows().iter().map(|row| code_text::base_line(checks, row)).collect();
+    let shifts = checks.rows().iter().map(|row| text::base_line(checks, row)).collect();
     let params = params::write(&Params { z: checks.z(), shifts })?;
     Ok(Choice { name: MEMBER.name.to_owned(), params })
 }
 
 fn checks(params: &Params) -> Result<QuasiCyclic> {
-    code_text::check_z(params.z, "code.z")?;
+    text::check_z(params.z, "code.z")?;
     let rows = params.shifts.iter().enumerate();
     let lines = rows.map(|(r, line)| (format!("code.shifts[{r}]"), line.as_str()));
-    code_text::base_rows(lines, params.z, "code.shifts")
+    text::base_rows(lines, params.z, "code.shifts")
 }
 
 /// A quasi-cyclic LDPC code with its encoder.
@@ -157,7 +157,7 @@ impl Code for Ldpc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::construct::Recipe;
+    use crate::ldpc::construct::Recipe;
     use base::rng::Rng;
 
     fn made(z: usize, block_rows: usize, block_columns: usize, column_weight: usize) -> Ldpc {
@@ -228,7 +228,8 @@ mod tests {
                     1 3 5 7\n2 3 6 7\n3 4 6 7\n1 2 3 6\n";
         let dependent = "5 3\n2 2\n1 2 1 1 1\n2 2 2\n1\n1 2\n2\n3\n3\n1 2\n2 3\n4 5\n";
         for text in [text, dependent] {
-            let checks = crate::alist::read_alist(text, Some(1), "x").unwrap().with_parity_last();
+            let checks =
+                crate::ldpc::alist::read_alist(text, Some(1), "x").unwrap().with_parity_last();
             let code = Ldpc::new(checks).unwrap();
             let all = (0u64..1 << code.length()).filter(|&word| code.is_codeword(&[word]));
             assert_eq!(all.count(), 1 << code.dimension());
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn a_standard_code_encodes_as_the_standard_says() {
         const Z: usize = 27;
-        let checks = code_text::read_base_matrix(WIFI, None, "wifi").unwrap();
+        let checks = text::read_base_matrix(WIFI, None, "wifi").unwrap();
         assert_eq!(checks.clone().with_parity_last(), checks);
         assert_eq!((checks.cycles_of_4(), checks.girth(8)), (0, Some(6)));
         let code = Ldpc::new(checks).unwrap();

@@ -6,9 +6,9 @@
 //! codeword at a distance of at most t: the wrong one only where more than t errors led there.
 
 use super::contract::{Constructor, Decoded, Decoder, Received, Status, as_given};
-use crate::bch_key_equation::KeyEquation;
-use crate::bch_roots::Roots;
-use crate::bch_syndromes::Syndromes;
+use crate::bch::key_equation::KeyEquation;
+use crate::bch::roots::Roots;
+use crate::bch::syndromes::Syndromes;
 use crate::bits;
 use crate::code::{Bch, Structure};
 use base::Error;

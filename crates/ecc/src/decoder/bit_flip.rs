@@ -9,8 +9,8 @@
 use super::contract::{MOST_ITERATIONS, as_given, ranged};
 use super::{Constructor, Decoded, Decoder, Received, Status};
 use crate::bits;
-use crate::quasi_cyclic::QuasiCyclic;
-use crate::syndrome::Syndrome;
+use crate::ldpc::quasi_cyclic::QuasiCyclic;
+use crate::ldpc::syndrome::Syndrome;
 use base::family::{Member, schema};
 #[cfg(target_arch = "x86_64")]
 use base::vectors::Vectors;

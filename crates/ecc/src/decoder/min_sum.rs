@@ -6,13 +6,13 @@
 
 use super::contract::{MOST_ITERATIONS, ranged};
 use super::{Constructor, Decoded, Decoder, Received, Status};
-use crate::check_rule::{Doubts, Rule, Shares};
 use crate::code::{Code, Structure};
-use crate::lanes::Portable;
+use crate::ldpc::check_rule::{Doubts, Rule, Shares};
+use crate::ldpc::lanes::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::lanes_x86::{Avx2, Avx512};
-use crate::layered::{Attempt, Form, Input, Layered};
-use crate::quasi_cyclic::QuasiCyclic;
+use crate::ldpc::lanes::x86::{Avx2, Avx512};
+use crate::ldpc::layered::{Attempt, Form, Input, Layered};
+use crate::ldpc::quasi_cyclic::QuasiCyclic;
 use base::family::{Member, schema};
 use base::params::{self, Table};
 use base::vectors::Vectors;
@@ -208,8 +208,8 @@ mod tests {
     use super::*;
     use crate::bits;
     use crate::channel::{self, Channel, Reading};
-    use crate::code_file::CodeFile;
-    use crate::construct::Recipe;
+    use crate::code::file::CodeFile;
+    use crate::ldpc::construct::Recipe;
     use base::family::find;
     use base::rng::Rng;
     use std::sync::Arc;

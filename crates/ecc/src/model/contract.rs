@@ -2,7 +2,7 @@
 //! out.
 
 use crate::channel::Reading;
-use crate::named_code::NamedCode;
+use crate::model::named_code::NamedCode;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -18,15 +18,17 @@
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Medium, Model, Word, as_given};
 use crate::bits;
 use crate::channel::Reading;
-use crate::curve::random_codeword;
+use crate::channel::information::{boundary, boundary_offsets, sigma};
 use crate::decoder::{Decoder, Status};
-use crate::information::{boundary, boundary_offsets, sigma};
-use crate::named_code::NamedCode;
-use crate::sample::{ErrorCounts, rate_at, rate_index};
+use crate::lab::curve::random_codeword;
+use crate::model::named_code::NamedCode;
+use crate::model::sample::{ErrorCounts, rate_at, rate_index};
 use base::Result;
 use base::family::{Member, NoParams, check, schema};
 use base::rng::Rng;
+use base::shared::Numbered;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "exact",
@@ -50,12 +52,16 @@ struct Exact {
     decoder: Box<dyn Decoder>,
     counts: ErrorCounts,
     /// By number of the rate and level.
-    regions: BTreeMap<(usize, u8), Regions>,
+    regions: BTreeMap<(usize, u8), Arc<Regions>>,
     reading: Reading,
     sent: Vec<u64>,
     wrong: Vec<u64>,
     decoded: Vec<u64>,
 }
+
+/// Regions by number of the rate and level; shared by all drives.
+static REGIONS: [Numbered<Regions>; MOST_LEVELS as usize + 1] =
+    [const { Numbered::new() }; MOST_LEVELS as usize + 1];
 
 /// Regions of a soft read of a zero, by how far its cell is from the reference.
 struct Regions {
@@ -156,8 +162,9 @@ impl Exact {
         let index = rate_index(word.rber);
         let rber = rate_at(index).min(0.499);
         let level = word.level.min(MOST_LEVELS);
-        let regions =
-            self.regions.entry((index, level)).or_insert_with(|| Regions::new(rber, level));
+        let regions = self.regions.entry((index, level)).or_insert_with(|| {
+            REGIONS[usize::from(level)].get(index, || Arc::new(Regions::new(rber, level)))
+        });
         reading.llr.extend_from_slice(&regions.llr);
         reading.regions.extend((0..length).map(|i| {
             let (bit, is_wrong) = (bits::get(&self.sent, i), bits::get(&self.wrong, i));

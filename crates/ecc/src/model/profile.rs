@@ -1,5 +1,5 @@
 //! `profile`: how often the very code and decoder fail and how many iterations they take, played
-//! back from what the laboratory measured ([`crate::profile`]).
+//! back from what the laboratory measured ([`crate::lab::profile`]).
 //!
 //! Between measured rates, the failure rate is interpolated on the probit scale over the logarithm
 //! of the bit error rate, on which waterfalls are nearly straight. At the first rate at which no
@@ -13,12 +13,14 @@
 //! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Model, Word, as_given};
-use crate::named_code::NamedCode;
-use crate::profile::Level;
-use crate::sample::{ErrorCounts, Quantiles, binomial_tail, rate_at, rate_index};
+use crate::lab::profile::Level;
+use crate::model::named_code::NamedCode;
+use crate::model::sample::{ErrorCounts, Quantiles, binomial_tail, rate_at, rate_index};
 use base::family::{Member, NoParams, check, schema};
+use base::shared::Numbered;
 use base::tails::{upper_quantile, upper_tail};
 use base::{Error, Result, Time};
+use std::sync::Arc;
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "profile",
@@ -146,20 +148,20 @@ impl Fate {
     }
 }
 
-struct Played {
+/// What a code plays back; all drives of a process share it.
+pub(super) struct Playback {
     source: Source,
     bits: u32,
-    counts: ErrorCounts,
+    /// Most iterations that any word takes.
+    most: u32,
     /// By the number of the rate, then by level; made when first asked for.
-    fates: Vec<Option<Box<[Fate]>>>,
-    /// Of a hard and of a soft decode, by iterations.
-    times: [Vec<Time>; 2],
+    fates: Numbered<[Fate]>,
 }
 
-impl Played {
-    fn new(common: &EccConfig) -> Result<Self> {
-        let code = common.needs_code(MEMBER.name)?;
-        let source = source(code, &common.code)?;
+impl Playback {
+    /// Of `code`, which the drive calls `name`.
+    fn new(code: &NamedCode, name: &str) -> Result<Self> {
+        let source = source(code, name)?;
         let bits = code.codec().code().length() as u32;
         let most = match &source {
             Source::Bounded(_) => 1,
@@ -168,19 +170,18 @@ impl Played {
                 rows.map(Vec::len).max().unwrap_or(1) as u32
             }
         };
-        let times = [0, 1].map(|level| (0..=most).map(|n| common.decode_time(level, n)).collect());
-        Ok(Self { source, bits, counts: ErrorCounts::new(bits), fates: Vec::new(), times })
+        Ok(Self { source, bits, most, fates: Numbered::new() })
     }
 
-    #[cold]
-    fn work_out(&mut self, index: usize) -> &[Fate] {
+    /// The fates of words at the rate of that number.
+    fn fates(&self, index: usize) -> Arc<[Fate]> {
         let rber = rate_at(index);
         let mut least = 1.0;
-        let levels: Vec<Fate> = match &self.source {
+        match &self.source {
             Source::Bounded(t) => {
                 let clean = libm::exp(f64::from(self.bits) * libm::log1p(-rber));
                 let fails_from = 1.0 - binomial_tail(self.bits, *t, rber);
-                vec![Fate::new(fails_from, vec![clean, 1.0])]
+                Arc::new([Fate::new(fails_from, vec![clean, 1.0])])
             }
             Source::Measured(curves) => curves
                 .iter()
@@ -190,11 +191,35 @@ impl Played {
                     Fate::new(1.0 - least, curve.iterations(rber, self.bits))
                 })
                 .collect(),
-        };
+        }
+    }
+}
+
+struct Played {
+    shared: Arc<Playback>,
+    counts: ErrorCounts,
+    /// By the number of the rate, then by level; taken from the shared ones when first asked for.
+    fates: Vec<Option<Arc<[Fate]>>>,
+    /// Of a hard and of a soft decode, by iterations.
+    times: [Vec<Time>; 2],
+}
+
+impl Played {
+    fn new(common: &EccConfig) -> Result<Self> {
+        let code = common.needs_code(MEMBER.name)?;
+        let shared = code.playback(|| Playback::new(code, &common.code))?;
+        let time = |level| (0..=shared.most).map(|n| common.decode_time(level, n)).collect();
+        let (times, counts) = ([0, 1].map(time), ErrorCounts::new(shared.bits));
+        Ok(Self { shared, counts, fates: Vec::new(), times })
+    }
+
+    #[cold]
+    fn work_out(&mut self, index: usize) -> &[Fate] {
         if index >= self.fates.len() {
             self.fates.resize_with(index + 1, || None);
         }
-        self.fates[index].insert(levels.into())
+        let fates = self.shared.fates.get(index, || self.shared.fates(index));
+        self.fates[index].insert(fates)
     }
 }
 
@@ -232,7 +257,7 @@ impl Model for Played {
     }
 
     fn soft_levels(&self) -> Option<u8> {
-        Some(match &self.source {
+        Some(match &self.shared.source {
             Source::Bounded(_) => 0,
             Source::Measured(curves) => (curves.len() - 1) as u8,
         })
@@ -240,5 +265,4 @@ impl Model for Played {
 }
 
 #[cfg(test)]
-#[path = "../model_profile_tests.rs"]
 mod tests;

@@ -4,7 +4,7 @@
 //! uncorrectable pages (Zuolo 2016, Fig. 9).
 
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Model, Word, as_given};
-use crate::sample::ErrorCounts;
+use crate::model::sample::ErrorCounts;
 use base::family::{Member, schema};
 use base::params::Table;
 use base::{Error, Result, Time, params};

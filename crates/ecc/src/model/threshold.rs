@@ -6,7 +6,7 @@
 //! code without such a number, as an LDPC code, must be given one: no default is its own.
 
 use super::{Constructor, Decode, EccConfig, Model, Word};
-use crate::sample::ErrorCounts;
+use crate::model::sample::ErrorCounts;
 use base::family::{Member, schema};
 use base::params::Table;
 use base::{Error, Result, Time, params};

@@ -5,7 +5,7 @@
 //! (`norandommap`) draws are independent.
 
 use super::{Constructor, Distribution, Space};
-use crate::permutation::Permutation;
+use crate::workload::permutation::Permutation;
 use base::family::{Member, NoParams, check, schema};
 use base::params::Table;
 use base::rng::Rng;

@@ -5,7 +5,7 @@
 //! the rest.
 
 use super::{Constructor, Distribution, Space};
-use crate::shares::{self, Shares};
+use crate::workload::shares::{self, Shares};
 use base::family::{Member, check, schema};
 use base::params::{self, Table};
 use base::rng::Rng;

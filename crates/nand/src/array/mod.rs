@@ -37,7 +37,7 @@ pub const ROSTER: &[Member<Build>] = &[
 ];
 
 /// Models that live on without a drive: tables take a third of a second to build, and megabytes.
-static MODELS: Shared<dyn Array> = Shared::new(8);
+static MODELS: Shared<String, dyn Array> = Shared::new(8);
 
 /// The model that `choice` names at `place`, on the chip's cell where it has one: the same one for
 /// all in this process who choose the same.

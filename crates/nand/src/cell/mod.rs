@@ -112,7 +112,7 @@ pub struct Cell {
 }
 
 /// Cells that live on without a chip.
-static CELLS: Shared<Cell> = Shared::new(8);
+static CELLS: Shared<String, Cell> = Shared::new(8);
 
 impl Cell {
     /// Checks `config` for cells of `cell_bits` bits whose pages lie in `order`.

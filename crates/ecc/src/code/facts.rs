@@ -1,0 +1,121 @@
+//! What there is to know of a code: sizes, rate, weights, short cycles.
+
+use crate::code::Structure;
+use crate::code::file::CodeFile;
+use crate::ldpc::quasi_cyclic::QuasiCyclic;
+use base::Result;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Longest cycle that is looked for.
+const GIRTH_LIMIT: usize = 12;
+
+/// Facts of a code.
+#[derive(Debug, Clone, Serialize)]
+pub struct CodeFacts {
+    /// In one line.
+    pub summary: String,
+    /// The member of the family of codes.
+    pub name: String,
+    /// Bits of a codeword.
+    pub length: usize,
+    /// Data bits of a codeword.
+    pub dimension: usize,
+    /// Data bits over all bits.
+    pub rate: f64,
+    /// Bytes of a codeword that are the user's.
+    pub payload_bytes: u32,
+    /// Bytes that are the controller's own.
+    pub metadata_bytes: u32,
+    /// Bytes of the checksum.
+    pub crc_bytes: u32,
+    /// Bytes of a codeword beyond its payload.
+    pub parity_bytes: u32,
+    /// Errors that are corrected for certain, where there is such a number.
+    pub certain_errors: Option<usize>,
+    /// Of its parity checks, where they are circulants.
+    pub checks: Option<CheckFacts>,
+}
+
+/// Facts of parity checks.
+#[derive(Debug, Clone, Serialize)]
+pub struct CheckFacts {
+    /// Size of a circulant, in bits.
+    pub z: usize,
+    /// Block rows.
+    pub block_rows: usize,
+    /// Block columns.
+    pub block_columns: usize,
+    /// Block columns by the circulants in them.
+    pub column_weights: BTreeMap<usize, usize>,
+    /// Block rows by the circulants in them.
+    pub row_weights: BTreeMap<usize, usize>,
+    /// Length of the shortest cycle, if it is 12 at most.
+    pub girth: Option<usize>,
+    /// Classes of cycles of four, z of each.
+    pub cycles_of_4: u64,
+    /// Classes of cycles of six.
+    pub cycles_of_6: u64,
+    /// Classes of small absorbing sets, as far as they were asked for.
+    pub absorbing_sets: Vec<AbsorbingSets>,
+}
+
+/// How many absorbing sets there are of a kind.
+#[derive(Debug, Clone, Serialize)]
+pub struct AbsorbingSets {
+    /// Bits of such a set.
+    pub bits: usize,
+    /// Checks that it leaves open.
+    pub open_checks: usize,
+    /// Classes, z sets in each.
+    pub classes: u64,
+}
+
+impl CodeFacts {
+    /// Of a file, with absorbing sets of at most so many bits (0: none).
+    pub fn new(file: &CodeFile, absorbing_bits: usize) -> Result<Self> {
+        let code = file.build()?;
+        let checks = match code.structure() {
+            Structure::QuasiCyclic(checks) => Some(CheckFacts::new(checks, absorbing_bits)),
+            Structure::Bch(_) => None,
+        };
+        Ok(Self {
+            summary: file.summary.clone(),
+            name: file.code.name.clone(),
+            length: code.length(),
+            dimension: code.dimension(),
+            rate: code.rate(),
+            payload_bytes: file.payload_bytes,
+            metadata_bytes: file.metadata_bytes,
+            crc_bytes: file.crc_bytes,
+            parity_bytes: file.parity_bytes(&*code),
+            certain_errors: code.certain_errors(),
+            checks,
+        })
+    }
+}
+
+impl CheckFacts {
+    fn new(checks: &QuasiCyclic, absorbing_bits: usize) -> Self {
+        let sets = checks.absorbing_sets(absorbing_bits).into_iter();
+        Self {
+            z: checks.z(),
+            block_rows: checks.rows().len(),
+            block_columns: checks.columns(),
+            column_weights: counted(checks.column_weights().into_iter()),
+            row_weights: counted(checks.rows().iter().map(Vec::len)),
+            girth: checks.girth(GIRTH_LIMIT),
+            cycles_of_4: checks.cycles_of_4(),
+            cycles_of_6: checks.cycles_of_6(),
+            absorbing_sets: sets
+                .map(|((bits, open_checks), classes)| AbsorbingSets { bits, open_checks, classes })
+                .collect(),
+        }
+    }
+}
+
+fn counted(numbers: impl Iterator<Item = usize>) -> BTreeMap<usize, usize> {
+    let mut counts = BTreeMap::new();
+    numbers.for_each(|number| *counts.entry(number).or_default() += 1);
+    counts
+}

@@ -1,0 +1,354 @@
+//! Measuring a profile, one rate after another, so that it can be stopped and gone on with.
+//!
+//! Rates lie on a grid of steps of 2^(1/16) below the capacity limit. Where the decoder begins to
+//! work is found by halving; from there down every step is measured until none of the frames
+//! failed, then every eighth for the iterations alone, down to where they are few. What comes next
+//! follows from what is there: a survey that goes on with an unfinished profile ends as one that
+//! was never stopped.
+
+use crate::channel::information::rber_limit;
+use crate::codec::Codec;
+use crate::lab::curve::{BATCH_FRAMES, Counts, Goal, Point, measure};
+use crate::lab::profile::{Level, Profile, rounded};
+use base::family::Choice;
+use base::{Error, Result};
+use std::sync::Arc;
+
+/// Steps of the grid to a factor of two.
+const STEPS: i32 = 16;
+/// Every so many of them is measured where only iterations matter.
+const STRIDE: i32 = 8;
+/// Frames of such a rate.
+const CALM_FRAMES: u64 = 2_000;
+/// Iterations of a frame in the mean, and rates, below which nothing is measured.
+const LEAST_ITERATIONS: f64 = 0.005;
+const LEAST_RBER: f64 = 1e-7;
+
+/// How a profile is measured.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Member of the family of channels with its parameters.
+    pub channel: Choice,
+    /// Soft levels.
+    pub levels: Vec<u8>,
+    /// For each rate.
+    pub goal: Goal,
+    /// Seed of data and errors.
+    pub seed: u64,
+    /// Threads; they change nothing but the time.
+    pub threads: usize,
+}
+
+/// What whoever watches is told: level, rate, counts until now, and those at the end of each rate.
+pub type Watch<'a> = &'a mut dyn FnMut(u8, f64, &Counts) -> bool;
+
+/// A profile while it is measured.
+pub struct Survey {
+    codec: Arc<Codec>,
+    plan: Plan,
+    profile: Profile,
+    /// One for each level of the profile.
+    descents: Vec<Descent>,
+}
+
+/// The rates of a level.
+struct Descent {
+    /// The highest rate at which any code of this rate can work.
+    limit: f64,
+    /// The step at which it begins: the last one from the limit down at which nearly every frame
+    /// fails. Missing until it is known.
+    first: Option<i32>,
+}
+
+impl Descent {
+    fn rate(&self, step: i32) -> f64 {
+        rounded(self.limit * libm::exp2(-f64::from(step) / f64::from(STEPS)))
+    }
+
+    /// The step of a rate; nothing where it is none of the grid.
+    fn step(&self, rber: f64) -> Option<i32> {
+        let step = (libm::log2(self.limit / rber) * f64::from(STEPS)).round() as i32;
+        (self.rate(step) == rber).then_some(step)
+    }
+}
+
+impl Survey {
+    /// Of the code called `name`, by `command`.
+    pub fn new(codec: Arc<Codec>, name: &str, mut plan: Plan, command: &str) -> Result<Self> {
+        plan.levels.sort_unstable();
+        plan.levels.dedup();
+        let mut profile = Profile::new(&codec, name, &plan.channel.name, plan.seed, command)?;
+        profile.level =
+            plan.levels.iter().map(|&levels| Level { levels, ..Level::default() }).collect();
+        let limit = |&levels: &u8| {
+            let capacity = |rber: f64| Ok(point(&plan, levels, rber).channel()?.capacity());
+            rber_limit(codec.code().rate(), capacity)
+        };
+        let limits: Vec<f64> = plan.levels.iter().map(limit).collect::<Result<_>>()?;
+        let descents = limits.into_iter().map(|limit| Descent { limit, first: None }).collect();
+        Ok(Self { codec, plan, profile, descents })
+    }
+
+    /// Takes over what an unfinished profile holds, the text of a file that `place` names in
+    /// errors. One of another code, decoder, seed or command is refused.
+    pub fn go_on(&mut self, text: &str, place: &str) -> Result<()> {
+        let known = Profile::read(text, place)?;
+        let facts = |profile: &Profile| {
+            let Profile { code, decoder, hash, channel, seed, measured_with, .. } = profile.clone();
+            [code, decoder, hash, channel, seed.to_string(), measured_with]
+        };
+        let keys = ["code", "decoder", "hash", "channel", "seed", "measured_with"];
+        for ((key, was), is) in keys.iter().zip(facts(&known)).zip(facts(&self.profile)) {
+            if was != is {
+                let problem =
+                    format!("`{was}`: left by another measurement, which this one is not");
+                return Err(Error::new(format!("{place}: {key}"), problem)
+                    .allow(format!("`{is}`, or no such file: remove it to begin anew")));
+            }
+        }
+        for level in known.level {
+            let at = self.plan.levels.iter().position(|&levels| levels == level.levels);
+            let Some(at) = at else {
+                let problem = format!("{} is none of the levels", level.levels);
+                return Err(Error::new(format!("{place}: levels"), problem)
+                    .allow(format!("{:?}", self.plan.levels)));
+            };
+            let descent = &mut self.descents[at];
+            for (&rber, &frames) in level.rber.iter().zip(&level.frames) {
+                if descent.step(rber).is_none() || !frames.is_multiple_of(BATCH_FRAMES) {
+                    let problem = format!("{frames} frames at rate {rber} were not measured");
+                    return Err(Error::new(format!("{place}: frames"), problem)
+                        .allow("an unfinished profile as it was written"));
+                }
+            }
+            // It is the first that is measured.
+            descent.first = level.rber.last().and_then(|&rber| descent.step(rber));
+            self.profile.level[at] = level;
+        }
+        Ok(())
+    }
+
+    /// What is measured until now.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Measures the next rate; false where none is missing. `watch` ends it early by saying false:
+    /// what was counted until then is kept.
+    pub fn advance(&mut self, watch: Watch<'_>) -> Result<bool> {
+        for at in 0..self.descents.len() {
+            if self.descents[at].first.is_none() {
+                self.descents[at].first = self.beginning(at, watch)?;
+            }
+            let Some(first) = self.descents[at].first else { return Ok(true) };
+            if let Some((rber, goal)) = self.missing(at, first) {
+                let known = self.profile.level[at].counts(rber);
+                let (counts, is_stopped) = self.measure(at, rber, goal, known, watch)?;
+                if counts.frames > 0 {
+                    self.profile.level[at].put(rber, &counts);
+                }
+                if !is_stopped {
+                    // The last batch ends a rate before anybody has looked at it.
+                    watch(self.plan.levels[at], rber, &counts);
+                }
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Where a level begins, by halving; nothing where it was stopped.
+    fn beginning(&self, at: usize, watch: Watch<'_>) -> Result<Option<i32>> {
+        let batch = Goal { errors: u64::MAX, max_frames: BATCH_FRAMES };
+        let (mut fails, mut works) = (0, 12 * STEPS);
+        while works - fails > 1 {
+            let middle = (fails + works) / 2;
+            let rber = self.descents[at].rate(middle);
+            let (counts, is_stopped) = self.measure(at, rber, batch, Counts::default(), watch)?;
+            if is_stopped {
+                return Ok(None);
+            }
+            let most = counts.frame_errors * 100 >= counts.frames * 99;
+            if most { fails = middle } else { works = middle }
+        }
+        Ok(Some(fails))
+    }
+
+    /// The highest rate of a level that is not measured to its end, and where that is.
+    fn missing(&self, at: usize, first: i32) -> Option<(f64, Goal)> {
+        let (descent, level) = (&self.descents[at], &self.profile.level[at]);
+        let goal = self.plan.goal;
+        let (mut step, mut calm) = (first, 0);
+        while calm < 2 {
+            let rber = descent.rate(step);
+            let counts = level.counts(rber);
+            if !goal.is_reached(&counts) {
+                return Some((rber, goal));
+            }
+            calm = if counts.frame_errors == 0 { calm + 1 } else { 0 };
+            step += 1;
+        }
+        let goal = Goal { errors: u64::MAX, max_frames: CALM_FRAMES.min(goal.max_frames) };
+        loop {
+            step += STRIDE - 1;
+            let rber = descent.rate(step);
+            let counts = level.counts(rber);
+            if !goal.is_reached(&counts) {
+                return Some((rber, goal));
+            }
+            if rber < LEAST_RBER || counts.mean_iterations() < LEAST_ITERATIONS {
+                return None;
+            }
+            step += 1;
+        }
+    }
+
+    /// The counts of a rate, and whether they were stopped before the goal.
+    fn measure(
+        &self,
+        at: usize,
+        rber: f64,
+        goal: Goal,
+        known: Counts,
+        watch: Watch<'_>,
+    ) -> Result<(Counts, bool)> {
+        let levels = self.plan.levels[at];
+        let point = point(&self.plan, levels, rber);
+        let show = &mut |counts: &Counts| watch(levels, rber, counts);
+        let counts = measure(&self.codec, &point, goal, known, self.plan.threads, show)?;
+        let is_stopped = !goal.is_reached(&counts);
+        Ok((counts, is_stopped))
+    }
+}
+
+fn point(plan: &Plan, levels: u8, rber: f64) -> Point {
+    Point { channel: plan.channel.clone(), rber, levels, seed: plan.seed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::curve::tests::codec;
+
+    fn survey(seed: u64, threads: usize, errors: u64, levels: &[u8]) -> Survey {
+        let plan = Plan {
+            channel: Choice::named("awgn"),
+            levels: levels.to_vec(),
+            goal: Goal { errors, max_frames: 1000 },
+            seed,
+            threads,
+        };
+        let command = format!("a test until {errors}");
+        Survey::new(Arc::new(codec()), "hamming", plan, &command).unwrap()
+    }
+
+    fn measured(mut survey: Survey) -> Profile {
+        while survey.advance(&mut |_, _, _| true).unwrap() {}
+        survey.profile
+    }
+
+    /// Whoever watches sees every rate at its end.
+    #[test]
+    fn every_rate_is_told_with_its_last_counts() {
+        let mut survey = survey(1, 2, 30, &[0]);
+        let mut told = Vec::new();
+        let mut last = (0.0, 0, 0);
+        while survey
+            .advance(&mut |_, rber, counts| {
+                last = (rber, counts.frames, counts.frame_errors);
+                true
+            })
+            .unwrap()
+        {
+            told.push(last);
+        }
+        told.reverse();
+        let level = &survey.profile.level[0];
+        let kept = level.rber.iter().zip(&level.frames).zip(&level.errors);
+        assert_eq!(told, kept.map(|((&a, &b), &c)| (a, b, c)).collect::<Vec<_>>());
+    }
+
+    /// From the capacity limit to where nothing happens; threads change nothing.
+    #[test]
+    fn every_level_goes_from_the_limit_to_calm() {
+        let profile = measured(survey(1, 1, 30, &[2, 0, 2]));
+        assert_eq!(profile, measured(survey(1, 3, 30, &[0, 2])));
+        assert_eq!(profile.level.len(), 2);
+        for (level, limit) in profile.level.iter().zip([0.087, 0.117]) {
+            let last = level.rber.len() - 1;
+            assert!(level.rber.is_sorted() && level.rber[last] >= limit, "{:?}", level.rber);
+            assert_eq!(level.errors[0], 0);
+            assert!(level.errors[last] >= 30 && level.frames[last] < 1000);
+            for (frames, iterations) in level.frames.iter().zip(&level.iterations) {
+                assert_eq!(*frames, iterations.iter().sum::<u64>());
+            }
+        }
+    }
+
+    /// Stopped again and again, mostly in the middle of a rate, and gone on with by way of the
+    /// file: the same bytes in the end.
+    #[test]
+    fn going_on_is_never_having_stopped() {
+        let whole = measured(survey(1, 2, 30, &[0, 2])).write();
+        let (mut text, mut partial) = (String::new(), 0);
+        for stops in 0.. {
+            let mut survey = survey(1, 1 + stops % 3, 30, &[0, 2]);
+            if !text.is_empty() {
+                survey.go_on(&text, "x").unwrap();
+            }
+            let mut looks = 1 + 7 * (stops % 5);
+            let mut is_more = true;
+            while is_more && looks > 0 {
+                let watch = &mut |_: u8, _: f64, _: &Counts| {
+                    looks -= 1;
+                    looks > 0
+                };
+                is_more = survey.advance(watch).unwrap();
+            }
+            if !is_more {
+                text = survey.profile().write();
+                break;
+            }
+            if survey.profile().level.iter().any(|level| !level.rber.is_empty()) {
+                text = survey.profile().write();
+                let goal = survey.plan.goal;
+                let lowest = survey.profile().level.iter().rfind(|level| !level.rber.is_empty());
+                let counts = lowest.map(|level| level.counts(level.rber[0])).unwrap();
+                partial += u32::from(!goal.is_reached(&counts));
+            }
+        }
+        assert_eq!(text, whole);
+        assert!(partial > 3, "{partial}");
+    }
+
+    #[test]
+    fn what_another_measurement_left_is_refused() {
+        let mut begun = survey(1, 1, 30, &[0, 2]);
+        for _ in 0..3 {
+            begun.advance(&mut |_, _, _| true).unwrap();
+        }
+        let text = begun.profile().write();
+        let refused = |mut survey: Survey, text: &str| {
+            survey.go_on(text, "x.unfinished").unwrap_err().to_string()
+        };
+        let same = || survey(1, 2, 30, &[0, 2]);
+        same().go_on(&text, "x.unfinished").unwrap();
+        let hash = codec().hash().unwrap();
+        let rate = format!("{:?},", begun.profile().level[0].rber[0]);
+        for (error, key, needle) in [
+            (refused(survey(2, 1, 30, &[0, 2]), &text), "seed", "allowed: `2`"),
+            (refused(survey(1, 1, 40, &[0, 2]), &text), "measured_with", "a test until 40"),
+            (refused(survey(1, 1, 30, &[2]), &text), "levels", "allowed: [2]"),
+            (refused(same(), &text.replace(&hash, "0123")), "hash", &hash),
+            (refused(same(), &text.replace("\"hamming\"", "\"gallager\"")), "code", "`gallager`"),
+            (refused(same(), &text.replace("likeliest\"", "other\"")), "decoder", "`other`"),
+            (refused(same(), &text.replacen(&rate, "1e-4,", 1)), "frames", "as it was written"),
+        ] {
+            assert!(error.starts_with(&format!("x.unfinished: {key}: ")), "{error}");
+            assert!(error.contains(needle), "{error}");
+        }
+        let broken = refused(same(), &text.replacen("iterations = ", "iteration = ", 1));
+        assert!(broken.starts_with("x.unfinished: level[0]: missing field"), "{broken}");
+        assert!(refused(same(), "half a f").starts_with("x.unfinished"));
+    }
+}

@@ -1,0 +1,376 @@
+//! Parity checks as text: base matrices of shifts, and which forms there are.
+//!
+//! A base matrix has a line for each block row: shifts, and `-` or `-1` where there is nothing,
+//! between blanks or commas. Its first line may be `z` alone or `columns rows z`, as AFF3CT has it.
+//! `#` begins a comment.
+
+use crate::ldpc::alist::{circulants, ones, read_alist, write_alist};
+use crate::ldpc::construct::MOST_BITS;
+use crate::ldpc::quasi_cyclic::{Circulant, QuasiCyclic};
+use base::{Error, Result};
+
+/// Largest circulant.
+pub(crate) const MOST_Z: usize = 1 << 15;
+/// Most block rows or columns.
+pub(crate) const MOST_BLOCKS: usize = u16::MAX as usize;
+
+/// A kind of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A base matrix of shifts.
+    Base,
+    /// An alist file.
+    Alist,
+}
+
+impl Form {
+    /// By its name: `base` or `alist`.
+    pub fn named(name: &str) -> Result<Self> {
+        match name {
+            "base" => Ok(Self::Base),
+            "alist" => Ok(Self::Alist),
+            _ => Err(Error::unknown("", "form", name, ["base", "alist"])),
+        }
+    }
+
+    /// Reads a text of this form as circulants of size `z`; left out, the text says it. A text that
+    /// says another is read bit by bit where `z` is 1.
+    pub fn read(self, text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
+        match self {
+            Self::Base if z == Some(1) && says_z(text) => {
+                let checks = read_base_matrix(text, None, place)?;
+                circulants(&ones(&checks).0, checks.checks(), 1, place)
+            }
+            Self::Base => read_base_matrix(text, z, place),
+            Self::Alist => read_alist(text, z, place),
+        }
+    }
+
+    /// Parity checks as a text of this form.
+    pub fn write(self, checks: &QuasiCyclic) -> String {
+        match self {
+            Self::Base => write_base_matrix(checks),
+            Self::Alist => write_alist(checks),
+        }
+    }
+}
+
+/// Refuses a size that no circulant has.
+pub fn check_z(z: usize, place: &str) -> Result<()> {
+    if (1..=MOST_Z).contains(&z) {
+        return Ok(());
+    }
+    Err(Error::new(place, format!("z = {z}: out of range")).allow(format!("1 to {MOST_Z}")))
+}
+
+/// The matrix of lines of shifts, each with its place; `place` is that of all of them.
+pub fn base_rows<'a>(
+    lines: impl IntoIterator<Item = (String, &'a str)>,
+    z: usize,
+    place: &str,
+) -> Result<QuasiCyclic> {
+    let most = MOST_BLOCKS.min(MOST_BITS / z);
+    let mut rows: Vec<Vec<Circulant>> = Vec::new();
+    let mut width = None;
+    for (place, line) in lines {
+        let (row, columns) = base_row(line, z, most, &place)?;
+        let expected = *width.get_or_insert(columns);
+        if columns != expected {
+            let allowed = format!("{expected}, as many as the first row has");
+            return Err(Error::new(place, format!("{columns} columns")).allow(allowed));
+        }
+        if rows.len() == most {
+            return Err(Error::new(place, "too many rows").allow(format!("at most {most}")));
+        }
+        rows.push(row);
+    }
+    let columns = width.ok_or_else(|| Error::new(place, "no rows").allow("lines of shifts"))?;
+    Ok(QuasiCyclic::new(z, columns, rows))
+}
+
+fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circulant>, usize)> {
+    let mut row = Vec::new();
+    let mut columns = 0;
+    for word in words(line) {
+        if columns == most {
+            return Err(Error::new(place, "too many columns").allow(format!("at most {most}")));
+        }
+        if word != "-" && word != "-1" {
+            let shift = word.parse().ok().filter(|&shift| usize::from(shift) < z);
+            let shift: u16 = shift.ok_or_else(|| {
+                Error::new(place, format!("column {}: `{}` is no shift", columns + 1, cut(word)))
+                    .allow(format!("0 to {}, or - for nothing", z - 1))
+            })?;
+            row.push(Circulant { column: columns as u16, shift });
+        }
+        columns += 1;
+    }
+    Ok((row, columns))
+}
+
+/// The words of a line: between commas where it has any, otherwise between blanks. Nothing between
+/// two commas is an empty word, so that no column is lost.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let is_gap: fn(char) -> bool =
+        if line.contains(',') { |c| c == ',' } else { char::is_whitespace };
+    line.split(is_gap).map(str::trim).filter(move |word| !word.is_empty() || is_gap(','))
+}
+
+/// A word as errors show it.
+pub(crate) fn cut(word: &str) -> String {
+    word.chars().take(24).flat_map(char::escape_debug).collect()
+}
+
+/// A line of a base matrix, in columns of equal width.
+pub fn base_line(checks: &QuasiCyclic, row: &[Circulant]) -> String {
+    let width = (checks.z() - 1).to_string().len();
+    let mut words = vec![format!("{:>width$}", "-"); checks.columns()];
+    for c in row {
+        words[usize::from(c.column)] = format!("{:>width$}", c.shift);
+    }
+    words.join(" ")
+}
+
+/// Lines that say something, with their places; `#` begins a comment.
+fn lines<'a>(text: &'a str, place: &str) -> impl Iterator<Item = (String, &'a str)> {
+    text.lines().enumerate().filter_map(move |(i, line)| {
+        let said = line.split('#').next().unwrap_or_default().trim();
+        (!said.is_empty()).then(|| (format!("{place}:{}", i + 1), said))
+    })
+}
+
+/// Whether the first line of a base matrix says what z is. No row of a matrix with z = 1 looks so:
+/// its shifts are 0.
+fn says_z(text: &str) -> bool {
+    let is_size = |word: &str| word.parse().is_ok_and(|size: usize| size > 0);
+    lines(text, "").next().is_some_and(|(_, line)| words(line).all(is_size))
+}
+
+/// The z that the first line says, with its place, where that line is no row: the next one has
+/// another width.
+fn own_z(text: &str, place: &str) -> Option<(String, usize)> {
+    let mut lines = lines(text, place);
+    let (at, first) = lines.next()?;
+    let first = numbers(first, &at).ok()?;
+    let (_, next) = lines.next()?;
+    let is_header = matches!(first.len(), 1 | 3) && words(next).count() != first.len();
+    is_header.then(|| (at, first[first.len() - 1]))
+}
+
+/// Reads a base matrix; with `z` given there is no first line but the first row.
+pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<QuasiCyclic> {
+    let mut lines = lines(text, place);
+    if let Some(z) = z {
+        check_z(z, place)?;
+        if let Some((at, own)) = own_z(text, place) {
+            return Err(Error::new(
+                at,
+                format!("the file says its z, {own}, and another is given"),
+            )
+            .allow("none given, or --z 1: bit by bit"));
+        }
+        return every_bit_checked(base_rows(lines, z, place)?, place);
+    }
+    let form = "`z` or `columns rows z`, or z given beside the file";
+    let (at, line) = lines.next().ok_or_else(|| Error::new(place, "empty").allow(form))?;
+    let numbers = numbers(line, &at).map_err(|error| error.allow(form))?;
+    let (shape, z) = match numbers[..] {
+        [z] => (None, z),
+        [columns, rows, z] => (Some((columns, rows)), z),
+        _ => {
+            let problem = format!("first line of {} numbers", numbers.len());
+            let alist = "; or --form alist, for a file that begins with `columns rows`";
+            let alist = if numbers.len() == 2 { alist } else { "" };
+            return Err(Error::new(at, problem).allow(format!("{form}{alist}")));
+        }
+    };
+    check_z(z, &at)?;
+    let checks = base_rows(lines, z, place)?;
+    let found = (checks.columns(), checks.rows().len());
+    if let Some(said) = shape.filter(|&said| said != found) {
+        let problem = format!("{} columns and {} rows promised", said.0, said.1);
+        return Err(Error::new(at, problem).allow(format!("{} and {}, as below", found.0, found.1)));
+    }
+    every_bit_checked(checks, place)
+}
+
+/// Refuses a matrix with a bit in no check: it would be data that nothing protects.
+fn every_bit_checked(checks: QuasiCyclic, place: &str) -> Result<QuasiCyclic> {
+    match checks.column_weights().iter().position(|&weight| weight == 0) {
+        Some(column) => {
+            let problem = format!("column {}: no shift in any row", column + 1);
+            Err(Error::new(place, problem).allow("at least one: a bit in no check is unprotected"))
+        }
+        None => Ok(checks),
+    }
+}
+
+/// A base matrix as text.
+pub fn write_base_matrix(checks: &QuasiCyclic) -> String {
+    let mut text = format!("{} {} {}\n", checks.columns(), checks.rows().len(), checks.z());
+    for row in checks.rows() {
+        text.push_str(&base_line(checks, row));
+        text.push('\n');
+    }
+    text
+}
+
+pub(crate) fn numbers(line: &str, place: &str) -> Result<Vec<usize>> {
+    let number = |word: &str| {
+        word.parse().map_err(|_| {
+            Error::new(place, format!("`{}` is no number", cut(word))).allow("whole numbers from 0")
+        })
+    };
+    words(line).map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ldpc::construct::Recipe;
+    use base::rng::Rng;
+
+    fn made(z: usize) -> QuasiCyclic {
+        let parity_rows = Vec::new();
+        let (block_rows, block_columns, column_weight) = (4, 10, 3);
+        Recipe { z, block_rows, block_columns, column_weight, parity_rows, draws: 3, seed: 2 }
+            .follow("recipe")
+            .unwrap()
+    }
+
+    #[test]
+    fn what_is_exported_is_imported() {
+        for z in [16, 27, 64] {
+            let checks = made(z);
+            let base = write_base_matrix(&checks);
+            assert_eq!(read_base_matrix(&base, None, "x").unwrap(), checks);
+            let (_, rows) = base.split_once('\n').unwrap();
+            assert_eq!(read_base_matrix(rows, Some(z), "x").unwrap(), checks);
+            let only_z = format!("# a comment\n\n{z} # z\n{}", rows.replace('-', "-1"));
+            assert_eq!(read_base_matrix(&only_z, None, "x").unwrap(), checks);
+            let alist = write_alist(&checks);
+            assert_eq!(read_alist(&alist, Some(z), "x").unwrap(), checks);
+            assert_eq!(read_alist(&alist, None, "x").unwrap(), checks);
+            let single = read_alist(&alist, Some(1), "x").unwrap();
+            assert_eq!(single.length(), checks.length());
+            assert_eq!(write_alist(&single), alist);
+            // A base matrix that says its z; without that line it has no shift beyond 0.
+            assert_eq!(Form::Base.read(&base, Some(1), "x").unwrap(), single);
+            assert_eq!(Form::Base.read(&only_z, Some(1), "x").unwrap(), single);
+            assert!(Form::Base.read(rows, Some(1), "x").is_err());
+        }
+    }
+
+    #[test]
+    fn commas_part_words_as_blanks_do() {
+        let blanks = "3 2 8\n1 - 2\n-1 0 7\n";
+        let given = read_base_matrix(blanks, None, "x").unwrap();
+        for commas in
+            ["3,2,8\n1,-,2\n-1,0,7\n", "3 2 8\n1, -, 2\n-1 ,0,\t7 # last\n", "8\n1,-,2\n-1,0,7"]
+        {
+            assert_eq!(read_base_matrix(commas, None, "x").unwrap(), given);
+            assert!(Form::Base.read(commas, Some(1), "x").is_ok());
+        }
+    }
+
+    /// The (7,4) Hamming code as MacKay's files have it, lists padded with zeros.
+    #[test]
+    fn a_matrix_without_circulants_is_taken_with_z_1() {
+        let text = "7 3\n3 4\n1 1 2 1 2 2 3\n4 4 4\n1 0 0\n2 0 0\n1 2 0\n3 0 0\n1 3 0\n2 3 0\n\
+                    1 2 3\n1 3 5 7\n2 3 6 7\n4 5 6 7\n";
+        let checks = read_alist(text, None, "hamming").unwrap();
+        assert_eq!((checks.z(), checks.columns(), checks.rows().len()), (1, 7, 3));
+        let words = (0u64..128).filter(|&word| checks.is_codeword(&[word]));
+        assert_eq!(words.count(), 16);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let base = |text: &str| read_base_matrix(text, None, "x").unwrap_err().to_string();
+        let given = |text: &str| read_base_matrix(text, Some(64), "x").unwrap_err().to_string();
+        let alist = |text: &str| read_alist(text, None, "x").unwrap_err().to_string();
+        let hamming = "3 2\n2 2\n1 2 1\n2 2\n1 0\n1 2\n2 0\n1 2\n2 3\n";
+        assert!(read_alist(hamming, None, "x").is_ok());
+        let changed = |from: &str, to: &str| {
+            assert!(hamming.contains(from), "{from:?}");
+            alist(&hamming.replacen(from, to, 1))
+        };
+        for (said, part) in [
+            (base(""), "x: empty"),
+            (base("8\n"), "x: no rows"),
+            (base("8 8\n1"), "x:1: first line of 2 numbers"),
+            (base("1 - 2\n"), "x:1: `-` is no number; allowed: `z` or `columns rows z`"),
+            (base("0\n1"), "x:1: z = 0"),
+            (base("99999999999\n1"), "x:1: z = 99999999999"),
+            (base("8\n\n1 8 -"), "x:3: column 2: `8` is no shift"),
+            (base("8\n1 -2 -"), "x:2: column 2: `-2` is no shift"),
+            (base("8\n1 two -"), "x:2: column 2: `two` is no shift"),
+            (base("8\n1 2 -\n1 2"), "x:3: 2 columns; allowed: 3"),
+            (base("3 2 8\n1 2 -\n"), "x:1: 3 columns and 2 rows promised"),
+            (base("8\n1 1.5"), "`1.5` is no shift"),
+            (base("8\n1,,2"), "x:2: column 2: `` is no shift"),
+            (base("8\n1, 2 3"), "x:2: column 2: `2 3` is no shift"),
+            (base("8\n1 - 2\n3 - -\n"), "x: column 2: no shift in any row; allowed: at least one"),
+            (base("7 3\n3 4\n"), "x:1: first line of 2 numbers"),
+            (base("7 3\n3 4\n"), "or --form alist"),
+            (given("4 1 8\n1 2 - 3\n"), "x:1: the file says its z, 8, and another is given"),
+            (given("# z\n8\n1 2 - 3\n"), "x:2: the file says its z, 8"),
+            (given("1 - 2\n3 - -\n"), "x: column 2: no shift in any row"),
+            (alist(""), "x:1: ends before the size"),
+            (alist("3\n"), "x:1: 1 numbers"),
+            (alist("-3 2\n"), "x:1: `-3` is no number"),
+            (alist("3 x\n"), "x:1: `x` is no number"),
+            (alist("99999999999 2\n1 1\n"), "x:1: 99999999999 columns"),
+            (alist("3 2\n2 2\n"), "x:2: ends before the weights of columns"),
+            (changed("1 2 1\n", "1 2\n"), "x:3: 2 weights of columns"),
+            (changed("1 2 1\n", "1 3 1\n"), "x:3: 3 weights of columns"),
+            (changed("1 0\n", "3 0\n"), "x:5: not the ones of a column"),
+            (changed("1 0\n", "0 1\n"), "x:5: not the ones of a column"),
+            (changed("1 0\n1 2\n", "1 0\n1 1\n"), "x:6: not the ones of a column"),
+            (changed("\n2 3\n", "\n1 3\n"), "x:9: row 2 has column 1"),
+            (changed("\n2 3\n", "\n2 3\n1\n"), "x:10: `1` after the last row"),
+            (changed("\n2 3\n", "\n"), "x:8: ends before row 2"),
+        ] {
+            assert!(said.contains(part), "{said} | {part}");
+        }
+        let checks = read_alist(&write_alist(&made(16)), Some(3), "x").unwrap_err();
+        assert!(checks.to_string().contains("with z = 3"), "{checks}");
+        let bent = write_base_matrix(&made(16));
+        let bent =
+            read_alist(&write_alist(&read_base_matrix(&bent, None, "x").unwrap()), Some(32), "x");
+        assert!(bent.unwrap_err().to_string().contains("z = 32"));
+    }
+
+    /// Files with bytes cut, doubled, swapped or replaced: an error or a matrix, never a panic.
+    #[test]
+    fn broken_files_are_refused() {
+        let mut rng = Rng::stream(6, "fuzz");
+        let (base, alist) = (write_base_matrix(&made(16)), write_alist(&made(16)));
+        let bits = b"0123456789-# \n.xe\t\xff";
+        let mut refused = 0;
+        for i in 0..4000 {
+            let mut bytes = if i % 2 == 0 { base.clone() } else { alist.clone() }.into_bytes();
+            for _ in 0..=rng.below(4) {
+                let at = rng.below(bytes.len() as u64) as usize;
+                match rng.below(5) {
+                    0 => bytes.truncate(at.max(1)),
+                    1 => bytes[at] = bits[rng.below(bits.len() as u64) as usize],
+                    2 => drop(bytes.remove(at)),
+                    3 => bytes.insert(at, bits[rng.below(bits.len() as u64) as usize]),
+                    _ => bytes.extend_from_within(at..),
+                }
+                if bytes.is_empty() {
+                    bytes.push(b'1');
+                }
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            let read = if i % 2 == 0 {
+                read_base_matrix(&text, [None, Some(16)][i / 2 % 2], "x")
+            } else {
+                read_alist(&text, [None, Some(16)][i / 2 % 2], "x")
+            };
+            refused += usize::from(read.is_err());
+        }
+        assert!(refused > 2000, "{refused}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Decoder models: what decoding costs a drive and whether it works. A family; its roster is here.
+//!
+//! A codeword's bit error rate and its luck come in, errors, outcome and time go out. `named_code`
+//! is a code with its profile, as a drive names it; `sample` draws numbers of errors.
+
+pub mod contract;
+mod exact;
+mod ideal;
+pub mod named_code;
+mod profile;
+pub mod sample;
+mod shares;
+mod threshold;
+
+pub use contract::{Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
+
+use base::Result;
+use base::family::{Choice, Member, find};
+use base::params::Table;
+
+/// How a model is made.
+pub struct Constructor {
+    /// Works with a named code, and not without.
+    pub needs_code: bool,
+    /// Completes parameters that were given by what a named code says of them.
+    pub complete: fn(&EccConfig, &mut Table) -> Result<()>,
+    /// Builds it from the family's common parameters and its own checked ones.
+    pub build: fn(&EccConfig, &Table) -> Result<Box<dyn Model>>,
+}
+
+/// Nothing to complete: the `complete` of models whose parameters are no code's.
+fn as_given(_: &EccConfig, _: &mut Table) -> Result<()> {
+    Ok(())
+}
+
+/// Every decoder model.
+pub const ROSTER: &[Member<Constructor>] =
+    &[ideal::MEMBER, threshold::MEMBER, shares::MEMBER, profile::MEMBER, exact::MEMBER];
+
+/// Finds the model that `choice` names and completes its parameters.
+pub fn resolve(common: &EccConfig, choice: &mut Choice) -> Result<&'static Member<Constructor>> {
+    let member = find(ROSTER, "ecc.model", &choice.name)?;
+    (member.build.complete)(common, &mut choice.params)?;
+    choice.params = (member.check)(&choice.params, "ecc")?;
+    Ok(member)
+}
+
+/// The model of a drive that names a code and no model.
+pub const WITH_CODE: &str = profile::MEMBER.name;
+
+/// Whether a model works with a code, and not without.
+pub fn needs_code(name: &str) -> bool {
+    ROSTER.iter().any(|member| member.name == name && member.build.needs_code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits;
+    use crate::channel::Reading;
+    use crate::model::named_code::NamedCode;
+    use base::rng::Rng;
+
+    /// Every member, from its defaults.
+    fn built() -> Vec<(&'static str, EccConfig, Box<dyn Model>)> {
+        let text = "summary = 'BCH'\ncite = []\npayload_bytes = 512\nmetadata_bytes = 0\n\
+                    crc_bytes = 0\n[code]\nname = 'bch'\nm = 13\nt = 40\ndata_bits = 4096\n";
+        let mut common = EccConfig { code: "bch".into(), ..EccConfig::default() };
+        common.take_code(NamedCode::read(text, "bch.toml", None).unwrap()).unwrap();
+        let build = |member: &Member<Constructor>| {
+            let mut choice = Choice::named(member.name);
+            resolve(&common, &mut choice).unwrap();
+            (member.name, common.clone(), (member.build.build)(&common, &choice.params).unwrap())
+        };
+        ROSTER.iter().map(build).collect()
+    }
+
+    /// Every member: clean words decode, the unluckiest of hopeless words do not (unless it is
+    /// ideal), counts fit.
+    #[test]
+    fn clean_words_pass_and_counts_fit() {
+        for (name, common, mut model) in built() {
+            let mut rng = Rng::stream(1, "ecc");
+            for _ in 0..1000 {
+                let luck = rng.unit();
+                let clean = model.decode(&Word { rber: 0.0, level: 0, luck });
+                assert!(clean.corrected && clean.errors == 0, "{name}");
+                let bad = model.decode(&Word { rber: 0.4, level: 0, luck: 1.0 - 1e-9 });
+                assert!(bad.errors <= common.codeword_bits(), "{name}");
+                assert_eq!(bad.corrected, model.is_ideal(), "{name}");
+            }
+        }
+    }
+
+    /// Every member: a word has one outcome, soft levels take nothing back, and more luck or a
+    /// lower rate never hurts.
+    #[test]
+    fn a_word_keeps_its_luck() {
+        for (name, _, mut model) in built() {
+            let mut rng = Rng::stream(2, "ecc");
+            for _ in 0..2000 {
+                let rber = 0.02 * rng.unit();
+                let luck = rng.unit();
+                let levels: Vec<Decode> =
+                    (0..5).map(|level| model.decode(&Word { rber, level, luck })).collect();
+                for (level, decode) in levels.iter().enumerate() {
+                    let again = model.decode(&Word { rber, level: level as u8, luck });
+                    assert_eq!(*decode, again, "{name}: the same again");
+                }
+                for pair in levels.windows(2) {
+                    assert!(pair[0].corrected <= pair[1].corrected, "{name}: {rber} {luck}");
+                }
+                let luckier = model.decode(&Word { rber, level: 0, luck: 0.5 * luck });
+                assert!(luckier.corrected >= levels[0].corrected, "{name}: {rber} {luck}");
+                let cleaner = model.decode(&Word { rber: 0.5 * rber, level: 0, luck });
+                assert!(cleaner.corrected >= levels[0].corrected, "{name}: {rber} {luck}");
+            }
+        }
+    }
+
+    /// Cells of which so many are always wrong; a soft read knows which.
+    struct Wrong(usize);
+
+    impl Medium for Wrong {
+        fn read(&mut self, word: &Word, sent: &[u64], length: usize, reading: &mut Reading) {
+            reading.bits.clear();
+            reading.bits.extend_from_slice(sent);
+            (0..self.0).for_each(|i| bits::flip(&mut reading.bits, 7 * i));
+            reading.errors = self.0;
+            (reading.regions, reading.llr) = (Vec::new(), Vec::new());
+            if word.level > 0 {
+                let of = |i| if bits::get(sent, i) { 0 } else { 3 };
+                reading.regions.extend((0..length).map(of));
+                reading.llr = vec![-9.0, -1.0, 1.0, 9.0];
+            }
+        }
+    }
+
+    /// Every member: one that asks for cells decodes what it finds in them, the others go by the
+    /// rate as ever.
+    #[test]
+    fn cells_are_for_those_that_ask() {
+        for (name, common, mut model) in built() {
+            let mut rng = Rng::stream(3, "ecc");
+            for _ in 0..200 {
+                let word = Word { rber: 0.01 * rng.unit() + 1e-6, level: 0, luck: rng.unit() };
+                let Some(length) = model.medium_bits() else {
+                    let rate = model.decode(&word);
+                    assert_eq!(model.decode_from(&word, &mut Wrong(99)), rate, "{name}");
+                    continue;
+                };
+                assert_eq!(length as u32, common.codeword_bits(), "{name}");
+                // The code corrects 40 errors.
+                for (wrong, level, corrected) in
+                    [(0, 0, true), (40, 0, true), (41, 0, false), (41, 1, true)]
+                {
+                    let word = Word { level, ..word };
+                    let outcome = model.decode_from(&word, &mut Wrong(wrong));
+                    assert_eq!(
+                        (outcome.errors, outcome.corrected),
+                        (wrong as u32, corrected),
+                        "{name}"
+                    );
+                    assert_eq!(model.decode_from(&word, &mut Wrong(wrong)), outcome, "{name}");
+                }
+                let clean = Word { rber: 0.0, ..word };
+                assert_eq!(model.decode_from(&clean, &mut Wrong(50)).errors, 0, "never read");
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_levels_that_take_back() {
+        let refused = |name: &str, text: &str| {
+            let member = ROSTER.iter().find(|member| member.name == name).unwrap();
+            (member.check)(&base::params::parse(text, "test").unwrap(), "ecc")
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(refused("threshold", "t = 9\nt_soft = [12, 11]").contains("ecc.t_soft"));
+        assert!(refused("threshold", "t = 9\nt_soft = [8]").contains("ecc.t_soft"));
+        for bad in ["[]", "[0.1, 0.2]", "[1.5]"] {
+            assert!(refused("shares", &format!("failures = {bad}")).contains("ecc.failures"));
+        }
+    }
+}

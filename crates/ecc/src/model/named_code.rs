@@ -1,0 +1,183 @@
+//! A code as a drive has it: what a codeword holds, its decoder, and what was measured of both.
+
+use crate::code::file::{CodeFile, within};
+use crate::codec::{Codec, content_hash};
+use crate::lab::profile::Profile;
+use crate::model::profile::Playback;
+use base::shared::Shared;
+use base::{Error, Result};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+/// Codes read, by the texts of their files: all drives of a process share them.
+static READ: Shared<(String, Option<String>), Parts> = Shared::new(16);
+
+/// A code that a drive names. Clones, and codes read from the same texts, are the same code in
+/// memory.
+#[derive(Clone)]
+pub struct NamedCode(Arc<Parts>);
+
+struct Parts {
+    codec: Codec,
+    payload_bytes: u32,
+    parity_bytes: u32,
+    profile: Option<Profile>,
+    /// The profile made ready for the model `profile`, when first asked for.
+    playback: OnceLock<Arc<Playback>>,
+    hash: String,
+}
+
+impl NamedCode {
+    /// From the text of a code file and, where there is one, that of its profile; `places` name
+    /// them in errors. A profile of another code is refused.
+    pub fn read(text: &str, place: &str, profile: Option<(&str, &str)>) -> Result<Self> {
+        let key = (text.to_owned(), profile.map(|(text, _)| text.to_owned()));
+        READ.get(key, || Parts::read(text, place, profile).map(Arc::new)).map(Self)
+    }
+
+    /// Code and decoder.
+    pub fn codec(&self) -> &Codec {
+        &self.0.codec
+    }
+
+    /// Bytes of a codeword that are the user's.
+    pub fn payload_bytes(&self) -> u32 {
+        self.0.payload_bytes
+    }
+
+    /// All others: parity, checksum, the controller's own.
+    pub fn parity_bytes(&self) -> u32 {
+        self.0.parity_bytes
+    }
+
+    /// What was measured.
+    pub fn profile(&self) -> Option<&Profile> {
+        self.0.profile.as_ref()
+    }
+
+    /// What the model `profile` plays back, built by the first drive that asks.
+    pub(super) fn playback(
+        &self,
+        build: impl FnOnce() -> Result<Playback>,
+    ) -> Result<Arc<Playback>> {
+        if let Some(known) = self.0.playback.get() {
+            return Ok(Arc::clone(known));
+        }
+        let built = Arc::new(build()?);
+        Ok(Arc::clone(self.0.playback.get_or_init(|| built)))
+    }
+
+    /// Hash of code, decoder and what was measured of them.
+    pub fn hash(&self) -> &str {
+        &self.0.hash
+    }
+}
+
+impl Parts {
+    fn read(text: &str, place: &str, profile: Option<(&str, &str)>) -> Result<Self> {
+        let file = CodeFile::read(text, place)?;
+        let codec = Codec::read(text, place, &[], None)?;
+        let code_hash = codec.hash()?;
+        let profile = match profile {
+            None => None,
+            Some((text, place)) => {
+                let profile = Profile::read(text, place)?;
+                check_levels(&profile).map_err(|error| within(error, place))?;
+                if profile.hash != code_hash {
+                    let problem = format!("measured with code {}", profile.hash);
+                    return Err(Error::new(format!("{place}: hash"), problem)
+                        .allow(format!("{code_hash}, the hash of the code: measure it anew")));
+                }
+                Some(profile)
+            }
+        };
+        let hash = content_hash(&(&code_hash, profile.as_ref().map(|profile| &profile.level)))?;
+        let parity_bytes = file.parity_bytes(codec.code());
+        let payload_bytes = file.payload_bytes;
+        let playback = OnceLock::new();
+        Ok(Self { codec, payload_bytes, parity_bytes, profile, playback, hash })
+    }
+}
+
+/// A drive reads level after level: it has no use for a profile with one of them left out.
+fn check_levels(profile: &Profile) -> Result<()> {
+    for at in 0..profile.level.len().max(1) {
+        let (found, next) = (profile.level.get(at).map(|level| level.levels), 2 * at);
+        if found.map(usize::from) != Some(next) {
+            let problem = found.map_or("missing".to_owned(), |levels| levels.to_string());
+            return Err(Error::new(format!("level[{at}].levels"), problem)
+                .allow(format!("{next}: drives read 0, 2, 4 and 6 in turn")));
+        }
+    }
+    Ok(())
+}
+
+impl PartialEq for NamedCode {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.hash == other.0.hash
+            && (self.0.payload_bytes, self.0.parity_bytes)
+                == (other.0.payload_bytes, other.0.parity_bytes)
+    }
+}
+
+impl fmt::Debug for NamedCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("NamedCode").field(&self.0.hash).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab::profile::Level;
+
+    const CODE: &str = include_str!("../../../../params/codes/bch_512_t40.toml");
+
+    /// The same texts are one code in memory, wherever they stood; another profile is another code.
+    #[test]
+    fn drives_share_a_code() {
+        fn shareable<T: Send + Sync>(value: T) -> T {
+            value
+        }
+        let one = shareable(NamedCode::read(CODE, "x.toml", None).unwrap());
+        let two = NamedCode::read(CODE, "y.toml", None).unwrap();
+        assert!(Arc::ptr_eq(&one.0, &two.0));
+        let other = NamedCode::read(&format!("{CODE}# more\n"), "x.toml", None).unwrap();
+        assert!(!Arc::ptr_eq(&one.0, &other.0) && one == other);
+    }
+
+    #[test]
+    fn profiles_of_other_codes_or_with_levels_left_out_are_refused() {
+        let read = |levels: &[u8], hash: Option<&str>| {
+            let codec = Codec::read(CODE, "x.toml", &[], None).unwrap();
+            let mut profile = Profile::new(&codec, "x", "awgn", 1, "a test").unwrap();
+            profile.hash = hash.map_or(profile.hash, str::to_owned);
+            profile.level = levels
+                .iter()
+                .map(|&levels| Level {
+                    levels,
+                    rber: vec![1e-3],
+                    frames: vec![100],
+                    errors: vec![0],
+                    undetected: vec![0],
+                    iterations: vec![vec![50, 50]],
+                })
+                .collect();
+            let text = match levels {
+                [] => format!("{}level = []", profile.write()),
+                _ => profile.write(),
+            };
+            NamedCode::read(CODE, "x.toml", Some((&text, "y.toml"))).map_err(|e| e.to_string())
+        };
+        assert_eq!(read(&[0, 2, 4], None).unwrap().profile().unwrap().level.len(), 3);
+        for (levels, hash, said) in [
+            (&[][..], None, "y.toml: level[0].levels: missing; allowed: 0: drives"),
+            (&[2], None, "y.toml: level[0].levels: 2; allowed: 0: drives"),
+            (&[0, 4], None, "y.toml: level[1].levels: 4; allowed: 2: drives"),
+            (&[0], Some("abc"), "y.toml: hash: measured with code abc; allowed: "),
+        ] {
+            let error = read(levels, hash).unwrap_err();
+            assert!(error.starts_with(said), "{error}");
+        }
+    }
+}

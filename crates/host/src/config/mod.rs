@@ -1,0 +1,510 @@
+//! A drive from text: layers of TOML become one checked [`SsdConfig`].
+//!
+//! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
+//! assignments in their order. In every layer `[chip] preset`, `[chip.cell] preset` and `[host]
+//! preset` name a further file, which lies under that section; a chip's file may name its cell so
+//! too. What lies higher wins, key by key. Three choices throw away what lower layers said, because
+//! it was said of something else:
+//!
+//! - another `preset` of a section drops all keys of that section;
+//! - another `ecc.code` drops what lower layers said of a codeword's bytes, and chooses the model
+//!   `profile`, unless the model is one that works with a code or was assigned by `--set`;
+//! - another member of a family (`gc.name`, `ecc.model`, ...) drops the parameters that are not
+//!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
+//!   `start_free_blocks` stays.
+//!
+//! A `--set` that a later `--set` would drop in this way is an error, never silently lost. Every
+//! error names the file and line, or the assignment, that its key came from.
+
+mod preset;
+mod schema;
+
+pub use preset::{Preset, bibliography, presets, show};
+pub use schema::schema;
+
+use base::params::{self, Table};
+use base::{Error, Result};
+use ecc::model::named_code::NamedCode;
+use nand::geometry::Geometry;
+use nand::{energy::Energy, wordline::page_sites};
+use schema::{FAMILIES, Family};
+use ssd::config::SsdConfig;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use toml::Value;
+use toml::de::{DeTable, DeValue};
+
+/// Kinds of presets that lie under a section, and the section; outer ones first.
+const SECTIONS: [(&str, &str); 3] = [("chip", "chip"), ("cell", "chip.cell"), ("host", "host")];
+
+/// A drive, checked.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The drive, with every parameter filled in.
+    pub config: SsdConfig,
+    /// What it is, in one line.
+    pub summary: String,
+    /// Keys of `params/CITATIONS.bib`, sorted: what the drive, its chip and host, and the chosen
+    /// members of the families come from.
+    pub cite: Vec<String>,
+    /// The file's `[run]` table, unchecked: what the caller is to run on the drive.
+    pub run: Table,
+    origins: Origins,
+}
+
+impl Loaded {
+    /// An error of building this drive, which names a key, moved to the line the key came from.
+    pub fn explain(&self, error: Error) -> Error {
+        self.origins.locate(error)
+    }
+}
+
+/// Loads a drive: the name of a preset or the path of a TOML file, and `path=value` assignments.
+pub fn load(drive: &str, sets: &[String]) -> Result<Loaded> {
+    let file = preset::find("drive", drive, "drive", Path::new(""))?;
+    load_text(&file.text, &file.place, sets)
+}
+
+/// Loads a drive from its text; `place` names it in errors, and paths in it are relative to the
+/// folder of `place`.
+pub fn load_text(text: &str, place: &str, sets: &[String]) -> Result<Loaded> {
+    let mut layers = Layers::default();
+    layers.origins.place = place.to_owned();
+    layers.file(text, place)?;
+    for set in sets {
+        layers.set(set)?;
+    }
+    layers.finish()
+}
+
+/// Where a key was written.
+#[derive(Debug, Clone, PartialEq)]
+enum Origin {
+    /// File and line (or the assignment that made a table).
+    Line(String),
+    /// The assignment that gave the value.
+    Set(String),
+}
+
+/// Where every key was written, by its dotted path.
+#[derive(Debug, Clone, Default)]
+struct Origins {
+    paths: BTreeMap<String, Origin>,
+    /// The file that everything starts from.
+    place: String,
+}
+
+impl Origins {
+    /// Puts the place of the key that the error names before it, or that of the nearest table.
+    fn locate(&self, mut error: Error) -> Error {
+        let key = std::mem::take(&mut error.place);
+        let mut path = key.as_str();
+        let origin = loop {
+            match (self.paths.get(path), path.rfind(['.', '[', ' '])) {
+                (Some(origin), _) => break Some(origin),
+                (None, Some(end)) => path = &path[..end],
+                (None, None) => break None,
+            }
+        };
+        error.place = match origin {
+            Some(Origin::Set(text)) if text.starts_with(&format!("--set {key}")) => text.clone(),
+            Some(Origin::Set(place) | Origin::Line(place)) => format!("{place}: {key}"),
+            None if key.is_empty() => self.place.clone(),
+            None => format!("{}: {key}", self.place),
+        };
+        error
+    }
+
+    /// Adds every key of a file, under `prefix`.
+    fn add_file(&mut self, text: &str, place: &str, prefix: &str) {
+        if let Ok(document) = DeTable::parse(text) {
+            let at = |offset: usize| {
+                let line = text.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count() + 1;
+                Origin::Line(format!("{place}:{line}"))
+            };
+            self.add_table(document.get_ref(), prefix, &at);
+        }
+    }
+
+    fn add_table(&mut self, table: &DeTable<'_>, prefix: &str, at: &dyn Fn(usize) -> Origin) {
+        for (key, value) in table {
+            let path = join(prefix, key.get_ref());
+            self.paths.insert(path.clone(), at(key.span().start));
+            match value.get_ref() {
+                DeValue::Table(inner) => self.add_table(inner, &path, at),
+                DeValue::Array(items) => {
+                    for (i, item) in items.iter().enumerate() {
+                        let path = format!("{path}[{i}]");
+                        self.paths.insert(path.clone(), at(item.span().start));
+                        if let DeValue::Table(inner) = item.get_ref() {
+                            self.add_table(inner, &path, at);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Forgets `path` and what is below it, because `by` chooses something else. Refuses to
+    /// forget an assignment.
+    fn drop_path(&mut self, path: &str, by: &Origin) -> Result<()> {
+        let below = |key: &str| {
+            key.strip_prefix(path)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let lost = self
+            .paths
+            .iter()
+            .find(|(key, origin)| below(key) && matches!(origin, Origin::Set(_)) && *origin != by);
+        if let (Some((_, Origin::Set(lost))), Origin::Set(by)) = (lost, by) {
+            return Err(Error::new(lost, format!("is undone by the later `{by}`"))
+                .allow("the choice first, its parameters after it"));
+        }
+        self.paths.retain(|key, _| !below(key));
+        Ok(())
+    }
+}
+
+fn join(prefix: &str, key: &str) -> String {
+    if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") }
+}
+
+/// The table at a dotted path.
+fn at<'a>(table: &'a Table, path: &str) -> Option<&'a Table> {
+    path.split('.').try_fold(table, |table, key| table.get(key)?.as_table())
+}
+
+fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Table> {
+    path.split('.').try_fold(table, |table, key| table.get_mut(key)?.as_table_mut())
+}
+
+/// Puts a table at a dotted path, in place of what is there.
+fn put(table: &mut Table, path: &str, value: Table) {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
+    match rest {
+        None => {
+            table.insert(first.to_owned(), Value::Table(value));
+        }
+        Some(rest) => {
+            let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = inner {
+                put(inner, rest, value);
+            }
+        }
+    }
+}
+
+/// The member that a table chooses.
+fn chosen<'a>(table: &'a Table, family: &Family) -> Option<&'a str> {
+    at(table, family.path)?.get(family.selector)?.as_str()
+}
+
+/// The layers read so far, laid over one another.
+#[derive(Default)]
+struct Layers {
+    table: Table,
+    origins: Origins,
+    /// The preset under each section.
+    presets: BTreeMap<&'static str, String>,
+    /// Citations of the drive (empty name) and of the preset under each section.
+    cites: BTreeMap<&'static str, BTreeSet<String>>,
+    summary: String,
+    run: Table,
+}
+
+impl Layers {
+    /// Lays a drive file over the rest, on top of the preset that it names.
+    fn file(&mut self, text: &str, place: &str) -> Result<()> {
+        let mut table = params::parse(text, place)?;
+        let mut origins = Origins { place: place.to_owned(), ..Origins::default() };
+        origins.add_file(text, place, "");
+        let located = |error| origins.locate(error);
+        let folder = Path::new(place).parent().unwrap_or(Path::new(""));
+        if let Some(name) = take_text(&mut table, "drive_preset").map_err(located)? {
+            let under = preset::find("drive", &name, "drive_preset", folder).map_err(located)?;
+            if under.place == place {
+                return Err(located(Error::new("drive_preset", "names this very file")));
+            }
+            self.file(&under.text, &under.place)?;
+        }
+        let (summary, cite) = take_facts(&mut table, "").map_err(located)?;
+        self.summary = summary.unwrap_or(std::mem::take(&mut self.summary));
+        self.cites.entry("").or_default().extend(cite);
+        match table.remove("run") {
+            Some(Value::Table(run)) => params::merge(&mut self.run, run),
+            Some(_) => return Err(located(Error::new("run", "not a table").allow("[run]"))),
+            None => {}
+        }
+        self.lay(table, &origins, folder)
+    }
+
+    /// Lays one assignment over the rest.
+    fn set(&mut self, text: &str) -> Result<()> {
+        let table = params::assignment(text)?;
+        let path = text.split('=').next().unwrap_or_default().trim().to_owned();
+        let place = format!("--set {text}");
+        let mut origins = Origins::default();
+        origins.paths.insert(path.clone(), Origin::Set(place.clone()));
+        self.lay(table, &origins, Path::new(""))?;
+        // Tables that this assignment has made: a misspelt one is found at the assignment.
+        for (end, _) in path.match_indices('.') {
+            let made = self.origins.paths.entry(path[..end].to_owned());
+            made.or_insert(Origin::Line(place.clone()));
+        }
+        Ok(())
+    }
+
+    /// Lays a table, whose keys were written at `origins`, over the rest.
+    fn lay(&mut self, mut table: Table, origins: &Origins, folder: &Path) -> Result<()> {
+        let written = |path: &str| origins.paths.get(path).or(origins.paths.values().next());
+        for (kind, section) in SECTIONS {
+            let Some(inner) = at_mut(&mut table, section) else { continue };
+            let name = take_text(inner, "preset").map_err(|mut error| {
+                error.place = format!("{section}.preset");
+                origins.locate(error)
+            })?;
+            if let (Some(name), Some(by)) = (name, written(&format!("{section}.preset"))) {
+                self.choose((kind, section), name, by, origins, folder)?;
+            }
+        }
+        if let Some(by) = written("ecc.code") {
+            self.choose_code(&mut table, by, folder)?;
+        }
+        for family in FAMILIES.iter() {
+            let path = format!("{}.{}", family.path, family.selector);
+            if let (Some(name), Some(by)) = (chosen(&table, family), written(&path)) {
+                self.switch(family, name, by)?;
+            }
+        }
+        params::merge(&mut self.table, table);
+        self.origins.paths.extend(origins.paths.clone());
+        Ok(())
+    }
+
+    /// A code that a layer names: what was said of another one's codewords goes, and the model is
+    /// one that works with codes.
+    fn choose_code(&mut self, table: &mut Table, by: &Origin, folder: &Path) -> Result<()> {
+        let Some(given) = table.get_mut("ecc").and_then(Value::as_table_mut) else { return Ok(()) };
+        let Some(Value::String(name)) = given.get_mut("code") else { return Ok(()) };
+        if name.is_empty() {
+            return Ok(());
+        }
+        if name.ends_with(".toml") {
+            *name = folder.join(&*name).display().to_string();
+        }
+        let now = at(&self.table, "ecc");
+        let text = |key: &str| now.and_then(|ecc| ecc.get(key)?.as_str());
+        if text("code") == Some(name) {
+            return Ok(());
+        }
+        let assigned = matches!(self.origins.paths.get("ecc.model"), Some(Origin::Set(_)));
+        let works = text("model").is_some_and(ecc::model::needs_code);
+        if !given.contains_key("model") && !assigned && !works {
+            given.insert("model".into(), ecc::model::WITH_CODE.into());
+        }
+        for key in ["payload_bytes", "parity_bytes", "code_hash"] {
+            let path = join("ecc", key);
+            if matches!(self.origins.paths.get(&path), Some(Origin::Set(_))) {
+                // Assigned: must agree with what the code says.
+                continue;
+            }
+            self.origins.drop_path(&path, by)?;
+            if let Some(ecc) = at_mut(&mut self.table, "ecc") {
+                ecc.remove(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the code that the drive names. What nobody said of a codeword or its model is the
+    /// code's, and was said where that was named.
+    fn code(&mut self) -> Result<Option<NamedCode>> {
+        let name = at(&self.table, "ecc").and_then(|ecc| ecc.get("code")?.as_str());
+        let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
+        if let Some(by) = self.origins.paths.get("ecc.code").cloned() {
+            self.origins.paths.insert("ecc".to_owned(), by);
+        }
+        let file = preset::find("code", name, "ecc.code", Path::new(""))?;
+        let facts = params::parse(&file.text, &file.place)?;
+        let cite = facts.get("cite").and_then(Value::as_array).into_iter().flatten();
+        let cite = cite.filter_map(|key| Some(key.as_str()?.to_owned()));
+        self.cites.insert("ecc.code", cite.collect());
+        let profile = preset::profile_of(&file.place);
+        let measured = profile.as_ref().map(|file| (file.text.as_str(), file.place.as_str()));
+        NamedCode::read(&file.text, &file.place, measured).map(Some)
+    }
+
+    /// Puts another preset of a kind under a section.
+    fn choose(
+        &mut self,
+        (kind, section): (&'static str, &'static str),
+        name: String,
+        by: &Origin,
+        origins: &Origins,
+        folder: &Path,
+    ) -> Result<()> {
+        if self.presets.get(section) == Some(&name) {
+            return Ok(());
+        }
+        self.origins.paths.remove(&format!("{section}.preset"));
+        self.origins.drop_path(section, by)?;
+        let below = |other: &&str| other.strip_prefix(section).is_some_and(|r| r.starts_with('.'));
+        for (_, other) in SECTIONS.iter().filter(|(_, other)| below(other)) {
+            self.presets.remove(other);
+            self.cites.remove(other);
+        }
+        let file = preset::find(kind, &name, &format!("{section}.preset"), folder)
+            .map_err(|error| origins.locate(error))?;
+        let mut table = params::parse(&file.text, &file.place)?;
+        let mut written = Origins { place: file.place.clone(), ..Origins::default() };
+        written.add_file(&file.text, &file.place, section);
+        let (_, cite) = take_facts(&mut table, section).map_err(|error| written.locate(error))?;
+        self.cites.insert(section, cite.into_iter().collect());
+        put(&mut self.table, section, Table::new());
+        self.presets.insert(section, name);
+        // Files that this one names lie under it.
+        let mut outer = Table::new();
+        put(&mut outer, section, table);
+        let folder = Path::new(&file.place).parent().unwrap_or(Path::new(""));
+        for (kind, inner) in SECTIONS.iter().filter(|(_, inner)| below(inner)) {
+            let Some(own) = at_mut(&mut outer, inner) else { continue };
+            let name = take_text(own, "preset").map_err(|mut error| {
+                error.place = format!("{inner}.preset");
+                written.locate(error)
+            })?;
+            if let (Some(name), Some(by)) = (name, written.paths.get(&format!("{inner}.preset"))) {
+                self.choose((kind, inner), name, by, &written, folder)?;
+            }
+        }
+        params::merge(&mut self.table, outer);
+        self.origins.paths.extend(written.paths);
+        Ok(())
+    }
+
+    /// Drops the parameters of the member chosen so far, if `name` is another.
+    fn switch(&mut self, family: &Family, name: &str, by: &Origin) -> Result<()> {
+        if chosen(&self.table, family).is_none_or(|now| now == name) {
+            return Ok(());
+        }
+        let Some(table) = at_mut(&mut self.table, family.path) else { return Ok(()) };
+        let keys: Vec<String> = table.keys().cloned().collect();
+        for key in keys.iter().filter(|key| !family.shared.contains_key(*key)) {
+            table.remove(key);
+            if key != family.selector {
+                self.origins.drop_path(&join(family.path, key), by)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks everything.
+    fn finish(mut self) -> Result<Loaded> {
+        let located = |error| self.origins.locate(error);
+        for family in FAMILIES.iter() {
+            check_keys(family, &self.table).map_err(located)?;
+        }
+        let code = self.code().map_err(|error| self.origins.locate(error))?;
+        let located = |error| self.origins.locate(error);
+        let config = params::read::<SsdConfig>(&self.table, "")
+            .and_then(|config| SsdConfig { code, ..config }.complete())
+            .and_then(|config| check_chip(&config).map(|()| config))
+            .map_err(located)?;
+        let mut cite: BTreeSet<String> = self.cites.values().flatten().cloned().collect();
+        for family in FAMILIES.iter() {
+            let member = chosen(&self.table, family).and_then(|name| family.member(name));
+            cite.extend(member.map(|member| member.citation.to_owned()));
+        }
+        cite.remove("");
+        Ok(Loaded {
+            config,
+            summary: std::mem::take(&mut self.summary),
+            cite: cite.into_iter().collect(),
+            run: self.run,
+            origins: self.origins,
+        })
+    }
+}
+
+/// Takes a text out of a table.
+fn take_text(table: &mut Table, key: &str) -> Result<Option<String>> {
+    match table.remove(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(Error::new(key, format!("{other}")).allow("text in quotes")),
+    }
+}
+
+/// Takes `summary` and `cite` out of a parameter file.
+fn take_facts(table: &mut Table, prefix: &str) -> Result<(Option<String>, Vec<String>)> {
+    let place = |mut error: Error| {
+        error.place = join(prefix, &error.place);
+        error
+    };
+    let summary = take_text(table, "summary").map_err(place)?;
+    let cite = match table.remove("cite") {
+        None => Some(Vec::new()),
+        Some(Value::Array(items)) => {
+            items.into_iter().map(|item| Some(item.as_str()?.to_owned())).collect()
+        }
+        Some(_) => None,
+    };
+    let cite = cite.ok_or_else(|| {
+        place(Error::new("cite", "not a list of keys").allow("[\"key\", ...] of CITATIONS.bib"))
+    })?;
+    Ok((summary, cite))
+}
+
+/// Refuses keys of a family's table that its member does not have: the shared parameters and the
+/// member's own are one list to whoever writes them.
+fn check_keys(family: &Family, table: &Table) -> Result<()> {
+    let Some(table) = at(table, family.path) else { return Ok(()) };
+    let name = match table.get(family.selector) {
+        Some(Value::String(name)) => name,
+        given => {
+            let error = match given {
+                None => Error::new(family.path, format!("missing key `{}`", family.selector)),
+                Some(other) => {
+                    Error::new(join(family.path, family.selector), format!("{other} is no name"))
+                }
+            };
+            let names: Vec<&str> = family.members.iter().map(|member| member.name).collect();
+            return Err(error.allow(names.join(", ")));
+        }
+    };
+    let Some(member) = family.member(name) else {
+        let names = family.members.iter().map(|member| member.name);
+        let place = join(family.path, family.selector);
+        return Err(Error::unknown(place, "member", name, names));
+    };
+    for key in table.keys().filter(|key| *key != family.selector) {
+        if family.shared.contains_key(key) || member.own.contains_key(key) {
+            continue;
+        }
+        let keys = family.shared.keys().chain(member.own.keys()).map(String::as_str);
+        let known: Vec<&str> = std::iter::once(family.selector).chain(keys).collect();
+        let place = join(family.path, key);
+        let mut error = Error::unknown(place, "key", key, known.iter().copied());
+        if let Some(other) = family.members.iter().find(|other| other.own.contains_key(key)) {
+            error.problem = format!("`{key}` is a parameter of {}, not of {name}", other.name);
+        }
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// Refuses a chip that cannot be built, before anything large is.
+fn check_chip(config: &SsdConfig) -> Result<()> {
+    let chip = &config.chip;
+    let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
+    Geometry::new(&chip.geometry, dies, config.drive_unit_bytes())?;
+    config.check_fit()?;
+    page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
+    Energy::new(&chip.energy)?;
+    chip.features.check()?;
+    chip.timing(chip.cell()?.as_deref())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

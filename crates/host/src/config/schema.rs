@@ -1,0 +1,274 @@
+//! What the tables of a drive may hold, told by the structs and the rosters: JSON Schema.
+
+use base::family::{Member, schema as schema_of};
+use ecc::model::EccConfig;
+use nand::level::LevelsConfig;
+use serde_json::{Map, Value, json};
+use ssd::config::SsdConfig;
+use ssd::ftl::FtlConfig;
+use ssd::gc::GcConfig;
+use std::sync::LazyLock;
+
+/// A family, as the tables of a drive choose from it.
+pub(crate) struct Family {
+    /// Path of its table.
+    pub path: &'static str,
+    /// Key that names the member.
+    pub selector: &'static str,
+    /// What the choice decides.
+    summary: &'static str,
+    /// Parameters that all members share, as properties of JSON Schema.
+    pub shared: Map<String, Value>,
+    /// The members.
+    pub members: Vec<Facts>,
+}
+
+/// What a member says of itself.
+pub(crate) struct Facts {
+    pub name: &'static str,
+    summary: &'static str,
+    pub citation: &'static str,
+    /// Its own parameters, as properties of JSON Schema.
+    pub own: Map<String, Value>,
+    /// Types that these refer to.
+    definitions: Map<String, Value>,
+}
+
+/// Every family that the tables of a drive choose from.
+pub(crate) static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
+    let none = || json!({});
+    vec![
+        family("chip.array", "name", "What a read gives back", none(), nand::array::ROSTER),
+        family("ftl", "name", "Where data live", schema_of::<FtlConfig>(), ssd::ftl::ROSTER),
+        family("gc", "name", "Which block to reclaim", schema_of::<GcConfig>(), ssd::gc::ROSTER),
+        family("scheduler", "name", "Which command goes next", none(), ssd::scheduler::ROSTER),
+        family("retry", "name", "What to do when decoding fails", none(), ssd::retry::ROSTER),
+        family("ecc", "model", "Decoding", schema_of::<EccConfig>(), ecc::model::ROSTER),
+    ]
+});
+
+fn family<F>(
+    path: &'static str,
+    selector: &'static str,
+    summary: &'static str,
+    mut shared: Value,
+    roster: &'static [Member<F>],
+) -> Family {
+    let members = roster
+        .iter()
+        .map(|member| {
+            let mut schema = (member.schema)();
+            Facts {
+                name: member.name,
+                summary: member.summary,
+                citation: member.citation,
+                own: take(&mut schema, "properties"),
+                definitions: take(&mut schema, "$defs"),
+            }
+        })
+        .collect();
+    Family { path, selector, summary, shared: take(&mut shared, "properties"), members }
+}
+
+fn take(schema: &mut Value, key: &str) -> Map<String, Value> {
+    match schema.get_mut(key).map(Value::take) {
+        Some(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+impl Family {
+    /// The member called `name`.
+    pub fn member(&self, name: &str) -> Option<&Facts> {
+        self.members.iter().find(|member| member.name == name)
+    }
+
+    /// Schema of its table: one alternative for each member.
+    fn schema(&self) -> Value {
+        let alternatives: Vec<Value> = self
+            .members
+            .iter()
+            .map(|member| {
+                let mut properties = self.shared.clone();
+                properties.extend(member.own.clone());
+                properties.insert(self.selector.to_owned(), json!({ "const": member.name }));
+                json!({
+                    "title": member.name,
+                    "description": member.summary,
+                    "properties": properties,
+                    "additionalProperties": false,
+                })
+            })
+            .collect();
+        let names: Vec<&str> = self.members.iter().map(|member| member.name).collect();
+        json!({
+            "description": self.summary,
+            "type": "object",
+            "properties": { self.selector: { "enum": names } },
+            "anyOf": alternatives,
+        })
+    }
+}
+
+/// JSON Schema of a drive file: the sections of [`SsdConfig`] with the families spelled out from
+/// their rosters, and the keys that compose files. No key is required: a preset may supply any.
+pub fn schema() -> Value {
+    let mut root = schema_of::<SsdConfig>();
+    drop_required(&mut root);
+    root["title"] = json!("nandlab drive");
+    for family in FAMILIES.iter() {
+        let (holder, key) = match family.path.split_once('.') {
+            Some((section, key)) => (definition_of(&root, section), key),
+            None => (String::new(), family.path),
+        };
+        let holder = if holder.is_empty() { &mut root } else { &mut root["$defs"][&holder] };
+        holder["properties"][key] = family.schema();
+        for member in &family.members {
+            for (name, definition) in &member.definitions {
+                root["$defs"][name] = definition.clone();
+            }
+        }
+    }
+    for section in ["chip", "host"] {
+        let holder = definition_of(&root, section);
+        root["$defs"][&holder]["properties"]["preset"] = preset(section, "lies under this section");
+    }
+    let cell = cell_schema(&mut root);
+    let holder = definition_of(&root, "chip");
+    root["$defs"][&holder]["properties"]["cell"] = cell;
+    let properties = &mut root["properties"];
+    properties["summary"] = json!({ "type": "string", "description": "What it is, in one line" });
+    properties["cite"] = json!({
+        "type": "array",
+        "items": { "type": "string" },
+        "description": "Keys of params/CITATIONS.bib",
+    });
+    properties["drive_preset"] = preset("drive", "lies under this file");
+    properties["run"] = json!({ "type": "object", "description": "What to run on the drive" });
+    drop_required(&mut root);
+    root
+}
+
+/// Schema of a chip's cell: its levels, and a table for each mechanism of the roster.
+fn cell_schema(root: &mut Value) -> Value {
+    let mut levels = schema_of::<LevelsConfig>();
+    let mut definitions = take(&mut levels, "$defs");
+    let mut properties = Map::new();
+    properties.insert("preset".into(), preset("cell", "lies under this section"));
+    properties.insert("levels".into(), plain(levels));
+    for member in nand::cell::ROSTER {
+        let mut own = (member.schema)();
+        definitions.extend(take(&mut own, "$defs"));
+        own["description"] = json!(member.summary);
+        properties.insert(member.name.into(), plain(own));
+    }
+    for (name, definition) in definitions {
+        root["$defs"][name] = definition;
+    }
+    json!({
+        "description": "The cell, where its physics is known; mechanisms left out are off",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+/// A schema without what only a whole document has.
+fn plain(mut schema: Value) -> Value {
+    if let Some(map) = schema.as_object_mut() {
+        map.remove("$schema");
+        map.remove("title");
+    }
+    schema
+}
+
+/// Name of the definition that a section of the root refers to.
+fn definition_of(root: &Value, section: &str) -> String {
+    let property = &root["properties"][section];
+    let reference = property.get("$ref").and_then(Value::as_str).unwrap_or_default();
+    reference.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Schema of the name of a preset: any string, since it may be a path; the names are examples.
+fn preset(kind: &str, role: &str) -> Value {
+    json!({
+        "type": "string",
+        "examples": crate::config::preset::names(kind),
+        "description": format!("A {kind} preset, or the path of a TOML file, that {role}"),
+    })
+}
+
+fn drop_required(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if map.get("required").is_some_and(Value::is_array) {
+                map.remove("required");
+            }
+            map.values_mut().for_each(drop_required);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_required),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mentions_every_member_with_its_parameters() {
+        let schema = schema();
+        for family in FAMILIES.iter() {
+            let table = match family.path.split_once('.') {
+                Some((section, key)) => {
+                    &schema["$defs"][definition_of(&schema, section)]["properties"][key]
+                }
+                None => &schema["properties"][family.path],
+            };
+            let names = table["properties"][family.selector]["enum"].as_array().unwrap();
+            let alternatives = table["anyOf"].as_array().unwrap();
+            assert_eq!((names.len(), alternatives.len()), (family.members.len(), names.len()));
+            for (member, alternative) in family.members.iter().zip(alternatives) {
+                assert!(names.contains(&json!(member.name)), "{}", member.name);
+                assert_eq!(alternative["title"], member.name);
+                for key in family.shared.keys().chain(member.own.keys()) {
+                    assert!(alternative["properties"].get(key).is_some(), "{} {key}", member.name);
+                }
+            }
+        }
+        let members = schema["properties"]["gc"]["anyOf"].as_array().unwrap();
+        let d_choices = members.iter().find(|member| member["title"] == "d_choices").unwrap();
+        let d = &d_choices["properties"]["d"];
+        assert_eq!((&d["type"], &d["default"]), (&json!("integer"), &json!(10)), "{d}");
+    }
+
+    #[test]
+    fn references_lead_somewhere_and_nothing_is_required() {
+        fn references<'a>(value: &'a Value, out: &mut Vec<&'a str>) {
+            match value {
+                Value::Object(map) => {
+                    out.extend(map.get("$ref").and_then(Value::as_str));
+                    assert!(!map.get("required").is_some_and(Value::is_array), "{map:?}");
+                    map.values().for_each(|inner| references(inner, out));
+                }
+                Value::Array(items) => items.iter().for_each(|inner| references(inner, out)),
+                _ => {}
+            }
+        }
+        let schema = schema();
+        let mut found = Vec::new();
+        references(&schema, &mut found);
+        assert!(found.len() > 5);
+        for reference in found {
+            let path = reference.strip_prefix('#').unwrap();
+            assert!(schema.pointer(path).is_some(), "{reference}");
+        }
+        for key in ["preset", "geometry", "timing", "array"] {
+            let chip = &schema["$defs"][definition_of(&schema, "chip")]["properties"];
+            assert!(chip.get(key).is_some(), "{key}");
+        }
+        for key in ["drive_preset", "summary", "cite", "run", "seed"] {
+            assert!(schema["properties"].get(key).is_some(), "{key}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! fio job files: jobs for a drive of a given capacity.
+//!
+//! After fio's HOWTO ("Job file format"): `[global]` sets defaults for the jobs below it, a job's
+//! own options override them. The file that fio would work on is the drive, from its first byte
+//! to its last. The way of a file: `text` (lines), `options` (what each option says), and `plan`
+//! (what that means on this drive) with `synthetic` (the requests), or `replay`.
+
+use crate::fio::options::{Options, Taken};
+use crate::fio::plan::{Given, Setting};
+use crate::fio::replay;
+use crate::fio::synthetic::Synthetic;
+use crate::fio::text::sections;
+use crate::request::{Job, Pace, Source, Think};
+use base::rng::Rng;
+use base::{Error, Result, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What a job file holds.
+pub struct Loaded {
+    /// The jobs, clones of `numjobs` included, in the order of the file.
+    pub jobs: Vec<Job>,
+    /// Options of the `[global]` sections as given.
+    pub global_options: Vec<(String, String)>,
+    /// What was accepted but means nothing here, one notice for each option's name.
+    pub notices: Vec<String>,
+}
+
+/// Jobs of the fio job file at `path` for a drive of `capacity_bytes`.
+pub fn load(path: &Path, capacity_bytes: u64, seed: u64) -> Result<Loaded> {
+    let place = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::new(&place, format!("cannot be read: {error}")).allow("a fio job file")
+    })?;
+    let dir = path.parent().unwrap_or(Path::new(""));
+    parse(&text, &place, dir, capacity_bytes, seed)
+}
+
+/// Jobs of the fio job file `text`; `place` names it in errors, `dir` is where the files of
+/// `read_iolog` are looked for.
+pub fn parse(
+    text: &str,
+    place: &str,
+    dir: &Path,
+    capacity_bytes: u64,
+    seed: u64,
+) -> Result<Loaded> {
+    let mut loaded = Loaded { jobs: Vec::new(), global_options: Vec::new(), notices: Vec::new() };
+    let mut noticed = BTreeSet::new();
+    let mut global = Given { options: Options::default(), lines: BTreeMap::new() };
+    let mut clones: BTreeMap<&str, u64> = BTreeMap::new();
+    for section in sections(text, place)? {
+        let is_global = section.name == "global";
+        let mut given = global.clone();
+        given.lines.insert("job", section.line);
+        for line in &section.lines {
+            let at = || format!("{place}:{}", line.number);
+            match given.options.take(line.name, line.value) {
+                Ok(Taken::Set(name)) => {
+                    given.lines.insert(name, line.number);
+                }
+                Ok(Taken::Ignored) if noticed.insert(line.name) => {
+                    loaded.notices.push(notice(&at(), line.name));
+                }
+                Ok(Taken::Ignored) => {}
+                Err(error) => return Err(error.at(at())),
+            }
+        }
+        let pairs = section
+            .lines
+            .iter()
+            .map(|line| (line.name.to_owned(), line.value.unwrap_or_default().to_owned()));
+        if is_global {
+            loaded.global_options.extend(pairs);
+            global = given;
+            continue;
+        }
+        let own: Vec<_> = pairs.collect();
+        let setting = Setting { given: &given, place, dir, capacity_bytes };
+        for (name, why) in setting.ignored() {
+            // Of what a global section says, once.
+            if noticed.insert(name) {
+                loaded.notices.push(format!("{}: `{name}` {why}", setting.at(name)));
+            }
+        }
+        for clone in 0..given.options.numjobs {
+            // Jobs of one name are told apart by their number, like clones.
+            let number = clones.entry(section.name).or_default();
+            let stream = format!("job/{}/{number}", section.name);
+            *number += 1;
+            let seed = given.options.randseed.unwrap_or(seed);
+            let mut job = setting.job(section.name, clone, seed, &stream)?;
+            job.options.clone_from(&own);
+            loaded.jobs.push(job);
+        }
+    }
+    if loaded.jobs.is_empty() {
+        return Err(Error::new(place, "no job").allow("a section [name] besides [global]"));
+    }
+    Ok(loaded)
+}
+
+fn notice(at: &str, name: &str) -> String {
+    match name {
+        "randrepeat" | "allrandrepeat" => {
+            format!("{at}: runs always repeat here; for other random numbers change --seed")
+        }
+        _ => format!("{at}: `{name}` means nothing to a simulated drive and is ignored"),
+    }
+}
+
+impl Setting<'_> {
+    /// Options that were given to the job and say nothing in it, and why.
+    fn ignored(&self) -> Vec<(&'static str, &'static str)> {
+        let Options { time_based, runtime, number_ios, ref read_iolog, .. } = self.given.options;
+        if read_iolog.is_some() {
+            let why = "means nothing to a replay and is ignored, as by fio";
+            return replay::passed_over(self.given).map(|name| (name, why)).collect();
+        }
+        let is_given = |name: &str| self.given.lines.contains_key(name);
+        let alone = "means nothing without read_iolog and is ignored, as by fio";
+        [
+            (
+                "time_based",
+                time_based && runtime.is_none(),
+                "without runtime is ignored, as by fio",
+            ),
+            (
+                "number_ios",
+                time_based && runtime.is_some() && number_ios.is_some(),
+                "beside time_based is ignored, as by fio",
+            ),
+            ("replay_no_stall", is_given("replay_no_stall"), alone),
+            ("replay_time_scale", is_given("replay_time_scale"), alone),
+        ]
+        .into_iter()
+        .filter_map(|(name, is_ignored, why)| is_ignored.then_some((name, why)))
+        .collect()
+    }
+
+    /// The clone `clone` of the job, which draws from the streams `stream/...` of `seed`.
+    fn job(&self, name: &str, clone: u32, seed: u64, stream: &str) -> Result<Job> {
+        let options = &self.given.options;
+        let (source, pace) = match &options.read_iolog {
+            Some(files) => self.replay(files, clone)?,
+            None => {
+                let plan = self.plan(clone)?;
+                let source = Synthetic::new(&plan, seed, stream).map_err(|error| {
+                    error.about("random_distribution").at(self.at("random_distribution"))
+                })?;
+                let depth = options.iodepth;
+                let pace = match plan.rates {
+                    Some(_) => Pace::Paced { depth, drawn: plan.poisson },
+                    None => Pace::Closed { depth },
+                };
+                (Box::new(source) as Box<dyn Source>, pace)
+            }
+        };
+        let (from, to) = options.startdelay;
+        let more = match to.since(from).ns() {
+            0 => 0,
+            range => Rng::stream(seed, &format!("{stream}/delay")).below(range + 1),
+        };
+        let think = Think { time: options.thinktime, every: options.thinktime_blocks };
+        Ok(Job {
+            name: options.name.clone().unwrap_or_else(|| name.to_owned()),
+            source,
+            pace,
+            think: (think.time > Time::ZERO).then_some(think),
+            start_delay: from + Time(more),
+            // As in fio the first clone waits, and the others belong to its group.
+            stonewall: options.stonewall && clone == 0,
+            runtime: options.runtime,
+            ramp: options.ramp_time,
+            options: Vec::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

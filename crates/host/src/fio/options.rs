@@ -1,0 +1,463 @@
+//! The options of a fio job: what is understood, what is accepted, what is refused, and why.
+//!
+//! Names, defaults and meaning are those of fio's HOWTO ("Job file parameters"). Each option that
+//! shapes requests is one entry of [`ROSTER`]; the rest of fio's are in [`crate::fio::ignored`].
+
+use crate::fio::block_size::{self, BlockSize};
+use crate::fio::ignored::{IGNORED, REFUSED};
+use crate::fio::value::{Amount, amount, by_direction, bytes, flag, time, whole};
+use crate::workload::Chosen;
+use base::{Error, Result, Time};
+use ssd::request::Op;
+
+/// fio's `rw`: directions and whether places are random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pattern {
+    /// One direction.
+    Only(Op),
+    /// Reads and writes.
+    Mixed,
+    /// Each place trimmed, then written.
+    TrimWrite,
+}
+
+/// The options of one job, as given or by default: each field is the option of its name.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub name: Option<String>,
+    pub pattern: Pattern,
+    pub random: bool,
+    /// Number behind the colon of `rw`: length of a burst, or bytes of a hole.
+    pub rw_number: Option<u64>,
+    pub identical: bool,
+    pub bs: [Option<u64>; 3],
+    pub bsrange: [Option<String>; 3],
+    pub bssplit: [Option<BlockSize>; 3],
+    pub bs_unaligned: bool,
+    pub blockalign: [Option<u64>; 3],
+    pub size: Option<Amount>,
+    pub io_size: Option<Amount>,
+    pub filesize: Option<u64>,
+    pub offset: Amount,
+    pub offset_align: Option<u64>,
+    pub offset_increment: Amount,
+    pub number_ios: Option<u64>,
+    pub loops: u64,
+    pub iodepth: u32,
+    pub numjobs: u32,
+    pub runtime: Option<Time>,
+    pub time_based: bool,
+    pub ramp_time: Time,
+    pub startdelay: (Time, Time),
+    pub read_percent: u64,
+    pub distribution: [Option<Chosen>; 3],
+    pub randseed: Option<u64>,
+    pub norandommap: bool,
+    pub percentage_random: [Option<u64>; 3],
+    pub rate: [Option<u64>; 3],
+    pub rate_iops: [Option<u64>; 3],
+    pub poisson: bool,
+    pub thinktime: Time,
+    pub thinktime_blocks: u32,
+    pub fsync: u64,
+    pub fdatasync: u64,
+    pub end_fsync: bool,
+    pub fsync_on_close: bool,
+    pub sync: bool,
+    pub write_hint: u8,
+    pub stonewall: bool,
+    pub read_iolog: Option<String>,
+    pub replay_no_stall: bool,
+    pub replay_time_scale: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: None,
+            pattern: Pattern::Only(Op::Read),
+            random: false,
+            rw_number: None,
+            identical: false,
+            bs: [None; 3],
+            bsrange: [const { None }; 3],
+            bssplit: [const { None }; 3],
+            bs_unaligned: false,
+            blockalign: [None; 3],
+            size: None,
+            io_size: None,
+            filesize: None,
+            offset: Amount::Bytes(0),
+            offset_align: None,
+            offset_increment: Amount::Bytes(0),
+            number_ios: None,
+            loops: 1,
+            iodepth: 1,
+            numjobs: 1,
+            runtime: None,
+            time_based: false,
+            ramp_time: Time::ZERO,
+            startdelay: (Time::ZERO, Time::ZERO),
+            read_percent: 50,
+            distribution: [const { None }; 3],
+            randseed: None,
+            norandommap: false,
+            percentage_random: [None; 3],
+            rate: [None; 3],
+            rate_iops: [None; 3],
+            poisson: false,
+            thinktime: Time::ZERO,
+            thinktime_blocks: 1,
+            fsync: 0,
+            fdatasync: 0,
+            end_fsync: false,
+            fsync_on_close: false,
+            sync: false,
+            write_hint: 0,
+            stonewall: false,
+            read_iolog: None,
+            replay_no_stall: false,
+            replay_time_scale: 100,
+        }
+    }
+}
+
+/// What becomes of an option in a job that replays a trace.
+///
+/// fio's HOWTO does not say; what fio passes over there is what `do_io` and `get_io_u` of its
+/// sources do not look at then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InReplay {
+    /// It counts.
+    Obeyed,
+    /// It makes up requests, or says how many: the log does that. Named in a notice, as fio passes
+    /// over it in silence.
+    PassedOver,
+    /// fio obeys it and a replay here does not: refused where it asks for anything.
+    Refused,
+}
+use InReplay::{Obeyed, PassedOver, Refused};
+
+/// An option that is understood.
+pub struct Known {
+    /// fio's name, then its aliases.
+    pub names: &'static [&'static str],
+    pub in_replay: InReplay,
+    /// Whether it may stand without a value.
+    flag: bool,
+    /// Reads its value.
+    set: Set,
+}
+
+type Set = fn(&mut Options, &str) -> Result<()>;
+
+const fn value(in_replay: InReplay, names: &'static [&'static str], set: Set) -> Known {
+    Known { names, in_replay, flag: false, set }
+}
+
+const fn yes(in_replay: InReplay, names: &'static [&'static str], set: Set) -> Known {
+    Known { names, in_replay, flag: true, set }
+}
+
+/// Sets a field, or those directions of it that were given.
+macro_rules! set {
+    ($field:ident, $read:expr) => {
+        |options, text| {
+            options.$field = $read(text)?;
+            Ok(())
+        }
+    };
+    ([$field:ident], $read:expr) => {
+        |options, text| {
+            let given = by_direction(text, $read)?;
+            for (old, new) in options.$field.iter_mut().zip(given) {
+                *old = new.or(old.take());
+            }
+            Ok(())
+        }
+    };
+}
+
+const SECOND: Time = Time(1_000_000_000);
+const MICROSECOND: Time = Time(1000);
+const MOST_JOBS: u64 = 4096;
+
+/// Every option that is understood.
+pub const ROSTER: &[Known] = &[
+    value(Obeyed, &["name"], set!(name, |text: &str| Ok::<_, Error>(Some(text.to_owned())))),
+    value(Obeyed, &["description"], |_, _| Ok(())),
+    value(PassedOver, &["rw", "readwrite"], pattern),
+    value(
+        PassedOver,
+        &["rw_sequencer"],
+        set!(identical, |text| word(text, &[("sequential", false), ("identical", true)])),
+    ),
+    value(PassedOver, &["bs", "blocksize"], set!([bs], block_size::length)),
+    value(PassedOver, &["bsrange", "blocksize_range"], set!([bsrange], range)),
+    value(PassedOver, &["bssplit"], set!([bssplit], BlockSize::split)),
+    yes(PassedOver, &["bs_unaligned", "blocksize_unaligned"], set!(bs_unaligned, flag)),
+    value(PassedOver, &["ba", "blockalign"], set!([blockalign], block_size::length)),
+    value(PassedOver, &["size"], set!(size, some_amount)),
+    value(PassedOver, &["io_size", "io_limit"], set!(io_size, some_amount)),
+    value(PassedOver, &["filesize"], set!(filesize, |text| bytes(text).map(nonzero))),
+    value(PassedOver, &["offset", "fileoffset"], set!(offset, amount)),
+    value(PassedOver, &["offset_align"], set!(offset_align, |text| bytes(text).map(nonzero))),
+    value(PassedOver, &["offset_increment"], set!(offset_increment, amount)),
+    value(
+        PassedOver,
+        &["number_ios"],
+        set!(number_ios, |text| whole(text, 0, u64::MAX).map(nonzero)),
+    ),
+    value(PassedOver, &["loops"], set!(loops, |text| whole(text, 1, u64::MAX))),
+    value(Obeyed, &["iodepth"], set!(iodepth, |text| whole(text, 1, 1 << 20).map(|n| n as u32))),
+    value(Obeyed, &["numjobs"], set!(numjobs, |text| whole(text, 1, MOST_JOBS).map(|n| n as u32))),
+    value(
+        Obeyed,
+        &["runtime", "timeout"],
+        set!(runtime, |text| time(text, SECOND).map(|t| (t > Time::ZERO).then_some(t))),
+    ),
+    yes(PassedOver, &["time_based"], set!(time_based, flag)),
+    value(Obeyed, &["ramp_time"], set!(ramp_time, |text| time(text, SECOND))),
+    value(Obeyed, &["startdelay"], set!(startdelay, delay)),
+    value(PassedOver, &["rwmixread"], set!(read_percent, |text| whole(text, 0, 100))),
+    value(
+        PassedOver,
+        &["rwmixwrite"],
+        set!(read_percent, |text| whole(text, 0, 100).map(|n| 100 - n)),
+    ),
+    value(PassedOver, &["random_distribution"], distribution),
+    value(
+        PassedOver,
+        &["percentage_random"],
+        set!([percentage_random], |text| whole(text, 0, 100)),
+    ),
+    yes(PassedOver, &["norandommap"], set!(norandommap, flag)),
+    value(Obeyed, &["randseed"], set!(randseed, |text| whole(text, 0, u64::MAX).map(Some))),
+    value(PassedOver, &["rate"], set!([rate], bytes)),
+    value(PassedOver, &["rate_iops"], set!([rate_iops], |text| whole(text, 0, u64::MAX))),
+    value(
+        PassedOver,
+        &["rate_process"],
+        set!(poisson, |text| word(text, &[("linear", false), ("poisson", true)])),
+    ),
+    value(Obeyed, &["thinktime"], set!(thinktime, |text| time(text, MICROSECOND))),
+    value(
+        Obeyed,
+        &["thinktime_blocks"],
+        set!(thinktime_blocks, |text| whole(text, 1, u32::MAX.into()).map(|n| n as u32)),
+    ),
+    value(PassedOver, &["fsync"], set!(fsync, |text| whole(text, 0, u64::MAX))),
+    value(PassedOver, &["fdatasync"], set!(fdatasync, |text| whole(text, 0, u64::MAX))),
+    yes(Refused, &["end_fsync"], set!(end_fsync, flag)),
+    yes(Refused, &["fsync_on_close"], set!(fsync_on_close, flag)),
+    value(
+        Refused,
+        &["sync"],
+        set!(sync, |text| word(
+            text,
+            &[("none", false), ("0", false), ("sync", true), ("dsync", true), ("1", true)]
+        )),
+    ),
+    value(Refused, &["write_hint"], set!(write_hint, |text| word(text, HINTS))),
+    yes(Obeyed, &["stonewall", "wait_for_previous"], set!(stonewall, flag)),
+    value(
+        Obeyed,
+        &["read_iolog"],
+        set!(read_iolog, |text: &str| Ok::<_, Error>(Some(text.to_owned()))),
+    ),
+    yes(Obeyed, &["replay_no_stall"], set!(replay_no_stall, flag)),
+    value(
+        Obeyed,
+        &["replay_time_scale"],
+        set!(replay_time_scale, |text| whole(text, 1, 1_000_000)),
+    ),
+    value(Obeyed, &["kb_base"], |_, text| word(text, &[("1024", ())])),
+    value(Obeyed, &["zonemode"], |_, text| word(text, &[("none", ())])),
+];
+
+/// The kernel's write lifetime hints as streams.
+const HINTS: &[(&str, u8)] =
+    &[("none", 0), ("not_set", 0), ("short", 1), ("medium", 2), ("long", 3), ("extreme", 4)];
+
+/// fio's environment variables and keywords.
+const VARIABLES: [&str; 4] = ["${", "$pagesize", "$mb_memory", "$ncpus"];
+
+/// What became of an option.
+pub enum Taken {
+    /// It counts; this is fio's own name for it.
+    Set(&'static str),
+    /// It was accepted and means nothing here.
+    Ignored,
+}
+
+impl Options {
+    /// Takes one option with its value, or without one.
+    pub fn take(&mut self, name: &str, value: Option<&str>) -> Result<Taken> {
+        if let Some(known) = ROSTER.iter().find(|known| known.names.contains(&name)) {
+            let value = value.unwrap_or_default();
+            if VARIABLES.iter().any(|variable| value.contains(variable)) {
+                return Err(Error::new("", format!("{name}: `{value}` holds a variable"))
+                    .allow("values written out: a job must mean the same on every machine"));
+            }
+            return match value {
+                "" if !known.flag => Err(Error::new("", format!("`{name}` needs a value"))
+                    .allow(format!("{name}=VALUE"))),
+                value => (known.set)(self, value)
+                    .map_err(|error| error.about(name))
+                    .map(|()| Taken::Set(known.names[0])),
+            };
+        }
+        if ["randrepeat", "allrandrepeat"].contains(&name) {
+            // Repeatable is all there is; asking for anything else is worth a word.
+            let asked = flag(value.unwrap_or_default()).map_err(|error| error.about(name))?;
+            return Ok(if asked { Taken::Set("randrepeat") } else { Taken::Ignored });
+        }
+        if IGNORED.contains(&name) {
+            return Ok(Taken::Ignored);
+        }
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
+            return Err(Error::new("", format!("`{name}` is not supported")).allow(*why));
+        }
+        let names = ROSTER.iter().flat_map(|known| known.names.iter().copied());
+        let names = names.chain(["randrepeat"]).chain(IGNORED.iter().copied());
+        Err(Error::new("", format!("unknown option `{name}`"))
+            .allow("the job parameters of fio's HOWTO")
+            .suggest(name, names))
+    }
+}
+
+/// One of some words.
+fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T> {
+    words.iter().find(|(name, _)| *name == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
+        let names = words.iter().map(|&(name, _)| name);
+        Error::new("", format!("`{text}` is not known"))
+            .allow(names.clone().collect::<Vec<_>>().join(", "))
+            .suggest(text, names)
+    })
+}
+
+fn nonzero(value: u64) -> Option<u64> {
+    (value > 0).then_some(value)
+}
+
+fn some_amount(text: &str) -> Result<Option<Amount>> {
+    // Zero is fio's word for "as if not given".
+    Ok(Some(amount(text)?).filter(|&amount| amount != Amount::Bytes(0)))
+}
+
+/// Checks a range; whether it is aligned is known only when all options are.
+fn range(text: &str) -> Result<String> {
+    BlockSize::range(text, false).map(|_| text.to_owned())
+}
+
+fn delay(text: &str) -> Result<(Time, Time)> {
+    let (from, to) = text.split_once(['-', ':']).unwrap_or((text, text));
+    let (from, to) = (time(from.trim(), SECOND)?, time(to.trim(), SECOND)?);
+    if from > to {
+        return Err(Error::new("", format!("`{text}` ends before it begins"))
+            .allow("a time, or from the shorter to the longer: 2-5"));
+    }
+    Ok((from, to))
+}
+
+fn pattern(options: &mut Options, text: &str) -> Result<()> {
+    use Pattern::{Mixed, Only, TrimWrite};
+    let (name, number) = match text.split_once(':') {
+        Some((name, number)) => (name.trim(), Some(number.trim())),
+        None => (text, None),
+    };
+    let (pattern, random) = word(
+        name,
+        &[
+            ("read", (Only(Op::Read), false)),
+            ("write", (Only(Op::Write), false)),
+            ("trim", (Only(Op::Trim), false)),
+            ("randread", (Only(Op::Read), true)),
+            ("randwrite", (Only(Op::Write), true)),
+            ("randtrim", (Only(Op::Trim), true)),
+            ("rw", (Mixed, false)),
+            ("readwrite", (Mixed, false)),
+            ("randrw", (Mixed, true)),
+            ("trimwrite", (TrimWrite, false)),
+            ("randtrimwrite", (TrimWrite, true)),
+        ],
+    )?;
+    options.rw_number = match number {
+        None => None,
+        Some(text) if random => Some(whole(text, 1, u32::MAX.into())?),
+        Some(text) => match bytes(text) {
+            Ok(hole) if hole.is_multiple_of(512) && hole < 1 << 50 => Some(hole),
+            _ => {
+                return Err(Error::new("", format!("`{text}` is not a hole"))
+                    .allow("a multiple of 512 bytes; backwards (negative) is not built"));
+            }
+        },
+    };
+    (options.pattern, options.random) = (pattern, random);
+    Ok(())
+}
+
+fn distribution(options: &mut Options, text: &str) -> Result<()> {
+    // fio's HOWTO also writes `zoned_abs=...`.
+    let (name, arguments) = text.split_once([':', '=']).unwrap_or((text, ""));
+    let read = |argument: &str| Chosen::read(name.trim(), argument);
+    options.distribution = match arguments.trim() {
+        "" => {
+            let chosen = read("")?;
+            [Some(chosen.clone()), Some(chosen.clone()), Some(chosen)]
+        }
+        arguments => by_direction(arguments, read)?,
+    };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_stands_once() {
+        let known = || ROSTER.iter().flat_map(|known| known.names.iter().copied());
+        let rest = || IGNORED.iter().copied().chain(REFUSED.iter().map(|&(name, _)| name));
+        for (index, name) in known().enumerate() {
+            assert!(known().take(index).all(|other| other != name), "{name}");
+            assert!(rest().all(|other| other != name), "{name}");
+        }
+    }
+
+    /// Defaults are fio's, and each understood option with a value needs one.
+    #[test]
+    fn options_need_their_values() {
+        for known in ROSTER {
+            for name in known.names {
+                assert_eq!(Options::default().take(name, None).is_ok(), known.flag, "{name}");
+            }
+        }
+        let defaults = Options::default();
+        assert_eq!((defaults.iodepth, defaults.read_percent, defaults.loops), (1, 50, 1));
+    }
+
+    #[test]
+    fn what_a_list_leaves_out_stays() {
+        let mut options = Options::default();
+        for (name, value) in [("bs", "8k"), ("bs", ",16k,"), ("percentage_random", "50,")] {
+            options.take(name, Some(value)).unwrap();
+        }
+        assert_eq!(options.bs, [Some(8192), Some(16384), Some(8192)]);
+        assert_eq!(options.percentage_random, [Some(50), None, None]);
+        options.take("blocksize", Some("4k")).unwrap();
+        assert_eq!(options.bs, [Some(4096); 3]);
+    }
+
+    #[test]
+    fn later_options_win() {
+        let mut options = Options::default();
+        for (name, value) in [("rw", "randread:8"), ("rwmixread", "70"), ("rwmixwrite", "10")] {
+            options.take(name, Some(value)).unwrap();
+        }
+        assert_eq!((options.rw_number, options.read_percent), (Some(8), 90));
+        options.take("readwrite", Some("trimwrite")).unwrap();
+        assert_eq!((options.rw_number, options.random), (None, false));
+        assert_eq!(options.pattern, Pattern::TrimWrite);
+    }
+}

@@ -1,0 +1,88 @@
+//! Jobs that replay a trace (`read_iolog`): their requests and pace, and what becomes of options
+//! (see [`InReplay`]).
+
+use crate::fio::options::{InReplay, Known, Options, ROSTER};
+use crate::fio::plan::{Given, Setting};
+use crate::request::{Pace, Source};
+use crate::trace;
+use base::{Result, Time};
+use std::path::Path;
+
+/// The options that were given to a replay and are passed over.
+pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
+    let unscaled = given.options.replay_no_stall.then_some("replay_time_scale");
+    let is_passed_over = |known: &&Known| known.in_replay == InReplay::PassedOver;
+    let names = ROSTER.iter().filter(is_passed_over).map(|known| known.names[0]);
+    names.chain(unscaled).filter(|name| given.lines.contains_key(name))
+}
+
+/// The options that a replay refuses, and whether they ask for anything.
+fn unbuilt(options: &Options) -> [(&'static str, bool); 4] {
+    [
+        ("sync", options.sync),
+        ("write_hint", options.write_hint > 0),
+        ("end_fsync", options.end_fsync),
+        ("fsync_on_close", options.fsync_on_close),
+    ]
+}
+
+impl Setting<'_> {
+    /// The trace that `read_iolog` gives clone `clone`, and how it is replayed.
+    pub fn replay(&self, files: &str, clone: u32) -> Result<(Box<dyn Source>, Pace)> {
+        let options = &self.given.options;
+        let names: Vec<&str> = files.split(':').filter(|name| !name.is_empty()).collect();
+        if names.is_empty() {
+            let problem = format!("`{files}` names no file");
+            return self.refuse("read_iolog", problem, "a path".to_owned());
+        }
+        if let Some((name, _)) = unbuilt(options).iter().find(|(_, is_asked)| *is_asked) {
+            let problem = "not built for a replay".to_owned();
+            return self.refuse(name, problem, "only without read_iolog".to_owned());
+        }
+        let trace = self.open(&self.dir.join(names[clone as usize % names.len()]))?;
+        let depth = options.iodepth;
+        let limited = self.given.lines.contains_key("iodepth") || options.thinktime > Time::ZERO;
+        let pace = match trace.pace(depth) {
+            _ if options.replay_no_stall => Pace::Closed { depth },
+            // Whatever is in flight, unless the job says what may be: fio's default of one would
+            // make of most traces something else than they are.
+            Pace::Open if limited => Pace::Paced { depth, drawn: false },
+            pace => pace,
+        };
+        Ok((Box::new(trace), pace))
+    }
+
+    fn open(&self, path: &Path) -> Result<trace::Trace> {
+        let options = &self.given.options;
+        let time_scale = match options.replay_no_stall {
+            true => 1.0,
+            false => 100.0 / options.replay_time_scale as f64,
+        };
+        let reader = trace::Options { time_scale, ..trace::Options::default() };
+        trace::open(path, &reader, self.capacity_bytes).map_err(|error| {
+            // The trace's own place is told behind that of the job.
+            let (name, error) = match error.place.clone() {
+                key if key == "trace.time_scale" => ("replay_time_scale", error),
+                place => ("read_iolog", error.about(&place)),
+            };
+            error.about(name).at(self.at(name))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the roster says is refused is what is looked at.
+    #[test]
+    fn refusals_are_those_of_the_roster() {
+        let is_refused = |known: &&Known| known.in_replay == InReplay::Refused;
+        let mut told: Vec<&str> =
+            ROSTER.iter().filter(is_refused).map(|known| known.names[0]).collect();
+        let mut looked_at = unbuilt(&Options::default()).map(|(name, _)| name);
+        told.sort_unstable();
+        looked_at.sort_unstable();
+        assert_eq!(told, looked_at);
+    }
+}

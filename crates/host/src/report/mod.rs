@@ -1,0 +1,402 @@
+//! The report of a run: the JSON of docs/formats, whose `jobs` have fio's own keys.
+//!
+//! A finished session comes in, JSON goes out, with the laws of `checks`.
+
+mod checks;
+
+use crate::run::JobView;
+use crate::run::stats::OpStats;
+use crate::session::Session;
+use base::stats::Latency;
+use base::{Result, Time};
+use nand::wordline::{PageOrder, page_type_name};
+use serde_json::{Map, Value, json};
+use ssd::config::SsdConfig;
+use ssd::die::DieTimes;
+use ssd::request::Op;
+
+/// fio's default percentiles, and ours beyond.
+const PERCENTILES: [f64; 19] = [
+    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
+    99.99, 99.995, 99.999,
+];
+
+/// What only the caller knows: the core reads no clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outside {
+    /// Wall time of the run without preconditioning, in seconds.
+    pub wall_s: f64,
+    /// Peak memory of the process, in 10^6 bytes.
+    pub peak_rss_mb: f64,
+}
+
+impl Session {
+    /// The whole report.
+    pub fn report(&mut self, outside: Outside) -> Result<Value> {
+        let config = config_json(&self.loaded.config)?;
+        let run = &self.run;
+        let elapsed = run.ssd.now();
+        let mut report = Map::new();
+        report
+            .insert("fio version".into(), json!(format!("nandlab-{}", env!("CARGO_PKG_VERSION"))));
+        report.insert("timestamp".into(), json!(0));
+        report.insert("time".into(), json!("simulated"));
+        report.insert("global options".into(), options(&self.global_options));
+        report.insert(
+            "nandlab".into(),
+            json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "seed": self.loaded.config.seed,
+                "config_hash": hash(&config.to_string()),
+                "config": config,
+                "cite": self.loaded.cite,
+                "capacity_bytes": run.ssd.capacity_bytes(),
+                "notices": self.notices,
+                "trace": self.trace,
+            }),
+        );
+        report.insert(
+            "sim".into(),
+            json!({
+                "simulated_s": elapsed.s(),
+                "wall_s": outside.wall_s,
+                "requests_per_wall_s": ratio(run.completed as f64, outside.wall_s),
+                "events": run.ssd.events(),
+                "peak_rss_mb": outside.peak_rss_mb,
+                "precondition_write_amplification": self.precondition_write_amplification(),
+                "precondition_settled": self.precondition_settled(),
+            }),
+        );
+        report.insert("host".into(), self.host());
+        let jobs: Vec<Value> = run.jobs().map(|job| fio_job(&job)).collect();
+        report.insert("jobs".into(), json!(jobs));
+        report.insert("ftl".into(), self.ftl());
+        report.insert("nand".into(), self.nand());
+        report.insert("channels".into(), self.channels());
+        report.insert("dies".into(), self.dies());
+        report.insert("ecc".into(), self.ecc());
+        report.insert("buffer".into(), self.buffer());
+        report.insert("checks".into(), self.checks()?);
+        Ok(Value::Object(report))
+    }
+
+    /// Measured time: from the first job that is measured to the end.
+    fn measured(&self) -> Time {
+        let start = self.run.jobs().map(|job| job.start).min().unwrap_or_default();
+        self.run.ssd.now().since(start)
+    }
+
+    fn host(&self) -> Value {
+        let run = &self.run;
+        let totals = run.totals();
+        let seconds = self.measured().s();
+        let bytes = totals.of(Op::Read).bytes + totals.of(Op::Write).bytes;
+        let op = |op: Op| {
+            let stats = totals.of(op);
+            let moved = if matches!(op, Op::Read | Op::Write) { stats.bytes } else { 0 };
+            json!({
+                "requests": stats.latency.count(),
+                "bytes": stats.bytes,
+                "iops": ratio(stats.latency.count() as f64, seconds),
+                "bandwidth_mb_s": ratio(moved as f64 / 1e6, seconds),
+                "latency_us": latency_us(&stats.latency),
+            })
+        };
+        json!({
+            "requests_issued": run.issued,
+            "requests_completed": run.completed,
+            "requests_failed": run.failed,
+            "iops": ratio(totals.requests() as f64, seconds),
+            "bandwidth_mb_s": ratio(bytes as f64 / 1e6, seconds),
+            "latency_us": latency_us(&totals.latency()),
+            "read": op(Op::Read),
+            "write": op(Op::Write),
+            "trim": op(Op::Trim),
+            "flush": op(Op::Flush),
+            "mean_queue_depth": run.mean_queue_depth(),
+        })
+    }
+
+    fn ftl(&self) -> Value {
+        let ssd = &self.run.ssd;
+        let counts = ssd.ftl_counts();
+        let written = self.run.write_bytes as f64 / ssd.unit_bytes() as f64;
+        json!({
+            // Programmed over written by the host, padding counted; what is still in the buffer
+            // or was rewritten there has not been programmed.
+            "write_amplification": ratio(counts.programmed_units() as f64, written),
+            // The same for the data that left the buffer.
+            "write_amplification_flash": counts.write_amplification(),
+            "gc_runs": counts.reclaimed_blocks,
+            "gc_copies": counts.moved_units,
+            "host_units": counts.host_units,
+            "padding_units": counts.padding_units,
+            "levelled_blocks": counts.levelled_blocks,
+            "read_reclaims": counts.read_reclaims,
+            "retired_blocks": counts.retired_blocks,
+            "read_only_at_s": ssd.read_only_at().map(Time::s),
+            "trimmed_units": self.run.ssd.counts().trimmed,
+            "unit_bytes": ssd.unit_bytes(),
+            "mapping_bytes_per_unit": ssd.ftl_bytes_per_unit(),
+        })
+    }
+
+    fn nand(&self) -> Value {
+        let ssd = &self.run.ssd;
+        let counts = ssd.flash_counts();
+        let wear = ssd.wear();
+        let bits = self.loaded.config.chip.cell_bits;
+        let one_shot = self.loaded.config.chip.page_order == PageOrder::OneShot;
+        let mut program = Map::new();
+        for (i, &(commands, time)) in counts.program_time.iter().enumerate().take(bits as usize) {
+            // One-shot has wordlines only.
+            let name = match (bits, i) {
+                (1, _) => "page",
+                _ if one_shot => "wordline",
+                (_, i) => page_type_name(i as u8, bits),
+            };
+            if commands > 0 {
+                program.insert(name.into(), json!(time.us() / commands as f64));
+            }
+        }
+        let energy = ssd.energy();
+        json!({
+            "reads": counts.reads,
+            "programs": counts.programs,
+            "failed_programs": counts.failed_programs,
+            "erases": counts.erases,
+            "failed_erases": counts.failed_erases,
+            "suspends": counts.suspends,
+            "joined_reads": counts.joined_reads,
+            "energy_uj": energy.total_uj(),
+            "energy": energy,
+            "pe_cycles": {"min": wear.min, "mean": wear.mean, "max": wear.max},
+            "program_us": program,
+        })
+    }
+
+    fn channels(&self) -> Value {
+        let now = self.run.ssd.now();
+        let busy: Vec<f64> = self
+            .run
+            .ssd
+            .channel_times()
+            .iter()
+            .map(|&(busy, _)| ratio(busy.0 as f64, now.0 as f64))
+            .collect();
+        let mean = busy.iter().sum::<f64>() / busy.len() as f64;
+        json!({"busy_fraction_mean": mean, "busy_fraction": busy})
+    }
+
+    fn dies(&self) -> Value {
+        let times = self.run.ssd.die_times();
+        let sum = |of: fn(&DieTimes) -> u64| times.iter().map(|die| u128::from(of(die))).sum();
+        let total: u128 = sum(DieTimes::total_ns);
+        let part = |of: fn(&DieTimes) -> u64| ratio(sum(of) as f64, total as f64);
+        json!({
+            "read": part(|die| die.read_ns),
+            "program": part(|die| die.program_ns),
+            "erase": part(|die| die.erase_ns),
+            "wait": part(|die| die.wait_ns),
+            // A run in which no time passed was idle.
+            "idle": if total == 0 { 1.0 } else { part(|die| die.idle_ns) },
+        })
+    }
+
+    fn ecc(&self) -> Value {
+        let counts = self.run.ssd.counts();
+        let used = counts.soft_reads.iter().rposition(|&n| n > 0).map_or(0, |last| last + 1);
+        json!({
+            "codewords": counts.codewords,
+            "hard_failures": counts.hard_failures,
+            "retries": counts.retries,
+            "soft_reads": counts.soft_reads[..used],
+            "further_decodes": counts.further_decodes,
+            "uncorrectable": counts.uncorrectable,
+            "lost_units": self.run.ssd.lost_units(),
+            "raw_bit_errors": counts.raw_bit_errors,
+            "iterations": counts.iterations,
+            "encoded": counts.encoded,
+            "energy_uj": self.run.ssd.ecc_energy_uj(),
+            "decoders_busy_s": self.run.ssd.decoders_busy().s(),
+            "encoders_busy_s": self.run.ssd.encoders_busy().s(),
+        })
+    }
+
+    fn buffer(&self) -> Value {
+        let counts = self.run.ssd.counts();
+        json!({
+            "read_hits": counts.buffer_hits,
+            "coalesced": counts.coalesced,
+            "stalls": counts.stalls,
+            "fills": counts.fills,
+        })
+    }
+}
+
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 0.0 }
+}
+
+/// Names a configuration: FNV-1a of its JSON.
+pub fn config_hash(config: &SsdConfig) -> Result<String> {
+    Ok(hash(&config_json(config)?.to_string()))
+}
+
+fn hash(text: &str) -> String {
+    let fold = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
+}
+
+fn config_json(config: &SsdConfig) -> Result<Value> {
+    serde_json::to_value(config).map_err(|error| base::Error::new("report", error.to_string()))
+}
+
+fn options(list: &[(String, String)]) -> Value {
+    Value::Object(list.iter().map(|(key, value)| (key.clone(), json!(value))).collect())
+}
+
+fn latency_us(latency: &Latency) -> Value {
+    let at = |percent: f64| latency.percentile_ns(percent) as f64 / 1e3;
+    json!({
+        "count": latency.count(),
+        "mean": latency.mean_ns() / 1e3,
+        "min": latency.min_ns() as f64 / 1e3,
+        "p50": at(50.0),
+        "p90": at(90.0),
+        "p99": at(99.0),
+        "p99_9": at(99.9),
+        "p99_99": at(99.99),
+        "p99_999": at(99.999),
+        "max": latency.max_ns() as f64 / 1e3,
+    })
+}
+
+/// A job as fio prints it.
+fn fio_job(view: &JobView<'_>) -> Value {
+    let runtime = view.end.since(view.start);
+    let all = view.stats.latency();
+    json!({
+        "jobname": view.job.name,
+        "groupid": view.group,
+        // fio's error number 5 is EIO.
+        "error": if view.has_failed { 5 } else { 0 },
+        "eta": 0,
+        "elapsed": view.end.s().ceil() as u64,
+        "job options": options(&view.job.options),
+        "read": fio_direction(view.stats.of(Op::Read), runtime),
+        "write": fio_direction(view.stats.of(Op::Write), runtime),
+        "trim": fio_direction(view.stats.of(Op::Trim), runtime),
+        "sync": {
+            "total_ios": view.stats.of(Op::Flush).latency.count(),
+            "lat_ns": fio_latency(&view.stats.of(Op::Flush).latency),
+        },
+        "job_runtime": runtime.0 / 1_000_000,
+        "usr_cpu": 0.0,
+        "sys_cpu": 0.0,
+        "ctx": 0,
+        "majf": 0,
+        "minf": 0,
+        "latency_ns": fio_shares(&all, 1.0),
+        "latency_us": fio_shares(&all, 1e3),
+        "latency_ms": fio_shares(&all, 1e6),
+    })
+}
+
+fn fio_direction(stats: &OpStats, runtime: Time) -> Value {
+    let seconds = runtime.s();
+    let bandwidth = ratio(stats.bytes as f64, seconds);
+    let latency = fio_latency(&stats.latency);
+    let iops = ratio(stats.latency.count() as f64, seconds);
+    let none = json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
+    json!({
+        "io_bytes": stats.bytes,
+        "io_kbytes": stats.bytes / 1024,
+        "bw_bytes": bandwidth as u64,
+        "bw": (bandwidth / 1024.0) as u64,
+        "iops": iops,
+        "runtime": runtime.0 / 1_000_000,
+        "total_ios": stats.latency.count(),
+        "short_ios": 0,
+        "drop_ios": 0,
+        "slat_ns": none,
+        "clat_ns": latency,
+        "lat_ns": latency,
+        "bw_min": (bandwidth / 1024.0) as u64,
+        "bw_max": (bandwidth / 1024.0) as u64,
+        "bw_agg": 100.0,
+        "bw_mean": bandwidth / 1024.0,
+        "bw_dev": 0.0,
+        "bw_samples": 1,
+        "iops_min": iops as u64,
+        "iops_max": iops as u64,
+        "iops_mean": iops,
+        "iops_stddev": 0.0,
+        "iops_samples": 1,
+    })
+}
+
+fn fio_latency(latency: &Latency) -> Value {
+    let mut percentiles = Map::new();
+    if latency.count() > 0 {
+        for percent in PERCENTILES {
+            percentiles.insert(format!("{percent:.6}"), json!(latency.percentile_ns(percent)));
+        }
+    }
+    json!({
+        "min": latency.min_ns(),
+        "max": latency.max_ns(),
+        "mean": latency.mean_ns(),
+        "stddev": latency.stddev_ns(),
+        "N": latency.count(),
+        "percentile": percentiles,
+    })
+}
+
+/// fio's latency table: the share of requests in each range, in percent. `unit_ns` is 1 for the
+/// nanosecond table, 1000 for the microsecond one and 10^6 for the millisecond one. What takes a
+/// unit or less belongs to the table before it, what takes more than 1000 to the one after it.
+fn fio_shares(latency: &Latency, unit_ns: f64) -> Value {
+    let milli = unit_ns > 1e5;
+    let mut edges = vec![2u64, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+    if milli {
+        edges.push(2000);
+    }
+    let mut shares = vec![0u64; edges.len() + 1];
+    for (ns, count) in latency.buckets() {
+        let value = ns as f64 / unit_ns;
+        let is_before = unit_ns > 1.0 && value <= 1.0;
+        if is_before || (!milli && value > 1000.0) {
+            continue;
+        }
+        shares[edges.partition_point(|&edge| (edge as f64) < value)] += count;
+    }
+    let total = latency.count().max(1) as f64;
+    let mut table = Map::new();
+    for (edge, &count) in edges.iter().zip(&shares) {
+        table.insert(edge.to_string(), json!(100.0 * count as f64 / total));
+    }
+    if milli {
+        table.insert(">=2000".into(), json!(100.0 * shares[edges.len()] as f64 / total));
+    }
+    Value::Object(table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every latency is in one of fio's tables, those at the edges between them too.
+    #[test]
+    fn latency_tables_count_each_request_once() {
+        for ns in [1, 2, 999, 1000, 1001, 2000, 999_000, 1_000_000, 1_001_000, 5_000_000_000] {
+            let mut latency = Latency::new();
+            latency.record(Time(ns));
+            let tables = [1.0, 1e3, 1e6].map(|unit_ns| fio_shares(&latency, unit_ns));
+            let shares =
+                tables.iter().flat_map(|table| table.as_object().expect("a table").values());
+            let all: f64 = shares.filter_map(Value::as_f64).sum();
+            assert_eq!(all, 100.0, "{ns} ns: {tables:?}");
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! The run loop: jobs send, the drive answers, counts remember.
+//!
+//! Jobs and a drive come in, statistics (`stats`) go out; a `runner` is one job under way.
+//!
+//! Each job has a submission queue, as NVMe has them. A job puts requests into its queue when its
+//! pace says so; the drive fetches from the queues round robin while it has room; a completion
+//! lets its job go on. Nothing here knows what a drive does inside, and nothing reads a clock.
+
+mod runner;
+pub mod stats;
+
+use crate::request::{Arrival, Job, Pace};
+use base::{Error, Result, Time};
+use runner::{Phase, Runner};
+use ssd::request::{Op, Request};
+use ssd::timeline::{SpanKind, Track};
+use ssd::{Completion, Ssd, Step};
+use stats::{JobStats, RequestLog, Series};
+
+/// What simulated time is good for.
+const YEARS: f64 = Time::LIMIT.0 as f64 / (365.25 * 86_400e9);
+
+/// As many as a column of requests can tell apart.
+const MOST_JOBS: usize = 1 << 16;
+
+/// Jobs on a drive.
+pub struct Run {
+    /// The drive.
+    pub ssd: Ssd,
+    runners: Vec<Runner>,
+    next_queue: usize,
+    submit_time: Time,
+    /// Throughput and latency over time.
+    pub series: Series,
+    /// Every request, if asked for.
+    pub log: Option<RequestLog>,
+    /// Requests fetched, completed, failed.
+    pub issued: u64,
+    /// Completed.
+    pub completed: u64,
+    /// Completed with data lost, or refused.
+    pub failed: u64,
+    /// Bytes of all writes taken, those of ramp times included: what the flash's counts cover.
+    pub write_bytes: u64,
+    /// Requests in the submission queues, and those that are there or in the drive.
+    queued: u64,
+    under_way: u64,
+    /// Sums of the times, in ns, at which requests arrived and at which they were complete.
+    arrivals_ns: u128,
+    completions_ns: u128,
+    /// Bytes of the units that fetched reads may touch, and the most they may be.
+    reading: u64,
+    most_reading: u64,
+    finished: bool,
+    started: bool,
+}
+
+impl Run {
+    /// `jobs` on `ssd`; a job's thread takes `submit_time` to send one request.
+    pub fn new(ssd: Ssd, jobs: Vec<Job>, submit_time: Time) -> Result<Self> {
+        if jobs.is_empty() {
+            return Err(Error::new("workload", "no jobs").allow("at least one"));
+        }
+        if jobs.len() > MOST_JOBS {
+            let problem = format!("{} jobs", jobs.len());
+            return Err(Error::new("workload", problem).allow(format!("{MOST_JOBS} at most")));
+        }
+        let mut group = 0;
+        let runners = jobs.into_iter().enumerate().map(|(i, job)| {
+            group += u32::from(job.stonewall && i > 0);
+            Runner::new(job, group)
+        });
+        let runners = runners.collect();
+        Ok(Self {
+            runners,
+            reading: 0,
+            most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
+            ssd,
+            next_queue: 0,
+            submit_time,
+            series: Series::default(),
+            log: None,
+            issued: 0,
+            completed: 0,
+            failed: 0,
+            write_bytes: 0,
+            queued: 0,
+            under_way: 0,
+            arrivals_ns: 0,
+            completions_ns: 0,
+            finished: false,
+            started: false,
+        })
+    }
+
+    /// Requests that the jobs will send, where all of them know and the sum can be told.
+    pub fn total(&self) -> Option<u64> {
+        let mut totals = self.runners.iter().map(|runner| runner.job.source.total());
+        totals.try_fold(0u64, |sum, total| sum.checked_add(total?))
+    }
+
+    /// Whether every job is over and every request complete.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// What was counted over all jobs.
+    pub fn totals(&self) -> JobStats {
+        let mut totals = JobStats::default();
+        self.runners.iter().for_each(|runner| totals.merge(&runner.stats));
+        totals
+    }
+
+    /// Name, statistics, options and measured time of each job.
+    pub fn jobs(&self) -> impl Iterator<Item = JobView<'_>> {
+        self.runners.iter().map(|runner| JobView {
+            job: &runner.job,
+            stats: &runner.stats,
+            start: runner.measure_from,
+            end: runner.last_completion,
+            group: runner.group,
+            has_failed: runner.has_failed,
+            is_refused: runner.is_refused,
+            mean_depth: runner.mean_depth(),
+        })
+    }
+
+    /// Mean number of requests under way since the start.
+    pub fn mean_queue_depth(&self) -> f64 {
+        let now = self.ssd.now();
+        // All latencies, those of requests under way up to now (Little 1961).
+        let ends_ns = self.completions_ns + u128::from(now.0) * u128::from(self.under_way);
+        let latencies_ns = ends_ns - self.arrivals_ns;
+        if now == Time::ZERO { 0.0 } else { latencies_ns as f64 / now.0 as f64 }
+    }
+
+    /// Goes on for `completions` more completions, or to the end: whether that is reached.
+    pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        if !self.started {
+            self.started = true;
+            self.start_group(0)?;
+        }
+        let stop = self.completed + completions;
+        while !self.finished && self.completed < stop {
+            match self.ssd.step() {
+                Step::Completed(slot) => {
+                    self.complete(slot)?;
+                    // The run ends with its last request: what the buffer still holds and what
+                    // collection is about are the drive's own affair.
+                    self.finished = self.under_way == 0 && self.runners.iter().all(Runner::is_over);
+                }
+                Step::Wake(job) => {
+                    let job = job as usize;
+                    self.runners[job].wake = Time::NEVER;
+                    self.send(job)?;
+                    self.fetch()?;
+                }
+                Step::Idle => {
+                    self.ssd.fault()?;
+                    if self.ssd.is_out_of_time() {
+                        let problem = format!("the run goes on for more than {YEARS:.0} years");
+                        return Err(Error::new("simulated time", problem).allow(
+                            "2^63 ns: fewer requests, higher rates, shorter pauses and delays",
+                        ));
+                    }
+                    if self.under_way > 0 {
+                        // The check that other simulators lack: a lost request is an error.
+                        let lost = format!("{} requests never completed", self.under_way);
+                        return Err(Error::new("drive", lost).allow("none: a defect of the drive"));
+                    }
+                    self.finished = true;
+                }
+            }
+        }
+        self.ssd.fault()?;
+        Ok(self.finished)
+    }
+
+    fn start_group(&mut self, group: u32) -> Result<()> {
+        let now = self.ssd.now();
+        for job in 0..self.runners.len() {
+            let runner = &mut self.runners[job];
+            if runner.group != group || runner.phase != Phase::Waiting {
+                continue;
+            }
+            runner.phase = Phase::Running;
+            runner.start = now.saturating_add(runner.job.start_delay);
+            runner.measure_from = runner.start.saturating_add(runner.job.ramp);
+            runner.ready_at = runner.start;
+            if let Some(runtime) = runner.job.runtime {
+                runner.deadline = runner.measure_from.saturating_add(runtime);
+            }
+            self.send(job)?;
+        }
+        self.fetch()
+    }
+
+    /// Bytes of the units that a read may touch, its first and last ones whole.
+    #[inline]
+    fn touched(&self, request: &Request) -> u64 {
+        if request.op == Op::Read { request.length + 2 * self.ssd.unit_bytes() } else { 0 }
+    }
+
+    /// Lets a job put into its queue what its pace allows now.
+    #[inline]
+    fn send(&mut self, job: usize) -> Result<()> {
+        let now = self.ssd.now();
+        let runner = &mut self.runners[job];
+        while runner.phase == Phase::Running && !runner.is_full() {
+            let Some(next) = runner.next(&self.ssd)? else {
+                runner.end_sending(now);
+                break;
+            };
+            let Some((due, arrival)) = runner.due(next, now) else { break };
+            // A trace's request belongs to its own time, however late the drive takes it.
+            let sent = if runner.job.pace == Pace::Open { due } else { due.max(now) };
+            if sent > runner.deadline {
+                runner.end_sending(now);
+                break;
+            }
+            if due > now {
+                if due < runner.wake {
+                    runner.wake = due;
+                    self.ssd.wake_at(due, job as u32);
+                }
+                break;
+            }
+            runner.send(arrival, now, self.submit_time);
+            self.arrivals_ns += u128::from(arrival.0);
+            self.queued += 1;
+            self.under_way += 1;
+        }
+        self.end_of_group(job)
+    }
+
+    /// Starts the next group when the last job of this one is over.
+    #[inline]
+    fn end_of_group(&mut self, job: usize) -> Result<()> {
+        let runner = &self.runners[job];
+        if !runner.is_over() {
+            return Ok(());
+        }
+        let group = runner.group;
+        if self.runners.iter().filter(|runner| runner.group <= group).all(Runner::is_over)
+            && self.runners.iter().any(|r| r.group == group + 1 && r.phase == Phase::Waiting)
+        {
+            self.start_group(group + 1)?;
+        }
+        Ok(())
+    }
+
+    /// The drive fetches from the queues, round robin, while it has room.
+    #[inline]
+    fn fetch(&mut self) -> Result<()> {
+        while self.queued > 0 && self.ssd.has_room() {
+            let job = self.next_queue;
+            self.next_queue = if job + 1 == self.runners.len() { 0 } else { job + 1 };
+            let runner = &mut self.runners[job];
+            let Some(Arrival { at: arrival, request }) = runner.fetch() else { continue };
+            self.queued -= 1;
+            if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
+                let problem = format!("{request:?} is outside the drive");
+                return Err(Error::new(runner.job.name.clone(), problem)
+                    .allow(format!("{} bytes", self.ssd.capacity_bytes())));
+            }
+            let is_open = runner.job.pace == Pace::Open;
+            self.reading += self.touched(&request);
+            if self.reading > self.most_reading {
+                let problem = format!("reads of {} bytes at a time", self.reading);
+                return Err(Error::new(self.runners[job].job.name.clone(), problem)
+                    .allow(format!("{} bytes: smaller or fewer", self.most_reading)));
+            }
+            self.ssd.submit(request, job as u32, arrival);
+            self.issued += 1;
+            if is_open {
+                self.send(job)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn complete(&mut self, slot: u32) -> Result<()> {
+        let now = self.ssd.now();
+        let &Completion { token, request, arrival, failed, .. } = self.ssd.completed(slot);
+        self.completions_ns += u128::from(now.0);
+        self.under_way -= 1;
+        self.completed += 1;
+        self.reading -= self.touched(&request);
+        self.failed += u64::from(failed);
+        let job = token as usize;
+        let runner = &mut self.runners[job];
+        runner.in_flight -= 1;
+        runner.last_completion = now;
+        if runner.phase == Phase::Over {
+            runner.tail_ns += u128::from(now.since(runner.over_at).0);
+        }
+        if let Some(think) = runner.job.think
+            && runner.until_think == 0
+            && runner.in_flight == 0
+        {
+            // The pause begins when all that was sent before it is complete.
+            runner.ready_at = runner.ready_at.max(now.saturating_add(think.time));
+        }
+        let latency = now.since(arrival);
+        let Request { op, length, .. } = request;
+        let is_done = !(failed && runner.fail(op, now));
+        self.write_bytes += if op == Op::Write && is_done { length } else { 0 };
+        let measured = now >= runner.measure_from && is_done;
+        if measured {
+            runner.stats.record(op, length, latency);
+        }
+        if self.series.is_over(now) {
+            self.series.open(now, self.ssd.ftl_counts());
+        }
+        if is_done {
+            self.series.record(op, length, latency);
+        }
+        if let Some(log) = &mut self.log {
+            log.push(self.ssd.completed(slot), job as u16, now, measured);
+        }
+        let kind = match op {
+            Op::Read => SpanKind::HostRead,
+            Op::Write => SpanKind::HostWrite,
+            Op::Trim => SpanKind::HostTrim,
+            Op::Flush => SpanKind::HostFlush,
+        };
+        self.ssd.span(Track::Host, job as u32, kind, arrival, now);
+        self.send(job)?;
+        self.fetch()
+    }
+}
+
+/// What a report needs of a job.
+pub struct JobView<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// What was counted.
+    pub stats: &'a JobStats,
+    /// From when on.
+    pub start: Time,
+    /// When its last request completed.
+    pub end: Time,
+    /// Its group: jobs between two stonewalls.
+    pub group: u32,
+    /// A request has failed, measured or not.
+    pub has_failed: bool,
+    /// It ended with a write that the drive refused.
+    pub is_refused: bool,
+    /// Mean number of its requests in flight while it had more to send, from their latencies, and
+    /// how long that was; `None` before it is over, and where `ramp` or a refusal leaves latencies
+    /// out.
+    pub mean_depth: Option<(f64, Time)>,
+}

@@ -1,0 +1,213 @@
+//! A job under way: when it may send its next request, and how far it has come.
+
+use crate::request::{Arrival, Job, Pace, Think};
+use crate::run::stats::JobStats;
+use base::{Result, Time};
+use ssd::Ssd;
+use ssd::request::Op;
+use std::collections::VecDeque;
+
+/// Requests that a job draws ahead, so that the drive's map can be brought near in time.
+const AHEAD: usize = 24;
+/// How many it draws at a time.
+const DRAWN: usize = 8;
+
+/// How far a job has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Its group has not started.
+    Waiting,
+    /// It sends.
+    Running,
+    /// It sends no more.
+    Over,
+}
+
+/// A job under way.
+pub struct Runner {
+    pub job: Job,
+    pub phase: Phase,
+    pub group: u32,
+    pub start: Time,
+    /// Sends nothing later than this.
+    pub deadline: Time,
+    /// Counts what completes from here on.
+    pub measure_from: Time,
+    /// Drawn and not yet fetched, the first `queued` of them sent: their times are arrivals then.
+    requests: VecDeque<Arrival>,
+    queued: usize,
+    exhausted: bool,
+    /// Draws up to so many of them, `DRAWN` at a time.
+    ahead: usize,
+    /// Sent and not completed, and the most there may be of them.
+    pub in_flight: u32,
+    depth: u32,
+    /// When its last request completed.
+    pub last_completion: Time,
+    /// When it was found to send no more, and the time that requests took after that.
+    pub over_at: Time,
+    pub tail_ns: u128,
+    /// The job's thread is busy until then.
+    pub ready_at: Time,
+    /// Requests until the next pause.
+    pub until_think: u32,
+    /// A wake-up is asked for at this time.
+    pub wake: Time,
+    /// A request of it has failed; it ended with a write that the drive refused.
+    pub has_failed: bool,
+    pub is_refused: bool,
+    pub stats: JobStats,
+}
+
+impl Runner {
+    /// A job of group `group` that has not started.
+    pub fn new(job: Job, group: u32) -> Self {
+        // What has rates goes by the time at which it is drawn.
+        let paced = matches!(job.pace, Pace::Paced { .. });
+        Self {
+            phase: Phase::Waiting,
+            group,
+            start: Time::ZERO,
+            deadline: Time::NEVER,
+            measure_from: Time::ZERO,
+            requests: VecDeque::with_capacity(AHEAD),
+            queued: 0,
+            exhausted: false,
+            ahead: if paced { 1 } else { AHEAD },
+            in_flight: 0,
+            depth: match job.pace {
+                Pace::Closed { depth } | Pace::Paced { depth, .. } => depth,
+                Pace::Open => u32::MAX,
+            },
+            last_completion: Time::ZERO,
+            over_at: Time::ZERO,
+            tail_ns: 0,
+            ready_at: Time::ZERO,
+            until_think: job.think.map_or(0, |think| think.every),
+            wake: Time::NEVER,
+            has_failed: false,
+            is_refused: false,
+            stats: JobStats::default(),
+            job,
+        }
+    }
+
+    /// Sends no more, and everything it sent is complete.
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over && self.in_flight == 0
+    }
+
+    pub fn end_sending(&mut self, now: Time) {
+        (self.phase, self.over_at) = (Phase::Over, now);
+    }
+
+    /// A request has failed: whether it was refused, as only writes are, and is none. A drive that
+    /// refuses one write refuses all, so that ends the job, as an error does in fio.
+    #[cold]
+    pub fn fail(&mut self, op: Op, now: Time) -> bool {
+        self.has_failed = true;
+        if op != Op::Write {
+            return false;
+        }
+        self.is_refused = true;
+        if self.phase == Phase::Running {
+            self.end_sending(now);
+        }
+        true
+    }
+
+    /// See [`JobView::mean_depth`].
+    pub fn mean_depth(&self) -> Option<(f64, Time)> {
+        let window = self.over_at.since(self.start);
+        let is_told = self.job.ramp == Time::ZERO && !self.is_refused;
+        if !self.is_over() || !is_told || window == Time::ZERO {
+            return None;
+        }
+        let latencies: u128 = self.stats.ops.iter().map(|op| op.latency.sum_ns()).sum();
+        Some((latencies.saturating_sub(self.tail_ns) as f64 / window.0 as f64, window))
+    }
+
+    /// The time of the next request to send, if there is one. Others are drawn ahead of it, so that
+    /// the drive can prepare for them.
+    #[inline]
+    pub fn next(&mut self, ssd: &Ssd) -> Result<Option<Time>> {
+        if self.requests.len() - self.queued <= self.ahead.saturating_sub(DRAWN) && !self.exhausted
+        {
+            self.draw(ssd)?;
+        }
+        Ok(self.requests.get(self.queued).map(|next| next.at))
+    }
+
+    #[inline(never)]
+    fn draw(&mut self, ssd: &Ssd) -> Result<()> {
+        // What was asked for with those drawn last has had time to come.
+        for arrival in self.requests.iter().rev().take(DRAWN) {
+            ssd.prefetch_blocks(&arrival.request);
+        }
+        let drawn = self.requests.len();
+        let most = self.ahead - (drawn - self.queued);
+        let now = ssd.now().max(self.ready_at).since(self.start);
+        self.exhausted = !self.job.source.draw(now, most, &mut self.requests)?;
+        for arrival in self.requests.range(drawn..) {
+            ssd.prefetch(&arrival.request);
+        }
+        Ok(())
+    }
+
+    /// The drive fetches the request that was sent first: when it arrived, and what it is.
+    #[inline]
+    pub fn fetch(&mut self) -> Option<Arrival> {
+        self.queued = self.queued.checked_sub(1)?;
+        self.requests.pop_front()
+    }
+
+    /// Whether as many requests as it keeps at a time are under way.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.in_flight >= self.depth
+    }
+
+    /// When the next request, which its source wants sent `at`, may be sent and from when its
+    /// latency counts; `None` where only a completion can tell.
+    #[inline]
+    pub fn due(&self, at: Time, now: Time) -> Option<(Time, Time)> {
+        if self.job.think.is_some() && self.until_think == 0 && self.in_flight > 0 {
+            return None;
+        }
+        let earliest = self.ready_at.max(self.start);
+        match &self.job.pace {
+            Pace::Closed { .. } => Some((earliest, now.max(earliest))),
+            Pace::Open => {
+                // Only the head waits in the queue: the others stay in the source.
+                let at = self.start.saturating_add(at);
+                (self.queued == 0).then_some((at.max(self.start), at))
+            }
+            Pace::Paced { drawn, .. } => {
+                let (due, sent) = (self.start.saturating_add(at), now.max(earliest));
+                // What has no time of its own arrives when it is sent.
+                let drawn = *drawn && at > Time::ZERO;
+                Some((earliest.max(due), if drawn { due } else { sent.max(due) }))
+            }
+        }
+    }
+
+    /// The next request goes into the queue, `now`; its latency counts from `arrival`.
+    #[inline]
+    pub fn send(&mut self, arrival: Time, now: Time, submit_time: Time) {
+        let next = &mut self.requests[self.queued];
+        next.at = arrival;
+        let op = next.request.op;
+        self.queued += 1;
+        self.in_flight += 1;
+        if self.job.pace != Pace::Open {
+            self.ready_at = self.ready_at.max(now).saturating_add(submit_time);
+        }
+        if let Some(Think { every, .. }) = self.job.think {
+            if self.until_think == 0 {
+                self.until_think = every;
+            }
+            // A flush belongs to the writes before it.
+            self.until_think -= u32::from(op != Op::Flush);
+        }
+    }
+}

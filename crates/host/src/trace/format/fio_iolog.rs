@@ -1,0 +1,284 @@
+//! `fio_iolog`: the I/O logs that fio writes (`write_iolog`) and replays (`read_iolog`).
+//!
+//! Axboe, fio documentation, "Trace file format v2" and "v3"; the first line says which.
+//! v2: `filename add|open|close`, `filename read|write|sync|datasync|trim offset length`, and
+//! `filename wait us 0`, a pause: nothing is sent until so long after the end of the wait before.
+//! v3 puts a time in microseconds before every line and has no wait. Offsets and lengths are in
+//! bytes. fio passes over lines that it does not understand; here they are errors, as is I/O to a
+//! file that was not added and opened.
+
+use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
+use super::field::{each_word, in_units, miscounted, unknown_operation, unsigned};
+use crate::trace::Options;
+use base::family::{Member, check, schema};
+use ssd::request::Op;
+use std::collections::HashMap;
+
+pub const MEMBER: Member<Entry> = Member {
+    name: "fio_iolog",
+    summary: "fio's I/O logs, versions 2 (pauses, no times) and 3 (microseconds)",
+    citation: "axboe2005",
+    schema: schema::<Options>,
+    check: check::<Options>,
+    build: Entry {
+        sample: "fio version 3 iolog\n\
+                 30 /dev/null add\n\
+                 10731 /dev/null open\n\
+                 10736 /dev/null trim 0 2147483648\n\
+                 10752 /dev/null write 0 4096\n\
+                 10780 /dev/null sync\n\
+                 10892 /dev/null close\n",
+        takes: &[],
+        claim,
+        new: |_| Ok(Box::new(FioIolog::default())),
+    },
+};
+
+const HEADER: &[u8] = b"fio version ";
+const VERSIONS: &str = "`fio version 2 iolog` or `fio version 3 iolog`";
+const FORM_2: &str = "filename add|open|close, or filename action offset length";
+const FORM_3: &str = "time filename add|open|close, or time filename action offset length";
+/// fio keeps names in buffers of this size.
+const LONGEST_NAME: usize = 255;
+/// fio passes over shorter waits.
+const SHORTEST_WAIT_US: u64 = 100;
+/// More files than any log has: what is beyond is not a log.
+const MOST_FILES: usize = 65_536;
+
+#[derive(Default)]
+struct FioIolog {
+    /// 2 or 3; 0 until the header.
+    version: u8,
+    /// Sum of the waits so far (v2): the end of the last.
+    clock_ns: u64,
+    /// The files that were added, and whether they are open.
+    files: HashMap<Vec<u8>, bool>,
+}
+
+fn claim(line: &[u8]) -> Claim {
+    if line.starts_with(HEADER) { Claim::Certain } else { Claim::No }
+}
+
+impl FioIolog {
+    /// The header begins a run; a log that was appended to has one for each.
+    fn header(&mut self, line: &[u8]) -> Parse<()> {
+        let version = match line.trim_ascii_end() {
+            b"fio version 2 iolog" => 2,
+            b"fio version 3 iolog" => 3,
+            _ => return Err(Fault::new(Reason::Header, "first line", line, "unknown", VERSIONS)),
+        };
+        if self.version != 0 && self.version != version {
+            let problem = "another version than the log began with";
+            return Err(Fault::new(Reason::Header, "header", line, problem, VERSIONS));
+        }
+        self.version = version;
+        self.files.clear();
+        Ok(())
+    }
+
+    /// `add`, `open` and `close`.
+    fn manage(&mut self, name: &[u8], action: &[u8]) -> Parse<()> {
+        let fault = |problem| Err(Fault::new(Reason::NotOpen, "filename", name, problem, ""));
+        if action == b"add" {
+            // fio adds a file once and does not mind a second time.
+            if !self.files.contains_key(name) {
+                if self.files.len() >= MOST_FILES {
+                    return fault("too many files");
+                }
+                self.files.insert(name.to_vec(), false);
+            }
+            return Ok(());
+        }
+        match (action, self.files.get_mut(name)) {
+            (b"open", Some(open)) => *open = true,
+            (b"close", Some(open)) => *open = false,
+            (b"open" | b"close", None) => return fault("was not added before"),
+            _ => {
+                let allowed = "add, open, close; or I/O with its range";
+                return Err(unknown_operation("action", action, allowed));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Format for FioIolog {
+    fn line<'a>(&mut self, line: &'a [u8]) -> Parse<Parsed<'a>> {
+        if line.starts_with(HEADER) {
+            self.header(line)?;
+            return Ok(Parsed::Nothing);
+        }
+        let mut words = each_word(line);
+        let form = match self.version {
+            2 => FORM_2,
+            3 => FORM_3,
+            _ => return Err(Fault::new(Reason::Header, "first line", line, "no header", VERSIONS)),
+        };
+        let leading = usize::from(self.version == 3);
+        let short = || miscounted(line, b' ', 4 + leading, form);
+        let at_ns = if self.version == 3 {
+            in_units("time", words.next().ok_or_else(short)?, 1000)?
+        } else {
+            self.clock_ns
+        };
+        let (name, action) = (words.next().ok_or_else(short)?, words.next().ok_or_else(short)?);
+        if name.len() > LONGEST_NAME {
+            let allowed = "names of at most 255 characters";
+            return Err(Fault::new(Reason::Field, "filename", name, "too long", allowed));
+        }
+        let (offset, length) = (words.next(), words.next());
+        if words.next().is_some() || offset.is_some() && length.is_none() {
+            return Err(short());
+        }
+        let (Some(offset), Some(length)) = (offset, length) else {
+            if !matches!(action, b"sync" | b"datasync") {
+                if matches!(action, b"read" | b"write" | b"trim" | b"wait") {
+                    return Err(short());
+                }
+                self.manage(name, action)?;
+                return Ok(Parsed::Nothing);
+            }
+            return self.request(at_ns, name, Op::Flush, 0, 0);
+        };
+        let wait = offset;
+        let (offset, length) = (unsigned("offset", offset)?, unsigned("length", length)?);
+        let op = match action {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" => Op::Flush,
+            b"wait" if self.version == 2 => {
+                if offset >= SHORTEST_WAIT_US {
+                    let sum = offset.checked_mul(1000).and_then(|ns| self.clock_ns.checked_add(ns));
+                    self.clock_ns = sum.ok_or_else(|| {
+                        let allowed = "waits that sum up to less than 2^64 ns";
+                        Fault::new(Reason::TooLarge, "wait", wait, "too long", allowed)
+                    })?;
+                }
+                return Ok(Parsed::Nothing);
+            }
+            b"wait" => {
+                let allowed = "times before the lines, and no waits, in version 3";
+                return Err(unknown_operation("action", action, allowed));
+            }
+            b"add" | b"open" | b"close" => {
+                let problem = "a range after add, open or close";
+                return Err(Fault::new(Reason::FieldCount, "line", line, problem, form));
+            }
+            _ => {
+                let allowed = "read, write, trim, sync, datasync, wait, add, open, close";
+                return Err(unknown_operation("action", action, allowed));
+            }
+        };
+        self.request(at_ns, name, op, offset, length)
+    }
+
+    fn timed(&self) -> bool {
+        self.version == 3
+    }
+}
+
+impl FioIolog {
+    #[inline]
+    fn request<'a>(
+        &mut self,
+        at_ns: u64,
+        name: &'a [u8],
+        op: Op,
+        offset: u64,
+        length: u64,
+    ) -> Parse<Parsed<'a>> {
+        if self.files.get(name) != Some(&true) {
+            let allowed = "I/O to files after their add and open";
+            return Err(Fault::new(Reason::NotOpen, "filename", name, "is not open", allowed));
+        }
+        let device = Device::Name(name);
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::contract::trial;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Vec<String> {
+        trial::read(&MEMBER, &Options::default(), text).unwrap()
+    }
+
+    #[test]
+    fn waits_are_the_clock_of_version_2() {
+        let text = "fio version 2 iolog\na add\na open\na write 0 4096\na wait 250 0\n\
+                    a read 4096 512\na wait 99 0\na sync 0 0\na datasync\n\
+                    a trim 0 9223372036854771712\na close\n";
+        assert_eq!(
+            read(text),
+            [
+                "0 a write 0+4096",
+                "250000 a read 4096+512",
+                "250000 a flush 0+0",
+                "250000 a flush 0+0",
+                "250000 a trim 0+9223372036854771712"
+            ]
+        );
+        let mut reader = FioIolog::default();
+        for line in ["fio version 2 iolog", "a add", "a open", "a wait 250 0", "a write 0 4096"] {
+            reader.line(line.as_bytes()).unwrap();
+        }
+        assert!(!reader.timed());
+    }
+
+    #[test]
+    fn an_appended_log_starts_again() {
+        let run = "fio version 2 iolog\na add\na open\na write 0 4096\na close\n";
+        assert_eq!(read(&format!("{run}{run}")).len(), 2);
+    }
+
+    #[test]
+    fn bad_lines_say_why() {
+        let none = [
+            ("/dev/sda add", Reason::Header, "version 2"),
+            ("fio version 1 iolog", Reason::Header, "version 3"),
+        ];
+        trial::refuses(&MEMBER, "", &none);
+        let v2 = [
+            ("a write 0 4096", Reason::NotOpen, "not open"),
+            ("a open", Reason::NotOpen, "not added"),
+            ("a add\na write 0 4096", Reason::NotOpen, "not open"),
+            ("a add\na open\na write 0", Reason::FieldCount, "3 fields"),
+            ("a add\na open\na write 0 4096 1", Reason::FieldCount, "5 fields"),
+            ("a add\na open\na write", Reason::FieldCount, "2 fields"),
+            ("a add\na open\na erase 0 4096", Reason::Operation, "datasync"),
+            ("a add\na open\na erase", Reason::Operation, "add, open, close"),
+            ("a add\na open\na write 4k 4096", Reason::Field, "offset `4k`"),
+            ("a add\na open\na write -1 4096", Reason::Sign, "offset"),
+            ("a add\na open\na add 0 4096", Reason::FieldCount, "range"),
+            ("a add\na open\na wait 99999999999999999 0", Reason::TooLarge, "wait"),
+            ("a add\nfio version 3 iolog", Reason::Header, "another version"),
+        ];
+        trial::refuses(&MEMBER, "fio version 2 iolog\n", &v2);
+        let v3 = [
+            ("a add", Reason::Field, "time `a`"),
+            ("1 a add\n1 a open\n1 a wait 100 0", Reason::Operation, "no waits"),
+            ("1 a add\n1 a open\na write 0 4096", Reason::Field, "time `a`"),
+            ("1 a add\n1 a open\n1 a write 4096", Reason::FieldCount, "4 fields, not 5"),
+        ];
+        trial::refuses(&MEMBER, "fio version 3 iolog\n", &v3);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_round_trip(
+            us in 0u64..1 << 50,
+            name in "[a-z/]{1,20}",
+            (op, offset, length) in (0usize..3, any::<u64>(), any::<u64>()),
+        ) {
+            let op = ["read", "write", "trim"][op];
+            let text = format!("fio version 3 iolog\n1 {name} add\n1 {name} open\n\
+                                {us} {name} {op} {offset} {length}\n");
+            let expected = format!("{} {name} {op} {offset}+{length}", us * 1000);
+            prop_assert_eq!(read(&text), vec![expected]);
+        }
+    }
+}

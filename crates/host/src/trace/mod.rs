@@ -1,0 +1,377 @@
+//! Recorded block traces: files read as streams of requests.
+//!
+//! A trace file and [`Options`] come in, a [`Source`] of requests or a [`Summary`] goes out. A trace
+//! is read twice. The first pass checks every line and learns how many requests there are, how far
+//! each device reaches and when the first request comes; the second hands the requests out. So an
+//! error in a file, or a trace that does not fit the drive, is reported before a simulation starts.
+//!
+//! The way of a line: `input` (file to lines to checked records, each in the address space of its
+//! `device`), the reader of its `format`, `policy` (order of time, place on the drive), `summary`
+//! (totals).
+
+mod device;
+pub mod format;
+mod input;
+mod policy;
+mod summary;
+
+pub use format::ROSTER;
+pub use summary::{ByOp, DeviceSummary, Interarrival, OpSummary, Space, Summary, UNIT_BYTES};
+
+use crate::request::{Arrival, Pace, Source};
+use base::family::Member;
+use base::{Error, Result, Time};
+use format::contract::{Claim, Entry, shown};
+use input::{Lines, Raw, Records, place};
+use policy::{Layout, Replayed, Scale};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ssd::request::{Op, Request};
+use std::path::Path;
+use summary::{Depth, Tally};
+
+/// How a trace is read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Format, by its name in the roster; left out, it is told from the first line where that is
+    /// certain.
+    pub format: Option<String>,
+    /// blkparse: which action of each I/O is replayed: Q as submitted (default), D as sent to the
+    /// device; or G, I, C.
+    pub action: Option<String>,
+    /// Only these devices (ASUs, LUNs, volumes, disks, files), as `trace info` names them.
+    pub device: Option<Vec<String>>,
+    /// Bytes of the unit that addresses are in, where a format counts in sectors: 512 if left out.
+    pub sector_bytes: Option<u64>,
+    /// Bytes of the unit that sizes are in, where it differs from that of the addresses.
+    pub size_unit_bytes: Option<u64>,
+    /// Unit of times, where the format leaves it open (ssdsim, mqsim): ps, ns (default), us, ms, s
+    /// or 100ns.
+    pub time_unit: Option<String>,
+    /// Multiplies all times: 0.5 replays twice as fast.
+    pub time_scale: f64,
+    /// What happens on a line that is not exactly what the format says.
+    pub on_bad_line: BadLine,
+    /// What happens to addresses beyond the drive.
+    pub address: AddressPolicy,
+    /// What happens to times that go back.
+    pub time: TimePolicy,
+    /// Records held back for sorting with `time = "sort-window"`: 4096 if left out.
+    pub sort_window: Option<usize>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            format: None,
+            action: None,
+            device: None,
+            sector_bytes: None,
+            size_unit_bytes: None,
+            time_unit: None,
+            time_scale: 1.0,
+            on_bad_line: BadLine::Fail,
+            address: AddressPolicy::Reject,
+            time: TimePolicy::Reject,
+            sort_window: None,
+        }
+    }
+}
+
+/// What happens on a bad line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BadLine {
+    /// An error that names the file, the line, the field and the value.
+    #[default]
+    Fail,
+    /// It is left out and counted.
+    Skip,
+}
+
+/// What happens to addresses beyond the drive. Several devices lie one after another, in the
+/// natural order of their names, each rounded up to 4 KiB; they are never merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AddressPolicy {
+    /// An error.
+    #[default]
+    Reject,
+    /// Modulo the capacity. A request that would cross the end is moved down to fit, by multiples
+    /// of 4 KiB; a trim is clipped at the end.
+    Wrap,
+    /// The 4 KiB units that are read or written are packed without gaps, in the order of their
+    /// addresses: what was contiguous stays so, and requests keep their length and alignment. A
+    /// trim covers what of its range is used (at least its first unit). Takes memory for the
+    /// footprint: 24 bytes for each 256 KiB that are touched at all.
+    Compact,
+}
+
+/// What happens to times that go back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimePolicy {
+    /// An error.
+    #[default]
+    Reject,
+    /// They are set to the time of the request before.
+    Clamp,
+    /// Requests are sorted by time, `sort_window` of them held back; an error where that is not
+    /// enough.
+    SortWindow,
+}
+
+/// Largest window that is sorted in.
+const LARGEST_WINDOW: usize = 1 << 22;
+/// Largest unit of an address or size.
+const LARGEST_UNIT: u64 = 1 << 30;
+
+impl Options {
+    /// Refuses what cannot be, and what `member` has no use for.
+    fn check(&self, member: &Member<Entry>) -> Result<()> {
+        let refuse = |key: &str, problem: String, allowed: &str| {
+            Err(Error::new(format!("trace.{key}"), problem).allow(allowed))
+        };
+        if !(self.time_scale.is_finite() && self.time_scale > 0.0) {
+            let problem = format!("{} is out of range", self.time_scale);
+            return refuse("time_scale", problem, "a positive number");
+        }
+        if let Some(window) = self.sort_window {
+            if !(1..=LARGEST_WINDOW).contains(&window) {
+                let problem = format!("{window} is out of range");
+                return refuse("sort_window", problem, "1 to 4194304 records");
+            }
+            if self.time != TimePolicy::SortWindow {
+                let problem = format!("{window}: nothing is sorted");
+                return refuse("sort_window", problem, "only with time = \"sort-window\"");
+            }
+        }
+        let units =
+            [("sector_bytes", self.sector_bytes), ("size_unit_bytes", self.size_unit_bytes)];
+        for (key, unit) in units {
+            if unit.is_some_and(|unit| !(1..=LARGEST_UNIT).contains(&unit)) {
+                let problem = format!("{} is out of range", unit.unwrap_or(0));
+                return refuse(key, problem, "1 to 2^30 bytes");
+            }
+        }
+        if self.device.as_ref().is_some_and(Vec::is_empty) {
+            return refuse("device", "no devices".to_owned(), "at least one name");
+        }
+        let given = [
+            ("action", self.action.is_some()),
+            ("sector_bytes", self.sector_bytes.is_some()),
+            ("size_unit_bytes", self.size_unit_bytes.is_some()),
+            ("time_unit", self.time_unit.is_some()),
+        ];
+        for (key, is_given) in given {
+            if is_given && !member.build.takes.contains(&key) {
+                let takers: Vec<&str> = ROSTER
+                    .iter()
+                    .filter(|other| other.build.takes.contains(&key))
+                    .map(|other| other.name)
+                    .collect();
+                let problem = format!("format {} says this itself", member.name);
+                return refuse(key, problem, &format!("only with {}", takers.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what says something of times for a file, read to its end, that has none.
+    fn check_times(&self, records: &Records, tally: &Tally) -> Result<()> {
+        if records.timed() {
+            return Ok(());
+        }
+        if self.time != TimePolicy::Reject {
+            let problem = format!("{} has no times that could go back", records.path());
+            return Err(Error::new("trace.time", problem).allow("only with traces that have times"));
+        }
+        if self.time_scale == 1.0 || tally.span_ns() > 0 {
+            return Ok(());
+        }
+        let problem = format!("{} has no times to scale", records.path());
+        Err(Error::new("trace.time_scale", problem)
+            .allow("only with traces that have times or waits"))
+    }
+
+    /// The format that was named, or told from the file's first line.
+    fn member(&self, path: &Path) -> Result<&'static Member<Entry>> {
+        let member = match &self.format {
+            Some(name) => find(name)?,
+            None => guess(path)?,
+        };
+        self.check(member)?;
+        Ok(member)
+    }
+}
+
+/// The format called `name`.
+fn find(name: &str) -> Result<&'static Member<Entry>> {
+    ROSTER.iter().find(|member| member.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ROSTER.iter().map(|member| member.name).collect();
+        Error::unknown("trace.format", "trace format", name, names)
+    })
+}
+
+/// Tells the format of a file from its first line, where only one format has such lines.
+pub fn guess(path: &Path) -> Result<&'static Member<Entry>> {
+    let mut lines = Lines::open(path)?;
+    let first = loop {
+        match lines.next()? {
+            None => return Err(Error::new(path.display().to_string(), "empty file")),
+            Some(line) if line.trim_ascii().is_empty() => {}
+            Some(line) => break line.to_vec(),
+        }
+    };
+    let claims = |claim: Claim| -> Vec<&'static Member<Entry>> {
+        ROSTER.iter().filter(|member| (member.build.claim)(&first) == claim).collect()
+    };
+    let (certain, maybe) = (claims(Claim::Certain), claims(Claim::Maybe));
+    if let [member] = certain[..] {
+        return Ok(member);
+    }
+    let place = place(&path.display().to_string(), lines.count());
+    let names = |members: &[&Member<Entry>]| -> String {
+        members.iter().map(|member| member.name).collect::<Vec<_>>().join(", ")
+    };
+    let candidates = [certain, maybe].concat();
+    let problem = if candidates.is_empty() {
+        format!("no known format has lines like `{}`", shown(&first))
+    } else {
+        format!("the format cannot be told for certain from `{}`", shown(&first))
+    };
+    Err(Error::new(place, problem).allow(match candidates.is_empty() {
+        true => format!("a trace in one of {}", names(&ROSTER.iter().collect::<Vec<_>>())),
+        false => format!("format = one of {}, by name", names(&candidates)),
+    }))
+}
+
+/// A trace opened for replay on a drive: a [`Source`] of its requests.
+pub struct Trace {
+    records: Replayed,
+    layout: Layout,
+    scale: Scale,
+    /// Time of the first request on the file's clock.
+    origin_ns: u64,
+    /// Whether there are pauses between requests that have no times of their own.
+    has_waits: bool,
+    given: u64,
+    summary: Summary,
+}
+
+/// Opens a trace for a drive of `capacity_bytes`.
+///
+/// Reads it once to its end, so every error that can be known is known here. Times are given from
+/// the first request on; requests with equal stamps of a coarse clock (Tencent's seconds) are
+/// spread evenly over its step. Memory does not grow with the length of the trace, except for
+/// the map that [`AddressPolicy::Compact`] takes.
+pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace> {
+    let member = options.member(path)?;
+    let mut first = Replayed::open(path, member, options)?;
+    let mut tally = Tally::new(match options.address {
+        AddressPolicy::Compact => Depth::Touched,
+        _ => Depth::Light,
+    });
+    let mut origin_ns = None;
+    let mut last_ns = 0;
+    while let Some(raw) = first.next()? {
+        origin_ns.get_or_insert(raw.at_ns);
+        last_ns = raw.at_ns;
+        tally.add(&raw);
+    }
+    let records = first.records();
+    records.finish()?;
+    options.check_times(records, &tally)?;
+    let origin_ns = origin_ns.unwrap_or(0);
+    let scale = Scale::new(options.time_scale);
+    if scale.apply(last_ns - origin_ns).is_none_or(|ns| ns > i64::MAX as u64) {
+        return Err(Error::new(
+            "trace.time_scale",
+            format!("{}: times overflow", options.time_scale),
+        )
+        .allow("a factor that keeps times below 292 years"));
+    }
+    let summary = tally.summary(records, member.name, options.time_scale);
+    let has_waits = !summary.timed && tally.span_ns() > 0;
+    let layout = Layout::new(options.address, capacity_bytes, records, &mut tally)?;
+    let records = Replayed::open(path, member, options)?;
+    Ok(Trace { records, layout, scale, origin_ns, has_waits, given: 0, summary })
+}
+
+/// Reads a trace once and says what it holds. Takes memory for its footprint.
+///
+/// Times and their order are those of the file: the time and address policies do not apply.
+pub fn scan(path: &Path, options: &Options) -> Result<Summary> {
+    let member = options.member(path)?;
+    let mut records = Records::open(path, member, options)?;
+    let mut tally = Tally::new(Depth::Full);
+    while let Some(raw) = records.next()? {
+        tally.add(&raw);
+    }
+    records.finish()?;
+    options.check_times(&records, &tally)?;
+    Ok(tally.summary(&records, member.name, options.time_scale))
+}
+
+impl Trace {
+    /// Whether requests are sent at their own times: an open loop.
+    pub fn timed(&self) -> bool {
+        self.summary.timed
+    }
+
+    /// How it is replayed: at its own times, or with `depth` requests in flight, and with pauses
+    /// where it has waits.
+    pub fn pace(&self, depth: u32) -> Pace {
+        match (self.timed(), self.has_waits) {
+            (true, _) => Pace::Open,
+            (false, true) => Pace::Paced { depth, drawn: false },
+            (false, false) => Pace::Closed { depth },
+        }
+    }
+
+    /// What the first pass counted, of the requests as they are replayed: everything but
+    /// [`Summary::space`].
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    #[cold]
+    fn changed(&self, raw: Option<&Raw>) -> Error {
+        let path = self.records.records().path();
+        let place = raw.map_or(path.to_owned(), |raw| place(path, raw.line));
+        Error::new(place, "the file is not what it was when it was opened")
+            .allow("a file that nobody writes to")
+    }
+}
+
+impl Source for Trace {
+    fn next(&mut self, _: Time) -> Result<Option<Arrival>> {
+        let Some(raw) = self.records.next()? else {
+            let whole = self.given == self.summary.requests;
+            return if whole { Ok(None) } else { Err(self.changed(None)) };
+        };
+        if self.given == self.summary.requests {
+            return Err(self.changed(Some(&raw)));
+        }
+        self.given += 1;
+        let since = raw.at_ns.checked_sub(self.origin_ns);
+        let at = since.and_then(|ns| self.scale.apply(ns)).map(Time);
+        let placed = match raw.op {
+            Op::Flush => Some((0, 0)),
+            _ => self.layout.place(&raw),
+        };
+        let (Some(at), Some((offset, length))) = (at, placed) else {
+            return Err(self.changed(Some(&raw)));
+        };
+        let fua = raw.fua;
+        Ok(Some(Arrival { at, request: Request { fua, ..Request::new(raw.op, offset, length) } }))
+    }
+
+    fn total(&self) -> Option<u64> {
+        Some(self.summary.requests)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,438 @@
+//! What a trace holds, in numbers: how much of which operation, on which devices, how bursty, how
+//! sequential, how often the same data are written again.
+//!
+//! The shares are those of Narayanan et al., "Write Off-Loading" (FAST 2008) and of the trace
+//! studies after it: everything spatial counts 4 KiB units, each device apart.
+
+use crate::trace::input::{Raw, Records};
+use base::Time;
+use base::stats::Latency;
+use serde::Serialize;
+use ssd::request::Op;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Bytes of the unit that footprints are counted in: the usual mapping unit of a drive.
+pub const UNIT_BYTES: u64 = 4096;
+/// Units that one word of a footprint covers.
+pub const CHUNK_UNITS: u64 = 64;
+/// Trims of more units than this are kept as ranges, not bit by bit.
+/// (Few in tests, so that they meet both kinds.)
+const WIDE_UNITS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
+
+/// What a trace holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The format it was read as.
+    pub format: &'static str,
+    /// Whether its requests are sent at times of their own; if not, a replay is a closed loop.
+    pub timed: bool,
+    /// Requests in all, of the devices that were kept.
+    pub requests: u64,
+    /// Requests and bytes of each operation.
+    pub by_op: ByOp,
+    /// From the earliest to the latest request.
+    pub span_s: f64,
+    /// The address spaces, in the order in which they are laid out.
+    pub devices: Vec<DeviceSummary>,
+    /// Lines of the file.
+    pub lines: u64,
+    /// Lines that ended in CR LF.
+    pub crlf_lines: u64,
+    /// Lines that gave no request although they were no header and no event of another kind, by
+    /// reason.
+    pub skipped_lines: BTreeMap<&'static str, u64>,
+    /// Requests of the file that are earlier than the one before.
+    pub non_monotonic: u64,
+    /// Share of the requests that begin or end within a 4 KiB unit.
+    pub unaligned_4k_share: f64,
+    /// Share of the requests that begin where the one before on their device ended.
+    pub sequential_share: f64,
+    /// Time between requests that follow each other.
+    pub interarrival: Option<Interarrival>,
+    /// What takes a map of the whole footprint to know: from `scan` only.
+    #[serde(flatten)]
+    pub space: Option<Space>,
+}
+
+/// Requests by operation.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct ByOp {
+    /// Reads.
+    pub read: OpSummary,
+    /// Writes.
+    pub write: OpSummary,
+    /// Trims.
+    pub trim: OpSummary,
+    /// Flushes.
+    pub flush: OpSummary,
+}
+
+/// Requests of one operation.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct OpSummary {
+    /// How many.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of one in the mean.
+    pub mean_bytes: f64,
+}
+
+/// One address space of a trace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeviceSummary {
+    /// As the trace calls it.
+    pub name: String,
+    /// Requests to it.
+    pub requests: u64,
+    /// One past the last byte that a request names.
+    pub extent_bytes: u64,
+}
+
+/// The time between requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interarrival {
+    /// Mean, exact: the span over one less than the requests.
+    pub mean_ms: f64,
+    /// Median, within 0.1 %, of the times that are not negative.
+    pub median_ms: f64,
+    /// Coefficient of variation of the same: 1 for a Poisson process, more for bursts.
+    pub cv: f64,
+}
+
+/// What is touched, and how often again. All in 4 KiB units, a unit counted when touched at all.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Space {
+    /// Distinct units read, written or trimmed.
+    pub footprint_4k: u64,
+    /// Distinct units written.
+    pub unique_written_4k: u64,
+    /// Unit writes over distinct units written.
+    pub rewrite_factor: f64,
+    /// Share of the unit writes that go to the fifth of the written units written most.
+    pub top_20_percent_write_share: f64,
+}
+
+/// How much of a trace is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Everything that takes no map.
+    Light,
+    /// And which units are read or written or begin a trim: what compacting needs.
+    Touched,
+    /// Everything.
+    Full,
+}
+
+/// The counts behind a summary: of what is fed to it, in the order in which it comes.
+#[derive(Debug)]
+pub struct Tally {
+    depth: Depth,
+    requests: u64,
+    by_op: [(u64, u64); 4],
+    previous_ns: Option<u64>,
+    earliest_ns: u64,
+    latest_ns: u64,
+    unaligned: u64,
+    sequential: u64,
+    intervals: Latency,
+    zero_intervals: u64,
+    /// Length and line of the largest read or write.
+    pub largest: (u64, u64),
+    /// Per device.
+    pub spaces: Vec<DeviceTally>,
+}
+
+/// Which units of a device were touched: chunk of 64 units to the bits of those touched.
+pub type Touched = HashMap<u64, u64, BuildHasherDefault<Mix>>;
+
+/// The counts of one device.
+#[derive(Debug, Default)]
+pub struct DeviceTally {
+    requests: u64,
+    /// One past its last byte, and the line that says so.
+    pub extent: (u64, u64),
+    /// Where its last request ended.
+    end: Option<u64>,
+    /// Units touched.
+    pub touched: Touched,
+    /// Ranges of units trimmed by huge trims: first to one past the last, apart from each other.
+    wide: BTreeMap<u64, u64>,
+    /// Times each unit was written.
+    writes: HashMap<u64, u32, BuildHasherDefault<Mix>>,
+}
+
+impl Tally {
+    /// Nothing counted yet.
+    pub fn new(depth: Depth) -> Self {
+        Self {
+            depth,
+            requests: 0,
+            by_op: [(0, 0); 4],
+            previous_ns: None,
+            earliest_ns: u64::MAX,
+            latest_ns: 0,
+            unaligned: 0,
+            sequential: 0,
+            intervals: Latency::new(),
+            zero_intervals: 0,
+            largest: (0, 0),
+            spaces: Vec::new(),
+        }
+    }
+
+    /// From the earliest to the latest time.
+    pub fn span_ns(&self) -> u64 {
+        self.latest_ns.saturating_sub(self.earliest_ns)
+    }
+
+    /// Counts a request.
+    #[inline]
+    pub fn add(&mut self, raw: &Raw) {
+        self.requests += 1;
+        let by_op = &mut self.by_op[raw.op as usize];
+        *by_op = (by_op.0 + 1, by_op.1.saturating_add(raw.length));
+        let previous = self.previous_ns.replace(raw.at_ns);
+        if let Some(interval) = previous.and_then(|previous| raw.at_ns.checked_sub(previous)) {
+            self.zero_intervals += u64::from(interval == 0);
+            self.intervals.record(Time(interval));
+        }
+        self.earliest_ns = self.earliest_ns.min(raw.at_ns);
+        self.latest_ns = self.latest_ns.max(raw.at_ns);
+
+        let index = raw.device as usize;
+        if index >= self.spaces.len() {
+            self.spaces.resize_with(index + 1, DeviceTally::default);
+        }
+        let space = &mut self.spaces[index];
+        space.requests += 1;
+        if raw.op == Op::Flush {
+            return;
+        }
+        let end = raw.offset + raw.length;
+        self.unaligned += u64::from(!(raw.offset | raw.length).is_multiple_of(UNIT_BYTES));
+        self.sequential += u64::from(space.end == Some(raw.offset));
+        space.end = Some(end);
+        if end > space.extent.0 {
+            space.extent = (end, raw.line);
+        }
+        if raw.op != Op::Trim && raw.length > self.largest.0 {
+            self.largest = (raw.length, raw.line);
+        }
+        if self.depth != Depth::Light {
+            space.touch(raw, self.depth == Depth::Full);
+        }
+    }
+
+    /// The numbers of a finished pass over `records`.
+    pub fn summary(&self, records: &Records, format: &'static str, time_scale: f64) -> Summary {
+        let timed = records.timed();
+        let share = |count: u64| count as f64 / self.requests.max(1) as f64;
+        let by_op = |op: Op| {
+            let (requests, bytes) = self.by_op[op as usize];
+            OpSummary { requests, bytes, mean_bytes: bytes as f64 / requests.max(1) as f64 }
+        };
+        let (lines, crlf_lines) = records.lines();
+        let device = |&index: &usize| DeviceSummary {
+            name: records.device_names()[index].clone(),
+            requests: self.spaces[index].requests,
+            extent_bytes: self.spaces[index].extent.0,
+        };
+        Summary {
+            format,
+            timed,
+            requests: self.requests,
+            by_op: ByOp {
+                read: by_op(Op::Read),
+                write: by_op(Op::Write),
+                trim: by_op(Op::Trim),
+                flush: by_op(Op::Flush),
+            },
+            span_s: if timed { self.span_ns() as f64 / 1e9 * time_scale } else { 0.0 },
+            devices: records.device_order().iter().map(device).collect(),
+            lines,
+            crlf_lines,
+            skipped_lines: records.skipped().iter().map(|(why, n)| (why.name(), *n)).collect(),
+            non_monotonic: records.non_monotonic(),
+            unaligned_4k_share: share(self.unaligned),
+            sequential_share: share(self.sequential),
+            interarrival: if timed { self.interarrival(time_scale) } else { None },
+            space: (self.depth == Depth::Full).then(|| self.space()),
+        }
+    }
+
+    fn interarrival(&self, time_scale: f64) -> Option<Interarrival> {
+        let count = self.intervals.count();
+        if count == 0 {
+            return None;
+        }
+        let mean = self.span_ns() as f64 / (self.requests - 1) as f64;
+        // The middle one or two. The histogram begins at 1 ns; equal stamps are counted beside it.
+        let ranked = |rank: u64| {
+            if rank <= self.zero_intervals {
+                return 0.0;
+            }
+            self.intervals.percentile_ns(100.0 * (rank as f64 - 0.5) / count as f64) as f64
+        };
+        let median = (ranked(count.div_ceil(2)) + ranked(count / 2 + 1)) / 2.0;
+        let counted = self.intervals.mean_ns();
+        let cv = if counted > 0.0 { self.intervals.stddev_ns() / counted } else { 0.0 };
+        let ms = time_scale / 1e6;
+        Some(Interarrival { mean_ms: mean * ms, median_ms: median * ms, cv })
+    }
+
+    fn space(&self) -> Space {
+        let mut counts: Vec<u32> =
+            self.spaces.iter().flat_map(|space| space.writes.values().copied()).collect();
+        let unique = counts.len();
+        let sum = |counts: &[u32]| counts.iter().map(|&count| u64::from(count)).sum::<u64>();
+        let all = sum(&counts);
+        let fifth = (unique / 5).max(1);
+        if fifth < unique {
+            counts.select_nth_unstable_by(fifth, |a, b| b.cmp(a));
+            counts.truncate(fifth);
+        }
+        Space {
+            footprint_4k: self.spaces.iter().map(DeviceTally::footprint).sum(),
+            unique_written_4k: unique as u64,
+            rewrite_factor: all as f64 / unique.max(1) as f64,
+            top_20_percent_write_share: sum(&counts) as f64 / all.max(1) as f64,
+        }
+    }
+}
+
+impl DeviceTally {
+    /// Marks the units of a request.
+    fn touch(&mut self, raw: &Raw, full: bool) {
+        let first = raw.offset / UNIT_BYTES;
+        let mut last = (raw.offset + raw.length - 1) / UNIT_BYTES;
+        if raw.op == Op::Trim {
+            if !full {
+                // A trim uses no space; one unit keeps a place for it.
+                last = first;
+            } else if last - first >= WIDE_UNITS {
+                insert_range(&mut self.wide, first, last + 1);
+                return;
+            }
+        }
+        for chunk in first / CHUNK_UNITS..=last / CHUNK_UNITS {
+            let base = chunk * CHUNK_UNITS;
+            let low = first.saturating_sub(base);
+            let high = (last - base).min(CHUNK_UNITS - 1);
+            let bits = (u64::MAX >> (CHUNK_UNITS - 1 - high)) & (u64::MAX << low);
+            *self.touched.entry(chunk).or_default() |= bits;
+        }
+        if full && raw.op == Op::Write {
+            for unit in first..=last {
+                let count = self.writes.entry(unit).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+
+    /// How many units were touched.
+    fn footprint(&self) -> u64 {
+        let wide: u64 = self.wide.iter().map(|(first, end)| end - first).sum();
+        let in_wide =
+            |unit: u64| self.wide.range(..=unit).next_back().is_some_and(|(_, &end)| unit < end);
+        let narrow = self.touched.iter().map(|(&chunk, &bits)| {
+            if self.wide.is_empty() {
+                return u64::from(bits.count_ones());
+            }
+            let units = (0..CHUNK_UNITS).filter(|bit| bits >> bit & 1 == 1);
+            units.filter(|bit| !in_wide(chunk * CHUNK_UNITS + bit)).count() as u64
+        });
+        wide + narrow.sum::<u64>()
+    }
+}
+
+/// Adds `first..end` to ranges that lie apart, joining those that it meets.
+fn insert_range(ranges: &mut BTreeMap<u64, u64>, mut first: u64, mut end: u64) {
+    if let Some((&start, &stop)) = ranges.range(..=first).next_back()
+        && stop >= first
+    {
+        first = start;
+        end = end.max(stop);
+    }
+    while let Some((&start, &stop)) = ranges.range(first..=end).next() {
+        ranges.remove(&start);
+        end = end.max(stop);
+    }
+    ranges.insert(first, end);
+}
+
+/// A hash for addresses: one multiplication, folded. (Not against malice: against slowness.)
+#[derive(Debug, Default)]
+pub struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, value: u64) {
+        let product = u128::from(self.0 ^ value ^ 0x9e37_79b9_7f4a_7c15)
+            * u128::from(0xa076_1d64_78bd_642f_u64);
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn raw(op: Op, unit: u64, units: u64) -> Raw {
+        let (offset, length) = (unit * UNIT_BYTES, units * UNIT_BYTES);
+        Raw { line: 1, at_ns: 0, device: 0, op, fua: false, offset, length }
+    }
+
+    #[test]
+    fn huge_trims_take_no_time_and_count_once() {
+        let mut tally = Tally::new(Depth::Full);
+        tally.add(&raw(Op::Write, 100, 10));
+        tally.add(&raw(Op::Trim, 105, 1 << 50));
+        tally.add(&raw(Op::Trim, 0, 1 << 21));
+        assert_eq!(tally.space().footprint_4k, 105 + (1 << 50));
+        assert_eq!(tally.space().unique_written_4k, 10);
+    }
+
+    proptest! {
+        /// The maps of chunks and ranges count what a plain set of units counts.
+        #[test]
+        fn footprints_agree_with_a_set(
+            requests in prop::collection::vec((0usize..3, 0u64..300, 1u64..200), 1..40)
+        ) {
+            let mut tally = Tally::new(Depth::Full);
+            let (mut touched, mut written) = (BTreeSet::new(), BTreeMap::new());
+            for (op, unit, units) in requests {
+                let op = [Op::Read, Op::Write, Op::Trim][op];
+                tally.add(&raw(op, unit, units));
+                touched.extend(unit..unit + units);
+                if op == Op::Write {
+                    (unit..unit + units).for_each(|unit| *written.entry(unit).or_insert(0u64) += 1);
+                }
+            }
+            let space = tally.space();
+            prop_assert_eq!(space.footprint_4k, touched.len() as u64);
+            prop_assert_eq!(space.unique_written_4k, written.len() as u64);
+            let mut counts: Vec<u64> = written.into_values().collect();
+            counts.sort_unstable_by(|a, b| b.cmp(a));
+            let all: u64 = counts.iter().sum();
+            let factor = all as f64 / counts.len().max(1) as f64;
+            prop_assert!((space.rewrite_factor - factor).abs() < 1e-12);
+            let fifth: u64 = counts.iter().take((counts.len() / 5).max(1)).sum();
+            let share = fifth as f64 / all.max(1) as f64;
+            prop_assert!((space.top_20_percent_write_share - share).abs() < 1e-12);
+        }
+    }
+}
