@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import nandlab
-from nandlab import NandlabError, ldpc
-from nandlab.arguments import number, whole
-from nandlab.ecc import Code
-from nandlab.uber import Ecc, rber_limit, uber
+from nandlab import NandlabError
+from nandlab.ecc import Code, ldpc
+from nandlab.ecc.uber import Ecc, rber_limit, uber
+from nandlab.given.arguments import number, whole
 
 BCH, MLC, JOB = "bch_512_t40", "wang2014_mlc", "[a]\nrw=read\nnumber_ios=1\n"
 WORN = {"pe_cycles": [0, 1e3, 3e3], "rber": [1e-5, 2e-4, 1e-3]}

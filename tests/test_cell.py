@@ -16,8 +16,8 @@ from conftest import Ended
 
 import nandlab
 from nandlab.cell import State
-from nandlab.cell_plot import plot_levels
-from nandlab.toml_file import parse_toml
+from nandlab.cell.plot import plot_levels
+from nandlab.given.toml import parse_toml
 
 PLAIN = """
 [levels]

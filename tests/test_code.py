@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from conftest import Ended
 
-from nandlab import _core, ldpc
-from nandlab.ecc import Code
-from nandlab.toml_file import parse_toml
+from nandlab import _core
+from nandlab.ecc import Code, ldpc
+from nandlab.given.toml import parse_toml
 
 BCH = "bch_512_t40"
 

@@ -17,11 +17,12 @@ import pytest
 from conftest import COMMAND, Ended
 
 import nandlab
-from nandlab import NandlabError, _core, curve, ecc_curve
+from nandlab import NandlabError, _core, ecc_curve
 from nandlab._core import clopper_pearson
-from nandlab.cli_ecc import rates
-from nandlab.progress import Meter
-from nandlab.toml_file import parse_toml
+from nandlab.cli.ecc import rates
+from nandlab.ecc import curve
+from nandlab.given.toml import parse_toml
+from nandlab.show.progress import Meter
 
 #: Short and quick: 40 errors in 512 bytes.
 BCH = "bch_512_t40"

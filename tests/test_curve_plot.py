@@ -13,8 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 import nandlab
-from nandlab import NandlabError, ecc_curve, ldpc
+from nandlab import NandlabError, ecc_curve
 from nandlab.catalogue import presets
+from nandlab.ecc import ldpc
 
 #: Short and quick: 40 errors in 512 bytes.
 BCH = "bch_512_t40"

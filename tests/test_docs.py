@@ -18,7 +18,7 @@ import pytest
 from conftest import COMMAND, ROOT, Ended
 
 import nandlab
-from nandlab.requests import COLUMNS
+from nandlab.drive.requests import COLUMNS
 
 DOCS = sorted(
     path.relative_to(ROOT).as_posix()

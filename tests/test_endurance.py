@@ -17,8 +17,8 @@ from conftest import Ended
 
 import nandlab
 from nandlab import NandlabError, _core
+from nandlab.ecc.uber import Ecc, ln_codeword_failure, rber_limit, uber
 from nandlab.endurance import MOST_PE_CYCLES, PROFILES, acceleration, duration, endurance
-from nandlab.uber import Ecc, ln_codeword_failure, rber_limit, uber
 
 LUO = {"name": "retention_law"}
 
@@ -191,7 +191,7 @@ def test_chips_whose_rates_are_their_cells(tmp_path: Path, name: str):
     chip = own_array(tmp_path, f'name = "{name}"')
     points = nandlab.endurance(chip, **ecc).points
     found = [p.pe_cycles for p in points]
-    from nandlab.cell_endurance import cell_map
+    from nandlab.cell.endurance import cell_map
 
     rows = cell_map(nandlab.cell("chip/tlc_3d"), **ecc).pe_cycles
     assert found == pytest.approx([n for row in rows for n in row], rel=0.002, abs=1)

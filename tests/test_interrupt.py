@@ -71,7 +71,7 @@ def test_further_ctrl_c_takes_nothing_away(folder: Path, times: int):
 
 
 @pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "nandlab"]])
-@pytest.mark.parametrize("module", ["nandlab.fit", "nandlab.cli", "nandlab.demo", "typer.main"])
+@pytest.mark.parametrize("module", ["nandlab.fit", "nandlab.cli", "nandlab.cli.demo", "typer.main"])
 def test_ctrl_c_while_the_command_is_imported(folder: Path, command: list[str], module: str):
     """One word, and none of the imports' traceback."""
     # A start-up file of Python's that sends the signal where a module is looked for.

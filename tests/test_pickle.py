@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import nandlab
-from nandlab.codec import codec
 from nandlab.ecc import Code
+from nandlab.ecc.codec import codec
 
 CELLS = {"vth_v": range(7), "cells": [10, 100, 10, 1, 10, 100, 10]}
 PAGES = {"pe_cycles": [0, 10, 1000], "bit_errors": [10, 20, 90], "bits_read": [10**6] * 3}

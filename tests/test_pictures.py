@@ -12,9 +12,10 @@ from conftest import MIXED
 from matplotlib.axes import Axes
 
 import nandlab
-from nandlab import quantity
-from nandlab.cell_endurance import MOST_PE_CYCLES, cycles_in_short
-from nandlab.plot import _mark, _merged, finish, new_figure
+from nandlab.cell.endurance import MOST_PE_CYCLES, cycles_in_short
+from nandlab.drive.plot import _mark, _merged
+from nandlab.show import quantity
+from nandlab.show.picture import finish, new_figure
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from conftest import MIXED, Ended
 
 import nandlab
 from nandlab import NandlabError, run
-from nandlab.machine import memory_limit_bytes
-from nandlab.terminal import guarded
+from nandlab.process.memory import memory_limit_bytes
+from nandlab.show.terminal import guarded
 
 RUN = ["run", "--drive", "tiny"]
 JOB = [*RUN, "--workload", "mixed.fio"]
@@ -151,7 +151,7 @@ def test_drive_files(nandlab: Callable[..., Ended], folder: Path, text: str, wor
 
 def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch):
     """Refused with the estimate before anything is allocated."""
-    monkeypatch.setattr("nandlab.simulate.memory_limit_bytes", lambda: 10**6)
+    monkeypatch.setattr("nandlab.drive.simulate.memory_limit_bytes", lambda: 10**6)
     with pytest.raises(NandlabError, match=r"needs 2\.\d+ MiB of memory; .* at most 976.6 KiB"):
         run("tiny", MIXED)
 

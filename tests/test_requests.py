@@ -15,8 +15,8 @@ from conftest import MIXED, Ended
 
 import nandlab
 from nandlab import NandlabError
-from nandlab.requests import COLUMNS
-from nandlab.table import _collection
+from nandlab.drive.requests import COLUMNS
+from nandlab.drive.table import _collection
 
 #: Enough for several row groups.
 MANY = "[many]\nrw=randrw\nbs=4k\nnorandommap\niodepth=32\nnumber_ios=300000\nio_size=100g\n"

@@ -11,7 +11,7 @@ import pytest
 from conftest import ENDLESS, MIXED
 
 import nandlab
-from nandlab.table import result_html
+from nandlab.drive.table import result_html
 
 IOLOG = """fio version 3 iolog
 0 disk add

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import pytest
 
 import nandlab
-from nandlab.tvr import MLC_RULE, MU_V, SIGMA_V, PageRule, VoltageLaw, coupling_shift_v
+from nandlab.endurance.tvr import MLC_RULE, MU_V, SIGMA_V, PageRule, VoltageLaw, coupling_shift_v
 
 
 def test_the_printed_distances():

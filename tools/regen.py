@@ -162,7 +162,7 @@ def commands() -> Iterator[str]:
     """The command line, from the objects that parse it: the same with every terminal."""
     import typer.main
 
-    from nandlab.cli import app
+    from nandlab.cli.commands import app
 
     yield from ["## Command line", ""]
     group: Any = typer.main.get_command(app)
@@ -563,7 +563,7 @@ def allowed(tolerance: float | None) -> str:
 
 def papers() -> Iterator[str]:
     """Every paper's rows with their verdicts, misses among them."""
-    from nandlab.cli_papers import figure
+    from nandlab.cli.papers import figure
     from nandlab.papers import KINDS
     from nandlab.papers import papers as reproduced
 

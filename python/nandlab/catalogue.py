@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
-from nandlab.arguments import as_text, named
-from nandlab.inputs import input_text
-from nandlab.nearest import nearest
-from nandlab.toml_file import parse_toml
-from nandlab.workload import TraceOptions, native_options
+from nandlab.given.arguments import as_text, named
+from nandlab.given.inputs import input_text
+from nandlab.given.nearest import nearest
+from nandlab.given.toml import parse_toml
 
 
 class Preset(NamedTuple):
@@ -123,25 +122,3 @@ def bibliography(drive: str | PathLike[str]) -> str:
         NandlabError: the drive cannot be loaded.
     """
     return _core.bibliography(load_config(named("drive", drive))["cite"])
-
-
-def trace_info(
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,
-    options: TraceOptions | None = None,
-) -> dict[str, Any]:
-    """Reads a trace once and says what it holds: counts, bytes, times, footprint, locality.
-
-    Args:
-        path: the trace; ``.gz`` and ``.zst`` are opened by themselves.
-        format: a name of the format; left out, it is told from the first line where that is
-            certain.
-        options: how to read it. The policies for times and addresses do not apply here.
-
-    Raises:
-        NandlabError: a bad line (file, line, field, value, what is allowed), or no such file.
-    """
-    path = named("trace", path, "a path")
-    loaded: dict[str, Any] = json.loads(_core.trace_info(path, native_options(format, options)))
-    return loaded

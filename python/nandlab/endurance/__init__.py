@@ -1,0 +1,26 @@
+"""Endurance: how many cycles a chip lasts, and what reduced threshold voltages add (TVR).
+
+In come a chip or a fit with a retention time, a temperature and an ECC; out come cycles.
+"""
+
+from nandlab.endurance.chip import (
+    HOURS_PER_YEAR,
+    PROFILES,
+    Endurance,
+    Point,
+    Profile,
+    acceleration,
+    duration,
+    endurance,
+)
+
+__all__ = [
+    "HOURS_PER_YEAR",
+    "PROFILES",
+    "Endurance",
+    "Point",
+    "Profile",
+    "acceleration",
+    "duration",
+    "endurance",
+]
