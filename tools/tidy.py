@@ -1,7 +1,7 @@
 """House rules that a program can check: `python tools/tidy.py` prints what breaks them.
 
 Each rule is one function from the tree to its violations; `RULES` is the roster. The rules and
-their reasons are in DESIGN.md, section 5. `tests/test_tidy.py` holds the tree to them.
+their reasons are in DESIGN.md, section 5. `tests/house/test_tidy.py` holds the tree to them.
 """
 
 from __future__ import annotations

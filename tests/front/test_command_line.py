@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import COMMAND, Ended
+from conftest import COMMAND, ROOT, Ended
 
 RUN = ["run", "--drive", "tiny", "--workload", "mixed.fio"]
 
@@ -111,12 +111,12 @@ def test_demo_needs_a_checkout(nandlab: Callable[..., Ended]):
 
 
 def test_demo_takes_a_folder(nandlab: Callable[..., Ended], folder: Path):
-    (folder / "examples").symlink_to(Path(__file__).parent.parent / "examples")
+    (folder / "examples").symlink_to(ROOT / "examples")
     assert "allowed: a folder of one's own" in nandlab("demo", "/proc/nope").refused()
 
 
 def test_demo(nandlab: Callable[..., Ended], folder: Path):
-    (folder / "examples").symlink_to(Path(__file__).parent.parent / "examples")
+    (folder / "examples").symlink_to(ROOT / "examples")
     ended = nandlab("demo").succeeded()
     for name in ("latency.png", "timeline.json", "requests.parquet", "report.json"):
         assert f"demo/{name}" in ended.out
