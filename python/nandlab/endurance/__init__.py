@@ -5,7 +5,9 @@ In come a chip or a fit with a retention time, a temperature and an ECC; out com
 
 from nandlab.endurance.chip import (
     HOURS_PER_YEAR,
+    MOST_PE_CYCLES,
     PROFILES,
+    RETENTION_HOURS,
     Endurance,
     Point,
     Profile,
@@ -16,7 +18,9 @@ from nandlab.endurance.chip import (
 
 __all__ = [
     "HOURS_PER_YEAR",
+    "MOST_PE_CYCLES",
     "PROFILES",
+    "RETENTION_HOURS",
     "Endurance",
     "Point",
     "Profile",
