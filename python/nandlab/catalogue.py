@@ -1,4 +1,4 @@
-"""What there is: presets and their text, the schema, citations, what a trace holds."""
+"""Catalogue of what comes with nandlab: presets, families and their members, schema, citations."""
 
 import json
 from collections.abc import Sequence
@@ -22,6 +22,47 @@ class Preset(NamedTuple):
     """What to call it: ``nandlab.run(name, ...)`` where it is a drive."""
     summary: str
     """What it is, in one line."""
+
+
+class Member(NamedTuple):
+    """A member of a family, as its roster has it."""
+
+    name: str
+    summary: str
+    """What it does, in one line."""
+    citation: str
+    """A key of the bibliography, or nothing."""
+    schema: dict[str, Any]
+    """JSON Schema of its parameters."""
+
+
+class Config(NamedTuple):
+    """A drive, completed and checked."""
+
+    native: _core.Config
+    """The same, as the engine takes it."""
+    config: dict[str, Any]
+    """Every parameter."""
+    config_hash: str
+    summary: str
+    cite: list[str]
+    """Keys of the bibliography."""
+    run: dict[str, Any]
+    """Its ``[run]`` table."""
+
+
+def families() -> list[str]:
+    """Names of all families, as `roster` takes them."""
+    return _core.families()
+
+
+def roster(family: str) -> list[Member]:
+    """The members of a family, in the order of its roster.
+
+    Raises:
+        NandlabError: there is no such family; names the nearest one.
+    """
+    return [Member(n, s, c, json.loads(schema)) for n, s, c, schema in _core.roster(family)]
 
 
 def presets(kind: str | None = None) -> list[Preset]:
@@ -53,12 +94,8 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
+def load_config(drive: str, sets: Sequence[str] = ()) -> Config:
     """A drive, completed and checked.
-
-    Returns:
-        ``config`` (every parameter), ``config_hash``, ``summary``, ``cite`` (keys),
-        ``run`` (its ``[run]`` table).
 
     Raises:
         NandlabError: an unknown preset, key or value; says where it stands.
@@ -68,8 +105,8 @@ def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
     if is_file and drive not in [preset.name for preset in presets("drive")]:
         problem = f"drive: {drive} is a file whose name does not end with .toml"
         raise _core.NandlabError(f"{problem}; allowed: a drive's TOML file, or a preset")
-    loaded: dict[str, Any] = json.loads(_core.load_config(drive, list(sets)))
-    return loaded
+    native = _core.Config(drive, list(sets))
+    return Config(native, **json.loads(native.json()))
 
 
 def chip(name: str | PathLike[str]) -> dict[str, Any]:
@@ -121,4 +158,4 @@ def bibliography(drive: str | PathLike[str]) -> str:
     Raises:
         NandlabError: the drive cannot be loaded.
     """
-    return _core.bibliography(load_config(named("drive", drive))["cite"])
+    return _core.bibliography(load_config(named("drive", drive)).cite)

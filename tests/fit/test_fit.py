@@ -18,6 +18,7 @@ from scipy.special import ndtr, stdtr
 
 import nandlab
 from nandlab import _core
+from nandlab.catalogue import load_config
 from nandlab.fit import EVERY_LAW
 
 Data = dict[str, "np.ndarray[Any, Any]"]
@@ -338,7 +339,7 @@ def test_chips_of_every_law_are_read(folder: Path):
         found = nandlab.fit(make(np.random.default_rng(4))[0], law)
         (folder / f"{law}.toml").write_text(found.chip_toml("wang2014_mlc"))
         changed = [f"chip.preset={law}.toml"]
-        loaded = json.loads(_core.load_config("wang2014_mlc", changed))["config"]["chip"]
+        loaded = load_config("wang2014_mlc", changed).config["chip"]
         assert loaded["array"]["name"] == ("table" if found.bins else found.array["name"])
         assert loaded["rated_pe_cycles"] == 10000
 

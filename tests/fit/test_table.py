@@ -14,6 +14,7 @@ from conftest import Ended
 
 import nandlab
 from nandlab import _core
+from nandlab.catalogue import load_config
 
 Data = dict[str, list[Any]]
 
@@ -192,8 +193,8 @@ def test_a_fit_replaces_a_fitted_chip(folder: Path):
     for i, found in enumerate((points, points, law, points)):
         (folder / f"{i}.toml").write_text(found.chip_toml(chip))
         chip = str(folder / f"{i}.toml")
-        loaded = json.loads(_core.load_config("tiny", [f"chip.preset={chip}"]))
-        array = loaded["config"]["chip"]["array"]
+        loaded = load_config("tiny", [f"chip.preset={chip}"]).config
+        array = loaded["chip"]["array"]
         assert array["name"] == found.array["name"]
         assert len(array.get("points", [])) == (9 if found is points else 0)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import os
 import re
@@ -18,6 +18,7 @@ import pytest
 from conftest import COMMAND, ROOT, Ended
 
 import nandlab
+from nandlab.catalogue import roster
 from nandlab.drive.requests import COLUMNS
 
 DOCS = sorted(
@@ -32,14 +33,10 @@ def text(path: str) -> str:
 
 
 def tool(name: str) -> ModuleType:
-    """A script of tools/ as a module."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    """A script of tools/, or a module below it."""
+    if (folder := str(ROOT / "tools")) not in sys.path:
+        sys.path.insert(0, folder)
+    return importlib.import_module(name)
 
 
 def blocks(path: str) -> list[tuple[str, str]]:
@@ -227,10 +224,9 @@ def test_every_fio_option_is_described():
 
 
 def test_every_trace_format_and_option_is_described():
-    regen = tool("regen")
     page = text("docs/formats/traces.md")
     rows = re.findall(r"^\| `(\w+)` \| `(.+)`.* \| (yes|no).* \|$", page, re.M)
-    assert [name for name, _, _ in rows] == list(regen.members("crates/host/src/trace"))
+    assert [name for name, _, _ in rows] == [format.name for format in roster("trace")]
     options = set(nandlab.TraceOptions.__annotations__) | {"format", "iodepth"}
     assert options == set(re.findall(r"^\| `(\w+)` \*? ?\| [^|]+ \| [^|]+ \|$", page, re.M)) - {
         name for name, _, _ in rows
@@ -276,13 +272,13 @@ def validation_rows() -> set[str]:
 
 def test_validation_passes_and_is_what_quick_tests_print():
     """Every row passes, and the rows of the quick tests are the figures of today."""
-    regen = tool("regen")
+    derived = tool("derived.validation")
     rows = validation_rows()
     assert len(rows) > 50
     assert all(row.endswith("| pass |") for row in rows)
-    today = regen.rows_of(regen.run_tests(regen.QUICK_TESTS))
+    today = derived.rows_of(derived.run_tests(derived.QUICK_TESTS))
     assert len(today) > 25
-    assert set(regen.rows_table(today)[2:-1]) <= rows
+    assert set(derived.rows_table(today)[2:-1]) <= rows
 
 
 @pytest.mark.long
@@ -291,10 +287,10 @@ def test_validation_is_fresh(capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_failed_row_is_shown_and_calibrated_ones_are_apart():
-    regen = tool("regen")
+    derived = tool("derived.validation")
     good = "test a ... validation | rate, IOPS | 99.5 | 100 | 1e-2 | a formula"
     bad = "validation | write amplification, x | 2 | 1 | 0.01 | another"
-    page = regen.validation(regen.rows_of(f"{good}\nnoise\n{bad}\n"))
+    page = derived.validation(derived.rows_of(f"{good}\nnoise\n{bad}\n"))
     assert "2 rows, 1 failed." in page
     assert page.index("## Failed") < page.index("| FAIL |") < page.index("## Times and rates")
     assert "| rate, IOPS | 99.5 | 100 | -0.50 % | 1 % | a formula | pass |" in page
@@ -333,13 +329,14 @@ def copy_with_examples() -> Path:
     assert set(members) == set(EXAMPLES)
     made = set()
     for name, (folder, changes) in EXAMPLES.items():
-        roster = text(f"{folder}.rs")
+        file = next(f for f in (f"{folder}/mod.rs", f"{folder}.rs") if (ROOT / f).is_file())
+        roster = text(file)
         for old, new in [*changes, ("] =\n    &[", f"] =\n    &[{name}::MEMBER, ")]:
             roster = roster.replace(old, new, 1)
         if f"{name}::MEMBER" not in roster:
             roster = re.sub(r"(ROSTER[^=]*= &\[)", rf"\1{name}::MEMBER, ", roster, count=1)
         assert roster.count(name) == 2
-        for path, content in {f"{folder}.rs": roster, f"{folder}/{name}.rs": members[name]}.items():
+        for path, content in {file: roster, f"{folder}/{name}.rs": members[name]}.items():
             made.add(path)
             here = copy / path
             if not here.is_file() or here.read_text(encoding="utf-8") != content:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.board.rows import KINDS, Rows, Saver, write
-from nandlab.catalogue import load_config
+from nandlab.catalogue import load_config, roster
 from nandlab.given.arguments import as_text, called, flag, named, path_of, path_or_none, seeded
 from nandlab.given.assignments import assignments
 from nandlab.given.outputs import check_kind, check_new, check_outputs
@@ -96,7 +96,7 @@ class Unfinished(KeyboardInterrupt):
 
 def procedures() -> list[Procedure]:
     """Everything that a board can do."""
-    return [Procedure(n, s, c, json.loads(schema)) for n, s, c, schema in _core.procedures()]
+    return [Procedure(*member) for member in roster("procedure")]
 
 
 def board(
@@ -149,7 +149,8 @@ def board(
             raise _core.NandlabError(f"{problem}; allowed: once")
     own += assignments(params)
     sets = [f"chip.preset={chip}", *chip_sets]
-    session = _core.Board(_DRIVE, sets, procedure, own, seed)
+    config = load_config(_DRIVE, sets)
+    session = _core.Board(config.native, procedure, own, seed)
     facts = {
         "nandlab_version": _core.version(),
         "procedure": procedure,
@@ -158,8 +159,7 @@ def board(
         "params": session.params(),
         "seed": str(seed),
     }
-    config = load_config(_DRIVE, sets)["config"]["chip"]
-    rows = Rows(facts, _run_hash(facts, config))
+    rows = Rows(facts, _run_hash(facts, config.config["chip"]))
     if resume and path is not None and path.exists():
         rows.take_up(path, session)
     stopped = False

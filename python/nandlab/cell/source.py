@@ -155,7 +155,7 @@ def _of_chip(name: str, chip: dict[str, Any], place: str, folder: Path) -> Sourc
 
 
 def _of_drive(name: str, place: str) -> Source:
-    chip = load_config(name)["config"]["chip"]
+    chip = load_config(name).config["chip"]
     cell = chip.get("cell")
     if cell is None:
         problem = f"{place}: the chip of this drive names no cell"

@@ -131,17 +131,16 @@ def members() -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from nandlab import _core
-    from nandlab.catalogue import presets
+    from nandlab.catalogue import presets, roster
 
     table = Table.grid(padding=(0, 2))
     for preset in presets("code"):
         table.add_row("code", preset.name, preset.summary)
-    for kind, roster in (("decoder", _core.decoders()), ("channel", _core.channels())):
-        for name, summary, _, schema in roster:
-            table.add_row(kind, name, summary)
-            for key, about in json_text.loads(schema).get("properties", {}).items():
-                said = f"{kind}.{key} = {json_text.dumps(about.get('default'))}"
+    for family in ("decoder", "channel"):
+        for member in roster(family):
+            table.add_row(family, member.name, member.summary)
+            for key, about in member.schema.get("properties", {}).items():
+                said = f"{family}.{key} = {json_text.dumps(about.get('default'))}"
                 table.add_row("", "", f"[bright_black]{escape(said)}{_range(about)}[/]")
     console().print(table)
 

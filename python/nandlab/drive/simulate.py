@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from nandlab import _core
-from nandlab.catalogue import load_config
+from nandlab.catalogue import Config, load_config
 from nandlab.drive.effects import owed, without_effect
 from nandlab.drive.job_rates import missed_rates
 from nandlab.drive.requests import RequestLog
@@ -97,7 +97,7 @@ def run(
     loaded = load_config(drive, sets)
     what = plan(
         drive,
-        loaded["run"],
+        loaded.run,
         workload=workload,
         trace=trace,
         format=format,
@@ -117,7 +117,7 @@ def run(
     check_outputs({"requests": requests_path, "timeline": timeline_path}, [drive, *what.files])
 
     facts = _facts(drive, sets, loaded, what)
-    simulation = _simulation(drive, sets, what)
+    simulation = _simulation(loaded, what)
     log = None
     if is_logged:
         log = RequestLog(requests_path, _metadata(facts))
@@ -142,7 +142,7 @@ def run(
 
         report = json.loads(simulation.report(wall_s, peak_rss_mb()))
         report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
-        notices = [*without_effect(loaded["config"]), *missed_rates(report), *owed(report)]
+        notices = [*without_effect(loaded.config), *missed_rates(report), *owed(report)]
         report["nandlab"]["notices"] += notices
         report["sim"] |= {"begun": begun, "interrupted": not finished}
         result = Result.of(
@@ -166,13 +166,12 @@ def _kept(name: str, given: object) -> tuple[bool, Path | None]:
     return flag(name, given, ", or the path of a file"), None
 
 
-def _simulation(drive: str, sets: list[str], what: Plan) -> _core.Simulation:
+def _simulation(loaded: Config, what: Plan) -> _core.Simulation:
     # The engine's arrays are numpy's, and it panics where Ctrl-C cuts their first import short.
     import numpy  # noqa: F401
 
     return _core.Simulation(
-        drive,
-        sets,
+        loaded.native,
         what.kind,
         what.source,
         native_options(what.format, what.options),
@@ -182,14 +181,14 @@ def _simulation(drive: str, sets: list[str], what: Plan) -> _core.Simulation:
     )
 
 
-def _facts(drive: str, sets: list[str], loaded: dict[str, Any], what: Plan) -> dict[str, Any]:
+def _facts(drive: str, sets: list[str], loaded: Config, what: Plan) -> dict[str, Any]:
     """What names a run, known before it starts."""
     return {
         "drive": drive,
-        "summary": loaded["summary"],
+        "summary": loaded.summary,
         "run": {"name": what.name, **what.facts(), "set": sets},
-        "config_hash": loaded["config_hash"],
-        "seed": loaded["config"]["seed"],
+        "config_hash": loaded.config_hash,
+        "seed": loaded.config["seed"],
         "version": _core.version(),
     }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
-from nandlab.catalogue import code_text
+from nandlab.catalogue import code_text, roster
 from nandlab.ecc.uber import Ecc, ln_codeword_failure
 from nandlab.given.arguments import as_text, named
 from nandlab.given.assignments import assignments, blaming
@@ -103,7 +103,7 @@ def codec(
             raise
         others = [one for one in sets if not one.startswith("decoder.")]
         fitting = _fitting(text, place, others)
-        known = decoder in [name for name, *_ in _core.decoders()]
+        known = decoder in [member.name for member in roster("decoder")]
         what = f"`{decoder}` does not decode {code}" if known else f"unknown decoder `{decoder}`"
         allowed = f"{', '.join(fitting)} for {code}{nearest(decoder, fitting)}"
         raise _core.NandlabError(f"decoder: {what}; allowed: {allowed}") from error
@@ -138,12 +138,12 @@ def distinct_codecs(
 def _fitting(text: str, place: str, sets: list[str]) -> list[str]:
     """Decoders that a code takes with their defaults."""
     found = []
-    for name, *_ in _core.decoders():
+    for member in roster("decoder"):
         try:
-            _core.Codec(text, place, sets, name)
+            _core.Codec(text, place, sets, member.name)
         except _core.NandlabError:
             continue
-        found.append(name)
+        found.append(member.name)
     return found
 
 

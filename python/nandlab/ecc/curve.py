@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.board.rows import SAVE_S, SAVE_SHARE, read, write
+from nandlab.catalogue import roster
 from nandlab.ecc.codec import Codec, bch_failure, distinct_codecs, sorted_sets
 from nandlab.given.arguments import (
     as_text,
@@ -230,7 +231,7 @@ def channel_name(given: object) -> str:
     Raises:
         NandlabError: it is no name.
     """
-    return as_text("channel", given, ", ".join(name for name, *_ in _core.channels()))
+    return as_text("channel", given, ", ".join(member.name for member in roster("channel")))
 
 
 class Goal:
