@@ -15,6 +15,7 @@ from nandlab._core import NandlabError, version
 from nandlab.board.measurement import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show
 from nandlab.cell.model import Cell, State, cell
+from nandlab.display.progress import Progress
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Interrupted, run
 from nandlab.ecc.curve import Curve, CurveUnfinished, ecc_curve
@@ -23,7 +24,6 @@ from nandlab.ecc.speed import DecodeSpeed, SpeedUnfinished, ecc_speed
 from nandlab.endurance.chip import Endurance, endurance
 from nandlab.endurance.tvr import Tvr, tvr
 from nandlab.fit.fitting import Fit, fit
-from nandlab.show.progress import Progress
 from nandlab.trace.info import trace_info
 from nandlab.trace.options import TraceOptions
 

@@ -115,7 +115,7 @@ def test_going_on_gives_the_same_rows(name: str, kind: str, tmp_path: Path):
         raise KeyboardInterrupt
 
     monkey = pytest.MonkeyPatch()
-    monkey.setattr("nandlab.show.progress.Meter.INTERVAL_S", 0.0)
+    monkey.setattr("nandlab.display.progress.Meter.INTERVAL_S", 0.0)
     with pytest.raises(nandlab.Unfinished) as stopped:
         quick(name, out=parts, progress=stop)
     monkey.undo()
@@ -133,7 +133,7 @@ KILLED = f"""
 import os
 import sys
 import nandlab
-from nandlab.show.progress import Meter
+from nandlab.display.progress import Meter
 
 sys.modules["nandlab.board.rows"].SAVE_S = Meter.INTERVAL_S = 0.0
 

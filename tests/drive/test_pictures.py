@@ -13,9 +13,9 @@ from matplotlib.axes import Axes
 
 import nandlab
 from nandlab.cell.endurance import MOST_PE_CYCLES, cycles_in_short
+from nandlab.display import quantity
+from nandlab.display.picture import finish, new_figure
 from nandlab.drive.plot import _mark, _merged
-from nandlab.show import quantity
-from nandlab.show.picture import finish, new_figure
 
 
 @pytest.fixture(scope="module")

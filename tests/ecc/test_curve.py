@@ -20,9 +20,9 @@ import nandlab
 from nandlab import NandlabError, _core, ecc_curve
 from nandlab._core import clopper_pearson
 from nandlab.cli.ecc import rates
+from nandlab.display.progress import Meter
 from nandlab.ecc import curve
 from nandlab.given.toml import parse_toml
-from nandlab.show.progress import Meter
 
 #: Short and quick: 40 errors in 512 bytes.
 BCH = "bch_512_t40"

@@ -14,8 +14,8 @@ from conftest import MIXED, Ended
 
 import nandlab
 from nandlab import NandlabError, run
+from nandlab.display.terminal import guarded
 from nandlab.process.memory import memory_limit_bytes
-from nandlab.show.terminal import guarded
 
 RUN = ["run", "--drive", "tiny"]
 JOB = [*RUN, "--workload", "mixed.fio"]

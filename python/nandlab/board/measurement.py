@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from nandlab import _core
 from nandlab.board.rows import KINDS, Rows, Saver, write
 from nandlab.catalogue import load_config, roster
+from nandlab.display.progress import Meter, Progress
 from nandlab.given.arguments import as_text, called, flag, named, path_of, path_or_none, seeded
 from nandlab.given.assignments import assignments
 from nandlab.given.outputs import check_kind, check_new, check_outputs
 from nandlab.process.interrupt import Stop
-from nandlab.show.progress import Meter, Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

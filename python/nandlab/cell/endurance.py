@@ -12,9 +12,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab.cell.model import MOST_READS, Cell, State
+from nandlab.display import quantity
 from nandlab.ecc.uber import Ecc, rber_limit
 from nandlab.given.arguments import flag, numbers, path_or_none, whole
-from nandlab.show import quantity
 
 if TYPE_CHECKING:
     import numpy as np

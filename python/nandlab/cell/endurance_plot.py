@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nandlab.cell.endurance import MOST_PE_CYCLES
 from nandlab.cell.plot import duration_ticks
-from nandlab.show.picture import finish, new_figure, save
+from nandlab.display.picture import finish, new_figure, save
 
 if TYPE_CHECKING:
     import numpy as np

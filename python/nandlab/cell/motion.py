@@ -25,8 +25,8 @@ from nandlab.cell.plot import (
     view_of,
 )
 from nandlab.cell.words import said
+from nandlab.display.picture import GREY, finish, new_figure
 from nandlab.given.arguments import whole
-from nandlab.show.picture import GREY, finish, new_figure
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from nandlab._core import NandlabError, page_sites
 from nandlab.cell.model import OVER, Cell, State
 from nandlab.cell.words import said, said_end
+from nandlab.display.picture import COLOURS, GREY, finish, legend_below, new_figure, save
 from nandlab.given.arguments import as_text
-from nandlab.show.picture import COLOURS, GREY, finish, legend_below, new_figure, save
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
 from nandlab.given.outputs import check_outputs
-from nandlab.show.terminal import INTERRUPTED, ProgressBar, console
 
 if TYPE_CHECKING:
     from nandlab.board.measurement import Measurement
@@ -71,7 +71,7 @@ def board(
         raise NandlabError("--resume: without --out; allowed: the file to go on with")
     check_outputs({"--out": out, "--plot": plot}, [chip])
     if plot is not None:
-        from nandlab.show.picture import check_kind
+        from nandlab.display.picture import check_kind
 
         check_kind(plot)
     params: dict[str, object] = {} if cycles is None else {"cycles": cycles}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.display.terminal import console
 from nandlab.given.nearest import nearest
 from nandlab.given.outputs import check_outputs
-from nandlab.show.terminal import console
 
 if TYPE_CHECKING:
     from nandlab.cell.endurance import EnduranceMap
@@ -91,7 +91,7 @@ def cell(
     from nandlab.cell.model import cell as found
     from nandlab.cell.motion import check_motion
     from nandlab.cell.plot import check_over
-    from nandlab.show.picture import check_kind
+    from nandlab.display.picture import check_kind
 
     if picture not in (None, *PICTURES):
         allowed = f"{', '.join(PICTURES)}{nearest(str(picture), PICTURES)}"

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.display.terminal import console, guarded
 from nandlab.ecc import ldpc
 from nandlab.given.outputs import check_new, check_outputs
-from nandlab.show.terminal import console, guarded
 
 app = typer.Typer(help="LDPC codes: made, shown, exported, imported.", no_args_is_help=True)
 

@@ -20,7 +20,7 @@ from nandlab.cli.endurance import endurance
 from nandlab.cli.fit import fit
 from nandlab.cli.papers import papers
 from nandlab.cli.run import run
-from nandlab.show.terminal import REFUSED, console, guarded, say
+from nandlab.display.terminal import REFUSED, console, guarded, say
 
 app = typer.Typer(
     name="nandlab",

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.display.terminal import ProgressBar, console
 from nandlab.drive.simulate import run
 from nandlab.drive.table import print_result
-from nandlab.show.terminal import ProgressBar, console
 
 TRACE = Path("examples/traces/sqlite_ext4.iolog.zst")
 """Recorded by the project itself: SQLite and files on ext4, 89 thousand requests."""

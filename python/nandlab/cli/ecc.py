@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab._core import NandlabError, vectors
+from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, guarded, say
 from nandlab.given.outputs import check_outputs
-from nandlab.show.terminal import INTERRUPTED, ProgressBar, console, guarded, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -93,7 +93,7 @@ def curve(
     if quantity not in ("fer", "ber"):
         raise NandlabError(f"--quantity: unknown quantity `{quantity}`; allowed: fer, ber")
     if plot is not None:
-        from nandlab.show.picture import check_kind
+        from nandlab.display.picture import check_kind
 
         check_kind(plot)
     exit_code = 0

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.display.terminal import say
 from nandlab.given.nearest import nearest
 from nandlab.given.outputs import check_outputs
-from nandlab.show.terminal import say
 
 _OUT = "Outputs"
 
@@ -57,9 +57,9 @@ def endurance(
     ] = None,
 ) -> None:
     """Works out after how many cycles data still last; lists multiply."""
+    from nandlab.display.picture import check_kind
     from nandlab.endurance.chip import PROFILES, RETENTION_HOURS
     from nandlab.endurance.chip import endurance as worked_out
-    from nandlab.show.picture import check_kind
 
     if profile is not None:
         if profile not in PROFILES:

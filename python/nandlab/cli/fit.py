@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.display.terminal import say
 from nandlab.given.outputs import check_outputs
-from nandlab.show.terminal import say
 
 _OUT = "Outputs"
 
@@ -67,8 +67,8 @@ def fit(
     ] = None,
 ) -> None:
     """Fits a law to measurements of a real chip."""
+    from nandlab.display.picture import check_kind
     from nandlab.fit.fitting import fit as fitted_to
-    from nandlab.show.picture import check_kind
 
     to_stdout = json == Path("-")
     outputs = {"--toml": toml, "--plot": plot, "--json": None if to_stdout else json}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab import papers as reproduced
+from nandlab.display.terminal import console, say
 from nandlab.given.outputs import check_outputs
-from nandlab.show.terminal import console, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +34,7 @@ def papers(
 ) -> None:
     """Reproduces a paper, side by side; misses are shown and do not change the exit code."""
     from nandlab._core import NandlabError
-    from nandlab.show.picture import check_kind, save
+    from nandlab.display.picture import check_kind, save
 
     chosen = [reproduced.paper(paper, folder)] if paper else reproduced.papers(folder)
     to_stdout = json == Path("-")

@@ -9,12 +9,12 @@ import typer
 
 from nandlab._core import NandlabError
 from nandlab.cli import trace as cli_trace
+from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, say
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import TIMELINE_SPANS, Interrupted
 from nandlab.drive.simulate import run as simulate
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.process.interrupt import Stop
-from nandlab.show.terminal import INTERRUPTED, ProgressBar, console, say
 
 _OUT = "Outputs"
 _TRACE = "How a trace is read"
@@ -180,7 +180,7 @@ def _check_kinds(requests: Path | None, series: Path | None, plot: Path | None) 
 
         check_kind("--series", series, KINDS)
     if plot is not None:
-        from nandlab.show.picture import check_kind as check_picture
+        from nandlab.display.picture import check_kind as check_picture
 
         check_picture(plot)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nandlab.show.terminal import console, guarded
+from nandlab.display.terminal import console, guarded
 from nandlab.trace.info import trace_info
 from nandlab.trace.table import print_trace
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nandlab.show import quantity
+from nandlab.display import quantity
 
 OWED = 1.5
 """Of the write amplification that a drive settled at: what is more is not that of its writes."""

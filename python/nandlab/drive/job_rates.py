@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nandlab.display import quantity
 from nandlab.drive.job_table import sections
-from nandlab.show import quantity
 
 _SHORT = 0.02
 """Of a rate: less is missing for reasons of the clock."""

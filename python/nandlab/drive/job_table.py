@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from nandlab.display import quantity
 from nandlab.drive.latency import is_exceeded
-from nandlab.show import quantity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,10 +7,10 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from nandlab._core import NandlabError
+from nandlab.display import quantity
+from nandlab.display.picture import COLOURS, GREY, finish, new_figure, on_axes, owner, save
 from nandlab.drive.latency import is_exceeded
 from nandlab.given.arguments import as_text, path_or_none
-from nandlab.show import quantity
-from nandlab.show.picture import COLOURS, GREY, finish, new_figure, on_axes, owner, save
 
 if TYPE_CHECKING:
     import numpy as np

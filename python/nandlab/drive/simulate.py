@@ -11,6 +11,7 @@ from typing import Any
 
 from nandlab import _core
 from nandlab.catalogue import Config, load_config
+from nandlab.display.progress import Meter, Progress
 from nandlab.drive.effects import owed, without_effect
 from nandlab.drive.job_rates import missed_rates
 from nandlab.drive.requests import RequestLog
@@ -21,7 +22,6 @@ from nandlab.given.assignments import assignments
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
-from nandlab.show.progress import Meter, Progress
 from nandlab.trace.options import TraceOptions, native_options
 
 TIMELINE_SPANS = 200_000

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS
+from nandlab.display import quantity
 from nandlab.drive.job_table import job_parts
 from nandlab.drive.latency import is_exceeded
-from nandlab.show import quantity
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

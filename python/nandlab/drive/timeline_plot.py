@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nandlab._core import NandlabError
+from nandlab.display.picture import finish, new_figure, save
 from nandlab.drive.timeline import TRACKS, Timeline
-from nandlab.show.picture import finish, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab import _core
 from nandlab.board.rows import SAVE_S, SAVE_SHARE, read, write
 from nandlab.catalogue import roster
+from nandlab.display.progress import Meter, Progress
 from nandlab.ecc.codec import Codec, bch_failure, distinct_codecs, sorted_sets
 from nandlab.given.arguments import (
     as_text,
@@ -31,7 +32,6 @@ from nandlab.given.arguments import (
 )
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.process.interrupt import Stop
-from nandlab.show.progress import Meter, Progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import NandlabError
+from nandlab.display.picture import COLOURS, GREY, finish, new_figure, save
 from nandlab.ecc.codec import Codec, bch_failure
 from nandlab.ecc.uber import Ecc
-from nandlab.show.picture import COLOURS, GREY, finish, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

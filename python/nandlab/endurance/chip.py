@@ -24,10 +24,10 @@ from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.catalogue import chip as chip_tables
 from nandlab.cell.source import find
+from nandlab.display.notebook import InNotebook
 from nandlab.ecc.uber import Ecc, rber_limit, uber
 from nandlab.fit.fitting import Fit
 from nandlab.given.arguments import number, numbers, path_or_none, several, to_json, whole
-from nandlab.show.notebook import InNotebook
 
 if TYPE_CHECKING:
     import pyarrow as pa

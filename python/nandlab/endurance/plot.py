@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab.show.picture import COLOURS, GREY, finish, legend_below, new_figure, save
+from nandlab.display.picture import COLOURS, GREY, finish, legend_below, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

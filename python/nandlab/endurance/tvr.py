@@ -24,8 +24,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError
+from nandlab.display.notebook import InNotebook
 from nandlab.given.arguments import number, numbers, path_or_none, several
-from nandlab.show.notebook import InNotebook
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

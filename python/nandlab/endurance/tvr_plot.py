@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nandlab.show.picture import COLOURS, GREY, finish, new_figure, save
+from nandlab.display.picture import COLOURS, GREY, finish, new_figure, save
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
 from nandlab._core import NandlabError
+from nandlab.display.notebook import InNotebook
 from nandlab.fit.cell import LEAST, MOST, is_beyond, mean_degrees
 from nandlab.fit.data import Data, Measurements, read_measurements
 from nandlab.fit.estimate import Estimate, from_counts, from_rates
@@ -38,7 +39,6 @@ from nandlab.given.arguments import (
     whole,
 )
 from nandlab.given.nearest import nearest
-from nandlab.show.notebook import InNotebook
 
 if TYPE_CHECKING:
     import numpy as np

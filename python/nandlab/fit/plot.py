@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab._core import NandlabError
-from nandlab.show.picture import COLOURS, GREY, finish, legend_below, new_figure, save
+from nandlab.display.picture import COLOURS, GREY, finish, legend_below, new_figure, save
 
 if TYPE_CHECKING:
     import numpy as np

@@ -205,7 +205,7 @@ def paper(name: str, folder: str | PathLike[str] | None = None) -> Paper:
 def main(script: str) -> None:
     """What a `run.py` does by itself: its table."""
     from nandlab.cli.papers import print_paper
-    from nandlab.show.terminal import console
+    from nandlab.display.terminal import console
 
     folder = Path(script).resolve().parent
     print_paper(paper(folder.name, folder.parent), console())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS
-from nandlab.show import quantity
+from nandlab.display import quantity
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, ParamSpec
 import typer
 
 from nandlab._core import NandlabError
+from nandlab.display.progress import Progress
 from nandlab.process.early import hand_over
-from nandlab.show.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
