@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from nandlab import _core
 from nandlab.given.arguments import as_text, named
 from nandlab.given.inputs import input_text
-from nandlab.given.nearest import nearest
+from nandlab.given.refusal import nearest, refusal
 from nandlab.given.toml import parse_toml
 
 
@@ -74,8 +74,7 @@ def presets(kind: str | None = None) -> list[Preset]:
     every = [Preset(*row) for row in _core.presets()]
     kinds = sorted({preset.kind for preset in every})
     if kind is not None and as_text("presets: kind", kind, ", ".join(kinds)) not in kinds:
-        problem = f"presets: unknown kind `{kind}`; allowed: {', '.join(kinds)}"
-        raise _core.NandlabError(problem + nearest(kind, kinds))
+        raise refusal("presets", f"unknown kind `{kind}`", kinds, given=kind)
     return [preset for preset in every if kind in (None, preset.kind)]
 
 
@@ -103,8 +102,11 @@ def load_config(drive: str, sets: Sequence[str] = ()) -> Config:
     # A file that is called as a preset is not meant.
     is_file = not drive.endswith(".toml") and Path(drive).is_file()
     if is_file and drive not in [preset.name for preset in presets("drive")]:
-        problem = f"drive: {drive} is a file whose name does not end with .toml"
-        raise _core.NandlabError(f"{problem}; allowed: a drive's TOML file, or a preset")
+        raise refusal(
+            "drive",
+            f"{drive} is a file whose name does not end with .toml",
+            "a drive's TOML file, or a preset",
+        )
     native = _core.Config(drive, list(sets))
     return Config(native, **json.loads(native.json()))
 
@@ -135,8 +137,11 @@ def code_text(name: str) -> tuple[str, str]:
         NandlabError: there is no such code, or its file cannot be read; names the nearest one.
     """
     if Path(name).is_file() and not name.endswith(".toml"):
-        allowed = f"the file that `nandlab code import {name} --out {Path(name).stem}.toml` writes"
-        raise _core.NandlabError(f"`{name}` is no code file; allowed: {allowed}")
+        raise refusal(
+            "",
+            f"`{name}` is no code file",
+            f"the file that `nandlab code import {name} --out {Path(name).stem}.toml` writes",
+        )
     return _preset_or_file("code", name)
 
 
@@ -149,7 +154,7 @@ def _preset_or_file(kind: str, name: str) -> tuple[str, str]:
     allowed = f"a name that `nandlab presets {kind}` lists, or the path of a TOML file{hint}"
     if name.endswith(".toml"):
         return input_text(name, allowed), name
-    raise _core.NandlabError(f"unknown {kind} `{name}`; allowed: {allowed}")
+    raise refusal("", f"unknown {kind} `{name}`", allowed)
 
 
 def bibliography(drive: str | PathLike[str]) -> str:

@@ -15,6 +15,7 @@ from conftest import MIXED, Ended
 import nandlab
 from nandlab import NandlabError, run
 from nandlab.display.terminal import guarded
+from nandlab.given.refusal import refusal
 from nandlab.process.memory import memory_limit_bytes
 
 RUN = ["run", "--drive", "tiny"]
@@ -263,3 +264,14 @@ def test_numbers_and_paths_of_other_kinds(folder: Path):
     hundred: Any = 1e2
     curve = nandlab.ecc_curve(BCH, rber=0.01, channel="bsc", max_frames=hundred)
     assert curve.points_left == 0
+
+
+def test_a_refusal_says_place_problem_allowed_and_the_nearest_name():
+    said = refusal("gc.name", "unknown member `gredy`", ["greedy", "fifo"], given="gredy")
+    assert str(said) == (
+        "gc.name: unknown member `gredy`; allowed: greedy, fifo; did you mean `greedy`?"
+    )
+    assert str(refusal("", "nothing to run", "a trace")) == "nothing to run; allowed: a trace"
+    assert str(refusal(Path("a.csv"), "no rows")) == "a.csv: no rows"
+    near = refusal("law", "unknown", "a law", given="expo", names=["exponent", "power"])
+    assert str(near) == "law: unknown; allowed: a law; did you mean `exponent`?"

@@ -21,6 +21,7 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.given.arguments import as_text, called, flag, named, path_of, path_or_none, seeded
 from nandlab.given.assignments import assignments
 from nandlab.given.outputs import check_kind, check_new, check_outputs
+from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def board(
     path, resume = path_or_none("out", out), flag("resume", resume)
     called("progress", progress)
     if resume and path is None:
-        raise _core.NandlabError("board: resume without out; allowed: the file to go on with")
+        raise refusal("board", "resume without out", "the file to go on with")
     if path is not None:
         check_kind("out", path, KINDS)
         if not resume:
@@ -145,8 +146,9 @@ def board(
     chip_sets, own = _sort(set)
     for text in own:
         if (key := text.partition("=")[0].strip()) in params:
-            problem = f"board: {key} stands twice: {params[key]}, and --set procedure.{text}"
-            raise _core.NandlabError(f"{problem}; allowed: once")
+            raise refusal(
+                "board", f"{key} stands twice: {params[key]}, and --set procedure.{text}", "once"
+            )
     own += assignments(params)
     sets = [f"chip.preset={chip}", *chip_sets]
     config = load_config(_DRIVE, sets)
@@ -207,9 +209,11 @@ def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[s
         elif path.startswith("procedure."):
             own.append(text.split(".", 1)[1])
         else:
-            allowed = "chip.KEY=VALUE, or procedure.KEY=VALUE"
-            problem = f"--set {text}: neither chip nor procedure"
-            raise _core.NandlabError(f"{problem}; allowed: {allowed}")
+            raise refusal(
+                f"--set {text}",
+                "neither chip nor procedure",
+                "chip.KEY=VALUE, or procedure.KEY=VALUE",
+            )
     return chip, own
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.given.outputs import check_kind
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,8 +50,9 @@ class Rows:
             return
         for name in ("step", "run_hash"):
             if (count := known.column_names.count(name)) != 1:
-                problem = f"{path}: {count or 'no'} columns {name}"
-                raise _core.NandlabError(f"{problem}; allowed: one, as nandlab board writes it")
+                raise refusal(
+                    path, f"{count or 'no'} columns {name}", "one, as nandlab board writes it"
+                )
         steps = [_step(path, row, step) for row, step in enumerate(known["step"].to_pylist(), 1)]
         last = max(steps)
         if any(run_hash != self._hash for run_hash in known["run_hash"].to_pylist()):
@@ -85,8 +87,11 @@ class Rows:
         self._begin = last + 1
 
     def _refuse(self, path: Path, what: str) -> None:
-        allowed = "rows of the same procedure, chip, parameters, seed and version"
-        raise _core.NandlabError(f"{path}: cannot be gone on with: {what}; allowed: {allowed}")
+        raise refusal(
+            path,
+            f"cannot be gone on with: {what}",
+            "rows of the same procedure, chip, parameters, seed and version",
+        )
 
     def add(self, step: int, found: list[dict[str, int | float | str]]) -> None:
         """Keeps the rows of a step, unless they are there already."""
@@ -119,9 +124,11 @@ def _step(path: Path, row: int, value: object) -> int:
     try:
         return int(str(value))
     except ValueError:
-        problem = f"{path}: row {row}, column step: `{'' if value is None else value}`"
-        allowed = "rows of nandlab board"
-        raise _core.NandlabError(f"{problem}: no whole number; allowed: {allowed}") from None
+        raise refusal(
+            path,
+            f"row {row}, column step: `{('' if value is None else value)}`: no whole number",
+            "rows of nandlab board",
+        ) from None
 
 
 class Saver:
@@ -179,4 +186,4 @@ def read(path: Path) -> pa.Table:
         # A broken page is an OSError without a number; those of the system have one.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise _core.NandlabError(f"{path}: no table: {str(error).splitlines()[0]}") from error
+        raise refusal(path, f"no table: {str(error).splitlines()[0]}") from error

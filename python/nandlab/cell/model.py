@@ -20,10 +20,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
-from nandlab._core import NandlabError
 from nandlab.cell.source import PAGE_ORDERS, Source, find
 from nandlab.given.arguments import as_text, listed, named, number, path_of, path_or_none, whole
 from nandlab.given.assignments import assignments, blaming
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,8 +130,7 @@ class Cell:
         if page_order is not None:
             self.page_order = as_text("cell: page_order", page_order, ", ".join(PAGE_ORDERS))
         if self.page_order not in PAGE_ORDERS:
-            problem = f"cell: unknown page_order `{self.page_order}`"
-            raise NandlabError(f"{problem}; allowed: {', '.join(PAGE_ORDERS)}")
+            raise refusal("cell", f"unknown page_order `{self.page_order}`", PAGE_ORDERS)
         given = [*source.sets, *self.changed]
         bits, order = source.cell_bits, self.page_order
         with blaming(source.place, self.changed, "cell."):
@@ -170,8 +169,11 @@ class Cell:
         """Mean and standard deviation of each level, after the storage that `stress` says."""
         moments = self._core.moments_v(self._state(state, stress))
         if not all(math.isfinite(value) for pair in moments for value in pair):
-            problem = f"cell: {self.name}: its levels have no mean and width after this much"
-            raise NandlabError(f"{problem}; allowed: less, or other parameters")
+            raise refusal(
+                "cell",
+                f"{self.name}: its levels have no mean and width after this much",
+                "less, or other parameters",
+            )
         rows = zip(self.bits, moments, strict=True)
         return [Level(i, bits, mean, sigma) for i, (bits, (mean, sigma)) in enumerate(rows)]
 
@@ -186,7 +188,7 @@ class Cell:
 
         volts = _volts(voltages_v)
         if volts.ndim != 1 or not np.isfinite(volts).all() or (abs(volts) > 1e3).any():
-            raise NandlabError("cell: voltages_v: out of range; allowed: -1000 to 1000, in a row")
+            raise refusal("cell", "voltages_v: out of range", "-1000 to 1000, in a row")
         above, below = self._core.sides(self._state(state, stress), volts)
         shape = (len(self.bits), len(volts))
         return above.reshape(shape), below.reshape(shape)
@@ -254,14 +256,18 @@ class Cell:
         try:
             columns = [np.asarray(column) for column in stress]
         except ValueError as error:
-            problem = "cell: an array whose rows have different lengths"
-            raise NandlabError(f"{problem}; allowed: one shape, or single numbers") from error
+            raise refusal(
+                "cell", "an array whose rows have different lengths", "one shape, or single numbers"
+            ) from error
         try:
             given = np.broadcast_arrays(*columns)
         except ValueError as error:
             shapes = ", ".join(str(column.shape) for column in columns)
-            problem = f"cell: arrays of the shapes {shapes} do not go together"
-            raise NandlabError(f"{problem}; allowed: one shape, or single numbers") from error
+            raise refusal(
+                "cell",
+                f"arrays of the shapes {shapes} do not go together",
+                "one shape, or single numbers",
+            ) from error
         rows = zip(*(column.ravel().tolist() for column in given), strict=True)
         states = [self._core_state(State(*row)) for row in rows]
         page_type, shifts = self._shifts(page_type, shifts_v)
@@ -304,8 +310,9 @@ class Cell:
         """
         page_type, shifts = self._shifts(page_type, shifts_v)
         if count is not None and offsets_v is not None:
-            problem = f"cell: count = {count!r} and offsets_v"
-            raise NandlabError(f"{problem}: they may differ; allowed: one of them")
+            raise refusal(
+                "cell", f"count = {count!r} and offsets_v: they may differ", "one of them"
+            )
         count = 3 if count is None else whole("cell: count", count, 1, 7)
         now = self._state(state, stress)
         if offsets_v is None:
@@ -377,8 +384,11 @@ class Cell:
         page_type = self._page(page_type)
         shifts, most = _volts_list("shifts_v", values), len(self.pages[page_type].references_v)
         if len(shifts) > most:
-            problem = f"cell: shifts_v: {len(shifts)} for the {self.pages[page_type].name} page"
-            raise NandlabError(f"{problem}; allowed: up to {most}, one for each of its references")
+            raise refusal(
+                "cell",
+                f"shifts_v: {len(shifts)} for the {self.pages[page_type].name} page",
+                f"up to {most}, one for each of its references",
+            )
         return page_type, shifts
 
     def _state(
@@ -428,8 +438,9 @@ def _volts(values: ArrayLike) -> Column:
     try:
         return np.atleast_1d(np.asarray(values, dtype=float))
     except (TypeError, ValueError, OverflowError):
-        problem = f"cell: voltages_v = {values!r}: not all numbers"
-        raise NandlabError(f"{problem}; allowed: -1000 to 1000, in a row") from None
+        raise refusal(
+            "cell", f"voltages_v = {values!r}: not all numbers", "-1000 to 1000, in a row"
+        ) from None
 
 
 def _volts_list(name: str, values: ArrayLike) -> list[float]:
@@ -438,20 +449,20 @@ def _volts_list(name: str, values: ArrayLike) -> list[float]:
     volts = [number(place, value) for value in each]
     for volt in volts:
         if not abs(volt) <= 1e6:
-            raise NandlabError(f"cell: {name} = {volt:g}: out of range; allowed: -1e6 to 1e6 V")
+            raise refusal("cell", f"{name} = {volt:g}: out of range", "-1e6 to 1e6 V")
     return volts
 
 
 def _merged(state: State | Mapping[str, Any] | None, stress: Mapping[str, Any]) -> State:
     for name in stress:
         if name not in State._fields:
-            problem = f"cell: unknown stress `{name}`"
-            raise NandlabError(f"{problem}; allowed: {', '.join(State._fields)}")
+            raise refusal("cell", f"unknown stress `{name}`", State._fields)
     if isinstance(state, Mapping):
         return _merged(None, {**state, **stress})
     if not isinstance(state, State | None):
-        problem = f"cell: state = {state!r}: no state"
-        raise NandlabError(f"{problem}; allowed: nandlab.State, or a mapping as its fields")
+        raise refusal(
+            "cell", f"state = {state!r}: no state", "nandlab.State, or a mapping as its fields"
+        )
     return (state or State())._replace(**stress)
 
 
@@ -479,5 +490,4 @@ def _checked(state: State) -> State:
 def _within(name: str, value: Any, low: float, high: float) -> None:
     given = number(f"cell: {name}", value)
     if not low <= given <= high:
-        problem = f"cell: {name} = {given:g}: out of range"
-        raise NandlabError(f"{problem}; allowed: {low:g} to {high:g}")
+        raise refusal("cell", f"{name} = {given:g}: out of range", f"{low:g} to {high:g}")

@@ -12,7 +12,6 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab._core import NandlabError
 from nandlab.cell.model import Cell, State
 from nandlab.cell.plot import (
     at,
@@ -27,6 +26,7 @@ from nandlab.cell.plot import (
 from nandlab.cell.words import said
 from nandlab.display.picture import GREY, finish, new_figure
 from nandlab.given.arguments import whole
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -49,8 +49,7 @@ def check_motion(path: Path, frames: int) -> None:
         NandlabError: it is so.
     """
     if path.suffix.lower() not in KINDS:
-        problem = f"animate: {path}: unknown kind of moving picture"
-        raise NandlabError(f"{problem}; allowed: {', '.join(KINDS)}")
+        raise refusal("animate", f"{path}: unknown kind of moving picture", KINDS)
     whole("animate: frames", frames, 2, 400)
 
 

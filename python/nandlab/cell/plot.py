@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from nandlab._core import NandlabError, page_sites
+from nandlab._core import page_sites
 from nandlab.cell.model import OVER, Cell, State
 from nandlab.cell.words import said, said_end
 from nandlab.display.picture import COLOURS, GREY, finish, legend_below, new_figure, save
 from nandlab.given.arguments import as_text
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,8 +72,11 @@ def view_of(cell: Cell, states: list[State]) -> View:
     low = min(level.mean_v - 5 * max(level.sigma_v, 0.02) for level in levels)
     high = max(level.mean_v + 6 * max(level.sigma_v, 0.02) for level in levels)
     if max(-low, high) > MOST_V:
-        problem = f"cell: {cell.name}: its levels reach from {low:.0f} to {high:.0f} V"
-        raise NandlabError(f"{problem}; allowed: -{MOST_V:g} to {MOST_V:g} V: less stress")
+        raise refusal(
+            "cell",
+            f"{cell.name}: its levels reach from {low:.0f} to {high:.0f} V",
+            f"-{MOST_V:g} to {MOST_V:g} V: less stress",
+        )
     voltages = np.linspace(low, high, POINTS)
     share = 1 / len(cell.bits)
     most = max(float(cell.density(voltages, state=state).max()) * share for state in states)
@@ -200,7 +204,7 @@ def check_over(over: str) -> None:
         NandlabError: it is none of these.
     """
     if as_text("cell: over", over, ", ".join(OVER)) not in OVER:
-        raise NandlabError(f"cell: unknown over `{over}`; allowed: {', '.join(OVER)}")
+        raise refusal("cell", f"unknown over `{over}`", OVER)
 
 
 def at(over: str, state: State, value: float) -> State:
@@ -356,7 +360,7 @@ def program_us(cell: Cell, pe_cycles: int) -> tuple[list[float], str]:
         listed = list(own) if isinstance(own, list) else [own] * len(cell.pages)
         return [float(us) for us in listed], "times of the chip, fresh"
     if max(times) == 0:
-        problem = f"cell: {cell.name} says no program times"
-        allowed = "a cell with program.pulse_us, or a chip"
-        raise NandlabError(f"{problem}; allowed: {allowed}")
+        raise refusal(
+            "cell", f"{cell.name} says no program times", "a cell with program.pulse_us, or a chip"
+        )
     return times, f"times of the cell, {said_end('cycles', pe_cycles)}"

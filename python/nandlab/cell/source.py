@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from nandlab import _core
-from nandlab._core import NandlabError
 from nandlab.catalogue import load_config, presets
 from nandlab.given.inputs import input_text
-from nandlab.given.nearest import nearest
+from nandlab.given.refusal import nearest, refusal
 from nandlab.given.toml import parse_toml, toml_value
 
 KINDS = ("cell", "chip", "drive")
@@ -41,8 +40,7 @@ class Source(NamedTuple):
         levels = self.tables.get("levels")
         means = levels.get("vth_mean_v") if isinstance(levels, dict) else None
         if not isinstance(means, list):
-            problem = f"{self.place}: no levels"
-            raise NandlabError(f"{problem}; allowed: a table [levels] with a list `vth_mean_v`")
+            raise refusal(self.place, "no levels", "a table [levels] with a list `vth_mean_v`")
         return len(means)
 
     @property
@@ -57,8 +55,11 @@ class Source(NamedTuple):
             return int(self.chip["cell_bits"])
         bits = self.levels.bit_length() - 1
         if self.levels != 2**bits or not 1 <= bits <= 4:
-            problem = f"{self.place}: cell.levels.vth_mean_v: {self.levels} values"
-            raise NandlabError(f"{problem}; allowed: 2, 4, 8 or 16, from the erased level")
+            raise refusal(
+                self.place,
+                f"cell.levels.vth_mean_v: {self.levels} values",
+                "2, 4, 8 or 16, from the erased level",
+            )
         return bits
 
     @property
@@ -87,8 +88,9 @@ def find(name: str) -> Source:
             return _of_chip(name, tables, name, Path(name).parent)
         if kind == "drive":
             return _of_drive(name, name)
-        allowed = "a cell ([levels]), a chip ([cell]) or a drive ([drive], [chip])"
-        raise NandlabError(f"{name}: no cell in it; allowed: {allowed}")
+        raise refusal(
+            name, "no cell in it", "a cell ([levels]), a chip ([cell]) or a drive ([drive], [chip])"
+        )
     kind, slash, bare = name.partition("/")
     if slash and kind not in KINDS:
         _unknown(name)
@@ -115,8 +117,11 @@ def _unknown(name: str) -> NoReturn:
     cells = [preset.name for preset in presets("cell")]
     bare = name.rpartition("/")[2]
     hint = nearest(bare, cells) or nearest(bare, names)
-    allowed = f"{', '.join(cells)}, a chip or a drive with a cell, or the path of a TOML file"
-    raise NandlabError(f"unknown cell `{name}`; allowed: {allowed}{hint}")
+    raise refusal(
+        "",
+        f"unknown cell `{name}`",
+        f"{', '.join(cells)}, a chip or a drive with a cell, or the path of a TOML file{hint}",
+    )
 
 
 def _kind(tables: Mapping[str, Any]) -> str:
@@ -143,8 +148,9 @@ def _of_chip(name: str, chip: dict[str, Any], place: str, folder: Path) -> Sourc
     own = chip.get("cell")
     if not isinstance(own, dict):
         with_cell = ", ".join(preset.name for preset in presets("cell"))
-        problem = f"{place}: this chip names no cell"
-        raise NandlabError(f"{problem}; allowed: a chip with [cell], or one of {with_cell}")
+        raise refusal(
+            place, "this chip names no cell", f"a chip with [cell], or one of {with_cell}"
+        )
     preset = own.get("preset")
     if preset is None:
         return Source(name, _written(own), f"{place}: chip", own, [], chip)
@@ -158,8 +164,9 @@ def _of_drive(name: str, place: str) -> Source:
     chip = load_config(name).config["chip"]
     cell = chip.get("cell")
     if cell is None:
-        problem = f"{place}: the chip of this drive names no cell"
-        raise NandlabError(f"{problem}; allowed: a drive whose chip has [cell]")
+        raise refusal(
+            place, "the chip of this drive names no cell", "a drive whose chip has [cell]"
+        )
     return Source(name, _written(cell), f"{place}: chip", cell, [], chip)
 
 

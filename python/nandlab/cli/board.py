@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nandlab._core import NandlabError
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from nandlab.board.measurement import Measurement
@@ -64,11 +64,12 @@ def board(
     if chip is None:
         known = ", ".join(p.name for p in procedures())
         if procedure not in known.split(", "):
-            raise NandlabError(f"board: unknown procedure `{procedure}`; allowed: {known}")
-        allowed = "--chip with a preset or a file, for example wang2014_mlc"
-        raise NandlabError(f"board: no chip; allowed: {allowed}")
+            raise refusal("board", f"unknown procedure `{procedure}`", known)
+        raise refusal(
+            "board", "no chip", "--chip with a preset or a file, for example wang2014_mlc"
+        )
     if resume and out is None:
-        raise NandlabError("--resume: without --out; allowed: the file to go on with")
+        raise refusal("--resume", "without --out", "the file to go on with")
     check_outputs({"--out": out, "--plot": plot}, [chip])
     if plot is not None:
         from nandlab.display.picture import check_kind

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab._core import NandlabError
 from nandlab.display.terminal import console
-from nandlab.given.nearest import nearest
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from nandlab.cell.endurance import EnduranceMap
@@ -94,11 +93,10 @@ def cell(
     from nandlab.display.picture import check_kind
 
     if picture not in (None, *PICTURES):
-        allowed = f"{', '.join(PICTURES)}{nearest(str(picture), PICTURES)}"
-        raise NandlabError(f"--picture: unknown picture `{picture}`; allowed: {allowed}")
+        raise refusal("--picture", f"unknown picture `{picture}`", PICTURES, given=str(picture))
     # The cycles of an endurance are numbers too, for the table and --json.
     if plot is None and picture not in (None, "endurance"):
-        raise NandlabError(f"--picture: {picture} without --plot; allowed: --plot FILE with it")
+        raise refusal("--picture", f"{picture} without --plot", "--plot FILE with it")
     ecc: dict[str, Any] = {
         "t": t,
         "codeword_bits": codeword_bits,
@@ -109,11 +107,11 @@ def cell(
     ecc = {name: value for name, value in ecc.items() if value is not None}
     if ecc and picture != "endurance":
         option = "best" if "is_best" in ecc else next(iter(ecc)).replace("_", "-")
-        raise NandlabError(f"--{option}: nothing to do; allowed: with --picture endurance")
+        raise refusal(f"--{option}", "nothing to do", "with --picture endurance")
     if frames is not None and animate is None:
-        raise NandlabError("--frames: nothing to do; allowed: with --animate")
+        raise refusal("--frames", "nothing to do", "with --animate")
     if over is not None and animate is None and picture != "rber":
-        raise NandlabError("--over: nothing to do; allowed: with --animate or --picture rber")
+        raise refusal("--over", "nothing to do", "with --animate or --picture rber")
     over = over or OVER[0]
     frames = 40 if frames is None else frames
     check_over(over)

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from nandlab._core import NandlabError
 from nandlab.display.terminal import console, guarded
 from nandlab.ecc import ldpc
 from nandlab.given.outputs import check_new, check_outputs
+from nandlab.given.refusal import refusal
 
 app = typer.Typer(help="LDPC codes: made, shown, exported, imported.", no_args_is_help=True)
 
@@ -148,9 +148,7 @@ def _whole(text: str | None) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in (text or "").split(",") if word.strip())
     except ValueError:
-        raise NandlabError(
-            f"--parity-rows {text}: no rows; allowed: whole numbers, A,B,C"
-        ) from None
+        raise refusal(f"--parity-rows {text}", "no rows", "whole numbers, A,B,C") from None
 
 
 def _check(out: Path, *inputs: str) -> None:

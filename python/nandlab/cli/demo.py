@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from nandlab._core import NandlabError
 from nandlab.display.terminal import ProgressBar, console
 from nandlab.drive.simulate import run
 from nandlab.drive.table import print_result
+from nandlab.given.refusal import refusal
 
 TRACE = Path("examples/traces/sqlite_ext4.iolog.zst")
 """Recorded by the project itself: SQLite and files on ext4, 89 thousand requests."""
@@ -28,12 +28,13 @@ def demo(
 ) -> None:
     """Replays SQLite on ext4 on a small, full drive, and writes what there is to see."""
     if not TRACE.is_file():
-        raise NandlabError(f"demo: no file {TRACE} here; allowed: a checkout of nandlab as folder")
+        raise refusal("demo", f"no file {TRACE} here", "a checkout of nandlab as folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem = f"demo: cannot make the folder {folder}: {error.strerror}"
-        raise NandlabError(f"{problem}; allowed: a folder of one's own") from error
+        raise refusal(
+            "demo", f"cannot make the folder {folder}: {error.strerror}", "a folder of one's own"
+        ) from error
     written = {
         folder / "latency.png": "latency distribution and throughput",
         folder / "timeline.json": "channels, dies and host over time: open it in ui.perfetto.dev",

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab._core import NandlabError, vectors
+from nandlab._core import vectors
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, guarded, say
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -91,7 +92,7 @@ def curve(
 
     check_outputs({"--out": out, "--plot": plot}, code.split(","))
     if quantity not in ("fer", "ber"):
-        raise NandlabError(f"--quantity: unknown quantity `{quantity}`; allowed: fer, ber")
+        raise refusal("--quantity", f"unknown quantity `{quantity}`", "fer, ber")
     if plot is not None:
         from nandlab.display.picture import check_kind
 
@@ -283,8 +284,9 @@ def rates(text: str) -> list[float]:
                 raise ValueError
             found += [first + i * step for i in range(int((last - first) / step) + 1)]
     except (InvalidOperation, ValueError):
-        allowed = "numbers as 0.002,0.003 or ranges as 0.002:0.012:0.001"
-        raise NandlabError(f"--rber: `{text}`: no rates; allowed: {allowed}") from None
+        raise refusal(
+            "--rber", f"`{text}`: no rates", "numbers as 0.002,0.003 or ranges as 0.002:0.012:0.001"
+        ) from None
     return [float(rate) for rate in found]
 
 
@@ -298,7 +300,7 @@ def _levels(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise NandlabError(f"--levels: `{text}`; allowed: some of 0,2,4,6") from None
+        raise refusal("--levels", f"`{text}`", "some of 0,2,4,6") from None
 
 
 def _count(name: str, text: str) -> int:
@@ -309,7 +311,7 @@ def _count(name: str, text: str) -> int:
             return int(value)
     except InvalidOperation:
         pass
-    raise NandlabError(f"{name}: `{text}`; allowed: a whole number, 1 or more")
+    raise refusal(name, f"`{text}`", "a whole number, 1 or more")
 
 
 def _grid(*names: str, left: int) -> Table:

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from nandlab._core import NandlabError
 from nandlab.display.terminal import say
-from nandlab.given.nearest import nearest
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 
 _OUT = "Outputs"
 
@@ -63,13 +62,13 @@ def endurance(
 
     if profile is not None:
         if profile not in PROFILES:
-            problem = f"endurance: unknown profile `{profile}`"
-            raise NandlabError(
-                f"{problem}; allowed: {', '.join(PROFILES)}{nearest(profile, PROFILES)}"
-            )
+            raise refusal("endurance", f"unknown profile `{profile}`", PROFILES, given=profile)
         if retention_hours or temperature_c or uber:
-            problem = "endurance: --profile says retention, temperature and UBER"
-            raise NandlabError(f"{problem}; allowed: the profile, or these options")
+            raise refusal(
+                "endurance",
+                "--profile says retention, temperature and UBER",
+                "the profile, or these options",
+            )
         given = PROFILES[profile]
         retention_hours, temperature_c = [given.retention_hours], [given.temperature_c]
         uber = [given.uber]

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from nandlab._core import NandlabError
 from nandlab.display.terminal import say
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 
 _OUT = "Outputs"
 
@@ -75,9 +75,9 @@ def fit(
     check_outputs(outputs, [str(data), *([chip] if chip else [])])
     if (toml is None) != (chip is None):
         given, lacking = ("--chip", "--toml") if toml is None else ("--toml", "--chip")
-        raise NandlabError(f"fit: {given} without {lacking}; allowed: both, or neither")
+        raise refusal("fit", f"{given} without {lacking}", "both, or neither")
     if toml is not None and toml.suffix != ".toml":
-        raise NandlabError(f"--toml: {toml} is no TOML; allowed: a name that ends with .toml")
+        raise refusal("--toml", f"{toml} is no TOML", "a name that ends with .toml")
     if plot is not None:
         check_kind(plot)
     result = fitted_to(

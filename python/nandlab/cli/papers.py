@@ -11,6 +11,7 @@ import typer
 from nandlab import papers as reproduced
 from nandlab.display.terminal import console, say
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +34,6 @@ def papers(
     ] = None,
 ) -> None:
     """Reproduces a paper, side by side; misses are shown and do not change the exit code."""
-    from nandlab._core import NandlabError
     from nandlab.display.picture import check_kind, save
 
     chosen = [reproduced.paper(paper, folder)] if paper else reproduced.papers(folder)
@@ -42,7 +42,7 @@ def papers(
     if plot is not None:
         check_kind(plot)
         if len(chosen) > 1:
-            raise NandlabError("papers: --plot is one paper's picture; allowed: with a PAPER")
+            raise refusal("papers", "--plot is one paper's picture", "with a PAPER")
     screen = console(stderr=to_stdout)
     report = []
     for i, found in enumerate(chosen):

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from nandlab._core import NandlabError
 from nandlab.cli import trace as cli_trace
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, say
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import TIMELINE_SPANS, Interrupted
 from nandlab.drive.simulate import run as simulate
 from nandlab.given.outputs import check_kind, check_outputs
+from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 
 _OUT = "Outputs"
@@ -107,7 +107,7 @@ def run(
     if (config is None) == (drive is None):
         allowed = "a CONFIG.toml, or --drive with a preset or a file"
         problem = "no drive" if drive is None else "CONFIG.toml and --drive are both given"
-        raise NandlabError(f"run: {problem}; allowed: {allowed}")
+        raise refusal("run", problem, allowed)
     to_stdout = json == Path("-")
     outputs = {
         "--json": None if to_stdout else json,
@@ -187,9 +187,9 @@ def _check_kinds(requests: Path | None, series: Path | None, plot: Path | None) 
 
 def _check_spans(spans: int, timeline: Path | None) -> None:
     if timeline is None:
-        raise NandlabError("--timeline-spans without --timeline; allowed: both, or neither")
+        raise refusal("", "--timeline-spans without --timeline", "both, or neither")
     if spans < 1:
-        raise NandlabError(f"--timeline-spans: {spans}; allowed: 1 or more")
+        raise refusal("--timeline-spans", spans, "1 or more")
 
 
 def _tell(result: Result, *, to_stderr: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab._core import NandlabError
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -47,8 +47,9 @@ def check_kind(path: Path) -> None:
     """
     kinds = ("png", "svg", "pdf")
     if path.suffix.lstrip(".").lower() not in kinds:
-        allowed = ", ".join(f".{kind}" for kind in kinds)
-        raise NandlabError(f"plot: {path}: unknown kind of picture; allowed: {allowed}")
+        raise refusal(
+            "plot", f"{path}: unknown kind of picture", ", ".join(f".{kind}" for kind in kinds)
+        )
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -72,7 +73,7 @@ def on_axes(axes: Axes | None, width: float, height: float) -> Axes:
     if axes is None:
         return new_figure(width, height).subplots()
     if not isinstance(axes, Axes):
-        raise NandlabError(f"axes: {axes!r}; allowed: one axes of matplotlib, or None")
+        raise refusal("axes", f"{axes!r}", "one axes of matplotlib, or None")
     return axes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from nandlab._core import NandlabError
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,12 +65,11 @@ class Latency:
         try:
             asked = np.asarray(percent, dtype=float)
         except (TypeError, ValueError, OverflowError):
-            problem = f"percentile: {percent!r}: not all numbers"
-            raise NandlabError(f"{problem}; allowed: 0 to 100") from None
+            raise refusal("percentile", f"{percent!r}: not all numbers", "0 to 100") from None
         if not ((asked >= 0.0) & (asked <= 100.0)).all():
-            raise NandlabError(f"percentile: {percent} is out of range; allowed: 0 to 100")
+            raise refusal("percentile", f"{percent} is out of range", "0 to 100")
         if self.count == 0:
-            raise NandlabError(f"percentile: {percent} of no requests")
+            raise refusal("percentile", f"{percent} of no requests")
         rank = np.maximum(1, np.ceil(asked / 100.0 * self.count))
         edges_us = self.edges_ns[np.searchsorted(np.cumsum(self.counts), rank)] / 1e3
         found: NDArray[np.float64] = np.clip(edges_us, self.min_us, self.max_us)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from nandlab._core import NandlabError
 from nandlab.display import quantity
 from nandlab.display.picture import COLOURS, GREY, finish, new_figure, on_axes, owner, save
 from nandlab.drive.latency import is_exceeded
 from nandlab.given.arguments import as_text, path_or_none
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,8 +57,9 @@ def plot_all(result: Result, path: str | PathLike[str] | None = None) -> Figure:
         OSError: `path` cannot be written.
     """
     if not result.has_begun:
-        problem = "plot: Ctrl-C came during preconditioning, nothing was run"
-        raise NandlabError(f"{problem}; allowed: a run that has begun")
+        raise refusal(
+            "plot", "Ctrl-C came during preconditioning, nothing was run", "a run that has begun"
+        )
     to = path_or_none("plot", path)
     figure = new_figure(8.0, 7.6)
     above, below = figure.subplots(2, 1, gridspec_kw={"height_ratios": [1.35, 1.0]})

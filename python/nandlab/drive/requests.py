@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
-from nandlab._core import NandlabError
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,12 +78,12 @@ class RequestFile:
             is_same = (now.st_size, now.st_mtime_ns) == (self.size_bytes, self.mtime_ns)
             table = pq.read_table(self.path) if is_same else None
         except OSError as error:
-            problem = f"requests: cannot read {self.path}: {error.strerror or error}"
-            raise NandlabError(f"{problem}; allowed: {allowed}") from error
+            raise refusal(
+                "requests", f"cannot read {self.path}: {error.strerror or error}", allowed
+            ) from error
         # Times of files are coarse: two short runs may share one.
         if table is None or (table.num_rows, table.schema.metadata) != (self.rows, self.metadata):
-            problem = f"requests: {self.path} has changed since this run wrote it"
-            raise NandlabError(f"{problem}; allowed: {allowed}")
+            raise refusal("requests", f"{self.path} has changed since this run wrote it", allowed)
         return table
 
 

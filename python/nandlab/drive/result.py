@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab._core import OPERATIONS, NandlabError, Simulation
+from nandlab._core import OPERATIONS, Simulation
 from nandlab.drive.job_rates import no_depth
 from nandlab.drive.latency import Latency
 from nandlab.drive.requests import RequestFile
@@ -16,6 +16,7 @@ from nandlab.drive.series import series_table
 from nandlab.drive.timeline import Timeline
 from nandlab.given.arguments import path_of, path_or_none
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -194,7 +195,7 @@ class Result:
             NandlabError: they were not kept, or their file is gone or another run's.
         """
         if self._requests is None:
-            raise NandlabError("requests were not kept; allowed: run(..., requests=True or a path)")
+            raise refusal("", "requests were not kept", "run(..., requests=True or a path)")
         if isinstance(self._requests, RequestFile):
             return self._requests.read()
         return self._requests
@@ -215,7 +216,7 @@ class Result:
         import duckdb
 
         if not isinstance(query, str):
-            raise NandlabError(f"sql: {query!r}: no text; allowed: DuckDB's SQL")
+            raise refusal("sql", f"{query!r}: no text", "DuckDB's SQL")
         tables = "series" if self._requests is None else "series, requests"
         with duckdb.connect() as connection:
             connection.register("series", self._series)
@@ -225,12 +226,12 @@ class Result:
             try:
                 answer = connection.sql(query)
                 if answer is None:
-                    raise NandlabError(f"sql: no query; allowed: DuckDB's SQL over {tables}")
+                    raise refusal("sql", "no query", f"DuckDB's SQL over {tables}")
                 return answer.to_arrow_table()
             except duckdb.Error as error:
-                problem = f"sql: {str(error).splitlines()[0]}; allowed: DuckDB's SQL over {tables}"
-                kept = "" if self._requests is not None else "; run(..., requests=True) keeps more"
-                raise NandlabError(problem + kept) from error
+                more = "" if self._requests is not None else "; run(..., requests=True) keeps more"
+                problem = str(error).splitlines()[0]
+                raise refusal("sql", problem, f"DuckDB's SQL over {tables}{more}") from error
 
     def timeline(self, path: str | PathLike[str]) -> None:
         """Writes the timeline as JSON for Perfetto or chrome://tracing.
@@ -260,7 +261,7 @@ class Result:
             NandlabError: it was not kept.
         """
         if self._timeline is None:
-            raise NandlabError("no timeline was kept; allowed: run(..., timeline=True or a path)")
+            raise refusal("", "no timeline was kept", "run(..., timeline=True or a path)")
         return self._timeline
 
     @property

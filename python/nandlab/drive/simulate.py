@@ -20,6 +20,7 @@ from nandlab.drive.workload import Plan, plan
 from nandlab.given.arguments import called, flag, named, whole
 from nandlab.given.assignments import assignments
 from nandlab.given.outputs import check_kind, check_outputs
+from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
 from nandlab.trace.options import TraceOptions, native_options
@@ -108,7 +109,7 @@ def run(
     is_logged, requests_path = _kept("requests", requests)
     is_drawn, timeline_path = _kept("timeline", timeline)
     if timeline_spans is not None and not is_drawn:
-        raise _core.NandlabError("timeline_spans without timeline; allowed: both, or neither")
+        raise refusal("", "timeline_spans without timeline", "both, or neither")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nandlab._core import NandlabError
 from nandlab.display.picture import finish, new_figure, save
 from nandlab.drive.timeline import TRACKS, Timeline
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,10 +44,10 @@ def plot_timelines(timelines: Mapping[str, Timeline], path: Path | None = None) 
     """
     rows = [len(_parts(timeline)) for timeline in timelines.values()]
     if not all(rows):
-        problem = "plot_timeline: no die, bus or decoder did anything"
-        raise NandlabError(
-            f"{problem}; allowed: a run that reads or writes flash, as reads of a drive with data "
-            f"(precondition='fill')"
+        raise refusal(
+            "plot_timeline",
+            "no die, bus or decoder did anything",
+            "a run that reads or writes flash, as reads of a drive with data (precondition='fill')",
         )
     figure = new_figure(10.0, 1.1 + 0.42 * sum(rows) + 0.75 * len(rows))
     axes = figure.subplots(len(rows), 1, sharex=True, squeeze=False, height_ratios=rows)[:, 0]
@@ -71,7 +71,7 @@ def _parts(timeline: Timeline) -> list[tuple[int, int]]:
     }
     tracks, indices = timeline.spans["track"].tolist(), timeline.spans["index"].tolist()
     if len(tracks) > MOST_SPANS:
-        raise NandlabError(f"{len(tracks)} spans; allowed: up to {MOST_SPANS} in a picture")
+        raise refusal("", f"{len(tracks)} spans", f"up to {MOST_SPANS} in a picture")
     found = {(track, index) for track, index in zip(tracks, indices, strict=True) if track in order}
     return sorted(found, key=lambda part: (order[part[0]], part[1]))
 

@@ -7,9 +7,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
 
-from nandlab._core import NandlabError
 from nandlab.given.arguments import whole
-from nandlab.given.nearest import nearest
+from nandlab.given.refusal import refusal
 from nandlab.trace.options import TraceOptions, given_options
 
 PLAN_KEYS = ("workload", "trace", "format", "iodepth", "precondition")
@@ -72,33 +71,33 @@ def plan(
     """
     _check_table(drive, table)
     if workload is not None and trace is not None:
-        raise NandlabError("workload and trace are both given; allowed: one of them")
+        raise refusal("", "workload and trace are both given", "one of them")
     if workload is None and trace is None:
         if "workload" in table and "trace" in table:
             place = _place(drive, "trace")
-            raise NandlabError(f"{place}: run: workload and trace; allowed: one of them")
+            raise refusal(place, "run: workload and trace", "one of them")
         if "workload" in table:
             workload = _file(drive, table, "workload", "a fio job file")
         elif "trace" in table:
             trace = _file(drive, table, "trace", "a recorded trace")
         else:
-            raise NandlabError(
-                "nothing to run; allowed: a workload (a fio job file), a trace, or a [run] table "
-                "in the drive's file"
+            raise refusal(
+                "",
+                "nothing to run",
+                "a workload (a fio job file), a trace, or a [run] table in the drive's file",
             )
     if precondition is None:
         precondition = str(table.get("precondition", "none"))
     if not isinstance(precondition, str) or precondition not in PRECONDITIONS:
-        allowed = ", ".join(PRECONDITIONS) + nearest(precondition, PRECONDITIONS)
-        raise NandlabError(f"precondition: {precondition!r}; allowed: {allowed}")
+        raise refusal("precondition", f"{precondition!r}", PRECONDITIONS, given=precondition)
     for key, given in (("workload", workload), ("trace", trace)):
         if not isinstance(given, str | PathLike | None):
-            raise NandlabError(f"{key}: {given!r}; allowed: a path, or the text of a fio job file")
+            raise refusal(key, f"{given!r}", "a path, or the text of a fio job file")
     if trace is None:
         unused = {"format": format, "iodepth": iodepth, **given_options(trace_options)}
         for key, value in unused.items():
             if value is not None:
-                raise NandlabError(f"{key}: is about traces, and this is a fio job file")
+                raise refusal(key, "is about traces, and this is a fio job file")
         source = fspath(workload or "")
         kind: Literal["fio", "fio_text"] = "fio_text" if _is_job_text(source) else "fio"
         return Plan(kind, source, precondition)
@@ -121,23 +120,24 @@ def _check_table(drive: str, table: Mapping[str, Any]) -> None:
     for key, value in table.items():
         place = f"{_place(drive, key)}: run.{key}"
         if key not in known:
-            problem = f"{place}: unknown key `{key}`"
-            raise NandlabError(f"{problem}; allowed: {', '.join(known)}{nearest(key, known)}")
+            raise refusal(place, f"unknown key `{key}`", known, given=key)
         if key == "precondition" and value not in PRECONDITIONS:
-            allowed = ", ".join(PRECONDITIONS) + nearest(str(value), PRECONDITIONS)
-            raise NandlabError(f"{place}: {value!r}; allowed: {allowed}")
+            raise refusal(place, f"{value!r}", PRECONDITIONS, given=str(value))
         if key == "iodepth":
             whole(place, value, 1, 65536)
         if key in ("workload", "trace") and not isinstance(value, str):
-            raise NandlabError(f"{place}: {value!r}; allowed: a path in quotes")
+            raise refusal(place, f"{value!r}", "a path in quotes")
 
 
 def _file(drive: str, table: Mapping[str, Any], key: str, allowed: str) -> Path:
     """The file that a key of the table names, from the folder of the drive's file."""
     path = Path(drive).parent / str(table[key])
     if not path.exists() or path.is_dir():
-        problem = f"{_place(drive, key)}: run.{key}: no file `{path}`"
-        raise NandlabError(f"{problem}; allowed: {allowed}, from the folder of {Path(drive).name}")
+        raise refusal(
+            _place(drive, key),
+            f"run.{key}: no file `{path}`",
+            f"{allowed}, from the folder of {Path(drive).name}",
+        )
     return path
 
 

@@ -16,7 +16,7 @@ from nandlab.catalogue import code_text, roster
 from nandlab.ecc.uber import Ecc, ln_codeword_failure
 from nandlab.given.arguments import as_text, named
 from nandlab.given.assignments import assignments, blaming
-from nandlab.given.nearest import nearest
+from nandlab.given.refusal import refusal
 
 
 class Origin(NamedTuple):
@@ -105,8 +105,9 @@ def codec(
         fitting = _fitting(text, place, others)
         known = decoder in [member.name for member in roster("decoder")]
         what = f"`{decoder}` does not decode {code}" if known else f"unknown decoder `{decoder}`"
-        allowed = f"{', '.join(fitting)} for {code}{nearest(decoder, fitting)}"
-        raise _core.NandlabError(f"decoder: {what}; allowed: {allowed}") from error
+        raise refusal(
+            "decoder", what, f"{', '.join(fitting)} for {code}", given=decoder, names=fitting
+        ) from error
 
 
 def _made(origin: Origin, name: str) -> Codec:
@@ -164,7 +165,8 @@ def sorted_sets(
     for text in assignments(sets):
         part, _, rest = text.strip().partition(".")
         if part not in found or not rest:
-            allowed = ", ".join(f"{part}.KEY=VALUE" for part in parts)
-            raise _core.NandlabError(f"--set {text}: of no part; allowed: {allowed}")
+            raise refusal(
+                f"--set {text}", "of no part", ", ".join(f"{part}.KEY=VALUE" for part in parts)
+            )
         found[part].append(rest if part == "channel" else text.strip())
     return found

@@ -19,9 +19,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from nandlab import _core
-from nandlab._core import NandlabError
 from nandlab.ecc.codec import Codec, codec
 from nandlab.given.arguments import listed, number
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,7 +122,7 @@ class Code:
         """
         rate = number("rber", rber)
         if not 0 < rate < 0.5:
-            raise NandlabError(f"rber: {rber}: out of range; allowed: 0 to 0.5, without both")
+            raise refusal("rber", f"{rber}: out of range", "0 to 0.5, without both")
         own = _bytes("word", word)
         return self._decoded(self._coder.decode(own, math.log((1 - rate) / rate)))
 
@@ -138,19 +138,23 @@ class Code:
         try:
             given = np.asarray(regions)
         except ValueError as error:
-            raise NandlabError(f"regions: {error}; allowed: whole numbers in one row") from error
+            raise refusal("regions", error, "whole numbers in one row") from error
         each = listed("llr", llr, "a list of numbers, one for each region")
         ratios = [number("llr", ratio) for ratio in each]
         if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
-            problem = f"regions: {given.dtype} of shape {given.shape}"
-            raise NandlabError(
-                f"ecc: {problem}; allowed: a list of whole numbers, one for each bit"
+            raise refusal(
+                "ecc",
+                f"regions: {given.dtype} of shape {given.shape}",
+                "a list of whole numbers, one for each bit",
             )
         # Before they become bytes, which would make a 3 of 259.
         unknown = given[(given < 0) | (given >= len(ratios))]
         if unknown.size > 0:
-            problem = f"region {unknown[0]} has no log-likelihood ratio"
-            raise NandlabError(f"ecc: {problem}; allowed: from 0, below {len(ratios)}")
+            raise refusal(
+                "ecc",
+                f"region {unknown[0]} has no log-likelihood ratio",
+                f"from 0, below {len(ratios)}",
+            )
         return self._decoded(self._coder.decode_soft(np.ascontiguousarray(given, np.uint8), ratios))
 
     def _decoded(self, result: tuple[bytes, bool, int, int]) -> Decoded:
@@ -167,9 +171,9 @@ def _bytes(name: str, given: Bytes) -> bytes:
     try:
         view = memoryview(cast("bytes", given))
     except TypeError:
-        problem = f"{name}: {type(given).__name__}"
+        problem = type(given).__name__
     else:
         if view.format == "B" and view.ndim == 1:
             return view.tobytes()
-        problem = f"{name}: items of format {view.format!r}, {view.ndim} dimensions"
-    raise NandlabError(f"{problem}; allowed: bytes, bytearray, memoryview, or a row of uint8")
+        problem = f"items of format {view.format!r}, {view.ndim} dimensions"
+    raise refusal(name, problem, "bytes, bytearray, memoryview, or a row of uint8")

@@ -31,6 +31,7 @@ from nandlab.given.arguments import (
     whole,
 )
 from nandlab.given.outputs import check_kind, check_outputs
+from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ def soft_levels(given: object) -> list[int]:
     found = [whole("levels", one, 0, 6, ": 0, 2, 4, 6") for one in several("levels", given)]
     for level in found:
         if level % 2:
-            raise _core.NandlabError(f"levels: {level}; allowed: 0, 2, 4, 6")
+            raise refusal("levels", level, "0, 2, 4, 6")
     return found
 
 
@@ -307,10 +308,11 @@ class _Kept:
             version = others.get(point.hash)
             if version is not None and (point.hash, own) not in self._rows:
                 what = f"{point.codec.name} at {point.rber:g}, {point.levels} soft levels"
-                problem = f"{what}: counted by nandlab {version}, which is not this one, {own}"
-                allowed = f"another --out, or nandlab {version}"
-                raise _core.NandlabError(
-                    f"{self._path}: cannot be gone on with: {problem}; allowed: {allowed}"
+                counted = f"counted by nandlab {version}, which is not this one, {own}"
+                raise refusal(
+                    self._path,
+                    f"cannot be gone on with: {what}: {counted}",
+                    f"another --out, or nandlab {version}",
                 )
 
     def counts(self, point: _Point) -> dict[str, Any]:
@@ -353,17 +355,15 @@ def _rows_of(path: Path) -> list[dict[str, Any]]:
     for field_ in schema:
         name = field_.name
         if (count := table.column_names.count(name)) != 1:
-            problem = f"no rows of a curve: {count or 'no'} columns {name}"
-            raise _core.NandlabError(f"{path}: {problem}; allowed: {allowed}")
+            raise refusal(path, f"no rows of a curve: {count or 'no'} columns {name}", allowed)
         try:
             columns.append(table[name].cast(field_.type))
         except pa.ArrowException as error:
-            problem = f"column {name}: {table[name].type}"
-            raise _core.NandlabError(f"{path}: {problem}; allowed: {field_.type}") from error
+            raise refusal(path, f"column {name}: {table[name].type}", field_.type) from error
     rows: list[dict[str, Any]] = pa.table(columns, schema=schema).to_pylist()
     for at, row in enumerate(rows, 1):
         if (wrong := _problem(row)) is not None:
-            raise _core.NandlabError(f"{path}: row {at}: {wrong}; allowed: {allowed}")
+            raise refusal(path, f"row {at}: {wrong}", allowed)
     return rows
 
 

@@ -7,10 +7,10 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab._core import NandlabError
 from nandlab.display.picture import COLOURS, GREY, finish, new_figure, save
 from nandlab.ecc.codec import Codec, bch_failure
 from nandlab.ecc.uber import Ecc
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,12 +53,10 @@ _TITLE_LETTERS = 62
 def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -> Figure:
     """Failures against the raw bit error rate: a mark for each code, a colour for its levels."""
     if quantity not in _QUANTITIES:
-        allowed = ", ".join(_QUANTITIES)
-        raise NandlabError(f"plot: unknown quantity `{quantity}`; allowed: {allowed}")
+        raise refusal("plot", f"unknown quantity `{quantity}`", _QUANTITIES)
     codecs = result.codecs
     if len(codecs) > len(_MARKERS):
-        problem = f"plot: {len(codecs)} codes in a picture"
-        raise NandlabError(f"{problem}; allowed: 1 to {len(_MARKERS)}")
+        raise refusal("plot", f"{len(codecs)} codes in a picture", f"1 to {len(_MARKERS)}")
     marks = dict(zip([codec.name for codec in codecs], _MARKERS, strict=False))
     figure = new_figure(8.6, 6.4)
     axes = figure.subplots()

@@ -13,6 +13,7 @@ from nandlab.ecc.codec import codec, sorted_sets
 from nandlab.ecc.curve import Goal, soft_levels
 from nandlab.given.arguments import called, named, path_of, seeded
 from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml
 from nandlab.process.interrupt import Stop
 
@@ -129,8 +130,11 @@ def _profile_text(path: Path) -> str:
     except NandlabError:
         tables = {}
     if not {"hash", "measured_with", "level"} <= tables.keys():
-        allowed = "a new file, or the profile that the same command wrote"
-        raise NandlabError(f"out: {path} exists and is no profile; allowed: {allowed}")
+        raise refusal(
+            "out",
+            f"{path} exists and is no profile",
+            "a new file, or the profile that the same command wrote",
+        )
     return text
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from nandlab._core import NandlabError
 from nandlab.given.arguments import number
+from nandlab.given.refusal import refusal
 
 
 class Ecc(NamedTuple):
@@ -29,11 +29,13 @@ class Ecc(NamedTuple):
             NandlabError: it cannot be.
         """
         if self.codeword_bits < 1 or not 1 <= self.user_bits <= self.codeword_bits:
-            problem = f"ecc: {self.user_bits} user bits of {self.codeword_bits}"
-            raise NandlabError(f"{problem}; allowed: 1 to the bits of the codeword")
+            raise refusal(
+                "ecc",
+                f"{self.user_bits} user bits of {self.codeword_bits}",
+                "1 to the bits of the codeword",
+            )
         if not 0 <= self.t < self.codeword_bits:
-            problem = f"ecc: t = {self.t}: out of range"
-            raise NandlabError(f"{problem}; allowed: 0 to {self.codeword_bits - 1}")
+            raise refusal("ecc", f"t = {self.t}: out of range", f"0 to {self.codeword_bits - 1}")
         return self
 
 
@@ -44,7 +46,7 @@ def _checked(ecc: object) -> Ecc:
         NandlabError: it is none, or cannot be.
     """
     if not isinstance(ecc, Ecc):
-        raise NandlabError(f"uber: ecc: {ecc!r}; allowed: nandlab.uber.Ecc")
+        raise refusal("uber", f"ecc: {ecc!r}", "nandlab.uber.Ecc")
     return ecc.check()
 
 
@@ -65,9 +67,9 @@ def ln_codeword_failure(rber: float, ecc: Ecc, rber_spread: float = 0.0) -> floa
     _checked(ecc)
     rber, rber_spread = number("uber: rber", rber), number("uber: rber_spread", rber_spread)
     if not 0 <= rber <= 1:
-        raise NandlabError(f"uber: rber = {rber:g}: out of range; allowed: 0 to 1")
+        raise refusal("uber", f"rber = {rber:g}: out of range", "0 to 1")
     if not 0 <= rber_spread < math.inf:
-        raise NandlabError(f"uber: rber_spread = {rber_spread:g}: out of range; allowed: 0 or more")
+        raise refusal("uber", f"rber_spread = {rber_spread:g}: out of range", "0 or more")
     if rber == 0:
         return -math.inf
     if rber == 1:
@@ -81,8 +83,11 @@ def ln_codeword_failure(rber: float, ecc: Ecc, rber_spread: float = 0.0) -> floa
         # Mean rber and deviation rber_spread x rber fix the two parameters of the beta.
         together = (1 - rber) / (rber * rber_spread**2) - 1
         if together <= 0:
-            problem = f"uber: rber_spread = {rber_spread:g} at rber = {rber:g}: wider than any rate"
-            raise NandlabError(f"{problem}; allowed: below {math.sqrt((1 - rber) / rber):.3g}")
+            raise refusal(
+                "uber",
+                f"rber_spread = {rber_spread:g} at rber = {rber:g}: wider than any rate",
+                f"below {math.sqrt((1 - rber) / rber):.3g}",
+            )
         # The ratio of beta functions as products over draws: errors, good bits, all. As a
         # difference of logarithms of gamma functions it would lose every digit at a small spread.
         i = np.arange(n) / together
@@ -109,8 +114,9 @@ def rber_limit(target: float, ecc: Ecc, rber_spread: float = 0.0) -> float:
     _checked(ecc)
     target, rber_spread = number("uber: target", target), number("uber: rber_spread", rber_spread)
     if not 0 < target < 1 / ecc.user_bits:
-        problem = f"uber: target = {target:g}: out of range"
-        raise NandlabError(f"{problem}; allowed: above 0, below {1 / ecc.user_bits:.3g}")
+        raise refusal(
+            "uber", f"target = {target:g}: out of range", f"above 0, below {1 / ecc.user_bits:.3g}"
+        )
     goal = math.log(target) + math.log(ecc.user_bits)
 
     def over(ln_rber: float) -> float:

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
-from nandlab._core import NandlabError
 from nandlab.catalogue import chip as chip_tables
 from nandlab.cell.source import find
 from nandlab.display.notebook import InNotebook
 from nandlab.ecc.uber import Ecc, rber_limit, uber
 from nandlab.fit.fitting import Fit
 from nandlab.given.arguments import number, numbers, path_or_none, several, to_json, whole
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -228,11 +228,12 @@ def endurance(
         NandlabError: no such chip, one without errors, or a value out of range.
     """
     if level is not None and not isinstance(chip, Fit):
-        problem = f"endurance: level = {level!r}: only a fit has intervals"
-        raise NandlabError(f"{problem}; allowed: level with a fit")
+        raise refusal(
+            "endurance", f"level = {level!r}: only a fit has intervals", "level with a fit"
+        )
     level = 0.95 if level is None else number("endurance: level", level)
     if not 0.5 <= level < 1:
-        raise NandlabError(f"endurance: level = {level:g}: out of range; allowed: 0.5 to below 1")
+        raise refusal("endurance", f"level = {level:g}: out of range", "0.5 to below 1")
     rates, drawn = _rates(chip)
     ages = [one.aging(reference_c, activation_ev) for one in (rates, *drawn)]
     pages = rates.pages(page_type)
@@ -253,8 +254,11 @@ def endurance(
                     _check_celsius("temperature_c", celsius)
                     for hours in kept_hours:
                         if not 0 <= hours < math.inf:
-                            problem = f"endurance: retention_hours = {hours:g}: out of range"
-                            raise NandlabError(f"{problem}; allowed: 0 or more")
+                            raise refusal(
+                                "endurance",
+                                f"retention_hours = {hours:g}: out of range",
+                                "0 or more",
+                            )
                         # Each draw of a fit has an activation energy of its own.
                         states = [
                             [(page, aged(hours, celsius), reads) for page in pages] for aged in ages
@@ -287,8 +291,7 @@ def acceleration(temperature_c: float, reference_c: float, activation_ev: float 
 def _check_celsius(name: str, celsius: float) -> None:
     """The range that array models and cells are written for."""
     if not -100 <= celsius <= 300:
-        problem = f"endurance: {name} = {celsius:g}: out of range"
-        raise NandlabError(f"{problem}; allowed: -100 to 300")
+        raise refusal("endurance", f"{name} = {celsius:g}: out of range", "-100 to 300")
 
 
 def duration(hours: float) -> str:
@@ -343,9 +346,10 @@ class _Rates:
         """Hours at some temperature as hours at the one that the rates hold for."""
         if self._cell is not None:
             if reference_c is not None or activation_ev is not None:
-                problem = f"endurance: {self.name}: its cell knows how temperature acts"
-                raise NandlabError(
-                    f"{problem}; allowed: no reference_c and no activation_ev, or another cell"
+                raise refusal(
+                    "endurance",
+                    f"{self.name}: its cell knows how temperature acts",
+                    "no reference_c and no activation_ev, or another cell",
                 )
             return self._cell.equivalent_hours
         own = (self._activation_ev, self._reference_c)
@@ -354,18 +358,19 @@ class _Rates:
         activation_ev = number("endurance: activation_ev", activation_ev)
         reference_c = number("endurance: reference_c", reference_c)
         if not 0 <= activation_ev < 10:
-            problem = f"endurance: activation_ev = {activation_ev:g}: out of range"
-            raise NandlabError(f"{problem}; allowed: 0 to 10")
+            raise refusal(
+                "endurance", f"activation_ev = {activation_ev:g}: out of range", "0 to 10"
+            )
         _check_celsius("reference_c", reference_c)
 
         def aged(hours: float, celsius: float) -> float:
             hours = hours * acceleration(celsius, reference_c, activation_ev)
             if hours > self._most_hours:
-                problem = (
-                    f"endurance: {self.name}: rates were measured up to {self._most_hours:g} h"
+                raise refusal(
+                    "endurance",
+                    f"{self.name}: rates were measured up to {self._most_hours:g} h",
+                    f"less than the {hours:.4g} h that this is at {reference_c:g} C",
                 )
-                allowed = f"less than the {hours:.4g} h that this is at {reference_c:g} C"
-                raise NandlabError(f"{problem}; allowed: {allowed}")
             return hours
 
         return aged
@@ -437,8 +442,11 @@ def _rates(chip: str | PathLike[str] | Mapping[str, Any] | Fit) -> tuple[_Rates,
         name = f"{chip.law} of {Path(chip.data.name).name}"
         drawn = chip.draws(DRAWS)
         if len(drawn) < DRAWS // 2:
-            problem = f"endurance: {name}: {DRAWS - len(drawn)} of {DRAWS} draws heal with stress"
-            raise NandlabError(f"{problem}; allowed: a fit that is surer of itself: more data")
+            raise refusal(
+                "endurance",
+                f"{name}: {DRAWS - len(drawn)} of {DRAWS} draws heal with stress",
+                "a fit that is surer of itself: more data",
+            )
         return _Rates(name, chip.array), [_Rates(name, array) for array in drawn]
     bits, source = 0, ""
     chip = fspath(chip) if isinstance(chip, PathLike) else chip
@@ -446,15 +454,19 @@ def _rates(chip: str | PathLike[str] | Mapping[str, Any] | Fit) -> tuple[_Rates,
         tables = chip_tables(chip)
         name, array, bits = chip, tables.get("array", {}), int(tables.get("cell_bits", 0))
     elif not isinstance(chip, Mapping):
-        problem = f"endurance: {type(chip).__name__} is no chip"
-        raise NandlabError(
-            f"{problem}; allowed: a preset, a chip file, the table of an array model, a fit"
+        raise refusal(
+            "endurance",
+            f"{type(chip).__name__} is no chip",
+            "a preset, a chip file, the table of an array model, a fit",
         )
     else:
         name, array = str(chip.get("name", "")), json.loads(to_json("array", dict(chip)))
     if array.get("name", "ideal") == "ideal":
-        problem = f"endurance: {name or 'the chip'} has no error rates (array `ideal`)"
-        raise NandlabError(f"{problem}; allowed: a chip with another array model")
+        raise refusal(
+            "endurance",
+            f"{name or 'the chip'} has no error rates (array `ideal`)",
+            "a chip with another array model",
+        )
     if isinstance(chip, str):
         of_cell = chip if chip.endswith(".toml") else f"chip/{chip}"
         if array["name"] in OF_THE_CELL and not array.get("points"):

@@ -23,9 +23,9 @@ from os import PathLike
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from nandlab._core import NandlabError
 from nandlab.display.notebook import InNotebook
 from nandlab.given.arguments import number, numbers, path_or_none, several
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,12 +85,15 @@ class VoltageLaw(NamedTuple):
 
     def _at(self, vth_v: float) -> tuple[float, float]:
         if not vth_v > 0:
-            raise NandlabError(f"tvr: vth_v = {vth_v:g}: out of range; allowed: above 0 V")
+            raise refusal("tvr", f"vth_v = {vth_v:g}: out of range", "above 0 V")
         a = self.alpha_1 * math.log(vth_v) + self.beta_1
         b = self.alpha_2 * math.log(vth_v) + self.beta_2
         if a <= 0 or b <= 0:
-            problem = f"the law has no growth at {vth_v:g} V (a = {a:g}, b = {b:g})"
-            raise NandlabError(f"tvr: {problem}; allowed: voltages where both are above 0")
+            raise refusal(
+                "tvr",
+                f"the law has no growth at {vth_v:g} V (a = {a:g}, b = {b:g})",
+                "voltages where both are above 0",
+            )
         return a, b
 
 
@@ -224,20 +227,23 @@ def tvr(
     law = VoltageLaw() if law is None else law
     for value, kind in ((law, VoltageLaw), *((page, PageRule) for page in rule)):
         if not isinstance(value, kind):
-            raise NandlabError(f"tvr: {value!r}; allowed: a {kind.__name__} of nandlab.tvr")
+            raise refusal("tvr", f"{value!r}", f"a {kind.__name__} of nandlab.tvr")
     _check(mu, sigma, rber_limit, rule)
     for name, value in (("step_v", step_v), ("beta", beta)):
         if not (value > 0 and math.isfinite(value)):
-            raise NandlabError(f"tvr: {name} = {value:g}: out of range; allowed: above 0")
+            raise refusal("tvr", f"{name} = {value:g}: out of range", "above 0")
     if beta * step_v < LEAST_RISE_V:
-        problem = f"tvr: step_v = {step_v:g}: a step raises by {beta * step_v:g} V"
-        raise NandlabError(f"{problem}; allowed: beta step_v of {LEAST_RISE_V:g} V or more")
+        raise refusal(
+            "tvr",
+            f"step_v = {step_v:g}: a step raises by {beta * step_v:g} V",
+            f"beta step_v of {LEAST_RISE_V:g} V or more",
+        )
     for name, value in (
         ("coupling_bitline", coupling_bitline),
         ("coupling_wordline", coupling_wordline),
     ):
         if not (0 <= value < 1):
-            raise NandlabError(f"tvr: {name} = {value:g}: out of range; allowed: 0 to below 1")
+            raise refusal("tvr", f"{name} = {value:g}: out of range", "0 to below 1")
     z = _distances(len(mu), rber_limit, rule)
     below = tuple(z[i] * sigma[i] for i in range(len(z)))
     above = tuple(z[i] * sigma[i + 1] for i in range(len(z)))
@@ -247,10 +253,11 @@ def tvr(
         reduced.append(references[-1] + up)
         i = len(reduced) - 1
         if reduced[i] > mu[i] + 1e-9:
-            problem = f"tvr: mu_v = {_list(mu)}: state {i} would rise to {reduced[i]:.2f} V"
-            raise NandlabError(
-                f"{problem}, there is no margin to take; allowed: levels farther apart, a smaller "
-                f"sigma_v or a higher rber_limit"
+            rise = f"state {i} would rise to {reduced[i]:.2f} V, there is no margin to take"
+            raise refusal(
+                "tvr",
+                f"mu_v = {_list(mu)}: {rise}",
+                "levels farther apart, a smaller sigma_v or a higher rber_limit",
             )
     vth_v, reduced_vth_v = _programmed(mu), _programmed(reduced)
     for which, volts, change in (
@@ -258,9 +265,11 @@ def tvr(
         ("reduced ", reduced_vth_v, "a higher erased level, a greater sigma_v, a lower rber_limit"),
     ):
         if not volts > 0:
-            problem = f"tvr: the {which}programmed levels have a mean of {volts:.2f} V"
-            raise NandlabError(
-                f"{problem}, and eq. 8 takes its logarithm; allowed: above 0 V: {change}"
+            mean = f"the {which}programmed levels have a mean of {volts:.2f} V"
+            raise refusal(
+                "tvr",
+                f"{mean}, and eq. 8 takes its logarithm",
+                f"above 0 V: {change}",
             )
     coupling = coupling_bitline + 2 * coupling_wordline
     return Tvr(
@@ -288,23 +297,32 @@ def _check(
     mu: tuple[float, ...], sigma: tuple[float, ...], limit: float, rule: Sequence[PageRule]
 ) -> None:
     if len(mu) < 2 or len(mu) != len(sigma):
-        problem = f"{len(mu)} means and {len(sigma)} deviations"
-        raise NandlabError(f"tvr: {problem}; allowed: one of each for every state, at least two")
+        raise refusal(
+            "tvr",
+            f"{len(mu)} means and {len(sigma)} deviations",
+            "one of each for every state, at least two",
+        )
     if not all(map(math.isfinite, mu)) or any(b <= a for a, b in pairwise(mu)):
-        raise NandlabError(f"tvr: mu_v = {_list(mu)}: not rising; allowed: means that rise")
+        raise refusal("tvr", f"mu_v = {_list(mu)}: not rising", "means that rise")
     if not all(0 < s < math.inf for s in sigma):
-        raise NandlabError(f"tvr: sigma_v = {_list(sigma)}: out of range; allowed: above 0 V")
+        raise refusal("tvr", f"sigma_v = {_list(sigma)}: out of range", "above 0 V")
     if not 0 < limit < 0.5:
-        raise NandlabError(f"tvr: rber_limit = {limit:g}: out of range; allowed: 0 to 0.5")
+        raise refusal("tvr", f"rber_limit = {limit:g}: out of range", "0 to 0.5")
     used = sorted(reference for page in rule for reference in page.references)
     if used != list(range(len(mu) - 1)):
-        problem = f"the rule reads the references {used} of {len(mu)} states"
-        raise NandlabError(f"tvr: {problem}; allowed: each of 0 to {len(mu) - 2} once")
+        raise refusal(
+            "tvr",
+            f"the rule reads the references {used} of {len(mu)} states",
+            f"each of 0 to {len(mu) - 2} once",
+        )
     for page in rule:
         for low, high in page.moves:
             if not 0 <= low < high < len(mu):
-                problem = f"page {page.name} moves cells from state {low} to state {high}"
-                raise NandlabError(f"tvr: {problem}; allowed: upwards within 0 to {len(mu) - 1}")
+                raise refusal(
+                    "tvr",
+                    f"page {page.name} moves cells from state {low} to state {high}",
+                    f"upwards within 0 to {len(mu) - 1}",
+                )
 
 
 def _distances(states: int, limit: float, rule: Sequence[PageRule]) -> list[float]:
@@ -315,7 +333,7 @@ def _distances(states: int, limit: float, rule: Sequence[PageRule]) -> list[floa
         if tail >= 0.5:
             problem = f"rber_limit = {limit:g} is no limit for page {page.name}"
             most = len(page.references) / states
-            raise NandlabError(f"tvr: {problem}; allowed: below {most:g}")
+            raise refusal("tvr", problem, f"below {most:g}")
         for reference in page.references:
             z[reference] = -NormalDist().inv_cdf(tail)
     return z

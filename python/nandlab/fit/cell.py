@@ -11,8 +11,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nandlab._core import NandlabError
 from nandlab.fit.mixture import best_references
+from nandlab.given.refusal import refusal
 from nandlab.given.toml import toml_value
 
 if TYPE_CHECKING:
@@ -38,8 +38,11 @@ def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str, gray: str | Non
     states = len([p for p in fitted.parameters if p.name.startswith("mu_")])
     bits = int(chip.get("cell_bits", 0))
     if states != 2**bits:
-        problem = f"fit: {states} states for {name}, whose cells have {2**bits} levels"
-        raise NandlabError(f"{problem}; allowed: {2**bits} states, or a chip of such cells")
+        raise refusal(
+            "fit",
+            f"{states} states for {name}, whose cells have {2**bits} levels",
+            f"{2**bits} states, or a chip of such cells",
+        )
     wanted = mean_degrees({p.name: p for p in fitted.parameters}, states)
     degrees = None if wanted is None else float(f"{min(max(wanted, LEAST), MOST):.4g}")
     # The width of a level is its standard deviation, that of a Student's t its scale.

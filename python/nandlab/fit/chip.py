@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
-from nandlab._core import NandlabError
 from nandlab.catalogue import chip_text, presets
 from nandlab.cell.model import Cell, cell
 from nandlab.fit.cell import cell_levels
+from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml, toml_value
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ def chip_toml(fitted: Fit, chip: str) -> str:
     ]
     if falling:
         low = ", ".join(f"{name} = {fitted.array[name]:.3g}" for name in falling)
-        problem = f"fit: the fitted law heals with stress ({low})"
-        raise NandlabError(
-            f"{problem}; allowed: parameters of 0 or more; more data, or fewer terms"
+        raise refusal(
+            "fit",
+            f"the fitted law heals with stress ({low})",
+            "parameters of 0 or more; more data, or fewer terms",
         )
     _as_many_page_types(fitted, int(tables.get("cell_bits", 0)), chip)
     _core.Array(json.dumps(fitted.array))
@@ -78,10 +79,10 @@ def _as_many_page_types(fitted: Fit, cell_bits: int, chip: str) -> None:
         return
     types = len(points[0]["rber"])
     if types != cell_bits:
-        problem = f"fit: {types} page types for {chip}, whose cells have {cell_bits} bits"
-        raise NandlabError(
-            f"{problem}; allowed: rows of {cell_bits} page types, no column page_type, or a chip "
-            f"of such cells"
+        raise refusal(
+            "fit",
+            f"{types} page types for {chip}, whose cells have {cell_bits} bits",
+            f"rows of {cell_bits} page types, no column page_type, or a chip of such cells",
         )
 
 
@@ -113,8 +114,11 @@ def _without(text: str, table: str, chip: str) -> str:
     header = rf"^\[\[?{table}(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|\Z)"
     kept = re.sub(header, "", text, flags=re.M | re.S)
     if table in parse_toml(kept, chip):
-        problem = f"{chip}: its {table} is not one table `[{table}]`"
-        raise NandlabError(f"{problem}; allowed: a header [{table}] with its keys below")
+        raise refusal(
+            chip,
+            f"its {table} is not one table `[{table}]`",
+            f"a header [{table}] with its keys below",
+        )
     return kept
 
 

@@ -10,12 +10,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from nandlab._core import NandlabError
 from nandlab.board.measurement import Measurement
 from nandlab.fit.board import from_board, is_of_board
 from nandlab.fit.sweep import Sweep, is_sweep, moved_reference_v, summed
 from nandlab.given.inputs import input_bytes, input_text
-from nandlab.given.nearest import nearest
+from nandlab.given.refusal import nearest, refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,8 +105,11 @@ class Measurements(NamedTuple):
         """
         for name in names:
             if name not in self.columns:
-                problem = f"{self.name}: no column `{name}` ({COLUMNS[name].meaning})"
-                raise NandlabError(f"{problem}; allowed: {', '.join(names)}; {self._has()}")
+                raise refusal(
+                    self.name,
+                    f"no column `{name}` ({COLUMNS[name].meaning})",
+                    f"{', '.join(names)}; {self._has()}",
+                )
         return [self.columns[name] for name in names]
 
     def varies(self, name: str) -> bool:
@@ -125,8 +127,11 @@ class Measurements(NamedTuple):
         if hours is None or not (hours > 0).any() or "temperature_c" not in self.columns:
             return {}
         if self.varies("temperature_c"):
-            problem = f"{self.name}: column temperature_c holds several temperatures"
-            raise NandlabError(f"{problem}; allowed: one, or retention_law, which knows several")
+            raise refusal(
+                self.name,
+                "column temperature_c holds several temperatures",
+                "one, or retention_law, which knows several",
+            )
         return {"reference_c": float(self.columns["temperature_c"][0])}
 
     def _has(self) -> str:
@@ -154,7 +159,7 @@ def read_measurements(data: Data, reference_v: float | None = None) -> Measureme
     if kind == ".parquet":
         return _of_table(str(path), _parquet(path), reference_v)
     if kind != ".csv":
-        raise NandlabError(f"{path}: unknown kind of file; allowed: .csv, .parquet")
+        raise refusal(path, "unknown kind of file", ".csv, .parquet")
     columns, lines = _csv(path)
     return _read(str(path), columns, lines, reference_v)
 
@@ -171,9 +176,9 @@ def _of_table(name: str, table: Any, reference_v: float | None) -> Measurements:
         _once(name, list(table.columns))
         columns = {key: _listed(name, table[key]) for key in table.columns}
     else:
-        problem = f"{name}: {type(table).__name__}"
-        allowed = "the path of a .csv or .parquet file, columns, or a table"
-        raise NandlabError(f"{problem}; allowed: {allowed}")
+        raise refusal(
+            name, type(table).__name__, "the path of a .csv or .parquet file, columns, or a table"
+        )
     if reference_v is None and is_sweep(columns):
         reference_v = moved_reference_v(facts)
     return _read(name, columns, _rows(columns), reference_v)
@@ -186,8 +191,7 @@ def _listed(name: str, values: Any) -> list[object]:
     except TypeError:
         listed = None
     if not isinstance(listed, list):
-        problem = f"{name}: a column that is no list"
-        raise NandlabError(f"{problem}; allowed: a list or an array for each column")
+        raise refusal(name, "a column that is no list", "a list or an array for each column")
     return listed
 
 
@@ -228,7 +232,7 @@ def _parquet(path: Path) -> pa.Table:
         return pq.ParquetFile(content).read()
     except (pa.ArrowInvalid, OSError) as error:
         said = str(error).split("\n")[0].rpartition(": ")[2]
-        raise NandlabError(f"{path}: no Parquet: {said}; allowed: a Parquet file") from None
+        raise refusal(path, f"no Parquet: {said}", "a Parquet file") from None
 
 
 def _csv(path: Path) -> tuple[Columns, list[int]]:
@@ -244,20 +248,23 @@ def _csv(path: Path) -> tuple[Columns, list[int]]:
     except csv.Error as error:
         # A field goes on over lines until its quote is closed: it began after the last whole row.
         begun = numbered[len(rows)][0]
-        problem = f"{path}: row {begun}: {error}"
-        raise NandlabError(f"{problem}; allowed: short fields, every quote closed") from None
+        raise refusal(path, f"row {begun}: {error}", "short fields, every quote closed") from None
     if not rows or not rows[0]:
-        raise NandlabError(f"{path}: empty file; allowed: a line of column names, then rows")
+        raise refusal(path, "empty file", "a line of column names, then rows")
     names = [name.strip() for name in rows[0]]
     for separator, called in ((";", "semicolons"), ("\t", "tabs")):
         if len(names) == 1 and separator in names[0]:
-            problem = f"{path}: row {numbered[0][0]}: columns separated by {called}"
-            raise NandlabError(f"{problem}; allowed: commas, and points in decimals")
+            raise refusal(
+                path,
+                f"row {numbered[0][0]}: columns separated by {called}",
+                "commas, and points in decimals",
+            )
     for number, row in zip(numbers, rows[1:], strict=False):
         if len(row) != len(names):
-            problem = f"{path}: row {number}: {len(row)} fields"
-            raise NandlabError(
-                f"{problem}; allowed: {len(names)}, as the column names; decimals have a point"
+            raise refusal(
+                path,
+                f"row {number}: {len(row)} fields",
+                f"{len(names)}, as the column names; decimals have a point",
             )
     _once(str(path), names)
     return {name: [row[i] for row in rows[1:]] for i, name in enumerate(names)}, numbers
@@ -266,7 +273,7 @@ def _csv(path: Path) -> tuple[Columns, list[int]]:
 def _once(name: str, columns: Sequence[str]) -> None:
     for column in columns:
         if columns.count(column) > 1:
-            raise NandlabError(f"{name}: column `{column}` stands twice; allowed: once")
+            raise refusal(name, f"column `{column}` stands twice", "once")
 
 
 def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int]) -> Measurements:
@@ -277,15 +284,17 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
         columns, lines = from_board(columns, lines)
     for column in columns:
         if column not in COLUMNS and column not in LABELS:
-            allowed = ", ".join((*COLUMNS, *LABELS))
-            hint = nearest(column, COLUMNS, 0.5)
-            raise NandlabError(f"{name}: unknown column `{column}`; allowed: {allowed}{hint}")
+            raise refusal(
+                name,
+                f"unknown column `{column}`",
+                f"{', '.join((*COLUMNS, *LABELS))}{nearest(column, COLUMNS, 0.5)}",
+            )
     kept = {column: values for column, values in columns.items() if column in COLUMNS}
     if not kept or not all(kept.values()):
-        raise NandlabError(f"{name}: no rows of {', '.join(COLUMNS)}; allowed: at least one")
+        raise refusal(name, f"no rows of {', '.join(COLUMNS)}", "at least one")
     labels = {column: columns[column] for column in LABELS if column in columns}
     if len({len(values) for values in (*kept.values(), *labels.values())}) > 1:
-        raise NandlabError(f"{name}: columns of different lengths; allowed: one length")
+        raise refusal(name, "columns of different lengths", "one length")
     found: dict[str, Column] = {}
     for column, values in kept.items():
         kind = COLUMNS[column]
@@ -299,11 +308,12 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
         over = found["bit_errors"] > found["bits_read"]
         if over.any():
             i = int(np.argmax(over))
-            problem = (
-                f"{name}: row {lines[i]}, column bit_errors: {found['bit_errors'][i]:.0f} errors "
-                f"of {found['bits_read'][i]:.0f} bits"
+            errors, bits = found["bit_errors"][i], found["bits_read"][i]
+            raise refusal(
+                name,
+                f"row {lines[i]}, column bit_errors: {errors:.0f} errors of {bits:.0f} bits",
+                "at most bits_read",
             )
-            raise NandlabError(f"{problem}; allowed: at most bits_read")
     return result
 
 
@@ -317,11 +327,10 @@ def _number(value: object, kind: Kind, place: str) -> float:
         is_empty = value is None or (isinstance(value, str) and not value)
         shown = "empty" if is_empty else f"`{value}`"
         point = " with a decimal point" if "," in shown else ""
-        problem = f"{place}: {shown}: no number"
-        raise NandlabError(f"{problem}; allowed: {_range(kind)}{point}") from None
+        raise refusal(place, f"{shown}: no number", f"{_range(kind)}{point}") from None
     is_in = math.isfinite(number) and kind.least <= number <= kind.most
     if not is_in or (kind.is_whole and number != int(number)):
-        raise NandlabError(f"{place}: {value}: out of range; allowed: {_range(kind)}")
+        raise refusal(place, f"{value}: out of range", _range(kind))
     return number
 
 

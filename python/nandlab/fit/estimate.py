@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from nandlab._core import NandlabError
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,8 +74,7 @@ class Law(NamedTuple):
         Raises:
             NandlabError: always.
         """
-        problem = f"fit: the data leave {', '.join(names)} open"
-        raise NandlabError(f"{problem}; allowed: {self.cure(names)}")
+        raise refusal("fit", f"the data leave {', '.join(names)} open", self.cure(names))
 
 
 class Estimate(NamedTuple):
@@ -224,8 +223,11 @@ def _least(law: Law, residuals: Callable[[Column], Column], rows: int) -> Column
     from scipy.optimize import least_squares
 
     if rows <= len(law.names):
-        problem = f"fit: {rows} rows for {len(law.names)} parameters ({', '.join(law.names)})"
-        raise NandlabError(f"{problem}; allowed: more rows than parameters")
+        raise refusal(
+            "fit",
+            f"{rows} rows for {len(law.names)} parameters ({', '.join(law.names)})",
+            "more rows than parameters",
+        )
     best, least = None, math.inf
     for start in law.start:
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
@@ -246,7 +248,7 @@ def _least(law: Law, residuals: Callable[[Column], Column], rows: int) -> Column
         if found.cost < least:
             best, least = found.x, found.cost
     if best is None:
-        raise NandlabError("fit: no start of the law fits the data at all; allowed: another law")
+        raise refusal("fit", "no start of the law fits the data at all", "another law")
     coordinates: Column = best
     return coordinates
 

@@ -38,7 +38,7 @@ from nandlab.given.arguments import (
     several,
     whole,
 )
-from nandlab.given.nearest import nearest
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,8 +149,11 @@ class Fit(InNotebook):
         rng = np.random.default_rng(seeded(seed))
         at, covariance = self.estimate.coordinates, self.estimate.covariance
         if not np.isfinite(covariance).all():
-            problem = "fit: nothing to draw from: rates without trials, and no point repeats"
-            raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or more rows")
+            raise refusal(
+                "fit",
+                "nothing to draw from: rates without trials, and no point repeats",
+                "bit_errors and bits_read, or more rows",
+            )
         fitted, found = _on(self.data, self.law, self._options), []
         law = fitted.law
         for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
@@ -173,8 +176,7 @@ class Fit(InNotebook):
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
-        problem = f"fit: unknown parameter `{name}`; allowed: {', '.join(names)}"
-        raise NandlabError(problem + nearest(name, names))
+        raise refusal("fit", f"unknown parameter `{name}`", names, given=name)
 
     @property
     def is_counted(self) -> bool:
@@ -292,33 +294,30 @@ def fit(
             out of range, data that cannot tell the parameters.
     """
     if as_text("fit: law", law, ", ".join(EVERY_LAW)) not in EVERY_LAW:
-        problem = f"fit: unknown law `{law}`; allowed: {', '.join(EVERY_LAW)}"
-        raise NandlabError(problem + nearest(law, EVERY_LAW))
+        raise refusal("fit", f"unknown law `{law}`", EVERY_LAW, given=law)
     level = number("fit: level", level)
     if not 0.5 <= level < 1:
-        raise NandlabError(f"fit: level = {level:g}: out of range; allowed: 0.5 to below 1")
+        raise refusal("fit", f"level = {level:g}: out of range", "0.5 to below 1")
     terms = _terms(without)
     if terms and law != "power_law":
-        raise NandlabError(f"fit: {law} has no terms to leave out; allowed: with power_law")
+        raise refusal("fit", f"{law} has no terms to leave out", "with power_law")
     given = {"states": states, "page_bits": page_bits}
     _check_options(law, {**given, "reference_c": reference_c, "reference_v": reference_v})
     each = flag("fit: each", each)
     page_bits = whole("fit: page_bits", 16384 if page_bits is None else page_bits, 1, 2**32 - 1)
     reference_c = number("fit: reference_c", 25.0 if reference_c is None else reference_c)
     if not -100 <= reference_c <= 300:
-        raise NandlabError(
-            f"fit: reference_c = {reference_c:g}: out of range; allowed: -100 to 300"
-        )
+        raise refusal("fit", f"reference_c = {reference_c:g}: out of range", "-100 to 300")
     if reference_v is not None:
         reference_v = number("fit: reference_v", reference_v)
         if not -100 <= reference_v <= 100:
-            problem = f"fit: reference_v = {reference_v:g}: out of range"
-            raise NandlabError(f"{problem}; allowed: -100 to 100 V")
+            raise refusal("fit", f"reference_v = {reference_v:g}: out of range", "-100 to 100 V")
     measured = read_measurements(data, reference_v)
     if reference_v is not None and measured.sweep is None:
-        problem = f"fit: {measured.name} is no sweep, it has its voltages"
-        raise NandlabError(
-            f"{problem}; allowed: reference_v with rows of `nandlab board vth_sweep`"
+        raise refusal(
+            "fit",
+            f"{measured.name} is no sweep, it has its voltages",
+            "reference_v with rows of `nandlab board vth_sweep`",
         )
     if law in MIXTURES:
         if states is None:
@@ -366,9 +365,7 @@ def _check_options(law: str, given: Mapping[str, object]) -> None:
     """Refuses what the law does not look at."""
     for name, value in given.items():
         if value is not None and law not in TAKEN_BY[name]:
-            raise NandlabError(
-                f"fit: {law} does not take {name}; allowed: with {', '.join(TAKEN_BY[name])}"
-            )
+            raise refusal("fit", f"{law} does not take {name}", f"with {', '.join(TAKEN_BY[name])}")
 
 
 def _fit_states(measured: Measurements, law: str, states: int, level: float, each: bool) -> Fit:
@@ -391,8 +388,11 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float, eac
     values = {p.name: p.value for p in parameters}
     for state in range(states):
         if (share := values[f"weight_{state}"]) < LEAST_SHARE / states:
-            problem = f"fit: state {state} of {states} holds {share:.2g} of the cells"
-            raise NandlabError(f"{problem}, next to none; allowed: {CURE}")
+            raise refusal(
+                "fit",
+                f"state {state} of {states} holds {share:.2g} of the cells, next to none",
+                CURE,
+            )
     reading = best_references(values, states)
     array = _states_array(values, states)
     rber, bits = array["epsilon"], math.log2(states)
@@ -447,12 +447,21 @@ def _one_kind_of_rate(measured: Measurements) -> None:
 
     has = [name for name in ("rber", "bit_errors", "bits_read") if name in measured.columns]
     if has not in (["rber"], ["bit_errors", "bits_read"]):
-        problem = f"{measured.name}: {' and '.join(has) if has else 'no rates'}"
-        raise NandlabError(f"{problem}; allowed: bit_errors and bits_read, or rber")
+        raise refusal(
+            measured.name,
+            " and ".join(has) if has else "no rates",
+            "bit_errors and bits_read, or rber",
+        )
     if has == ["rber"] and (measured.columns["rber"] <= 0).any():
         row = measured.lines[int(np.argmax(measured.columns["rber"] <= 0))]
-        problem = f"{measured.name}: row {row}, column rber: 0 has no logarithm"
-        raise NandlabError(f"{problem}; allowed: above 0, or bit_errors and bits_read")
+        raise refusal(
+            measured.name,
+            f"row {row}, column rber: 0 has no logarithm",
+            "above 0, or bit_errors and bits_read",
+        )
     if has != ["rber"] and measured.columns["bit_errors"].sum() == 0:
-        problem = f"{measured.name}: column bit_errors holds no errors at all"
-        raise NandlabError(f"{problem}; allowed: at least some, or there is nothing to fit")
+        raise refusal(
+            measured.name,
+            "column bit_errors holds no errors at all",
+            "at least some, or there is nothing to fit",
+        )

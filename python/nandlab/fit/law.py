@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
-from nandlab._core import NandlabError
 from nandlab.fit.estimate import MORE_ROWS, Estimate, Law
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ def power_law(data: Measurements, options: Options) -> Fitted:
     terms = ("epsilon", "wear", "retention", "reads")
     for term in options.without:
         if term not in terms:
-            raise NandlabError(f"fit: without {term}: no term; allowed: {', '.join(terms)}")
+            raise refusal("fit", f"without {term}: no term", terms)
     has = {
         "epsilon": True,
         "wear": data.varies("pe_cycles"),
@@ -70,7 +70,7 @@ def power_law(data: Measurements, options: Options) -> Fitted:
         if not has[term] and term not in options.without
     ]
     if not used:
-        raise NandlabError(f"{data.name}: no term of the law is left; allowed: one or more")
+        raise refusal(data.name, "no term of the law is left", "one or more")
     kept_at = data.kept_at()
     notes += [f"hours are hours at {celsius:g} °C" for celsius in kept_at.values()]
     cycles, middle = _logs(data, "pe_cycles", 1.0)
@@ -185,8 +185,7 @@ def exponential_vth(data: Measurements, options: Options) -> Fitted:
     _vary(data, "pe_cycles", "vth_v")
     if (volts <= 0).any():
         i = int(np.argmax(volts <= 0))
-        problem = f"{data.name}: vth_v = {volts[i]:g}"
-        raise NandlabError(f"{problem}: no logarithm; allowed: above 0 V (eq. 6)")
+        raise refusal(data.name, f"vth_v = {volts[i]:g}: no logarithm", "above 0 V (eq. 6)")
     n, ln_v = cycles / 1e5, np.log(volts)
     low, high = float(ln_v.min()), float(ln_v.max())
     part = (ln_v - low) / (high - low)
@@ -287,8 +286,11 @@ LAWS: dict[str, Callable[[Measurements, Options], Fitted]] = {
 def _vary(data: Measurements, *names: str) -> None:
     for name in names:
         if not data.varies(name):
-            problem = f"{data.name}: column {name} holds one value"
-            raise NandlabError(f"{problem}; allowed: two or more, so that the law can be told")
+            raise refusal(
+                data.name,
+                f"column {name} holds one value",
+                "two or more, so that the law can be told",
+            )
 
 
 def _falls(data: Measurements, name: str) -> bool:

@@ -10,8 +10,8 @@ import math
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab._core import NandlabError
 from nandlab.fit.estimate import Law
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,14 +60,14 @@ def histogram(data: Measurements) -> Histogram:
 
     centres, cells = data.need("vth_v", "cells")
     if len(centres) < LEAST_BINS:
-        raise NandlabError(f"{data.name}: {len(centres)} bins; allowed: {LEAST_BINS} or more")
+        raise refusal(data.name, f"{len(centres)} bins", f"{LEAST_BINS} or more")
     if (np.diff(centres) <= 0).any():
         i = int(np.argmax(np.diff(centres) <= 0)) + 1
-        problem = f"{data.name}: row {data.lines[i]}, column vth_v: {centres[i]:g} after "
-        problem += f"{centres[i - 1]:g}: not rising"
-        raise NandlabError(f"{problem}; allowed: each bin above the one before")
+        rise = f"{centres[i]:g} after {centres[i - 1]:g}: not rising"
+        problem = f"row {data.lines[i]}, column vth_v: {rise}"
+        raise refusal(data.name, problem, "each bin above the one before")
     if cells.sum() < 100:
-        raise NandlabError(f"{data.name}: {cells.sum():.0f} cells; allowed: 100 or more")
+        raise refusal(data.name, f"{cells.sum():.0f} cells", "100 or more")
     if data.sweep is not None:
         return Histogram(data.sweep.edges_v, cells)
     between = (centres[1:] + centres[:-1]) / 2
@@ -80,12 +80,15 @@ def mixture(bins: Histogram, family: str, states: int) -> Law:
     import numpy as np
 
     if not 2 <= states <= 16:
-        raise NandlabError(f"fit: {states} states: out of range; allowed: 2 to 16")
+        raise refusal("fit", f"{states} states: out of range", "2 to 16")
     filled = int(np.count_nonzero(bins.cells))
     if filled < 2 * states:
         # A state in one bin has any width below the bin's.
-        problem = f"fit: bins with cells: {filled}, too few for the widths of {states} states"
-        raise NandlabError(f"{problem}; allowed: {2 * states} or more")
+        raise refusal(
+            "fit",
+            f"bins with cells: {filled}, too few for the widths of {states} states",
+            f"{2 * states} or more",
+        )
     each = 4 if family == "student_t" else 3
 
     def mean(u: Column) -> Column:

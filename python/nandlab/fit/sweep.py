@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nandlab._core import NandlabError
 from nandlab.cell.model import cell
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,12 +65,16 @@ def summed(name: str, shift_v: Column, level: Column, found: Column, zero_v: flo
     levels = len(np.unique(level))
     if (rows % levels).any():
         i = int(np.argmax(rows % levels > 0))
-        problem = f"{name}: shift_v = {steps_v[i]:g} has {rows[i]} rows"
-        raise NandlabError(f"{problem}; allowed: one for each of the {levels} levels")
+        raise refusal(
+            name,
+            f"shift_v = {steps_v[i]:g} has {rows[i]} rows",
+            f"one for each of the {levels} levels",
+        )
     wide = np.diff(steps_v)
     if not len(wide) or np.ptp(wide) > UNEVEN + UNEVEN * wide.min():
-        problem = f"{name}: shift_v does not rise in even steps"
-        raise NandlabError(f"{problem}; allowed: all rows of a sweep of two steps or more")
+        raise refusal(
+            name, "shift_v does not rise in even steps", "all rows of a sweep of two steps or more"
+        )
     half = float(wide.mean()) / 2
     ends_v = np.append(steps_v - half, steps_v[-1] + half) + (zero_v or 0.0)
     edges, cells = [float(ends_v[0])], [0.0]

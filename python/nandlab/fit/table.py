@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab._core import NandlabError
 from nandlab.cell.model import PAGE_TYPES
 from nandlab.fit.estimate import Estimate, Law
 from nandlab.fit.law import Fitted, Options
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,8 +107,9 @@ def table(data: Measurements, options: Options) -> Fitted:
     names = _names(data, grid)
     if (rates > 0.5).any():
         i = int(np.argmax(rates > 0.5))
-        problem = f"{data.name}: RBER {rates[i]:.3g} at {names[i]}"
-        raise NandlabError(f"{problem}: more than a coin; allowed: up to 0.5")
+        raise refusal(
+            data.name, f"RBER {rates[i]:.3g} at {names[i]}: more than a coin", "up to 0.5"
+        )
     repeats = pages.differ > 0
     points = list(product(*(axis.tolist() for axis in grid.axes)))
 
@@ -192,9 +193,7 @@ def _page_types(name: str, labels: Sequence[str]) -> tuple[tuple[str, ...], Plac
                 return names, np.array([said.index(label) for label in labels])
     allowed = "; ".join(", ".join(names) for names in PAGE_TYPES.values())
     shown = ", ".join(f"`{label}`" for label in sorted(found)[:6])
-    raise NandlabError(
-        f"{name}: column page_type holds {shown}; allowed: all of {allowed}; or numbers from 0"
-    )
+    raise refusal(name, f"column page_type holds {shown}", f"all of {allowed}; or numbers from 0")
 
 
 def _full(data: Measurements, grid: Grid) -> None:
@@ -212,9 +211,10 @@ def _full(data: Measurements, grid: Grid) -> None:
         if name in data.columns
     ]
     words += [f"page_type = {grid.page_types[page_type]}"] if grid.page_types else []
-    raise NandlabError(
-        f"{data.name}: no row of {', '.join(words)} ({len(missing)} of {grid.places} combinations "
-        f"are missing); allowed: each combination of the values of its columns"
+    raise refusal(
+        data.name,
+        f"no row of {', '.join(words)} ({len(missing)} of {grid.places} combinations are missing)",
+        "each combination of the values of its columns",
     )
 
 

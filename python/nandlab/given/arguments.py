@@ -11,7 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
 
-from nandlab._core import NandlabError
+from nandlab.given.refusal import refusal
 
 MOST_SEED = 2**64 - 1
 
@@ -44,7 +44,7 @@ def number(place: str, given: object) -> float:
             return float(one)
         except OverflowError:
             pass
-    raise NandlabError(f"{place}: {given!r}; allowed: a number")
+    raise refusal(place, f"{given!r}", "a number")
 
 
 def several(place: str, given: object) -> list[Any]:
@@ -55,7 +55,7 @@ def several(place: str, given: object) -> list[Any]:
     """
     found = [given] if _is_one(given) else list(cast("Iterable[Any]", given))
     if not found:
-        raise NandlabError(f"{place}: none; allowed: one or more")
+        raise refusal(place, "none", "one or more")
     return found
 
 
@@ -66,7 +66,7 @@ def listed(place: str, given: object, allowed: str) -> list[Any]:
         NandlabError: it is one thing.
     """
     if _is_one(given):
-        raise NandlabError(f"{place}: {given!r}; allowed: {allowed}")
+        raise refusal(place, f"{given!r}", allowed)
     return list(cast("Iterable[Any]", given))
 
 
@@ -92,14 +92,14 @@ def whole(place: str, given: Any, least: int, most: int, why: str = "") -> int:
     Raises:
         NandlabError: it is none, or out of range.
     """
-    allowed = f"allowed: {least} to {most}{why}"
+    allowed = f"{least} to {most}{why}"
     one = _single(given)
     # A whole number of Python may be too long for a float.
     is_finite = _is_number(one) and (isinstance(one, Integral) or math.isfinite(one))
     if not (is_finite and int(one) == one):
-        raise NandlabError(f"{place}: {given!r}: no whole number; {allowed}")
+        raise refusal(place, f"{given!r}: no whole number", allowed)
     if not least <= one <= most:
-        raise NandlabError(f"{place}: {given} is out of range; {allowed}")
+        raise refusal(place, f"{given} is out of range", allowed)
     return int(one)
 
 
@@ -126,7 +126,7 @@ def flag(place: str, given: object, also: str = "") -> bool:
     one = _single(given)
     if one is None or isinstance(one, bool):
         return bool(one)
-    raise NandlabError(f"{place}: {given!r}; allowed: True, False{also}")
+    raise refusal(place, f"{given!r}", f"True, False{also}")
 
 
 def as_text(place: str, given: object, allowed: str = "text") -> str:
@@ -137,7 +137,7 @@ def as_text(place: str, given: object, allowed: str = "text") -> str:
     """
     if isinstance(given, str):
         return given
-    raise NandlabError(f"{place}: {given!r}; allowed: {allowed}")
+    raise refusal(place, f"{given!r}", allowed)
 
 
 def called(place: str, given: object) -> None:
@@ -147,7 +147,7 @@ def called(place: str, given: object) -> None:
         NandlabError: it is so.
     """
     if given is not None and not callable(given):
-        raise NandlabError(f"{place}: {given!r}; allowed: a function, or None")
+        raise refusal(place, f"{given!r}", "a function, or None")
 
 
 def named(place: str, given: object, allowed: str = "a preset's name, or a path") -> str:
@@ -158,7 +158,7 @@ def named(place: str, given: object, allowed: str = "a preset's name, or a path"
     """
     if isinstance(given, str | PathLike) and isinstance(path := fspath(given), str):
         return path
-    raise NandlabError(f"{place}: {given!r}; allowed: {allowed}")
+    raise refusal(place, f"{given!r}", allowed)
 
 
 def path_of(place: str, given: object) -> Path:
@@ -191,11 +191,11 @@ def to_json(place: str, given: object) -> str:
             return value.tolist()
         if isinstance(value, PathLike):
             return fspath(value)
-        raise NandlabError(f"{place}: {value!r}; allowed: numbers, text, lists and tables")
+        raise refusal(place, f"{value!r}", "numbers, text, lists and tables")
 
     def check(where: str, value: Any) -> None:
         if isinstance(value, float) and not math.isfinite(value):
-            raise NandlabError(f"{where}: {value:g} is out of range; allowed: a finite number")
+            raise refusal(where, f"{value:g} is out of range", "a finite number")
         if isinstance(value, dict):
             for key, item in value.items():
                 check(f"{where}.{key}", item)

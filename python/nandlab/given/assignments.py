@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from nandlab._core import NandlabError
+from nandlab.given.refusal import refusal
 from nandlab.given.toml import toml_value
 
 
@@ -22,8 +23,9 @@ def assignments(given: Mapping[str, object] | Iterable[str] | None) -> list[str]
     texts = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     for text in texts:
         if not isinstance(text, str):
-            allowed = "a mapping from paths to values, or texts as path.to.key=value"
-            raise NandlabError(f"set: {text!r}; allowed: {allowed}")
+            raise refusal(
+                "set", f"{text!r}", "a mapping from paths to values, or texts as path.to.key=value"
+            )
     return texts
 
 
@@ -45,4 +47,4 @@ def blaming(place: str, sets: Sequence[str], start: str = "") -> Iterator[None]:
         if not (colon and at_fault and str(error).startswith(where)):
             raise
         # The last one holds.
-        raise NandlabError(f"--set {at_fault[-1]}: {problem}") from error
+        raise refusal(f"--set {at_fault[-1]}", problem) from error

@@ -3,7 +3,7 @@
 from os import PathLike, fspath
 from pathlib import Path
 
-from nandlab._core import NandlabError
+from nandlab.given.refusal import refusal
 
 
 def input_bytes(path: str | PathLike[str], allowed: str) -> bytes:
@@ -20,7 +20,7 @@ def input_bytes(path: str | PathLike[str], allowed: str) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         problem = f"cannot read `{fspath(path)}`: {error.strerror}"
-        raise NandlabError(f"{problem}; allowed: {allowed}") from error
+        raise refusal("", problem, allowed) from error
 
 
 def input_text(path: str | PathLike[str], allowed: str) -> str:
@@ -33,5 +33,5 @@ def input_text(path: str | PathLike[str], allowed: str) -> str:
         text = input_bytes(path, allowed).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"cannot read `{fspath(path)}`: it is binary, no UTF-8 text"
-        raise NandlabError(f"{problem}; allowed: {allowed}") from error
+        raise refusal("", problem, allowed) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")

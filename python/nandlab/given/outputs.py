@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from nandlab._core import NandlabError
+from nandlab.given.refusal import refusal
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str]) -> None:
@@ -23,10 +23,10 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str]) -> 
         if path is None:
             continue
         if path == Path("-"):
-            raise NandlabError(f"{name}: - is standard output; allowed: a file")
+            raise refusal(name, "- is standard output", "a file")
         real = os.path.realpath(path)
         if real in taken and not _is_stream(path):
-            raise NandlabError(f"{name}: {path} is {taken[real]}; allowed: a file of its own")
+            raise refusal(name, f"{path} is {taken[real]}", "a file of its own")
         taken[real] = f"also {name}"
         _try(name, path)
 
@@ -43,8 +43,7 @@ def check_kind(name: str, path: Path, kinds: Sequence[str]) -> None:
         NandlabError: its name ends otherwise.
     """
     if path.suffix.lower() not in kinds:
-        allowed = ", ".join(kinds)
-        raise NandlabError(f"{name}: {path}: unknown kind of file; allowed: {allowed}")
+        raise refusal(name, f"{path}: unknown kind of file", kinds)
 
 
 def check_new(name: str, path: Path, hint: str = "") -> None:
@@ -59,7 +58,7 @@ def check_new(name: str, path: Path, hint: str = "") -> None:
         NandlabError: it exists.
     """
     if path.is_file():
-        raise NandlabError(f"{name}: {path} exists already; allowed: a new file{hint}")
+        raise refusal(name, f"{path} exists already", f"a new file{hint}")
 
 
 def _is_stream(path: Path) -> bool:
@@ -69,15 +68,15 @@ def _is_stream(path: Path) -> bool:
 
 def _try(name: str, path: Path) -> None:
     if not path.parent.is_dir():
-        raise NandlabError(f"{name}: no folder {path.parent}; allowed: an existing folder")
+        raise refusal(name, f"no folder {path.parent}", "an existing folder")
     if path.is_dir():
-        raise NandlabError(f"{name}: {path} is a folder; allowed: a file")
+        raise refusal(name, f"{path} is a folder", "a file")
     if _is_stream(path):
         return
     is_new = not path.exists()
     try:
         path.open("ab").close()
     except OSError as error:
-        raise NandlabError(f"{name}: cannot write {path}: {error.strerror}") from error
+        raise refusal(name, f"cannot write {path}: {error.strerror}") from error
     if is_new:
         path.unlink()

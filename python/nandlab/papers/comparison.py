@@ -26,9 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab._core import NandlabError
 from nandlab.given.arguments import as_text, path_or_none
-from nandlab.given.nearest import nearest
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -155,8 +154,13 @@ class Paper:
         found: Callable[[], Any] | None = getattr(module, name, None)
         if not callable(found):
             functions = [key for key, value in vars(module).items() if callable(value)]
-            problem = f"{self.folder / 'run.py'}: no function `{name}`"
-            raise NandlabError(f"{problem}; allowed: one for each row{nearest(name, functions)}")
+            raise refusal(
+                self.folder / "run.py",
+                f"no function `{name}`",
+                "one for each row",
+                given=name,
+                names=functions,
+            )
         return found
 
     def load(self) -> ModuleType:
@@ -164,10 +168,10 @@ class Paper:
         if self._module is None:
             file = self.folder / "run.py"
             if not file.is_file():
-                raise NandlabError(f"papers: no {file}; allowed: a script with the paper's rows")
+                raise refusal("papers", f"no {file}", "a script with the paper's rows")
             spec = importlib.util.spec_from_file_location(f"nandlab_paper_{self.name}", file)
             if spec is None or spec.loader is None:
-                raise NandlabError(f"papers: cannot load {file}")
+                raise refusal("papers", f"cannot load {file}")
             module = importlib.util.module_from_spec(spec)
             sys.modules[spec.name] = module
             spec.loader.exec_module(module)
@@ -184,7 +188,7 @@ def papers(folder: str | PathLike[str] | None = None) -> list[Paper]:
     folder = path_or_none("papers", folder) or _find()
     found = sorted(path.parent for path in folder.glob("*/reference.csv"))
     if not found:
-        raise NandlabError(f"papers: no papers in {folder}; allowed: folders with a reference.csv")
+        raise refusal("papers", f"no papers in {folder}", "folders with a reference.csv")
     return [Paper(path) for path in found]
 
 
@@ -197,8 +201,7 @@ def paper(name: str, folder: str | PathLike[str] | None = None) -> Paper:
     every = {found.name: found for found in papers(folder)}
     allowed = ", ".join(every)
     if as_text("papers", name, allowed) not in every:
-        problem = f"papers: unknown paper `{name}`; allowed: {allowed}"
-        raise NandlabError(problem + nearest(name, list(every)))
+        raise refusal("papers", f"unknown paper `{name}`", allowed, given=name, names=list(every))
     return every[name]
 
 
@@ -217,47 +220,45 @@ def _find() -> Path:
     for folder in (here, *here.parents, *package.parents):
         if list((folder / FOLDER).glob("*/reference.csv")):
             return folder / FOLDER
-    raise NandlabError(f"papers: no folder {FOLDER} here; allowed: a checkout of nandlab as folder")
+    raise refusal("papers", f"no folder {FOLDER} here", "a checkout of nandlab as folder")
 
 
 def _rows(file: Path) -> Iterator[Row]:
     with file.open(encoding="utf-8", newline="") as lines:
         reader = csv.DictReader(lines)
         if tuple(reader.fieldnames or ()) != COLUMNS:
-            problem = f"{file}:1: columns {', '.join(reader.fieldnames or ())}"
-            raise NandlabError(f"{problem}; allowed: {', '.join(COLUMNS)}")
+            raise refusal(f"{file}:1", f"columns {', '.join(reader.fieldnames or ())}", COLUMNS)
         seen: set[str] = set()
         for given in reader:
             place = f"{file}:{reader.line_num}"
             name = given["row"]
             if None in given or None in given.values():
-                problem = f"{place}: {len(given)} fields do not fit the heading"
-                raise NandlabError(f"{problem}; allowed: {len(COLUMNS)} fields")
+                raise refusal(
+                    place, f"{len(given)} fields do not fit the heading", f"{len(COLUMNS)} fields"
+                )
             if name in seen or not name.isidentifier():
-                problem = f"{place}: row `{name}`"
-                raise NandlabError(f"{problem}; allowed: a name of a function, once")
+                raise refusal(place, f"row `{name}`", "a name of a function, once")
             seen.add(name)
             if given["relation"] not in RELATIONS:
-                problem = f"{place}: relation `{given['relation']}`"
-                raise NandlabError(f"{problem}; allowed: {' '.join(RELATIONS)}")
+                raise refusal(place, f"relation `{given['relation']}`", " ".join(RELATIONS))
             yield Row(
                 name,
                 given["claim"],
                 given["relation"],
-                _number(given["paper"], f"{place}: paper"),
+                _number(place, "paper", given["paper"]),
                 given["unit"],
                 given["place"],
                 given["needs"],
             )
 
 
-def _number(text: str, place: str) -> float:
+def _number(place: str, column: str, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise NandlabError(f"{place} `{text}`: no number; allowed: a finite number")
+        raise refusal(place, f"{column} `{text}`: no number", "a finite number")
     return value
 
 
@@ -273,28 +274,30 @@ def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], lis
     names = [row.name for row in rows if not row.needs]
     for name in tables:
         if not fnmatch.filter(names, name):
-            problem = f"{file}: no row `{name}` that runs in reference.csv"
-            raise NandlabError(f"{problem}; allowed: its rows{nearest(name, names)}")
+            raise refusal(
+                file,
+                f"no row `{name}` that runs in reference.csv",
+                "its rows",
+                given=name,
+                names=names,
+            )
     found = {}
     for name in names:
         patterns = [key for key in tables if fnmatch.fnmatchcase(name, key)]
         table = tables.get(name, tables.get(max(patterns, key=len, default=name)))
         if not isinstance(table, dict):
-            raise NandlabError(f"{file}: no [{name}]; allowed: a table for each row that runs")
+            raise refusal(file, f"no [{name}]", "a table for each row that runs")
         known = ("kind", "relative", "absolute", "explained")
         for key in table:
             if key not in known:
-                problem = f"{file}: [{name}]: unknown key `{key}`"
-                raise NandlabError(f"{problem}; allowed: {', '.join(known)}{nearest(key, known)}")
+                raise refusal(file, f"[{name}]: unknown key `{key}`", known, given=key)
         kind = table.get("kind", "")
         if kind not in KINDS:
-            problem = f"{file}: [{name}]: kind `{kind}`"
-            raise NandlabError(f"{problem}; allowed: {', '.join(KINDS)}{nearest(kind, KINDS)}")
+            raise refusal(file, f"[{name}]: kind `{kind}`", KINDS, given=kind)
         relative, absolute = table.get("relative", 0.0), table.get("absolute", 0.0)
         for slack in (relative, absolute):
             if not isinstance(slack, (int, float)) or not slack >= 0:
-                problem = f"{file}: [{name}]: a tolerance of {slack}"
-                raise NandlabError(f"{problem}; allowed: a number, 0 or more")
+                raise refusal(file, f"[{name}]: a tolerance of {slack}", "a number, 0 or more")
         explained = str(table.get("explained", ""))
         found[name] = Expected(kind, float(relative), float(absolute), explained)
     return found, contradictions
@@ -305,7 +308,6 @@ def _contradictions(file: Path, given: object) -> list[Contradiction]:
     found = []
     for table in given if isinstance(given, list) else [given]:
         if not isinstance(table, dict) or set(table) != set(keys):
-            problem = f"{file}: contradictions: {table!r:.60}"
-            raise NandlabError(f"{problem}; allowed: tables of {' and '.join(keys)}")
+            raise refusal(file, f"contradictions: {table!r:.60}", f"tables of {' and '.join(keys)}")
         found.append(Contradiction(*(str(table[key]) for key in keys)))
     return found

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
-from nandlab._core import NandlabError
 from nandlab.given.arguments import as_text, to_json
+from nandlab.given.refusal import refusal
 
 
 class TraceOptions(TypedDict, total=False):
@@ -52,7 +52,6 @@ def given_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
         NandlabError: no mapping, or a value that is no JSON.
     """
     if options is not None and not isinstance(options, Mapping):
-        problem = f"trace options: {options!r}: no mapping"
-        raise NandlabError(f"{problem}; allowed: {', '.join(TraceOptions.__annotations__)}")
+        raise refusal("trace options", f"{options!r}: no mapping", TraceOptions.__annotations__)
     every: dict[str, Any] = json.loads(to_json("trace", dict(options or {})))
     return {key: value for key, value in every.items() if value is not None}
