@@ -1,4 +1,4 @@
-"""The virtual test board: a procedure on a raw chip, to rows of results that can be gone on with.
+"""Measurement on the virtual test board: a procedure runs on a raw chip and gives rows.
 
 >>> import nandlab
 >>> found = nandlab.board("latency_map", chip="wang2014_mlc")
@@ -200,7 +200,7 @@ def board(
 
 
 def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[str]]:
-    """Assignments of the chip, and those of the procedure without its name."""
+    """Assignments of the chip, and assignments of the procedure without `procedure.`."""
     chip, own = [], []
     for text in assignments(sets):
         path = text.split("=")[0].strip()
@@ -218,7 +218,7 @@ def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[s
 
 
 def _run_hash(facts: dict[str, str], chip: dict[str, Any]) -> str:
-    """Of everything that rows depend on: only rows with the same one belong together."""
+    """A hash of everything that rows depend on: rows belong together where it is the same."""
     from hashlib import sha256
 
     about = {key: value for key, value in facts.items() if key not in ("chip", "set")}

@@ -1,4 +1,4 @@
-"""Picture of a measurement: as its procedure says, rates with their intervals."""
+"""Picture of a measurement: the curves that its procedure names, rates with their intervals."""
 
 from __future__ import annotations
 

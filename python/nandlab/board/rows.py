@@ -32,7 +32,7 @@ SAVE_SHARE = 0.05
 
 
 class Rows:
-    """Rows of a run, those of a file before them."""
+    """Rows of a measurement: first those of the file that it continues, then its own."""
 
     def __init__(self, facts: dict[str, str], run_hash: str) -> None:
         self._facts = {**facts, "run_hash": run_hash}
@@ -44,7 +44,7 @@ class Rows:
         """Whole steps that the rows are of."""
 
     def take_up(self, path: Path, session: _core.Board) -> None:
-        """Goes on after the rows of a file: its last step is done again and compared."""
+        """Continues after the rows of a file: repeats its last step and compares the rows."""
         known = read(path)
         if known.num_rows == 0:
             return
@@ -132,7 +132,7 @@ def _step(path: Path, row: int, value: object) -> int:
 
 
 class Saver:
-    """Writes rows now and then, seldom enough to cost next to nothing."""
+    """Writes rows at intervals, so seldom that writing takes little of the time."""
 
     def __init__(self, path: Path, rows: Rows) -> None:
         self._path = path
@@ -140,7 +140,7 @@ class Saver:
         self._due = monotonic() + SAVE_S
 
     def tell(self) -> None:
-        """A step is done: writes where it is time."""
+        """Writes the rows after a step, when the next write is due."""
         begin = monotonic()
         if begin < self._due:
             return
@@ -150,7 +150,7 @@ class Saver:
 
 
 def write(table: pa.Table, path: Path) -> None:
-    """Writes rows at once: what was there stays until the new ones are complete."""
+    """Writes rows to a file. An existing file is replaced when the new one is complete."""
     import pyarrow.csv as csv
     import pyarrow.parquet as pq
 

@@ -1,4 +1,4 @@
-"""Endurance of a cell: cycles after which a page can still be corrected, as a map.
+"""Endurance map of a cell: how many cycles a page can still be corrected after.
 
 The same question that `nandlab.endurance` asks of a chip's error rates, asked of the cell: the
 worst page must stay within the bit error rate that ECC and UBER allow after so many hours at a
@@ -128,7 +128,7 @@ def cell_map(
 
 
 def cycles_in_short(pe_cycles: int) -> str:
-    """As a column has room for: exact below 10,000, three digits above; `>` at the end of tries."""
+    """Cycles in few characters: exact below 10,000, three digits above, `>` where no end was found."""
     if pe_cycles >= MOST_PE_CYCLES:
         return f"> {quantity.count(MOST_PE_CYCLES)}"
     return f"{pe_cycles:,}" if pe_cycles < 10_000 else quantity.count(pe_cycles)

@@ -1,4 +1,4 @@
-"""Map of a cell's endurance: retention along, temperature up, cycles as colour and lines."""
+"""Picture of an endurance map: retention on x, temperature on y, cycles as colour and lines."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def plot_map(endurance: EnduranceMap, path: Path | None = None) -> Figure:
 
 
 def _no_map(cycles: Column) -> str:
-    """Why there is nothing to draw; nothing where there is."""
+    """Why the map cannot be drawn; empty where it can."""
     if (cycles < 1).all():
         return "not even fresh cells last"
     if min(cycles.shape) < 2:
@@ -101,7 +101,7 @@ def _no_map(cycles: Column) -> str:
 
 
 def _fine(endurance: EnduranceMap) -> tuple[Column, Column, Column]:
-    """Retentions, temperatures, and cycles between them; 0.5 where not even fresh cells last."""
+    """Retentions, temperatures and interpolated cycles; 0.5 where even fresh cells fail."""
     import numpy as np
 
     along, up = FINE

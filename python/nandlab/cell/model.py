@@ -1,4 +1,4 @@
-"""A cell: where its levels stand, how often each page errs, where its references belong.
+"""Model of a cell: its levels, the error rate of each page, the best read references.
 
 >>> import nandlab
 >>> cell = nandlab.cell("tlc_3d")
@@ -155,7 +155,7 @@ class Cell:
 
     @property
     def rated_pe_cycles(self) -> int | None:
-        """Of the chip around it, where one is known."""
+        """Rated cycles of the chip that the cell belongs to, where that is known."""
         rated = self.chip.get("rated_pe_cycles")
         return None if rated is None else int(rated)
 
@@ -323,7 +323,7 @@ class Cell:
         return Soft(tuple(offsets), [list(pair) for pair in shares], llr, information)
 
     def times(self, pe_cycles: int = 0) -> Times:
-        """What operations take; zero where the cell does not say."""
+        """Times of operations; zero where the cell gives none."""
         state = _checked(State(pe_cycles=pe_cycles))
         return Times(*self._core.times_us(state.pe_cycles))
 
@@ -371,7 +371,7 @@ class Cell:
         frames: int = 40,
         **stress: Any,
     ) -> None:
-        """A moving picture into `path` (.gif or .html): from nothing to what the state says."""
+        """A moving picture into `path` (.gif or .html): from a fresh cell to the given state."""
         from nandlab.cell.motion import animate
 
         animate(self, path_of("animate", path), over, _merged(state, stress), frames)
@@ -425,7 +425,7 @@ def cell(
 
 
 def _within_cell(assignment: str) -> str:
-    """An assignment below the cell; where it starts at the drive or the chip, without that."""
+    """An assignment as a path below the cell, without `chip.cell.` where it starts with that."""
     for start in ("chip.cell.", "cell."):
         if assignment.startswith(start):
             return assignment[len(start) :]

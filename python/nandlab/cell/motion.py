@@ -1,4 +1,4 @@
-"""A cell in motion: its levels, their errors and its error rates over cycles, hours or reads.
+"""Moving picture of a cell: levels, errors and error rates over cycles, hours or reads.
 
 Frames become a GIF by Pillow, which comes with matplotlib; a page of HTML holds that GIF within
 itself. Nothing else is needed to make one or to look at it.

@@ -53,7 +53,7 @@ TEN_YEARS_H = 87600.0
 
 
 class View(NamedTuple):
-    """What stays the same between pictures that are compared."""
+    """Axes and limits that pictures share so that they can be compared."""
 
     voltages_v: Column
     most: float
@@ -188,7 +188,7 @@ def best_v(cell: Cell, state: State) -> list[float]:
 
 
 def end_of(cell: Cell, over: str, state: State) -> float:
-    """Where a picture over cycles, hours or reads ends: as the state says, or far enough."""
+    """End of the axis: the state's cycles, hours or reads, or a default where these are zero."""
     check_over(over)
     given = float(getattr(state, _FIELDS[over]))
     if given > 0:
@@ -217,7 +217,7 @@ def at(over: str, state: State, value: float) -> State:
 
 
 def points(over: str, end: float, count: int) -> list[float]:
-    """Where a picture is worked out: cycles even, hours and reads by their logarithm."""
+    """Points of the axis: evenly spaced cycles, logarithmically spaced hours and reads."""
     import numpy as np
 
     if over == "cycles":
@@ -287,7 +287,7 @@ def draw_rber(
 
 
 def duration_ticks(axes: Axes, low: float, high: float) -> None:
-    """Ticks where a person says a time."""
+    """Ticks at round times: hours, days, years."""
     from matplotlib.ticker import FixedLocator, NullLocator
 
     named = {

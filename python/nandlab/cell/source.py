@@ -1,4 +1,4 @@
-"""Where a cell's parameters come from: a cell, or a chip or a drive that names one."""
+"""Source of a cell's parameters: a cell file, or a chip or drive that names a cell."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Source(NamedTuple):
 
     @property
     def levels(self) -> int:
-        """How many there are: the means say it."""
+        """Number of levels, which is the number of means."""
         levels = self.tables.get("levels")
         means = levels.get("vth_mean_v") if isinstance(levels, dict) else None
         if not isinstance(means, list):
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What it is, in one line; nothing where nobody said it."""
+        """What it is, in one line; empty where the file gives none."""
         return str(self.tables.get("summary") or self.chip.get("summary") or "")
 
     @property

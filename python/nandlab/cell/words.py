@@ -1,4 +1,4 @@
-"""What has happened to a cell, as a person says it."""
+"""State of a cell in words: cycles, hours at a temperature, reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nandlab board``: a procedure on a raw chip, to rows, a picture and a short table."""
+"""``nandlab board``: runs a procedure on a raw chip; writes rows, a picture, a short table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nandlab cell``: a cell in numbers, in a picture, in motion."""
+"""``nandlab cell``: shows a cell as numbers, as a picture, as a moving picture."""
 
 from __future__ import annotations
 

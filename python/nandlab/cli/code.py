@@ -1,4 +1,4 @@
-"""``nandlab code``: LDPC codes of one's own, and those of other tools."""
+"""``nandlab code``: makes LDPC codes, and imports and exports those of other tools."""
 
 from __future__ import annotations
 

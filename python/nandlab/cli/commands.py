@@ -1,4 +1,4 @@
-"""The command line: ``nandlab run | presets | show | trace | board | ecc | fit | papers ...``."""
+"""Commands of ``nandlab``: every group and command, and the entry point of the program."""
 
 from __future__ import annotations
 

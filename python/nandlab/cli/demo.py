@@ -1,4 +1,4 @@
-"""``nandlab demo``: a real block trace through a small drive, to a table and a picture."""
+"""``nandlab demo``: replays a real block trace on a small drive; shows a table and a picture."""
 
 from __future__ import annotations
 

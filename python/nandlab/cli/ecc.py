@@ -1,4 +1,4 @@
-"""``nandlab ecc``: error-rate curves of codes, the speed of their decoders, their profiles."""
+"""``nandlab ecc``: measures error-rate curves, speed and profiles of codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nandlab endurance``: cycles of a chip by retention, temperature, ECC and UBER."""
+"""``nandlab endurance``: cycles that a chip lasts, by retention, temperature, ECC and UBER."""
 
 from __future__ import annotations
 

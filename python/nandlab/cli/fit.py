@@ -1,4 +1,4 @@
-"""``nandlab fit``: a law from measurements of a real chip: a table, a picture, a chip file."""
+"""``nandlab fit``: fits a law to measurements; writes a table, a picture, a chip file."""
 
 from __future__ import annotations
 

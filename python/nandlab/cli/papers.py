@@ -1,4 +1,4 @@
-"""``nandlab papers``: what papers print, and what comes out here, side by side."""
+"""``nandlab papers``: reproduces papers; prints their figures beside ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``nandlab run``: a workload on a drive, to a table, files and a picture."""
+"""``nandlab run``: runs a workload on a drive; writes a table, files and a picture."""
 
 from __future__ import annotations
 

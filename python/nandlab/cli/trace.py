@@ -1,4 +1,4 @@
-"""``nandlab trace``, and the options by which any command reads a trace."""
+"""``nandlab trace``: shows what a trace holds; and the options of all commands that read one."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What a notebook shows of things that print as a table."""
+"""Notebook display of results that print as a table."""
 
 from html import escape
 
 
 class InNotebook:
-    """Shown as `str` prints it, in letters of one width."""
+    """A result that a notebook shows as its `str`, in a monospaced font."""
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"

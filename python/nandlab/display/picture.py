@@ -21,7 +21,7 @@ GREY = "#8C8C8C"
 
 
 TITLE_SHARE = 0.88
-"""Of the width of a figure, that a title has right of the words of the axis."""
+"""Share of a figure's width that a title may take, beside the axis label."""
 
 
 TITLE_SIZES = (15, 10)

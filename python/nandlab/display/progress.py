@@ -1,4 +1,4 @@
-"""How far a run has come: what progress callbacks are given."""
+"""Progress of a run: what callbacks are given, and how often."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

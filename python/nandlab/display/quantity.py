@@ -1,4 +1,4 @@
-"""Numbers as a person says them: three digits and a unit."""
+"""Quantities as text: three digits and a unit."""
 
 _LATENCIES = (("h", 3600e6), ("min", 60e6), ("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3))
 _ENERGIES = (("kJ", 1e9), ("J", 1e6), ("mJ", 1e3), ("µJ", 1.0))
@@ -53,7 +53,7 @@ def seconds(wall_s: float) -> str:
 
 
 def _scaled(value: float, units: tuple[tuple[str, float], ...], digits: int | None = None) -> str:
-    """In the largest unit that is not larger; trailing zeros only where digits are asked for."""
+    """The value in the largest unit that does not exceed it; trailing zeros only on request."""
     if value == 0:
         return "0"
     unit, least = next((pair for pair in units if value >= pair[1] * 0.9995), units[-1])

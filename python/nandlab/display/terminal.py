@@ -1,4 +1,4 @@
-"""The terminal: where text goes, errors in one line, a progress bar where somebody looks."""
+"""Terminal output: consoles, errors in one line, a progress bar."""
 
 from __future__ import annotations
 

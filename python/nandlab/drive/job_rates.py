@@ -1,4 +1,4 @@
-"""What the options of jobs ask for and a run could not keep, as notices and checks say it."""
+"""Rates that jobs ask for and a run did not reach, as notices and checks."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def no_depth(report: dict[str, Any]) -> str:
 
 
 def _by_operation(text: str) -> dict[str, float]:
-    """``100``, ``100,50`` or ``,50,20``: what is left out is that of the one before."""
+    """``100``, ``100,50`` or ``,50,20``: an empty or missing field takes the one before it."""
     parts = [_number(part) for part in text.split(",")]
     read, write, trim = (parts[min(index, len(parts) - 1)] for index in range(3))
     return {"read": read, "write": write, "trim": trim}
 
 
 def _number(text: str) -> float:
-    """A number with a suffix; 0 for what has another form, of which nothing is said."""
+    """A number with a suffix; 0 for any other form, which gives no notice."""
     digits = text.strip().lower().removesuffix("b").removesuffix("i")
     number = digits.rstrip("kmg")
     suffix = digits[len(number) :]

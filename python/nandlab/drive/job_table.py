@@ -1,4 +1,4 @@
-"""The jobs of a run, each at its own rate: the part of the table under the totals."""
+"""Table of the jobs of a run: a row for each section, below the totals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sections(report: dict[str, Any]) -> list[Section]:
 
 
 def job_parts(report: dict[str, Any], *, is_narrow: bool) -> list[RenderableType]:
-    """Rows by section and operation, and what the rates are over; nothing for one section."""
+    """Rows by section and operation, and the time that rates refer to; empty for one section."""
     from rich.text import Text
 
     every = sections(report)
@@ -92,7 +92,7 @@ def _table(every: list[Section], *, is_narrow: bool) -> RenderableType:
 
 
 def _cells(section: Section, op: str, percents: tuple[float, ...], digits: int) -> list[str]:
-    """Requests, time, IOPS, MB/s, mean, percentiles, greatest; nothing where there are none."""
+    """Requests, time, IOPS, MB/s, mean, percentiles, maximum; empty without requests."""
     each = [job[op] for job in section.jobs if job[op]["total_ios"]]
     requests = sum(of["total_ios"] for of in each)
     if not requests:

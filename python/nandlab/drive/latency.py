@@ -1,4 +1,4 @@
-"""A latency distribution: exact moments, and percentiles from an HDR histogram."""
+"""Latency distribution: exact moments, and percentiles from an HDR histogram."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_exceeded(count: int, percent: float) -> bool:
-    """Whether any of `count` requests takes longer than the percentile; else it is the greatest."""
+    """Whether any of `count` requests exceeds the percentile; where none does, it is the maximum."""
     # 100 - 99.9 is a little less than 0.1.
     return count * (100.0 - percent) >= 100.0 * (1 - 1e-9)
 

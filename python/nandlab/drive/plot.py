@@ -1,4 +1,4 @@
-"""Pictures of a run: the tail of its latencies, and its throughput over time."""
+"""Pictures of a run: latency distribution, and throughput over time."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ MOST_POINTS = 240
 """Points along the time axis; more only make noise of a line."""
 
 LEAST_LAST = 0.5
-"""Of an interval: a last one that is shorter is drawn with the one before."""
+"""Share of an interval below which the last one is merged with the one before."""
 
 LEAST_REQUESTS = 20
 """A distribution of fewer requests is not drawn."""
 
 MOST_MOVED = 4.0
-"""Of the host's highest rate: what garbage collection moves above it is cut off."""
+"""Multiple of the host's highest rate at which the collection curve is cut off."""
 
 STYLES = ("-", "--", ":", "-.")
-"""Of the lines of the first run on axes, and of those after it."""
+"""Line styles of the first run on axes, and of the runs after it."""
 
 TIME_LABEL = "simulated time "
 
@@ -46,7 +46,7 @@ TIME_UNITS = {"days": 1 / 86400, "hours": 1 / 3600, "s": 1.0, "ms": 1e3, "µs": 
 """Factors from seconds."""
 
 WORDS_SHARE = 0.18
-"""Of the height of the latency panel, that the words of a dot take."""
+"""Share of the height of the latency panel that the label of a dot takes."""
 
 
 def plot_all(result: Result, path: str | PathLike[str] | None = None) -> Figure:
@@ -170,7 +170,7 @@ def _named(label: str, words: str) -> str:
 
 
 def _title(axes: Axes, title: str, earlier: int) -> str:
-    """With those of runs that were drawn before, each once."""
+    """The title, after those of runs already drawn, each once."""
     before = axes.get_title(loc="left").split(", ") if earlier else []
     return ", ".join(dict.fromkeys([*before, title]))
 

@@ -1,4 +1,4 @@
-"""Every request of a run as Arrow columns: in memory, or streamed to a Parquet file."""
+"""Requests of a run as Arrow columns, in memory or streamed to a Parquet file."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def schema(metadata: dict[str, str]) -> pa.Schema:
 
 @dataclass(frozen=True)
 class RequestFile:
-    """A run's requests in their file, and what tells that file from a later one of its name."""
+    """The file of a run's requests, with size and time that show whether it was replaced."""
 
     path: Path
     """Absolute."""
@@ -148,7 +148,7 @@ class RequestLog:
         writer.write_table(self._take())
 
     def _take(self) -> pa.Table:
-        """The rows in memory, which are not kept."""
+        """The rows in memory; they are removed from it."""
         import pyarrow as pa
 
         table = pa.Table.from_batches(self._batches, schema=self._schema).combine_chunks()

@@ -1,4 +1,4 @@
-"""What a run came to: latencies, rates, checks, tables, pictures, the JSON report."""
+"""Result of a run: latencies, rates, checks, tables, pictures, the JSON report."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class Result:
 
     @property
     def notices(self) -> list[str]:
-        """Things that were accepted and mean nothing here, and rates that were not reached."""
+        """Notices: options without meaning here, parameters without effect, rates not reached."""
         return list(self._report["nandlab"]["notices"])
 
     @property
@@ -189,7 +189,7 @@ class Result:
         return text
 
     def requests(self) -> pa.Table:
-        """Every request in the order of completion; columns as in `nandlab.requests.COLUMNS`.
+        """Every request in the order of completion; columns as in `nandlab.drive.requests.COLUMNS`.
 
         Raises:
             NandlabError: they were not kept, or their file is gone or another run's.
@@ -201,7 +201,7 @@ class Result:
         return self._requests
 
     def series(self) -> pa.Table:
-        """Throughput, latency and garbage collection over time; see `nandlab.series`."""
+        """Throughput, latency and garbage collection over time; see `nandlab.drive.series`."""
         return self._series
 
     def sql(self, query: str) -> pa.Table:

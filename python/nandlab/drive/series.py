@@ -1,4 +1,4 @@
-"""Throughput, latency and garbage collection over time, as an Arrow table."""
+"""Time series of a run: throughput, latency and garbage collection as an Arrow table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run: a drive under a workload, in steps short enough for progress and Ctrl-C."""
+"""Run of a drive under a workload, in steps short enough for progress and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 from nandlab import _core
 from nandlab.catalogue import Config, load_config
 from nandlab.display.progress import Meter, Progress
-from nandlab.drive.effects import owed, without_effect
 from nandlab.drive.job_rates import missed_rates
+from nandlab.drive.notices import owed, without_effect
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.result import Result
 from nandlab.drive.workload import Plan, plan
@@ -26,7 +26,7 @@ from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
 from nandlab.trace.options import TraceOptions, native_options
 
 TIMELINE_SPANS = 200_000
-"""Spans that a timeline holds if nobody says otherwise; viewers are slow beyond."""
+"""Spans that a timeline holds by default; viewers are slow with more."""
 
 MOST_SPANS = 2**32 - 1
 """More than there is memory for."""
@@ -183,7 +183,7 @@ def _simulation(loaded: Config, what: Plan) -> _core.Simulation:
 
 
 def _facts(drive: str, sets: list[str], loaded: Config, what: Plan) -> dict[str, Any]:
-    """What names a run, known before it starts."""
+    """Facts that identify a run, all known before it starts."""
     return {
         "drive": drive,
         "summary": loaded.summary,

@@ -1,4 +1,4 @@
-"""The table that a person reads after a run."""
+"""Table of a result, for the terminal and for notebooks."""
 
 from __future__ import annotations
 

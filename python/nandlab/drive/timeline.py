@@ -1,4 +1,4 @@
-"""A timeline for Perfetto or chrome://tracing: hosts, channels, dies, decoders and encoders.
+"""Timeline for Perfetto or chrome://tracing: hosts, channels, dies, decoders, encoders.
 
 Format: the JSON of the Trace Event Format, complete events ("X"), microseconds with decimals.
 """

@@ -1,4 +1,4 @@
-"""A picture of a short timeline: dies above their bus, decoders below."""
+"""Picture of a short timeline: dies above their bus, decoders below."""
 
 from __future__ import annotations
 

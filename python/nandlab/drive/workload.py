@@ -1,4 +1,4 @@
-"""What is to run: an argument, or the ``[run]`` table of a drive file, becomes one checked plan."""
+"""Plan of a run: what arguments and the ``[run]`` table of a drive file ask for, checked."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A code with its decoder, by the name of its file: what it is, and what it is compared with."""
+"""Codec: a code with its decoder, and the BCH code that it is compared with."""
 
 from __future__ import annotations
 

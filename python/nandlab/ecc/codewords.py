@@ -62,7 +62,7 @@ class Code:
         decoder: str | None = None,
         set: Mapping[str, object] | Sequence[str] = (),
     ) -> None:
-        """Take a code preset's name or the path of a code's file; as `nandlab.codec.codec`."""
+        """Take a code preset's name or the path of a code's file; as `nandlab.ecc.codec.codec`."""
         self.__setstate__(codec(code, decoder=decoder, set=set))
 
     def __getstate__(self) -> Codec:

@@ -1,4 +1,4 @@
-"""Error-rate curves of codes: codewords that fail against raw bit error rate and soft levels.
+"""Error-rate curves of codes: share of failed codewords by raw bit error rate and soft levels.
 
 >>> import nandlab
 >>> found = nandlab.ecc_curve("bch_512_t40", channel="bsc", rber=[0.006, 0.008])
@@ -245,7 +245,7 @@ class Goal:
         self.threads = whole("threads", threads, 1, 4096)
 
     def is_reached(self, counts: Mapping[str, Any]) -> bool:
-        """Whether so much is enough."""
+        """Whether these counts reach the goal."""
         return self._share(counts.get("frames", 0), counts.get("frame_errors", 0)) >= 1
 
     def _share(self, frames: int, errors: int) -> float:
@@ -297,7 +297,7 @@ class _Kept:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to write."""
+        """Whether the next write is due."""
         return self._path is not None and monotonic() >= self._due
 
     def check_versions(self, points: Sequence[_Point]) -> None:
@@ -336,7 +336,7 @@ class _Kept:
         self._due = monotonic() + SAVE_S
 
     def _take(self, path: Path) -> None:
-        """Takes over the rows of a file. Of two alike, the shorter begins the longer one."""
+        """Takes over the rows of a file. Of two rows of one point, the longer count replaces the other."""
         for row in _rows_of(path):
             key = row["point_hash"], row["nandlab_version"]
             mine = self._rows.get(key)
@@ -368,7 +368,7 @@ def _rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def _with_versions(table: pa.Table) -> pa.Table:
-    """A table from before rows said their version: all are of the one that its file names."""
+    """An older table without a version in each row: all rows have the version of the file."""
     import pyarrow as pa
 
     version = (table.schema.metadata or {}).get(b"nandlab_version")

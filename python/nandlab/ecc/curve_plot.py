@@ -1,4 +1,4 @@
-"""Picture of error-rate curves: measured with their intervals, beside BCH and the capacity."""
+"""Picture of error-rate curves: measured points with intervals, BCH curves, the capacity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LDPC codes as files: drawn from a recipe, taken from and given to other tools, looked at."""
+"""Files of LDPC codes: drawn from a recipe, imported, exported, described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast codes are encoded and decoded: one thread, codewords made beforehand, CPU time.
+"""Speed of encoding and decoding: CPU time of one thread, over codewords made beforehand.
 
 Each figure is the fastest of several rounds over the same codewords, in CPU time of the thread, so
 that what else the machine does is left out as far as that goes.

@@ -1,4 +1,4 @@
-"""Uncorrectable bit error rate: tails of codewords that hold more errors than can be corrected.
+"""Uncorrectable bit error rate (UBER): codewords with more errors than can be corrected.
 
 UBER = P(more than t errors in a codeword) / user bits of it (Mielke et al., IRPS'08). Errors are
 binomial where every page has one bit error rate, and beta-binomial where the rate differs from
@@ -23,7 +23,7 @@ class Ecc(NamedTuple):
     user_bits: int = 32768
 
     def check(self) -> Ecc:
-        """Itself.
+        """The code itself, checked.
 
         Raises:
             NandlabError: it cannot be.

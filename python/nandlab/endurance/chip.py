@@ -1,4 +1,4 @@
-"""Endurance: cycles after which data still last, by retention, temperature, ECC and UBER.
+"""Endurance of a chip: cycles that data last, by retention, temperature, ECC and UBER.
 
 Desnoyers (HotStorage'13): an endurance is no count after which cells die. It says how often a block
 can be erased so that data kept for so long have an uncorrectable bit error rate of at most so much
@@ -140,7 +140,7 @@ class Endurance(InNotebook):
         return "\n".join([*lines, *(f"\nnote: {note}" for note in self.notes())])
 
     def notes(self) -> list[str]:
-        """By what a chip goes that has two sources; why there are no cycles, and what to change."""
+        """Which of two sources of rates was used; why an endurance is zero, and what to change."""
         notes = [self.source] if self.source else []
         none = [point for point in self.points if point.pe_cycles == 0]
         if not none:
@@ -403,7 +403,7 @@ class _Rates:
         """The last cycle before the first at which a page is beyond the limit."""
 
         def first_beyond(cycles: Sequence[int]) -> int:
-            """Which of them it is; their number where there is none."""
+            """Index of the first cycle beyond the limit; the number of cycles where none is."""
             states = [(page, n, hours, reads) for n in cycles for page, hours, reads in pages]
             beyond = [rate > limit for rate in self._rber(states)]
             return beyond.index(True) // len(pages) if True in beyond else len(cycles)
@@ -427,7 +427,7 @@ class _Rates:
         return low
 
     def _tried(self) -> list[int]:
-        """Cycles between which rates go one way, rising from 0 to the most that is looked for."""
+        """Cycles to try, from 0 to the most, so close that the rate is monotonic between two."""
         if self._measured:
             most = int(max(self._measured))
             sides = (side for n in self._measured for side in (math.floor(n), math.ceil(n)))

@@ -1,4 +1,4 @@
-"""Threshold voltage reduction: what levels without a retention margin win (TVR).
+"""Threshold voltage reduction (TVR): what levels without a retention margin gain.
 
 Wang, Xie, Zhou (ICS'14), section 5, equations 10 to 14, with equations 4 and 9. The paper
 writes them for 2-bit cells; here a *page rule* says what is read and programmed, so that other

@@ -1,4 +1,4 @@
-"""Rows of the test board as measurements that can be fitted: docs/formats/board.md, fit.md."""
+"""Rows of the test board as measurements to fit; formats: docs/formats/board.md, fit.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Columns = Mapping[str, list[object]]
 
 
 def is_of_board(columns: Columns) -> bool:
-    """Whether a board wrote them: it stamps every row with the run."""
+    """Whether the test board wrote these columns, which have its `run_hash`."""
     return "run_hash" in columns
 
 

@@ -1,4 +1,4 @@
-"""A fitted histogram as the levels of a cell: what a chip file has under `[cell.levels]`.
+"""Levels of a cell from a fitted histogram: the table `[cell.levels]` of a chip file.
 
 The levels are those that were measured, whatever made them so wide: neighbours, noise and wear are
 in the widths, and every mechanism of the cell is off. What moves them by cycles or hours is not in

@@ -1,4 +1,4 @@
-"""A fit as a chip file: a chip's own text with what was fitted, each number marked."""
+"""Chip file of a fit: a chip's own text with the fitted numbers, each marked."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _own_cell(tables: Mapping[str, Any], chip: str) -> Cell | None:
 
 
 def _with_times(text: str, had: Cell | None) -> str:
-    """A chip's text with numbers where it asks its cell for times: that cell is about to go."""
+    """A chip's text with times as numbers where they came from the cell that the fit replaces."""
     if had is None or not re.search(r'^t_\w+_us\s*=\s*"cell"', text, flags=re.M):
         return text
     times = had.times(0)

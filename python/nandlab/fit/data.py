@@ -1,4 +1,4 @@
-"""Measurements of a real chip as checked columns: CSV or Parquet in, arrays with units out."""
+"""Measurements of a real chip: CSV, Parquet or tables in, checked columns with units out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimate behind every fit: likelihood of counts, or least squares of logarithms of rates.
+"""Estimate behind every fit: likelihood of counts, or least squares of logarithms of rates.
 
 Counts: the binomial (rates) or Poisson (histograms) deviance is brought to its least. Intervals are
 Wald intervals from the expected Fisher information, on the scale of the logarithm for what must be
@@ -78,7 +78,7 @@ class Law(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What came out."""
+    """Estimated coordinates with their covariance, and how well they fit."""
 
     values: Column
     low: Column

@@ -1,4 +1,4 @@
-"""Fits a law to measurements of a real chip: parameters with intervals, a picture, a chip file.
+"""Fit of a law to measurements of a chip: parameters with intervals, picture, chip file.
 
 What each law is stands in `law` and `mixture`, how it is estimated in `estimate`; rates that are
 played back as they were measured, without a law, in `table`.
@@ -362,7 +362,7 @@ def _terms(without: object) -> list[str]:
 
 
 def _check_options(law: str, given: Mapping[str, object]) -> None:
-    """Refuses what the law does not look at."""
+    """Refuses options that the law does not use."""
     for name, value in given.items():
         if value is not None and law not in TAKEN_BY[name]:
             raise refusal("fit", f"{law} does not take {name}", f"with {', '.join(TAKEN_BY[name])}")

@@ -1,4 +1,4 @@
-"""Laws of error rates that can be fitted: those of the array models, in well-conditioned form.
+"""Laws of error rates to fit: those of the array models, in well-conditioned coordinates.
 
 Each takes the columns of a measurement and gives a `Law`, and each says how its parameters are
 written as the table of an array model, by which a drive uses them. Coordinates are centred in the

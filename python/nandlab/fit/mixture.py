@@ -1,4 +1,4 @@
-"""Mixtures fitted to a histogram of threshold voltages: Gaussian or Student-t states.
+"""Mixtures of Gaussian or Student-t states, fitted to histograms of threshold voltages.
 
 Gaussian as in Wang's equation 2; Student's t, whose tails are as heavy as the data want, after Luo
 et al. (JSAC'16), without their asymmetry. Bins are integrals of the density, not its middle.

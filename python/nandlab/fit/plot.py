@@ -1,4 +1,4 @@
-"""Picture of a fit: data and law above, residuals below; of a table its points alone."""
+"""Picture of a fit: data and law above, residuals below; for a table only its points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A board's sweep of a reference as the histogram that a fit reads: docs/formats/board.md, fit.md.
+"""Reference sweep of the test board as a histogram to fit: docs/formats/board.md, fit.md.
 
 `vth_sweep` counts, by level, the cells that one read has below its reference and the read before
 had not. Sensing is noisy: a cell near the reference may go back, so a step may hold fewer cells

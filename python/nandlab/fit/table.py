@@ -1,4 +1,4 @@
-"""Measured rates as they are: the points of the array model `table`, and how much pages differ.
+"""Table of measured rates: the points of the array model `table`, and how much pages differ.
 
 No law lies between the points: counts are pooled at each combination of cycles, hours, reads and
 page type, and each rate is a parameter with an interval. Where a point was measured on several

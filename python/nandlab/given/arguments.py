@@ -1,4 +1,4 @@
-"""What functions are given, Python's or numpy's, checked where it enters."""
+"""Arguments of functions, Python's or numpy's, checked where they enter."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_SEED = 2**64 - 1
 
 
 def _is_number(given: object) -> bool:
-    """Neither truth values nor text, of Python or of numpy."""
+    """Whether it is a number of Python or numpy; truth values and text are none."""
     return isinstance(given, Real | Decimal) and not isinstance(given, bool)
 
 
@@ -27,7 +27,7 @@ def _single(given: Any) -> Any:
 
 
 def _is_one(given: object) -> bool:
-    """Neither a list nor an array nor the like: text, a path and a mapping are one thing."""
+    """Whether it is one thing; text, a path and a mapping are one, lists and arrays several."""
     is_whole = isinstance(given, str | bytes | PathLike | Mapping)
     return is_whole or not isinstance(given, Iterable) or getattr(given, "shape", None) == ()
 

@@ -1,4 +1,4 @@
-"""Parameters that are changed by their path: as they are given, and where one of them is wrong."""
+"""Assignments ``path=value`` of parameters: their forms, and errors that name the wrong one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nandlab.given.toml import toml_value
 
 
 def assignments(given: Mapping[str, object] | Iterable[str] | None) -> list[str]:
-    """As the command line has them, ``path=value``: of a mapping, of texts, of one text or none.
+    """Assignments as texts ``path=value``, from a mapping, several texts, one text or None.
 
     Raises:
         NandlabError: something else.
@@ -31,7 +31,7 @@ def assignments(given: Mapping[str, object] | Iterable[str] | None) -> list[str]
 
 @contextmanager
 def blaming(place: str, sets: Sequence[str], start: str = "") -> Iterator[None]:
-    """Errors of a key that an assignment sets name that assignment, and not the file at `place`.
+    """Makes errors of an assigned key name the assignment instead of the file at `place`.
 
     Args:
         place: what errors call the file.

@@ -1,4 +1,4 @@
-"""Input files: what is in them, or one line that says why there is nothing."""
+"""Input files: their bytes or text, or a refusal that says why they cannot be read."""
 
 from os import PathLike, fspath
 from pathlib import Path

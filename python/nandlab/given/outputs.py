@@ -1,4 +1,4 @@
-"""Output files, refused before a run where they could not be written after it."""
+"""Output files: checked before a run, so that they can be written after it."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ def check_new(name: str, path: Path, hint: str = "") -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether it is a terminal, a pipe or the like: nothing to try, nothing to overwrite."""
+    """Whether it is a terminal, a pipe or the like, which is never overwritten."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

@@ -30,7 +30,7 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
 
 
 def toml_value(value: object) -> str:
-    """Text is quoted, so that it stays text; numbers (numpy's too) are as Python prints them."""
+    """A value as TOML: quoted text, numbers (numpy's too) as Python prints them."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -48,5 +48,5 @@ def toml_value(value: object) -> str:
 
 
 def _is_of_numpy(value: object) -> bool:
-    """Its truth values and arrays: Python prints them otherwise than TOML has them."""
+    """Whether it is a truth value or an array of numpy, which prints otherwise than TOML."""
     return str(getattr(value, "dtype", "")) == "bool" or bool(getattr(value, "ndim", 0))

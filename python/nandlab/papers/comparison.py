@@ -1,4 +1,4 @@
-"""Papers side by side: what a paper prints, what comes out here, and the verdict.
+"""Comparison with a paper: what it prints, what comes out here, and the verdict.
 
 A paper is a folder of `experiments/`, and nothing else has to know of it:
 
@@ -206,7 +206,7 @@ def paper(name: str, folder: str | PathLike[str] | None = None) -> Paper:
 
 
 def main(script: str) -> None:
-    """What a `run.py` does by itself: its table."""
+    """Prints the table of a paper, as its `run.py` does when run as a script."""
     from nandlab.cli.papers import print_paper
     from nandlab.display.terminal import console
 
@@ -263,7 +263,7 @@ def _number(place: str, column: str, text: str) -> float:
 
 
 def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], list[Contradiction]]:
-    """Of every row that runs, and where the print contradicts itself.
+    """Expectations of every row that runs, and contradictions within the paper.
 
     What is said of no row is an error.
     """

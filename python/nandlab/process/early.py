@@ -1,4 +1,4 @@
-"""Ctrl-C while the command ``nandlab`` still imports: one word and exit code 130, no traceback.
+"""Ctrl-C during the imports of the command ``nandlab``: one word, exit code 130, no traceback.
 
 Imported before all else of the package, so that it holds from then on; a command has its own way to
 end, and takes over when it begins. Where the package is a library nothing is done.
@@ -24,7 +24,7 @@ def _is_command() -> bool:
 
 
 def hand_over() -> None:
-    """Ctrl-C is a KeyboardInterrupt again."""
+    """Gives Ctrl-C back to Python: it raises KeyboardInterrupt again."""
     if signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

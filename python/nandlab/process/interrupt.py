@@ -1,4 +1,4 @@
-"""Ctrl-C, or SIGTERM, that lets the step under way end, so that nothing done is lost."""
+"""Interruption by Ctrl-C or SIGTERM after the current step, so that no result is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the machine has: memory that may be used, memory that was used."""
+"""Memory of the machine and of this process: what may be used, what was used."""
 
 import os
 import sys

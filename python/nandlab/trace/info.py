@@ -1,4 +1,4 @@
-"""What a trace holds: counts, bytes, times, footprint, locality."""
+"""Summary of a trace: counts, bytes, times, footprint, locality."""
 
 import json
 from os import PathLike

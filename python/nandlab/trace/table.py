@@ -1,4 +1,4 @@
-"""What a trace holds, as a table that a person reads."""
+"""Table of what a trace holds, for the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user may take for something else, as notices say it: changes without effect, debts."""
+"""Notices of a run: parameters without effect, collection left over from preconditioning."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from nandlab.display import quantity
 
 OWED = 1.5
-"""Of the write amplification that a drive settled at: what is more is not that of its writes."""
+"""Write amplification above this many times the settled one is left over from before."""
 
 
 def without_effect(config: dict[str, Any]) -> list[str]:
-    """Notices of ages and retries of a drive whose flash has no errors, of its whole `config`."""
+    """Notices where `config` sets an age or a retry policy, but the flash has no errors."""
     if config["chip"]["array"]["name"] != "ideal":
         return []
     changed = [f"age.{key}" for key, value in config["age"].items() if value]
@@ -23,7 +23,7 @@ def without_effect(config: dict[str, Any]) -> list[str]:
 
 
 def owed(report: dict[str, Any]) -> list[str]:
-    """A notice where a run had to collect what `steady` had left, more than its own writes ask."""
+    """A notice where collection mostly served the preconditioning `steady`, not the run."""
     settled = report["sim"]["precondition_write_amplification"]
     ftl = report["ftl"]
     host, moved = ftl["host_units"], ftl["gc_copies"]
