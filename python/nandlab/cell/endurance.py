@@ -128,7 +128,7 @@ def cell_map(
 
 
 def cycles_in_short(pe_cycles: int) -> str:
-    """Cycles in few characters: exact below 10,000, three digits above, `>` where no end was found."""
+    """Cycles in few characters: exact below 10,000, then three digits; `>` if no end was found."""
     if pe_cycles >= MOST_PE_CYCLES:
         return f"> {quantity.count(MOST_PE_CYCLES)}"
     return f"{pe_cycles:,}" if pe_cycles < 10_000 else quantity.count(pe_cycles)

@@ -425,7 +425,7 @@ def cell(
 
 
 def _within_cell(assignment: str) -> str:
-    """An assignment as a path below the cell, without `chip.cell.` where it starts with that."""
+    """An assignment as a path below the cell: `chip.cell.` or `cell.` at its start is cut off."""
     for start in ("chip.cell.", "cell."):
         if assignment.startswith(start):
             return assignment[len(start) :]
@@ -467,7 +467,7 @@ def _merged(state: State | Mapping[str, Any] | None, stress: Mapping[str, Any]) 
 
 
 def _checked(state: State) -> State:
-    """Whole numbers whole, and everything in its range.
+    """The state, with whole numbers as int and every value within its range.
 
     Raises:
         NandlabError: what cannot be.

@@ -54,7 +54,7 @@ def check_motion(path: Path, frames: int) -> None:
 
 
 def animate(cell: Cell, path: Path, over: str, state: State, frames: int) -> None:
-    """Writes a moving picture from nothing to the state's cycles, hours or reads.
+    """Writes a moving picture from a fresh cell to the state's cycles, hours or reads.
 
     Raises:
         NandlabError: another kind of file, nothing to go over, or too many frames.

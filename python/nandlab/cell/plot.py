@@ -53,7 +53,7 @@ TEN_YEARS_H = 87600.0
 
 
 class View(NamedTuple):
-    """Axes and limits that pictures share so that they can be compared."""
+    """The voltages and the highest density that compared pictures share."""
 
     voltages_v: Column
     most: float
@@ -198,7 +198,7 @@ def end_of(cell: Cell, over: str, state: State) -> float:
 
 
 def check_over(over: str) -> None:
-    """Refuses what no picture goes over.
+    """Refuses an axis that is not one of `OVER`.
 
     Raises:
         NandlabError: it is none of these.

@@ -64,7 +64,7 @@ def no_depth(report: dict[str, Any]) -> str:
 
 
 def _by_operation(text: str) -> dict[str, float]:
-    """``100``, ``100,50`` or ``,50,20``: an empty or missing field takes the one before it."""
+    """``100``, ``100,50`` or ``,50,20``: a missing last field takes the one before it."""
     parts = [_number(part) for part in text.split(",")]
     read, write, trim = (parts[min(index, len(parts) - 1)] for index in range(3))
     return {"read": read, "write": write, "trim": trim}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_exceeded(count: int, percent: float) -> bool:
-    """Whether any of `count` requests exceeds the percentile; where none does, it is the maximum."""
+    """Whether any of `count` requests exceeds the percentile; if none, it is the maximum."""
     # 100 - 99.9 is a little less than 0.1.
     return count * (100.0 - percent) >= 100.0 * (1 - 1e-9)
 
@@ -76,7 +76,7 @@ class Latency:
         return found if asked.ndim else float(found)
 
     def exceedance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The complementary distribution: what a tail is read from.
+        """The complementary distribution: the share of requests above each latency.
 
         Returns:
             Latencies in microseconds, rising, and the share of requests that take longer or as

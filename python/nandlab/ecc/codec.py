@@ -62,7 +62,7 @@ class Codec:
 
     @property
     def bch(self) -> Ecc | None:
-        """What corrects as a BCH code of the same length and parity; None where it corrects none.
+        """The BCH code of the same length and parity; None where it corrects nothing.
 
         t is `certain_errors`. Where there is no such number, t = parity / m, m the degree of the
         field; minimal polynomials of lower degree, which save parity, are left out of account.

@@ -336,7 +336,7 @@ class _Kept:
         self._due = monotonic() + SAVE_S
 
     def _take(self, path: Path) -> None:
-        """Takes over the rows of a file. Of two rows of one point, the longer count replaces the other."""
+        """Takes over the rows of a file. Of two rows of a point, the one with more frames stays."""
         for row in _rows_of(path):
             key = row["point_hash"], row["nandlab_version"]
             mine = self._rows.get(key)

@@ -40,13 +40,13 @@ class Ecc(NamedTuple):
 
 
 def _checked(ecc: object) -> Ecc:
-    """A code that can be.
+    """The code, if its numbers fit together.
 
     Raises:
         NandlabError: it is none, or cannot be.
     """
     if not isinstance(ecc, Ecc):
-        raise refusal("uber", f"ecc: {ecc!r}", "nandlab.uber.Ecc")
+        raise refusal("uber", f"ecc: {ecc!r}", "nandlab.ecc.uber.Ecc")
     return ecc.check()
 
 

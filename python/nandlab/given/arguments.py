@@ -141,7 +141,7 @@ def as_text(place: str, given: object, allowed: str = "text") -> str:
 
 
 def called(place: str, given: object) -> None:
-    """Refuses what cannot be called, before anything is done; None is not called.
+    """Refuses an argument that is neither callable nor None.
 
     Raises:
         NandlabError: it is so.
