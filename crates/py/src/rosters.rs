@@ -8,8 +8,11 @@ use pyo3::prelude::*;
 /// A member as (name, summary, citation, JSON Schema of its parameters).
 type Facts = (&'static str, &'static str, &'static str, String);
 
-/// Every family by its name, with its roster.
-const FAMILIES: &[(&str, fn() -> Vec<Facts>)] = &[
+/// A family by its name, with its roster.
+type Family = (&'static str, fn() -> Vec<Facts>);
+
+/// Every family.
+const FAMILIES: &[Family] = &[
     ("ftl", || facts(ssd::ftl::ROSTER)),
     ("gc", || facts(ssd::gc::ROSTER)),
     ("scheduler", || facts(ssd::scheduler::ROSTER)),
