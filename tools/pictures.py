@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import nandlab
-from nandlab.timeline import Timeline
-from nandlab.timeline_plot import plot_timelines
+from nandlab.drive.timeline import Timeline
+from nandlab.drive.timeline_plot import plot_timelines
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 

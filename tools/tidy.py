@@ -1,7 +1,7 @@
 """House rules that a program can check: `python tools/tidy.py` prints what breaks them.
 
 Each rule is one function from the tree to its violations; `RULES` is the roster. The rules and
-their reasons are in DESIGN.md, section 5. `tests/test_tidy.py` holds the tree to them.
+their reasons are in DESIGN.md, section 5. `tests/house/test_tidy.py` holds the tree to them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ FLOORS = {"base": 1, "nand": 2, "ecc": 2, "ssd": 3, "host": 4, "py": 5}
 #: Lines of a file: noted above the first, an error above the second.
 SOFT_LINES, HARD_LINES = 500, 700
 COLUMNS = 100
+#: Sources of a folder, and folders between `src/` (or `python/nandlab/`) and a file, at most.
+MOST_FILES, MOST_DEPTH = 16, 3
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 SKIPPED_FOLDERS = {"target", "node_modules", "build", "dist", "__pycache__"}
 #: What a number in params/ starts its comment with.
@@ -75,6 +77,23 @@ class Tree:
     def sources(self) -> list[str]:
         """Rust files of the crates proper."""
         return [path for path in self.ending(".rs") if re.match(r"crates/\w+/src/", path)]
+
+    @cached_property
+    def rooms(self) -> dict[str, list[str]]:
+        """Folders with sources, with these: below a crate's `src/`, and the packages of Python.
+
+        A folder that holds only `tests.rs` is no room: it belongs to the file beside it.
+        """
+        found: dict[str, list[str]] = {}
+        for path in self.files:
+            if re.match(r"crates/\w+/src/.*\.rs$|python/[^/]+/.*\.pyi?$", path):
+                found.setdefault(Path(path).parent.as_posix(), []).append(path)
+        only_tests = ["tests.rs"]
+        return {
+            folder: paths
+            for folder, paths in found.items()
+            if [Path(path).name for path in paths] != only_tests
+        }
 
     @cached_property
     def citations(self) -> set[str]:
@@ -172,28 +191,72 @@ def _has_number(code: str) -> bool:
     return not is_header and re.search(r"(?<![\w.])[-+]?\d", values) is not None
 
 
+def rooms(tree: Tree) -> Iterator[Violation]:
+    """A folder is a room: it says what it holds, is small, and no file's name says it again."""
+    rule = "room"
+    for folder, paths in tree.rooms.items():
+        top, *below = re.sub(r"^(crates/\w+/src|python/[^/]+)", "src", folder).split("/")
+        is_rust = folder.startswith("crates/")
+        door = "mod.rs" if is_rust else "__init__.py"
+        if (below or not is_rust) and f"{folder}/{door}" not in paths:
+            yield Violation(folder, 1, rule, f"no {door} that says what the room holds")
+        if len(paths) > MOST_FILES:
+            yield Violation(folder, 1, rule, f"{len(paths)} files, at most {MOST_FILES}")
+        if len(below) > MOST_DEPTH:
+            message = f"{len(below)} folders below {top}, at most {MOST_DEPTH}"
+            yield Violation(folder, 1, rule, message)
+        inner = {Path(other).name for other in tree.rooms if Path(other).parent == Path(folder)}
+        for path in paths:
+            stem = Path(path).stem
+            for room in sorted(inner):
+                if stem == room:
+                    yield Violation(path, 1, rule, f"beside the room {room}: its {door} is the way")
+                elif stem.startswith(f"{room}_"):
+                    yield Violation(path, 1, rule, f"belongs into the room {room}")
+
+
+def tests_in_rust(tree: Tree) -> Iterator[Violation]:
+    """Tests stand at the end of their file or in `tests.rs` beside it, without `#[path]`."""
+    rule = "tests"
+    for path in tree.sources():
+        if path.endswith("_tests.rs"):
+            better = f"{path[: -len('_tests.rs')]}/tests.rs"
+            yield Violation(path, 1, rule, f"tests of a file are in {better}")
+        for number, line in tree.lines(path):
+            if line.lstrip().startswith("#[path"):
+                yield Violation(path, number, rule, "`#[path]`: a module is where its name says")
+
+
 def families(tree: Tree) -> Iterator[Violation]:
-    """A folder below src/ is a family: roster, contract, and members that carry their facts."""
+    """A room with a contract is a family: a roster, and members that carry their facts."""
     rule = "family"
-    sources = tree.sources()
-    folders = {str(Path(path).parent.as_posix()) for path in sources}
-    for folder in sorted(folders):
-        if folder.count("/") < 3:
+    member = re.compile(r"\bconst MEMBER\b")
+    for folder in sorted(tree.rooms):
+        roster = f"{folder}/mod.rs"
+        text = tree.text(roster)
+        listed = re.findall(r"\b(\w+)::MEMBER\b", text)
+        if f"{folder}/contract.rs" not in tree.rooms[folder]:
+            if listed:
+                yield Violation(roster, 1, rule, "a roster without a contract.rs beside it")
             continue
-        roster = f"{folder}.rs"
-        for needed in (roster, f"{folder}/contract.rs"):
-            if needed not in sources:
-                yield Violation(folder, 1, rule, f"no {needed}: a folder is a family")
-        for path in sources:
-            name = Path(path).stem
-            if Path(path).parent.as_posix() != folder or name == "contract":
+        if not re.search(r"\bconst ROSTER\b", text):
+            yield Violation(folder, 1, rule, "no ROSTER in mod.rs, though it has a contract")
+        for name in listed:
+            paths = [f"{folder}/{name}.rs", f"{folder}/{name}/mod.rs"]
+            said = "".join(map(tree.text, paths))
+            place = next((path for path in paths if path in tree.files), roster)
+            if not member.search(said) or not re.search(r'\bsummary:\s*"[^"]+"', said):
+                yield Violation(place, 1, rule, f"no MEMBER with a summary in {name}")
+        for path in tree.sources():
+            at = Path(path)
+            name = at.parent.name if at.name == "mod.rs" else at.stem
+            home = at.parent.parent if at.name == "mod.rs" else at.parent
+            said = tree.text(path)
+            if home.as_posix() != folder or not member.search(said):
                 continue
-            text = tree.text(path)
-            if not re.search(rf"\b{name}::MEMBER\b", tree.text(roster)):
+            if name not in listed:
                 yield Violation(path, 1, rule, f"not in the roster {roster}")
-            if "MEMBER" not in text or not re.search(r'\bsummary:\s*"[^"]+"', text):
-                yield Violation(path, 1, rule, "no MEMBER with a summary")
-            for key in re.findall(r'\bcitation:\s*"([^"]+)"', text):
+            for key in re.findall(r'\bcitation:\s*"([^"]+)"', said):
                 if key not in tree.citations:
                     yield Violation(path, 1, rule, f"cites `{key}`, not in CITATIONS.bib")
 
@@ -241,6 +304,8 @@ RULES: tuple[Callable[[Tree], Iterator[Violation]], ...] = (
     length,
     names,
     marked,
+    rooms,
+    tests_in_rust,
     families,
     columns,
     leftovers,

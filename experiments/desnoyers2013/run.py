@@ -195,7 +195,7 @@ def fast_page_steps():
 
 def picture():
     """Erase time for each page against program time, and endurance by retention."""
-    from nandlab.plot import COLOURS, finish, new_figure
+    from nandlab.display.picture import COLOURS, finish, new_figure
 
     figure = new_figure(8.0, 7.2)
     above, below = figure.subplots(2, 1)

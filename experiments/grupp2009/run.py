@@ -291,7 +291,7 @@ def wom_energy_change_percent():
 
 def picture():
     """The pages of the first blocks' wordlines: fast ones high, slow ones low."""
-    from nandlab.plot import COLOURS, finish, new_figure
+    from nandlab.display.picture import COLOURS, finish, new_figure
 
     timing = nandlab.cell("chip/wang2014_mlc").times(0).program_us
     figure = new_figure(8.0, 4.6)

@@ -9,7 +9,7 @@ from statistics import correlation
 
 import nandlab
 from nandlab import _core
-from nandlab.tvr import coupling_shift_v
+from nandlab.endurance.tvr import coupling_shift_v
 
 # Section 4.1, as printed, in microseconds.
 PAGE_11_US, PAGE_01_US = 672.0, 880.0

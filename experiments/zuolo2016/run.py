@@ -338,7 +338,7 @@ COLOURS = dict(zip(MEMORIES, ("#0072B2", "#009E73", "#E69F00", "#D55E00"), stric
 
 def picture():
     """Figures 9 and 11 to 14 and Table VII, of our figures; the paper's where they are printed."""
-    from nandlab.plot import new_figure
+    from nandlab.display.picture import new_figure
 
     figure = new_figure(9.6, 11.2)
     (failing, bandwidths), (bandwidth, latency), (distribution, qos) = figure.subplots(3, 2)
@@ -366,7 +366,7 @@ def printed(metric, memory, kind):
 
 def draw_failing(axes):
     """Figure 9: the share that hard decision leaves; its last points are set."""
-    from nandlab.plot import finish
+    from nandlab.display.picture import finish
 
     for memory, name in MEMORIES.items():
         shares = [failing_percent(memory, step) for step in STEPS]
@@ -382,7 +382,7 @@ def draw_failing(axes):
 
 def draw_bandwidths(axes):
     """Table VII: bandwidth by SD of all workloads, ours against the paper's."""
-    from nandlab.plot import finish
+    from nandlab.display.picture import finish
 
     marks = dict(zip(WORKLOADS, "^sDo", strict=True))
     names = {"msn": "MSN", "financial": "Financial", "exchange": "Exchange", "read": "100 % read"}
@@ -403,7 +403,7 @@ def draw_bandwidths(axes):
 
 def draw_gains(axes, metric, table):
     """Figures 11 and 12: the gain along the life."""
-    from nandlab.plot import finish
+    from nandlab.display.picture import finish
 
     for memory, name in MEMORIES.items():
         gains = [read_gain(metric, memory, step) for step in STEPS]
@@ -422,7 +422,7 @@ def draw_distribution(axes):
 
     import numpy as np
 
-    from nandlab.plot import finish
+    from nandlab.display.picture import finish
 
     probabilities = np.array([1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999])
     fine = np.concatenate([np.geomspace(1e-4, 0.5, 200), 1 - np.geomspace(0.5, 1e-4, 200)])
@@ -442,7 +442,7 @@ def draw_distribution(axes):
 
 def draw_qos(axes):
     """Figure 14: the 99.99 % latency, with what Table IX prints."""
-    from nandlab.plot import finish
+    from nandlab.display.picture import finish
 
     for i, memory in enumerate(MEMORIES):
         sd = printed("qos", memory, "sd")

@@ -9,22 +9,23 @@ Everything heavy (numpy, scipy, pyarrow, matplotlib, duckdb) is imported when it
 """
 
 # Before all else: it watches for Ctrl-C while the rest is imported.
-import nandlab.early as _early  # noqa: F401
+import nandlab.process.early as _early  # noqa: F401
 from nandlab import ecc
 from nandlab._core import NandlabError, version
-from nandlab.board import Measurement, Procedure, Unfinished, board, procedures
-from nandlab.catalogue import Preset, bibliography, presets, schema, show, trace_info
-from nandlab.cell import Cell, State, cell
-from nandlab.code_profile import ProfileUnfinished, ecc_profile
-from nandlab.curve import Curve, CurveUnfinished, ecc_curve
-from nandlab.decode_speed import DecodeSpeed, SpeedUnfinished, ecc_speed
-from nandlab.endurance import Endurance, endurance
-from nandlab.fit import Fit, fit
-from nandlab.progress import Progress
-from nandlab.result import Result
-from nandlab.simulate import Interrupted, run
-from nandlab.tvr import Tvr, tvr
-from nandlab.workload import TraceOptions
+from nandlab.board.measurement import Measurement, Procedure, Unfinished, board, procedures
+from nandlab.catalogue import Preset, bibliography, presets, schema, show
+from nandlab.cell.model import Cell, State, cell
+from nandlab.display.progress import Progress
+from nandlab.drive.result import Result
+from nandlab.drive.simulate import Interrupted, run
+from nandlab.ecc.curve import Curve, CurveUnfinished, ecc_curve
+from nandlab.ecc.profile import ProfileUnfinished, ecc_profile
+from nandlab.ecc.speed import DecodeSpeed, SpeedUnfinished, ecc_speed
+from nandlab.endurance.chip import Endurance, endurance
+from nandlab.endurance.tvr import Tvr, tvr
+from nandlab.fit.fitting import Fit, fit
+from nandlab.trace.info import trace_info
+from nandlab.trace.options import TraceOptions
 
 __version__ = version()
 

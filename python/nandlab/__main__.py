@@ -1,5 +1,5 @@
 """``python -m nandlab``: the command line."""
 
-from nandlab.cli import main
+from nandlab.cli.commands import main
 
 main()

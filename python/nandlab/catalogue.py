@@ -1,4 +1,4 @@
-"""What there is: presets and their text, the schema, citations, what a trace holds."""
+"""Catalogue of what comes with nandlab: presets, families and their members, schema, citations."""
 
 import json
 from collections.abc import Sequence
@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
-from nandlab.arguments import as_text, named
-from nandlab.inputs import input_text
-from nandlab.nearest import nearest
-from nandlab.toml_file import parse_toml
-from nandlab.workload import TraceOptions, native_options
+from nandlab.given.arguments import as_text, named
+from nandlab.given.inputs import input_text
+from nandlab.given.refusal import nearest, refusal
+from nandlab.given.toml import parse_toml
 
 
 class Preset(NamedTuple):
@@ -25,6 +24,47 @@ class Preset(NamedTuple):
     """What it is, in one line."""
 
 
+class Member(NamedTuple):
+    """A member of a family, as its roster has it."""
+
+    name: str
+    summary: str
+    """What it does, in one line."""
+    citation: str
+    """A key of the bibliography, or nothing."""
+    schema: dict[str, Any]
+    """JSON Schema of its parameters."""
+
+
+class Config(NamedTuple):
+    """A drive, completed and checked."""
+
+    native: _core.Config
+    """The same, as the engine takes it."""
+    config: dict[str, Any]
+    """Every parameter."""
+    config_hash: str
+    summary: str
+    cite: list[str]
+    """Keys of the bibliography."""
+    run: dict[str, Any]
+    """Its ``[run]`` table."""
+
+
+def families() -> list[str]:
+    """Names of all families, as `roster` takes them."""
+    return _core.families()
+
+
+def roster(family: str) -> list[Member]:
+    """The members of a family, in the order of its roster.
+
+    Raises:
+        NandlabError: there is no such family; names the nearest one.
+    """
+    return [Member(n, s, c, json.loads(schema)) for n, s, c, schema in _core.roster(family)]
+
+
 def presets(kind: str | None = None) -> list[Preset]:
     """All presets, or those of one kind, sorted by kind and name.
 
@@ -34,8 +74,7 @@ def presets(kind: str | None = None) -> list[Preset]:
     every = [Preset(*row) for row in _core.presets()]
     kinds = sorted({preset.kind for preset in every})
     if kind is not None and as_text("presets: kind", kind, ", ".join(kinds)) not in kinds:
-        problem = f"presets: unknown kind `{kind}`; allowed: {', '.join(kinds)}"
-        raise _core.NandlabError(problem + nearest(kind, kinds))
+        raise refusal("presets", f"unknown kind `{kind}`", kinds, given=kind)
     return [preset for preset in every if kind in (None, preset.kind)]
 
 
@@ -54,12 +93,8 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
+def load_config(drive: str, sets: Sequence[str] = ()) -> Config:
     """A drive, completed and checked.
-
-    Returns:
-        ``config`` (every parameter), ``config_hash``, ``summary``, ``cite`` (keys),
-        ``run`` (its ``[run]`` table).
 
     Raises:
         NandlabError: an unknown preset, key or value; says where it stands.
@@ -67,10 +102,13 @@ def load_config(drive: str, sets: Sequence[str] = ()) -> dict[str, Any]:
     # A file that is called as a preset is not meant.
     is_file = not drive.endswith(".toml") and Path(drive).is_file()
     if is_file and drive not in [preset.name for preset in presets("drive")]:
-        problem = f"drive: {drive} is a file whose name does not end with .toml"
-        raise _core.NandlabError(f"{problem}; allowed: a drive's TOML file, or a preset")
-    loaded: dict[str, Any] = json.loads(_core.load_config(drive, list(sets)))
-    return loaded
+        raise refusal(
+            "drive",
+            f"{drive} is a file whose name does not end with .toml",
+            "a drive's TOML file, or a preset",
+        )
+    native = _core.Config(drive, list(sets))
+    return Config(native, **json.loads(native.json()))
 
 
 def chip(name: str | PathLike[str]) -> dict[str, Any]:
@@ -99,8 +137,11 @@ def code_text(name: str) -> tuple[str, str]:
         NandlabError: there is no such code, or its file cannot be read; names the nearest one.
     """
     if Path(name).is_file() and not name.endswith(".toml"):
-        allowed = f"the file that `nandlab code import {name} --out {Path(name).stem}.toml` writes"
-        raise _core.NandlabError(f"`{name}` is no code file; allowed: {allowed}")
+        raise refusal(
+            "",
+            f"`{name}` is no code file",
+            f"the file that `nandlab code import {name} --out {Path(name).stem}.toml` writes",
+        )
     return _preset_or_file("code", name)
 
 
@@ -113,7 +154,7 @@ def _preset_or_file(kind: str, name: str) -> tuple[str, str]:
     allowed = f"a name that `nandlab presets {kind}` lists, or the path of a TOML file{hint}"
     if name.endswith(".toml"):
         return input_text(name, allowed), name
-    raise _core.NandlabError(f"unknown {kind} `{name}`; allowed: {allowed}")
+    raise refusal("", f"unknown {kind} `{name}`", allowed)
 
 
 def bibliography(drive: str | PathLike[str]) -> str:
@@ -122,26 +163,4 @@ def bibliography(drive: str | PathLike[str]) -> str:
     Raises:
         NandlabError: the drive cannot be loaded.
     """
-    return _core.bibliography(load_config(named("drive", drive))["cite"])
-
-
-def trace_info(
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,
-    options: TraceOptions | None = None,
-) -> dict[str, Any]:
-    """Reads a trace once and says what it holds: counts, bytes, times, footprint, locality.
-
-    Args:
-        path: the trace; ``.gz`` and ``.zst`` are opened by themselves.
-        format: a name of the format; left out, it is told from the first line where that is
-            certain.
-        options: how to read it. The policies for times and addresses do not apply here.
-
-    Raises:
-        NandlabError: a bad line (file, line, field, value, what is allowed), or no such file.
-    """
-    path = named("trace", path, "a path")
-    loaded: dict[str, Any] = json.loads(_core.trace_info(path, native_options(format, options)))
-    return loaded
+    return _core.bibliography(load_config(named("drive", drive)).cite)

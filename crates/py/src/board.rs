@@ -1,23 +1,16 @@
 //! The test board: procedures on a chip, step by step.
 
+use crate::configuration::Config;
 use crate::patience::patiently;
 use crate::refuse;
 use base::family::Choice;
 use base::params::{self, Table};
 use base::{Error, Result};
-use host::config;
 use nand::board::bench::{Row, Value};
-use nand::procedure::{ROSTER, Session};
+use nand::procedure::Session;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Mutex, PoisonError};
-
-/// All procedures as (name, summary, citation, JSON Schema of the parameters).
-#[pyfunction]
-pub fn procedures() -> Vec<(&'static str, &'static str, &'static str, String)> {
-    let members = ROSTER.iter();
-    members.map(|m| (m.name, m.summary, m.citation, (m.schema)().to_string())).collect()
-}
 
 /// A procedure on a virtual board.
 #[pyclass]
@@ -47,20 +40,19 @@ fn assigned(sets: &[String]) -> Result<Table> {
 
 #[pymethods]
 impl Board {
-    /// The chip is that of the drive `drive` after the assignments `sets`; `params` are
-    /// assignments of the procedure's own.
+    /// The chip is that of the drive `config`; `params` are assignments of the procedure's own.
     #[new]
     fn new(
         py: Python<'_>,
-        drive: String,
-        sets: Vec<String>,
+        config: &Config,
         procedure: String,
         params: Vec<String>,
         seed: u64,
     ) -> PyResult<Self> {
+        let chip = config.loaded().config.chip.clone();
         let session = patiently(py, move || {
             let choice = Choice { name: procedure, params: assigned(&params)? };
-            Session::new(&config::load(&drive, &sets)?.config.chip, choice, seed)
+            Session::new(&chip, choice, seed)
         })?;
         Ok(Self { session: Mutex::new(session) })
     }

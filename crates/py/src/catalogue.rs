@@ -1,9 +1,9 @@
-//! What there is: presets, configurations, schema, citations, traces.
+//! Catalogue of what there is: presets, schema, citations, traces.
 
 use crate::patience::patiently;
 use crate::refuse;
 use base::params::{self, Table};
-use host::{config, report, trace};
+use host::{config, trace};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -41,20 +41,6 @@ pub fn schema() -> String {
 #[pyfunction]
 pub fn bibliography(keys: Vec<String>) -> PyResult<String> {
     config::bibliography(&keys).map_err(refuse)
-}
-
-/// A drive, completed and checked: JSON with `config`, `config_hash`, `summary`, `cite`, `run`.
-#[pyfunction]
-pub fn load_config(drive: &str, sets: Vec<String>) -> PyResult<String> {
-    let loaded = config::load(drive, &sets).map_err(refuse)?;
-    let json = serde_json::json!({
-        "config": loaded.config,
-        "config_hash": report::config_hash(&loaded.config).map_err(refuse)?,
-        "summary": loaded.summary,
-        "cite": loaded.cite,
-        "run": loaded.run,
-    });
-    Ok(json.to_string())
 }
 
 /// One pass over a trace: its summary as JSON. `options` is JSON of the reader's options.

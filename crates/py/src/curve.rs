@@ -5,30 +5,14 @@ use crate::refuse;
 use base::family::Choice;
 use base::params::{self, Table};
 use base::{Error, Result, stats};
-use ecc::channel::ROSTER;
 use ecc::channel::information::rber_limit;
 use ecc::codec;
-use ecc::decoder;
 use ecc::lab::curve::{self, Counts, Goal, Point};
 use ecc::lab::rehearsal::Rehearsal;
 use ecc::lab::survey::{self, Plan};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// All channels as (name, summary, citation, JSON Schema of the parameters).
-#[pyfunction]
-pub fn channels() -> Vec<(&'static str, &'static str, &'static str, String)> {
-    let members = ROSTER.iter();
-    members.map(|m| (m.name, m.summary, m.citation, (m.schema)().to_string())).collect()
-}
-
-/// All decoders, likewise.
-#[pyfunction]
-pub fn decoders() -> Vec<(&'static str, &'static str, &'static str, String)> {
-    let members = decoder::ROSTER.iter();
-    members.map(|m| (m.name, m.summary, m.citation, (m.schema)().to_string())).collect()
-}
 
 /// The exact interval of a rate: `hits` of `trials` at a `confidence`.
 #[pyfunction]

@@ -4,10 +4,12 @@ mod board;
 mod catalogue;
 mod cell;
 mod code;
+mod configuration;
 mod curve;
 mod ecc;
 mod flash;
 mod patience;
+mod rosters;
 mod simulation;
 
 use pyo3::create_exception;
@@ -36,22 +38,25 @@ mod _core {
     #[pymodule_export]
     use super::NandlabError;
     #[pymodule_export]
-    use super::board::{Board, procedures};
+    use super::board::Board;
     #[pymodule_export]
     use super::catalogue::{
-        bibliography, load_config, presets, schema, show, toml_to_json, trace_info, vectors,
-        version,
+        bibliography, presets, schema, show, toml_to_json, trace_info, vectors, version,
     };
     #[pymodule_export]
     use super::cell::Cell;
     #[pymodule_export]
     use super::code::{code_facts, export_code, import_code, make_code};
     #[pymodule_export]
-    use super::curve::{Codec, Frames, Survey, channels, clopper_pearson, decoders, ecc_point};
+    use super::configuration::Config;
+    #[pymodule_export]
+    use super::curve::{Codec, Frames, Survey, clopper_pearson, ecc_point};
     #[pymodule_export]
     use super::ecc::Coder;
     #[pymodule_export]
     use super::flash::{Array, acceleration, page_sites, retention_profiles};
+    #[pymodule_export]
+    use super::rosters::{families, roster};
     #[pymodule_export]
     use super::simulation::Simulation;
 

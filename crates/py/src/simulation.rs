@@ -1,10 +1,10 @@
 //! A session, held by Python: every call that works releases the GIL.
 
 use crate::catalogue::trace_options;
+use crate::configuration::Config;
 use crate::patience::patiently;
 use crate::refuse;
 use base::Error;
-use host::config;
 use host::report::Outside;
 use host::run::stats::RequestLog;
 use host::session::{Session, Workload};
@@ -32,15 +32,14 @@ impl Simulation {
 
 #[pymethods]
 impl Simulation {
-    /// `drive` is a preset or a file, `sets` are overrides; `kind` says what `workload` is:
-    /// `fio` (a job file), `fio_text` (its text) or `trace` (read as the JSON `options` say).
+    /// `kind` says what `workload` is: `fio` (a job file), `fio_text` (its text) or `trace` (read
+    /// as the JSON `options` say).
     #[new]
-    #[pyo3(signature = (drive, sets, kind, workload, options, depth, precondition, memory_limit))]
+    #[pyo3(signature = (config, kind, workload, options, depth, precondition, memory_limit))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
-        drive: String,
-        sets: Vec<String>,
+        config: &Config,
         kind: &str,
         workload: String,
         options: &str,
@@ -71,10 +70,8 @@ impl Simulation {
             refuse(Error::unknown("precondition", "state", precondition, names))
         })?;
         let goal = goal.1;
-        let session = patiently(py, move || {
-            let loaded = config::load(&drive, &sets)?;
-            Session::new(loaded, &workload, goal, memory_limit)
-        })?;
+        let loaded = config.loaded().clone();
+        let session = patiently(py, move || Session::new(loaded, &workload, goal, memory_limit))?;
         Ok(Self { session: Mutex::new(session) })
     }
 

@@ -1,6 +1,7 @@
 //! Recorded block traces: files read as streams of requests.
 //!
-//! A trace file and [`Options`] come in, a [`Source`] of requests or a [`Summary`] goes out. A trace
+//! A trace file and [`Options`] come in, a [`Source`] of requests or a [`Summary`] goes out. A
+//! trace
 //! is read twice. The first pass checks every line and learns how many requests there are, how far
 //! each device reaches and when the first request comes; the second hands the requests out. So an
 //! error in a file, or a trace that does not fit the drive, is reported before a simulation starts.

@@ -1,7 +1,7 @@
 //! Internal work on the drive's own dies and buses: the jobs of the FTL, each a step at a time.
 //!
-//! A job reads from any dies and writes to any: garbage collection of a die is the job that stays on
-//! it. Several run at once. What must wait for another job is parked until one has done a step.
+//! A job reads from any dies and writes to any: garbage collection of a die is the job that stays
+//! on it. Several run at once. What must wait for another job is parked until one has done a step.
 
 use super::Ssd;
 use super::read::Earlier;

@@ -76,7 +76,7 @@ pub struct Command {
     pub transfers: u8,
     /// How far the references are moved.
     pub shift_v: f32,
-    /// Codewords that have failed so far: a list of [`FailedWords`](crate::failure::failed_words::FailedWords).
+    /// Codewords that have failed so far: a list of the reader's failed words.
     pub failed: u32,
     /// Bit error rate of the best hard read.
     pub rber: f64,

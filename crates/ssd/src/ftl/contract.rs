@@ -301,11 +301,11 @@ impl<'a> Carried<'a> {
 /// Promises to the controller: `lookup` names the place of the newest data that were reported
 /// `programmed`; a place handed out is not handed out again before its block was reported `erased`;
 /// pages of a block are handed out in order; a block is given to erase only when nothing in it is
-/// mapped; if `place` refuses, some job has work, or a program is under way; and internal work comes
-/// to an end while the host waits. For that it must gain: a victim set gives back its dead units,
-/// less the padding of the rows that move it. Where the last row of each set is padded that may be
-/// nothing, and collection goes round in circles. So rows are filled across victims (`Draining`), and
-/// no set is begun that has less than a row to gain.
+/// mapped; if `place` refuses, some job has work, or a program is under way; no two jobs move one
+/// unit at a time; and internal work comes to an end while the host waits. For that it must gain: a
+/// victim set gives back its dead units, less the padding of the rows that move it. Where the last
+/// row of each set is padded that may be nothing, and collection goes round in circles. So rows are
+/// filled across victims (`Draining`), and no set is begun that has less than a row to gain.
 ///
 /// What it says of itself is what it has done: `counts`, `wear`, `filled_pages` and `occupancy` are
 /// held against an account of the calls, and against the flash.

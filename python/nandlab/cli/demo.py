@@ -1,0 +1,61 @@
+"""``nandlab demo``: replays a real block trace on a small drive; shows a table and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.display.terminal import ProgressBar, console
+from nandlab.drive.simulate import run
+from nandlab.drive.table import print_result
+from nandlab.given.refusal import refusal
+
+TRACE = Path("examples/traces/sqlite_ext4.iolog.zst")
+"""Recorded by the project itself: SQLite and files on ext4, 89 thousand requests."""
+
+DRIVE = {
+    "drive.channels": 8,
+    "drive.dies_per_channel": 4,
+    "chip.geometry.blocks_per_plane": 32,
+}
+"""The preset `tiny` with eight times the dies, which keep pace with the trace; as much flash."""
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where pictures and tables go.")] = Path("demo"),
+) -> None:
+    """Replays SQLite on ext4 on a small, full drive, and writes what there is to see."""
+    if not TRACE.is_file():
+        raise refusal("demo", f"no file {TRACE} here", "a checkout of nandlab as folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise refusal(
+            "demo", f"cannot make the folder {folder}: {error.strerror}", "a folder of one's own"
+        ) from error
+    written = {
+        folder / "latency.png": "latency distribution and throughput",
+        folder / "timeline.json": "channels, dies and host over time: open it in ui.perfetto.dev",
+        folder / "requests.parquet": "every request with its parts: pandas, polars or DuckDB",
+        folder / "report.json": "all numbers; its jobs read like fio's own",
+    }
+    picture, timeline, requests, report = written
+    with ProgressBar(is_shown=True) as bar:
+        result = run(
+            "tiny",
+            trace=TRACE,
+            set=DRIVE,
+            precondition="steady",
+            requests=requests,
+            timeline=timeline,
+            progress=bar,
+        )
+    result.plot(picture)
+    result.to_json(report)
+    out = console()
+    print_result(result, out)
+    out.print()
+    for path, meaning in written.items():
+        out.print(f"[bold]{path}[/bold]  {meaning}")

@@ -1,0 +1,390 @@
+"""``nandlab ecc``: measures error-rate curves, speed and profiles of codes."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nandlab._core import vectors
+from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, guarded, say
+from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from nandlab.ecc.curve import Curve
+    from nandlab.ecc.speed import DecodeSpeed
+
+app = typer.Typer(help="Codes and decoders: error rates, speed, profiles.", no_args_is_help=True)
+
+_OUT = "Outputs"
+
+MOST_RATES = 10_000
+"""Of one range."""
+
+Code = Annotated[
+    str, typer.Option(metavar="NAME[,NAME]", help="Code presets or files: `nandlab presets code`.")
+]
+Rber = Annotated[
+    str,
+    typer.Option(
+        metavar="LIST", help="Raw bit error rates: 0.002,0.003 or FIRST:LAST:STEP, both in it."
+    ),
+]
+Levels = Annotated[str, typer.Option(metavar="LIST", help="Soft levels: 0 (a hard read), 2, 4, 6.")]
+Channel = Annotated[str, typer.Option(help="bsc, awgn or mlc.")]
+Decoder = Annotated[str | None, typer.Option(help="Another than that of the code's file.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="decoder.…, code.… or channel.…; repeatable.",
+        show_default=False,
+    ),
+]
+Errors = Annotated[int, typer.Option(help="Failed codewords that are enough for a point.")]
+MaxFrames = Annotated[
+    str, typer.Option(metavar="N", help="Codewords that are enough for a point, as 1e6.")
+]
+Threads = Annotated[
+    int | None, typer.Option(help="As many as processors if left out; they change no count.")
+]
+Seed = Annotated[int, typer.Option(help="Of data and errors.")]
+
+
+@app.command()
+@guarded
+def curve(
+    code: Code,
+    rber: Rber,
+    channel: Channel = "awgn",
+    levels: Levels = "0",
+    errors: Errors = 100,
+    max_frames: MaxFrames = "1e6",
+    threads: Threads = None,
+    seed: Seed = 1,
+    decoder: Decoder = None,
+    set: Set = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Rows, .parquet; gone on with if there.", rich_help_panel=_OUT
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
+    ] = None,
+    quantity: Annotated[
+        str, typer.Option(help="What the picture shows: fer or ber.", rich_help_panel=_OUT)
+    ] = "fer",
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No table and no bar.", rich_help_panel=_OUT)
+    ] = False,
+) -> None:
+    """Measures how often codewords fail, against raw bit error rate and soft levels."""
+    from nandlab.ecc.curve import CurveUnfinished, ecc_curve
+
+    check_outputs({"--out": out, "--plot": plot}, code.split(","))
+    if quantity not in ("fer", "ber"):
+        raise refusal("--quantity", f"unknown quantity `{quantity}`", "fer, ber")
+    if plot is not None:
+        from nandlab.display.picture import check_kind
+
+        check_kind(plot)
+    exit_code = 0
+    with ProgressBar(is_shown=not quiet) as bar:
+        try:
+            result = ecc_curve(
+                code.split(","),
+                rber=rates(rber),
+                channel=channel,
+                levels=_levels(levels),
+                errors=errors,
+                max_frames=_count("--max-frames", max_frames),
+                threads=threads,
+                seed=seed,
+                decoder=decoder,
+                set=set or [],
+                out=out,
+                progress=bar,
+            )
+        except CurveUnfinished as stop:
+            result, exit_code = stop.result, INTERRUPTED
+    if not quiet:
+        _tell(result, out)
+    if plot is not None and result.rows():
+        result.plot(plot, quantity=quantity)
+    raise typer.Exit(exit_code)
+
+
+@app.command("list")
+@guarded
+def members() -> None:
+    """Lists codes, decoders and channels, with what --set may change: defaults and ranges."""
+    import json as json_text
+
+    from rich.markup import escape
+    from rich.table import Table
+
+    from nandlab.catalogue import presets, roster
+
+    table = Table.grid(padding=(0, 2))
+    for preset in presets("code"):
+        table.add_row("code", preset.name, preset.summary)
+    for family in ("decoder", "channel"):
+        for member in roster(family):
+            table.add_row(family, member.name, member.summary)
+            for key, about in member.schema.get("properties", {}).items():
+                said = f"{family}.{key} = {json_text.dumps(about.get('default'))}"
+                table.add_row("", "", f"[bright_black]{escape(said)}{_range(about)}[/]")
+    console().print(table)
+
+
+@app.command()
+@guarded
+def speed(
+    code: Code,
+    rber: Rber,
+    levels: Levels = "0",
+    channel: Channel = "awgn",
+    decoder: Decoder = None,
+    set: Set = None,
+    frames: Annotated[int, typer.Option(help="Codewords of a point.")] = 200,
+    seed: Seed = 1,
+) -> None:
+    """Times encoding and decoding on one thread: the fastest of several rounds, CPU time."""
+    from nandlab.ecc.speed import SpeedUnfinished, ecc_speed
+
+    exit_code = 0
+    try:
+        found = ecc_speed(
+            code.split(","),
+            rber=rates(rber),
+            levels=_levels(levels),
+            channel=channel,
+            decoder=decoder,
+            set=set or [],
+            frames=frames,
+            seed=seed,
+        )
+    except SpeedUnfinished as stop:
+        found, exit_code = stop.result, INTERRUPTED
+    if found:
+        _tell_speeds(found)
+    if exit_code:
+        say("interrupted")
+    raise typer.Exit(exit_code)
+
+
+def _tell_speeds(found: list[DecodeSpeed]) -> None:
+    grid = _grid("code", "decoder", left=2)
+    for name in ("levels", "rber", "encode us", "decode us", "Mbit/s", "iterations", "FER"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for row in found:
+        grid.add_row(
+            row.code,
+            row.decoder,
+            str(row.levels),
+            f"{row.rber:g}",
+            f"{row.encode_us:.2f}",
+            f"{row.decode_us:.2f}",
+            f"{row.mbit_per_s:,.0f}",
+            f"{row.mean_iterations:.2f}",
+            _rate(row.fer, row.fer_low, row.fer_high),
+        )
+    console().print(grid)
+    console().print(
+        f"one thread, {vectors()} vectors, fastest round over {found[0].frames} codewords, "
+        "CPU time; Mbit/s of whole codewords"
+    )
+
+
+@app.command()
+@guarded
+def profile(
+    code: Annotated[str, typer.Option(metavar="NAME", help="Code preset or file.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="NAME.profile.toml, by custom; gone on with if unfinished."
+        ),
+    ],
+    levels: Levels = "0,2,4",
+    errors: Errors = 100,
+    max_frames: MaxFrames = "1e6",
+    threads: Threads = None,
+    seed: Seed = 1,
+    decoder: Decoder = None,
+    set: Set = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Says nothing.")] = False,
+) -> None:
+    """Measures failures and iterations of a code, for drives to play back."""
+    from nandlab.ecc.profile import ProfileUnfinished, ecc_profile
+
+    last: tuple[int, float, int, int] | None = None
+
+    def tell_last() -> None:
+        # Rates that only show where a level begins are looked at before there are any counts.
+        if last is not None and last[2] > 0 and not quiet:
+            say(f"{last[0]} levels, rber {last[1]:g}: {last[3]:,} of {last[2]:,} failed")
+
+    def tell(*now: float) -> None:
+        nonlocal last
+        level, rber, frames, failed = int(now[0]), now[1], int(now[2]), int(now[3])
+        if last is not None and last[:2] != (level, rber):
+            tell_last()
+        last = level, rber, frames, failed
+
+    try:
+        ecc_profile(
+            code,
+            out=out,
+            levels=_levels(levels),
+            errors=errors,
+            max_frames=_count("--max-frames", max_frames),
+            threads=threads,
+            seed=seed,
+            decoder=decoder,
+            set=set or [],
+            progress=tell,
+        )
+    except ProfileUnfinished as stop:
+        left = "nothing is kept"
+        if stop.kept is not None:
+            left = f"{stop.rates} rates in {stop.kept}; the same command goes on"
+        if not quiet:
+            console().print(f"interrupted: {left}")
+        raise typer.Exit(INTERRUPTED) from None
+    tell_last()
+    if not quiet:
+        console().print(f"written: {out}")
+
+
+def rates(text: str) -> list[float]:
+    """Rates of a list of numbers and ranges; each is the number nearest to its decimal text.
+
+    Raises:
+        NandlabError: it is none.
+    """
+    found: list[Decimal] = []
+    try:
+        for part in text.split(","):
+            ends = [Decimal(number.strip()) for number in part.split(":")]
+            if len(ends) == 1:
+                found.append(ends[0])
+                continue
+            first, last, step = ends
+            if not (step > 0 and first <= last and (last - first) / step < MOST_RATES):
+                raise ValueError
+            found += [first + i * step for i in range(int((last - first) / step) + 1)]
+    except (InvalidOperation, ValueError):
+        raise refusal(
+            "--rber", f"`{text}`: no rates", "numbers as 0.002,0.003 or ranges as 0.002:0.012:0.001"
+        ) from None
+    return [float(rate) for rate in found]
+
+
+def _range(about: dict[str, Any]) -> str:
+    """The range of a parameter by its schema, where it has two ends."""
+    ends = about.get("minimum"), about.get("maximum")
+    return "" if None in ends else f", {ends[0]:g} to {ends[1]:g}"
+
+
+def _levels(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise refusal("--levels", f"`{text}`", "some of 0,2,4,6") from None
+
+
+def _count(name: str, text: str) -> int:
+    """A whole number, also as 1e6."""
+    try:
+        value = Decimal(text)
+        if value == value.to_integral_value() and 1 <= value <= 2**53:
+            return int(value)
+    except InvalidOperation:
+        pass
+    raise refusal(name, f"`{text}`", "a whole number, 1 or more")
+
+
+def _grid(*names: str, left: int) -> Table:
+    """A table with its first columns to the left."""
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bright_black")
+    for index, name in enumerate(names):
+        grid.add_column(name, justify="left" if index < left else "right", no_wrap=True)
+    return grid
+
+
+def _short(rate: float) -> str:
+    """Two digits: 1.2e-3."""
+    return f"{rate:.1e}".replace("e-0", "e-").replace("e+00", "")
+
+
+def _rate(rate: float, low: float, high: float) -> str:
+    """A rate with its interval, or what is known where there was nothing to see."""
+    if rate == 0:
+        return f"< {_short(high)}"
+    return f"{_short(rate)} ({_short(low)} to {_short(high)})"
+
+
+def _tell(result: Curve, out: Path | None) -> None:
+    """Every point, with what it is compared with and what is not claimed."""
+    rows = result.rows()
+    if result.interrupted:
+        goes_on = "; the same command goes on" if out is not None else ""
+        left = result.points_left
+        what = "point is" if left == 1 else "points are"
+        console().print(f"{left:,} {what} short of what was asked for{goes_on}")
+    for codec in result.codecs:
+        limits = [
+            f"{limit:.3g} ({levels} levels)"
+            for (name, levels), limit in result.limits.items()
+            if name == codec.name
+        ]
+        console().print(
+            f"[bold]{codec.name}[/]: {codec.length:,} bits, rate {codec.rate:.4f}, "
+            f"{codec.decoder['name']}; capacity ends at rber {', '.join(limits)}"
+        )
+        console().print(_points([row for row in rows if row["code"] == codec.name]))
+    if any(row["uber_extrapolated"] is not None for row in rows):
+        console().print("* by the binomial tail: more errors in a codeword than are corrected")
+    if any(row["uber_extrapolated"] is None for row in rows):
+        console().print("UBER without *: as measured; nothing is claimed below that")
+    if out is not None and out.exists():
+        from nandlab.board.rows import read
+
+        held = read(out).num_rows
+        of = "" if held == len(rows) else f" of the {held:,}"
+        console().print(f"{len(rows):,}{of} point{'' if held == 1 else 's'} in {out}")
+
+
+def _points(rows: list[dict[str, Any]]) -> Table:
+    """The rows of one code."""
+    grid = _grid("levels", "rber", "codewords", "failed", "FER, 95 %", "undetected", left=0)
+    for name in ("BER", "iterations", "UBER"):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        uber = _short(row["uber"]) if row["frame_errors"] else f"< {_short(row['uber_high'])}"
+        if row["uber_extrapolated"] is not None:
+            uber = f"{_short(row['uber_extrapolated'])}*"
+        grid.add_row(
+            str(row["levels"]),
+            f"{row['rber']:g}",
+            f"{row['frames']:,}",
+            f"{row['frame_errors']:,}",
+            _rate(row["fer"], row["fer_low"], row["fer_high"]),
+            f"{row['undetected']:,}",
+            _short(row["ber"]) if row["bit_errors"] else "0",
+            f"{row['mean_iterations']:.2f}",
+            uber,
+        )
+    return grid

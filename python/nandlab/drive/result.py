@@ -1,0 +1,312 @@
+"""Result of a run: latencies, rates, checks, tables, pictures, the JSON report."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab._core import OPERATIONS, Simulation
+from nandlab.drive.job_rates import no_depth
+from nandlab.drive.latency import Latency
+from nandlab.drive.requests import RequestFile
+from nandlab.drive.series import series_table
+from nandlab.drive.timeline import Timeline
+from nandlab.given.arguments import path_of, path_or_none
+from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Laws that every run is held to."""
+
+    little_law_error: float | None
+    """How far a closed loop's mean depth, from its latencies, is from the depth asked for; below
+    0.005. None where no depth was to be kept."""
+    busy_idle_error: float | None
+    """How far the dies' busy times are from counts x times. None where no time passed."""
+    conservation_ok: bool
+    """All requests of the jobs completed; the FTL's counts are those of the flash; mapped + free +
+    invalid + bad units = physical units."""
+
+    no_depth: str = "no depth to keep"
+    """Why there is no error of Little's law, where there is none."""
+
+    LITTLE_LIMIT = 0.005
+    BUSY_IDLE_LIMIT = 1e-9
+
+    @property
+    def ok(self) -> bool:
+        """All of them hold."""
+        return not self.failures()
+
+    def made(self) -> list[str]:
+        """The checks that were made, in words."""
+        return [
+            "conservation",
+            *(["Little's law"] if self.little_law_error is not None else []),
+            *(["busy times"] if self.busy_idle_error is not None else []),
+        ]
+
+    def left_out(self) -> list[str]:
+        """The checks that do not apply, and why."""
+        return [
+            *([f"Little's law ({self.no_depth})"] if self.little_law_error is None else []),
+            *(["busy times (no time passed)"] if self.busy_idle_error is None else []),
+        ]
+
+    def failures(self) -> list[str]:
+        """The checks that do not hold, in words."""
+        failed = []
+        if self.little_law_error is not None and self.little_law_error >= self.LITTLE_LIMIT:
+            failed.append(f"Little's law is off by {self.little_law_error:.2%}")
+        if self.busy_idle_error is not None and self.busy_idle_error >= self.BUSY_IDLE_LIMIT:
+            failed.append(f"busy times are off by {self.busy_idle_error:.2e}")
+        if not self.conservation_ok:
+            failed.append("requests or units were lost, or counted wrongly")
+        return failed
+
+
+class Result:
+    """The result of a run. The simulated drive itself is gone; this is small."""
+
+    def __init__(
+        self,
+        report: dict[str, Any],
+        latencies: dict[str, Latency],
+        series: pa.Table,
+        requests: RequestFile | pa.Table | None,
+        timeline: Timeline | None,
+    ) -> None:
+        self._report = report
+        self._series = series
+        self._requests = requests
+        self._timeline = timeline
+        self.latency: Latency = latencies["all"]
+        """Of all requests together."""
+        self.read: Latency = latencies["read"]
+        self.write: Latency = latencies["write"]
+        self.trim: Latency = latencies["trim"]
+        self.flush: Latency = latencies["flush"]
+
+    @classmethod
+    def of(
+        cls,
+        simulation: Simulation,
+        report: dict[str, Any],
+        metadata: dict[str, str],
+        *,
+        requests: RequestFile | pa.Table | None,
+        has_timeline: bool,
+    ) -> Result:
+        """Takes everything that is to be kept out of a simulation."""
+        host = report["host"]
+        latencies = {
+            name: Latency(moments["latency_us"], *simulation.latency_buckets(name))
+            for name, moments in [("all", host), *((op, host[op]) for op in OPERATIONS)]
+        }
+        columns, interval_ns = simulation.series()
+        series = series_table(columns, interval_ns, report, metadata)
+        timeline = None
+        if has_timeline:
+            spans, kinds, dropped = simulation.timeline()
+            jobs = [job["jobname"] for job in report["jobs"]]
+            channels = report["nandlab"]["config"]["drive"]["channels"]
+            timeline = Timeline(spans, kinds, dropped, jobs, channels, metadata)
+        return cls(report, latencies, series, requests, timeline)
+
+    @property
+    def iops(self) -> float:
+        """Requests completed per simulated second."""
+        return float(self._report["host"]["iops"])
+
+    @property
+    def bandwidth_mb_s(self) -> float:
+        """10^6 bytes read and written per simulated second."""
+        return float(self._report["host"]["bandwidth_mb_s"])
+
+    @property
+    def write_amplification(self) -> float:
+        """Units programmed per unit written by the host; 0 where nothing was written."""
+        return float(self._report["ftl"]["write_amplification"])
+
+    @property
+    def interrupted(self) -> bool:
+        """The run ended before its workload did."""
+        return bool(self._report["sim"]["interrupted"])
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was run: not where Ctrl-C came during preconditioning."""
+        return bool(self._report["sim"]["begun"])
+
+    @property
+    def notices(self) -> list[str]:
+        """Notices: options without meaning here, parameters without effect, rates not reached."""
+        return list(self._report["nandlab"]["notices"])
+
+    @property
+    def title(self) -> str:
+        """Drive and workload, as in a title."""
+        about = self._report["nandlab"]
+        return f"{Path(about['drive']).stem} · {about['run']['name']}"
+
+    @property
+    def checks(self) -> Checks:
+        """The laws that every run is held to."""
+        checks = self._report["checks"]
+        return Checks(
+            checks["little_law_error"],
+            checks["busy_idle_error"],
+            checks["conservation"]["ok"],
+            no_depth(self._report),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole report; its keys are described in docs/formats."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._report))
+        return copy
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """The report as JSON text, also written to `path`.
+
+        Raises:
+            NandlabError: the file cannot be written.
+        """
+        text = json.dumps(self._report, indent=2) + "\n"
+        if path is not None:
+            file = path_of("to_json", path)
+            check_outputs({"to_json": file}, [])
+            file.write_text(text, encoding="utf-8")
+        return text
+
+    def requests(self) -> pa.Table:
+        """Every request in the order of completion; columns as in `nandlab.drive.requests.COLUMNS`.
+
+        Raises:
+            NandlabError: they were not kept, or their file is gone or another run's.
+        """
+        if self._requests is None:
+            raise refusal("", "requests were not kept", "run(..., requests=True or a path)")
+        if isinstance(self._requests, RequestFile):
+            return self._requests.read()
+        return self._requests
+
+    def series(self) -> pa.Table:
+        """Throughput, latency and garbage collection over time; see `nandlab.drive.series`."""
+        return self._series
+
+    def sql(self, query: str) -> pa.Table:
+        """DuckDB's answer over the tables ``series`` and, where they were kept, ``requests``.
+
+        >>> result.sql("select op, quantile_cont(latency_ns, 0.99) from requests group by op")
+
+        Raises:
+            NandlabError: a query that DuckDB refuses, as one of requests that were not kept, or of
+                requests whose file is gone or another run's.
+        """
+        import duckdb
+
+        if not isinstance(query, str):
+            raise refusal("sql", f"{query!r}: no text", "DuckDB's SQL")
+        tables = "series" if self._requests is None else "series, requests"
+        with duckdb.connect() as connection:
+            connection.register("series", self._series)
+            # Only for who asks for them: their file may be long, or gone.
+            if self._requests is not None and "requests" in query.lower():
+                connection.register("requests", self.requests())
+            try:
+                answer = connection.sql(query)
+                if answer is None:
+                    raise refusal("sql", "no query", f"DuckDB's SQL over {tables}")
+                return answer.to_arrow_table()
+            except duckdb.Error as error:
+                more = "" if self._requests is not None else "; run(..., requests=True) keeps more"
+                problem = str(error).splitlines()[0]
+                raise refusal("sql", problem, f"DuckDB's SQL over {tables}{more}") from error
+
+    def timeline(self, path: str | PathLike[str]) -> None:
+        """Writes the timeline as JSON for Perfetto or chrome://tracing.
+
+        Raises:
+            NandlabError: it was not kept.
+            OSError: the file cannot be written.
+        """
+        self.kept_timeline.write(path_of("timeline", path))
+
+    def plot_timeline(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Dies, buses and decoders over time, also written to `path`; for short timelines.
+
+        Raises:
+            NandlabError: it was not kept, or is too long for a picture.
+            OSError: the file cannot be written.
+        """
+        from nandlab.drive.timeline_plot import plot_timelines
+
+        return plot_timelines({self.title: self.kept_timeline}, path_or_none("plot", path))
+
+    @property
+    def kept_timeline(self) -> Timeline:
+        """The timeline, as spans.
+
+        Raises:
+            NandlabError: it was not kept.
+        """
+        if self._timeline is None:
+            raise refusal("", "no timeline was kept", "run(..., timeline=True or a path)")
+        return self._timeline
+
+    @property
+    def timeline_dropped(self) -> int:
+        """Spans that the timeline had no room for."""
+        return self._timeline.dropped if self._timeline is not None else 0
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Latency distribution above throughput over time, also written to `path`.
+
+        Raises:
+            NandlabError: nothing was run, or `path` is of a kind that cannot be drawn.
+            OSError: the file cannot be written.
+        """
+        from nandlab.drive.plot import plot_all
+
+        return plot_all(self, path)
+
+    def plot_latency(self, axes: Axes | None = None, *, label: str = "") -> Figure:
+        """The tail of the latency distribution on logarithmic axes.
+
+        Args:
+            axes: where to draw; runs that are drawn later on the same have other lines.
+            label: of the run, in front of the operations in the legend.
+        """
+        from nandlab.drive.plot import plot_latency
+
+        return plot_latency(self, axes, label=label)
+
+    def plot_throughput(self, axes: Axes | None = None, *, label: str = "") -> Figure:
+        """Read, write and garbage-collection bandwidth over simulated time.
+
+        Args:
+            axes: where to draw; runs that are drawn later on the same are lines without areas.
+            label: of the run, in front of the names in the legend.
+        """
+        from nandlab.drive.plot import plot_throughput
+
+        return plot_throughput(self, axes, label=label)
+
+    def _repr_html_(self) -> str:
+        from nandlab.drive.table import result_html
+
+        return result_html(self)
+
+    def __repr__(self) -> str:
+        state = ", interrupted" if self.interrupted else ""
+        return f"Result({self.title}: {self.iops:.0f} IOPS, {self.latency!r}{state})"

@@ -1,0 +1,76 @@
+"""Time series of a run: throughput, latency and garbage collection as an Arrow table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def series_table(
+    columns: dict[str, Any],
+    interval_ns: int,
+    report: dict[str, Any],
+    metadata: dict[str, str],
+) -> pa.Table:
+    """One row for each interval of simulated time.
+
+    Args:
+        columns: what `Simulation.series` gave; each of shape (intervals,).
+        interval_ns: length of an interval. The last one ends with the run.
+        report: the report of the same moment, for where the run and its counters ended.
+        metadata: facts of the run, kept with the table.
+
+    Returns:
+        ``time_s`` (start of the interval), ``duration_s``, ``read_iops``, ``write_iops``,
+        ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
+        the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
+        ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``write_amplification``. The
+        mean is NaN where nothing completed, write amplification where nothing of the host was
+        programmed.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    intervals = len(columns["reads"])
+    interval_s = interval_ns / 1e9
+    time_s = np.arange(intervals) * interval_s
+    duration_s = np.full(intervals, interval_s)
+    if intervals:
+        duration_s[-1] = max(report["sim"]["simulated_s"] - time_s[-1], 1e-9)
+    completed = columns["requests"].astype(np.float64)
+    completed[completed == 0] = np.nan
+    gains = {
+        name: _gains(columns[name], report["ftl"][name])
+        for name in ("host_units", "gc_copies", "padding_units", "gc_runs")
+    }
+    moved, host = gains["gc_copies"], gains["host_units"].astype(np.float64)
+    host[host <= 0] = np.nan
+    unit_mb = report["ftl"]["unit_bytes"] / 1e6
+    table = {
+        "time_s": time_s,
+        "duration_s": duration_s,
+        "read_iops": columns["reads"] / duration_s,
+        "write_iops": columns["writes"] / duration_s,
+        "read_mb_s": columns["read_bytes"] / 1e6 / duration_s,
+        "write_mb_s": columns["write_bytes"] / 1e6 / duration_s,
+        "latency_mean_us": columns["latency_sum_ns"] / 1e3 / completed,
+        "latency_max_us": columns["latency_max_ns"] / 1e3,
+        "gc_moved_units": moved,
+        "gc_moved_mb_s": moved * unit_mb / duration_s,
+        "gc_reclaimed_blocks": gains["gc_runs"],
+        "host_units": gains["host_units"],
+        "padding_units": gains["padding_units"],
+        "write_amplification": 1 + (moved + gains["padding_units"]) / host,
+    }
+    return pa.table(table).replace_schema_metadata(metadata)
+
+
+def _gains(counter: Any, final: int) -> Any:
+    """Gains of a counter in each interval, from its values at their ends; the last is open."""
+    import numpy as np
+
+    at_end = counter.astype(np.int64)
+    at_end[-1:] = final
+    return np.diff(at_end, prepend=0)

@@ -1,0 +1,288 @@
+"""Table of a result, for the terminal and for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab._core import OPERATIONS
+from nandlab.display import quantity
+from nandlab.drive.job_table import job_parts
+from nandlab.drive.latency import is_exceeded
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from nandlab.drive.latency import Latency
+    from nandlab.drive.result import Result
+
+_BAR = 30
+"""Characters of a bar."""
+
+_WIDE = 94
+"""Columns of a terminal that hold the whole table; on a narrower one it says less."""
+
+_PERCENTS = (50, 99, 99.9, 99.99)
+
+_DIE_COLOURS = {
+    "read": "blue",
+    "program": "dark_orange",
+    "erase": "red",
+    "wait": "magenta",
+    "idle": "bright_black",
+}
+
+
+def print_result(result: Result, console: Console) -> None:
+    """Prints a result."""
+    for part in _parts(result, is_narrow=console.width < _WIDE):
+        console.print(part)
+
+
+def result_html(result: Result) -> str:
+    """The same as HTML, for notebooks."""
+    import io
+
+    from rich.console import Console
+
+    console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True)
+    print_result(result, console)
+    return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")
+
+
+def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
+    report = result.to_dict()
+    yield _facts(
+        {
+            "drive": _drive(report),
+            "changed": ", ".join(report["nandlab"]["run"]["set"]),
+            "workload": _workload(report),
+            "interrupted": _interrupted(result),
+        }
+    )
+    if not result.has_begun:
+        return
+    yield ""
+    yield _latencies(result, report, is_narrow=is_narrow)
+    yield from job_parts(report, is_narrow=is_narrow)
+    yield ""
+    yield _facts(
+        {
+            "write amplification": _amplification(report),
+            "garbage collection": _collection(report),
+            "nand": _nand(report),
+            "errors": _errors(report),
+            "failed requests": _failed(report),
+            "blocks": _blocks(report),
+            "buffer": _buffer(report),
+            "channels": _channels(report["channels"]["busy_fraction"]),
+            "dies": _dies(report["dies"]),
+            "checks": _checks(result),
+            "time": _time(report),
+        }
+    )
+
+
+def _facts(facts: dict[str, str | Text]) -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True, width=19)
+    table.add_column()
+    for name, fact in facts.items():
+        if fact:
+            table.add_row(name, fact)
+    return table
+
+
+def _drive(report: dict[str, Any]) -> str:
+    about = report["nandlab"]
+    capacity = quantity.size(about["capacity_bytes"])
+    return f"{Path(about['drive']).stem}, {capacity}: {about['summary']}"
+
+
+def _workload(report: dict[str, Any]) -> str:
+    run, trace = report["nandlab"]["run"], report["nandlab"]["trace"]
+    text = str(run["name"])
+    if trace:
+        at = "at its own times" if trace["timed"] else f"{run['iodepth'] or 1} in flight"
+        text += f", {trace['format']}, {at}"
+    if len(report["jobs"]) > 1:
+        text += f", {len(report['jobs'])} jobs"
+    if report["sim"]["begun"]:
+        text += f", mean queue depth {quantity.mean(report['host']['mean_queue_depth'])}"
+    before = run["precondition"]
+    if before != "none":
+        sim = report["sim"]
+        amplification = sim["precondition_write_amplification"]
+        unsettled = ", not settled" if sim["precondition_settled"] is False else ""
+        text += f"; drive preconditioned: {before}"
+        text += f" (write amplification {amplification:.3f}{unsettled})" if amplification else ""
+    return text
+
+
+def _interrupted(result: Result) -> str:
+    if not result.has_begun:
+        return "during preconditioning; nothing was run"
+    return "this is what was done until then" if result.interrupted else ""
+
+
+def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bright_black")
+    table.add_column("latency", style="bold")
+    counts = ["IOPS", "MB/s"] if is_narrow else ["requests", "IOPS", "MB/s"]
+    for name in (*counts, "mean", *(f"p{percent:g}" for percent in _PERCENTS), "max"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for op in OPERATIONS:
+        latency: Latency = getattr(result, op)
+        if latency.count == 0:
+            continue
+        host = report["host"][op]
+        bandwidth = quantity.rate(host["bandwidth_mb_s"]) if op in ("read", "write") else ""
+        rates = [f"{latency.count:,}", quantity.rate(host["iops"]), bandwidth]
+        digits = 3 if is_narrow else 4
+        at = {percent: latency.percentile(percent) for percent in _PERCENTS}
+        tail = [
+            # Of few requests the highest percentiles are the greatest latency, and no estimate.
+            quantity.latency_cell(us, digits) if is_exceeded(latency.count, percent) else ""
+            for percent, us in at.items()
+        ]
+        mean, most = (quantity.latency_cell(us, digits) for us in (latency.mean_us, latency.max_us))
+        table.add_row(op, *rates[-len(counts) :], mean, *tail, most)
+    if not table.row_count:
+        table.add_row("none", "0")
+    return table
+
+
+def _amplification(report: dict[str, Any]) -> str:
+    ftl = report["ftl"]
+    if not ftl["host_units"]:
+        return ""
+    return (
+        f"{ftl['write_amplification']:.3f} programmed / written by the host"
+        f" ({ftl['write_amplification_flash']:.3f} of the whole units that left the buffer)"
+    )
+
+
+def _collection(report: dict[str, Any]) -> str:
+    ftl = report["ftl"]
+    if not ftl["gc_runs"] and not ftl["gc_copies"]:
+        return "none"
+    size = quantity.size(ftl["gc_copies"] * ftl["unit_bytes"])
+    # What is moved before the first block is reclaimed counts in the write amplification.
+    blocks = f"{ftl['gc_runs']:,} blocks" if ftl["gc_runs"] else "no block yet"
+    return f"{ftl['gc_copies']:,} units moved ({size}), {blocks} reclaimed"
+
+
+def _nand(report: dict[str, Any]) -> str:
+    nand = report["nand"]
+    text = f"{nand['reads']:,} reads, {nand['programs']:,} programs, {nand['erases']:,} erases"
+    if nand["suspends"]:
+        text += f", {nand['suspends']:,} suspends"
+    return text + f", {quantity.energy(nand['energy_uj'])}"
+
+
+def _errors(report: dict[str, Any]) -> str:
+    ecc = report["ecc"]
+    if not ecc["raw_bit_errors"] and not ecc["uncorrectable"]:
+        return ""
+    parts = [
+        f"{ecc['raw_bit_errors']:,} raw bit errors in {ecc['codewords']:,} codewords",
+        f"{ecc['hard_failures']:,} hard failures",
+    ]
+    if ecc["retries"]:
+        parts.append(f"{ecc['retries']:,} read again")
+    if any(ecc["soft_reads"]):
+        levels = " + ".join(f"{reads:,}" for reads in ecc["soft_reads"])
+        parts.append(f"{levels} soft reads")
+    parts.append(f"{ecc['uncorrectable']:,} uncorrectable")
+    if ecc["lost_units"]:
+        parts.append(f"{ecc['lost_units']:,} units lost")
+    return ", ".join(parts)
+
+
+def _failed(report: dict[str, Any]) -> str:
+    failed = report["host"]["requests_failed"]
+    return f"{failed:,} of {report['host']['requests_completed']:,}" if failed else ""
+
+
+def _blocks(report: dict[str, Any]) -> str:
+    nand, ftl = report["nand"], report["ftl"]
+    counts = {"programs": nand["failed_programs"], "erases": nand["failed_erases"]}
+    parts = [f"{count:,} {name} failed" for name, count in counts.items() if count]
+    if ftl["read_reclaims"]:
+        parts.append(f"{ftl['read_reclaims']:,} reclaimed for their reads")
+    if ftl["retired_blocks"]:
+        parts.append(f"{ftl['retired_blocks']:,} retired")
+    if ftl["read_only_at_s"] is not None:
+        at = quantity.seconds(ftl["read_only_at_s"])
+        parts.append(f"a plane without spare at {at}: writes refused from then on")
+    return ", ".join(parts)
+
+
+def _buffer(report: dict[str, Any]) -> str:
+    named = {
+        "read hits": report["buffer"]["read_hits"],
+        "units rewritten in place": report["buffer"]["coalesced"],
+        "stalls": report["buffer"]["stalls"],
+    }
+    return ", ".join(f"{count:,} {name}" for name, count in named.items() if count)
+
+
+def _channels(busy: list[float]) -> Text:
+    from rich.text import Text
+
+    mean = sum(busy) / len(busy)
+    full = round(mean * _BAR)
+    text = Text()
+    text.append("━" * full, style="blue")
+    text.append("━" * (_BAR - full), style=_DIE_COLOURS["idle"])
+    text.append(f" busy {mean:.1%}")
+    if len(busy) > 1:
+        text.append(f", least {min(busy):.1%}, most {max(busy):.1%} of {len(busy)}")
+    return text
+
+
+def _dies(fractions: dict[str, float]) -> Text:
+    """A bar of all dies' time. Its cells are given out by largest remainder, so they add up."""
+    from rich.text import Text
+
+    cells = {name: int(fractions[name] * _BAR) for name in _DIE_COLOURS}
+    by_remainder = sorted(cells, key=lambda name: fractions[name] * _BAR % 1, reverse=True)
+    for name in by_remainder[: _BAR - sum(cells.values())]:
+        cells[name] += 1
+    text = Text()
+    for name, colour in _DIE_COLOURS.items():
+        text.append("━" * cells[name], style=colour)
+    for name, colour in _DIE_COLOURS.items():
+        if fractions[name] > 0:
+            text.append(f" {name}", style=colour)
+            text.append(f" {fractions[name]:.1%}")
+    return text
+
+
+def _checks(result: Result) -> Text:
+    from rich.text import Text
+
+    checks = result.checks
+    failures = checks.failures()
+    if failures:
+        return Text("FAILED: " + "; ".join(failures), style="bold red")
+    said = f": {', '.join(checks.made())}"
+    if left_out := checks.left_out():
+        said += f"; does not apply: {', '.join(left_out)}"
+    return Text("ok", style="bold green").append(said, style="not bold default")
+
+
+def _time(report: dict[str, Any]) -> str:
+    sim = report["sim"]
+    return (
+        f"{quantity.seconds(sim['simulated_s'])} simulated in {quantity.seconds(sim['wall_s'])}, "
+        f"{sim['requests_per_wall_s']:,.0f} requests a second, "
+        f"{sim['peak_rss_mb']:,.0f} MB of memory"
+    )

@@ -1,0 +1,154 @@
+"""Plan of a run: what arguments and the ``[run]`` table of a drive file ask for, checked."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Literal
+
+from nandlab.given.arguments import whole
+from nandlab.given.refusal import refusal
+from nandlab.trace.options import TraceOptions, given_options
+
+PLAN_KEYS = ("workload", "trace", "format", "iodepth", "precondition")
+"""Keys of a ``[run]`` table; the keys of `TraceOptions` stand beside them."""
+
+
+PRECONDITIONS = ("none", "fill", "steady", "rested")
+"""States that a drive may be brought into."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the engine is told to run."""
+
+    kind: Literal["fio", "fio_text", "trace"]
+    source: str
+    """A path, or the text of a fio job file."""
+    precondition: str = "none"
+    iodepth: int | None = None
+    """Requests in flight, where it was given."""
+    format: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What a title calls it."""
+        return "fio jobs" if self.kind == "fio_text" else Path(self.source).name
+
+    @property
+    def files(self) -> list[str]:
+        """The files that are read."""
+        return [] if self.kind == "fio_text" else [self.source]
+
+    def facts(self) -> dict[str, Any]:
+        """What a report says of it: enough to run it again."""
+        facts: dict[str, Any] = {"kind": self.kind, "source": self.source}
+        facts["precondition"] = self.precondition
+        if self.kind == "trace":
+            facts |= {"iodepth": self.iodepth, "format": self.format, **self.options}
+        return facts
+
+
+def plan(
+    drive: str,
+    table: Mapping[str, Any],
+    *,
+    workload: str | PathLike[str] | None,
+    trace: str | PathLike[str] | None,
+    format: str | None,
+    trace_options: Mapping[str, Any] | None,
+    iodepth: int | None,
+    precondition: str | None,
+) -> Plan:
+    """One plan from the arguments and from `table`, the ``[run]`` of the file `drive`.
+
+    An argument goes before the table. Paths in the table start at the folder of its file.
+
+    Raises:
+        NandlabError: nothing to run, two things to run, or a mistake in the table.
+    """
+    _check_table(drive, table)
+    if workload is not None and trace is not None:
+        raise refusal("", "workload and trace are both given", "one of them")
+    if workload is None and trace is None:
+        if "workload" in table and "trace" in table:
+            place = _place(drive, "trace")
+            raise refusal(place, "run: workload and trace", "one of them")
+        if "workload" in table:
+            workload = _file(drive, table, "workload", "a fio job file")
+        elif "trace" in table:
+            trace = _file(drive, table, "trace", "a recorded trace")
+        else:
+            raise refusal(
+                "",
+                "nothing to run",
+                "a workload (a fio job file), a trace, or a [run] table in the drive's file",
+            )
+    if precondition is None:
+        precondition = str(table.get("precondition", "none"))
+    if not isinstance(precondition, str) or precondition not in PRECONDITIONS:
+        raise refusal("precondition", f"{precondition!r}", PRECONDITIONS, given=precondition)
+    for key, given in (("workload", workload), ("trace", trace)):
+        if not isinstance(given, str | PathLike | None):
+            raise refusal(key, f"{given!r}", "a path, or the text of a fio job file")
+    if trace is None:
+        unused = {"format": format, "iodepth": iodepth, **given_options(trace_options)}
+        for key, value in unused.items():
+            if value is not None:
+                raise refusal(key, "is about traces, and this is a fio job file")
+        source = fspath(workload or "")
+        kind: Literal["fio", "fio_text"] = "fio_text" if _is_job_text(source) else "fio"
+        return Plan(kind, source, precondition)
+    options = {key: table[key] for key in TraceOptions.__annotations__ if key in table}
+    options |= given_options(trace_options)
+    depth = iodepth if iodepth is not None else table.get("iodepth")
+    if depth is not None:
+        depth = whole("iodepth", depth, 1, 65536)
+    format = format if format is not None else table.get("format")
+    return Plan("trace", fspath(trace), precondition, depth, format, options)
+
+
+def _is_job_text(source: str) -> bool:
+    return "\n" in source or source.lstrip().startswith("[")
+
+
+def _check_table(drive: str, table: Mapping[str, Any]) -> None:
+    """Refuses what is wrong in the table, also where an argument goes before it."""
+    known = [*PLAN_KEYS, *TraceOptions.__annotations__]
+    for key, value in table.items():
+        place = f"{_place(drive, key)}: run.{key}"
+        if key not in known:
+            raise refusal(place, f"unknown key `{key}`", known, given=key)
+        if key == "precondition" and value not in PRECONDITIONS:
+            raise refusal(place, f"{value!r}", PRECONDITIONS, given=str(value))
+        if key == "iodepth":
+            whole(place, value, 1, 65536)
+        if key in ("workload", "trace") and not isinstance(value, str):
+            raise refusal(place, f"{value!r}", "a path in quotes")
+
+
+def _file(drive: str, table: Mapping[str, Any], key: str, allowed: str) -> Path:
+    """The file that a key of the table names, from the folder of the drive's file."""
+    path = Path(drive).parent / str(table[key])
+    if not path.exists() or path.is_dir():
+        raise refusal(
+            _place(drive, key),
+            f"run.{key}: no file `{path}`",
+            f"{allowed}, from the folder of {Path(drive).name}",
+        )
+    return path
+
+
+def _place(drive: str, key: str) -> str:
+    """The file, with the line where its ``[run]`` table has the key, if it is found."""
+    path = Path(drive)
+    lines = path.read_text(encoding="utf-8-sig").splitlines() if path.is_file() else []
+    is_run = False
+    for number, line in enumerate(lines, 1):
+        if header := re.match(r"\s*\[([^\]]*)\]", line):
+            is_run = header[1].strip() == "run"
+        elif is_run and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+            return f"{drive}:{number}"
+    return drive

@@ -1,0 +1,165 @@
+"""Chip file of a fit: a chip's own text with the fitted numbers, each marked."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab import _core
+from nandlab.catalogue import chip_text, presets
+from nandlab.cell.model import Cell, cell
+from nandlab.fit.cell import cell_levels
+from nandlab.given.refusal import refusal
+from nandlab.given.toml import parse_toml, toml_value
+
+if TYPE_CHECKING:
+    from nandlab.fit.fitting import Fit, Parameter
+
+#: Fitted parameters by the names that they have in the array model, where they differ.
+_NAMES = {"beta_1": "a", "beta_2": "b"}
+
+
+def chip_toml(fitted: Fit, chip: str) -> str:
+    """The text of `chip` (preset or file) with the fitted array, or the fitted levels as its cell.
+
+    Raises:
+        NandlabError: no such chip, or rates that the array model refuses.
+    """
+    text, place = chip_text(chip)
+    tables = parse_toml(text, place)
+    falling = [
+        name
+        for name in ("epsilon", "alpha", "k", "beta", "m", "n", "gamma", "p", "q")
+        if fitted.array["name"] == "power_law" and fitted.array[name] < 0
+    ]
+    if falling:
+        low = ", ".join(f"{name} = {fitted.array[name]:.3g}" for name in falling)
+        raise refusal(
+            "fit",
+            f"the fitted law heals with stress ({low})",
+            "parameters of 0 or more; more data, or fewer terms",
+        )
+    _as_many_page_types(fitted, int(tables.get("cell_bits", 0)), chip)
+    _core.Array(json.dumps(fitted.array))
+    what = "error rates" if fitted.bins is None else "levels"
+    summary = f"{tables.get('summary', chip)}; {what} fitted to {Path(fitted.data.name).name}"
+    text = re.sub(
+        r"^summary\s*=.*$", lambda _: f"summary = {toml_value(summary)}", text, count=1, flags=re.M
+    )
+    own = [*_array(fitted)]
+    kept = _without(text, "array", chip)
+    if fitted.bins is not None:
+        # The cell that was measured takes the place of the chip's own.
+        had = _own_cell(tables, chip)
+        kept = _without(_with_times(kept, had), "cell", chip)
+        gray = None if had is None else had.gray
+        own += ["", "[cell.levels]", *cell_levels(fitted, tables, chip, gray)]
+    lines = [
+        f"# {chip} with {what} fitted to {fitted.data.name} by `nandlab fit`.",
+        f"# {fitted.law}: {fitted._trials()}.",
+        f"# {fitted.method}.",
+        *(f"# {note}" for note in fitted.notes),
+        "#",
+        "# What the chip's own file says:",
+        *kept.rstrip().split("\n"),
+        "",
+        "[array]",
+        *own,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _as_many_page_types(fitted: Fit, cell_bits: int, chip: str) -> None:
+    """Rates of a table are those of the chip's page types, or one for all of them."""
+    points = fitted.array.get("points")
+    if not points or "page_type" not in fitted.data.labels:
+        return
+    types = len(points[0]["rber"])
+    if types != cell_bits:
+        raise refusal(
+            "fit",
+            f"{types} page types for {chip}, whose cells have {cell_bits} bits",
+            f"rows of {cell_bits} page types, no column page_type, or a chip of such cells",
+        )
+
+
+def _own_cell(tables: Mapping[str, Any], chip: str) -> Cell | None:
+    """The cell that a chip has before the fit; None where it has none."""
+    if "cell" not in tables:
+        return None
+    is_preset = any(preset.name == chip for preset in presets("chip"))
+    return cell(f"chip/{chip}" if is_preset else chip)
+
+
+def _with_times(text: str, had: Cell | None) -> str:
+    """A chip's text with times as numbers where they came from the cell that the fit replaces."""
+    if had is None or not re.search(r'^t_\w+_us\s*=\s*"cell"', text, flags=re.M):
+        return text
+    times = had.times(0)
+    for key, value in (
+        ("t_read_us", times.read_us),
+        ("t_program_us", times.program_us),
+        ("t_erase_us", times.erase_us),
+    ):
+        number = f"{key} = {toml_value(value)} # derived: the cell that this chip had, fresh"
+        text = re.sub(rf'^{key}\s*=\s*"cell".*$', number, text, flags=re.M)
+    return text
+
+
+def _without(text: str, table: str, chip: str) -> str:
+    """A chip's text without a table, the tables below it and arrays of them."""
+    header = rf"^\[\[?{table}(\.[^\]]*)?\][^\n]*\n.*?(?=^\[|\Z)"
+    kept = re.sub(header, "", text, flags=re.M | re.S)
+    if table in parse_toml(kept, chip):
+        raise refusal(
+            chip,
+            f"its {table} is not one table `[{table}]`",
+            f"a header [{table}] with its keys below",
+        )
+    return kept
+
+
+def _array(fitted: Fit) -> list[str]:
+    """The keys, with what they come from."""
+    if fitted.bins is not None:
+        return ['name = "table"                               # derived: of the levels below']
+    by_name = {parameter.name: parameter for parameter in fitted.parameters}
+    lines = []
+    for key, value in fitted.array.items():
+        written = f"{key} = {toml_value(value)}"
+        parameter = by_name.get(key) or by_name.get(_NAMES.get(key, ""))
+        if isinstance(value, str):
+            lines.append(written)
+        elif isinstance(value, list):
+            lines += _points(fitted, value)
+        elif parameter is not None:
+            lines.append(f"{written:44} # {_measured(fitted, parameter)}")
+        else:
+            lines.append(f"{written:44} # assumed: not fitted; given, or without effect")
+    return lines
+
+
+def _points(fitted: Fit, points: list[dict[str, Any]]) -> list[str]:
+    """The points of a table; their rates are the first parameters, in the same order."""
+    rates = iter(fitted.parameters)
+    lines = []
+    for point in points:
+        lines += ["", "[[array.points]]"]
+        for key, value in point.items():
+            if key != "rber":
+                lines.append(f"{f'{key} = {value}':44} # measured: at this point")
+        lines.append("rber = [")
+        for value in point["rber"]:
+            lines.append(f"{f'    {value},':44} # {_measured(fitted, next(rates))}")
+        lines.append("]")
+    return lines
+
+
+def _measured(fitted: Fit, parameter: Parameter) -> str:
+    """Where a number comes from."""
+    span = f"{parameter.low:.5g} to {parameter.high:.5g}"
+    trials = f", {parameter.trials}" if parameter.trials else ""
+    return f"measured: {fitted.confidence} {span}{trials}"

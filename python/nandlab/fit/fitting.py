@@ -1,0 +1,467 @@
+"""Fit of a law to measurements of a chip: parameters with intervals, picture, chip file.
+
+What each law is stands in `law` and `mixture`, how it is estimated in `estimate`; rates that are
+played back as they were measured, without a law, in `table`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nandlab import _core
+from nandlab._core import NandlabError
+from nandlab.display.notebook import InNotebook
+from nandlab.fit.cell import LEAST, MOST, is_beyond, mean_degrees
+from nandlab.fit.data import Data, Measurements, read_measurements
+from nandlab.fit.estimate import Estimate, from_counts, from_rates
+from nandlab.fit.law import LAWS, Fitted, Options
+from nandlab.fit.mixture import (
+    CURE,
+    LEAST_SHARE,
+    MIXTURES,
+    Histogram,
+    best_references,
+    histogram,
+    mixture,
+)
+from nandlab.fit.table import table
+from nandlab.given.arguments import (
+    as_text,
+    flag,
+    named,
+    number,
+    path_or_none,
+    seeded,
+    several,
+    whole,
+)
+from nandlab.given.refusal import refusal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    Column = NDArray[np.float64]
+
+RATES = {**LAWS, "table": table}
+"""Laws of rates, and the rates themselves."""
+
+EVERY_LAW = (*RATES, *MIXTURES)
+
+TAKEN_BY: dict[str, Sequence[str]] = {
+    "states": MIXTURES,
+    "page_bits": ("exponential", "exponential_vth"),
+    "reference_c": ("retention_law",),
+    "reference_v": MIXTURES,
+}
+"""Laws that options are for."""
+
+TAILS = 100.0
+"""Degrees whose interval goes up to more times their value are open above."""
+
+SUSPECT = 20.0
+"""Over-dispersion from which on the law itself is in doubt."""
+
+
+class Parameter(NamedTuple):
+    """A fitted parameter with its interval."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    trials: str = ""
+    """What it was counted from, where that is not all of the data."""
+
+
+class Confidence(NamedTuple):
+    """How often intervals hold the truth."""
+
+    level: float
+    joint: int
+    """Parameters whose intervals all hold at once that often; 1 where each is for itself."""
+
+    @property
+    def of_one(self) -> float:
+        """The level of a single interval, by Sidak's inequality (JASA 62, 626, 1967).
+
+        It holds for normal and Student's t estimates whatever their correlations.
+        """
+        return float(self.level ** (1 / self.joint))
+
+    def __str__(self) -> str:
+        return f"{100 * self.level:g} %" + (" joint" if self.joint > 1 else "")
+
+    @property
+    def sentence(self) -> str:
+        """For people."""
+        if self.joint == 1:
+            return f"each holds the truth {100 * self.level:g} times in 100"
+        return (
+            f"all {self.joint} hold the truth at once at least {100 * self.level:g} times in 100 "
+            f"(Sidak: each is a {100 * self.of_one:.4g} % interval)"
+        )
+
+
+class Fit(InNotebook):
+    """A law fitted to measurements. It can be pickled, as for `multiprocessing`."""
+
+    def __init__(
+        self,
+        law: str,
+        data: Measurements,
+        estimate: Estimate,
+        parameters: list[Parameter],
+        array: dict[str, Any],
+        confidence: Confidence,
+        notes: list[str],
+        options: Options,
+        bins: Histogram | None = None,
+    ) -> None:
+        self.law = law
+        self.data = data
+        self.estimate = estimate
+        self.parameters = parameters
+        self.array = array
+        """The table of an array model, by which a drive uses the fit."""
+        self.confidence = confidence
+        self.notes = notes
+        self.bins = bins
+        self._options = options
+
+    def draws(self, count: int, seed: int = 0) -> list[dict[str, Any]]:
+        """Array models drawn from the uncertainty of the fit: normal in its coordinates.
+
+        Draws that an array model refuses, because they would heal with stress, are left out.
+
+        Raises:
+            NandlabError: the uncertainty is not known.
+        """
+        import json
+
+        import numpy as np
+
+        count = whole("fit: draws", count, 0, 10**9)
+        rng = np.random.default_rng(seeded(seed))
+        at, covariance = self.estimate.coordinates, self.estimate.covariance
+        if not np.isfinite(covariance).all():
+            raise refusal(
+                "fit",
+                "nothing to draw from: rates without trials, and no point repeats",
+                "bit_errors and bits_read, or more rows",
+            )
+        fitted, found = _on(self.data, self.law, self._options), []
+        law = fitted.law
+        for u in rng.multivariate_normal(at, covariance, count, method="eigh"):
+            # What is beyond all numbers the array model refuses.
+            with np.errstate(over="ignore", invalid="ignore"):
+                natural = law.natural(u)
+                values = np.where(law.is_log, np.exp(np.where(law.is_log, natural, 0)), natural)
+            array = fitted.array(dict(zip(law.names, map(float, values), strict=True)))
+            try:
+                _core.Array(json.dumps(array))
+            except NandlabError:
+                continue
+            found.append(array)
+        return found
+
+    def __getitem__(self, name: str) -> Parameter:
+        """A parameter by its name."""
+        names = [parameter.name for parameter in self.parameters]
+        name = as_text("fit: parameter", name, ", ".join(names))
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise refusal("fit", f"unknown parameter `{name}`", names, given=name)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether counts were fitted, and not rates."""
+        return "rber" not in self.data.columns
+
+    @property
+    def method(self) -> str:
+        """How the intervals were made."""
+        return f"{self.estimate.method}; {self.confidence.sentence}"
+
+    def __repr__(self) -> str:
+        name, count = self.data.name, len(self.parameters)
+        return f"<fit of {self.law} to {name}: {self._trials()}, {count} parameters>"
+
+    def __str__(self) -> str:
+        """A table for people."""
+        lines = [f"{self.law} fitted to {self.data.name}: {self._trials()}", ""]
+        wide = max(14, *(len(one.name) for one in self.parameters))
+        interval = f"{self.confidence} interval"
+        lines.append(f"{'parameter':{wide}} {'value':>13}   {interval:>26}")
+        for one in self.parameters:
+            span = f"{one.low:.5g} .. {one.high:.5g}"
+            line = f"{one.name:{wide}} {one.value:>13.6g}   {span:>26}   {one.trials}"
+            lines.append(line.rstrip())
+        lines += ["", f"intervals: {self.method}"]
+        if self.is_counted:
+            lines.append(
+                f"over-dispersion: {self.estimate.overdispersion:.3g} (Pearson's chi-squared over "
+                f"its degrees of freedom; 1 is the scatter of independent errors)"
+            )
+        if self.estimate.overdispersion > SUSPECT and len(self.estimate.residuals):
+            lines.append("note: far more scatter than counts have: another law? see the residuals")
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def _trials(self) -> str:
+        if self.bins is not None:
+            return f"{self.bins.cells.sum():,.0f} cells in {len(self.bins.cells)} bins"
+        if not self.is_counted:
+            return f"{self.data.rows} rates"
+        errors, bits = self.data.columns["bit_errors"], self.data.columns["bits_read"]
+        return f"{errors.sum():,.0f} errors of {bits.sum():.4g} bits in {self.data.rows} rows"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, for JSON; an interval without an end has null there."""
+        return {
+            "law": self.law,
+            "data": self.data.name,
+            "rows": self.data.rows,
+            "trials": self._trials(),
+            "level": self.confidence.level,
+            "joint": self.confidence.joint > 1,
+            "method": self.method,
+            "overdispersion": self.estimate.overdispersion if self.is_counted else None,
+            "degrees_of_freedom": self.estimate.degrees,
+            "parameters": {
+                p.name: [p.value, *(end if math.isfinite(end) else None for end in (p.low, p.high))]
+                for p in self.parameters
+            },
+            "array": self.array,
+            "notes": self.notes,
+        }
+
+    def chip_toml(self, chip: str | PathLike[str]) -> str:
+        """The text of a chip file: the chip (preset or file) with these error rates.
+
+        Raises:
+            NandlabError: no such chip, or rates that an array model refuses.
+        """
+        from nandlab.fit.chip import chip_toml
+
+        return chip_toml(self, named("chip", chip))
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Data with the law above its residuals, also written to `path`."""
+        from nandlab.fit.plot import plot_fit
+
+        return plot_fit(self, path_or_none("plot", path))
+
+
+def fit(
+    data: Data,
+    law: str,
+    *,
+    level: float = 0.95,
+    each: bool = False,
+    states: int | None = None,
+    page_bits: int | None = None,
+    reference_c: float | None = None,
+    reference_v: float | None = None,
+    without: str | Sequence[str] = (),
+) -> Fit:
+    """Fits a law to measurements of a chip.
+
+    Args:
+        data: a ``.csv`` or ``.parquet`` file with the columns of docs/formats/fit.md or the rows
+            of a board, what `nandlab.board` has found, or such columns in a mapping, an Arrow
+            table or a data frame.
+        law: ``power_law``, ``exponential``, ``exponential_vth`` or ``retention_law`` of error
+            rates, ``table`` of the rates themselves, ``gaussian`` or ``student_t`` states of a
+            histogram of voltages.
+        level: how often the intervals hold the truth, all of them at once.
+        each: one by one instead, which makes them narrower.
+        states: of the histogram (4; of a board's sweep the levels of its cells).
+        page_bits: bits of the page that the exponential laws count errors in (16384).
+        reference_c: temperature that the retention law is written for (25).
+        reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
+            chip that its Parquet file names, or 0.
+        without: terms of the power law that are left out: epsilon, wear, retention, reads; one or
+            several.
+
+    Raises:
+        NandlabError: an unknown law or column, an option that the law does not take, a value
+            out of range, data that cannot tell the parameters.
+    """
+    if as_text("fit: law", law, ", ".join(EVERY_LAW)) not in EVERY_LAW:
+        raise refusal("fit", f"unknown law `{law}`", EVERY_LAW, given=law)
+    level = number("fit: level", level)
+    if not 0.5 <= level < 1:
+        raise refusal("fit", f"level = {level:g}: out of range", "0.5 to below 1")
+    terms = _terms(without)
+    if terms and law != "power_law":
+        raise refusal("fit", f"{law} has no terms to leave out", "with power_law")
+    given = {"states": states, "page_bits": page_bits}
+    _check_options(law, {**given, "reference_c": reference_c, "reference_v": reference_v})
+    each = flag("fit: each", each)
+    page_bits = whole("fit: page_bits", 16384 if page_bits is None else page_bits, 1, 2**32 - 1)
+    reference_c = number("fit: reference_c", 25.0 if reference_c is None else reference_c)
+    if not -100 <= reference_c <= 300:
+        raise refusal("fit", f"reference_c = {reference_c:g}: out of range", "-100 to 300")
+    if reference_v is not None:
+        reference_v = number("fit: reference_v", reference_v)
+        if not -100 <= reference_v <= 100:
+            raise refusal("fit", f"reference_v = {reference_v:g}: out of range", "-100 to 100 V")
+    measured = read_measurements(data, reference_v)
+    if reference_v is not None and measured.sweep is None:
+        raise refusal(
+            "fit",
+            f"{measured.name} is no sweep, it has its voltages",
+            "reference_v with rows of `nandlab board vth_sweep`",
+        )
+    if law in MIXTURES:
+        if states is None:
+            states = 4 if measured.sweep is None else measured.sweep.levels
+        states = whole("fit: states", states, 2, 16)
+        return _fit_states(measured, law, states, level, each)
+    _one_kind_of_rate(measured)
+    options = Options(page_bits, reference_c, terms)
+    fitted = _on(measured, law, options)
+    types = list(dict.fromkeys(measured.labels.get("page_type", [])))
+    if law in LAWS and len(types) > 1:
+        fitted.notes.append(
+            f"page_type is not read: one law for the rows of {', '.join(types)}; take those of one "
+            f"type, or law `table`"
+        )
+    confidence = Confidence(level, 1 if each else len(fitted.law.names))
+    if fitted.estimate is not None:
+        estimate = fitted.estimate(confidence.of_one)
+    elif "rber" in measured.columns:
+        estimate = from_rates(fitted.law, measured.columns["rber"], confidence.of_one)
+    else:
+        errors, bits = measured.need("bit_errors", "bits_read")
+        estimate = from_counts(fitted.law, errors, bits, confidence.of_one)
+    parameters = _parameters(fitted.law.names, estimate)
+    array = fitted.array({p.name: p.value for p in parameters})
+    return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, options)
+
+
+def _on(measured: Measurements, law: str, options: Options) -> Fitted:
+    """A law on some data, before its estimate. It is made of functions, which no pickle holds."""
+    if law not in MIXTURES:
+        return RATES[law](measured, options)
+    made = mixture(histogram(measured), law, options.states)
+    return Fitted(made, lambda values: _states_array(values, options.states), [])
+
+
+def _terms(without: object) -> list[str]:
+    """Terms that are left out: one, several or none."""
+    if isinstance(without, Collection) and len(without) == 0:
+        return []
+    return [as_text("fit: without", term) for term in several("fit: without", without)]
+
+
+def _check_options(law: str, given: Mapping[str, object]) -> None:
+    """Refuses options that the law does not use."""
+    for name, value in given.items():
+        if value is not None and law not in TAKEN_BY[name]:
+            raise refusal("fit", f"{law} does not take {name}", f"with {', '.join(TAKEN_BY[name])}")
+
+
+def _fit_states(measured: Measurements, law: str, states: int, level: float, each: bool) -> Fit:
+    bins, options = histogram(measured), Options(states=states)
+    made = _on(measured, law, options).law
+    confidence = Confidence(level, 1 if each else len(made.names))
+    estimate = from_counts(made, bins.cells, None, confidence.of_one)
+    names = made.names
+    per_state = len(names) // states
+    # In the order of their voltages, whatever order the descent left them in.
+    raw = _parameters(names, estimate)
+    groups = sorted(
+        (raw[i : i + per_state] for i in range(0, len(raw), per_state)), key=lambda g: g[0].value
+    )
+    parameters = [
+        parameter._replace(name=names[per_state * s + i])
+        for s, group in enumerate(groups)
+        for i, parameter in enumerate(group)
+    ]
+    values = {p.name: p.value for p in parameters}
+    for state in range(states):
+        if (share := values[f"weight_{state}"]) < LEAST_SHARE / states:
+            raise refusal(
+                "fit",
+                f"state {state} of {states} holds {share:.2g} of the cells, next to none",
+                CURE,
+            )
+    reading = best_references(values, states)
+    array = _states_array(values, states)
+    rber, bits = array["epsilon"], math.log2(states)
+    at = ", ".join(f"{volts:.3f}" for volts in reading.references_v)
+    notes = [f"least errors at references {at} V: mean RBER {rber:.3g}, no wear, no retention"]
+    if measured.sweep is not None:
+        notes.append(measured.sweep.origin)
+        if measured.sweep.joined:
+            notes.append(
+                f"{measured.sweep.joined} steps joined with a neighbour: noise of two reads left "
+                f"them fewer cells than none"
+            )
+    if bits != int(bits):
+        notes.append(f"{states} states are no whole number of bits: RBER is over log2 of them")
+    light = [p.name for p in parameters if p.name.startswith("nu_") and p.high > TAILS * p.value]
+    if light:
+        notes.append(f"{', '.join(light)} not known: tails as light as Gaussian ones")
+    degrees = mean_degrees({p.name: p for p in parameters}, states)
+    if degrees is not None and is_beyond(degrees):
+        nearest_taken = LEAST if degrees < LEAST else MOST
+        notes.append(
+            f"a cell takes {LEAST:g} to {MOST:g} degrees of Student's t: a chip file has "
+            f"{nearest_taken:g} in place of {degrees:.3g}, the mean of nu"
+        )
+    return Fit(law, measured, estimate, parameters, array, confidence, notes, options, bins)
+
+
+def _states_array(values: dict[str, float], states: int) -> dict[str, Any]:
+    """A rate without wear: the overlap of neighbours at the best references, over the bits."""
+    rber = sum(best_references(values, states).rber) / math.log2(states)
+    idle = {"alpha": 0.0, "k": 1.0, "beta": 0.0, "m": 0.0, "n": 1.0, "gamma": 0.0, "p": 0.0}
+    return {"name": "power_law", "epsilon": rber, **idle, "q": 1.0}
+
+
+def _parameters(names: Sequence[str], estimate: Estimate) -> list[Parameter]:
+    return [
+        Parameter(name, float(value), float(low), float(high), trials)
+        for name, value, low, high, trials in zip(
+            names,
+            estimate.values,
+            estimate.low,
+            estimate.high,
+            estimate.trials or [""] * len(names),
+            strict=True,
+        )
+    ]
+
+
+def _one_kind_of_rate(measured: Measurements) -> None:
+    """Counts or rates, and no rate of zero, which has no logarithm."""
+    import numpy as np
+
+    has = [name for name in ("rber", "bit_errors", "bits_read") if name in measured.columns]
+    if has not in (["rber"], ["bit_errors", "bits_read"]):
+        raise refusal(
+            measured.name,
+            " and ".join(has) if has else "no rates",
+            "bit_errors and bits_read, or rber",
+        )
+    if has == ["rber"] and (measured.columns["rber"] <= 0).any():
+        row = measured.lines[int(np.argmax(measured.columns["rber"] <= 0))]
+        raise refusal(
+            measured.name,
+            f"row {row}, column rber: 0 has no logarithm",
+            "above 0, or bit_errors and bits_read",
+        )
+    if has != ["rber"] and measured.columns["bit_errors"].sum() == 0:
+        raise refusal(
+            measured.name,
+            "column bit_errors holds no errors at all",
+            "at least some, or there is nothing to fit",
+        )

@@ -1,0 +1,331 @@
+"""Laws of error rates to fit: those of the array models, in well-conditioned coordinates.
+
+Each takes the columns of a measurement and gives a `Law`, and each says how its parameters are
+written as the table of an array model, by which a drive uses them. Coordinates are centred in the
+data: the level at the middle of the cycles is known far better than the one at a single cycle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nandlab import _core
+from nandlab.fit.estimate import MORE_ROWS, Estimate, Law
+from nandlab.given.refusal import refusal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nandlab.fit.data import Measurements
+
+    Column = NDArray[np.float64]
+
+NOTHING = -700.0
+"""The logarithm of nothing: its exponential is 0 for all purposes."""
+
+
+class Fitted(NamedTuple):
+    """A law on some data."""
+
+    law: Law
+    array: Callable[[dict[str, float]], dict[str, Any]]
+    """The table of an array model from the parameters."""
+    notes: list[str]
+    estimate: Callable[[float], Estimate] | None = None
+    """The estimate at a level, where no descent is needed."""
+
+
+class Options(NamedTuple):
+    """What a user may set."""
+
+    page_bits: int = 16384
+    reference_c: float = 25.0
+    without: Sequence[str] = ()
+    states: int = 4
+    """Of a histogram."""
+
+
+def power_law(data: Measurements, options: Options) -> Fitted:
+    """RBER = epsilon + alpha N^k + beta N^m t^n + gamma N^p R^q, t in days (Kim, FAST'19)."""
+    import numpy as np
+
+    terms = ("epsilon", "wear", "retention", "reads")
+    for term in options.without:
+        if term not in terms:
+            raise refusal("fit", f"without {term}: no term", terms)
+    has = {
+        "epsilon": True,
+        "wear": data.varies("pe_cycles"),
+        "retention": data.varies("retention_hours"),
+        "reads": data.varies("reads"),
+    }
+    used = [term for term in terms if has[term] and term not in options.without]
+    columns = {"wear": "pe_cycles", "retention": "retention_hours", "reads": "reads"}
+    notes = [
+        f"no {term} term: {columns[term]} does not vary"
+        for term in terms
+        if not has[term] and term not in options.without
+    ]
+    if not used:
+        raise refusal(data.name, "no term of the law is left", "one or more")
+    kept_at = data.kept_at()
+    notes += [f"hours are hours at {celsius:g} °C" for celsius in kept_at.values()]
+    cycles, middle = _logs(data, "pe_cycles", 1.0)
+    days, day = _logs(data, "retention_hours", 24.0)
+    reads, read = _logs(data, "reads", 1.0)
+    by_cycles = has["wear"]
+    # Name, logarithm it multiplies, its middle: in the order of the coordinates.
+    powers = {
+        "epsilon": [],
+        "wear": [("k", cycles, middle)],
+        "retention": [*([("m", cycles, middle)] if by_cycles else []), ("n", days, day)],
+        "reads": [*([("p", cycles, middle)] if by_cycles else []), ("q", reads, read)],
+    }
+    scale = {"epsilon": "epsilon", "wear": "alpha", "retention": "beta", "reads": "gamma"}
+
+    def mean(u: Column) -> Column:
+        total = np.zeros(data.rows)
+        at = 0
+        for term in used:
+            exponent = np.full(data.rows, u[at])
+            at += 1
+            for _, logs, _ in powers[term]:
+                exponent = exponent + u[at] * logs
+                at += 1
+            total = total + np.exp(np.clip(exponent, NOTHING, 100.0))
+        return np.minimum(total, 0.5)
+
+    def natural(u: Column) -> Column:
+        found = np.array(u, dtype=float)
+        at = 0
+        for term in used:
+            here = at
+            at += 1
+            for _, _, centre in powers[term]:
+                found[here] -= u[at] * centre
+                at += 1
+        return found
+
+    names, is_log = [], []
+    for term in used:
+        names += [scale[term], *(name for name, _, _ in powers[term])]
+        is_log += [True, *(False for _ in powers[term])]
+    least, most = _rates(data)
+    starts = []
+    for first, second in ((1.0, 0.5), (2.0, 0.5), (2.0, 1.0), (1.5, 1.5), (0.5, 0.3)):
+        start: list[float] = []
+        for term in used:
+            level = least if term == "epsilon" else most / 4
+            start.append(math.log(max(level, 1e-15)))
+            for name, _, _ in powers[term]:
+                start.append(first if name in ("k", "q") else second)
+        starts.append(np.array(start))
+
+    def array(values: dict[str, float]) -> dict[str, Any]:
+        idle = {"k": 1.0, "m": 0.0, "n": 1.0, "p": 0.0, "q": 1.0}
+        every = ("epsilon", "alpha", "k", "beta", "m", "n", "gamma", "p", "q")
+        table = {name: values.get(name, idle.get(name, 0.0)) for name in every}
+        return {"name": "power_law", **table, **kept_at}
+
+    of_term = {
+        name: term for term in used for name in (scale[term], *(n for n, *_ in powers[term]))
+    }
+    falls = has["wear"] and _falls(data, "pe_cycles")
+
+    def cure(left_open: Sequence[str]) -> str:
+        without = [term for term in used if term in {of_term[name] for name in left_open}]
+        if len(without) == len(used):
+            return MORE_ROWS
+        terms = ", ".join(f"`{term}`" for term in without)
+        why = " (rates fall with pe_cycles)" if falls else ""
+        return f"without {terms}{why}, {MORE_ROWS}"
+
+    return Fitted(Law(starts, mean, natural, names, is_log, cure), array, notes)
+
+
+def exponential(data: Measurements, options: Options) -> Fitted:
+    """Errors of a page = a exp(b N / 1e5) - 1, never below zero (Wang, ICS'14, section 3.3)."""
+    import numpy as np
+
+    [cycles] = data.need("pe_cycles")
+    _vary(data, "pe_cycles")
+    n = cycles / 1e5
+    _, most = _rates(data)
+    # Centred high, where the errors are.
+    centre = float(n.max())
+    bits = options.page_bits
+
+    def mean(u: Column) -> Column:
+        errors = np.exp(np.clip(u[0] + np.exp(min(u[1], 50.0)) * (n - centre), NOTHING, 100)) - 1
+        rate: Column = np.clip(errors / bits, 0.0, 0.5)
+        return rate
+
+    def natural(u: Column) -> Column:
+        return np.array([u[0] - np.exp(u[1]) * centre, u[1]])
+
+    top = math.log(most * bits + 1.0)
+    span = float(n.max() - n.min())
+    starts = [np.array([top, math.log(growth / span)]) for growth in (0.5, 1.0, 2.0, 5.0, 12.0)]
+
+    def array(values: dict[str, float]) -> dict[str, Any]:
+        law = {"alpha_1": 0.0, "beta_1": values["a"], "alpha_2": 0.0, "beta_2": values["b"]}
+        return {"name": "exponential", "vth_v": 1.0, **law, "page_bits": bits}
+
+    return Fitted(Law(starts, mean, natural, ["a", "b"], [True, True]), array, [])
+
+
+def exponential_vth(data: Measurements, options: Options) -> Fitted:
+    """The same with a and b linear in ln V (Wang, equations 6 to 9)."""
+    import numpy as np
+
+    cycles, volts = data.need("pe_cycles", "vth_v")
+    _vary(data, "pe_cycles", "vth_v")
+    if (volts <= 0).any():
+        i = int(np.argmax(volts <= 0))
+        raise refusal(data.name, f"vth_v = {volts[i]:g}: no logarithm", "above 0 V (eq. 6)")
+    n, ln_v = cycles / 1e5, np.log(volts)
+    low, high = float(ln_v.min()), float(ln_v.max())
+    part = (ln_v - low) / (high - low)
+    centre, bits = float(n.max()), options.page_bits
+    _, most = _rates(data)
+
+    def ab(u: Column) -> tuple[Column, Column]:
+        """At the lowest and the highest voltage."""
+        b = np.exp(np.minimum(u[2:4], 50.0))
+        return np.exp(np.clip(u[0:2] - b * centre, NOTHING, 100)), b
+
+    def mean(u: Column) -> Column:
+        a, b = ab(u)
+        a_at, b_at = a[0] + (a[1] - a[0]) * part, b[0] + (b[1] - b[0]) * part
+        errors = a_at * np.exp(np.clip(b_at * n, NOTHING, 100)) - 1
+        rate: Column = np.clip(errors / bits, 0.0, 0.5)
+        return rate
+
+    def natural(u: Column) -> Column:
+        found = []
+        for pair in ab(u):
+            slope = (pair[1] - pair[0]) / (high - low)
+            found += [slope, pair[0] - slope * low]
+        return np.array(found)
+
+    top = math.log(most * bits + 1.0)
+    span = float(n.max() - n.min())
+    starts = [
+        np.array([top, top, math.log(g / span), math.log(g / span)]) for g in (1.0, 2.0, 5.0, 12.0)
+    ]
+
+    def array(values: dict[str, float]) -> dict[str, Any]:
+        middle = float(np.exp(ln_v.mean()))
+        return {"name": "exponential", "vth_v": middle, **values, "page_bits": bits}
+
+    names = ["alpha_1", "beta_1", "alpha_2", "beta_2"]
+    note = "vth_v of the array is the middle of the data; set it to your chip's mean of the states"
+    return Fitted(Law(starts, mean, natural, names, [False] * 4), array, [note])
+
+
+def retention_law(data: Measurements, options: Options) -> Fitted:
+    """Luo 2018: ln RBER = (a N + b) ln t + c N + d, t in seconds at a reference temperature."""
+    import numpy as np
+
+    cycles, hours = data.need("pe_cycles", "retention_hours")
+    _vary(data, "pe_cycles", "retention_hours")
+    with_energy = data.varies("temperature_c")
+    celsius = data.columns.get("temperature_c", np.full(data.rows, options.reference_c))
+    # By which power of e time goes faster, for each electron volt.
+    faster = np.log([_core.acceleration(1.0, options.reference_c, c) for c in celsius])
+    seconds = np.log(np.maximum(hours * 3600, 1.0))
+    middle, size = float(cycles.mean()), float(cycles.std())
+    second = float(seconds.mean())
+    x = (cycles - middle) / size
+    fixed = np.zeros(data.rows) if with_energy else faster * 1.1
+
+    def mean(u: Column) -> Column:
+        energy = u[4] * faster if with_energy else fixed
+        late = np.maximum(seconds + energy, 0.0) - second
+        logs = u[0] + u[1] * x + u[2] * late + u[3] * x * late
+        rate: Column = np.exp(np.clip(logs, NOTHING, -0.7))
+        return rate
+
+    def natural(u: Column) -> Column:
+        slope = u[3] / size
+        level = u[1] / size - slope * second
+        b = u[2] - slope * middle
+        d = u[0] - u[2] * second - middle * (u[1] / size - slope * second)
+        return np.array([slope, b, level, d, *u[4:]])
+
+    rate = _observed(data)
+    basis = [np.ones(data.rows), x, seconds - second, x * (seconds - second)]
+    linear = np.linalg.lstsq(np.stack(basis, axis=-1), np.log(rate), rcond=None)[0]
+    starts = [np.append(linear, e) for e in (0.5, 1.1)] if with_energy else [linear]
+    names = ["a_slope", "b_slope", "c_level", "d_level"]
+    notes = []
+    if with_energy:
+        names.append("activation_ev")
+    elif "temperature_c" in data.columns and celsius[0] != options.reference_c:
+        notes.append("one temperature: activation_ev is 1.1, assumed")
+
+    def array(values: dict[str, float]) -> dict[str, Any]:
+        where = {"temperature_c": options.reference_c, "reference_c": options.reference_c}
+        return {"name": "retention_law", **where, **values}
+
+    return Fitted(Law(starts, mean, natural, names, [False] * len(names)), array, notes)
+
+
+LAWS: dict[str, Callable[[Measurements, Options], Fitted]] = {
+    "power_law": power_law,
+    "exponential": exponential,
+    "exponential_vth": exponential_vth,
+    "retention_law": retention_law,
+}
+"""Laws of rates by their names."""
+
+
+def _vary(data: Measurements, *names: str) -> None:
+    for name in names:
+        if not data.varies(name):
+            raise refusal(
+                data.name,
+                f"column {name} holds one value",
+                "two or more, so that the law can be told",
+            )
+
+
+def _falls(data: Measurements, name: str) -> bool:
+    """Whether the rates of a column's highest value lie below those of its lowest."""
+    import numpy as np
+
+    column, logs = data.columns[name], np.log(_observed(data))
+    ends = (logs[column == end].mean() for end in (column.min(), column.max()))
+    return bool(np.diff([*ends])[0] < 0)
+
+
+def _logs(data: Measurements, name: str, unit: float) -> tuple[Column, float]:
+    """Logarithms of a column less that of its middle, and that of its middle."""
+    import numpy as np
+
+    values = data.columns.get(name)
+    if values is None or not (values > 0).any():
+        return np.zeros(data.rows), 0.0
+    values = values / unit
+    middle = float(np.log(values[values > 0]).mean())
+    with np.errstate(divide="ignore"):
+        logs = np.log(values) - middle
+    return np.maximum(logs, NOTHING), middle
+
+
+def _observed(data: Measurements) -> Column:
+    """Rates, never zero."""
+    if "rber" in data.columns:
+        return data.columns["rber"]
+    errors, bits = data.columns["bit_errors"], data.columns["bits_read"]
+    rates: Column = (errors + 0.5) / (bits + 1.0)
+    return rates
+
+
+def _rates(data: Measurements) -> tuple[float, float]:
+    """The least and the greatest."""
+    rates = _observed(data)
+    return float(rates.min()), float(rates.max())

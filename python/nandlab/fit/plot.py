@@ -1,0 +1,266 @@
+"""Picture of a fit: data and law above, residuals below; for a table only its points."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab import _core
+from nandlab._core import NandlabError
+from nandlab.display.picture import COLOURS, GREY, finish, legend_below, new_figure, save
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from numpy.typing import NDArray
+
+    from nandlab.fit.fitting import Fit
+
+    Column = NDArray[np.float64]
+
+_UNITS = {
+    "pe_cycles": "P/E cycles",
+    "retention_hours": "h",
+    "reads": "reads",
+    "vth_v": "V",
+    "temperature_c": "°C",
+}
+"""Of what tells the curves apart, behind a value."""
+
+MOST_NAMED = 9
+"""Curves of more groups have no names and one colour."""
+
+POINTS = 1000
+"""Points of a curve."""
+
+_AXES = {
+    "pe_cycles": "P/E cycles",
+    "retention_hours": "retention (h)",
+    "reads": "reads of the block",
+}
+
+
+def plot_fit(fitted: Fit, path: Path | None = None) -> Figure:
+    """Data with the law, and residuals in their own standard deviations."""
+    import numpy as np
+
+    if "points" in fitted.array:
+        return _points(fitted, path)
+    figure = new_figure(8.0, 8.2)
+    heights = {"height_ratios": [1.35, 1.0]}
+    above, below = figure.subplots(2, 1, sharex=True, gridspec_kw=heights)
+    if fitted.bins is not None:
+        _states(fitted, above)
+        x, label = fitted.bins.centres_v, "threshold voltage (V)"
+        groups = {"": np.full(len(x), True)}
+    else:
+        x, label = _axis(fitted)
+        groups = _groups(fitted, x)
+        if x.min() > 0 and x.max() > 30 * x.min():
+            above.set_xscale("log")
+        legend_below(figure, _rates(fitted, above, x, groups))
+    residuals = fitted.estimate.residuals
+    below.axhspan(-2, 2, color=GREY, alpha=0.2, linewidth=0)
+    below.axhline(0, color=GREY, linewidth=1.2)
+    for rows, colour in zip(groups.values(), _colours(len(groups)), strict=True):
+        below.plot(x[rows], residuals[rows], "o", color=colour, markersize=5, alpha=0.7)
+    most = max(float(abs(residuals).max()) * 1.1, 3.0)
+    below.set_ylim(-most, most)
+    below.set_xlabel(label)
+    below.set_ylabel("residual (st. dev.)")
+    finish(above, f"{fitted.law} fitted to {Path(fitted.data.name).name}")
+    finish(below, "")
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def _axis(fitted: Fit) -> tuple[Column, str]:
+    """The column to draw over: the first that varies; or else the rows in their order."""
+    import numpy as np
+
+    names = [name for name in _AXES if fitted.data.varies(name)]
+    if fitted.law == "retention_law":
+        names.sort(key=lambda name: name != "retention_hours")
+    if not names:
+        return np.arange(1.0, fitted.data.rows + 1), "row"
+    return fitted.data.columns[names[0]], _AXES[names[0]]
+
+
+def _groups(fitted: Fit, x: Column) -> dict[str, NDArray[np.bool_]]:
+    """Rows of each curve over `x`, by what tells them apart; one without a name where nothing."""
+    import numpy as np
+
+    data = fitted.data
+    names = [name for name in _UNITS if data.varies(name) and data.columns[name] is not x]
+    if not names:
+        return {"": np.full(len(x), True)}
+    keys = np.stack([data.columns[name] for name in names], axis=-1)
+    return {
+        ", ".join(f"{value:g} {_UNITS[name]}" for name, value in zip(names, group, strict=True)): (
+            keys == group
+        ).all(axis=1)
+        for group in np.unique(keys, axis=0)
+    }
+
+
+def _colours(count: int) -> list[Any]:
+    """A colour for each of the curves, dark to light in their order."""
+    from matplotlib import colormaps
+
+    if not 1 < count <= MOST_NAMED:
+        return [COLOURS["read"]] * count
+    return [colormaps["viridis"](0.85 * i / (count - 1)) for i in range(count)]
+
+
+def _rates(
+    fitted: Fit, axes: Axes, x: Column, groups: dict[str, NDArray[np.bool_]]
+) -> list[Line2D]:
+    """Rates with the law, a curve of one colour for each group of rows: what a legend names."""
+    import numpy as np
+    from matplotlib.lines import Line2D as Line
+
+    data = fitted.data
+    if fitted.is_counted:
+        bits = data.columns["bits_read"]
+        observed = data.columns["bit_errors"] / bits
+        # No errors of so many bits: the end of the interval of Clopper and Pearson.
+        most = -np.expm1(np.log((1 - fitted.confidence.level) / 2) / bits)
+    else:
+        observed = most = data.columns["rber"]
+    is_zero = observed == 0
+    least = min(observed[~is_zero].min() / 10, most[is_zero].min(initial=1.0) / 2)
+    is_named = 1 < len(groups) <= MOST_NAMED
+    handles = []
+    for (name, rows), colour in zip(groups.items(), _colours(len(groups)), strict=True):
+        shown, zero = rows & ~is_zero, rows & is_zero
+        axes.plot(x[shown], observed[shown], "o", color=colour, markersize=6, alpha=0.75)
+        axes.plot(x[zero], most[zero], "v", color=colour, markersize=7, markerfacecolor="white")
+        at, mean = _curve(fitted, axes, x, rows)
+        drawn = mean > least
+        line = colour if is_named else COLOURS["write"]
+        curves = axes.plot(at[drawn], mean[drawn], color=line, linewidth=1.6, label=name)
+        handles += curves if is_named else []
+    said = GREY if is_named else COLOURS["write"]
+    handles.append(Line([], [], color=said, linewidth=1.6, label="fitted law"))
+    said = GREY if is_named else COLOURS["read"]
+    handles.append(Line([], [], color=said, marker="o", linestyle="none", label="measured"))
+    if is_zero.any():
+        label = f"no errors: at most, {100 * fitted.confidence.level:g} %"
+        handles.append(Line([], [], color=said, marker="v", linestyle="none", label=label))
+        handles[-1].set_markerfacecolor("white")
+    axes.set_yscale("log")
+    axes.set_ylabel("raw bit error rate")
+    return handles
+
+
+def _curve(fitted: Fit, axes: Axes, x: Column, rows: NDArray[np.bool_]) -> tuple[Column, Column]:
+    """The law over the rows of a group, finely; at the rows alone where no drive could have it."""
+    import numpy as np
+
+    columns = {name: column[rows] for name, column in fitted.data.columns.items()}
+    array = dict(fitted.array)
+    # What the array has of its own, and not of a block's life.
+    for name in ("temperature_c", "vth_v"):
+        if name in array and name in columns:
+            array[name] = float(columns[name][0])
+    try:
+        law = _core.Array(json.dumps(array))
+    except NandlabError:
+        order = np.argsort(x[rows])
+        return x[rows][order], fitted.estimate.mean[rows][order]
+    spaced = np.geomspace if axes.get_xscale() == "log" else np.linspace
+    at = spaced(x[rows].min(), x[rows].max(), POINTS)
+    life = []
+    for name in _AXES:
+        column = fitted.data.columns.get(name)
+        if column is x:
+            life.append(at)
+        else:
+            life.append(np.full(POINTS, 0.0 if column is None else column[rows][0]))
+    lives = zip(*(stress.tolist() for stress in life), strict=True)
+    return at, np.array(law.rber([(0, round(n), hours, round(reads)) for n, hours, reads in lives]))
+
+
+def _points(fitted: Fit, path: Path | None) -> Figure:
+    """Points with their intervals, and what a drive is played back between them."""
+    import numpy as np
+    from matplotlib.lines import Line2D as Line
+
+    points = fitted.array["points"]
+    stress = np.array([[point["pe_cycles"], point["hours"], point["reads"]] for point in points])
+    rates = fitted.parameters[: len(points) * len(points[0]["rber"])]
+    value, low, high = (
+        np.array([getattr(rate, end) for rate in rates]).reshape(len(points), -1)
+        for end in ("value", "low", "high")
+    )
+    varying = [i for i, name in enumerate(_AXES) if fitted.data.varies(name)] or [0]
+    over, others = varying[0], varying[1:]
+    x = stress[:, over]
+    curves = [
+        (group, page_type)
+        for group in np.unique(stress[:, others], axis=0)
+        for page_type in range(value.shape[1])
+    ]
+    array = _core.Array(json.dumps(fitted.array))
+    is_named = 1 < len(curves) <= MOST_NAMED
+    is_typed = "page_type" in fitted.data.labels
+    figure = new_figure(8.0, 5.8)
+    axes = figure.subplots()
+    handles = []
+    for (group, page_type), colour in zip(curves, _colours(len(curves)), strict=True):
+        rows = (stress[:, others] == group).all(axis=1)
+        at, rate = x[rows], value[rows, page_type]
+        ends = np.abs([low[rows, page_type] - rate, high[rows, page_type] - rate])
+        axes.errorbar(at, rate, np.where(np.isfinite(ends), ends, 0), fmt="o", color=colour)
+        between = np.concatenate([np.linspace(a, b, 24) for a, b in pairwise(at)] or [at])
+        states = np.tile(stress[rows][0], (len(between), 1))
+        states[:, over] = between
+        played = array.rber([(page_type, round(n), h, round(r)) for n, h, r in states.tolist()])
+        names = [*_AXES]
+        words = [f"{of:g} {_UNITS[names[i]]}" for of, i in zip(group, others, strict=True)]
+        words += [rates[page_type].name.rpartition(", ")[2]] if is_typed else []
+        lines = axes.plot(between, played, color=colour, linewidth=1.6, label=", ".join(words))
+        handles += lines if is_named else []
+    played_back = Line([], [], color=GREY, linewidth=1.6, label="played back")
+    measured = Line([], [], color=GREY, marker="o", linestyle="none")
+    measured.set_label(f"measured, {fitted.confidence} intervals")
+    legend_below(figure, [*handles, played_back, measured])
+    axes.set_yscale("log")
+    if x.max() > 30 * x[x > 0].min(initial=x.max()):
+        if x.min() > 0:
+            axes.set_xscale("log")
+        else:
+            axes.set_xscale("symlog", linthresh=x[x > 0].min())
+    axes.set_xlabel([*_AXES.values()][over])
+    axes.set_ylabel("raw bit error rate")
+    finish(axes, f"rates of {Path(fitted.data.name).name} as they are")
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def _states(fitted: Fit, axes: Axes) -> None:
+    bins = fitted.bins
+    if bins is None:
+        return
+    shown = bins.cells > 0
+    axes.plot(
+        bins.centres_v[shown],
+        bins.cells[shown],
+        "o",
+        color=COLOURS["read"],
+        markersize=4,
+        alpha=0.7,
+        label="measured",
+    )
+    mean = fitted.estimate.mean
+    axes.plot(bins.centres_v, mean, color=COLOURS["write"], linewidth=2.0, label="fitted states")
+    axes.set_yscale("log")
+    axes.set_ylim(0.5, float(max(mean.max(), bins.cells.max())) * 4)
+    axes.set_ylabel("cells in a bin")
+    axes.legend(loc="upper left", ncols=2, frameon=False)

@@ -1,0 +1,54 @@
+"""Interruption by Ctrl-C or SIGTERM after the current step, so that no result is lost."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+
+_Handler = Callable[[int, FrameType | None], object] | signal.Handlers
+
+_USUAL: dict[signal.Signals, _Handler] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+}
+"""What Python does with these signals where nobody says otherwise."""
+
+
+class Stop:
+    """While it is entered, the first Ctrl-C or SIGTERM only sets `asked`; a second ends at once.
+
+    SIGTERM is what `kill`, `timeout` and batch systems send. Only in the main thread, and only
+    signals that nobody else handles.
+    """
+
+    def __init__(self, *, is_patient: bool = False) -> None:
+        """Where it `is_patient`, a second signal does no more than the first: for short steps."""
+        self.asked = False
+        self._is_patient = is_patient
+        self._ours: list[signal.Signals] = []
+
+    def __enter__(self) -> Stop:
+        if threading.current_thread() is threading.main_thread():
+            self._ours = [each for each, usual in _USUAL.items() if signal.getsignal(each) is usual]
+        for each in self._ours:
+            signal.signal(each, self._ask)
+        return self
+
+    def _ask(self, _signal: int, _frame: FrameType | None) -> None:
+        self.asked = True
+        if not self._is_patient:
+            self._restore()
+
+    def _restore(self) -> None:
+        for each in self._ours:
+            signal.signal(each, _USUAL[each])
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        self._restore()

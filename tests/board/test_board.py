@@ -1,0 +1,381 @@
+"""The test board: procedures on a chip, their files, gone on with, stopped, refused."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import COMMAND, Ended
+
+import nandlab
+from nandlab.board import read
+
+#: A block of few pages.
+SMALL = "chip.geometry.pages_per_block=32"
+CHIP = "wang2014_mlc"
+#: The same of any chip.
+FEW_CELLS = {
+    "chip.geometry.pages_per_block": 96,
+    "chip.geometry.page_bytes": 2048,
+    "chip.geometry.spare_bytes": 64,
+}
+#: Parameters that make each procedure quick.
+QUICK: dict[str, dict[str, object]] = {
+    "wear": {"points": 3, "measured_cycles": 2, "wordline_spacing": 2},
+    "rber": {"points": 3},
+    "data_pattern": {"points": 2},
+    "single_level": {"points": 2},
+    "read_disturb": {"points": 3},
+    "retention": {"points": 3},
+    "vth_sweep": {"step_v": 0.2},
+}
+NAMES = [procedure.name for procedure in nandlab.procedures()]
+
+
+def quick(name: str, **more: object) -> nandlab.Measurement:
+    return nandlab.board(name, CHIP, set=[SMALL], **{**QUICK.get(name, {}), **more})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_procedure_gives_rows_and_a_picture(name: str, tmp_path: Path):
+    result = quick(name)
+    table = result.table()
+    assert table.num_rows > 0
+    assert not result.interrupted
+    assert table.column_names[0] == "step"
+    for column in table.column_names:
+        if column.endswith("_low"):
+            rate, high = column.removesuffix("_low"), column.removesuffix("_low") + "_high"
+            rows = zip(*(table[name].to_pylist() for name in (column, rate, high)), strict=True)
+            assert all(0 <= low <= middle <= top <= 1 for low, middle, top in rows)
+    figure = result.plot(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 5000
+    for axes in figure.axes:
+        assert axes.get_ylabel()
+    assert figure.axes[-1].get_xlabel()
+
+
+def test_a_sweep_shows_the_references():
+    """Where the chip has a cell of its own; not where the command gave it one."""
+    (axes,) = quick("vth_sweep").plot().axes
+    assert axes.get_xlabel().startswith("threshold voltage, from the lower page's lowest")
+    assert [text.get_text() for text in axes.texts] == ["lower ", "upper ", "upper "]
+    pages = nandlab.cell(CHIP).pages
+    own = [v - pages[0].references_v[0] for page in pages for v in page.references_v]
+    assert [text.get_position()[0] for text in axes.texts] == pytest.approx(own)
+    slc = ["chip.cell.preset=slc", SMALL]
+    (axes,) = nandlab.board("vth_sweep", "grupp2009_a_slc2", set=slc, step_v=0.5).plot().axes
+    assert not axes.texts
+
+
+@pytest.mark.parametrize("chip", ["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
+def test_a_sweep_finds_all_cells(chip: str):
+    """Left to itself it reaches from the lowest cell to the highest of every chip."""
+    result = nandlab.board("vth_sweep", chip, set=FEW_CELLS)
+    rows = result.table().to_pylist()
+    for level in {row["level"] for row in rows}:
+        of_level = [row for row in rows if row["level"] == level]
+        found = sum(row["cells_found"] for row in of_level)
+        assert found == pytest.approx(of_level[0]["cells"], rel=0.002)
+    # The picture leaves out where there are none, and every curve looks different.
+    (axes,) = result.plot().axes
+    low, high = axes.get_xlim()
+    shown = [row["shift_v"] for row in rows if row["cells_found"] > 0]
+    assert low < min(shown) < max(shown) < high
+    assert high - low < 1.2 * (max(shown) - min(shown))
+    looks = [
+        (line.get_color(), line.get_linestyle())
+        for line in axes.get_lines()
+        if not str(line.get_label()).startswith("_")
+    ]
+    assert len(set(looks)) == len(looks) == len({row["level"] for row in rows})
+
+
+@pytest.mark.parametrize("chip", ["tlc_planar", "tlc_3d", "qlc_3d"])
+def test_one_bit_a_cell_errs_less(chip: str):
+    rows = nandlab.board("single_level", chip, set=FEW_CELLS, points=1).table().to_pylist()
+    rates = {row["mode"]: row["rber"] for row in rows}
+    assert rates["one bit a cell"] < 0.1 * rates["all bits"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("name", ["wear", "read_disturb", "program_disturb"])
+def test_going_on_gives_the_same_rows(name: str, kind: str, tmp_path: Path):
+    """Whole, and stopped after a step and taken up again."""
+    whole, parts = tmp_path / f"whole.{kind}", tmp_path / f"parts.{kind}"
+    expected = quick(name, out=whole).table()
+
+    def stop(progress: nandlab.Progress) -> None:
+        raise KeyboardInterrupt
+
+    monkey = pytest.MonkeyPatch()
+    monkey.setattr("nandlab.display.progress.Meter.INTERVAL_S", 0.0)
+    with pytest.raises(nandlab.Unfinished) as stopped:
+        quick(name, out=parts, progress=stop)
+    monkey.undo()
+    assert stopped.value.result.steps_done == 1
+    assert stopped.value.result.interrupted
+    assert 0 < read(parts).num_rows < expected.num_rows
+    again = quick(name, out=parts, resume=True)
+    assert again.table().to_pylist() == expected.to_pylist()
+    assert parts.read_bytes() == whole.read_bytes()
+    # All is done: nothing changes.
+    assert quick(name, out=parts, resume=True).table().to_pylist() == expected.to_pylist()
+
+
+KILLED = f"""
+import os
+import sys
+import nandlab
+from nandlab.display.progress import Meter
+
+sys.modules["nandlab.board.rows"].SAVE_S = Meter.INTERVAL_S = 0.0
+
+def stop(progress):
+    if progress.done == 2:
+        os._exit(9)
+
+nandlab.board("read_disturb", "{CHIP}", set=["{SMALL}"], points=3, out="rows.csv", progress=stop)
+"""
+
+
+def test_what_kills_a_run_leaves_its_rows(tmp_path: Path):
+    """Nothing after the kill is run: what is there was written before, and is gone on with."""
+    ended = subprocess.run([sys.executable, "-c", KILLED], cwd=tmp_path, timeout=120, check=False)
+    assert ended.returncode == 9
+    expected = quick("read_disturb").table()
+    left = read(tmp_path / "rows.csv")
+    assert 0 < left.num_rows < expected.num_rows
+    again = quick("read_disturb", out=tmp_path / "rows.csv", resume=True)
+    assert again.table().to_pylist() == expected.to_pylist()
+
+
+def test_rows_of_another_run_are_not_mixed(tmp_path: Path):
+    out = tmp_path / "rows.parquet"
+    quick("rber", out=out)
+    # No errors in any of them: rows alone would not tell.
+    others: tuple[dict[str, object], ...] = ({"seed": 2}, {"cycles": 9000}, {"points": 2})
+    for more in others:
+        with pytest.raises(nandlab.NandlabError, match="cannot be gone on with"):
+            quick("rber", out=out, resume=True, **more)
+    whole = out.read_bytes()
+    # The first page behind the magic bytes.
+    for broken in (b"nonsense", whole[:4] + b"\xff" * 40 + whole[44:]):
+        out.write_bytes(broken)
+        with pytest.raises(nandlab.NandlabError, match=r"rows\.parquet: no table"):
+            quick("rber", out=out, resume=True)
+    for names, words in (("step,step,run_hash", "2 columns step"), ("step,a,b", "no columns run")):
+        (tmp_path / "rows.csv").write_text(f"{names}\n0,0,0\n")
+        with pytest.raises(nandlab.NandlabError, match=words):
+            quick("rber", out=tmp_path / "rows.csv", resume=True)
+
+
+def test_rows_must_be_there(tmp_path: Path):
+    """Of every step as many, though only the last one is done again; and steps are numbers."""
+    out = tmp_path / "rows.csv"
+    quick("rber", out=out)
+    lines = out.read_text().splitlines(keepends=True)
+    assert [line[0] for line in lines[1:]] == list("001122")
+    for gone, words in ((1, "step 0 has 1 of 2 rows"), (3, "step 1 has 1 of 2 rows")):
+        out.write_text("".join([*lines[:gone], *lines[gone + 1 :]]))
+        with pytest.raises(nandlab.NandlabError, match=words):
+            quick("rber", out=out, resume=True)
+    out.write_text("".join([*lines[:3], *lines[5:]]))
+    with pytest.raises(nandlab.NandlabError, match="step 1 has 0 of 2 rows"):
+        quick("rber", out=out, resume=True)
+    for step in ("x", "", "1.5"):
+        out.write_text(f"step,run_hash\n0,1\n{step},1\n")
+        with pytest.raises(nandlab.NandlabError, match=f"row 2, column step: `{step}`: no whole"):
+            quick("rber", out=out, resume=True)
+
+
+def test_rows_are_not_written_over(nandlab: Callable[..., Ended], folder: Path):
+    energy = ["board", "energy", "--chip", CHIP, "--set", SMALL, "--cycles", "0", "--quiet"]
+    nandlab(*energy, "--out", "rows.csv").succeeded()
+    (folder / "curve.parquet").write_bytes(b"PAR1")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for name in ("rows.csv", "curve.parquet"):
+        said = nandlab(*energy, "--seed", "2", "--out", name).refused()
+        assert f"out: {name} exists already; allowed: a new file, or `resume`" in said
+    nandlab(*energy, "--out", "rows.csv", "--resume").succeeded()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_command_line(nandlab: Callable[..., Ended], folder: Path):
+    listed = nandlab("board").succeeded().out
+    assert all(name in listed for name in NAMES)
+    done = nandlab(
+        *("board", "wear", "--chip", CHIP, "--cycles", "1300000", "--set", SMALL),
+        *("--set", "procedure.wordline_spacing=2", "--set", "procedure.points=3"),
+        *("--out", "w.parquet", "--plot", "w.png"),
+    ).succeeded()
+    assert "cell_error_rate" in done.out
+    assert "12 rows of 3 steps" in done.out
+    table = pq.read_table("w.parquet")
+    assert table.schema.metadata[b"procedure"] == b"wear"
+    assert table["pattern"].to_pylist()[:4] == ["11", "10", "00", "01"]
+    assert Path("w.png").exists()
+    quiet = nandlab("board", "energy", "--chip", CHIP, "--set", SMALL, "--quiet").succeeded()
+    assert (quiet.out, quiet.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needle"),
+    [
+        (["waer"], "unknown procedure `waer`"),
+        (["waer", "--chip", CHIP], "did you mean `wear`"),
+        (["wear"], "--chip with a preset"),
+        (["wear", "--chip", "wang2014"], "did you mean `wang2014_mlc`"),
+        (["wear", "--chip", "mqsim_mlc"], "chip.cell.preset"),
+        (["wear", "--chip", CHIP, "--set", "procedure.points=0"], "points"),
+        (
+            ["wear", "--chip", CHIP, "--cycles", "-3"],
+            "cycles: invalid value: integer `-3`; allowed: whole numbers",
+        ),
+        (
+            ["wear", "--chip", CHIP, "--cycles", "99999999999"],
+            "allowed: whole numbers from 0 to 4294967295",
+        ),
+        (["rber", "--chip", CHIP, "--set", "procedure.points=-1"], "numbers from 0 to 4294967295"),
+        (
+            ["wear", "--chip", CHIP, "--cycles", "200", "--set", "procedure.cycles=300"],
+            "board: cycles stands twice: 200, and --set procedure.cycles=300; allowed: once",
+        ),
+        (
+            ["wear", "--chip", CHIP, "--cycles", "0"],
+            "procedure.cycles: 0 is out of range; allowed: 100 to",
+        ),
+        (["energy", "--chip", CHIP, "--out", "mixed.fio"], ".parquet, .csv"),
+        (
+            ["wear", "--chip", CHIP, "--cycles", "99"],
+            "procedure.cycles: 99 is out of range; allowed: 100 to",
+        ),
+        (
+            ["rber", "--chip", CHIP, "--cycles", "100", "--set", "procedure.first_cycles=101"],
+            "procedure.first_cycles: 101 is out of range; allowed: 0 to 100",
+        ),
+        (["wear", "--chip", CHIP, "--set", "points=3"], "neither chip nor procedure"),
+        (["wear", "--chip", CHIP, "--set", "procedure.pionts=3"], "did you mean `points`"),
+        (["wear", "--chip", CHIP, "--out", "x.xlsx"], ".parquet, .csv"),
+        (["wear", "--chip", CHIP, "--plot", "x.bmp"], ".png, .svg, .pdf"),
+        (["wear", "--chip", CHIP, "--out", "no/folder.csv"], "no folder"),
+        (["wear", "--chip", CHIP, "--resume"], "--out"),
+        (["wear", "--chip", CHIP, "--seed", "-1"], "seed"),
+        (["single_level", "--chip", "grupp2009_a_slc2", "--set", "chip.cell.preset=slc"], "two"),
+    ],
+)
+def test_refusals(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], needle: str):
+    assert needle in nandlab("board", *arguments).refused()
+    assert [path.name for path in folder.iterdir()] == ["mixed.fio"]
+
+
+def test_ctrl_c_keeps_the_steps_done(folder: Path):
+    process = subprocess.Popen(
+        [
+            *[COMMAND, "board", "rber", "--chip", CHIP, "--out", "r.csv", "--quiet"],
+            *["--set", "procedure.points=10000", "--cycles", "1000000"],
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (130, "")
+    assert read(Path("r.csv")).num_rows >= 2
+    assert not Path("r.csv.part").exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cycles_are_none_or_refused(name: str):
+    """Zero is not what the chip is rated for: that is what is left out."""
+    if name in ("wear", "rber", "data_pattern", "single_level"):
+        with pytest.raises(
+            nandlab.NandlabError, match=r"procedure\.cycles: 0 is out of range; allowed: (1|100) to"
+        ):
+            quick(name, cycles=0)
+        return
+    rows = quick(name, cycles=0).table()
+    if "pe_cycles" in rows.column_names:
+        assert set(rows["pe_cycles"].to_pylist()) == {0}
+    if name not in ("read_disturb", "retention"):
+        assert rows.to_pylist() == quick(name).table().to_pylist()
+
+
+@pytest.mark.parametrize("chip", ["wang2014_mlc", "tlc_planar", "tlc_3d", "qlc_3d"])
+def test_reads_disturb_by_themselves(chip: str):
+    """What is left out shows the effect on every chip: no reads, rates that rise, broken data."""
+    table = nandlab.board("read_disturb", chip, set=FEW_CELLS).table().to_pylist()
+    for page_type in {row["page_type"] for row in table}:
+        rates = [row["rber"] for row in table if row["page_type"] == page_type]
+        assert rates[-1] > max(0.1, 10 * rates[0])
+        assert len([rate for rate in rates if 2 * rates[0] + 1e-5 < rate < 0.3]) >= 2
+    reads = [row["reads"] for row in table]
+    assert reads == sorted(reads)
+    assert max(reads) == 1000 * min(set(reads) - {0})
+
+
+def test_younger_ages_looked_at_do_not_disturb():
+    """A year is a year, however many ages before it were looked at, as in closed form."""
+    narrow = {"chip.geometry.page_bytes": 512, "chip.geometry.spare_bytes": 0}
+    one, many = (
+        nandlab.board("retention", "tlc_3d", set=narrow, points=points).table().to_pylist()[-3:]
+        for points in (1, 12)
+    )
+    # A look reads each page once: half of the block's 1,152 came before, on average.
+    state = {"pe_cycles": 3000, "hours": 8760.0, "temperature_c": 40.0, "reads": 576}
+    for page_type, (alone, last) in enumerate(zip(one, many, strict=True)):
+        closed = nandlab.cell("tlc_3d").rber(page_type, **state)
+        for row in (alone, last):
+            assert (row["hours"], row["pe_cycles"]) == (8760.0, 3000)
+            assert row["rber"] == pytest.approx(float(closed), rel=0.06), (page_type, row["rber"])
+
+
+@pytest.mark.parametrize(
+    ("cycles", "segments"), [(900, 9), (3000, 10), (10_000, 10), (1_200_000, 40)]
+)
+def test_wear_has_points_on_every_chip(cycles: int, segments: int):
+    """Wang's segments of 1000 cycles where there are ten of them, shorter ones where not."""
+    rows = quick("wear", points=40, measured_cycles=1, cycles=cycles).table().to_pylist()
+    assert len({row["pe_cycles"] for row in rows}) == segments
+    assert 0.9 * cycles <= max(row["pe_cycles"] for row in rows) <= cycles
+
+
+def test_no_errors_are_told(nandlab: Callable[..., Ended], folder: Path):
+    """Which parameters would show some, where every curve ends without one."""
+    few = ("--chip", CHIP, "--set", SMALL, "--set", "procedure.points=2", "--seed", "3")
+    none = nandlab("board", "read_disturb", *few, "--set", "procedure.reads=10").succeeded().out
+    note = "note: no curve ends with an error; a larger procedure."
+    assert f"{note}cycles or procedure.reads" in " ".join(none.split())
+    assert "no curve" not in nandlab("board", "read_disturb", *few).succeeded().out
+    assert "no curve" not in nandlab("board", "energy", "--chip", CHIP).succeeded().out
+
+
+def test_fast_pages_are_found():
+    """The map of Grupp 2009 comes out of the times."""
+    table = nandlab.board("latency_map", CHIP).table()
+    times = table["program_us"].to_pylist()
+    middle = (min(times) + max(times)) / 2
+    fast = {page for page, us in enumerate(times) if us < middle}
+    assert fast == {0, 1} | {4 * k - 2 + e for k in range(1, 32) for e in (0, 1)}
+
+
+def test_chips_from_files_and_modern_ones(folder: Path):
+    Path("my.toml").write_text(nandlab.show("chip/wang2014_mlc"))
+    by_file = nandlab.board("energy", "my.toml").table().to_pylist()
+    assert by_file == nandlab.board("energy", CHIP).table().to_pylist()
+    modern = nandlab.board(
+        "rber", "tlc_3d", set={"chip.geometry.pages_per_block": 12}, points=2, retention_hours=100
+    )
+    assert {row["page_type"] for row in modern.table().to_pylist()} == {"lower", "middle", "upper"}
+
+
+def test_no_chip_is_refused():
+    with pytest.raises(nandlab.NandlabError, match="board: chip: None; allowed: a preset"):
+        nandlab.board("rber", chip=None)

@@ -1,0 +1,206 @@
+"""Ctrl-C and progress: a run ends soon, and what was done is kept."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import COMMAND, ENDLESS, MIXED
+
+import nandlab
+
+
+@pytest.mark.parametrize(
+    ("precondition", "sent"),
+    [("none", signal.SIGINT), ("steady", signal.SIGINT), ("none", signal.SIGTERM)],
+)
+def test_a_signal_keeps_what_was_done(folder: Path, precondition: str, sent: signal.Signals):
+    """Ctrl-C, or what `kill`, `timeout` and batch systems send."""
+    (folder / "endless.fio").write_text(ENDLESS)
+    process = subprocess.Popen(
+        [
+            *[COMMAND, "run", "--drive", "tiny", "--workload", "endless.fio"],
+            *["--precondition", precondition, "--quiet", "--json", "r.json"],
+            *["--requests", "r.parquet", "--timeline", "t.json"],
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    process.send_signal(sent)
+    asked = time.monotonic()
+    _, err = process.communicate(timeout=20)
+    # A fifth of a second where the machine is idle; most of it is writing the timeline.
+    assert time.monotonic() - asked < 5
+    assert (process.returncode, err) == (130, "")
+    report = json.loads(Path("r.json").read_text())
+    assert report["sim"]["interrupted"]
+    assert report["checks"]["conservation"]["ok"]
+    assert not report["checks"]["conservation"]["finished"]
+    completed = report["host"]["requests_completed"]
+    assert pq.ParquetFile("r.parquet").metadata.num_rows == completed > 1000
+    assert json.loads(Path("t.json").read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_further_ctrl_c_takes_nothing_away(folder: Path, times: int):
+    """Nor does it reach what is imported only then."""
+    (folder / "endless.fio").write_text(ENDLESS)
+    process = subprocess.Popen(
+        [COMMAND, "run", "--drive", "tiny", "--workload", "endless.fio", "--json", "r.json"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(3)
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.03)
+    _, err = process.communicate(timeout=20)
+    # The last one may come when all is written and the interpreter is on its way out.
+    assert (process.returncode in (130, -signal.SIGINT), err) == (True, "")
+    report = json.loads(Path("r.json").read_text())
+    assert report["sim"]["interrupted"]
+    assert report["host"]["requests_completed"] > 1000
+
+
+@pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "nandlab"]])
+@pytest.mark.parametrize("module", ["nandlab.fit", "nandlab.cli", "nandlab.cli.demo", "typer.main"])
+def test_ctrl_c_while_the_command_is_imported(folder: Path, command: list[str], module: str):
+    """One word, and none of the imports' traceback."""
+    # A start-up file of Python's that sends the signal where a module is looked for.
+    Path("sitecustomize.py").write_text(f"""
+import signal, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+""")
+    paths = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    ended = subprocess.run(
+        [*command, "run", "--drive", "tiny", "--workload", "mixed.fio"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
+def test_ctrl_c_of_a_program_that_imports_us_is_its_own(folder: Path):
+    code = "import signal, nandlab; print(signal.getsignal(2) is signal.default_int_handler)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "True\n"
+
+
+def test_ctrl_c_during_preconditioning(folder: Path):
+    """No figures of nothing, no picture."""
+
+    def stop(progress: nandlab.Progress) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(nandlab.Interrupted) as stopped:
+        nandlab.run("tiny", MIXED, precondition="steady", progress=stop)
+    result = stopped.value.result
+    assert result.to_dict()["sim"]["begun"] is False
+    said = result._repr_html_()
+    assert "during preconditioning; nothing was run" in said
+    assert "written by the host" not in said
+    with pytest.raises(nandlab.NandlabError, match="nothing was run; allowed: a run that has"):
+        result.plot("x.png")
+    assert not Path("x.png").exists()
+
+
+def test_engine_stops_within_a_tenth_of_a_second():
+    """From the signal to the exception, writing nothing."""
+    sent: list[float] = []
+
+    def send() -> None:
+        sent.append(time.perf_counter())
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Timer(0.5, send).start()
+    with pytest.raises(nandlab.Interrupted) as stopped:
+        nandlab.run("tiny", ENDLESS)
+    took_s = time.perf_counter() - sent[0]
+    assert stopped.value.result.interrupted
+    assert stopped.value.result.latency.count > 0
+    # 0.1 s is the goal on an idle machine; the tests share theirs.
+    assert took_s < 0.5
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_ctrl_c_while_a_trace_is_read(folder: Path):
+    """Reading is one long call of the engine; it is left behind."""
+    with open("long.csv", "w") as file:
+        for _ in range(20):
+            file.write("128166372003061629,hm,0,Read,4096,4096,100\n" * 100_000)
+    whole = time.perf_counter()
+    nandlab.trace_info("long.csv", format="msr")
+    whole = time.perf_counter() - whole
+    threading.Timer(whole / 10, signal.raise_signal, [signal.SIGINT]).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        nandlab.trace_info("long.csv", format="msr")
+    assert time.perf_counter() - start < 0.9 * whole
+
+
+def test_interrupt_from_the_callback_keeps_the_result():
+    def stop(progress: nandlab.Progress) -> None:
+        if progress.done > 1000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(nandlab.Interrupted) as stopped:
+        nandlab.run("tiny", ENDLESS, progress=stop, requests=True)
+    result = stopped.value.result
+    assert result.interrupted
+    assert result.requests().num_rows == result.latency.count > 1000
+
+
+def test_error_in_the_callback_comes_out():
+    def fail(progress: nandlab.Progress) -> None:
+        raise ZeroDivisionError(progress.phase)
+
+    with pytest.raises(ZeroDivisionError, match="precondition"):
+        nandlab.run("tiny", MIXED, precondition="fill", progress=fail)
+
+
+def test_progress_counts_to_the_end():
+    seen: list[nandlab.Progress] = []
+    nandlab.run("tiny", MIXED, precondition="fill", progress=seen.append)
+    assert [progress.phase for progress in seen] == sorted(p.phase for p in seen)
+    last = {progress.phase: progress for progress in seen}
+    assert last["run"].done == last["run"].total == 5000
+    assert last["run"].eta_s == 0
+    assert last["run"].per_s > 0
+    assert last["precondition"].done == last["precondition"].total == 204800
+
+
+def test_unknown_end_has_no_time_left():
+    seen: list[nandlab.Progress] = []
+    workload = "[a]\nrw=randread\ntime_based\nruntime=100ms\n"
+    nandlab.run("tiny", workload, progress=seen.append)
+    assert seen[-1].total is None
+    assert seen[-1].eta_s is None
+
+
+def test_runs_in_threads_side_by_side():
+    """The engine releases the GIL; signals are left to the main thread."""
+    results: list[nandlab.Result] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(nandlab.run("tiny", MIXED)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({json.dumps(result.to_dict()["host"]) for result in results}) == 1

@@ -1,0 +1,277 @@
+"""Bad input: exit code 2, one line that says what and what is allowed, no traceback."""
+
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from conftest import MIXED, Ended
+
+import nandlab
+from nandlab import NandlabError, run
+from nandlab.display.terminal import guarded
+from nandlab.given.refusal import refusal
+from nandlab.process.memory import memory_limit_bytes
+
+RUN = ["run", "--drive", "tiny"]
+JOB = [*RUN, "--workload", "mixed.fio"]
+TRACE = [*RUN, "--format", "msr", "--trace"]
+CANNOT, NONE = "cannot read", "No such file or directory"
+LINE = "128166372003061629,hm,0,Read,{offset},{length},100\n"
+
+
+def change(assignment: str) -> list[str]:
+    """A run with a parameter changed."""
+    return [*JOB, "--set", assignment]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run"], "no drive"),
+        (["run", "tiny", "--drive", "tiny"], "both given"),
+        (["run", "--drive", "tiny"], "nothing to run"),
+        ([*JOB, "--trace", "x"], "workload and trace"),
+        (["run", "--drive", "tyny", "--workload", "mixed.fio"], "did you mean `tiny`"),
+        (["run", "--drive", "no.toml", "--workload", "mixed.fio"], "cannot read `no.toml`"),
+        (["run", "--drive", "tlc_3d", "--workload", "mixed.fio"], "is a chip, not a drive"),
+        (change("ftl.overprovisionig=0.3"), "did you mean `overprovisioning`"),
+        (change("drive.chanels=2"), "did you mean `channels`"),
+        (change("gc.name=gredy"), "did you mean `greedy`"),
+        (change("ftl.overprovisioning"), "path.to.key=value"),
+        (change("drive.channels=two"), "drive.channels"),
+        (change("drive.channels=0"), "out of range"),
+        (change("chip.geometry.pages_per_block=0"), "out of range"),
+        (change("chip.geometry.page_bytes=1000"), "multiple of 512"),
+        (change("ftl.overprovisioning=-0.5"), "larger than its flash"),
+        (change("ftl.overprovisioning=0"), "at least"),
+        (change("chip.timing.t_read_us=-1"), "t_read_us"),
+        (
+            [*change("drive.channels=4096"), "--set", "drive.dies_per_channel=16"],
+            "units",
+        ),
+        ([*JOB, "--precondition", "stedy"], "did you mean `steady`"),
+        ([*JOB, "--sector-bytes", "512"], "about traces"),
+        ([*JOB, "--json", "nowhere/x.json"], "no folder nowhere"),
+        ([*JOB, "--json", "."], "is a folder"),
+        ([*JOB, "--timeline", "/proc/nowhere"], "cannot write"),
+        ([*JOB, "--plot", "x.bmp"], ".png"),
+        ([*JOB, "--json", "x", "--plot", "x"], "also --json"),
+        ([*JOB, "--timeline", "mixed.fio"], "is the input"),
+        ([*JOB, "--requests", "r.csv"], "--requests: r.csv: unknown kind of file; allowed: .parq"),
+        ([*JOB, "--series", "s.txt"], "--series: s.txt: unknown kind of file; allowed: .parquet,"),
+        ([*JOB, "--timeline", "-"], "--timeline: - is standard output; allowed: a file"),
+        ([*JOB, "--timeline", "t", "--timeline-spans", "0"], "--timeline-spans: 0; allowed: 1"),
+        ([*JOB, "--timeline-spans", "9"], "--timeline-spans without --timeline; allowed: both"),
+        ([*RUN, "--workload", "no.fio"], "no.fio"),
+        (["presets", "cells"], "chip, code, drive, host; did you mean `cell`?"),
+        (["cell", "tlc_3d", "--set", "wear.widen_v=-1"], "error: --set wear.widen_v=-1: -1 is out"),
+        (
+            ["ecc", "curve", "--code=ldpc_1k_r90", "--rber=0.006", "--set=decoder.factor=0"],
+            "error: --set decoder.factor=0: 0: out of range; allowed: whole numbers from 1 to 32",
+        ),
+        (["show", "mqsim_defalt"], "did you mean `mqsim_default`"),
+        (["cite", "mqsim_defalt"], "did you mean `mqsim_default`"),
+        (["trace", "info", "no.csv"], "no.csv"),
+        (["trace", "info", "mixed.fio", "--format", "msx"], "did you mean `msr`"),
+        (["trace", "info", "mixed.fio", "--on-bad-line", "skp"], "did you mean `skip`"),
+        (["fit", "no.csv", "--law", "power_law"], f"{CANNOT} `no.csv`: {NONE}; allowed: a CSV"),
+        (["fit", "no.parquet", "--law", "power_law"], "allowed: a Parquet file"),
+        (["ecc", "curve", "--code", "no.toml", "--rber", "0.01"], f"{CANNOT} `no.toml`: {NONE}"),
+        (["ecc", "speed", "--code", "x/bch_512_t4.toml", "--rber", "0.01"], "mean `bch_512_t40`?"),
+        (["ecc", "curve", "--code", "mixed.fio", "--rber", "0.01"], "nandlab code import mixed"),
+        (["code", "show", "no.toml"], "that `nandlab presets code` lists, or the path"),
+        (["code", "import", "no.alist"], f"{CANNOT} `no.alist`: {NONE}"),
+        (["code", "show", "."], "unknown code `.`"),
+        (["endurance", "no.toml"], f"{CANNOT} `no.toml`: {NONE}; allowed: a name that"),
+        (["cell", "no.toml"], f"{CANNOT} `no.toml`: {NONE}"),
+        ([*TRACE, "mixed.fio", "--iodepth", "0"], "1 to 65536"),
+        ([*TRACE, "mixed.fio", "--address", "warp"], "did you mean `wrap`"),
+    ],
+)
+def test_arguments(nandlab: Callable[..., Ended], arguments: list[str], words: str):
+    assert words in nandlab(*arguments).refused()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.csv", b"", "empty file"),
+        ("binary.csv", bytes(range(256)) * 8, "binary, not text"),
+        ("cut.csv", LINE.format(offset=0, length=4096)[:30].encode(), "cut.csv:1"),
+        ("cut.csv.zst", b"\x28\xb5\x2f\xfd\x04\x58\x61", "cut.csv.zst"),
+        ("cut.csv.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "cut.csv.gz"),
+        ("zero.csv", LINE.format(offset=0, length=0).encode(), "length `0`"),
+        ("far.csv", LINE.format(offset=2**63, length=4096).encode(), "2^63"),
+        ("farther.csv", LINE.format(offset=2**64, length=4096).encode(), "18446744073709551616"),
+        ("beyond.csv", LINE.format(offset=2**40, length=4096).encode(), "beyond the drive"),
+        ("word.csv", LINE.format(offset="half", length=4096).encode(), "`half`"),
+        ("odd.csv", LINE.format(offset=100, length=4096).encode(), "512"),
+    ],
+)
+def test_traces(nandlab: Callable[..., Ended], folder: Path, name: str, content: bytes, words: str):
+    (folder / name).write_bytes(content)
+    assert words in nandlab(*TRACE, name).refused()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no.* job"),
+        ("[a]\nrw=randred\n", "rw"),
+        ("[a]\nblocksze=4k\n", "did you mean `blocksize`"),
+        ("[a]\nrw=read\nsize=100t\n", "size"),
+        ("[a]\nrw=read\nbs=4q\n", "4q"),
+        ("rw=read\n", "job.fio:1"),
+    ],
+)
+def test_job_files(nandlab: Callable[..., Ended], folder: Path, text: str, words: str):
+    (folder / "job.fio").write_text(text)
+    line = nandlab(*RUN, "--workload", "job.fio").refused()
+    assert re.search(words, line), line
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[drive\n", "my.toml:1"),
+        ('drive_preset = "tiny"\n[drive]\nchanels = 3\n', "my.toml:3"),
+        ('drive_preset = "tiny"\n[run]\nworklod = "mixed.fio"\n', "did you mean `workload`"),
+        ("[drive]\nchannels = 1\n", "missing"),
+    ],
+)
+def test_drive_files(nandlab: Callable[..., Ended], folder: Path, text: str, words: str):
+    (folder / "my.toml").write_text(text)
+    assert words in nandlab("run", "my.toml", "--workload", "mixed.fio").refused()
+
+
+def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch):
+    """Refused with the estimate before anything is allocated."""
+    monkeypatch.setattr("nandlab.drive.simulate.memory_limit_bytes", lambda: 10**6)
+    with pytest.raises(NandlabError, match=r"needs 2\.\d+ MiB of memory; .* at most 976.6 KiB"):
+        run("tiny", MIXED)
+
+
+def test_the_limit_is_below_what_the_machine_has():
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 10**7 < memory_limit_bytes() < pages
+
+
+@pytest.mark.parametrize(
+    "command", [["endurance"], ["code", "show"], ["code", "import"], ["fit", "--law", "gaussian"]]
+)
+def test_binary_input(nandlab: Callable[..., Ended], folder: Path, command: list[str]):
+    name = "bytes.csv" if "fit" in command else "bytes.toml"
+    (folder / name).write_bytes(bytes(range(128, 256)))
+    line = nandlab(*command, name).refused()
+    assert f"{CANNOT} `{name}`: it is binary, no UTF-8 text; allowed: " in line
+
+
+def test_what_the_system_refuses_has_its_name(capsys: pytest.CaptureFixture[str], folder: Path):
+    """Wherever it comes from: no number of an error, a file, a reason, what is allowed."""
+    with pytest.raises(typer.Exit):
+        guarded(lambda: (folder / "none").rename("other"))()
+    said = capsys.readouterr().err
+    assert said == f"error: `{folder / 'none'}`: {NONE}; allowed: an existing file\n"
+
+
+def test_usage_errors_end_with_2_too(nandlab: Callable[..., Ended]):
+    for arguments in (["--nonsense"], ["run", "--seed", "x"], ["nonsense"]):
+        ended = nandlab(*arguments)
+        assert ended.code == 2
+        assert "Traceback" not in ended.err
+
+
+def test_nothing_is_written_where_something_is_refused(nandlab: Callable[..., Ended], folder: Path):
+    before = set(folder.iterdir())
+    nandlab(*change("drive.chanels=2"), "--json", "a", "--requests", "b.parquet").refused()
+    nandlab(*JOB, "--requests", "b.parquet", "--json", "nowhere/x").refused()
+    assert set(folder.iterdir()) == before
+
+
+SHORT = "[a]\nrw=read\nnumber_ios=1\n"
+LAW = {"name": "power_law", "alpha": 1e-9}
+BCH = "bch_512_t40"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: run("tiny", {"rw": 1}), "workload: {'rw': 1}; allowed: a path"),
+        (lambda: run("tiny", trace=3), "trace: 3; allowed: a path"),
+        (lambda: run(None, SHORT), "drive: None; allowed: a preset's name"),
+        (lambda: run("tiny", SHORT, set=[("a", 1)]), "set: ('a', 1); allowed: a mapping"),
+        (lambda: run("tiny", SHORT, set=3), "set: 3; allowed: a mapping"),
+        (lambda: run("tiny", SHORT, precondition=True), "precondition: True; allowed: n"),
+        (lambda: run("tiny", SHORT, precondition=""), "precondition: ''; allowed: none"),
+        (lambda: run("tiny", SHORT, timeline_spans=5), "timeline_spans without timeline"),
+        (lambda: run("tiny", SHORT, requests=1), "requests: 1; allowed: True, False"),
+        (lambda: run("tiny", trace="x", iodepth="4"), "iodepth: '4': no whole number"),
+        (lambda: run("tiny", trace="x", iodepth=4.5), "iodepth: 4.5: no whole number"),
+        (lambda: nandlab.endurance({**LAW, "alpha": math.nan}), "array.alpha: nan is out of"),
+        (lambda: nandlab.endurance("tlc_3d", t=[299.4]), "t: 299.4: no whole number"),
+        (lambda: nandlab.endurance("tlc_3d", codeword_bits=34560.5), "codeword_bits: 34560.5"),
+        (
+            lambda: nandlab.endurance("tlc_3d", retention_hours=[]),
+            "retention_hours: none; allowed: one or more",
+        ),
+        (lambda: nandlab.board("latency_map", "slc", seed=None), "seed: None: no whole"),
+        (lambda: nandlab.board("latency_map", "slc", seed=1.5), "seed: 1.5: no whole number"),
+        (lambda: nandlab.ecc_curve(BCH, rber=1e-3, max_frames=1.5), "max_frames: 1.5: no wh"),
+        (lambda: nandlab.ecc_speed(BCH, rber=1e-3, frames="2"), "frames: '2': no whole number"),
+        (lambda: nandlab.show(3), "show: 3; allowed: a preset's name, or a path"),
+        (lambda: nandlab.bibliography(3), "drive: 3; allowed: a preset's name, or a path"),
+    ],
+)
+def test_arguments_of_functions(call: Callable[..., object], words: str):
+    with pytest.raises(NandlabError, match=re.escape(words)) as refused:
+        call()
+    assert "allowed: " in str(refused.value)
+
+
+def test_numbers_and_paths_of_other_kinds(folder: Path):
+    """Numpy's numbers are numbers, and a path stands where its text may."""
+    plain = run("tiny", SHORT).to_dict()
+    for others in ({"requests": None}, {"requests": np.bool_(False)}, {"set": None}):
+        given: dict[str, Any] = others
+        assert run("tiny", SHORT, **given).to_dict()["host"] == plain["host"]
+    kept: dict[str, Any] = {"requests": np.bool_(True)}
+    assert run("tiny", SHORT, **kept).requests().num_rows == 1
+    (folder / "log").write_text(
+        "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a read 0 4096\n"
+    )
+    assert run("tiny", trace="log", iodepth=np.int64(4)).iops > 0
+    (folder / "times").write_text(LINE.format(offset=0, length=4096))
+    own: Any = {"time": "sort-window", "sort_window": 5, "time_scale": 0.5}
+    wide: Any = {**own, "sort_window": np.int64(5), "time_scale": np.float32(0.5)}
+    told = [nandlab.trace_info("times", format="msr", options=options) for options in (own, wide)]
+    assert told[0] == told[1]
+    exact = float(np.float32(1e-9))
+    rounded = nandlab.endurance({**LAW, "alpha": np.float32(1e-9)})
+    assert rounded.points == nandlab.endurance({**LAW, "alpha": exact}).points
+    (folder / "x.toml").write_text(nandlab.show("chip/tlc_3d"))
+    of_text = nandlab.endurance("x.toml", retention_hours=24)
+    assert nandlab.endurance(Path("x.toml"), retention_hours=24).points == of_text.points
+    assert nandlab.show(Path("tiny")) == nandlab.show("tiny")
+    assert nandlab.bibliography(Path("tiny")) == nandlab.bibliography("tiny")
+    fitted = nandlab.fit({"pe_cycles": [0, 1e3, 3e3], "rber": [1e-5, 2e-4, 1e-3]}, "exponential")
+    assert fitted.chip_toml(Path("x.toml")) == fitted.chip_toml("x.toml")
+    hundred: Any = 1e2
+    curve = nandlab.ecc_curve(BCH, rber=0.01, channel="bsc", max_frames=hundred)
+    assert curve.points_left == 0
+
+
+def test_a_refusal_says_place_problem_allowed_and_the_nearest_name():
+    said = refusal("gc.name", "unknown member `gredy`", ["greedy", "fifo"], given="gredy")
+    assert str(said) == (
+        "gc.name: unknown member `gredy`; allowed: greedy, fifo; did you mean `greedy`?"
+    )
+    assert str(refusal("", "nothing to run", "a trace")) == "nothing to run; allowed: a trace"
+    assert str(refusal(Path("a.csv"), "no rows")) == "a.csv: no rows"
+    near = refusal("law", "unknown", "a law", given="expo", names=["exponent", "power"])
+    assert str(near) == "law: unknown; allowed: a law; did you mean `exponent`?"

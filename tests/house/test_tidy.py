@@ -1,0 +1,181 @@
+"""The tree keeps the house rules, and each rule catches what it is there for."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_tidy() -> ModuleType:
+    """Import tools/tidy.py, which is a script and no package."""
+    spec = importlib.util.spec_from_file_location("tidy", ROOT / "tools" / "tidy.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["tidy"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+tidy = load_tidy()
+
+#: A small tree that breaks nothing.
+MEMBER = """//! `greedy`: the emptiest block first.
+
+pub const MEMBER: Member<Build> =
+    Member { name: "greedy", summary: "emptiest first", citation: "a2012" };
+"""
+ROSTER = """//! Roster of the policies.
+
+pub const ROSTER: &[Member<Build>] = &[greedy::MEMBER];
+"""
+TWO = ROSTER.replace("[greedy", "[fifo::MEMBER, greedy")
+GOOD = {
+    "Cargo.toml": '[workspace.package]\nversion = "0.1.0"\n',
+    "CHANGELOG.md": "# Changes\n\n## Unreleased\n",
+    "crates/ssd/Cargo.toml": "[dependencies]\nbase.workspace = true\nnand.workspace = true\n",
+    "crates/ssd/src/lib.rs": "//! Floor 3 of it.\n\nuse nand::chip::Chips; // not host::x\n",
+    "crates/ssd/src/gc/mod.rs": ROSTER,
+    "crates/ssd/src/gc/contract.rs": "//! Contract of a policy.\n",
+    "crates/ssd/src/gc/greedy.rs": MEMBER,
+    "crates/ssd/src/gc/greedy/tests.rs": "//! Tests of `greedy`.\n",
+    "crates/ssd/src/gc/lists.rs": "//! Lists of blocks, as policies keep them.\n",
+    "crates/ssd/src/flash/mod.rs": "//! Room of chips.\n",
+    "crates/ssd/src/flash/die.rs": "//! Die of a chip.\n",
+    "python/x.py": '"""A file that does nothing."""\n',
+    "python/lab/__init__.py": '"""The package of it."""\n',
+    "python/lab/trace/__init__.py": '"""Room of traces."""\n',
+    "python/lab/trace/table.py": '"""Table of a trace."""\n',
+    "params/CITATIONS.bib": "@article{a2012,\n  year = {2012}\n}\n",
+    "params/chips/one.toml": (
+        'summary = "with 8 # in it"\ncite = ["a2012"]\n'
+        "bits = 2                # cited: a2012 Table 1\n"
+        "[timing]\nt_read_us = [1.0, 2.5]  # assumed: order of it\n"
+        "wear = [\n  { pe = 0, x = 1.0 },  # derived: from Fig. 2\n]\n"
+        'cache_read = true\nname = "x2"\n'
+    ),
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Write the good tree."""
+    for path, text in GOOD.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return tmp_path
+
+
+def test_the_tree_is_tidy() -> None:
+    """Of this very checkout."""
+    violations = tidy.check(ROOT)
+    assert not violations, "\n" + "\n".join(map(str, violations))
+
+
+def test_the_good_tree_is_tidy(tree: Path) -> None:
+    """So that what the next test finds is what it broke."""
+    assert tidy.check(tree) == []
+
+
+def test_every_rule_is_tried() -> None:
+    """By at least one row below."""
+    assert {row[0] for row in BROKEN} == {
+        *("direction", "first-line", "length", "name", "parameter", "room", "tests", "family"),
+        *("columns", "leftover", "lint", "changelog"),
+    }
+    assert len({row[0] for row in BROKEN}) == len(tidy.RULES)
+
+
+CHIP = GOOD["params/chips/one.toml"]
+#: Rule, file, its new text (or None: it is removed), and what is said.
+BROKEN: list[tuple[str, str, str | None, str]] = [
+    ("direction", "crates/ssd/Cargo.toml", "[dependencies]\nhost.workspace = true\n", "uses host"),
+    ("direction", "crates/nand/Cargo.toml", '[dependencies]\necc = { path = "" }\n', "uses ecc"),
+    ("direction", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\nuse host::x;\n", "uses host"),
+    ("first-line", "crates/ssd/src/lib.rs", "use nand::x;\n", "does not say"),
+    ("first-line", "crates/ssd/src/lib.rs", "//! Drive.\n", "does not say"),
+    ("first-line", "python/x.py", "import os\n", "does not say"),
+    ("length", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\n" * 701, "701 lines"),
+    ("name", "python/utils.py", '"""Odds and ends here."""\n', "`utils`"),
+    ("name", "crates/ssd/src/common.rs", "//! Odds and ends.\n", "`common`"),
+    ("parameter", "params/chips/one.toml", CHIP + "n = 3\n", "number without"),
+    ("parameter", "params/chips/one.toml", CHIP + "n = 3  # a guess\n", "number without"),
+    ("parameter", "params/chips/one.toml", CHIP + "n = 3  # assumed:\n", "number without"),
+    ("parameter", "params/chips/one.toml", CHIP + "n = 3  # cited: b2013 p. 1\n", "`b2013`"),
+    ("parameter", "params/chips/one.toml", CHIP.replace("a2012", "a2013"), "`a2013`"),
+    ("parameter", "params/chips/one.toml", CHIP.replace("cite =", "site ="), "no `cite`"),
+    ("room", "crates/ssd/src/flash/mod.rs", None, "no mod.rs"),
+    ("room", "crates/ssd/src/flash.rs", "//! Room of chips.\n", "beside the room flash"),
+    ("room", "crates/ssd/src/flash_bus.rs", "//! Bus of chips.\n", "into the room flash"),
+    ("room", "crates/ssd/src/flash/a/b/c/mod.rs", "//! Room far below.\n", "4 folders below src"),
+    ("room", "python/lab/trace/__init__.py", None, "no __init__.py"),
+    ("room", "python/lab/trace.py", '"""Traces as files."""\n', "beside the room trace"),
+    ("room", "python/lab/trace_plot.py", '"""Picture of a trace."""\n', "into the room trace"),
+    ("tests", "crates/ssd/src/flash/die_tests.rs", "//! Tests of a die.\n", "flash/die/tests.rs"),
+    (
+        "tests",
+        "crates/ssd/src/lib.rs",
+        '//! Floor 3 of it.\n#[path = "x.rs"]\nmod y;\n',
+        "`#[path]`",
+    ),
+    ("family", "crates/ssd/src/gc/mod.rs", "//! Room of policies.\n", "no ROSTER"),
+    ("family", "crates/ssd/src/gc/contract.rs", None, "without a contract.rs"),
+    ("family", "crates/ssd/src/gc/fifo.rs", MEMBER, "not in the roster"),
+    ("family", "crates/ssd/src/gc/fifo/mod.rs", MEMBER, "not in the roster"),
+    ("family", "crates/ssd/src/gc/mod.rs", TWO, "no MEMBER with a summary in fifo"),
+    ("family", "crates/ssd/src/gc/greedy.rs", "//! `greedy` picks it.\n", "no MEMBER"),
+    ("family", "crates/ssd/src/gc/greedy.rs", MEMBER.replace("a2012", "b"), "cites `b`"),
+    ("columns", "crates/ssd/src/lib.rs", "//! Floor 3 of it." + " x" * 42, "102 columns"),
+    ("leftover", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\ntodo" + "!()\n", "`todo!`"),
+    ("leftover", "python/x.py", '"""A file for it."""\n# FIX' + "ME\n", "`FIX" + "ME`"),
+    ("lint", "crates/ssd/src/lib.rs", "//! Floor 3 of it.\n#[allow(unused)]\n", "`unused`"),
+    ("changelog", "CHANGELOG.md", None, "no heading"),
+    ("changelog", "CHANGELOG.md", "## 0.0.9\n", "no heading"),
+]
+
+
+@pytest.mark.parametrize(("rule", "path", "text", "says"), BROKEN)
+def test_each_rule_catches(tree: Path, rule: str, path: str, text: str | None, says: str) -> None:
+    """One break, found by its rule and by no other, and printed with its place."""
+    file = tree / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text)
+    violations = tidy.check(tree)
+    assert violations
+    assert {violation.rule for violation in violations} == {rule}
+    assert any(says in violation.message for violation in violations)
+    assert str(violations[0]).startswith(f"{violations[0].path}:{violations[0].line}: {rule}: ")
+
+
+def test_a_room_is_small(tree: Path) -> None:
+    """Sixteen files and no more; a folder of tests is no room."""
+    room = tree / "crates/ssd/src/flash"
+    for i in range(14):
+        (room / f"part{i}.rs").write_text("//! Part of a chip.\n")
+    assert tidy.check(tree) == []
+    (room / "part14.rs").write_text("//! Part of a chip.\n")
+    assert [violation.message for violation in tidy.check(tree)] == ["17 files, at most 16"]
+
+
+def test_a_member_may_be_a_room(tree: Path) -> None:
+    """With its MEMBER in mod.rs, and other files beside it."""
+    fifo = tree / "crates/ssd/src/gc/fifo"
+    fifo.mkdir()
+    (fifo / "mod.rs").write_text(MEMBER)
+    (fifo / "queue.rs").write_text("//! Queue of blocks.\n")
+    (tree / "crates/ssd/src/gc/mod.rs").write_text(TWO)
+    assert tidy.check(tree) == []
+
+
+def test_long_files_are_noted(tree: Path) -> None:
+    """Between the caps: a note and no error."""
+    (tree / "python" / "x.py").write_text('"""A file of lines."""\n' + "\n" * 600)
+    assert tidy.check(tree) == []
+    assert tidy.long_files(tidy.Tree(tree)) == [("python/x.py", 601)]

@@ -1,0 +1,9 @@
+"""Pages of docs/ that are derived: one file for each page, and what the pages share.
+
+In come the installed package, `params/` and what the Rust tests print; out comes Markdown.
+"""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The checkout."""

@@ -1,0 +1,300 @@
+"""`docs/validation.md`: figures of ours against references, as Rust tests and papers print them.
+
+A test prints `validation | what | ours | reference | tolerance | source`; the rows of
+`experiments/` are those of `nandlab papers`.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from derived import ROOT
+from derived.markdown import code, table
+
+#: Tests that print rows, as arguments of `cargo test`.
+QUICK_TESTS = (
+    "--lib",
+    "--test=cell_presets",
+    "--test=closed_forms",
+    "--test=decoders",
+    "--test=error_correction",
+    "--test=read_reclaim",
+    "--test=real_cells",
+    "--test=retirement",
+)
+SLOW_TESTS = ("--test", "write_amplification")
+
+
+AT_MOST = "at most"
+"""In place of a tolerance: ours is not above the reference."""
+
+
+class Row(NamedTuple):
+    """One figure held against a reference."""
+
+    what: str
+    ours: float
+    reference: float
+    tolerance: float | None
+    """None where ours is to be at most the reference."""
+    source: str
+    printed: tuple[str, str]
+
+    @property
+    def deviation(self) -> float:
+        """Relative."""
+        return self.ours / self.reference - 1.0 if self.reference else self.ours
+
+    @property
+    def passes(self) -> bool:
+        """Within its tolerance; a tolerance of zero is equality."""
+        if self.tolerance is None:
+            return self.ours <= self.reference
+        return abs(self.ours - self.reference) <= self.tolerance * abs(self.reference)
+
+
+def run_tests(arguments: Sequence[str]) -> str:
+    """What Rust tests print, whether they pass or not."""
+    command = ["cargo", "test", "--workspace", "--no-fail-fast", *arguments, "--", "--nocapture"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if "test result:" not in done.stdout:
+        raise SystemExit(done.stderr)
+    return done.stdout
+
+
+def rows_of(printed: str) -> list[Row]:
+    """The rows in what tests print, in an order that does not depend on threads."""
+    found = []
+    for line in printed.splitlines():
+        before, mark, rest = line.partition("validation | ")
+        if not mark or before.strip(". "):
+            before = ""
+        parts = [part.strip() for part in rest.split(" | ")]
+        if mark and len(parts) == 5:
+            what, ours, reference, tolerance, source = parts
+            most = None if tolerance == AT_MOST else float(tolerance)
+            numbers = float(ours), float(reference), most
+            found.append(Row(what, *numbers, source, (figure(ours), figure(reference))))
+    return sorted(set(found), key=lambda row: (_natural(row), row.reference, row.ours))
+
+
+def _natural(row: Row) -> list[tuple[int, float, str]]:
+    """Numbers in a name count as numbers."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", row.what)
+    return [(1, float(p), "") if p[:1].isdigit() else (0, 0.0, p) for p in parts if p]
+
+
+def figure(text: str) -> str:
+    """A figure as it is read: seven digits at most."""
+    value = float(text)
+    return f"{value:.7g}" if value == 0 or 1e-3 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def validation(rows: Sequence[Row] | None = None) -> str:
+    """The page of all rows, the failed ones first."""
+    if rows is None:
+        rows = rows_of(run_tests([*QUICK_TESTS, *SLOW_TESTS]))
+    failed = [row for row in rows if not row.passes]
+    lines = [
+        "# Validation",
+        "",
+        "Derived by `python tools/regen.py` from what the Rust tests print; not to be edited. Each "
+        "row is a figure of ours held against a closed form, a mean field or a printed table, and "
+        "a test fails where it does not hold. Tolerances are relative; `exact` is equality, and "
+        "`at most` asks for a figure that is not above the reference. The figures are the same on "
+        "every machine.",
+        "",
+        f"{len(rows)} rows, {len(failed)} failed.",
+        "",
+    ]
+    if failed:
+        lines += ["## Failed", "", *rows_table(failed)]
+    rest = [row for row in rows if row.passes]
+    for title, belongs in SECTIONS:
+        chosen = [row for row in rest if belongs(row)]
+        rest = [row for row in rest if not belongs(row)]
+        lines += [f"## {title[0]}", "", title[1], "", *rows_table(chosen)] if chosen else []
+    lines += papers()
+    lines += ["## Calibrated, not validated", "", *calibrated()]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _is(prefix: str) -> Callable[[Row], bool]:
+    return lambda row: row.what.startswith(prefix)
+
+
+def _holds(*parts: str) -> Callable[[Row], bool]:
+    return lambda row: any(part in row.what for part in parts)
+
+
+def _any(*prefixes: str) -> Callable[[Row], bool]:
+    return lambda row: row.what.startswith(prefixes)
+
+
+#: Title and introduction of each section, and which of the rows that are left belong to it.
+SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
+    (
+        (
+            "Write amplification",
+            "One plane of blocks of 64 units, uniform writes unless said, after six overwrites, "
+            "measured over four (hot and cold: eight and four). alpha is physical over logical; "
+            "theory is taken at the effective alpha, which leaves out the two blocks that hold no "
+            "settled data (`d_choices`: at alpha itself, with 16,384 blocks). "
+            "`crates/ssd/tests/write_amplification.rs`.",
+        ),
+        _is("write amplification"),
+    ),
+    (
+        (
+            "Life",
+            "Random writes to a small drive until it has lost so many blocks that it takes none. "
+            "`crates/ssd/tests/retirement.rs`.",
+        ),
+        _is("life of a drive"),
+    ),
+    (("Pages of a block", "`crates/nand/src/block/wordline.rs`."), _is("page map")),
+    (
+        (
+            "Codes and decoders",
+            "Against closed forms and independent sums, and against what peers were measured to do "
+            "(there ours is the upper end of the interval of our counts). `crates/ecc`.",
+        ),
+        _any("codeword", "random words", "patterns of", "CRC", "802.11n", "frame error rate"),
+    ),
+    (
+        (
+            "Reads that fail",
+            "A small drive, to the nanosecond, and its models of decoding against each other. "
+            "`crates/ssd/src/drive/read/tests.rs`, `crates/host/tests/error_correction.rs`, "
+            "`real_cells.rs` beside it.",
+        ),
+        _holds("soft level", "BCH t = 40", "TLC cells", "drawn flips"),
+    ),
+    (
+        (
+            "Cells",
+            "Error rates of cells in closed form against the printed equations, and counted on "
+            "blocks of real voltages against the closed form of the same mechanisms, within four "
+            "standard errors. `crates/nand/src/cell/tests.rs`, `cell_block_tests.rs`, `cell/`, "
+            "`cell_slice_tests.rs`, `array_table_tests.rs`.",
+        ),
+        _any("RBER", "program steps", "hours at", "table rate", "variance of errors"),
+    ),
+    (
+        (
+            "Soft reads",
+            "Where references keep the most information, and how many errors that bears. "
+            "`crates/nand/src/sense/tests.rs`, `crates/ecc/src/channel/information.rs`.",
+        ),
+        _any("soft offset", "largest RBER"),
+    ),
+    (
+        (
+            "Times and rates of the whole drive",
+            "A small drive with plain numbers, from parameters alone. "
+            "`crates/host/tests/closed_forms.rs`.",
+        ),
+        _is(""),
+    ),
+]
+
+
+def rows_table(rows: Sequence[Row]) -> list[str]:
+    """Rows with their verdicts."""
+    header = ["what", "ours", "reference", "deviation", "tolerance", "source", "verdict"]
+    return table(
+        header,
+        [
+            [
+                row.what,
+                *row.printed,
+                "0" if row.ours == row.reference else percent(row.deviation),
+                allowed(row.tolerance),
+                row.source,
+                "pass" if row.passes else "FAIL",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def allowed(tolerance: float | None) -> str:
+    """A tolerance as it is read."""
+    if tolerance is None:
+        return AT_MOST
+    return "exact" if tolerance == 0 else f"{100 * tolerance:.2g} %"
+
+
+def papers() -> Iterator[str]:
+    """Every paper's rows with their verdicts, misses among them."""
+    from nandlab.cli.papers import figure
+    from nandlab.papers import KINDS
+    from nandlab.papers import papers as reproduced
+
+    kinds = "; ".join(f"*{kind}*: {meaning}" for kind, meaning in KINDS.items())
+    yield from [
+        "## Papers",
+        "",
+        "What a paper prints, and what comes out here: `nandlab papers`, from `experiments/`. "
+        "These rows are not counted above. A miss is *explained* where its reason is known; a test "
+        f"fails where it is not. What kind of evidence a row is: {kinds}.",
+        "",
+    ]
+    header = ["what", "ours", "paper", "tolerance", "place", "evidence", "verdict"]
+    for paper in reproduced(ROOT / "experiments"):
+        rows, notes = [], []
+        unmet: dict[tuple[str, str], list[str]] = {}
+        for outcome in paper.run():
+            row = outcome.row
+            relation = "" if row.relation == "=" else f"{row.relation} "
+            ours = f"{figure(outcome.ours)} {row.unit}"
+            printed = f"{relation}{figure(row.paper)} {row.unit}"
+            kind, verdict = outcome.expected.kind, outcome.verdict
+            rows.append([row.claim, ours, printed, outcome.tolerance, row.place, kind, verdict])
+            if verdict != "met":
+                why = outcome.expected.explained or "no explanation yet"
+                unmet.setdefault((verdict, why), []).append(row.claim)
+        for (verdict, why), claims in unmet.items():
+            others = f" and {len(claims) - 2} more rows" if len(claims) > 3 else ""
+            named_claims = "; ".join(claims[:2] if others else claims)
+            notes.append(f"- {verdict}: {named_claims}{others}: {why}")
+        for printed, why in paper.contradictions:
+            notes.append(f"- no row, the print against itself: {printed}: {why}")
+        yield from [
+            f"### {paper.title}",
+            "",
+            *table(header, rows),
+            *notes,
+            *([""] if notes else []),
+        ]
+        if paper.waiting:
+            waiting = ", ".join(f"{row.claim} ({row.needs})" for row in paper.waiting)
+            yield from [f"Not run yet, and what each waits for: {waiting}.", ""]
+
+
+def percent(share: float) -> str:
+    """A deviation in percent; what rounds to nothing has no sign."""
+    text = f"{100 * share:+.2f} %"
+    return text if text.strip("+-0. %") else "0.00 %"
+
+
+def calibrated() -> Iterator[str]:
+    """Parameter files that say of themselves that they are fitted."""
+    yield (
+        "Numbers that were fitted to a result. Reproducing that result with them proves nothing, "
+        "and no row above uses them."
+    )
+    yield ""
+    rows = []
+    for path in sorted((ROOT / "params").rglob("*.toml")):
+        comments = re.match(r"(?:#.*\n)*", path.read_text(encoding="utf-8"))
+        text = " ".join(line.lstrip("# ") for line in (comments[0] if comments else "").split("\n"))
+        sentences = re.split(r"(?<=\.)\s+(?=[A-Z])", text.strip())
+        for i, sentence in enumerate(sentences):
+            if "calibrated" in sentence:
+                said = " ".join(sentences[i : i + 2])
+                rows.append([code(path.relative_to(ROOT).as_posix()), said])
+    yield from table(["file", "what it says"], rows)
