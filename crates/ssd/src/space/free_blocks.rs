@@ -50,6 +50,16 @@ impl FreeBlocks {
         Some(Block(most.1))
     }
 
+    /// Takes a block of a plane out: whether it was free.
+    pub fn take(&mut self, plane: Plane, block: Block) -> bool {
+        let heap = &mut self.planes[plane.0 as usize];
+        let before = heap.len();
+        heap.retain(|Reverse((_, other))| *other != block.0);
+        let was_free = heap.len() < before;
+        self.count(plane);
+        was_free
+    }
+
     fn count(&mut self, plane: Plane) {
         let (group, joined) = (self.joined.quotient(plane.0), self.joined.get());
         let planes = &self.planes[(group * joined) as usize..][..joined as usize];
@@ -100,6 +110,8 @@ mod tests {
         free.push(Plane(3), Block(30), 10);
         assert_eq!(free.fewest(1), 1);
         free.set_wear(0);
+        assert!(free.take(Plane(3), Block(30)) && !free.take(Plane(3), Block(31)));
+        assert_eq!((free.of(Plane(3)), free.fewest(1)), (0, 0));
         assert_eq!(free.pop(Plane(2)), Some(Block(20)));
     }
 }
