@@ -381,6 +381,7 @@ impl Ssd {
     pub(crate) fn collect_anew(&mut self, die: Die) {
         self.jobs.host_writes_to(die);
         self.start_collect(die);
+        self.start_named();
     }
 }
 
