@@ -194,7 +194,7 @@ impl Trial {
                 assert!(!open.contains(die), "{die:?} is free");
                 return true;
             }
-            Place::Later(Until::Job) | Place::NoRoom => return false,
+            Place::Later(Until::Job | Until::Erase) | Place::NoRoom => return false,
         };
         assert!(open.contains(program.die));
         lpns.truncate(program.units as usize);

@@ -344,6 +344,7 @@ impl Ssd {
         }
         self.catch_up(command.die);
         self.unblock(command.die);
+        self.writer.buffer.rows.wake_erase();
         self.step_done();
         self.drain_buffer();
     }
