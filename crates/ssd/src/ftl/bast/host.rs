@@ -22,7 +22,7 @@ impl Bast {
             }
             let entry = self.logs.log(log);
             if entry.state != State::Open {
-                return Place::Later(Until::Job);
+                return Place::Later(Until::Erase);
             }
             if entry.cursor.row == self.pool.layout.rows {
                 if entry.flying > 0 {
@@ -30,7 +30,7 @@ impl Bast {
                 }
                 if !self.conclude(log) {
                     self.queue(log);
-                    return Place::Later(Until::Job);
+                    return Place::Later(Until::Erase);
                 }
                 continue;
             }
@@ -95,7 +95,7 @@ impl Bast {
             }
         }
         if self.merging > 0 || self.pool.dying > 0 || self.active > 0 {
-            return Some(Place::Later(Until::Job));
+            return Some(Place::Later(Until::Erase));
         }
         // All logs have programs under way.
         let flying = self.flying_on.iter().find(|&&log| log != NONE);

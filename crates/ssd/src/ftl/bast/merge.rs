@@ -205,11 +205,16 @@ impl Bast {
                     Kind::Full => self.counts.merges.full += 1,
                 }
             }
-            if log.target != NONE {
+            let (target, is_empty) = (log.target, log.live == 0);
+            if !is_empty {
                 self.becomes_data(number);
-            } else {
-                self.release(number);
+                return true;
             }
+            // All was trimmed meanwhile.
+            if target != NONE {
+                self.pool.bury(target);
+            }
+            self.release(number);
             return true;
         }
         let target = std::mem::replace(&mut log.target, NONE);

@@ -57,8 +57,8 @@ struct BastParams {
 /// Label of all programs to log blocks.
 const HOST: Stream = Stream::host(0);
 
-/// Most logs that are merged side by side.
-const MOST_JOBS: u32 = 8;
+/// Logs that are merged side by side, at least: on larger drives as many as there are dies.
+const JOBS: u32 = 8;
 
 /// Log blocks that are left when the drive has no block more to spare, of so many.
 fn least_logs(log_blocks: u32) -> u32 {
@@ -116,7 +116,9 @@ impl Bast {
         let Context { pe_cycles, mut bad, failed, .. } = context;
         let logical_units = logical_units(&layout.geometry, &bad, overprovisioning, held)?;
         let logical_blocks = logical_units.div_ceil(layout.units);
-        let (jobs, dies) = (MOST_JOBS.min(2 * layout.sets), layout.geometry.dies);
+        let dies = layout.geometry.dies;
+        // What they copy at the same time is no more than two rows of each die.
+        let jobs = dies.max(JOBS).min(2 * layout.sets);
         let units = layout.units;
         let sold = Pool::count(&layout, &bad);
         let most = sold.saturating_sub(logical_blocks + reserve);
