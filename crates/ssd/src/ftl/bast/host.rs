@@ -3,7 +3,7 @@
 //! Log blocks are few. When all are in use, the oldest is merged for each logical block that waits
 //! for one.
 
-use super::log::State;
+use super::log::{Log, State};
 use super::pool::NONE;
 use super::{Bast, HOST};
 use crate::ftl::contract::{DieSet, Lpn, Place, Program, Until};
@@ -111,7 +111,7 @@ impl Bast {
 
     /// The oldest log that can be merged now.
     pub(super) fn oldest(&self) -> Option<u32> {
-        let is_idle = |log: &super::log::Log| log.state == State::Open && log.flying == 0;
+        let is_idle = |log: &Log| log.state == State::Open && log.flying == 0;
         let idle = self.logs.used().filter(|(_, log)| is_idle(log));
         idle.min_by_key(|(_, log)| log.order).map(|(number, _)| number)
     }

@@ -50,7 +50,7 @@ impl Layout {
         pages_per_program: u32,
         stripe: u32,
     ) -> Result<Self> {
-        if geometry.planes_per_die % planes_per_program != 0 {
+        if !geometry.planes_per_die.is_multiple_of(planes_per_program) {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
         }
         let stripe = if stripe == 0 { planes_per_program } else { stripe };

@@ -221,12 +221,10 @@ impl Pool {
         let of = self.unused.pop().expect("as many as the blocks make");
         self.next_set = if set + 1 == self.layout.sets { 0 } else { set + 1 };
         self.owner[of as usize] = owner;
-        let mut index = of * self.layout.stripe;
-        for plane in self.layout.planes(set) {
+        for (index, plane) in (of * self.layout.stripe..).zip(self.layout.planes(set)) {
             let block = self.free.pop(plane).expect("the set has one");
             self.blocks[index as usize] = block;
             self.home[block.0 as usize] = index;
-            index += 1;
         }
         self.count_free(set);
         of

@@ -1,5 +1,6 @@
 //! Blocks that have to go, or whose data have been read too often: their logical block is merged.
 
+use super::log::State;
 use super::pool::{NONE, Virtual};
 use super::{Bast, least_logs};
 use nand::geometry::Block;
@@ -53,8 +54,7 @@ impl Bast {
             return false;
         }
         let log = self.logs.log(log);
-        log.state == super::log::State::Merging
-            && (of == self.data.of(owner) || log.old.contains(&of))
+        log.state == State::Merging && (of == self.data.of(owner) || log.old.contains(&of))
     }
 
     /// Has the data of a full block moved: whether that is new, and there is room.
@@ -68,7 +68,7 @@ impl Bast {
         let log = self.log_of[owner as usize];
         if log != NONE {
             let log = self.logs.log(log);
-            if log.state == super::log::State::Merging || (of == log.target && log.flying > 0) {
+            if log.state == State::Merging || (of == log.target && log.flying > 0) {
                 return false;
             }
         }
