@@ -183,9 +183,12 @@ impl Ssd {
             let same =
                 |unit: &&Move| unit.from != Ppn::NONE && geometry.page_index(unit.from) == page;
             let units = rest.iter().take_while(same).count();
+            // A job may list the units of a page in any order.
+            let first = rest[..units].iter().min_by_key(|unit| unit.from.0).unwrap_or(&first);
+            let (ppn, lpn) = (first.from, first.lpn.0);
             self.jobs.state(job).pending += 1;
             rest = &rest[units..];
-            let (ppn, lpn, units) = (first.from, first.lpn.0, units as u32);
+            let units = units as u32;
             let earlier = Earlier::nothing(self.now());
             self.read_flash(Class::Collect, Owner::Job(job), ppn, lpn, units, earlier);
         }
