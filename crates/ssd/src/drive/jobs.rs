@@ -94,7 +94,23 @@ impl Ssd {
     #[inline]
     pub(super) fn start_named(&mut self) {
         while let Some(job) = self.ftl.wanted() {
-            self.start_job(job);
+            if self.jobs.is_busy(job) {
+                self.unpark(job);
+            } else {
+                self.start_job(job);
+            }
+        }
+    }
+
+    /// A job that waits has something else to do.
+    #[cold]
+    fn unpark(&mut self, job: Job) {
+        let is_it = |parked: &Parked| match parked {
+            Parked::Step(other) | Parked::Moves(other, _) => *other == job,
+        };
+        if let Some(at) = self.jobs.parked.iter().position(is_it) {
+            let parked = self.jobs.parked.swap_remove(at);
+            self.resume(parked);
         }
     }
 
@@ -154,6 +170,8 @@ impl Ssd {
         if is_empty && !is_endless {
             // There is nothing to be read for what it writes.
             self.program_moves(job, units);
+        } else if step == Step::Wait {
+            self.start_named();
         }
     }
 
@@ -366,12 +384,16 @@ impl Ssd {
     #[cold]
     fn go_on_parked(&mut self) {
         for parked in std::mem::take(&mut self.jobs.parked) {
-            match parked {
-                Parked::Step(job) => self.go_on(job),
-                Parked::Moves(job, units) => {
-                    self.jobs.state(job).pending -= 1;
-                    self.program_moves(job, units);
-                }
+            self.resume(parked);
+        }
+    }
+
+    fn resume(&mut self, parked: Parked) {
+        match parked {
+            Parked::Step(job) => self.go_on(job),
+            Parked::Moves(job, units) => {
+                self.jobs.state(job).pending -= 1;
+                self.program_moves(job, units);
             }
         }
     }

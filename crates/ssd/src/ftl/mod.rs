@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod contract;
+mod dftl;
 mod page;
 mod untimed;
 
@@ -18,4 +19,4 @@ pub(crate) use untimed::{endless, most_effort, name_of};
 use base::family::Member;
 
 /// Every FTL.
-pub const ROSTER: &[Member<Build>] = &[page::MEMBER];
+pub const ROSTER: &[Member<Build>] = &[page::MEMBER, dftl::MEMBER];
