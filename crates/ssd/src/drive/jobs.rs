@@ -5,9 +5,9 @@
 
 use super::Ssd;
 use super::read::Earlier;
-use crate::flash::command::{Command, Kind, Owner};
+use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
-use crate::ftl::{self, Carried, Job, Move, Place, Program, Step, Stream, Urgency, Work};
+use crate::ftl::{self, Carried, Job, Lpn, Move, Place, Program, Step, Stream, Urgency, Work};
 use base::Error;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use std::ops::Range;
@@ -118,6 +118,18 @@ impl Ssd {
     #[inline]
     fn die_of(&self, job: Job) -> Option<Die> {
         (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
+    }
+
+    /// What a command moves for this owner, from this unit on.
+    #[inline]
+    pub(super) fn purpose(&self, owner: Owner, lpn: u32) -> Purpose {
+        match owner {
+            _ if !self.units.has(Lpn(lpn)) => Purpose::Map,
+            Owner::Job(job) | Owner::Moves { job, .. } if self.die_of(job).is_none() => {
+                Purpose::Merge
+            }
+            _ => Purpose::Data,
+        }
     }
 
     /// A drive that takes no writes collects only while somebody waits for room: no more will be

@@ -174,7 +174,8 @@ impl Ssd {
         let bytes = words * self.codewords.bytes;
         let Earlier { queued, array, bus, ecc } = earlier;
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
-        let index = self.flash.hold(queued, Command { words, array, bus, ecc, ..read });
+        let purpose = self.purpose(owner, lpn);
+        let index = self.flash.hold(queued, Command { words, array, bus, ecc, purpose, ..read });
         self.flash.submit(&mut self.events, index);
     }
 
