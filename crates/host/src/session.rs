@@ -1,6 +1,7 @@
 //! A session: a drive from its parameters, a workload for it, preconditioning, the run.
 //!
-//! What the command line and Python drive, step by step, so that they can show progress and stop.
+//! The command line and Python drive a session step by step, so that they can show progress and
+//! stop.
 
 use crate::config::Loaded;
 use crate::request::{Job, Pace};
@@ -42,7 +43,7 @@ pub struct Session {
     pub loaded: Loaded,
     /// The run.
     pub run: Run,
-    /// Things that were accepted and mean nothing here.
+    /// Options that were accepted and have no effect here.
     pub notices: Vec<String>,
     /// fio's options of the whole file.
     pub global_options: Vec<(String, String)>,

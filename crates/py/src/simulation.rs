@@ -1,4 +1,4 @@
-//! A session, held by Python: every call that works releases the GIL.
+//! A session for Python: every long call releases the GIL.
 
 use crate::catalogue::trace_options;
 use crate::configuration::Config;

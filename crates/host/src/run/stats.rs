@@ -1,4 +1,4 @@
-//! What a run remembers: latencies by operation, throughput over time, and every request.
+//! Statistics of a run: latencies by operation, throughput over time, and a log of requests.
 
 use base::Time;
 use base::stats::Latency;
