@@ -1,15 +1,8 @@
 //! Cost of short runs: a drive from its name, its session, a fill, and a thousand requests.
 //!
-<<<<<<< HEAD
-//! `cargo bench -p nandlab-host --bench starts` runs this: many runs in one process, as a study has
-//! them, milliseconds a run for each step, and what the first run took. The goal is for a whole
-//! run.
-//! A name after `--` runs that drive alone.
-=======
 //! `cargo bench -p nandlab-host --bench starts` runs this: many runs in one process, as in a study.
 //! It prints milliseconds a run for each step, of the best batch, and the time of the first run.
 //! The goal is for a whole run. A name after `--` runs that drive alone.
->>>>>>> rooms-codes
 
 #![allow(clippy::print_stdout)]
 

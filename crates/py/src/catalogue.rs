@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-//! Catalogue of what there is: presets, schema, citations, traces.
-=======
 //! The catalogue for Python: presets, configurations, schema, citations, traces.
->>>>>>> rooms-codes
 
 use crate::patience::patiently;
 use crate::refuse;

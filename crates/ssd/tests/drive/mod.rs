@@ -86,7 +86,7 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
     }
     let is_said = sets.iter().any(|set| set.starts_with("ftl.overprovisioning="));
     if !is_said && Ssd::new(&config(&all), 1 << 30).is_err() {
-        all.push("ftl.overprovisioning=1.5".to_owned());
+        all.push("ftl.overprovisioning=2.5".to_owned());
     }
     all
 }
