@@ -157,6 +157,13 @@ impl Area {
         }
     }
 
+    /// A page is to be written now, if it is queued.
+    pub(super) fn hurry_page(&mut self, page: u32) {
+        if self.queued.has(page) {
+            self.queue(page, true);
+        }
+    }
+
     /// All that is queued is to be written now.
     pub(super) fn hurry(&mut self) {
         for home in 0..self.homes.len() {

@@ -211,6 +211,8 @@ impl Dftl {
         let touched = &mut self.touched[die.0 as usize];
         while let Some(&page) = touched.last() {
             if self.area.is_pending(page) {
+                // Perhaps it has been written, and since then queued again in its own time.
+                self.area.hurry_page(page);
                 return true;
             }
             touched.pop();
