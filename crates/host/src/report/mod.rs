@@ -148,6 +148,7 @@ impl Session {
             "map": {
                 "reads": map.reads,
                 "writes": map.writes,
+                "moves": map.moves,
                 "hits": map.hits,
                 "misses": map.misses,
             },

@@ -295,7 +295,10 @@ impl Ftl for Dftl {
         let units = u64::from(program.units);
         match self.area.phase(die) {
             Phase::Write => self.counts.writes += units,
-            Phase::Collect | Phase::Data => self.page.counts.moved_units += units,
+            Phase::Collect | Phase::Data => {
+                self.counts.moves += units;
+                self.page.counts.moved_units += units;
+            }
         }
         Place::At(program)
     }
@@ -324,7 +327,10 @@ impl Ftl for Dftl {
         let units = u64::from(program.units);
         match self.area.phase(program.die) {
             Phase::Write => self.counts.writes -= units,
-            Phase::Collect | Phase::Data => self.page.counts.moved_units -= units,
+            Phase::Collect | Phase::Data => {
+                self.counts.moves -= units;
+                self.page.counts.moved_units -= units;
+            }
         }
         self.page.counts.padding_units += units;
         self.close(program);
