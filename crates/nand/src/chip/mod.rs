@@ -1,8 +1,10 @@
 //! The chip: layout, rules, times, energy and faults, the same for the drive and the test board.
 //!
 //! In: a [`ChipConfig`]. Out: `rules` (which pages a block has in each [`BlockMode`], and which one
-//! may be programmed next), `timing`, `energy` and `fault`, by which a
-//! [`RawChip`](crate::board::raw_chip) of real cells goes as well as [`Chips`], all the chips of a
+//! may be programmed next), `timing`, `energy` and `fault`. A
+//! [`RawChip`](crate::board::raw_chip) of real cells goes by them, and so does [`Chips`]: all chips
+//! of a drive, with a flat state of each block, and with what pages keep beside their data
+//! ([`Oob`]) where it asks for that.
 
 mod cell_times;
 mod chips;
@@ -12,9 +14,11 @@ pub mod energy;
 pub mod fault;
 pub mod geometry;
 pub mod mode;
+mod oob;
 pub mod rules;
 pub mod timing;
 
 pub use chips::Chips;
 pub use config::{ChipConfig, CombinedRead, FeaturesConfig, MultiPlaneRead};
 pub use mode::BlockMode;
+pub use oob::Oob;
