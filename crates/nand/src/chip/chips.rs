@@ -16,6 +16,7 @@ use super::geometry::{Block, Geometry, Ppn};
 use super::mode::BlockMode;
 use super::oob::{Oob, OobStore};
 use super::rules::{BlockFill, Illegal, PageRules};
+use super::state::BlockState;
 use super::timing::Timing;
 use crate::array::{self, Array, PageState};
 use crate::cell::Cell;
@@ -26,20 +27,6 @@ use base::units::Hours;
 use base::{Error, Result, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// The state of one block, as the silicon knows it.
-#[derive(Debug, Clone, Copy, Default)]
-struct BlockState {
-    pe_cycles: u32,
-    reads: u32,
-    fill: BlockFill,
-    /// Pages below this hold data from before the run, of the age that the run started with.
-    aged_pages: u32,
-    /// Age of the device at the first program since the erase, in minutes.
-    born: u32,
-    /// Whether a power cut has left pages that cannot be read: see `Chips::torn`.
-    is_torn: bool,
-}
 
 /// A minute of simulated time.
 const MINUTE: u64 = 60_000_000_000;
@@ -120,7 +107,7 @@ impl Chips {
         let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
         let last = config.cell_bits as u8 - 1;
         array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
-        let block = BlockState { pe_cycles, ..BlockState::default() };
+        let block = BlockState::erased(pe_cycles);
         Ok(Self {
             timing: config.timing(cell.as_deref())?,
             energy: Energy::new(&config.energy)?,
@@ -199,9 +186,16 @@ impl Chips {
 
     /// Says that a block was filled up to `pages` before the run began.
     pub fn load(&mut self, block: Block, pages: u32) {
+        self.load_in(BlockMode::Native, block, pages);
+    }
+
+    /// The same of a block in this mode.
+    pub fn load_in(&mut self, mode: BlockMode, block: Block, pages: u32) {
+        self.meet(mode);
         let state = &mut self.blocks[block.0 as usize];
-        (state.fill.next_page, state.aged_pages) = (pages, pages);
-        state.born = self.age.minutes();
+        state.set_fill(BlockFill { next_page: pages, mode });
+        state.set_aged_pages(pages);
+        state.set_born(self.age.minutes());
     }
 
     /// Lets simulated time pass for the data: it is `now`.
@@ -226,7 +220,7 @@ impl Chips {
     /// How many bits the cells of a block hold.
     #[inline]
     pub fn mode(&self, block: Block) -> BlockMode {
-        self.blocks[block.0 as usize].fill.mode
+        self.blocks[block.0 as usize].fill().mode
     }
 
     /// Pages of a block in this mode.
@@ -245,7 +239,7 @@ impl Chips {
     /// finds.
     #[inline]
     pub fn programmed_pages(&self, block: Block) -> u32 {
-        self.blocks[block.0 as usize].fill.next_page
+        self.blocks[block.0 as usize].fill().next_page
     }
 
     /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
@@ -253,7 +247,7 @@ impl Chips {
     #[inline]
     pub fn read(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
         let state = &mut self.blocks[block.0 as usize];
-        let BlockFill { next_page, mode } = state.fill;
+        let BlockFill { next_page, mode } = state.fill();
         if page >= next_page {
             return Err(not_programmed(block, page));
         }
@@ -261,7 +255,7 @@ impl Chips {
         let page_type = site.page_type;
         let time = self.timing.read_in(mode, page_type, state.pe_cycles);
         state.reads = state.reads.saturating_add(1);
-        if state.is_torn && self.torn.contains(&(block.0, page)) {
+        if state.is_torn() && self.torn.contains(&(block.0, page)) {
             return Ok((time, 0.5));
         }
         if !self.errs {
@@ -282,7 +276,7 @@ impl Chips {
     /// What the cells of a page have been through, its last read included.
     pub fn state(&self, block: Block, page: u32) -> PageState {
         let state = &self.blocks[block.0 as usize];
-        let page_type = self.rules.site(state.fill.mode, page).page_type;
+        let page_type = self.rules.site(state.fill().mode, page).page_type;
         page_state(page, page_type, state, self.retention, self.age)
     }
 
@@ -325,18 +319,28 @@ impl Chips {
     #[inline]
     pub fn program_in(&mut self, mode: BlockMode, block: Block, page: u32) -> Result<Time> {
         let state = &mut self.blocks[block.0 as usize];
-        if let Err(why) = self.rules.program(&mut state.fill, mode, page) {
+        let (mut fill, pe_cycles) = (state.fill(), state.pe_cycles);
+        if let Err(why) = self.rules.program(&mut fill, mode, page) {
             return Err(illegal(why, block, page));
         }
+        state.set_fill(fill);
         if page == 0 {
-            state.born = self.age.minutes();
-            if mode == BlockMode::SingleLevel && !self.knows_single_level {
-                self.knows_single_level = true;
-                self.arrays[1] = self.arrays[0].single_level().unwrap_or(self.arrays[0].clone());
-            }
+            state.set_born(self.age.minutes());
+            self.meet(mode);
         }
         let page_type = self.rules.site(mode, page).page_type;
-        Ok(self.timing.program_in(mode, page_type, state.pe_cycles))
+        Ok(self.timing.program_in(mode, page_type, pe_cycles))
+    }
+
+    /// Sees to the errors of blocks in this mode: their model is built for the first of them.
+    #[inline]
+    fn meet(&mut self, mode: BlockMode) {
+        if mode == BlockMode::SingleLevel && !self.knows_single_level {
+            self.knows_single_level = true;
+            if let Some(array) = self.arrays[0].single_level() {
+                self.arrays[1] = array;
+            }
+        }
     }
 
     /// Erases a block: how long it takes.
@@ -344,10 +348,10 @@ impl Chips {
     pub fn erase(&mut self, block: Block) -> Time {
         let state = &mut self.blocks[block.0 as usize];
         let time = self.timing.erase(state.pe_cycles);
-        if state.is_torn {
+        if state.is_torn() {
             self.torn.retain(|&(torn, _)| torn != block.0);
         }
-        *state = BlockState { pe_cycles: state.pe_cycles + 1, ..BlockState::default() };
+        *state = BlockState::erased(state.pe_cycles + 1);
         if let Some(oob) = &mut self.oob {
             oob.erase(block);
         }
@@ -358,9 +362,9 @@ impl Chips {
     /// nor can those that its cells held before. The block takes further programs.
     pub fn tear_program(&mut self, block: Block) {
         let state = &mut self.blocks[block.0 as usize];
-        let BlockFill { next_page, mode } = state.fill;
+        let BlockFill { next_page, mode } = state.fill();
         let Some(first) = next_page.checked_sub(self.rules.pages_per_program(mode)) else { return };
-        state.is_torn = true;
+        state.tear();
         let row = |page: u32| {
             let site = self.rules.site(mode, page);
             (site.wordline, site.parity)
@@ -380,8 +384,10 @@ impl Chips {
     /// before the next erase.
     pub fn tear_erase(&mut self, block: Block) {
         let state = &mut self.blocks[block.0 as usize];
-        let pages = self.rules.pages(state.fill.mode);
-        (state.fill.next_page, state.is_torn) = (pages, true);
+        let mode = state.fill().mode;
+        let pages = self.rules.pages(mode);
+        state.set_fill(BlockFill { next_page: pages, mode });
+        state.tear();
         self.torn.extend((0..pages).map(|page| (block.0, page)));
         if let Some(oob) = &mut self.oob {
             oob.erase(block);
@@ -391,7 +397,7 @@ impl Chips {
     /// Whether a power cut has left a page unreadable.
     #[inline]
     pub fn is_torn(&self, block: Block, page: u32) -> bool {
-        self.blocks[block.0 as usize].is_torn && self.torn.contains(&(block.0, page))
+        self.blocks[block.0 as usize].is_torn() && self.torn.contains(&(block.0, page))
     }
 
     /// Keeps out-of-band areas from now on: [`Chips::oob_bytes`] of memory.
@@ -410,7 +416,7 @@ impl Chips {
     #[inline]
     pub fn write_oob(&mut self, block: Block, page: u32, owners: &[u32], sequence: u64) {
         let Some(oob) = &mut self.oob else { return };
-        let mode = self.blocks[block.0 as usize].fill.mode;
+        let mode = self.blocks[block.0 as usize].fill().mode;
         let pages = (self.geometry.ppn(block, page, 0), self.rules.pages_per_program(mode));
         oob.write((block, self.rules.program_of(mode, page)), pages, owners, sequence);
     }
@@ -420,7 +426,7 @@ impl Chips {
     #[inline]
     pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
         let (block, page) = self.geometry.page_of(ppn);
-        let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill;
+        let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill();
         if page >= next_page {
             return None;
         }
@@ -437,12 +443,13 @@ fn page_state(
     before: Hours,
     age: DeviceAge,
 ) -> PageState {
-    let before = if page < block.aged_pages { before } else { Hours(0.0) };
-    let minutes = age.minutes().saturating_sub(block.born);
+    let before = if page < block.aged_pages() { before } else { Hours(0.0) };
+    let minutes = age.minutes().saturating_sub(block.born());
     PageState {
         page_type,
         pe_cycles: block.pe_cycles,
-        retention: Hours(before.0 + f64::from(minutes) / 60.0),
+        // In most runs no minute passes: their reads are spared the division.
+        retention: if minutes == 0 { before } else { Hours(before.0 + f64::from(minutes) / 60.0) },
         reads: block.reads,
     }
 }

@@ -16,6 +16,7 @@ pub mod geometry;
 pub mod mode;
 mod oob;
 pub mod rules;
+mod state;
 pub mod timing;
 
 pub use chips::Chips;
