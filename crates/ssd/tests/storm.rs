@@ -227,7 +227,7 @@ fn reads_return_the_newest_version_with_the_map_on_flash() {
         &["buffer.bytes=0", "ftl.map_batch=false"],
         &["chip.features.multi_plane_program=false", "ftl.separate_gc_stream=false"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "scheduler.name=fifo"],
-        &["gc.background_free_blocks=6", "gc.name=fifo", "ftl.unit_bytes=512"],
+        &["gc.background_free_blocks=6", "gc.name=fifo"],
         &["chip.fault.program_failure_chance=0.002", "ftl.gc_reserve_blocks=2"],
         &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20"],
         &["gc.reclaim_reads=8", "gc.reclaim_at_once=20", "ftl.host_streams=3"],
