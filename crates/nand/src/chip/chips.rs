@@ -5,8 +5,8 @@
 //! erases, and only what has been programmed can be read.
 //!
 //! The device has an age, in whole minutes: simulated time ([`Chips::advance_to`]) and leaps
-//! ([`Chips::age`]). A block is born with the first program after its erase, and its data are as old
-//! as what has passed since. Pages that held data before the run are older by the age that the
+//! ([`Chips::age`]). A block is born with the first program after its erase, and its data are as
+//! old as what has passed since. Pages that held data before the run are older by the age that the
 //! drive began with.
 
 use super::config::{ChipConfig, FeaturesConfig};
