@@ -60,7 +60,7 @@ fn overwritten(ftl: &mut dyn Ftl) -> FtlCounts {
     ftl.write_untimed(&all, &mut untimed).unwrap();
     let mut draw = || Lpn(rng.below(units) as u32);
     ftl.overwrite_untimed(6 * units, &mut draw, &mut untimed).unwrap();
-    ftl.start_run(0);
+    ftl.start_run(Some(0));
     ftl.overwrite_untimed(4 * units, &mut draw, &mut untimed).unwrap();
     ftl.counts()
 }

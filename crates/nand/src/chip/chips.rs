@@ -212,6 +212,11 @@ impl Chips {
         self.age.leaped = self.age.leaped.saturating_add(minutes as u32);
     }
 
+    /// Simulated time begins anew, with the age that the device has.
+    pub fn restart_clock(&mut self) {
+        self.age = DeviceAge { leaped: self.age.minutes(), ..DeviceAge::default() };
+    }
+
     /// Age of the device: simulated time and leaps.
     pub fn device_age(&self) -> Hours {
         Hours(f64::from(self.age.minutes()) / 60.0)

@@ -331,26 +331,21 @@ impl Ssd {
 
     /// Erases blocks for a job: those of one die that follow each other by one command.
     fn erase(&mut self, job: Job, blocks: &[Block]) {
-        let geometry = &self.flash.chips.geometry;
         let mut rest = blocks;
-        let mut programs = Vec::new();
         while let Some(&first) = rest.first() {
+            let geometry = &self.flash.chips.geometry;
             let die = geometry.die_of(first);
             let count = together(geometry, rest);
             let mut erased = [Block(0); MAX_PLANES];
             erased[..count].copy_from_slice(&rest[..count]);
             rest = &rest[count..];
-            let planes = count as u8;
-            let stream = Stream::GC;
-            programs.push(Program { die, units: 0, page: 0, planes, stream, blocks: erased });
-        }
-        self.jobs.state(job).pending += programs.len() as u32;
-        for program in programs {
-            let die = program.die;
+            let (planes, stream) = (count as u8, Stream::GC);
+            let program = Program { die, units: 0, page: 0, planes, stream, blocks: erased };
             let program = self.flash.programs.insert(program);
             let owner = Owner::Job(job);
             let command = Command::job(Kind::Erase, Class::Collect, owner, die, program, 0, 0);
             let index = self.flash.hold(self.now(), command);
+            self.jobs.state(job).pending += 1;
             self.flash.submit(&mut self.events, index);
         }
     }

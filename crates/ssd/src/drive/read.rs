@@ -84,6 +84,11 @@ impl Reader {
 }
 
 impl Reader {
+    /// Takes over which pages could not be read.
+    pub(super) fn copy_given_up(&mut self, from: &Self) {
+        self.given_up = from.given_up.clone();
+    }
+
     /// Codewords of a list that have failed.
     pub(super) fn failed_words(&self, list: u32) -> &[FailedWord] {
         self.failed.words(list)

@@ -244,6 +244,7 @@ impl Flash {
     /// Reads the pages of the active commands once, from `start` on.
     #[inline]
     fn sense_from(&mut self, events: &mut EventQueue, die: Die, start: Time) {
+        self.chips.advance_to(start);
         let index = self.dies[die.0 as usize].active;
         let mut longest = self.sense(index);
         let mut other = self.commands[index].next;
@@ -354,6 +355,7 @@ impl Flash {
     pub(crate) fn start_erase(&mut self, events: &mut EventQueue, die: Die, index: u32) {
         let now = events.now();
         let job = self.programs[self.commands[index].job];
+        self.chips.advance_to(now);
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.erase(block);

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Free blocks of all planes.
+#[derive(Clone)]
 pub struct FreeBlocks {
     /// By plane: cycles and number of each.
     planes: Vec<BinaryHeap<Reverse<(u32, u32)>>>,

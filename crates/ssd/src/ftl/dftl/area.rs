@@ -12,6 +12,7 @@ use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
 use std::collections::VecDeque;
 
 /// A flag for each page or block.
+#[derive(Clone)]
 struct Flags(Vec<u64>);
 
 impl Flags {
@@ -42,7 +43,7 @@ impl Flags {
 }
 
 /// A group of planes of a die, and the pages of the map that live there.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Home {
     /// Pages to be written, oldest first.
     queue: VecDeque<u32>,
@@ -63,7 +64,7 @@ pub(super) enum Phase {
 }
 
 /// A die's work on the map.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct OfDie {
     phase: Phase,
     draining: Draining,
@@ -72,6 +73,7 @@ struct OfDie {
 }
 
 /// The map on flash.
+#[derive(Clone)]
 pub(super) struct Area {
     /// Number of the first page among the units of the drive.
     first: u32,

@@ -21,6 +21,7 @@ struct Entry {
 }
 
 /// Entries in memory.
+#[derive(Clone)]
 pub(super) struct Cache {
     entries: Vec<Entry>,
     most: usize,

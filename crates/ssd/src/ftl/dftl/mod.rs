@@ -115,6 +115,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     }))
 }
 
+#[derive(Clone)]
 struct Dftl {
     page: PageFtl,
     area: Area,
@@ -439,7 +440,7 @@ impl Ftl for Dftl {
         FtlCounts { map: self.counts, ..self.page.counts() }
     }
 
-    fn start_run(&mut self, pe_cycles: u32) {
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.page.start_run(pe_cycles);
         self.counts = MapCounts::default();
     }

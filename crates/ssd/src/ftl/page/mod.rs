@@ -77,6 +77,7 @@ impl Own {
 }
 
 /// The page-mapped FTL, and the ground that others with a map of pages stand on.
+#[derive(Clone)]
 pub(super) struct PageFtl {
     pub(super) geometry: Geometry,
     pub(super) joined: u32,
@@ -616,10 +617,12 @@ impl Ftl for PageFtl {
         self.counts
     }
 
-    fn start_run(&mut self, pe_cycles: u32) {
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.counts = FtlCounts::default();
-        self.wear.start_run(pe_cycles);
-        self.free.set_wear(pe_cycles);
+        if let Some(pe_cycles) = pe_cycles {
+            self.wear.start_run(pe_cycles);
+            self.free.set_wear(pe_cycles);
+        }
     }
 
     fn occupancy(&self) -> Occupancy {
