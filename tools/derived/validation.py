@@ -17,6 +17,7 @@ from derived.markdown import code, table
 #: Tests that print rows, as arguments of `cargo test`.
 QUICK_TESTS = (
     "--lib",
+    "--test=bast",
     "--test=cell_presets",
     "--test=closed_forms",
     "--test=decoders",

@@ -36,10 +36,11 @@ fn run(drive: Drive, text: &str) -> (Value, Drive) {
     (report, session.into_drive().unwrap())
 }
 
-const FTLS: [&[&str]; 3] = [
+const FTLS: [&[&str]; 4] = [
     &[],
     &["chip.array={name='power_law'}", "ecc={model='threshold', t=2}"],
     &["ftl.name=dftl", "ftl.map_cache_bytes=4096", "ftl.overprovisioning=0.5"],
+    &["ftl.name=bast", "ftl.overprovisioning=0.5"],
 ];
 
 #[test]
@@ -65,7 +66,7 @@ fn a_run_on_a_clone_is_the_run_that_preconditioned_itself() {
 #[test]
 fn runs_follow_one_another_on_one_drive() {
     for sets in FTLS {
-        let drive = preconditioned(sets, Precondition::Fill);
+        let drive = preconditioned(sets, Precondition::Steady);
         let (first, drive) = run(drive, MIX);
         let clone = drive.twin().unwrap();
         let (second, drive) = run(drive, MIX);
@@ -79,7 +80,7 @@ fn runs_follow_one_another_on_one_drive() {
 
 #[test]
 fn what_is_stored_grows_old() {
-    let sets = ["chip.array={name='power_law'}", "age.pe_cycles=1000"];
+    let sets = ["chip.array={name='power_law', beta=1e-3}", "age.pe_cycles=1000"];
     let read = "[read]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n";
     let mut drive = preconditioned(&sets, Precondition::Fill);
     let mut errors = Vec::new();

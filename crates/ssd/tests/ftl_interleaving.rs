@@ -78,7 +78,9 @@ impl Trial {
         let failures = &mut Rng::stream(seed, "failures");
         let per_program = one(rng, &[1, 1, 2, 3]);
         let reserve = one(rng, &[1, 1, 2]);
+        let layouts = &mut Rng::stream(seed, "layouts");
         let policies: Vec<&str> = ssd::gc::ROSTER.iter().map(|member| member.name).collect();
+        let (dies, planes) = (one(rng, &[1, 2, 3]), one(rng, &[1, 2, 3, 4]));
         let sets = [
             format!("chip.cell_bits={per_program}"),
             "chip.page_order=one_shot".into(),
@@ -86,8 +88,8 @@ impl Trial {
             "chip.timing.t_read_us=50".into(),
             format!("seed={seed}"),
             "drive.channels=1".into(),
-            format!("drive.dies_per_channel={}", one(rng, &[1, 2, 3])),
-            format!("chip.geometry.planes_per_die={}", one(rng, &[1, 2, 3, 4])),
+            format!("drive.dies_per_channel={dies}"),
+            format!("chip.geometry.planes_per_die={planes}"),
             format!("chip.features.multi_plane_program={}", one(rng, &[false, true, true])),
             format!("chip.geometry.page_bytes={}", 4096 * one(rng, &[1, 2])),
             format!("chip.geometry.pages_per_block={}", per_program * one(rng, &[1, 1, 2, 5])),
@@ -99,6 +101,8 @@ impl Trial {
             format!("ftl.separate_gc_stream={}", one(rng, &[false, true])),
             format!("ftl.host_streams={}", one(rng, &[1, 1, 2])),
             format!("ftl.static_wear_delta={}", one(rng, &[0, 2])),
+            format!("ftl.stripe={}", one(layouts, &[0, 0, 1, planes, dies * planes])),
+            format!("ftl.log_blocks={}", one(layouts, &[0, 0, 1])),
             // With these cycles one block in twenty-four has failed, or one in six.
             "chip.fault={median_ratings=1.0,spread=0.4}".into(),
             format!("age.pe_cycles={}", one(failures, &[0, 0, 1500, 2000])),
@@ -190,7 +194,7 @@ impl Trial {
                 assert!(!open.contains(die), "{die:?} is free");
                 return true;
             }
-            Place::Later(Until::Job) | Place::NoRoom => return false,
+            Place::Later(Until::Job | Until::Erase) | Place::NoRoom => return false,
         };
         assert!(open.contains(program.die));
         lpns.truncate(program.units as usize);

@@ -248,11 +248,13 @@ fn reads_return_the_newest_version_with_the_map_on_flash() {
 #[test]
 fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
     let fault = ["chip.rated_pe_cycles=5", "chip.fault={median_ratings=1,spread=0.3}"];
-    let modes: [&[&str]; 4] = [
+    let modes: [&[&str]; 6] = [
         &[],
         &["chip.features.multi_plane_program=false", "ftl.static_wear_delta=2"],
         &["ftl.separate_gc_stream=false", "gc.name=fifo", "buffer.bytes=0"],
         &["gc.background_free_blocks=6", "ftl.host_streams=3", "ftl.overprovisioning=0.9"],
+        &["ftl.name=bast"],
+        &["ftl.name=bast", "ftl.stripe=8", "ftl.overprovisioning=0.9"],
     ];
     for mode in modes {
         for seed in 0..5 {
@@ -289,6 +291,42 @@ fn reads_return_the_newest_version_where_programs_fail() {
             // Where many fail at once, the drive takes no more writes before the first has left.
             assert!(retired > 0 || chance > 0.001, "{mode:?}: {failed} failed, none retired");
             assert!(storm.ssd.read_only_at().is_some() || chance < 0.001, "{mode:?}");
+        }
+    }
+}
+
+/// A log-block FTL, in every shape of its blocks, with few logs, and with programs that fail.
+#[test]
+fn reads_return_the_newest_version_from_log_blocks() {
+    let modes: [&[&str]; 14] = [
+        &[],
+        &["ftl.log_blocks=1"],
+        &["ftl.log_blocks=2", "buffer.bytes=0"],
+        &["ftl.stripe=1"],
+        &["ftl.stripe=1", "ftl.log_blocks=3", "buffer.bytes=0"],
+        &["ftl.stripe=4", "ftl.log_blocks=5"],
+        &["ftl.stripe=8", "ftl.log_blocks=2"],
+        &["ftl.stripe=8", "buffer.bytes=0"],
+        &["chip.features.multi_plane_program=false"],
+        &["chip.features.multi_plane_program=false", "ftl.stripe=4", "buffer.bytes=65536"],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "ftl.stripe=8"],
+        &["gc.reclaim_reads=8", "gc.reclaim_at_once=3"],
+        &["chip.geometry.bad_block_fraction=0.05", "chip.timing.suspends_max=3"],
+    ];
+    for mode in modes {
+        for (chance, seed) in [(0.0, 0), (0.0, 1), (0.0005, 2), (0.02, 3)] {
+            let fault = format!("chip.fault.program_failure_chance={chance}");
+            let bast = ["ftl.name=bast", "ftl.overprovisioning=1.0", fault.as_str()];
+            let mut storm = Storm::new(&[&bast, mode].concat(), seed);
+            storm.run(12_000);
+            let counts = storm.ssd.ftl_counts();
+            assert!(counts.reclaimed_blocks > 0 && counts.merges.full > 0, "{mode:?}: {counts:?}");
+            let failed = storm.ssd.flash_counts().failed_programs;
+            assert_eq!(failed > 0, chance > 0.0, "{mode:?}");
+            let reclaims = mode.iter().any(|set| set.starts_with("gc.reclaim"));
+            let least = if chance == 0.0 { 20 } else { 0 };
+            assert_eq!(counts.read_reclaims > least, reclaims, "{mode:?}: {counts:?}");
         }
     }
 }

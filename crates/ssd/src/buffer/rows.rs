@@ -2,8 +2,9 @@
 //!
 //! Units that wait gather by key in lists that are threaded through the buffer's slots. A key is in
 //! one of these queues, or has no unit: keys with a whole row, keys with less, keys that wait until
-//! the host program of a die is done, and keys that wait for a step of an internal job. Each queue
-//! is first in, first out, and threaded through the keys: nothing is allocated after the start.
+//! the host program of a die is done, and keys that wait for a step of an internal job, or for an
+//! erase. Each queue is first in, first out, and threaded through the keys: nothing is allocated
+//! after the start.
 
 use super::NONE;
 use crate::ftl::{Key, Until};
@@ -41,7 +42,8 @@ impl Queue {
 const WHOLE: u32 = 0;
 const SHORT: u32 = 1;
 const JOB: u32 = 2;
-const OF_DIES: u32 = 3;
+const ERASE: u32 = 3;
+const OF_DIES: u32 = 4;
 /// In no queue.
 const IDLE: u32 = NONE;
 
@@ -133,6 +135,7 @@ impl Rows {
         self.leave(key.0);
         let queue = match until {
             Until::Job => JOB,
+            Until::Erase => ERASE,
             Until::Die(die) => OF_DIES + die.0,
         };
         self.join(key.0, queue);
@@ -150,6 +153,14 @@ impl Rows {
     #[inline]
     pub fn wake_job(&mut self) -> bool {
         self.waiting > 0 && self.wake(JOB)
+    }
+
+    /// Blocks have been erased: the keys that waited for it wait no longer.
+    #[inline]
+    pub fn wake_erase(&mut self) {
+        if self.waiting > 0 {
+            self.wake(ERASE);
+        }
     }
 
     #[cold]

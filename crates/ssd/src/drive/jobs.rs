@@ -369,6 +369,7 @@ impl Ssd {
         }
         self.catch_up(command.die);
         self.unblock(command.die);
+        self.writer.buffer.rows.wake_erase();
         self.step_done();
         self.drain_buffer();
     }
@@ -410,6 +411,7 @@ impl Ssd {
     pub(crate) fn collect_anew(&mut self, die: Die) {
         self.jobs.host_writes_to(die);
         self.start_collect(die);
+        self.start_named();
     }
 }
 

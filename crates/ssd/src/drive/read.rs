@@ -362,6 +362,7 @@ impl Ssd {
         let pages = self.reader.given_up.note(block, programmed, limit);
         if pages >= limit && self.ftl.retire(block) {
             self.start_collect(command.die);
+            self.start_named();
         }
     }
 

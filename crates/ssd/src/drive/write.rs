@@ -474,6 +474,7 @@ impl Ssd {
         self.jobs.row_failed(Job::of(program.die));
         self.writer.buffer.return_dirty(first, program.units);
         self.vacate(program.die);
+        self.start_named();
         self.drain_buffer();
     }
 

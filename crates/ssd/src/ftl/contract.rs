@@ -182,6 +182,8 @@ pub enum Until {
     Die(Die),
     /// An internal job has done a step.
     Job,
+    /// An internal job has erased blocks.
+    Erase,
 }
 
 /// What a request wants of the map.

@@ -5,6 +5,7 @@
 //! file of its own, named in `ROSTER` and nowhere else.
 
 pub mod account;
+mod bast;
 pub mod contract;
 mod dftl;
 mod page;
@@ -19,4 +20,4 @@ pub(crate) use untimed::{endless, most_effort, name_of};
 use base::family::Member;
 
 /// Every FTL.
-pub const ROSTER: &[Member<Build>] = &[page::MEMBER, dftl::MEMBER];
+pub const ROSTER: &[Member<Build>] = &[page::MEMBER, dftl::MEMBER, bast::MEMBER];

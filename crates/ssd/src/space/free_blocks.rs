@@ -54,6 +54,16 @@ impl FreeBlocks {
         Some(Block(most.1))
     }
 
+    /// Takes a block of a plane out: whether it was free.
+    pub fn take(&mut self, plane: Plane, block: Block) -> bool {
+        let heap = &mut self.planes[plane.0 as usize];
+        let before = heap.len();
+        heap.retain(|Reverse((_, other))| *other != block.0);
+        let was_free = heap.len() < before;
+        self.count(plane);
+        was_free
+    }
+
     /// Keeps `more` blocks of a plane for one use: nobody else counts them.
     pub fn claim(&mut self, plane: Plane, more: u32) {
         self.claimed[plane.0 as usize] += more;
@@ -125,6 +135,8 @@ mod tests {
         free.push(Plane(3), Block(30), 10);
         assert_eq!(free.fewest(1), 1);
         free.set_wear(0);
+        assert!(free.take(Plane(3), Block(30)) && !free.take(Plane(3), Block(31)));
+        assert_eq!((free.of(Plane(3)), free.fewest(1)), (0, 0));
         assert_eq!(free.pop(Plane(2)), Some(Block(20)));
     }
 }

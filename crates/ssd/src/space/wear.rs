@@ -39,6 +39,11 @@ impl BlockWear {
         *cycles
     }
 
+    /// The cycles that a block has.
+    pub fn cycles(&self, block: Block) -> u32 {
+        self.pe_cycles[block.0 as usize]
+    }
+
     /// Whether a block is out of use.
     pub fn is_bad(&self, block: Block) -> bool {
         self.bad[block.0 as usize]
