@@ -1,4 +1,4 @@
-//! How fast BCH words are encoded and decoded, with goal and peer beside each figure.
+//! Speed of encoding and decoding BCH words, with goal and peer beside each figure.
 //!
 //! `./lab bench bch` runs this: one core, microseconds a word, the best batch of several. The peer
 //! is the Linux kernel's `lib/bch.c` in user space, one run on a machine of the class that the

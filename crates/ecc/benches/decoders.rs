@@ -1,4 +1,4 @@
-//! How fast LDPC decoders are, with the goal beside each figure.
+//! Speed of the LDPC decoders, with the goal beside each figure.
 //!
 //! `./lab bench` runs this: coded bits per second of one thread, random codewords. Each batch of
 //! words is decoded several times and its best time counts, so that a busy machine does less harm.

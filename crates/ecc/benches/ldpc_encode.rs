@@ -1,4 +1,4 @@
-//! How fast LDPC words are encoded and checked, with a goal beside each figure.
+//! Speed of encoding and checking LDPC words, with a goal beside each figure.
 //!
 //! `cargo bench -p nandlab-ecc --bench ldpc_encode` runs this: one core, microseconds a word, the
 //! best batch of several. The goal is half of what a BCH word of 34,560 bits takes in the Linux

@@ -1,4 +1,4 @@
-//! A code together with one of its decoders: what the laboratory measures, what a drive has.
+//! A codec: a code with one of its decoders. The laboratory measures codecs, drives use them.
 
 use crate::bits;
 use crate::bits::crc;
@@ -106,9 +106,8 @@ impl Codec {
         self.code.encode(word);
     }
 
-    /// Whether `word`, as it was decoded, is what was `written`: by its checksum, which is all that
-    /// a controller has. Where there is none, by comparing, as whoever checks the data from end to
-    /// end would.
+    /// Whether `word`, as it was decoded, is what was `written`. A checksum decides, as in a
+    /// controller; without one the two are compared, as an end-to-end check of the data does.
     pub fn is_right(&self, word: &[u64], written: &[u64]) -> bool {
         match self.sealed_bytes {
             Some(bytes) => crc::is_sealed(word, bytes),
@@ -121,13 +120,13 @@ impl Codec {
         &self.decoder_choice
     }
 
-    /// A decoder of its own for whoever asks.
+    /// A decoder of this code; each caller gets one of its own.
     pub fn decoder(&self) -> Result<Box<dyn Decoder>> {
         (self.decoder.build.build)(&self.code, &self.decoder_choice.params)
     }
 
-    /// Hash of everything that outcomes of decoding depend on: code, decoder, their parameters
-    /// without those that change the speed only.
+    /// Hash of everything that outcomes of decoding depend on: code, decoder, and their parameters
+    /// except those of speed.
     pub fn hash(&self) -> Result<String> {
         let Choice { name, params } = &self.decoder_choice;
         let decisive = Choice { name: name.clone(), params: self.decoder.decisive(params) };

@@ -1,6 +1,7 @@
-//! Files of codes and profiles with lines cut, doubled and swapped, numbers and words replaced: a
-//! file is refused with an error that names it and the line or key, or what it says works. Nothing
-//! panics, and no number makes anybody wait or take memory for more than the file has.
+//! Broken files of codes and profiles: lines cut, doubled and swapped, numbers and words replaced.
+//!
+//! Each file is refused with an error that names file and line or key, or it works as it says.
+//! No file causes a panic, a long wait, or memory beyond what it has room for.
 
 use base::allocations::{self, Counting};
 use base::family::find;

@@ -1,4 +1,4 @@
-//! Every decoder over every code: what the contract promises, and how often words fail.
+//! Tests of every decoder with every code: the promises of the contract, and failure rates.
 
 use base::family::{self, Choice, Member};
 use base::params::Table;

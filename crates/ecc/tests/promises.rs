@@ -1,5 +1,4 @@
-//! What codes and decoders promise, held to by every code of `params/codes` with every decoder that
-//! takes it.
+//! Conformance of the shipped codes: every code of `params/codes` with every decoder that takes it.
 
 use base::allocations::{self, Counting};
 use base::rng::Rng;

@@ -1,5 +1,5 @@
-//! The codes of `params/codes/`: drawn again from their recipes, encoded, checked; and what was
-//! measured of them.
+//! Tests of the codes of `params/codes/`: drawn again from their recipes, encoded, checked, and
+//! compared with their profiles.
 
 use base::rng::Rng;
 use ecc::bits;

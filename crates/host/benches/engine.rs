@@ -1,4 +1,4 @@
-//! How fast the engine is, with the goal beside each figure.
+//! Speed of the engine, with the goal beside each figure.
 //!
 //! `./lab bench` runs this: one core, simulated requests per second of wall time. The goals are
 //! for a quiet machine of the Zen 4 class; a figure is worth what the machine was worth while it

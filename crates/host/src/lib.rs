@@ -8,10 +8,12 @@
 //! - `fio`: job files, and the requests they ask for
 //! - `trace`: recorded traces, replayed (with the family of their formats)
 //! - `run`: the run loop and what it counts
+//! - `drive`: a drive between runs: preconditioned, aged, cloned
 //! - `session`: all of these joined, step by step
 //! - `report`: the JSON of a run, and the laws it is checked against
 
 pub mod config;
+pub mod drive;
 pub mod fio;
 pub mod report;
 pub mod request;

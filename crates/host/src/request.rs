@@ -1,4 +1,4 @@
-//! Where requests come from and when they are sent: sources say *what*, a job's pace says *when*.
+//! Jobs and sources: a source says which request comes next, a job's pace says when it is sent.
 
 use base::{Result, Time};
 use ssd::request::Request;

@@ -1,14 +1,15 @@
 //! A session: a drive from its parameters, a workload for it, preconditioning, the run.
 //!
-//! What the command line and Python drive, step by step, so that they can show progress and stop.
+//! The command line and Python drive a session step by step, so that they can show progress and
+//! stop.
 
 use crate::config::Loaded;
+use crate::drive::{Drive, Life};
 use crate::request::{Job, Pace};
 use crate::run::Run;
 use crate::{fio, trace};
 use base::{Error, Result, Time};
-use ssd::Ssd;
-use ssd::precondition::{Precondition, Preconditioning};
+use ssd::precondition::Precondition;
 use std::path::{Path, PathBuf};
 
 /// Where requests come from.
@@ -42,13 +43,14 @@ pub struct Session {
     pub loaded: Loaded,
     /// The run.
     pub run: Run,
-    /// Things that were accepted and mean nothing here.
+    /// Options that were accepted and have no effect here.
     pub notices: Vec<String>,
     /// fio's options of the whole file.
     pub global_options: Vec<(String, String)>,
     /// Summary of the trace, for traces.
     pub trace: Option<trace::Summary>,
-    preconditioning: Preconditioning,
+    memory_limit: u64,
+    life: Life,
     started: bool,
 }
 
@@ -60,8 +62,15 @@ impl Session {
         precondition: Precondition,
         memory_limit: u64,
     ) -> Result<Self> {
+        let mut drive = Drive::new(loaded, memory_limit)?;
+        drive.precondition(precondition)?;
+        Self::on(drive, workload)
+    }
+
+    /// Opens the workload on a drive. What preconditioning of it is left is done first.
+    pub fn on(drive: Drive, workload: &Workload) -> Result<Self> {
+        let (loaded, memory_limit, ssd, life) = drive.into_parts();
         let config = &loaded.config;
-        let ssd = Ssd::new(config, memory_limit).map_err(|error| loaded.explain(error))?;
         let capacity = ssd.capacity_bytes();
         let (mut notices, mut global_options, mut summary) = (Vec::new(), Vec::new(), None);
         let jobs = match workload {
@@ -81,38 +90,47 @@ impl Session {
                 vec![job]
             }
         };
-        let dies = ssd.dies();
         let submit_time = Time::from_us(config.host.submit_us);
         Ok(Self {
             run: Run::new(ssd, jobs, submit_time)?,
             notices,
             global_options,
             trace: summary,
-            preconditioning: Preconditioning::new(precondition, dies, config.seed),
+            memory_limit,
+            life,
             started: false,
             loaded,
         })
     }
 
+    /// The drive as the run has left it, for another run: what was sent to it is done, and what its
+    /// buffer held is on the flash.
+    pub fn into_drive(mut self) -> Result<Drive> {
+        if self.started {
+            self.run.ssd.settle()?;
+        }
+        Drive::from_run(self.loaded, self.memory_limit, &self.run.ssd, self.life)
+    }
+
     /// Does a part of the preconditioning: whether it is finished.
     pub fn precondition(&mut self) -> Result<bool> {
-        self.preconditioning.advance(self.run.ssd.ftl_mut())?;
-        Ok(self.preconditioning.is_done())
+        self.life.preconditioning.advance(self.run.ssd.ftl_mut())?;
+        Ok(self.life.preconditioning.is_done())
     }
 
     /// Units written by preconditioning, and the least that will be.
     pub fn precondition_progress(&mut self) -> (u64, u64) {
-        self.preconditioning.progress(self.run.ssd.ftl_mut())
+        self.life.preconditioning.progress(self.run.ssd.ftl_mut())
     }
 
     /// Write amplification that preconditioning ended with, where it came to one.
     pub fn precondition_write_amplification(&self) -> Option<f64> {
-        self.preconditioning.write_amplification()
+        self.life.preconditioning.write_amplification()
     }
 
     /// Whether `steady` preconditioning settled before its most overwrites; `None` for others.
     pub fn precondition_settled(&self) -> Option<bool> {
-        self.preconditioning.settled()
+        self.life.preconditioning.settled()
     }
 
     /// Goes on for about `completions` more requests: whether the run is over.
@@ -120,7 +138,7 @@ impl Session {
         if !self.started {
             self.started = true;
             while !self.precondition()? {}
-            self.run.ssd.start(self.loaded.config.age.pe_cycles);
+            self.life.start(&mut self.run.ssd, self.loaded.config.age.pe_cycles);
         }
         self.run.advance(completions)
     }

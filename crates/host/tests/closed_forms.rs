@@ -1,4 +1,4 @@
-//! What a drive must do to the nanosecond, from its parameters alone.
+//! Closed forms: times of a whole drive, to the nanosecond, from its parameters alone.
 
 #![allow(clippy::print_stdout)]
 

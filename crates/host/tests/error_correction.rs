@@ -1,5 +1,5 @@
-//! Error correction in a whole drive: models that agree, soft reads that cost what they should,
-//! pages that are lost, and codes that say what a codeword holds.
+//! Tests of error correction in a whole drive: agreement of models, the cost of soft reads, lost
+//! pages, and the codeword layout of named codes.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,4 +1,4 @@
-//! Values at the end of their range: each is refused by name, or means the most there is.
+//! Tests of extreme values: each parameter at the end of its range is refused by name, or works.
 
 mod running;
 

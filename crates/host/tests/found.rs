@@ -1,4 +1,4 @@
-//! Runs that once did not end, or ended in a panic.
+//! Regression tests: runs that once hung, or ended in a panic.
 
 mod running;
 

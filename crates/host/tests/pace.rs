@@ -1,4 +1,4 @@
-//! When a job sends: rates and their processes, pauses, and what a ramp leaves out.
+//! Tests of pace: rates and their processes, pauses, and what a ramp leaves out.
 
 mod running;
 

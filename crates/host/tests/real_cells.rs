@@ -1,5 +1,5 @@
-//! Codewords in real cells: a drive whose decoder gets what its cells hold, beside drives that get
-//! the cells' rates.
+//! Tests of codewords in real cells: a drive that decodes what its cells hold, compared with drives
+//! that know only the cells' bit error rates.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,5 +1,5 @@
-//! Real traces, read to their ends, against the statistics that were measured on them by another
-//! program (a Python script; `shared/traces/MANIFEST.md`).
+//! Tests with real traces: read to their ends, compared with statistics measured by another program
+//! (a Python script; `shared/traces/MANIFEST.md`).
 //!
 //! The traces are not part of the project: where there is no `shared/traces` beside it, and
 //! `NANDLAB_TRACES` names no other place, the tests say so and pass.

@@ -1,4 +1,4 @@
-//! Traces on a drive: when their requests are sent, and which options a replay has no use for.
+//! Tests of replays: when the requests of a trace are sent, and which options do not apply.
 
 mod running;
 

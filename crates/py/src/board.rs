@@ -1,4 +1,4 @@
-//! The test board: procedures on a chip, step by step.
+//! The test board for Python: procedures on a chip, step by step.
 
 use crate::configuration::Config;
 use crate::patience::patiently;

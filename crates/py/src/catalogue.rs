@@ -1,4 +1,4 @@
-//! Catalogue of what there is: presets, schema, citations, traces.
+//! The catalogue for Python: presets, configurations, schema, citations, traces.
 
 use crate::patience::patiently;
 use crate::refuse;

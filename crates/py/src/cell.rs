@@ -1,4 +1,4 @@
-//! A cell by itself: where its levels stand, what is read of it, where its references belong.
+//! A single cell for Python: the places of its levels, its reads, and its best references.
 
 use crate::refuse;
 use base::{Error, params};

@@ -1,4 +1,4 @@
-//! Codes as files: drawn from a recipe, taken from and given to other tools, looked at.
+//! Code files for Python: made from a recipe, imported, exported, shown.
 
 use crate::patience::patiently;
 use crate::refuse;

@@ -1,4 +1,4 @@
-//! The error-rate laboratory: a code with its decoder, its points, its speed, its profile.
+//! The error-rate laboratory for Python: a codec, its points, its speed, its profile.
 
 use crate::patience::{in_pieces, patiently};
 use crate::refuse;

@@ -1,4 +1,4 @@
-//! Codewords as bytes: what a code and its decoder make of them.
+//! Codewords for Python: bytes, encoded and decoded by a codec.
 //!
 //! Bit i of a word is bit i % 8 of byte i / 8, from the least significant one.
 

@@ -1,4 +1,4 @@
-//! The flash device by itself: where pages lie, what an array model says of a page.
+//! The flash device for Python: where pages lie, and the bit error rates of an array model.
 
 use crate::cell::Cell;
 use crate::refuse;

@@ -1,4 +1,4 @@
-//! Floor 5 of nandlab: the Python doors. No logic: text and numbers in, text and arrays out.
+//! Floor 5 of nandlab: the doors to Python. Text and numbers go in, text and arrays come out.
 
 mod board;
 mod catalogue;

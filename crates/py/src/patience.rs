@@ -1,4 +1,4 @@
-//! Work of unknown length, from which Ctrl-C gets away.
+//! Long work for Python, which Ctrl-C can interrupt.
 
 use crate::refuse;
 use base::{Error, Result};

@@ -1,4 +1,4 @@
-//! A session, held by Python: every call that works releases the GIL.
+//! A session for Python: every long call releases the GIL.
 
 use crate::catalogue::trace_options;
 use crate::configuration::Config;
@@ -181,6 +181,7 @@ impl Simulation {
         columns.set_item("host_units", column(|b| b.ftl.host_units).into_pyarray(py))?;
         columns.set_item("gc_copies", column(|b| b.ftl.moved_units).into_pyarray(py))?;
         columns.set_item("padding_units", column(|b| b.ftl.padding_units).into_pyarray(py))?;
+        columns.set_item("map_writes", column(|b| b.ftl.map.writes).into_pyarray(py))?;
         columns.set_item("gc_runs", column(|b| b.ftl.reclaimed_blocks).into_pyarray(py))?;
         Ok((columns, series.interval.ns()))
     }

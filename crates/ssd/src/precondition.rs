@@ -38,6 +38,7 @@ impl Precondition {
 const CHUNK: u64 = 1 << 17;
 
 /// A preconditioning in progress.
+#[derive(Clone)]
 pub struct Preconditioning {
     goal: Precondition,
     dies: u32,

@@ -87,7 +87,7 @@ fn uniform_overwrites_are_the_closed_form() {
         let mut draw = || Lpn(rng.below(units) as u32);
         let mut untimed = Untimed::new(1);
         ftl.overwrite_untimed(10_000, &mut draw, &mut untimed).unwrap();
-        ftl.start_run(0);
+        ftl.start_run(Some(0));
         // Each by itself: what comes in a batch is sorted by logical block.
         for _ in 0..40_000 {
             ftl.write_untimed(&[draw()], &mut untimed).unwrap();
@@ -111,7 +111,7 @@ fn uniform_overwrites_are_the_closed_form() {
 fn writes_in_order_switch() {
     let mut ftl = drive_of(51);
     fill(&mut *ftl);
-    ftl.start_run(0);
+    ftl.start_run(Some(0));
     (0..3).for_each(|_| fill(&mut *ftl));
     let counts = ftl.counts();
     let blocks = u64::from(3 * BLOCKS);
@@ -131,7 +131,7 @@ fn a_start_in_order_is_merged_in_part() {
     fill(&mut *ftl);
     let mut untimed = Untimed::new(1);
     for written in [1, 17, PAGES - 1] {
-        ftl.start_run(0);
+        ftl.start_run(Some(0));
         for unit in 0..written {
             ftl.write_untimed(&[Lpn(7 * PAGES + unit)], &mut untimed).unwrap();
         }
@@ -153,7 +153,7 @@ fn a_log_out_of_order_is_merged_in_full() {
     let mut ftl = drive_of(1);
     fill(&mut *ftl);
     let mut untimed = Untimed::new(1);
-    ftl.start_run(0);
+    ftl.start_run(Some(0));
     ftl.write_untimed(&[Lpn(7 * PAGES + 1)], &mut untimed).unwrap();
     for unit in 0..PAGES {
         ftl.write_untimed(&[Lpn(9 * PAGES + unit)], &mut untimed).unwrap();

@@ -217,6 +217,32 @@ fn a_trim_leaves_nothing_of_data_in_flight() {
     }
 }
 
+/// A map on flash, with room for 64 entries in memory: reads, writes, trims and collection all wait
+/// for its pages.
+#[test]
+fn reads_return_the_newest_version_with_the_map_on_flash() {
+    let dftl = ["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.overprovisioning=2.5"];
+    let modes: [&[&str]; 8] = [
+        &[],
+        &["buffer.bytes=0", "ftl.map_batch=false"],
+        &["chip.features.multi_plane_program=false", "ftl.separate_gc_stream=false"],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "scheduler.name=fifo"],
+        &["gc.background_free_blocks=6", "gc.name=fifo"],
+        &["chip.fault.program_failure_chance=0.002", "ftl.gc_reserve_blocks=2"],
+        &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20"],
+        &["gc.reclaim_reads=8", "gc.reclaim_at_once=20", "ftl.host_streams=3"],
+    ];
+    for mode in modes {
+        for seed in 0..3 {
+            let mut storm = Storm::new(&[&dftl, mode].concat(), seed);
+            storm.run(8_000);
+            let counts = storm.ssd.ftl_counts();
+            assert!(counts.reclaimed_blocks > 0, "{mode:?}: no collection");
+            assert!(counts.map.reads > 100 && counts.map.writes > 100, "{mode:?}: {counts:?}");
+        }
+    }
+}
+
 /// Blocks fail at the erase until the drive takes no more writes: those that it has taken are
 /// there, and of the others nothing is.
 #[test]

@@ -19,7 +19,7 @@ fn spread(sets: &[&str], parts: u64, rounds: u64) -> (u32, u32, FtlCounts) {
             (first..units.min(first + u64::from(row))).map(|unit| Lpn(unit as u32)).collect();
         ftl.write_untimed(&lpns, &mut untimed).unwrap();
     }
-    ftl.start_run(0);
+    ftl.start_run(Some(0));
     let mut rng = Rng::stream(4, "hot");
     let hot = units / parts;
     ftl.overwrite_untimed(hot * rounds, &mut || Lpn(rng.below(hot) as u32), &mut untimed).unwrap();

@@ -62,7 +62,7 @@ fn measured(ftl: &mut dyn Ftl, settle: f64, measure: f64, draw: &mut dyn FnMut()
         ftl.write_untimed(&[Lpn(unit)], &mut untimed).unwrap();
     }
     ftl.overwrite_untimed((f64::from(units) * settle) as u64, draw, &mut untimed).unwrap();
-    ftl.start_run(0);
+    ftl.start_run(Some(0));
     ftl.overwrite_untimed((f64::from(units) * measure) as u64, draw, &mut untimed).unwrap();
     let occupancy = ftl.occupancy();
     assert_eq!(occupancy.mapped, u64::from(units));

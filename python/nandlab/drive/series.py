@@ -26,7 +26,7 @@ def series_table(
         ``time_s`` (start of the interval), ``duration_s``, ``read_iops``, ``write_iops``,
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
-        ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``write_amplification``. The
+        ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``, ``write_amplification``. The
         mean is NaN where nothing completed, write amplification where nothing of the host was
         programmed.
     """
@@ -45,6 +45,7 @@ def series_table(
         name: _gains(columns[name], report["ftl"][name])
         for name in ("host_units", "gc_copies", "padding_units", "gc_runs")
     }
+    map_writes = _gains(columns["map_writes"], report["ftl"]["map"]["writes"])
     moved, host = gains["gc_copies"], gains["host_units"].astype(np.float64)
     host[host <= 0] = np.nan
     unit_mb = report["ftl"]["unit_bytes"] / 1e6
@@ -62,7 +63,8 @@ def series_table(
         "gc_reclaimed_blocks": gains["gc_runs"],
         "host_units": gains["host_units"],
         "padding_units": gains["padding_units"],
-        "write_amplification": 1 + (moved + gains["padding_units"]) / host,
+        "map_writes": map_writes,
+        "write_amplification": 1 + (moved + gains["padding_units"] + map_writes) / host,
     }
     return pa.table(table).replace_schema_metadata(metadata)
 

@@ -73,6 +73,9 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
         {
             "write amplification": _amplification(report),
             "garbage collection": _collection(report),
+            "merges": _merges(report),
+            "map on flash": _map(report),
+            "FTL memory": _ftl_ram(report),
             "nand": _nand(report),
             "errors": _errors(report),
             "failed requests": _failed(report),
@@ -177,6 +180,30 @@ def _collection(report: dict[str, Any]) -> str:
     # What is moved before the first block is reclaimed counts in the write amplification.
     blocks = f"{ftl['gc_runs']:,} blocks" if ftl["gc_runs"] else "no block yet"
     return f"{ftl['gc_copies']:,} units moved ({size}), {blocks} reclaimed"
+
+
+def _merges(report: dict[str, Any]) -> str:
+    merges = report["ftl"]["merges"]
+    return ", ".join(f"{count:,} {kind}" for kind, count in merges.items() if count)
+
+
+def _map(report: dict[str, Any]) -> str:
+    access = report["ftl"]["map"]
+    asked = access["hits"] + access["misses"]
+    if not asked:
+        return ""
+    return (
+        f"{access['reads']:,} pages read, {access['writes']:,} written,"
+        f" {access['hits'] / asked:.1%} of {asked:,} entries in memory"
+    )
+
+
+def _ftl_ram(report: dict[str, Any]) -> str:
+    uses = {use: size for use, size in report["ftl"]["ram_bytes"].items() if use != "total"}
+    parts = ", ".join(
+        f"{quantity.size(size)} {use.replace('_', ' ')}" for use, size in uses.items()
+    )
+    return f"{quantity.size(report['ftl']['ram_bytes']['total'])}: {parts}"
 
 
 def _nand(report: dict[str, Any]) -> str:

@@ -30,6 +30,10 @@ COLOURS = {
     "read": "good",
     "soft read": "olive",
     "program": "thread_state_running",
+    "map read": "rail_response",
+    "map program": "rail_animation",
+    "merge read": "rail_idle",
+    "merge program": "rail_load",
 }
 """Names of chrome://tracing's palette; Perfetto colours by name instead."""
 

@@ -28,6 +28,10 @@ COLOURS = {
     "erase": "#CC79A7",
     "suspend": "#F0E442",
     "encode": "#BFBFBF",
+    "map read": "#9467BD",
+    "map program": "#5C3A7E",
+    "merge read": "#C5B0D5",
+    "merge program": "#8C564B",
 }
 """From the palette of Okabe and Ito: what is read blue, what is read softly orange."""
 

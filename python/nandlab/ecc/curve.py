@@ -359,7 +359,7 @@ def _rows_of(path: Path) -> list[dict[str, Any]]:
         try:
             columns.append(table[name].cast(field_.type))
         except pa.ArrowException as error:
-            raise refusal(path, f"column {name}: {table[name].type}", field_.type) from error
+            raise refusal(path, f"column {name}: {table[name].type}", str(field_.type)) from error
     rows: list[dict[str, Any]] = pa.table(columns, schema=schema).to_pylist()
     for at, row in enumerate(rows, 1):
         if (wrong := _problem(row)) is not None:

@@ -1,4 +1,4 @@
-//! Parity of cyclic codes: remainders of long binary polynomials by folding, from the low end.
+//! Parity of cyclic codes: remainders of long binary polynomials, by folding from the low end.
 //!
 //! Bit i of a packed word is the coefficient of y^i, y = 1/x: parity bits are those of the highest
 //! powers of y, and the generator is g*(y) = y^r g(1/y). So the parity of k data bits D is

@@ -1,4 +1,5 @@
-//! Roots of a polynomial over GF(2^m): its values everywhere, by an additive Fourier transform.
+//! Roots of a polynomial over GF(2^m), found by evaluating it everywhere: an additive Fourier
+//! transform.
 //!
 //! Lin, Chung and Han, FOCS 2014, as in the decoders of Bernstein, Chou and Schwabe (McBits, CHES
 //! 2013): 512 points at a time, bit-sliced, so that one instruction multiplies one bit of each. For

@@ -1,4 +1,4 @@
-//! Syndromes of a BCH word from its short remainder.
+//! Syndromes of a BCH word, computed from its short remainder.
 //!
 //! S_j = R(alpha^j) for odd j, R the remainder of the parity's length: the word itself is not
 //! looked at again. Blocks of coefficients are summed at once, and Horner's rule steps over blocks.

@@ -1,4 +1,4 @@
-//! BCH codes and their decoder together.
+//! Tests of BCH codes together with their decoder.
 
 use crate::bits;
 use crate::code::{self, Code};

@@ -1,4 +1,4 @@
-//! 512 bits side by side, in whatever vectors the machine has: what bit-sliced code is written in.
+//! Bit slices: 512 bits side by side, in the widest vectors that the machine has.
 //!
 //! One generic body is compiled for each kind of vector, so all give the same bits.
 

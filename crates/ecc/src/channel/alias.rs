@@ -1,10 +1,10 @@
-//! Drawing from a table in constant time, and finding rare events among many bits.
+//! Random draws: from a table in constant time, and of rare events among many bits.
 //!
 //! Walker's alias method with Vose's construction (IEEE Trans. Softw. Eng. 17, 1991): one random
 //! word chooses a column and which of its two outcomes. The gap to the next of rare independent
-//! events is geometric; it is drawn from a table too, and where it is beyond the table one goes on
-//! from there, since the geometric distribution has no memory. So the work is that of the events,
-//! not that of the bits.
+//! events is geometric, and is drawn from a table too. A gap beyond the table is drawn on from its
+//! end, since the geometric distribution has no memory. So the work grows with the events and not
+//! with the bits.
 
 use base::rng::Rng;
 

@@ -1,4 +1,4 @@
-//! Sending bits through cells that are read at several references: table-driven and exact.
+//! Cells read at several references: bits sent through them, table-driven and exact.
 //!
 //! Nearly every cell is found in the outermost region on its own side, so only the others are
 //! drawn: where they are ([`Events`]), and in which region ([`Alias`]). Both bits share one rate

@@ -1,4 +1,4 @@
-//! The contract of a channel: a codeword in, hard bits or regions of a soft read out.
+//! The contract of a channel: a codeword goes in, hard bits or regions of a soft read come out.
 
 use crate::decoder::Received;
 use base::Result;

@@ -1,8 +1,8 @@
-//! Information of a read: two Gaussian levels with references between them, and how bad a hard
-//! read may be for a code of some rate to work at all.
+//! Information of a read: where references between two Gaussian levels tell most, and the largest
+//! bit error rate that a code of a given rate can bear.
 //!
 //! Levels stand at -1 (a one) and +1 (a zero), so that the unit is half the distance between them.
-//! Their common spread is told by the bit error rate p of a hard read: sigma = 1 / Qinv(p).
+//! Their common spread follows from the bit error rate p of a hard read: sigma = 1 / Qinv(p).
 
 use base::Result;
 use base::information::{Soft, best_offsets};

@@ -1,4 +1,4 @@
-//! The contract of a code: data in, a codeword out.
+//! The contract of a code: data go in, a codeword comes out.
 
 use super::bch::Bch;
 use crate::ldpc::quasi_cyclic::QuasiCyclic;

@@ -1,4 +1,4 @@
-//! What there is to know of a code: sizes, rate, weights, short cycles.
+//! Facts of a code: sizes, rate, weights, short cycles.
 
 use crate::code::Structure;
 use crate::code::file::CodeFile;

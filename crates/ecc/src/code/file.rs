@@ -1,4 +1,4 @@
-//! A file of `params/codes/`: a code, what a codeword of it holds, and the recipe of its shifts.
+//! Code files (`params/codes/`): a code, what its codewords hold, and the recipe of its shifts.
 
 use crate::code::{self, Code};
 use crate::ldpc::construct::Recipe;

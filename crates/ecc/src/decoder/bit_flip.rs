@@ -1,10 +1,11 @@
 //! `bit_flip`: gradient-descent bit flipping, for words with few errors.
 //!
 //! Wadayama, Nakamura, Yagita, Funahashi, Usami and Takumi, IEEE Trans. Commun. 58 (2010): a bit
-//! whose broken checks, and whether it still is what was read, say so is flipped. Here block
-//! columns go one after the other and see what was flipped before them; counts are bit-sliced, so
-//! that 64 bits are asked at once. First all checks of a bit must be broken, and all but one where
-//! few checks are; after an iteration without a flip one less is enough, until the next flip.
+//! is flipped when enough of its checks are broken; a bit that was flipped already goes back more
+//! easily. Here block columns go one after the other and see the flips before them; counts are
+//! bit-sliced, 64 bits at once. At first all checks of a bit must be broken, or all but one while
+//! few checks are broken in all. After an iteration without a flip one check less is enough, until
+//! the next flip.
 
 use super::contract::{MOST_ITERATIONS, as_given, ranged};
 use super::{Constructor, Decoded, Decoder, Received, Status};

@@ -1,4 +1,4 @@
-//! The contract of a decoder: what was read in, a codeword or an honest failure out.
+//! The contract of a decoder: a read goes in, a codeword or a failure comes out.
 
 use crate::code::Code;
 use base::family;

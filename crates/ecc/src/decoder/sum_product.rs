@@ -1,9 +1,9 @@
 //! `sum_product`: layered belief propagation with exact check sums in f64, the reference.
 //!
 //! Kschischang, Frey and Loeliger, IEEE Trans. Inf. Theory 47 (2001); layers: Hocevar, SiPS 2004.
-//! A check's message has tanh(m / 2) = the product of the others' tanh(q / 2). Of each factor what
-//! it lacks of 1 is kept, 2 / (e^q + 1): such lacks combine as a + b - a b, where nothing cancels,
-//! however sure the bits are.
+//! A check's message m has tanh(m / 2) = the product of the others' tanh(q / 2). Each factor is
+//! kept as its difference from 1, which is 2 / (e^q + 1). Such differences combine as a + b - a b,
+//! which stays exact however sure the bits are.
 
 use super::contract::{MOST_ITERATIONS, as_given, ranged};
 use super::{Constructor, Decoded, Decoder, Received, Status};

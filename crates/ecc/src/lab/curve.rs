@@ -1,11 +1,11 @@
-//! Measuring one point of an error-rate curve: random codewords through a channel and a decoder.
+//! One point of an error-rate curve: random codewords through a channel and a decoder, counted.
 //!
 //! Frames come in numbered batches. Each batch has a stream of random numbers of its own, made from
-//! seed, channel and number, and batches are counted in their order until the goal is reached: the
-//! counts are the same for any number of threads, and going on later is the same as never having
-//! stopped. Two decoders of one code see the same words with the same errors at one point: they can
-//! be compared frame by frame. Two codes cannot: data and errors come from one stream, of which
-//! another code takes other parts.
+//! seed, channel and number, and batches are counted in their order until the goal is reached. So
+//! the counts are the same for any number of threads, and a measurement that goes on later ends as
+//! one that never stopped. Two decoders of one code see the same words with the same errors at one
+//! point, so they can be compared frame by frame. Two codes cannot: each takes other parts of the
+//! one stream that gives data and errors.
 
 use crate::bits;
 use crate::channel::{self, Channel, Reading};
@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Frames of a batch.
 pub const BATCH_FRAMES: u64 = 100;
 
-/// How long whoever watches may have to wait for a look.
+/// Longest time between two reports of progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// Where on a curve: what lies between encoder and decoder, and the seed.

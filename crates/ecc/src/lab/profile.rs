@@ -1,8 +1,8 @@
-//! A profile: how often a code fails and how many iterations it takes, against bit error rate and
-//! soft levels, measured with that very code and decoder ([`crate::lab::survey`]).
+//! A profile: failure rates and iterations of a code and its decoder, by bit error rate and soft
+//! levels, as measured by [`crate::lab::survey`].
 //!
-//! Counts are what is kept. The file also shows the interval of each failure rate, which follows
-//! from them: it is written anew each time, and held against the counts when a file is read.
+//! Counts are kept. The file also shows the interval of each failure rate, which follows from the
+//! counts: it is computed on writing and checked against them on reading.
 
 use crate::code::file::within;
 use crate::codec::Codec;
@@ -53,7 +53,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// What was counted at a rate; nothing where it was not measured. A profile does not tell how
+    /// What was counted at a rate; zeros where it was not measured. A profile does not tell how
     /// many bits were wrong.
     pub fn counts(&self, rber: f64) -> Counts {
         let Ok(at) = self.place(rber) else { return Counts::default() };
@@ -319,7 +319,7 @@ mod tests {
         };
         let text = profile.write();
         assert_eq!(Profile::read(&text, "x").unwrap(), profile);
-        // A level of which nothing is known yet is none.
+        // A level without any measurement does not count.
         let mut begun = profile.clone();
         begun.level.push(Level { levels: 4, ..Level::default() });
         assert_eq!(begun.write(), text);

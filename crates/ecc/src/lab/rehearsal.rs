@@ -1,5 +1,5 @@
-//! Codewords that are made beforehand, so that whoever has a clock can time encoding and decoding
-//! alone.
+//! Rehearsals: codewords made beforehand, so that a caller with a clock times nothing but encoding
+//! and decoding.
 
 use crate::bits;
 use crate::channel::Reading;

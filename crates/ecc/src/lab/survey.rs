@@ -1,10 +1,10 @@
-//! Measuring a profile, one rate after another, so that it can be stopped and gone on with.
+//! A survey: the measurement of a profile, rate after rate, which can stop and go on later.
 //!
-//! Rates lie on a grid of steps of 2^(1/16) below the capacity limit. Where the decoder begins to
-//! work is found by halving; from there down every step is measured until none of the frames
-//! failed, then every eighth for the iterations alone, down to where they are few. What comes next
-//! follows from what is there: a survey that goes on with an unfinished profile ends as one that
-//! was never stopped.
+//! Rates lie on a grid of steps of 2^(1/16) below the capacity limit. The rate at
+//! which the decoder begins to work is found by halving. From there down every step is measured
+//! until no frame fails, then every eighth step for the iterations alone, until these are few. The
+//! next rate follows from the rates that are there, so a survey that goes on with an unfinished
+//! profile ends as one that never stopped.
 
 use crate::channel::information::rber_limit;
 use crate::codec::Codec;
@@ -20,7 +20,7 @@ const STEPS: i32 = 16;
 const STRIDE: i32 = 8;
 /// Frames of such a rate.
 const CALM_FRAMES: u64 = 2_000;
-/// Iterations of a frame in the mean, and rates, below which nothing is measured.
+/// Mean iterations of a frame, and rates, below which the survey ends.
 const LEAST_ITERATIONS: f64 = 0.005;
 const LEAST_RBER: f64 = 1e-7;
 
@@ -39,7 +39,7 @@ pub struct Plan {
     pub threads: usize,
 }
 
-/// What whoever watches is told: level, rate, counts until now, and those at the end of each rate.
+/// Progress as it is reported: level, rate, counts until now, and those at the end of each rate.
 pub type Watch<'a> = &'a mut dyn FnMut(u8, f64, &Counts) -> bool;
 
 /// A profile while it is measured.
@@ -65,7 +65,7 @@ impl Descent {
         rounded(self.limit * libm::exp2(-f64::from(step) / f64::from(STEPS)))
     }
 
-    /// The step of a rate; nothing where it is none of the grid.
+    /// The step of a rate, if it is on the grid.
     fn step(&self, rber: f64) -> Option<i32> {
         let step = (libm::log2(self.limit / rber) * f64::from(STEPS)).round() as i32;
         (self.rate(step) == rber).then_some(step)
@@ -174,7 +174,7 @@ impl Survey {
         Ok(Some(fails))
     }
 
-    /// The highest rate of a level that is not measured to its end, and where that is.
+    /// The highest rate of a level whose measurement is unfinished, and its place.
     fn missing(&self, at: usize, first: i32) -> Option<(f64, Goal)> {
         let (descent, level) = (&self.descents[at], &self.profile.level[at]);
         let goal = self.plan.goal;

@@ -1,10 +1,10 @@
-//! Small absorbing sets: what an error floor is made of.
+//! Small absorbing sets of a code: the causes of its error floor.
 //!
-//! Dolecek, Zhang, Anantharam, Wainwright and Nikolic, IEEE Trans. Inf. Theory 56 (2010): bits of
-//! which each is in more checks that their errors fulfil than in checks that they leave open. A
-//! decoder that is wrong about just these bits stays wrong. Counted are the elementary ones (no
-//! check holds more than two of the bits) that grow from a cycle of six, by which the smallest ones
-//! of codes with a column weight of four and more are found; each stands for its z rotations.
+//! Dolecek, Zhang, Anantharam, Wainwright and Nikolic, IEEE Trans. Inf. Theory 56 (2010): a set of
+//! bits is absorbing when, with all of them wrong, each has more satisfied checks than broken ones.
+//! A decoder that is wrong about just these bits stays wrong. The count is of elementary sets (no
+//! check holds more than two of the bits) that grow from a cycle of six. That finds the smallest
+//! sets of codes with a column weight of four and more. Each set stands for its z rotations.
 
 use crate::ldpc::quasi_cyclic::QuasiCyclic;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Parity checks as alist files, bit by bit.
+//! Alist files: parity checks listed bit by bit.
 //!
 //! MacKay's lists of the ones of a matrix: its size, the largest weights, the weights of columns
 //! and of rows, then for each column its rows and for each row its columns, counted from 1, padded
@@ -91,7 +91,7 @@ impl<'a> Lines<'a> {
         Self { said: said.into_iter().peekable(), place, count }
     }
 
-    /// The next line that is not blank, with its place.
+    /// The next line with text, and its place.
     fn rest(&mut self) -> Option<(String, &'a str)> {
         let (number, line) = self.said.find(|(_, line)| !line.is_empty())?;
         Some((format!("{}:{number}", self.place), line))
@@ -206,7 +206,7 @@ pub(crate) fn ones(checks: &QuasiCyclic) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     (of_bit, of_check)
 }
 
-/// An alist file as text, without padding; a list of nothing is a 0.
+/// An alist file as text, without padding; an empty list is a 0.
 pub fn write_alist(checks: &QuasiCyclic) -> String {
     let (of_bit, of_check) = ones(checks);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What a check sends: the rules of the layered decoder, lane by lane.
+//! Check rules: what a check sends in the layered decoder, lane by lane.
 //!
 //! Either a share of the least magnitude, [`Shares`] (Chen and Fossorier, IEEE Commun. Lett. 6,
 //! 2002), or what the sum-product rule gives in small numbers, [`Doubts`] (Gallager, IRE Trans.

@@ -1,4 +1,4 @@
-//! Parity checks of our own: a recipe and a seed give the shifts of a quasi-cyclic LDPC code.
+//! Construction of LDPC codes: a recipe and a seed give the shifts of a quasi-cyclic code.
 //!
 //! Columns take the rows that have least so far. Shifts are drawn at random, then moved one by one
 //! as long as that leaves fewer short cycles. Those that would close a cycle of four are dropped

@@ -1,4 +1,4 @@
-//! Parity checks as text: base matrices of shifts, and which forms there are.
+//! Parity checks as text: base matrices of shifts, and the roster of text forms.
 //!
 //! A base matrix has a line for each block row: shifts, and `-` or `-1` where there is nothing,
 //! between blanks or commas. Its first line may be `z` alone or `columns rows z`, as AFF3CT has it.

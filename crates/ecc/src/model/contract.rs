@@ -1,5 +1,5 @@
-//! The contract of a decoder model: a codeword's bit error rate and luck in, an outcome and a time
-//! out.
+//! The contract of a decoder model: a codeword's bit error rate and luck go in, an outcome and a
+//! time come out.
 
 use crate::channel::Reading;
 use crate::model::named_code::NamedCode;
@@ -191,7 +191,7 @@ pub struct Decode {
 /// Promises: a word of the same luck stands in the same cells, whatever was read before: further
 /// soft levels and moved references find the same voltages; `reading` holds the bits and errors of
 /// the hard read, and with soft levels the region of each bit; the ratio of a region is that of all
-/// such cells, not of those at hand. (That of a hard read is the model's affair.)
+/// such cells, not of those at hand. (The model itself computes the ratio of a hard read.)
 pub trait Medium {
     /// Writes `sent` (packed, `length` bits) and reads it as `word` says.
     fn read(&mut self, word: &Word, sent: &[u64], length: usize, reading: &mut Reading);
@@ -200,10 +200,10 @@ pub trait Medium {
 /// What decoding costs and whether it works.
 ///
 /// Promises: a codeword at rate 0 is corrected with 0 errors; `errors` is at most the bits of a
-/// codeword; the same word has the same outcome, whatever was decoded before; more luck, a lower
-/// rate or a further soft level take no correction back (of a model that really decodes: not more
-/// often than its decoder is led astray by them, and of one that reads real cells: luck is but a
-/// name of them there).
+/// codeword; the same word has the same outcome, whatever was decoded before; a word that
+/// was corrected is corrected too at a lower rate, with a lower luck number or with a further soft
+/// level. (A model that really decodes breaks the last promise as rarely as its decoder is misled;
+/// for one that reads real cells the luck only names the cells.)
 pub trait Model: Send {
     /// Decodes one codeword.
     fn decode(&mut self, word: &Word) -> Decode;

@@ -1,17 +1,18 @@
-//! `exact`: every codeword is a real one: random data are encoded, what is read of them has real
-//! errors, and the code's own decoder decodes what is left. Slow, and true.
+//! `exact`: real codewords through the real decoder: slow, and without approximation.
 //!
-//! Where a drive has real cells ([`Medium`]) the codeword is written to them and read: soft regions
-//! come with the ratios of such cells, and luck is no more than the name of data and cells.
+//! Random data are encoded, their read has real errors, and the code's own decoder corrects them.
 //!
-//! Elsewhere bits are flipped at the page's rate. The luck of a word decides how many, as
-//! everywhere, and seeds everything else: data, which bits, and how far the voltage of each cell is
-//! from the reference. So a word that is read again is the same word, and a soft level tells more
-//! of the same noise: that of two Gaussian levels, as in the channel `awgn`, with references where
-//! they tell most.
+//! Where a drive has real cells ([`Medium`]) the codeword is written to them and read. Soft regions
+//! come with the ratios of such cells, and luck only names data and cells.
 //!
-//! A word that is decoded to another codeword has failed where its checksum gives it away; of a
-//! code without one, where it is not what was written.
+//! Elsewhere bits are flipped at the page's rate. The luck of a word decides how many, as in every
+//! model, and seeds the rest: the data, which bits, and how far the voltage of each cell is from
+//! the reference. So a word that is read again is the same word, and a soft level tells more of the
+//! same noise: that of two Gaussian levels, as in the channel `awgn`, with references where they
+//! tell most.
+//!
+//! A word that is decoded to another codeword counts as failed when its checksum shows it. Without
+//! a checksum it always counts as failed.
 //!
 //! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 

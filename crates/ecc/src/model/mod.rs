@@ -28,7 +28,7 @@ pub struct Constructor {
     pub build: fn(&EccConfig, &Table) -> Result<Box<dyn Model>>,
 }
 
-/// Nothing to complete: the `complete` of models whose parameters are no code's.
+/// The `complete` of models whose parameters do not depend on a code.
 fn as_given(_: &EccConfig, _: &mut Table) -> Result<()> {
     Ok(())
 }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     /// Every member: one that asks for cells decodes what it finds in them, the others go by the
-    /// rate as ever.
+    /// rate as always.
     #[test]
     fn cells_are_for_those_that_ask() {
         for (name, common, mut model) in built() {

@@ -1,4 +1,4 @@
-//! A code as a drive has it: what a codeword holds, its decoder, and what was measured of both.
+//! A named code: a code as a drive uses it, with its decoder, its profile, and its codeword layout.
 
 use crate::code::file::{CodeFile, within};
 use crate::codec::{Codec, content_hash};

@@ -1,11 +1,11 @@
-//! `profile`: how often the very code and decoder fail and how many iterations they take, played
-//! back from what the laboratory measured ([`crate::lab::profile`]).
+//! `profile`: failures and iterations of a code and decoder, played back from a measured profile
+//! ([`crate::lab::profile`]).
 //!
 //! Between measured rates, the failure rate is interpolated on the probit scale over the logarithm
-//! of the bit error rate, on which waterfalls are nearly straight. At the first rate at which no
-//! frame failed it is taken as half a failure among the frames decoded there, and below that as 0:
-//! nothing is claimed that was not measured. At the top of what was measured every word fails.
-//! Numbers of iterations are mixtures of those of the neighbouring rates.
+//! of the bit error rate, on which waterfalls are nearly straight. At the highest rate
+//! at which no frame failed it is half a failure among the frames decoded there, and below that 0.
+//! From the highest measured rate on every word fails. Numbers of iterations are mixtures of those
+//! of the neighbouring rates.
 //!
 //! A code whose decoder corrects t errors for certain, and no more, needs no measurement: its
 //! failure rate is the tail of the binomial, and it takes one iteration where there is any error.

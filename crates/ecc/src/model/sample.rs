@@ -1,9 +1,10 @@
-//! How many of n bits are wrong: exact sampling of the binomial, and its upper tail.
+//! Numbers of errors: exact samples of the binomial distribution, and its upper tail.
 //!
 //! A codeword of n bits read at bit error rate p holds Binomial(n, p) errors. The engine asks
 //! millions of times with few different p, so the cumulative distribution is tabulated once per
-//! p and searched from where a guide table says (Chen and Asau, 1974). Mostly the guide alone
-//! knows: a drive has a thousand different p, and their distributions fit no near cache.
+//! p and searched from where a guide table says (Chen and Asau, 1974). The guide alone
+//! mostly has the answer. That matters: a drive has a thousand different p, and their distributions
+//! do not fit a near cache.
 
 use crate::model::LEAST_RBER;
 use base::shared::{Numbered, Shared};

@@ -1,7 +1,7 @@
 //! `shares`: a fixed share of codewords fails at each level, whatever their bit error rate.
 //!
-//! For studies that know how often decoding fails and not why, such as measured percentages of
-//! uncorrectable pages (Zuolo 2016, Fig. 9).
+//! For studies that know how often decoding fails but not the bit error rates, such as measured
+//! percentages of uncorrectable pages (Zuolo 2016, Fig. 9).
 
 use super::{Constructor, Decode, EccConfig, LEAST_RBER, Model, Word, as_given};
 use crate::model::sample::ErrorCounts;

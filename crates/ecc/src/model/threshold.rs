@@ -1,9 +1,9 @@
 //! `threshold`: bounded-distance decoding: up to t errors a codeword are corrected, no more.
 //!
-//! With a hard read this is exactly what a t-error-correcting BCH code does, short of its rare
-//! miscorrections. Where a drive names such a code, t is the code's, and soft levels tell it
-//! nothing. Otherwise they raise the bound: a word keeps its errors and is given more of them. A
-//! code without such a number, as an LDPC code, must be given one: no default is its own.
+//! With a hard read this is exactly what a t-error-correcting BCH code does, except for its rare
+//! miscorrections. Where a drive names such a code, t is the code's, and soft levels do not help.
+//! Otherwise each soft level raises the bound, and the word keeps its errors. For a code without
+//! such a number, as an LDPC code, t must be given.
 
 use super::{Constructor, Decode, EccConfig, Model, Word};
 use crate::model::sample::ErrorCounts;

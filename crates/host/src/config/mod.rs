@@ -1,20 +1,23 @@
-//! A drive from text: layers of TOML become one checked [`SsdConfig`].
+//! Drive files: layers of TOML become one checked [`SsdConfig`].
+//!
+//! The text of a drive and assignments come in, a [`Loaded`] drive goes out. `preset` holds the
+//! files that come with nandlab, `schema` says what a drive file may hold.
 //!
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
 //! assignments in their order. In every layer `[chip] preset`, `[chip.cell] preset` and `[host]
 //! preset` name a further file, which lies under that section; a chip's file may name its cell so
-//! too. What lies higher wins, key by key. Three choices throw away what lower layers said, because
-//! it was said of something else:
+//! too. The higher layer wins, key by key. Three choices drop keys of lower layers, because those
+//! keys were meant for something else:
 //!
 //! - another `preset` of a section drops all keys of that section;
-//! - another `ecc.code` drops what lower layers said of a codeword's bytes, and chooses the model
-//!   `profile`, unless the model is one that works with a code or was assigned by `--set`;
+//! - another `ecc.code` drops the keys of a codeword's bytes, and chooses the model `profile`,
+//!   unless the model is one that works with a code or was assigned by `--set`;
 //! - another member of a family (`gc.name`, `ecc.model`, ...) drops the parameters that are not
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
 //!
-//! A `--set` that a later `--set` would drop in this way is an error, never silently lost. Every
-//! error names the file and line, or the assignment, that its key came from.
+//! A `--set` that a later `--set` would drop in this way is an error. Every error names the file
+//! and line, or the assignment, that its key came from.
 
 mod preset;
 mod schema;
@@ -282,8 +285,8 @@ impl Layers {
         Ok(())
     }
 
-    /// A code that a layer names: what was said of another one's codewords goes, and the model is
-    /// one that works with codes.
+    /// Takes a code that a layer names: drops the keys of another code's codewords, and chooses a
+    /// model that works with codes.
     fn choose_code(&mut self, table: &mut Table, by: &Origin, folder: &Path) -> Result<()> {
         let Some(given) = table.get_mut("ecc").and_then(Value::as_table_mut) else { return Ok(()) };
         let Some(Value::String(name)) = given.get_mut("code") else { return Ok(()) };
@@ -317,8 +320,8 @@ impl Layers {
         Ok(())
     }
 
-    /// Reads the code that the drive names. What nobody said of a codeword or its model is the
-    /// code's, and was said where that was named.
+    /// Reads the code that the drive names. It supplies the keys of codeword and model that are not
+    /// given; errors about these point to where the code was named.
     fn code(&mut self) -> Result<Option<NamedCode>> {
         let name = at(&self.table, "ecc").and_then(|ecc| ecc.get("code")?.as_str());
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
@@ -455,8 +458,8 @@ fn take_facts(table: &mut Table, prefix: &str) -> Result<(Option<String>, Vec<St
     Ok((summary, cite))
 }
 
-/// Refuses keys of a family's table that its member does not have: the shared parameters and the
-/// member's own are one list to whoever writes them.
+/// Refuses keys of a family's table that its member does not have. The shared parameters and the
+/// member's own stand side by side in one table.
 fn check_keys(family: &Family, table: &Table) -> Result<()> {
     let Some(table) = at(table, family.path) else { return Ok(()) };
     let name = match table.get(family.selector) {

@@ -1,4 +1,4 @@
-//! The parameter files of `params/`, embedded: what presets there are, their text, their sources.
+//! Presets: the parameter files of `params/`, embedded, with their names, texts and sources.
 
 use base::error::nearest;
 use base::{Error, Result, params};

@@ -1,4 +1,4 @@
-//! What the tables of a drive may hold, told by the structs and the rosters: JSON Schema.
+//! JSON Schema of drive files, derived from the structs and the rosters.
 
 use base::family::{Member, schema as schema_of};
 use ecc::model::EccConfig;

@@ -367,7 +367,7 @@ fn a_run_file_lies_over_a_drive_preset() {
     assert_eq!(run.summary, load("tiny", &[]).unwrap().summary);
     let error = fails(&text.replace("queue_depth", "qeue_depth"), &[]);
     assert!(error.starts_with("my.toml:3: drive.qeue_depth"), "{error}");
-    // A chip chosen over a drive preset leaves nothing of the preset's changes to its own chip.
+    // A chip chosen over a drive preset drops the preset's changes to its own chip.
     let other = text.replace("[drive]", "[chip]\npreset = 'wang2014_mlc'\n[drive]");
     assert_eq!(loaded(&other, &[]).unwrap().config.chip.geometry.blocks_per_plane, 2048);
 }

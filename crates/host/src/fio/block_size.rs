@@ -1,4 +1,4 @@
-//! How long each request is: fio's `bs`, `bsrange` and `bssplit`.
+//! Block sizes, the length of each request: fio's `bs`, `bsrange` and `bssplit`.
 
 use crate::workload::shares::{self, Shares};
 use base::rng::Rng;

@@ -1,7 +1,7 @@
-//! When a job makes its writes durable: fio's `fsync`, `fdatasync` and `end_fsync`.
+//! Flushes of a job, which make its writes durable: fio's `fsync`, `fdatasync` and `end_fsync`.
 //!
-//! As in fio a flush follows every so many writes, sent before the request that comes after them;
-//! so the last write of a job has none of its own, only the one at the end, if that is asked for.
+//! As in fio a flush follows every so many writes and is sent just before the next request. So no
+//! flush follows a job's last write, unless `end_fsync` asks for one.
 
 /// What a job asks for, and what is due.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
-//! fio's options that shape no request here: those accepted with a notice, those refused and why.
+//! fio's options without effect here: those accepted with a notice, those refused and why.
 //!
-//! An option about the machine that fio would run on is accepted; one that would change the
-//! requests and is not built is refused, so that no job runs as something else than it says.
+//! An option about the machine that fio would run on is accepted. An option that would change the
+//! requests but is not implemented is refused, so that every job runs as its file says.
 
 /// Accepted and named in a notice: about a real machine, its files, memory, processors, engines,
 /// logs, the contents of buffers, or how fio counts.

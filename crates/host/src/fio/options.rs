@@ -1,7 +1,7 @@
-//! The options of a fio job: what is understood, what is accepted, what is refused, and why.
+//! The options of a fio job: those with an effect, and how their values are read.
 //!
 //! Names, defaults and meaning are those of fio's HOWTO ("Job file parameters"). Each option that
-//! shapes requests is one entry of [`ROSTER`]; the rest of fio's are in [`crate::fio::ignored`].
+//! shapes requests is one entry of [`ROSTER`]; fio's other options are in [`crate::fio::ignored`].
 
 use crate::fio::block_size::{self, BlockSize};
 use crate::fio::ignored::{IGNORED, REFUSED};

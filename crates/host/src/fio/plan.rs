@@ -1,4 +1,4 @@
-//! What a made-up job does: the options of a fio job, resolved for one clone on one drive.
+//! The plan of a synthetic job: a fio job's options, resolved for one clone on one drive.
 //!
 //! After fio's HOWTO ("I/O type", "Block size", "I/O size"), with the drive as the one file.
 
@@ -260,7 +260,7 @@ impl Setting<'_> {
         Ok((start, bytes))
     }
 
-    /// How much to send, where that is not the size of the region.
+    /// How much to send, if it differs from the size of the region.
     fn io_bytes(&self, region: u64) -> Result<Option<u64>> {
         let options = &self.given.options;
         // With filesize, size is only the default of io_size.

@@ -1,9 +1,9 @@
-//! How fast a job may send: fio's `rate` and `rate_iops`, each direction on a clock of its own.
+//! Rate limits of a job: fio's `rate` and `rate_iops`, each direction on a clock of its own.
 //!
 //! A clock says when the next request of its direction is due; each request moves it on. In a job
-//! of reads and writes the one that was drawn waits for its turn while the other is due, so that
-//! neither holds the other up (`rate_ddir` of fio's `io_u.c`): rates decide how many there are of
-//! each, and `rwmixread` only where both are late.
+//! of reads and writes, a request that is not yet due lets the other direction go first, so that
+//! neither holds the other up (`rate_ddir` of fio's `io_u.c`). So rates decide the share of reads,
+//! and `rwmixread` only where both directions are late.
 
 use base::Time;
 use base::rng::Rng;

@@ -1,4 +1,4 @@
-//! Jobs that replay a trace (`read_iolog`): their requests and pace, and what becomes of options
+//! Replay jobs (`read_iolog`): the requests and pace of a trace, and how fio's options apply to it
 //! (see [`InReplay`]).
 
 use crate::fio::options::{InReplay, Known, Options, ROSTER};
@@ -74,7 +74,7 @@ impl Setting<'_> {
 mod tests {
     use super::*;
 
-    /// What the roster says is refused is what is looked at.
+    /// Exactly the options that the roster refuses are checked.
     #[test]
     fn refusals_are_those_of_the_roster() {
         let is_refused = |known: &&Known| known.in_replay == InReplay::Refused;

@@ -1,4 +1,4 @@
-//! A made-up stream of requests: fio's rules for direction, place, length and end of a job.
+//! Synthetic requests: fio's rules for direction, place, length and end of a job.
 //!
 //! The rules are those of fio's HOWTO, and where it is silent those of fio itself
 //! (`get_next_offset` and `get_next_buflen` of `io_u.c`, `do_io` of `backend.c`). Directions keep

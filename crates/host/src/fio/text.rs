@@ -1,4 +1,4 @@
-//! The text of a fio job file: sections in brackets, options one a line.
+//! The text of a fio job file: sections in brackets, one option on each line.
 //!
 //! After fio's HOWTO ("Job file format"): `;` and `#` begin comments, at the start of a line or
 //! behind an option.

@@ -1,7 +1,7 @@
 //! The values of a fio job file: numbers, times, amounts, and lists by direction.
 //!
 //! After the section "Parameter types" of fio's HOWTO. Errors say what is wrong with the value and
-//! what is allowed; whoever reads the file adds where it stands.
+//! what is allowed; the reader of the file adds the place.
 
 use base::units::parse_size;
 use base::{Error, Result, Time};

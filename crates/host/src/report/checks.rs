@@ -1,9 +1,9 @@
-//! What every run is held to: Little's law, conservation, and the time that operations take.
+//! Checks of every run: Little's law, conservation, and the time that operations take.
 //!
-//! Each law compares two accounts that are kept apart: latencies against the depth that a job asked
-//! for, requests that came back against those that the jobs have, what the FTL counts against what
-//! the flash did, its units against those there are, busy times of the dies against counts and the
-//! chip's times. A law that says nothing about a run is `null` in its report.
+//! Each law compares two accounts that are kept apart: latencies with the depth that a job asked
+//! for, completed requests with those that the jobs sent, the FTL's counts with the flash's, mapped
+//! units with physical ones, busy times of the dies with counts times the chip's times. A law that
+//! does not apply to a run is `null` in its report.
 
 use crate::request::Pace;
 use crate::run::JobView;

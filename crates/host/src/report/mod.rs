@@ -121,6 +121,10 @@ impl Session {
         let ssd = &self.run.ssd;
         let counts = ssd.ftl_counts();
         let written = self.run.write_bytes as f64 / ssd.unit_bytes() as f64;
+        let (merges, map, ram) = (counts.merges, counts.map, ssd.ftl_ram());
+        let mut ram_bytes = Map::new();
+        ram_bytes.insert("total".into(), json!(ram.iter().map(|ram| ram.bytes).sum::<u64>()));
+        ram_bytes.extend(ram.iter().map(|ram| (ram.name.into(), json!(ram.bytes))));
         json!({
             // Programmed over written by the host, padding counted; what is still in the buffer
             // or was rewritten there has not been programmed.
@@ -136,6 +140,19 @@ impl Session {
             "retired_blocks": counts.retired_blocks,
             "read_only_at_s": ssd.read_only_at().map(Time::s),
             "trimmed_units": self.run.ssd.counts().trimmed,
+            "merges": {
+                "switch": merges.switch,
+                "partial": merges.partial,
+                "full": merges.full,
+            },
+            "map": {
+                "reads": map.reads,
+                "writes": map.writes,
+                "moves": map.moves,
+                "hits": map.hits,
+                "misses": map.misses,
+            },
+            "ram_bytes": ram_bytes,
             "unit_bytes": ssd.unit_bytes(),
             "mapping_bytes_per_unit": ssd.ftl_bytes_per_unit(),
         })

@@ -1,4 +1,4 @@
-//! A job under way: when it may send its next request, and how far it has come.
+//! A runner, one job under way: when it may send its next request, and its progress.
 
 use crate::request::{Arrival, Job, Pace, Think};
 use crate::run::stats::JobStats;

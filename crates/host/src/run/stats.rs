@@ -1,9 +1,10 @@
-//! What a run remembers: latencies by operation, throughput over time, and every request.
+//! Statistics of a run: latencies by operation, throughput over time, and a log of requests.
 
 use base::Time;
 use base::stats::Latency;
 use ssd::Completion;
 use ssd::ftl::FtlCounts;
+use ssd::ftl::contract::MapCounts;
 use ssd::request::Op;
 
 /// Counts of one kind of operation.
@@ -187,6 +188,7 @@ fn between(from: &FtlCounts, to: &FtlCounts, parts: u64, of: u64) -> FtlCounts {
         moved_units: at(from.moved_units, to.moved_units),
         padding_units: at(from.padding_units, to.padding_units),
         reclaimed_blocks: at(from.reclaimed_blocks, to.reclaimed_blocks),
+        map: MapCounts { writes: at(from.map.writes, to.map.writes), ..to.map },
         ..*to
     }
 }

@@ -1,5 +1,6 @@
-//! The devices of a trace: each ASU, LUN, disk, volume or file is an address space of its own,
-//! numbered as it appears, chosen by name, laid out in the natural order of names.
+//! The devices of a trace: each ASU, LUN, disk, volume or file is an address space of its own.
+//!
+//! Devices are numbered as they appear, chosen by name, and laid out in the natural order of names.
 
 use crate::trace::format::contract::{Device, Format, shown};
 use base::{Error, Result};

@@ -1,5 +1,5 @@
-//! The way from a file to checked records: text (plain, gzip or Zstandard) to lines, lines through
-//! a format's reader to records, each in its device's own address space.
+//! Trace input: from a file (plain, gzip or Zstandard) to lines, and through a format's reader to
+//! checked records, each in its device's own address space.
 
 use crate::trace::device::{Devices, natural_order};
 use crate::trace::format::contract::{Entry, Fault, Format, Parse, Parsed, Reason, Record};
@@ -35,7 +35,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Opens `path`; what it is compressed with is told by its first bytes, not by its name.
+    /// Opens `path`; its first bytes, not its name, tell how it is compressed.
     pub fn open(path: &Path) -> Result<Self> {
         let place = path.display().to_string();
         let refuse = |error: std::io::Error| Error::new(place.clone(), error.to_string());

@@ -1,10 +1,10 @@
 //! Recorded block traces: files read as streams of requests.
 //!
-//! A trace file and [`Options`] come in, a [`Source`] of requests or a [`Summary`] goes out. A
-//! trace
-//! is read twice. The first pass checks every line and learns how many requests there are, how far
-//! each device reaches and when the first request comes; the second hands the requests out. So an
-//! error in a file, or a trace that does not fit the drive, is reported before a simulation starts.
+//! A trace file and [`Options`] come in, a [`Source`] of requests or a [`Summary`] goes out.
+//!
+//! A trace is read twice. The first pass checks every line and counts requests, the reach of each
+//! device and the time of the first request; the second hands the requests out. So an error in a
+//! file, or a trace that does not fit the drive, is reported before a simulation starts.
 //!
 //! The way of a line: `input` (file to lines to checked records, each in the address space of its
 //! `device`), the reader of its `format`, `policy` (order of time, place on the drive), `summary`

@@ -1,5 +1,6 @@
-//! The two policies of a replay: what happens to times that go back, and to addresses that do not
-//! fit the drive. Neither changes how many requests there are.
+//! Policies of a replay: for times that go back, and for addresses beyond the drive.
+//!
+//! Neither policy changes the number of requests.
 
 use crate::trace::format::contract::Entry;
 use crate::trace::input::{END_OF_SPACE, Raw, Records, place};

@@ -1,5 +1,4 @@
-//! What a trace holds, in numbers: how much of which operation, on which devices, how bursty, how
-//! sequential, how often the same data are written again.
+//! The summary of a trace: operations, devices, burstiness, sequentiality, rewrites, in numbers.
 //!
 //! The shares are those of Narayanan et al., "Write Off-Loading" (FAST 2008) and of the trace
 //! studies after it: everything spatial counts 4 KiB units, each device apart.

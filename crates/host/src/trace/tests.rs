@@ -1,5 +1,6 @@
-//! What every trace format promises, held against every member of the roster, and what the
-//! pipeline promises on top: no bytes make it panic, and every request fits the drive.
+//! Conformance of the trace formats: every member of the roster against its contract.
+//!
+//! Also tests of the whole pipeline: no bytes make it panic, and every request fits the drive.
 
 use crate::request::{Arrival, Pace, Source};
 use crate::trace::format::contract::Claim;

@@ -1,4 +1,4 @@
-//! Where the requests of a random job start, and what a pass over the region has left.
+//! Addresses of a random job: where its requests start, and what a pass over the region has left.
 //!
 //! fio keeps a bit for each block, and cuts a request where it meets a block that was sent
 //! (`mark_random_map` of `io_u.c`). Where all requests are one block long a distribution that gives

@@ -1,4 +1,4 @@
-//! What a distribution of addresses promises: where the next request of a random job starts.
+//! The contract of an address distribution: where the next request of a random job starts.
 
 use base::Result;
 use base::params::Table;

@@ -3,7 +3,7 @@
 //! The rank is n u^p with p = log h / log (1 - h), so `pareto:0.2` is the 80/20 rule: the fraction
 //! of requests to the x n hottest blocks is x^(1/p). The formula is that of fio's `lib/zipf.c`
 //! (self-similar distribution, Gray et al., "Quickly generating billion-record synthetic
-//! databases", SIGMOD 1994). Where popular blocks lie is up to [`Scatter`].
+//! databases", SIGMOD 1994). [`Scatter`] decides where popular blocks lie.
 
 use super::{Constructor, Distribution, Scatter, Space};
 use base::family::{Member, check, schema};

@@ -1,4 +1,4 @@
-//! A keyed permutation of `0..n` without a table: every number once, in an order the key decides.
+//! A keyed permutation of `0..n` without a table: every number once, in an order given by the key.
 //!
 //! The next power of two is permuted by rounds that are bijections on its bits (add a key, fold
 //! the upper half onto the lower, multiply by an odd key: the steps of the SplitMix64 and

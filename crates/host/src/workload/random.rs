@@ -1,4 +1,4 @@
-//! `random`: every block alike; under a random map each once a pass, as fio does by default.
+//! `random`: every block equally likely; under a random map each block once a pass, fio's default.
 //!
 //! The map is a keyed permutation ([`Permutation`]), drawn anew for each pass: a block is never
 //! repeated within a pass, and no memory is spent on remembering which have been. Without the map

@@ -3,7 +3,7 @@
 //! Ranks are drawn by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to
 //! generate variates from monotone discrete distributions", ACM TOMACS 6(3), 1996): exact for
 //! every theta above zero, 1 included, with a handful of constants instead of a sum over all
-//! blocks. Where popular blocks lie is up to [`Scatter`].
+//! blocks. [`Scatter`] decides where popular blocks lie.
 
 use super::{Constructor, Distribution, Scatter, Space};
 use base::family::{Member, check, schema};

@@ -7,9 +7,11 @@
 
 use super::{Array, Build, PageState, needs_cell};
 use crate::cell::Cell;
+use crate::chip::BlockMode;
+use crate::sense::single_level;
 use base::family::{Member, NoParams, check, schema};
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 pub const MEMBER: Member<Build> = Member {
     name: "cells",
@@ -19,13 +21,30 @@ pub const MEMBER: Member<Build> = Member {
     check: check::<NoParams>,
     build: |_, cell| {
         let cell = needs_cell(cell, MEMBER.name)?.clone();
-        Ok(Arc::new(Cells { cell, known: RwLock::default() }))
+        Ok(Arc::new(Cells::new(cell, BlockMode::Native)))
     },
 };
 
 struct Cells {
     cell: Arc<Cell>,
+    mode: BlockMode,
     known: RwLock<HashMap<Key, f64>>,
+    /// The same cells with one bit, built when they are asked for.
+    single_level: OnceLock<Arc<Cells>>,
+}
+
+impl Cells {
+    fn new(cell: Arc<Cell>, mode: BlockMode) -> Self {
+        Self { cell, mode, known: RwLock::default(), single_level: OnceLock::new() }
+    }
+
+    fn work_out(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
+        let stress = page.stress();
+        match self.mode {
+            BlockMode::Native => self.cell.rber(page.page_type.into(), shifts_v, &stress).min(0.5),
+            BlockMode::SingleLevel => single_level::rber(&self.cell, shifts_v, &stress),
+        }
+    }
 }
 
 /// Rates that are kept at most: some 100 MiB.
@@ -51,7 +70,7 @@ impl Array for Cells {
         if let Some(&rber) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return rber;
         }
-        let rber = self.cell.rber(page_type.into(), shifts_v, &page.stress()).min(0.5);
+        let rber = self.work_out(&page, shifts_v);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_KNOWN {
             known.clear();
@@ -62,5 +81,10 @@ impl Array for Cells {
 
     fn cell(&self) -> Option<&Arc<Cell>> {
         Some(&self.cell)
+    }
+
+    fn single_level(&self) -> Option<Arc<dyn Array>> {
+        let single = || Arc::new(Self::new(self.cell.clone(), BlockMode::SingleLevel));
+        Some(self.single_level.get_or_init(single).clone())
     }
 }

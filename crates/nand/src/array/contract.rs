@@ -77,6 +77,12 @@ pub trait Array: Send + Sync {
         self.rber(page)
     }
 
+    /// The model of blocks in single-level mode, whose pages are all of type 0. Left out, they are
+    /// as the fast pages of other blocks: a law fitted to all bits of a cell knows no better.
+    fn single_level(&self) -> Option<Arc<dyn Array>> {
+        None
+    }
+
     /// Refuses wear and age that the model has no rates for, and chips with other page types:
     /// `page` is of the last.
     fn reaches(&self, _page: &PageState) -> Result<()> {

@@ -7,14 +7,15 @@
 //! (Desnoyers, HotStorage'13).
 
 use crate::block::cells::CellBlock;
-use crate::block::wordline::{PageOrder, PageSite, page_sites};
+use crate::block::wordline::PageSite;
 use crate::cell::Effort;
 use crate::chip::command::{Done, Feature, Identity, PageAddress, Status};
-use crate::chip::energy::{Energy, OperationTimes};
-use crate::chip::fault::{FaultConfig, is_factory_bad};
+use crate::chip::energy::{Energy, Operation};
+use crate::chip::fault::{Faults, is_factory_bad};
+use crate::chip::mode::{BlockMode, single_level_pages};
+use crate::chip::rules::{self, BlockFill, Illegal, PageRules, check_planes, illegal};
 use crate::chip::timing::Timing;
 use crate::chip::{ChipConfig, MultiPlaneRead};
-use crate::level::gray::Gray;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use std::collections::BTreeMap;
@@ -28,9 +29,7 @@ const FEATURE: Time = Time(1_000);
 
 struct Slot {
     cells: CellBlock,
-    next_page: u32,
-    single_level: bool,
-    fails_after: u32,
+    fill: BlockFill,
 }
 
 /// One die.
@@ -39,9 +38,8 @@ pub struct RawChip {
     cell: Arc<crate::cell::Cell>,
     timing: Timing,
     energy: Energy,
-    fault: FaultConfig,
-    /// Tells its programs from those of other chips.
-    program_key: u64,
+    rules: PageRules,
+    faults: Faults,
     bad_fraction: f64,
     seed: u64,
     slots: BTreeMap<u32, Slot>,
@@ -49,14 +47,6 @@ pub struct RawChip {
     any_order: bool,
     failed: bool,
     ready_at: Time,
-}
-
-/// Which operation a time belongs to.
-#[derive(Clone, Copy)]
-enum Operation {
-    Read,
-    Program,
-    Erase,
 }
 
 impl RawChip {
@@ -67,11 +57,12 @@ impl RawChip {
                 .allow("a chip with a cell, or a cell laid under it: chip.cell.preset=NAME")
         })?;
         let geometry = &config.geometry;
-        let sites = page_sites(config.page_order, config.cell_bits, geometry.pages_per_block)?;
+        let rules = config.rules()?;
         let blocks = u64::from(geometry.planes_per_die) * u64::from(geometry.blocks_per_plane);
         let page_bytes = u64::from(geometry.page_bytes) + u64::from(geometry.spare_bytes);
-        if blocks == 0 || blocks > u64::from(u32::MAX) || sites.is_empty() {
-            let problem = format!("{blocks} blocks of {} pages", sites.len());
+        let pages = geometry.pages_per_block;
+        if blocks == 0 || blocks > u64::from(u32::MAX) || pages == 0 {
+            let problem = format!("{blocks} blocks of {pages} pages");
             return Err(Error::new("chip.geometry", problem).allow("at least one page"));
         }
         if page_bytes == 0 || page_bytes > 1 << 20 {
@@ -81,7 +72,7 @@ impl RawChip {
         if config.rated_pe_cycles == 0 {
             return Err(Error::new("chip.rated_pe_cycles", "0").allow("at least 1"));
         }
-        config.fault.check()?;
+        let faults = Faults::new(&config.fault, config.rated_pe_cycles, seed)?;
         geometry.check_bad_blocks()?;
         Ok(Self {
             identity: Identity {
@@ -91,14 +82,14 @@ impl RawChip {
                 rated_pe_cycles: config.rated_pe_cycles,
                 order: config.page_order,
                 gray: cell.levels.gray,
-                sites: sites.into(),
+                sites: (0..pages).map(|page| rules.site(BlockMode::Native, page)).collect(),
                 features: config.features.clone(),
             },
             shifts_v: vec![Vec::new(); config.cell_bits as usize],
             timing: config.timing(Some(&cell))?,
             energy: Energy::new(&config.energy)?,
-            fault: config.fault.clone(),
-            program_key: FaultConfig::program_key(seed),
+            rules,
+            faults,
             bad_fraction: geometry.bad_block_fraction,
             cell,
             seed,
@@ -158,14 +149,14 @@ impl RawChip {
             }
             Feature::SingleLevel { block, on } => {
                 let slot = self.slot(*block)?;
-                if slot.next_page > 0 {
+                if slot.fill.next_page > 0 {
                     return Err(Error::new(
                         format!("block {block}"),
                         "single-level mode while it holds data",
                     )
                     .allow("an erased block"));
                 }
-                slot.single_level = *on;
+                slot.fill.mode = if *on { BlockMode::SingleLevel } else { BlockMode::Native };
             }
             Feature::AnyOrder(on) => self.any_order = *on,
         }
@@ -185,7 +176,7 @@ impl RawChip {
         if at.len() > 1 && rule == MultiPlaneRead::None {
             return Err(illegal(at[1], "multi-plane read", "single planes on this chip"));
         }
-        self.check_planes(at, rule == MultiPlaneRead::SamePage)?;
+        check_planes(at, self.identity.planes, rule == MultiPlaneRead::SamePage)?;
         let size = self.identity.page_bytes as usize;
         check_room(out.len(), size * at.len())?;
         for &at in at {
@@ -230,10 +221,10 @@ impl RawChip {
         time += self.timing.cache + bus;
         let mut done = self.done(Operation::Read, &array, bus * array.len() as u64, now);
         // Both go on at once, and so do their powers.
-        let [read_mw, _, _, bus_mw] = self.energy.powers_mw();
+        let (read_mw, bus_mw) = (self.energy.array_mw(Operation::Read), self.energy.bus_mw());
         done.peak_mw = if array.len() > 1 { read_mw + bus_mw } else { done.peak_mw };
         done.array = array.iter().fold(Time::ZERO, |sum, &time| sum + time);
-        done.energy_uj = self.energy_uj(Operation::Read, done.array, done.bus);
+        done.energy_uj = self.energy.operation_uj(Operation::Read, done.array, done.bus);
         done.time = time;
         self.ready_at = now + time;
         Ok(done)
@@ -241,9 +232,8 @@ impl RawChip {
 
     /// Bytes that a program of a block takes.
     pub fn program_bytes(&mut self, block: u32) -> Result<usize> {
-        let page = self.identity.page_bytes as usize;
-        let pages = self.identity.pages_per_program() as usize;
-        Ok(if self.slot(block)?.single_level { page } else { page * pages })
+        let mode = self.slot(block)?.fill.mode;
+        Ok(self.identity.page_bytes as usize * self.rules.pages_per_program(mode) as usize)
     }
 
     /// PROGRAM PAGE, or of a wordline with all its pages one after another.
@@ -257,7 +247,7 @@ impl RawChip {
         if at.len() > 1 && !self.identity.features.multi_plane_program {
             return Err(illegal(at[1], "multi-plane program", "single planes on this chip"));
         }
-        self.check_planes(at, true)?;
+        check_planes(at, self.identity.planes, true)?;
         let mut sizes = Vec::new();
         for &at in at {
             self.check_program(at)?;
@@ -290,7 +280,7 @@ impl RawChip {
         if at.len() > 1 && !self.identity.features.multi_plane_program {
             return Err(illegal(at[1], "multi-plane erase", "single planes on this chip"));
         }
-        self.check_planes(&at, true)?;
+        check_planes(&at, self.identity.planes, true)?;
         for &block in blocks {
             self.check_good(block)?;
             self.slot(block)?;
@@ -300,8 +290,9 @@ impl RawChip {
             let slot = self.slot(block)?;
             let pe_cycles = slot.cells.pe_cycles();
             let mut effort = slot.cells.erase();
-            (slot.next_page, slot.single_level) = (0, false);
-            failed |= slot.cells.pe_cycles() >= slot.fails_after;
+            slot.fill = BlockFill::default();
+            let worn = slot.cells.pe_cycles();
+            failed |= self.faults.has_worn_out(block, worn);
             if effort.time == Time::ZERO {
                 effort.time = self.timing.erase(pe_cycles);
             }
@@ -330,8 +321,8 @@ impl RawChip {
             self.ended(Operation::Program, &[effort], self.timing.command * 2, failed, now);
         done.array += read;
         done.time += read;
-        done.energy_uj += self.energy_uj(Operation::Read, read, Time::ZERO);
-        done.peak_mw = done.peak_mw.max(self.energy.powers_mw()[0]);
+        done.energy_uj += self.energy.operation_uj(Operation::Read, read, Time::ZERO);
+        done.peak_mw = done.peak_mw.max(self.energy.array_mw(Operation::Read));
         self.ready_at += read;
         Ok(done)
     }
@@ -355,7 +346,7 @@ impl RawChip {
         if cycles > 0 {
             let slot = self.slot(block)?;
             slot.cells.cycle(cycles);
-            (slot.next_page, slot.single_level) = (0, false);
+            slot.fill = BlockFill::default();
         }
         Ok(())
     }
@@ -367,7 +358,7 @@ impl RawChip {
         if cycles > 0 {
             let slot = self.slot(block)?;
             slot.cells.cycle_holding(cycles, held)?;
-            (slot.next_page, slot.single_level) = (0, false);
+            slot.fill = BlockFill::default();
         }
         Ok(())
     }
@@ -388,9 +379,7 @@ impl RawChip {
                     self.seed,
                     block.into(),
                 )?;
-                let fails_after =
-                    self.fault.fails_after(self.seed, block, identity.rated_pe_cycles);
-                Ok(room.insert(Slot { cells, next_page: 0, single_level: false, fails_after }))
+                Ok(room.insert(Slot { cells, fill: BlockFill::default() }))
             }
         }
     }
@@ -421,25 +410,6 @@ impl RawChip {
         Ok(())
     }
 
-    /// Whether these pages can be worked on at the same time.
-    fn check_planes(&self, at: &[PageAddress], same_page: bool) -> Result<()> {
-        let planes = self.identity.planes;
-        let Some(&first) = at.first() else {
-            return Err(Error::new("chip", "a command without an address").allow("one or more"));
-        };
-        for (i, &other) in at.iter().enumerate() {
-            let taken = at[..i].iter().any(|before| before.block % planes == other.block % planes);
-            if taken {
-                return Err(illegal(other, "two pages of one plane", "one page in each plane"));
-            }
-            if same_page && other.page != first.page {
-                let allowed = format!("page {}, as in the other planes", first.page);
-                return Err(illegal(other, "multi-plane command", &allowed));
-            }
-        }
-        Ok(())
-    }
-
     fn check_read(&mut self, at: PageAddress) -> Result<()> {
         self.site(at)?;
         self.slot(at.block).map(|_| ())
@@ -448,54 +418,46 @@ impl RawChip {
     fn check_program(&mut self, at: PageAddress) -> Result<()> {
         let site = self.site(at)?;
         self.check_good(at.block)?;
-        let one_shot = self.identity.order == PageOrder::OneShot;
-        let free = self.any_order;
-        let pages = self.identity.pages();
-        let sites = self.identity.sites.clone();
-        let slot = self.slot(at.block)?;
-        // Pages of the type that comes first: all of a one-shot wordline or of a block that holds
-        // one bit a cell.
-        let is_start = |page: u32| {
-            sites.get(page as usize).is_some_and(|site| site.page_type == 0)
-                || !(one_shot || slot.single_level)
-        };
-        if !is_start(at.page) && one_shot {
-            return Err(illegal(at, "program of a wordline", "its first page"));
-        }
-        if !is_start(at.page) {
-            let problem = format!("program of page type {} in single-level mode", site.page_type);
-            return Err(illegal(at, &problem, "fast pages"));
-        }
-        let next = (slot.next_page..pages).find(|&page| is_start(page));
-        match next {
-            _ if free => Ok(()),
-            Some(next) if next == at.page => Ok(()),
-            Some(next) if at.page > next => {
-                Err(illegal(at, "program out of order", &format!("page {next}")))
+        let fill = self.slot(at.block)?.fill;
+        let rules = &self.rules;
+        let checked = match rules.number(fill.mode, at.page) {
+            Some(number) if self.any_order => rules.check_start(fill.mode, number),
+            Some(number) => rules.check(&fill, number),
+            None if rules.pages_per_program(BlockMode::Native) > 1 => Err(Illegal::NotFirst),
+            None => {
+                let problem =
+                    format!("program of page type {} in single-level mode", site.page_type);
+                return Err(illegal(at, &problem, "fast pages"));
             }
-            _ => Err(illegal(at, "program of a page again", "an erase before, or any order")),
-        }
+        };
+        // The board calls pages by their numbers in a native block.
+        checked.map_err(|why| why.at(rules::place(at), |next| rules.native(fill.mode, next)))
     }
 
     /// Programs a page or a wordline that may be programmed: its effort, and whether it failed.
     fn raise(&mut self, at: PageAddress, data: &[u8]) -> Result<(Effort, bool)> {
         let site = self.site(at)?;
-        let identity = self.identity.clone();
-        let slot = self.slot(at.block)?;
-        let pages = identity.pages_per_program();
-        let mut effort = if slot.single_level && pages > 1 {
-            slot.cells.program(at.page, &single_level(identity.gray, data))?
+        let gray = self.identity.gray;
+        self.slot(at.block)?;
+        let Self { slots, rules, timing, faults, .. } = self;
+        let Some(slot) = slots.get_mut(&at.block) else { return Ok((Effort::default(), true)) };
+        let mode = slot.fill.mode;
+        let is_wordline = rules.pages_per_program(BlockMode::Native) > 1;
+        let mut effort = if mode == BlockMode::SingleLevel && is_wordline {
+            slot.cells.program(at.page, &single_level_pages(gray, data))?
         } else {
             slot.cells.program(at.page, data)?
         };
-        slot.next_page = slot.next_page.max(at.page + pages);
+        let number = rules.number(mode, at.page).unwrap_or_default();
+        let next_page = number + rules.pages_per_program(mode);
+        slot.fill.next_page = slot.fill.next_page.max(next_page);
         let pe_cycles = slot.cells.pe_cycles();
-        let has_worn_out = pe_cycles >= slot.fails_after;
         if effort.time == Time::ZERO {
-            effort.time = self.timing.program(site.page_type, pe_cycles);
+            effort.time = timing.program_in(mode, site.page_type, pe_cycles);
         }
-        let by_chance = self.fault.program_fails(self.program_key, at.block, pe_cycles, at.page);
-        Ok((effort, has_worn_out || by_chance))
+        let failed = faults.has_worn_out(at.block, pe_cycles)
+            || faults.program_fails(at.block, pe_cycles, at.page);
+        Ok((effort, failed))
     }
 
     fn sense(&mut self, at: PageAddress, out: &mut [u8]) -> Result<Time> {
@@ -503,43 +465,33 @@ impl RawChip {
         let shifts_v = self.shifts_v[usize::from(page_type)].clone();
         let slot = self.slot(at.block)?;
         let time = slot.cells.sense(at.page, &shifts_v, out)?.time;
-        let pe_cycles = slot.cells.pe_cycles();
-        Ok(if time == Time::ZERO { self.timing.read(page_type, pe_cycles) } else { time })
+        let (pe_cycles, mode) = (slot.cells.pe_cycles(), slot.fill.mode);
+        if time > Time::ZERO {
+            return Ok(time);
+        }
+        // Of a block in single-level mode other pages can be sensed, too: they hold nothing.
+        let mode = if page_type == 0 { mode } else { BlockMode::Native };
+        Ok(self.timing.read_in(mode, page_type, pe_cycles))
     }
 
     fn transfer(&self, pages: usize) -> Time {
         (self.timing.command + self.timing.transfer(self.identity.page_bytes)) * pages as u64
     }
 
-    fn energy_uj(&self, operation: Operation, array: Time, bus: Time) -> f64 {
-        let mut times = OperationTimes { bus, ..OperationTimes::default() };
-        match operation {
-            Operation::Read => times.read = array,
-            Operation::Program => times.program = array,
-            Operation::Erase => times.erase = array,
-        }
-        self.energy.of(&times).total_uj()
-    }
-
     /// The end of arrays that worked side by side, one for each plane.
     fn done(&mut self, operation: Operation, arrays: &[Time], bus: Time, now: Time) -> Done {
         let array = arrays.iter().copied().max().unwrap_or_default();
         let sum = arrays.iter().fold(Time::ZERO, |sum, &time| sum + time);
-        let [read, program, erase, move_mw] = self.energy.powers_mw();
-        let power = match operation {
-            Operation::Read => read,
-            Operation::Program => program,
-            Operation::Erase => erase,
-        };
         let time = array + bus;
+        let power = self.energy.array_mw(operation);
         self.ready_at = now + time;
         Done {
             failed: false,
             time,
             array,
             bus,
-            energy_uj: self.energy_uj(operation, sum, bus),
-            peak_mw: move_mw.max(power * arrays.len() as f64),
+            energy_uj: self.energy.operation_uj(operation, sum, bus),
+            peak_mw: self.energy.bus_mw().max(power * arrays.len() as f64),
             pulses: 0,
             verifies: 0,
         }
@@ -566,34 +518,11 @@ impl RawChip {
     }
 }
 
-/// Pages of a wordline that hold `data` in its first page with two levels: the erased one, and the
-/// lowest of those whose first bit is zero that are furthest from the page's references.
-fn single_level(gray: &Gray, data: &[u8]) -> Vec<u8> {
-    // Twice the distance: reference `r` lies half a level below level `r`.
-    let distance = |level: usize| {
-        let from = |&r: &u8| (2 * level + 1).abs_diff(2 * usize::from(r));
-        gray.references[0].iter().map(from).min()
-    };
-    let zeros = (0..gray.levels()).rev().filter(|&level| gray.bit(0, level) == 0);
-    let level = zeros.max_by_key(|&level| distance(level)).unwrap_or(0);
-    let mut pages = data.to_vec();
-    for page_type in 1..gray.cell_bits() as usize {
-        let kept = if gray.bit(page_type, level) == 1 { 0xff } else { 0 };
-        pages.extend(data.iter().map(|byte| byte | kept));
-    }
-    pages
-}
-
 fn check_room(given: usize, needed: usize) -> Result<()> {
     if given == needed {
         return Ok(());
     }
     Err(Error::new("chip", format!("{given} bytes of data")).allow(format!("{needed} bytes")))
-}
-
-fn illegal(at: PageAddress, what: &str, allowed: &str) -> Error {
-    Error::new(format!("block {} page {}", at.block, at.page), format!("illegal command: {what}"))
-        .allow(allowed)
 }
 
 #[cfg(test)]

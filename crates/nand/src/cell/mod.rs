@@ -22,6 +22,7 @@ pub use program::steps as program_steps;
 pub use retention::{PROFILES, Profile, acceleration, profile};
 
 use crate::block::wordline::PageOrder;
+use crate::chip::mode::single_level;
 use crate::level::distribution::{Atom, Law, Reshape, normal_atoms};
 use crate::level::{Levels, LevelsConfig};
 use crate::sense::Condition;
@@ -96,6 +97,8 @@ pub struct Times {
     pub read_us: Vec<f64>,
     /// Program.
     pub program_us: Vec<f64>,
+    /// Program of a page in single-level mode.
+    pub single_level_program_us: f64,
     /// Erase of a block of random data.
     pub erase_us: f64,
 }
@@ -273,15 +276,20 @@ impl Cell {
     /// What operations take with random data, after `pe_cycles`.
     pub fn times(&self, pe_cycles: u32) -> Times {
         let bits = self.levels.gray.cell_bits() as usize;
-        let of = |page: usize| {
-            let pass = page.min(self.levels.passes.len() - 1);
-            self.program_effort(&self.program_job(pass, u32::MAX, pe_cycles)).time.us()
+        let program_us = |pass: usize, levels: u32| {
+            self.program_effort(&self.program_job(pass, levels, pe_cycles)).time.us()
+        };
+        let of = |page: usize| program_us(page.min(self.levels.passes.len() - 1), u32::MAX);
+        let one_level = match self.levels.passes.len() {
+            1 => 1 << single_level(self.levels.gray),
+            _ => u32::MAX,
         };
         Times {
             read_us: (0..bits)
                 .map(|page| self.sense_time(self.references_v(page).len()).us())
                 .collect(),
             program_us: (0..bits).map(of).collect(),
+            single_level_program_us: program_us(0, one_level),
             erase_us: self.erase_effort(pe_cycles, 0.5).time.us(),
         }
     }

@@ -27,6 +27,7 @@ pub fn tell(config: &TimingConfig, cell: &Cell) -> Result<TimingConfig> {
     if asked[1] {
         positive("t_program_us", "program", fresh.program_us[0])?;
         told.t_program_us = Source::Given(PerPageType::Each(fresh.program_us.clone()));
+        told.single_level.t_program_us.get_or_insert(fresh.single_level_program_us);
     }
     if asked[2] {
         positive("t_erase_us", "erase", fresh.erase_us)?;

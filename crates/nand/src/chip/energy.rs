@@ -25,6 +25,17 @@ pub struct EnergyConfig {
     pub icc_standby_ua: f64,
 }
 
+/// What an array does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Senses a page.
+    Read,
+    /// Programs a page or a wordline.
+    Program,
+    /// Erases a block.
+    Erase,
+}
+
 /// How long what was done, summed over all dies: what energies are made of. Whole nanoseconds, so
 /// that nothing is rounded on the way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -98,9 +109,30 @@ impl Energy {
         })
     }
 
-    /// Power while an array read, a program, an erase, a transfer goes on, in that order, in mW.
-    pub fn powers_mw(&self) -> [f64; 4] {
-        [self.read_w, self.program_w, self.erase_w, self.bus_w].map(|watt| watt * 1e3)
+    /// Power of a plane while its array is at work, in mW.
+    pub fn array_mw(&self, operation: Operation) -> f64 {
+        let watt = match operation {
+            Operation::Read => self.read_w,
+            Operation::Program => self.program_w,
+            Operation::Erase => self.erase_w,
+        };
+        watt * 1e3
+    }
+
+    /// Power while data move, in mW.
+    pub fn bus_mw(&self) -> f64 {
+        self.bus_w * 1e3
+    }
+
+    /// Energy of one operation: its array's part and its bus's, in microjoules.
+    pub fn operation_uj(&self, operation: Operation, array: Time, bus: Time) -> f64 {
+        let mut times = OperationTimes { bus, ..OperationTimes::default() };
+        match operation {
+            Operation::Read => times.read = array,
+            Operation::Program => times.program = array,
+            Operation::Erase => times.erase = array,
+        }
+        self.of(&times).total_uj()
     }
 
     /// Standby of a die for this long.

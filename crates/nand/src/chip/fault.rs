@@ -106,6 +106,59 @@ impl FaultConfig {
     }
 }
 
+/// The faults of one chip, or of all chips of a drive: which of its operations fail.
+#[derive(Debug, Clone)]
+pub struct Faults {
+    config: FaultConfig,
+    rated_pe_cycles: u32,
+    seed: u64,
+    /// Tells its programs from those of others.
+    program_key: u64,
+    /// No block fails with fewer cycles.
+    sound_until: u32,
+}
+
+impl Faults {
+    /// Of blocks that are rated for so many cycles; `seed` decides which fails when.
+    pub fn new(config: &FaultConfig, rated_pe_cycles: u32, seed: u64) -> Result<Self> {
+        config.check()?;
+        Ok(Self {
+            config: config.clone(),
+            rated_pe_cycles,
+            seed,
+            program_key: FaultConfig::program_key(seed),
+            sound_until: config.none_before(rated_pe_cycles),
+        })
+    }
+
+    /// Whether programs fail by chance.
+    #[inline]
+    pub fn programs_fail(&self) -> bool {
+        self.config.program_failure_chance > 0.0
+    }
+
+    /// Whether the program of a page in this cycle fails by chance.
+    #[inline]
+    pub fn program_fails(&self, block: u32, pe_cycles: u32, page: u32) -> bool {
+        self.config.program_fails(self.program_key, block, pe_cycles, page)
+    }
+
+    /// Whether a block with so many cycles reports failures: its last erase has failed.
+    #[inline]
+    pub fn has_worn_out(&self, block: u32, pe_cycles: u32) -> bool {
+        pe_cycles >= self.sound_until
+            && pe_cycles >= self.config.fails_after(self.seed, block, self.rated_pe_cycles)
+    }
+
+    /// Whether a block has reported a failure in cycles of `programs` programs each: an erase or a
+    /// program.
+    pub fn has_failed_before(&self, block: u32, pe_cycles: u32, programs: u32) -> bool {
+        let before = u64::from(pe_cycles) * u64::from(programs);
+        self.has_worn_out(block, pe_cycles)
+            || self.config.program_has_failed(self.seed, block, before)
+    }
+}
+
 /// Whether a block, counted over all dies of `per_die` blocks, is bad from the factory; the first
 /// one of a die never is, as data sheets promise.
 pub fn is_factory_bad(seed: u64, block: u32, per_die: u32, fraction: f64) -> bool {

@@ -1,5 +1,6 @@
 //! Timing: how long operations take, by page type and wear, on the die and on the bus.
 
+use super::mode::BlockMode;
 use base::units::PerByte;
 use base::{Error, Result, Time};
 use schemars::JsonSchema;
@@ -115,6 +116,9 @@ pub struct TimingConfig {
     /// How often one operation may be suspended; 0 switches suspending off.
     #[serde(default)]
     pub suspends_max: u32,
+    /// Times of blocks that hold one bit a cell; left out, those of the fast page.
+    #[serde(default, skip_serializing_if = "SingleLevelConfig::is_default")]
+    pub single_level: SingleLevelConfig,
     /// How times change with wear: factors at program/erase counts, linear between, flat beyond.
     /// Times of the cell have their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -125,6 +129,26 @@ impl TimingConfig {
     /// Whether the cell tells any time.
     pub fn asks_cell(&self) -> bool {
         self.t_read_us.is_cell() || self.t_program_us.is_cell() || self.t_erase_us.is_cell()
+    }
+}
+
+/// Times of blocks in single-level mode.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SingleLevelConfig {
+    /// Array read in single-level mode; left out, that of the fast page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_read_us: Option<f64>,
+    /// Program in single-level mode; left out, that of the fast page, or where `t_program_us` is
+    /// `"cell"`, from the pulses for two levels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_program_us: Option<f64>,
+}
+
+impl SingleLevelConfig {
+    /// Whether nobody said otherwise.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -156,6 +180,7 @@ fn unity() -> f64 {
 /// Timing, checked and in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Timing {
+    /// Of each page type, then of pages in single-level mode.
     read: Vec<Time>,
     program: Vec<Time>,
     erase: Time,
@@ -207,14 +232,28 @@ impl Timing {
                 }
             }
         }
+        let single = &config.single_level;
+        let with_single = |mut times: Vec<Time>, given: Option<f64>, name: &str| {
+            let name = format!("single_level.{name}");
+            times.push(given.map_or(Ok(times[0]), |value| us(value, &name))?);
+            Ok(times)
+        };
         // Most chips read as fast when worn: their reads are spared the look-up.
         let wearing = |factor: fn(&WearPoint) -> f64| {
             let stays = config.wear.iter().map(factor).all(|factor| factor == 1.0);
             if stays { Vec::new() } else { config.wear.clone() }
         };
         Ok(Self {
-            read: each(&config.t_read_us, "t_read_us")?,
-            program: each(&config.t_program_us, "t_program_us")?,
+            read: with_single(
+                each(&config.t_read_us, "t_read_us")?,
+                single.t_read_us,
+                "t_read_us",
+            )?,
+            program: with_single(
+                each(&config.t_program_us, "t_program_us")?,
+                single.t_program_us,
+                "t_program_us",
+            )?,
             erase: us(*config.t_erase_us.given(&key("t_erase_us"))?, "t_erase_us")?,
             bus: PerByte::at_mb_s(config.bus_mt_s * f64::from(config.bus_bits) / 8.0),
             read_wear: wearing(|row| row.read),
@@ -240,6 +279,24 @@ impl Timing {
     #[inline]
     pub fn program(&self, page_type: u8, pe_cycles: u32) -> Time {
         worn(self.program[usize::from(page_type)], &self.program_wear, pe_cycles, |row| row.program)
+    }
+
+    /// Array read of a page of a block in this mode.
+    #[inline]
+    pub fn read_in(&self, mode: BlockMode, page_type: u8, pe_cycles: u32) -> Time {
+        self.read(self.row(mode, page_type), pe_cycles)
+    }
+
+    /// Program of a page (or of a wordline, one-shot) of a block in this mode.
+    #[inline]
+    pub fn program_in(&self, mode: BlockMode, page_type: u8, pe_cycles: u32) -> Time {
+        self.program(self.row(mode, page_type), pe_cycles)
+    }
+
+    /// Where the times of a page stand. In single-level mode all pages are of the first type.
+    #[inline]
+    fn row(&self, mode: BlockMode, page_type: u8) -> u8 {
+        page_type + mode as u8 * (self.read.len() as u8 - 1)
     }
 
     /// Erase of a block.
@@ -326,6 +383,7 @@ mod tests {
             t_erase_suspend_us: 0.0,
             t_resume_us: 0.0,
             suspends_max: 0,
+            single_level: SingleLevelConfig::default(),
             wear: vec![
                 WearPoint { pe_cycles: 1000, read: 1.0, program: 1.0, erase: 1.0 },
                 WearPoint { pe_cycles: 3000, read: 1.0, program: 0.9, erase: 2.0 },
@@ -346,6 +404,25 @@ mod tests {
         assert_eq!(timing.erase_range(), (Time::from_us(3500.0), Time::from_us(7000.0)));
         // 4096 bytes at 400 MB/s, and the fixed part.
         assert_eq!(timing.transfer(4096), Time(10_240 + 100));
+    }
+
+    #[test]
+    fn single_level_blocks_take_the_times_of_fast_pages_or_their_own() {
+        let at = |timing: &Timing, page_type| {
+            let mode = BlockMode::SingleLevel;
+            (timing.read_in(mode, 0, 5000), timing.program_in(mode, page_type, 5000))
+        };
+        let mut config = config();
+        let timing = Timing::new(&config, 2).unwrap();
+        assert_eq!(at(&timing, 0), (Time::from_us(40.0), Time::from_us(450.0)));
+        let own = SingleLevelConfig { t_read_us: Some(25.0), t_program_us: Some(200.0) };
+        config.single_level = own;
+        let timing = Timing::new(&config, 2).unwrap();
+        assert_eq!(at(&timing, 0), (Time::from_us(25.0), Time::from_us(180.0)));
+        assert_eq!(timing.read_in(BlockMode::Native, 1, 0), Time::from_us(65.0));
+        config.single_level.t_read_us = Some(-1.0);
+        let refused = Timing::new(&config, 2).unwrap_err().to_string();
+        assert!(refused.contains("chip.timing.single_level.t_read_us"), "{refused}");
     }
 
     #[test]

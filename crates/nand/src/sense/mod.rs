@@ -2,7 +2,7 @@
 //!
 //! In: a cell and what it has been through ([`Condition`]). Out: the confusion of its levels, and
 //! what follows from it. `soft_read` is the soft read of a whole page, `misread` the cells that the
-//! chip itself takes for another state between two passes.
+//! chip itself takes for another state between two passes, `single_level` cells that hold one bit.
 //!
 //! A read places each cell in a region between references. What is known of its bits is how often
 //! cells of each level are found there: the confusion of levels. From it follow the error rate of
@@ -11,6 +11,7 @@
 //! to maximise (Wang, JSAC 2014).
 
 mod misread;
+pub(crate) mod single_level;
 pub mod soft_read;
 
 use crate::cell::{Cell, Stress};
@@ -33,6 +34,11 @@ impl Worn {
     pub fn new(cell: &Cell, laws: &[Law], stress: &Stress) -> Rc<Self> {
         let levels = laws.iter().map(LevelTails::new).collect();
         Rc::new(Self { levels, placed: placed(cell, stress) })
+    }
+
+    /// Levels with these laws, all of whose cells are where they were meant to be.
+    fn at(laws: &[Law]) -> Rc<Self> {
+        Rc::new(Self { levels: laws.iter().map(LevelTails::new).collect(), placed: Vec::new() })
     }
 }
 

@@ -1,29 +1,79 @@
 //! What can be asked of a drive besides requests: how a run begins, and what it has done.
 
+use super::request::Request;
 use super::timeline::{SpanKind, Timeline, Track};
-use super::{ControllerCounts, Ssd};
+use super::{ControllerCounts, Ssd, Step};
+use crate::config::SsdConfig;
 use crate::flash::command::Kind;
 use crate::flash::die::DieTimes;
 use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{Occupancy, Ram, Wear};
 use crate::ftl::{Ftl, FtlCounts};
 use crate::medium::versions::Versions;
-use base::Time;
+use base::units::Hours;
+use base::{Error, Result, Time};
 use nand::energy::EnergyUse;
 use nand::geometry::{Block, Die};
 
 impl Ssd {
-    /// Begins a run on what preconditioning has left: tells the chips what they hold and sets
-    /// every block's wear. Collection that is due begins with the first write; only a drive that
-    /// collects in the background is at it when the host comes.
+    /// Begins the first run on what preconditioning has left: tells the chips what they hold and
+    /// sets every block's wear. Collection that is due begins with the first write; only a drive
+    /// that collects in the background is at it when the host comes.
     pub fn start(&mut self, pe_cycles: u32) {
-        self.ftl.start_run(pe_cycles);
+        self.ftl.start_run(Some(pe_cycles));
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
             self.flash.chips.load(block, self.ftl.filled_pages(block));
         }
+        self.collect_in_background();
+    }
+
+    /// Begins another run where the last one has ended: with its wear, and the age of its data.
+    pub fn start_again(&mut self) {
+        self.ftl.start_run(None);
+        self.collect_in_background();
+    }
+
+    fn collect_in_background(&mut self) {
         if self.jobs.background {
             (0..self.flash.chips.geometry.dies).for_each(|die| self.start_collect(Die(die)));
         }
+    }
+
+    /// Lets `hours` pass at once: all that is stored is older by them.
+    pub fn age(&mut self, hours: Hours) {
+        self.flash.chips.age(hours);
+    }
+
+    /// Lets everything that is under way come to its end, and writes what the buffer holds.
+    pub fn settle(&mut self) -> Result<()> {
+        while !matches!(self.step(), Step::Idle) {}
+        if self.writer.buffer.held() > 0 && self.has_room() {
+            let now = self.now();
+            self.submit(Request::FLUSH, u32::MAX, now);
+            while !matches!(self.step(), Step::Idle) {}
+        }
+        self.fault()
+    }
+
+    /// The drive as it is, once more, at time zero and with no run begun: what it stores, its wear
+    /// and age, and what has failed. Refuses where anything is under way.
+    pub fn twin(&self, config: &SsdConfig, memory_limit: u64) -> Result<Self> {
+        if !self.is_quiet() {
+            let problem = "a drive with requests or internal work under way cannot be cloned";
+            return Err(Error::new("drive", problem).allow("a run that has come to its end"));
+        }
+        let mut twin = Self::new(config, memory_limit)?;
+        twin.ftl = self.ftl.clone();
+        twin.flash.chips = self.flash.chips.clone();
+        twin.flash.chips.restart_clock();
+        twin.failures = self.failures.clone();
+        twin.reader.copy_given_up(&self.reader);
+        Ok(twin)
+    }
+
+    /// Whether nothing is under way: no request, no internal work, nothing in the buffer.
+    pub fn is_quiet(&self) -> bool {
+        self.outstanding() == 0 && !self.jobs.any_busy() && self.writer.buffer.held() == 0
     }
 
     /// Keeps versions of all data from now on (for tests; before anything is written).

@@ -5,9 +5,9 @@
 
 use super::Ssd;
 use super::read::Earlier;
-use crate::flash::command::{Command, Kind, Owner};
+use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
-use crate::ftl::{self, Carried, Job, Move, Place, Program, Step, Stream, Urgency, Work};
+use crate::ftl::{self, Carried, Job, Lpn, Move, Place, Program, Step, Stream, Urgency, Work};
 use base::Error;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use std::ops::Range;
@@ -94,7 +94,23 @@ impl Ssd {
     #[inline]
     pub(super) fn start_named(&mut self) {
         while let Some(job) = self.ftl.wanted() {
-            self.start_job(job);
+            if self.jobs.is_busy(job) {
+                self.unpark(job);
+            } else {
+                self.start_job(job);
+            }
+        }
+    }
+
+    /// A job that waits has something else to do.
+    #[cold]
+    fn unpark(&mut self, job: Job) {
+        let is_it = |parked: &Parked| match parked {
+            Parked::Step(other) | Parked::Moves(other, _) => *other == job,
+        };
+        if let Some(at) = self.jobs.parked.iter().position(is_it) {
+            let parked = self.jobs.parked.swap_remove(at);
+            self.resume(parked);
         }
     }
 
@@ -102,6 +118,18 @@ impl Ssd {
     #[inline]
     fn die_of(&self, job: Job) -> Option<Die> {
         (job.0 < self.flash.chips.geometry.dies).then_some(Die(job.0))
+    }
+
+    /// What a command moves for this owner, from this unit on.
+    #[inline]
+    pub(super) fn purpose(&self, owner: Owner, lpn: u32) -> Purpose {
+        match owner {
+            _ if !self.units.has(Lpn(lpn)) => Purpose::Map,
+            Owner::Job(job) | Owner::Moves { job, .. } if self.die_of(job).is_none() => {
+                Purpose::Merge
+            }
+            _ => Purpose::Data,
+        }
     }
 
     /// A drive that takes no writes collects only while somebody waits for room: no more will be
@@ -154,6 +182,8 @@ impl Ssd {
         if is_empty && !is_endless {
             // There is nothing to be read for what it writes.
             self.program_moves(job, units);
+        } else if step == Step::Wait {
+            self.start_named();
         }
     }
 
@@ -304,26 +334,21 @@ impl Ssd {
 
     /// Erases blocks for a job: those of one die that follow each other by one command.
     fn erase(&mut self, job: Job, blocks: &[Block]) {
-        let geometry = &self.flash.chips.geometry;
         let mut rest = blocks;
-        let mut programs = Vec::new();
         while let Some(&first) = rest.first() {
+            let geometry = &self.flash.chips.geometry;
             let die = geometry.die_of(first);
             let count = together(geometry, rest);
             let mut erased = [Block(0); MAX_PLANES];
             erased[..count].copy_from_slice(&rest[..count]);
             rest = &rest[count..];
-            let planes = count as u8;
-            let stream = Stream::GC;
-            programs.push(Program { die, units: 0, page: 0, planes, stream, blocks: erased });
-        }
-        self.jobs.state(job).pending += programs.len() as u32;
-        for program in programs {
-            let die = program.die;
+            let (planes, stream) = (count as u8, Stream::GC);
+            let program = Program { die, units: 0, page: 0, planes, stream, blocks: erased };
             let program = self.flash.programs.insert(program);
             let owner = Owner::Job(job);
             let command = Command::job(Kind::Erase, Class::Collect, owner, die, program, 0, 0);
             let index = self.flash.hold(self.now(), command);
+            self.jobs.state(job).pending += 1;
             self.flash.submit(&mut self.events, index);
         }
     }
@@ -370,12 +395,16 @@ impl Ssd {
     #[cold]
     fn go_on_parked(&mut self) {
         for parked in std::mem::take(&mut self.jobs.parked) {
-            match parked {
-                Parked::Step(job) => self.go_on(job),
-                Parked::Moves(job, units) => {
-                    self.jobs.state(job).pending -= 1;
-                    self.program_moves(job, units);
-                }
+            self.resume(parked);
+        }
+    }
+
+    fn resume(&mut self, parked: Parked) {
+        match parked {
+            Parked::Step(job) => self.go_on(job),
+            Parked::Moves(job, units) => {
+                self.jobs.state(job).pending -= 1;
+                self.program_moves(job, units);
             }
         }
     }

@@ -84,6 +84,11 @@ impl Reader {
 }
 
 impl Reader {
+    /// Takes over which pages could not be read.
+    pub(super) fn copy_given_up(&mut self, from: &Self) {
+        self.given_up = from.given_up.clone();
+    }
+
     /// Codewords of a list that have failed.
     pub(super) fn failed_words(&self, list: u32) -> &[FailedWord] {
         self.failed.words(list)
@@ -174,7 +179,8 @@ impl Ssd {
         let bytes = words * self.codewords.bytes;
         let Earlier { queued, array, bus, ecc } = earlier;
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
-        let index = self.flash.hold(queued, Command { words, array, bus, ecc, ..read });
+        let purpose = self.purpose(owner, lpn);
+        let index = self.flash.hold(queued, Command { words, array, bus, ecc, purpose, ..read });
         self.flash.submit(&mut self.events, index);
     }
 

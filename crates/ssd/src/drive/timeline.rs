@@ -56,10 +56,18 @@ pub enum SpanKind {
     SoftDecode = 15,
     /// Encoding.
     Encode = 16,
+    /// Array read of a page of the map.
+    MapRead = 17,
+    /// Program of pages of the map.
+    MapProgram = 18,
+    /// Array read for a merge.
+    MergeRead = 19,
+    /// Program of merged data.
+    MergeProgram = 20,
 }
 
 /// Names of the span kinds, by their numbers.
-pub const SPAN_NAMES: [&str; 17] = [
+pub const SPAN_NAMES: [&str; 21] = [
     "read",
     "program",
     "gc read",
@@ -77,6 +85,10 @@ pub const SPAN_NAMES: [&str; 17] = [
     "soft data out",
     "soft decode",
     "encode",
+    "map read",
+    "map program",
+    "merge read",
+    "merge program",
 ];
 
 /// Something that took time somewhere.

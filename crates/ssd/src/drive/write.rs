@@ -9,10 +9,10 @@ use super::{Parts, Ssd, Stage};
 use crate::buffer::{Buffer, NONE, Rest, State};
 use crate::config::SsdConfig;
 use crate::drive::flush::Flushes;
-use crate::flash::command::{Command, Kind, Owner};
+use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
 use crate::ftl::contract::key_among;
-use crate::ftl::{Carried, Ftl, Job, Key, Lpn, Place, Program};
+use crate::ftl::{Carried, Ftl, Job, Key, Lpn, Place, Program, Stream};
 use base::Time;
 use ecc::model::EccConfig;
 use std::collections::VecDeque;
@@ -306,8 +306,12 @@ impl Ssd {
         let pages = u32::from(program.planes) * self.flash.chips.pages_per_program;
         let bytes = self.codewords.of_page() * self.codewords.bytes;
         let job = self.flash.programs.insert(program);
-        let command =
+        let mut command =
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
+        command.purpose = match program.stream {
+            Stream::MAP => Purpose::Map,
+            _ => self.purpose(owner, 0),
+        };
         let index = self.flash.hold(self.now(), command);
         self.encode(index, u64::from(pages));
     }

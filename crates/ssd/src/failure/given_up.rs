@@ -10,7 +10,7 @@ use std::collections::HashMap;
 type Programmed = (u32, u32);
 
 /// What was given up of each block, nothing where that is nothing.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct GivenUp {
     pages: HashMap<u32, Vec<Programmed>>,
 }

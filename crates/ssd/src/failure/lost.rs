@@ -6,7 +6,7 @@
 use crate::ftl::Lpn;
 
 /// A set of units. It takes memory with the first of them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct LostUnits {
     words: Vec<u64>,
     count: u64,

@@ -17,6 +17,7 @@ use lost::LostUnits;
 use read_reclaim::ReadReclaim;
 
 /// What has gone wrong in a drive so far.
+#[derive(Clone)]
 pub(crate) struct Failures {
     /// Units whose data are lost.
     pub(crate) lost: LostUnits,

@@ -11,7 +11,7 @@ use base::{Error, Result};
 use nand::geometry::Block;
 
 /// What a read must have cost, and what is being done about it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ReadReclaim {
     /// Pages read of its block since the erase.
     reads: u32,

@@ -14,7 +14,7 @@ use nand::geometry::{Block, Die, Geometry};
 use std::collections::VecDeque;
 
 /// Doomed blocks of a drive.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Retirement {
     doomed: Vec<bool>,
     /// By die: doomed blocks that are full, and whose data are to be moved off.

@@ -140,6 +140,7 @@ impl Flash {
             return;
         }
         let job = self.programs[command.job];
+        self.chips.advance_to(now);
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.program(block, job.page).unwrap_or_else(|error| {

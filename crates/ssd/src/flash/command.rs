@@ -43,6 +43,17 @@ pub enum Owner {
     PartOf(u32),
 }
 
+/// What a command moves: it says how the timeline shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Data of the host, or data that collection of a die moves, as the class says.
+    Data,
+    /// Pages of the map.
+    Map,
+    /// Data that a job moves which belongs to no die: a merge.
+    Merge,
+}
+
 /// A flash command.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
@@ -54,6 +65,8 @@ pub struct Command {
     pub die: Die,
     /// Who waits for it.
     pub owner: Owner,
+    /// What it moves.
+    pub purpose: Purpose,
     /// Reads: the first unit.
     pub ppn: Ppn,
     /// Reads: the first unit's logical number (the others follow it, for the host).
@@ -108,6 +121,7 @@ impl Command {
             class,
             die,
             owner,
+            purpose: Purpose::Data,
             ppn,
             lpn,
             units,

@@ -2,7 +2,7 @@
 
 use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::flash::command::{Command, Done, Fifo, Kind, NONE, Queues};
+use crate::flash::command::{Command, Done, Fifo, Kind, NONE, Purpose, Queues};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use base::Time;
 use base::event::EventQueue;
@@ -244,6 +244,7 @@ impl Flash {
     /// Reads the pages of the active commands once, from `start` on.
     #[inline]
     fn sense_from(&mut self, events: &mut EventQueue, die: Die, start: Time) {
+        self.chips.advance_to(start);
         let index = self.dies[die.0 as usize].active;
         let mut longest = self.sense(index);
         let mut other = self.commands[index].next;
@@ -354,6 +355,7 @@ impl Flash {
     pub(crate) fn start_erase(&mut self, events: &mut EventQueue, die: Die, index: u32) {
         let now = events.now();
         let job = self.programs[self.commands[index].job];
+        self.chips.advance_to(now);
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.erase(block);
@@ -379,11 +381,9 @@ impl Flash {
         }
         state.end = Time::NEVER;
         let index = state.active;
-        let class = if index == NONE { Class::Read } else { self.commands[index].class };
         let done = match state.phase {
             Phase::Reading => {
-                let Command { level, .. } = self.commands[index];
-                self.span(now, die, read_span(class, level));
+                self.span(now, die, read_span(&self.commands[index]));
                 let state = &self.dies[die.0 as usize];
                 let more = state.senses > 0;
                 let needs_output = !more || !self.combines_in_page_buffer();
@@ -400,7 +400,7 @@ impl Flash {
                 return Done::Nothing;
             }
             Phase::Programming => {
-                self.span(now, die, program_span(class));
+                self.span(now, die, program_span(&self.commands[index]));
                 self.finish(now, die);
                 Done::Programmed(index)
             }
@@ -467,9 +467,10 @@ impl Flash {
     fn suspend(&mut self, events: &mut EventQueue, die: Die) {
         let timing = &self.chips.timing;
         let state = &mut self.dies[die.0 as usize];
-        let Command { class, order, .. } = self.commands[state.active];
+        let command = self.commands[state.active];
+        let Command { class, order, .. } = command;
         let (cost, kind) = if state.phase == Phase::Programming {
-            (timing.program_suspend, program_span(class))
+            (timing.program_suspend, program_span(&command))
         } else {
             (timing.erase_suspend, SpanKind::Erase)
         };
@@ -511,16 +512,23 @@ impl Flash {
     }
 }
 
-/// How a read of this class and soft level is shown.
-fn read_span(class: Class, level: u8) -> SpanKind {
-    match class {
-        _ if level > 0 => SpanKind::SoftRead,
-        Class::Collect => SpanKind::CollectRead,
-        Class::Read | Class::Write => SpanKind::Read,
+/// How a read is shown.
+fn read_span(command: &Command) -> SpanKind {
+    match (command.purpose, command.class) {
+        _ if command.level > 0 => SpanKind::SoftRead,
+        (Purpose::Map, _) => SpanKind::MapRead,
+        (Purpose::Merge, _) => SpanKind::MergeRead,
+        (Purpose::Data, Class::Collect) => SpanKind::CollectRead,
+        (Purpose::Data, Class::Read | Class::Write) => SpanKind::Read,
     }
 }
 
-/// How a program of this class is shown.
-fn program_span(class: Class) -> SpanKind {
-    if class == Class::Collect { SpanKind::CollectProgram } else { SpanKind::Program }
+/// How a program is shown.
+fn program_span(command: &Command) -> SpanKind {
+    match (command.purpose, command.class) {
+        (Purpose::Map, _) => SpanKind::MapProgram,
+        (Purpose::Merge, _) => SpanKind::MergeProgram,
+        (Purpose::Data, Class::Collect) => SpanKind::CollectProgram,
+        (Purpose::Data, Class::Read | Class::Write) => SpanKind::Program,
+    }
 }

@@ -44,6 +44,8 @@ pub struct MapCounts {
     pub reads: u64,
     /// Map pages written, those that collection moves not counted.
     pub writes: u64,
+    /// Map pages that collection has moved; they are among the moved units.
+    pub moves: u64,
     /// Units whose entry was in memory when a request asked for it.
     pub hits: u64,
     /// Units whose entry was not.

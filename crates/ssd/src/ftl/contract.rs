@@ -13,6 +13,7 @@ pub use crate::flash::die_set::DieSet;
 use crate::space::gc::{GcConfig, Victims};
 use base::Result;
 use base::params::Table;
+use dyn_clone::DynClone;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -319,7 +320,7 @@ impl<'a> Carried<'a> {
 /// programs of the same logical unit in the order in which they were placed; `step` of a job is
 /// called again only when its last answer has been carried out; and units are written and trimmed
 /// only after `access` has called their entries known.
-pub trait Ftl: Send {
+pub trait Ftl: Send + DynClone {
     /// Logical units of the drive.
     fn logical_units(&self) -> u32;
 
@@ -436,8 +437,9 @@ pub trait Ftl: Send {
     /// What has been done.
     fn counts(&self) -> FtlCounts;
 
-    /// Starts counting anew, and sets the wear of every block.
-    fn start_run(&mut self, pe_cycles: u32);
+    /// Starts counting anew, and sets the wear of every block, where it is not to go on from what
+    /// it is.
+    fn start_run(&mut self, pe_cycles: Option<u32>);
 
     /// Where every physical unit is accounted for, by counting (slow).
     fn occupancy(&self) -> Occupancy;
@@ -478,6 +480,8 @@ pub trait Ftl: Send {
         untimed::settle(self, job, urgency, untimed)
     }
 }
+
+dyn_clone::clone_trait_object!(Ftl);
 
 /// The key, of `keys` that `ftl` has, of data of `lpn`.
 #[inline]

@@ -7,6 +7,7 @@
 pub mod account;
 mod bast;
 pub mod contract;
+mod dftl;
 mod page;
 mod untimed;
 
@@ -19,4 +20,4 @@ pub(crate) use untimed::{endless, most_effort, name_of};
 use base::family::Member;
 
 /// Every FTL.
-pub const ROSTER: &[Member<Build>] = &[page::MEMBER, bast::MEMBER];
+pub const ROSTER: &[Member<Build>] = &[page::MEMBER, dftl::MEMBER, bast::MEMBER];

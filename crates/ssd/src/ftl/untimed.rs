@@ -9,6 +9,7 @@ use base::{Error, Result};
 use nand::geometry::Die;
 
 /// Working space of the untimed way.
+#[derive(Clone)]
 pub struct Untimed {
     dies: DieSet,
     /// Not in use: a job takes one for as long as it runs.

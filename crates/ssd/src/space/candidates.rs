@@ -9,6 +9,7 @@ use base::memory::{prefetch, table};
 use nand::geometry::{Block, Die, Geometry, Plane};
 
 /// Blocks of a drive, with what is valid in them.
+#[derive(Clone)]
 pub struct Candidates {
     units_per_block: u32,
     words: Vec<BlockWord>,

@@ -9,10 +9,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Free blocks of all planes.
+#[derive(Clone)]
 pub struct FreeBlocks {
     /// By plane: cycles and number of each.
     planes: Vec<BinaryHeap<Reverse<(u32, u32)>>>,
-    /// By group, counted over all dies.
+    /// By plane: how many of them are kept for one use alone.
+    claimed: Vec<u32>,
+    /// By group, counted over all dies, without those.
     fewest: Vec<u32>,
     joined: Divisor,
 }
@@ -22,6 +25,7 @@ impl FreeBlocks {
     pub fn new(planes: u32, joined: u32) -> Self {
         Self {
             planes: vec![BinaryHeap::new(); planes as usize],
+            claimed: vec![0; planes as usize],
             fewest: vec![0; (planes / joined) as usize],
             joined: Divisor::new(joined),
         }
@@ -60,15 +64,36 @@ impl FreeBlocks {
         was_free
     }
 
-    fn count(&mut self, plane: Plane) {
-        let (group, joined) = (self.joined.quotient(plane.0), self.joined.get());
-        let planes = &self.planes[(group * joined) as usize..][..joined as usize];
-        self.fewest[group as usize] = planes.iter().map(BinaryHeap::len).min().unwrap_or(0) as u32;
+    /// Keeps `more` blocks of a plane for one use: nobody else counts them.
+    pub fn claim(&mut self, plane: Plane, more: u32) {
+        self.claimed[plane.0 as usize] += more;
+        self.count(plane);
     }
 
-    /// How many a plane has.
+    /// Blocks of a plane that are still kept so.
+    #[inline]
+    pub fn claimed(&self, plane: Plane) -> u32 {
+        self.claimed[plane.0 as usize]
+    }
+
+    /// Takes the least worn block of a plane for that use.
+    pub fn pop_claimed(&mut self, plane: Plane) -> Option<Block> {
+        let claimed = &mut self.claimed[plane.0 as usize];
+        *claimed = claimed.checked_sub(1)?;
+        self.pop(plane)
+    }
+
+    fn count(&mut self, plane: Plane) {
+        let (group, joined) = (self.joined.quotient(plane.0), self.joined.get());
+        let planes = (group * joined..(group + 1) * joined).map(|plane| self.of(Plane(plane)));
+        self.fewest[group as usize] = planes.min().unwrap_or(0) as u32;
+    }
+
+    /// How many a plane has for anybody.
+    #[inline]
     pub fn of(&self, plane: Plane) -> usize {
-        self.planes[plane.0 as usize].len()
+        let plane = plane.0 as usize;
+        self.planes[plane].len().saturating_sub(self.claimed[plane] as usize)
     }
 
     /// How many the plane of a group has that has the fewest.

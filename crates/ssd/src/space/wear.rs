@@ -15,6 +15,7 @@ use std::ops::Range;
 const LOOK_EVERY: u32 = 64;
 
 /// Wear of all blocks of a drive.
+#[derive(Clone)]
 pub struct BlockWear {
     pe_cycles: Vec<u32>,
     bad: Vec<bool>,

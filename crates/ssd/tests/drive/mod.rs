@@ -80,9 +80,13 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
     let name = format!("ftl.name={}", member.name);
     let mut all: Vec<String> =
         [name].into_iter().chain(sets.iter().filter(is_there).map(ToString::to_string)).collect();
+    if schemas[0]["properties"]["map_cache_bytes"].is_object() {
+        // The whole map of so small a drive would fit.
+        all.push("ftl.map_cache_bytes=512".to_owned());
+    }
     let is_said = sets.iter().any(|set| set.starts_with("ftl.overprovisioning="));
     if !is_said && Ssd::new(&config(&all), 1 << 30).is_err() {
-        all.push("ftl.overprovisioning=1.5".to_owned());
+        all.push("ftl.overprovisioning=2.5".to_owned());
     }
     all
 }

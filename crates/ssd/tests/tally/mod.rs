@@ -30,6 +30,7 @@ struct OfBlock {
 }
 
 /// An FTL of the roster, and the account.
+#[derive(Clone)]
 pub struct Tally {
     pub geometry: Geometry,
     ftl: Box<dyn Ftl>,
@@ -280,11 +281,13 @@ impl Ftl for Tally {
         is_new
     }
 
-    fn start_run(&mut self, pe_cycles: u32) {
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.ftl.start_run(pe_cycles);
         assert_eq!(self.ftl.counts(), FtlCounts::default(), "a run begins");
         self.counts = FtlCounts::default();
-        self.blocks.iter_mut().for_each(|block| block.cycles = pe_cycles);
+        if let Some(pe_cycles) = pe_cycles {
+            self.blocks.iter_mut().for_each(|block| block.cycles = pe_cycles);
+        }
     }
 
     fn jobs(&self) -> u32 {

@@ -1,7 +1,7 @@
-//! Vectors of int8 lanes: the few steps that the layered decoder is made of, a width at a time.
+//! Vectors of int8 lanes: the steps of the layered decoder, for each width of vectors.
 //!
-//! The decoder is written once over [`Lanes`]; each form of it (portable, AVX2, AVX-512) fills in
-//! the steps, and every step gives the same in every lane whatever the form.
+//! The decoder is written once over [`Lanes`]. Each form (portable, AVX2, AVX-512) fills in the
+//! steps, and every form gives the same results in every lane.
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;

@@ -1,4 +1,4 @@
-//! Tests of made-up streams: as fio's, shares, coverage, and that requests stay in their region.
+//! Tests of synthetic requests: sequences of fio, shares, coverage, and the bounds of the region.
 
 use super::*;
 use crate::fio::parse;

@@ -1,4 +1,4 @@
-//! The clock of a trace some of whose events were stamped by another one.
+//! Clocks of a trace: the times of events that two clocks have stamped, brought onto one.
 
 /// Stamps further apart than this are of two clocks: one day.
 const STEP_NS: u64 = 86_400 * 1_000_000_000;
@@ -24,7 +24,7 @@ impl Clock {
         Self { first_ns: at_ns, last_ns: at_ns, events: 0 }
     }
 
-    /// Takes an event that is of this clock; of one that is not, says how far it is off.
+    /// Takes an event of this clock; returns how far an event of another clock is off.
     fn take(&mut self, at_ns: u64) -> Result<(), u64> {
         let step = at_ns.abs_diff(self.last_ns);
         if step > STEP_NS {

@@ -1,4 +1,4 @@
-//! The contract of a trace format: one line of text in, at most one request out.
+//! The contract of a trace format: one line of text goes in, at most one request comes out.
 
 use super::clock::Clocks;
 use crate::trace::Options;
@@ -64,7 +64,7 @@ pub enum Parsed<'a> {
     FlushThen(Record<'a>),
     /// An event that is no request of this replay, left out and counted.
     Skip(Reason),
-    /// Nothing to replay and nothing to count: a header, another action, a file opened.
+    /// A line without a request: a header, another action, a file opened.
     Nothing,
 }
 

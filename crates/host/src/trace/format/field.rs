@@ -1,4 +1,4 @@
-//! Fields of a trace line: cut apart and read strictly, byte by byte, with nothing rounded away.
+//! Fields of a trace line: cut apart and read strictly, byte by byte, without rounding.
 
 use super::contract::{Fault, Parse, Reason};
 use base::{Error, Result};

@@ -8,13 +8,16 @@
 use crate::block::draw;
 use crate::cell::{Cell, Stress};
 use crate::level::distribution::{Law, upper_quantile, upper_tail};
-use crate::sense::{Condition, Worn};
+use crate::sense::{Condition, Worn, single_level};
 use base::{Error, Result};
 
 /// Points of each axis that rates are worked out at, at least.
 const FINE: u32 = 32;
 /// Rates below this are told from none by nobody.
 const LEAST: f64 = 1e-15;
+
+/// No page reads worse.
+const MOST_RATE: f64 = 0.5;
 
 /// Tails above this are those of levels that cannot be told apart: what is more says nothing.
 const MOST_TAIL: f64 = 0.1;
@@ -81,9 +84,14 @@ impl Grid {
 
     /// The point of a node.
     pub fn stress(&self, node: usize) -> Stress {
+        stress_at(self.at(node))
+    }
+
+    /// Cycles, hours and reads of a node.
+    fn at(&self, node: usize) -> [f64; 3] {
         let [pe_cycles, hours, reads] = &self.axes;
         let (rest, k) = (node / reads.len(), node % reads.len());
-        stress_at([pe_cycles[rest / hours.len()], hours[rest % hours.len()], reads[k]])
+        [pe_cycles[rest / hours.len()], hours[rest % hours.len()], reads[k]]
     }
 
     /// How many points there are.
@@ -203,6 +211,42 @@ pub fn rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
                 rates.push([ln((sum / levels * libm::exp(rest)).min(0.5)), spread]);
             }
         }
+    }
+    (fine, rates)
+}
+
+/// Rates of `cell` with one bit a cell, as far as `grid` reaches, in the same form.
+pub fn single_level_rates(cell: &Cell, grid: &Grid) -> (Grid, Vec<[f64; 2]>) {
+    let (coarse, fine) = (Axes::new(grid), grid.fine());
+    let mut asked = Vec::with_capacity(grid.nodes());
+    let ages = grid.axes[1].len() * grid.axes[2].len();
+    for first in (0..grid.nodes()).step_by(ages) {
+        // Laws change with cycles only.
+        let mean = single_level::laws(cell, &grid.stress(first));
+        let worn = [0.0, -1.0, 1.0].map(|deviate| match deviate {
+            0.0 => single_level::worn(&mean),
+            _ => single_level::worn(&mean.each_ref().map(|law| law.of_wordline(deviate))),
+        });
+        for node in first..first + ages {
+            let rate = worn.each_ref().map(|worn| {
+                let condition = Condition::of_worn(cell, worn, &grid.stress(node));
+                single_level::rber_of(&condition, cell, &[])
+            });
+            let deviate = upper_quantile(rate[0].clamp(LEAST, MOST_RATE));
+            asked.push([deviate, 0.5 * (ln(rate[2]) - ln(rate[1]))]);
+        }
+    }
+    let mut rates = Vec::with_capacity(fine.nodes());
+    for node in 0..fine.nodes() {
+        let [pe_cycles, hours, reads] = fine.at(node);
+        let mut sum = [0.0; 2];
+        for (corner, weight) in coarse.corners(pe_cycles, hours) {
+            for (read, share) in coarse.ends(2, reads) {
+                let [deviate, spread] = asked[corner + read];
+                sum = [sum[0] + weight * share * deviate, sum[1] + weight * share * spread];
+            }
+        }
+        rates.push([ln(upper_tail(sum[0])), sum[1]]);
     }
     (fine, rates)
 }

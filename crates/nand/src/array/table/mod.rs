@@ -17,7 +17,7 @@ use super::{Array, Build, PageState, REFERENCE_C, check_celsius, needs_cell};
 use crate::block::draw;
 use crate::cell::Cell;
 use crate::level::distribution::upper_quantile;
-use crate::sense::{Condition, Worn};
+use crate::sense::{Condition, Worn, single_level};
 use base::family::{Member, check, schema};
 use base::rng::mix;
 use base::{Error, Result, params};
@@ -128,6 +128,8 @@ struct Cells {
     cell: Arc<Cell>,
     grid: Grid,
     axes: Axes,
+    /// The same cells with one bit, asked at the same points when somebody wants them.
+    single_level: OnceLock<Arc<SingleLevel>>,
     /// For each of the grid's cycles and hours. A drive has few of them, and asks when it shifts.
     shifted: Vec<OnceLock<Shifted>>,
 }
@@ -274,7 +276,8 @@ impl Cells {
     fn new(cell: &Arc<Cell>, grid: &Grid) -> Self {
         let axes = Axes::new(grid);
         let shifted = (0..axes.len(0) * axes.len(1)).map(|_| OnceLock::new()).collect();
-        Self { cell: cell.clone(), grid: grid.clone(), axes, shifted }
+        let single_level = OnceLock::new();
+        Self { cell: cell.clone(), grid: grid.clone(), axes, single_level, shifted }
     }
 
     /// What shifted references find from the `first` node on, which has the fewest reads.
@@ -301,7 +304,43 @@ impl Cells {
     }
 }
 
+/// The table of blocks in single-level mode. Shifted references ask the cell.
+struct SingleLevel {
+    table: RateTable,
+    cell: Arc<Cell>,
+}
+
+impl Array for SingleLevel {
+    fn rber(&self, page: &PageState) -> f64 {
+        self.table.rber(page)
+    }
+
+    fn rber_of_page(&self, page: &PageState, key: u64) -> f64 {
+        self.table.rber_of_page(page, key)
+    }
+
+    fn has_references(&self) -> bool {
+        true
+    }
+
+    fn rber_shifted(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
+        if shifts_v.is_empty() {
+            return self.rber(page);
+        }
+        single_level::rber(&self.cell, shifts_v, &page.stress())
+    }
+}
+
 impl Array for RateTable {
+    fn single_level(&self) -> Option<Arc<dyn Array>> {
+        let Cells { cell, grid, single_level, .. } = self.cells.as_ref()?;
+        let built = single_level.get_or_init(|| {
+            let (fine, rates) = grid::single_level_rates(cell, grid);
+            Arc::new(SingleLevel { table: Self::with(&fine, 1, rates), cell: cell.clone() })
+        });
+        Some(built.clone())
+    }
+
     fn reaches(&self, page: &PageState) -> Result<()> {
         let page_types = usize::from(page.page_type) + 1;
         if page_types != self.page_types {

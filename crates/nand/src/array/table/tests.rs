@@ -169,3 +169,30 @@ fn measured_points_are_played_back() {
     assert!(refused(&text.replace("[1e-3, 2e-3]", "[1e-3]")).contains("page types"));
     assert!(refused(&text.replace("1e-3", "0.9")).contains("0.5"));
 }
+
+/// The table of single-level blocks is the closed form between its points, and errs less.
+#[test]
+fn one_bit_a_cell_has_a_table_of_its_own() {
+    // Levels so close that one bit a cell errs, too.
+    let text = "[levels]\nvth_mean_v = [-0.8, -0.4, 0.0, 0.4, 0.8, 1.2, 1.6, 2.0]\n\
+                vth_sigma_v = [0.35, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35]\n\
+                [wear]\nerased_shift_v = 0.15\nwiden_v = 0.02\n[variation]\npage_spread = 0.04\n\
+                [retention]\nneutral_v = -1.0\nshare = 0.004\nworn = 0.2\nspread = 0.3\n";
+    let config = CellConfig::parse(text, "test").unwrap();
+    let cell = Arc::new(Cell::new(&config, 3, PageOrder::OneShot).unwrap());
+    let table = table(&cell);
+    let single = table.single_level().unwrap();
+    let mut worst = 0.0f64;
+    for (pe_cycles, hours, reads) in
+        [(0, 0.0, 0), (1500, 24.0, 100), (6000, 700.0, 0), (9000, 5000.0, 20_000)]
+    {
+        let state = page(0, pe_cycles, hours, reads);
+        let exact = single_level::rber(&cell, &[], &state.stress());
+        let ours = single.rber(&state);
+        worst = worst.max(libm::log(ours / exact).abs());
+        assert!(ours < 0.1 * table.rber(&state), "{state:?}: {ours:e}");
+        let shifted = single.rber_shifted(&state, &[0.1]);
+        assert!((0.0..=0.5).contains(&shifted));
+    }
+    assert!(worst < 0.05, "{worst}");
+}

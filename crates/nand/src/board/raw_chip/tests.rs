@@ -1,6 +1,7 @@
 //! Tests of the raw chip: its rules, its times and energies, its failures.
 
 use super::*;
+use crate::block::wordline::PageOrder;
 use base::params;
 
 /// A small MLC chip with a cell: two planes of four blocks, sixteen pages of 128 bytes.
@@ -135,19 +136,6 @@ fn copyback_stays_in_its_plane() {
     bench.program(from, 0x5a).unwrap();
     let done = bench.with(|chip, now| chip.copyback(from, to, now)).unwrap();
     assert!((done.peak_mw - 120.0).abs() < 1e-9, "{done:?}");
-}
-
-/// The level of one bit a cell has room on both sides: the highest one, or between references.
-#[test]
-fn one_bit_a_cell_is_far_from_its_references() {
-    for (bits, map, level) in [(2, "1-2", 3), (3, "1-2-4", 7), (3, "2-3-2", 2), (4, "3-4-4-4", 15)]
-    {
-        let gray = Gray::find(bits, Some(map)).unwrap();
-        let pages = single_level(gray, &[0b0110_0000]);
-        let word = |cell: usize| (0..).zip(&pages).fold(0, |w, (p, b)| w | (b >> cell & 1) << p);
-        let levels = gray.level_of_word();
-        assert_eq!([0, 5].map(|cell| levels[usize::from(word(cell))]), [level, 0], "{map}");
-    }
 }
 
 #[test]

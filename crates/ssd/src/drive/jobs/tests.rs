@@ -9,6 +9,7 @@ use base::Error;
 use base::rng::Rng;
 
 /// Takes the block that was filled last: the one that collection has just filled, for ever.
+#[derive(Clone)]
 struct Last(Vec<u32>);
 
 impl Victims for Last {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 
 /// The least FTL that keeps hot and cold apart: two streams, a block of its own for each, and units
 /// below `hot` in the second. It remembers what each program carries.
+#[derive(Clone)]
 struct HotAndCold {
     hot: u32,
     pages: [u32; 2],
@@ -70,7 +71,7 @@ impl Ftl for HotAndCold {
     fn counts(&self) -> FtlCounts {
         FtlCounts::default()
     }
-    fn start_run(&mut self, _: u32) {}
+    fn start_run(&mut self, _: Option<u32>) {}
     fn occupancy(&self) -> Occupancy {
         Occupancy::default()
     }

@@ -3,6 +3,7 @@
 use super::pool::{NONE, Virtual};
 
 /// The block map.
+#[derive(Clone)]
 pub(super) struct Data {
     /// By logical block.
     of: Vec<Virtual>,

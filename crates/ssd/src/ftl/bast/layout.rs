@@ -18,6 +18,7 @@ pub(super) struct Cursor {
 }
 
 /// Shape of all virtual blocks.
+#[derive(Clone)]
 pub(super) struct Layout {
     pub geometry: Geometry,
     /// Planes of a lane.

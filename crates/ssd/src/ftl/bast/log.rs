@@ -83,6 +83,7 @@ impl Log {
 }
 
 /// All logs.
+#[derive(Clone)]
 pub(super) struct Logs {
     logs: Vec<Log>,
     units: usize,

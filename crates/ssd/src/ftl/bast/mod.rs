@@ -65,6 +65,7 @@ fn least_logs(log_blocks: u32) -> u32 {
     log_blocks.div_ceil(2)
 }
 
+#[derive(Clone)]
 struct Bast {
     pool: Pool,
     logical_units: u32,
@@ -301,9 +302,11 @@ impl Ftl for Bast {
         self.counts
     }
 
-    fn start_run(&mut self, pe_cycles: u32) {
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.counts = FtlCounts::default();
-        self.pool.start_run(pe_cycles);
+        if let Some(pe_cycles) = pe_cycles {
+            self.pool.start_run(pe_cycles);
+        }
     }
 
     fn occupancy(&self) -> Occupancy {

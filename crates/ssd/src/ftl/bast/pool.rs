@@ -17,6 +17,7 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) type Virtual = u32;
 
 /// Blocks of each plane that have some property, and the virtual blocks that they make.
+#[derive(Clone)]
 pub(super) struct Stock {
     of_plane: Vec<u32>,
     of_set: Vec<u32>,
@@ -65,6 +66,7 @@ impl Stock {
 }
 
 /// All physical blocks.
+#[derive(Clone)]
 pub(super) struct Pool {
     pub layout: Layout,
     free: FreeBlocks,

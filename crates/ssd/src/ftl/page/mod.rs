@@ -21,7 +21,7 @@ use crate::space::wear::BlockWear;
 use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
 use base::{Error, Result, params};
-use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
+use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,22 +31,25 @@ pub const MEMBER: Member<Build> = Member {
     citation: "desnoyers2012",
     schema: schema::<PageParams>,
     check: check::<PageParams>,
-    build: |context, given| Ok(Box::new(PageFtl::new(context, &params::read(given, "ftl")?)?)),
+    build: |context, given| {
+        let params = params::read(given, "ftl")?;
+        Ok(Box::new(PageFtl::new(context, &params, Own::NOTHING)?))
+    },
 };
 
 /// Parameters of `page`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct PageParams {
+pub(super) struct PageParams {
     /// Data moved by garbage collection go to blocks of their own.
-    separate_gc_stream: bool,
+    pub(super) separate_gc_stream: bool,
     /// Write frontiers for the host's stream hints (1 to 8). Hints count modulo this: of 2, the
     /// second has what fio calls `short` and `long`, the first has all else.
-    host_streams: u8,
+    pub(super) host_streams: u8,
     /// Static wear levelling: when the cycles of a plane's blocks are further apart than this,
     /// the data of the least worn block go to the most worn free one. Looked at once in 64
     /// collections, or in as many as this if that is less. 0 switches it off.
-    static_wear_delta: u32,
+    pub(super) static_wear_delta: u32,
 }
 
 impl Default for PageParams {
@@ -60,12 +63,27 @@ mod victims;
 /// Marks a physical unit without data.
 const PADDING: u32 = u32::MAX;
 
-struct PageFtl {
-    geometry: Geometry,
-    joined: u32,
-    pages_per_program: u32,
-    row_units: u32,
-    logical_units: u32,
+/// What an FTL keeps on flash for itself, beside the host's data: pages of its map.
+#[derive(Clone, Copy)]
+pub(super) struct Own {
+    /// Units, numbered behind the logical ones.
+    pub units: u32,
+    /// Blocks of each plane that are kept for them.
+    pub blocks: u32,
+}
+
+impl Own {
+    pub(super) const NOTHING: Self = Self { units: 0, blocks: 0 };
+}
+
+/// The page-mapped FTL, and the ground that others with a map of pages stand on.
+#[derive(Clone)]
+pub(super) struct PageFtl {
+    pub(super) geometry: Geometry,
+    pub(super) joined: u32,
+    pub(super) pages_per_program: u32,
+    pub(super) row_units: u32,
+    pub(super) logical_units: u32,
     streams: u32,
     host_streams: u8,
     gc_frontier: u32,
@@ -73,28 +91,28 @@ struct PageFtl {
     gc: GcConfig,
     pace: Pace,
     /// Logical to physical.
-    map: Vec<u32>,
+    pub(super) map: Vec<u32>,
     /// Physical to logical.
-    owner: Vec<u32>,
-    candidates: Candidates,
+    pub(super) owner: Vec<u32>,
+    pub(super) candidates: Candidates,
     wear: BlockWear,
-    free: FreeBlocks,
+    pub(super) free: FreeBlocks,
     /// Frontiers: (die, stream, group of joined planes).
-    frontiers: Vec<Frontier>,
-    groups: u32,
+    pub(super) frontiers: Vec<Frontier>,
+    pub(super) groups: u32,
     /// Group of each (die, stream) that comes next.
     next_group: Vec<u32>,
     next_die: u32,
     collections: Vec<Draining>,
-    retirement: Retirement,
+    pub(super) retirement: Retirement,
     /// By die: a block has been moved off since others were collected.
     had_turn: Vec<bool>,
     clock: u64,
-    counts: FtlCounts,
+    pub(super) counts: FtlCounts,
 }
 
 impl PageFtl {
-    fn new(context: Context, params: &PageParams) -> Result<Self> {
+    pub(super) fn new(context: Context, params: &PageParams, own: Own) -> Result<Self> {
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
         if !(1..=8).contains(&params.host_streams) {
             let problem = format!("{} streams", params.host_streams);
@@ -104,7 +122,7 @@ impl PageFtl {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
         }
         let streams = u32::from(params.host_streams) + u32::from(params.separate_gc_stream);
-        let held = gc.start_free_blocks.max(config.gc_reserve_blocks) + streams;
+        let held = gc.start_free_blocks.max(config.gc_reserve_blocks) + streams + own.blocks;
         let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
         if config.gc_reserve_blocks == 0 {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").allow("at least 1"));
@@ -140,12 +158,12 @@ impl PageFtl {
             reserve: config.gc_reserve_blocks,
             gc,
             pace,
-            map: table(logical_units as usize, Ppn::NONE.0),
+            map: table((logical_units + own.units) as usize, Ppn::NONE.0),
             owner: table(geometry.units() as usize, PADDING),
             candidates: Candidates::new(&geometry, victims),
             wear,
             free: FreeBlocks::new(geometry.planes(), planes_per_program),
-            frontiers: vec![Frontier::CLOSED; (geometry.dies * (streams + 1) * groups) as usize],
+            frontiers: vec![Frontier::CLOSED; (geometry.dies * (streams + 2) * groups) as usize],
             groups,
             next_group: vec![0; (geometry.dies * streams) as usize],
             next_die: 0,
@@ -161,6 +179,7 @@ impl PageFtl {
                 ftl.free.push(ftl.geometry.plane_of(block), block, pe_cycles);
             }
         }
+        (0..ftl.geometry.planes()).for_each(|plane| ftl.free.claim(Plane(plane), own.blocks));
         Ok(ftl)
     }
 
@@ -170,10 +189,29 @@ impl PageFtl {
         self.free.fewest(die.0 * self.groups + group)
     }
 
-    /// The frontier of a stream; that of cold data comes behind those of all streams.
+    /// The frontier of a stream; behind those of all streams come that of cold data and that of
+    /// the FTL's own units.
     #[inline]
     fn frontier_index(&self, die: Die, stream: u32, group: u32) -> usize {
-        ((die.0 * (self.streams + 1) + stream) * self.groups + group) as usize
+        ((die.0 * (self.streams + 2) + stream) * self.groups + group) as usize
+    }
+
+    /// The frontier of the FTL's own units.
+    #[inline]
+    pub(super) fn own_frontier(&self, die: Die, group: u32) -> usize {
+        self.frontier_index(die, self.streams + 1, group)
+    }
+
+    /// Opens it, with blocks that are kept for that.
+    pub(super) fn open_own(&mut self, index: usize, die: Die) {
+        let group = index as u32 % self.groups;
+        for i in 0..self.joined {
+            let plane = self.geometry.plane(die, group * self.joined + i);
+            let block = self.free.pop_claimed(plane).expect("the caller checks what is kept");
+            self.candidates.opened(block);
+            self.frontiers[index].blocks[i as usize] = block;
+        }
+        self.frontiers[index].open();
     }
 
     /// A frontier of `die` for the stream that can take data now.
@@ -235,9 +273,9 @@ impl PageFtl {
         (0..self.groups).find(is_open).or_else(next).map(of)
     }
 
-    /// The frontiers of a die.
+    /// The frontiers of a die; those of the FTL's own units come last.
     fn frontiers_of(&self, die: Die) -> &[Frontier] {
-        let per_die = ((self.streams + 1) * self.groups) as usize;
+        let per_die = ((self.streams + 2) * self.groups) as usize;
         &self.frontiers[die.0 as usize * per_die..][..per_die]
     }
 
@@ -246,9 +284,14 @@ impl PageFtl {
         frontier.filling(self.pages_per_program, self.joined, &self.geometry)
     }
 
+    /// Whether a plane has a block more than its reserve.
+    pub(super) fn can_spare(&self, plane: Plane) -> bool {
+        self.free.of(plane) > self.reserve as usize
+    }
+
     /// The next program of an open frontier, for the first of `lpns`; whether it ends a row.
     #[inline]
-    fn take(
+    pub(super) fn take(
         &mut self,
         index: usize,
         die: Die,
@@ -295,6 +338,16 @@ impl PageFtl {
         (program, is_row)
     }
 
+    /// What was placed in a program is padding from now on.
+    pub(super) fn pad(&mut self, program: &Program) {
+        for page in program.page..program.page + self.pages_per_program {
+            for &block in program.blocks() {
+                let first = self.geometry.ppn(block, page, 0).0 as usize;
+                self.owner[first..first + self.geometry.units_per_page as usize].fill(PADDING);
+            }
+        }
+    }
+
     /// The next group of a die takes the next row of a stream.
     #[inline]
     fn turn(&mut self, die: Die, stream: u32) {
@@ -305,7 +358,9 @@ impl PageFtl {
     /// A program has been reported. With its last one a block is a candidate, or leaves.
     #[inline]
     fn close_full(&mut self, program: &Program) {
-        if program.page + self.pages_per_program < self.geometry.pages_per_block {
+        if program.page + self.pages_per_program < self.geometry.pages_per_block
+            || program.stream == Stream::MAP
+        {
             return;
         }
         for &block in program.blocks() {
@@ -417,12 +472,7 @@ impl Ftl for PageFtl {
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
-        for page in program.page..program.page + self.pages_per_program {
-            for &block in program.blocks() {
-                let first = self.geometry.ppn(block, page, 0).0 as usize;
-                self.owner[first..first + self.geometry.units_per_page as usize].fill(PADDING);
-            }
-        }
+        self.pad(program);
         let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
         let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
         *of -= u64::from(program.units);
@@ -486,7 +536,8 @@ impl Ftl for PageFtl {
         let left = |frontier: &Frontier| {
             frontier.left_pages(self.pages_per_program, self.joined, &self.geometry)
         };
-        let pages: u32 = self.frontiers_of(die).iter().map(left).sum();
+        let of_data = ((self.streams + 1) * self.groups) as usize;
+        let pages: u32 = self.frontiers_of(die)[..of_data].iter().map(left).sum();
         let passed = self.collections[die.0 as usize].passed_units(&self.geometry);
         let erased = free * self.joined * self.geometry.pages_per_block + pages;
         self.pace.is_kept(erased * self.geometry.units_per_page, passed)
@@ -566,10 +617,12 @@ impl Ftl for PageFtl {
         self.counts
     }
 
-    fn start_run(&mut self, pe_cycles: u32) {
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.counts = FtlCounts::default();
-        self.wear.start_run(pe_cycles);
-        self.free.set_wear(pe_cycles);
+        if let Some(pe_cycles) = pe_cycles {
+            self.wear.start_run(pe_cycles);
+            self.free.set_wear(pe_cycles);
+        }
     }
 
     fn occupancy(&self) -> Occupancy {

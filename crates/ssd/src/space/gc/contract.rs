@@ -3,6 +3,7 @@
 use base::Result;
 use base::params::Table;
 use base::rng::Rng;
+use dyn_clone::DynClone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +129,7 @@ pub type VictimsBuild = fn(&Shape, &Table, Rng) -> Result<Box<dyn Victims>>;
 /// Who prefers dead units keeps it by itself, and so does who takes first what was filled first, or
 /// draws; who takes what was filled last does not. `clock` counts host units written: the FTL has
 /// no other time, and it stands still while the host waits.
-pub trait Victims: Send {
+pub trait Victims: Send + DynClone {
     /// A block became full with `valid` valid units.
     fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64);
 
@@ -142,7 +143,10 @@ pub trait Victims: Send {
     fn pick(&mut self, plane: u32, blocks: &[BlockWord], clock: u64) -> Option<u32>;
 }
 
+dyn_clone::clone_trait_object!(Victims);
+
 /// The candidates of every plane, unordered: add, remove and draw in constant time.
+#[derive(Clone)]
 pub struct CandidateSet {
     planes: Vec<Vec<u32>>,
     position: Vec<u32>,

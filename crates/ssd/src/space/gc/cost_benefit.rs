@@ -23,6 +23,7 @@ pub const MEMBER: Member<VictimsBuild> = Member {
     },
 };
 
+#[derive(Clone)]
 struct CostBenefit {
     units_per_block: u32,
     set: CandidateSet,

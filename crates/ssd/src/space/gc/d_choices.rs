@@ -37,6 +37,7 @@ impl Default for Params {
     }
 }
 
+#[derive(Clone)]
 struct DChoices {
     d: u32,
     set: CandidateSet,

@@ -15,6 +15,7 @@ pub const MEMBER: Member<VictimsBuild> = Member {
     build: |shape, _, _| Ok(Box::new(Fifo(vec![VecDeque::new(); shape.planes as usize]))),
 };
 
+#[derive(Clone)]
 struct Fifo(Vec<VecDeque<u32>>);
 
 impl Victims for Fifo {

@@ -27,6 +27,7 @@ struct Link {
     next: u32,
 }
 
+#[derive(Clone)]
 struct Greedy {
     blocks_per_plane: u32,
     /// Lists of a plane: one for each valid count, 0 to `units_per_block`.

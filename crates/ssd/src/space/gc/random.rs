@@ -14,6 +14,7 @@ pub const MEMBER: Member<VictimsBuild> = Member {
     build: |shape, _, rng| Ok(Box::new(Random { set: CandidateSet::new(shape), rng })),
 };
 
+#[derive(Clone)]
 struct Random {
     set: CandidateSet,
     rng: Rng,

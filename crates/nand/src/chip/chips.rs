@@ -1,0 +1,478 @@
+//! Chips of a drive: the state of every block, and what each command to them takes and gives back.
+//!
+//! The state here is the device's own truth, kept apart from what the FTL believes, so that each
+//! command of the FTL is checked by a second party: pages are programmed in order, once between
+//! erases, and only what has been programmed can be read.
+//!
+//! The device has an age, in whole minutes: simulated time ([`Chips::advance_to`]) and leaps
+//! ([`Chips::age`]). A block is born with the first program after its erase, and its data are as
+//! old as what has passed since. Pages that held data before the run are older by the age that the
+//! drive began with.
+
+use super::config::{ChipConfig, FeaturesConfig};
+use super::energy::Energy;
+use super::fault::Faults;
+use super::geometry::{Block, Geometry, Ppn};
+use super::mode::BlockMode;
+use super::oob::{Oob, OobStore};
+use super::rules::{BlockFill, Illegal, PageRules};
+use super::state::BlockState;
+use super::timing::Timing;
+use crate::array::{self, Array, PageState};
+use crate::cell::Cell;
+use crate::level::gray::{Gray, MOST_REFERENCES};
+use base::memory::{prefetch, table};
+use base::rng::Rng;
+use base::units::Hours;
+use base::{Error, Result, Time};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A minute of simulated time.
+const MINUTE: u64 = 60_000_000_000;
+
+/// The age of a device: simulated time and leaps, in minutes.
+#[derive(Debug, Clone, Copy, Default)]
+struct DeviceAge {
+    leaped: u32,
+    simulated: u32,
+    /// When the next minute of simulated time is full.
+    next: Time,
+}
+
+impl DeviceAge {
+    #[inline]
+    fn minutes(self) -> u32 {
+        self.leaped.saturating_add(self.simulated)
+    }
+
+    #[cold]
+    fn advance_to(&mut self, now: Time) {
+        self.simulated = u32::try_from(now.0 / MINUTE).unwrap_or(u32::MAX);
+        self.next = Time((now.0 / MINUTE + 1).saturating_mul(MINUTE));
+    }
+}
+
+/// All chips of a drive.
+#[derive(Clone)]
+pub struct Chips {
+    /// Layout.
+    pub geometry: Geometry,
+    /// Times.
+    pub timing: Timing,
+    /// Energies.
+    pub energy: Energy,
+    /// Optional commands.
+    pub features: FeaturesConfig,
+    /// Pages that one program command writes in each plane: the bits of a cell where a wordline
+    /// is programmed in one shot, one elsewhere.
+    pub pages_per_program: u32,
+    gray: Option<&'static Gray>,
+    rules: PageRules,
+    /// Models of native blocks and of those in single-level mode.
+    arrays: [Arc<dyn Array>; 2],
+    /// Whether the second one is what it should be: it is built with the first such block.
+    knows_single_level: bool,
+    errs: bool,
+    blocks: Vec<BlockState>,
+    /// Age of data from before the run.
+    retention: Hours,
+    age: DeviceAge,
+    /// Pages of blocks that a power cut has left unreadable.
+    torn: BTreeSet<(u32, u32)>,
+    /// Where it was asked for.
+    oob: Option<OobStore>,
+    /// Tells the rows of this drive from those of others.
+    row_key: u64,
+    faults: Faults,
+}
+
+impl Chips {
+    /// `dies` dies of `config`, mapped in units of `unit_bytes`, worn by `pe_cycles`, holding
+    /// data of age `retention`. `seed` decides which pages are better than others.
+    pub fn new(
+        config: &ChipConfig,
+        dies: u64,
+        unit_bytes: u32,
+        pe_cycles: u32,
+        retention: Hours,
+        seed: u64,
+    ) -> Result<Self> {
+        config.features.check()?;
+        let faults = Faults::new(&config.fault, config.rated_pe_cycles, seed)?;
+        let geometry = Geometry::new(&config.geometry, dies, unit_bytes)?;
+        let rules = config.rules()?;
+        let cell = config.cell()?;
+        let gray = cell.as_ref().map(|cell| cell.levels.gray);
+        let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
+        let last = config.cell_bits as u8 - 1;
+        array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
+        let block = BlockState::erased(pe_cycles);
+        Ok(Self {
+            timing: config.timing(cell.as_deref())?,
+            energy: Energy::new(&config.energy)?,
+            features: config.features.clone(),
+            pages_per_program: rules.pages_per_program(BlockMode::Native),
+            errs: !array.is_ideal(),
+            blocks: table(geometry.blocks() as usize, block),
+            geometry,
+            gray,
+            rules,
+            arrays: [array.clone(), array],
+            knows_single_level: false,
+            retention,
+            age: DeviceAge { next: Time(MINUTE), ..DeviceAge::default() },
+            torn: BTreeSet::new(),
+            oob: None,
+            row_key: Rng::stream(seed, "chip/rows").bits(),
+            faults,
+        })
+    }
+
+    /// Which bit of the cell page `page` of a block is.
+    #[inline]
+    pub fn page_type(&self, page: u32) -> u8 {
+        self.rules.site(BlockMode::Native, page).page_type
+    }
+
+    /// Program/erase cycles of a block.
+    #[inline]
+    pub fn pe_cycles(&self, block: Block) -> u32 {
+        self.blocks[block.0 as usize].pe_cycles
+    }
+
+    /// Pages read of a block since its erase.
+    #[inline]
+    pub fn reads(&self, block: Block) -> u32 {
+        self.blocks[block.0 as usize].reads
+    }
+
+    /// Whether what is read may differ from what was written.
+    #[inline]
+    pub fn errs(&self) -> bool {
+        self.errs
+    }
+
+    /// Whether programs fail by chance.
+    #[inline]
+    pub fn programs_fail(&self) -> bool {
+        self.faults.programs_fail()
+    }
+
+    /// Whether the program of a page, or of pages from it on, has failed by chance. To be asked
+    /// before the block is erased.
+    #[inline]
+    pub fn program_failed(&self, block: Block, page: u32) -> bool {
+        self.faults.program_fails(block.0, self.pe_cycles(block), page)
+    }
+
+    /// Whether a block has reported a failure in the cycles before the run: an erase or a program.
+    pub fn failed_before(&self, block: Block) -> bool {
+        let programs = self.rules.programs(BlockMode::Native);
+        self.faults.has_failed_before(block.0, self.pe_cycles(block), programs)
+    }
+
+    /// Whether a block reports failures by now: its last erase has failed.
+    #[inline]
+    pub fn has_failed(&self, block: Block) -> bool {
+        self.faults.has_worn_out(block.0, self.pe_cycles(block))
+    }
+
+    /// Brings near what a command to a block will touch.
+    #[inline]
+    pub fn prefetch(&self, block: Block) {
+        prefetch(&self.blocks, block.0 as usize);
+    }
+
+    /// Says that a block was filled up to `pages` before the run began.
+    pub fn load(&mut self, block: Block, pages: u32) {
+        self.load_in(BlockMode::Native, block, pages);
+    }
+
+    /// The same of a block in this mode.
+    pub fn load_in(&mut self, mode: BlockMode, block: Block, pages: u32) {
+        self.meet(mode);
+        let state = &mut self.blocks[block.0 as usize];
+        state.set_fill(BlockFill { next_page: pages, mode });
+        state.set_aged_pages(pages);
+        state.set_born(self.age.minutes());
+    }
+
+    /// Lets simulated time pass for the data: it is `now`.
+    #[inline]
+    pub fn advance_to(&mut self, now: Time) {
+        if now >= self.age.next {
+            self.age.advance_to(now);
+        }
+    }
+
+    /// Lets `hours` pass at once, to the minute, for everything that is stored.
+    pub fn age(&mut self, hours: Hours) {
+        let minutes = libm::round(hours.0.max(0.0) * 60.0);
+        self.age.leaped = self.age.leaped.saturating_add(minutes as u32);
+    }
+
+    /// Simulated time begins anew, with the age that the device has.
+    pub fn restart_clock(&mut self) {
+        self.age = DeviceAge { leaped: self.age.minutes(), ..DeviceAge::default() };
+    }
+
+    /// Age of the device: simulated time and leaps.
+    pub fn device_age(&self) -> Hours {
+        Hours(f64::from(self.age.minutes()) / 60.0)
+    }
+
+    /// How many bits the cells of a block hold.
+    #[inline]
+    pub fn mode(&self, block: Block) -> BlockMode {
+        self.blocks[block.0 as usize].fill().mode
+    }
+
+    /// Pages of a block in this mode.
+    #[inline]
+    pub fn pages(&self, mode: BlockMode) -> u32 {
+        self.rules.pages(mode)
+    }
+
+    /// Pages that one program writes in a plane.
+    #[inline]
+    pub fn pages_per_program_in(&self, mode: BlockMode) -> u32 {
+        self.rules.pages_per_program(mode)
+    }
+
+    /// Pages of a block that have been programmed since its erase, torn ones included: what a scan
+    /// finds.
+    #[inline]
+    pub fn programmed_pages(&self, block: Block) -> u32 {
+        self.blocks[block.0 as usize].fill().next_page
+    }
+
+    /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
+    /// rate of what comes back.
+    #[inline]
+    pub fn read(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
+        let state = &mut self.blocks[block.0 as usize];
+        let BlockFill { next_page, mode } = state.fill();
+        if page >= next_page {
+            return Err(not_programmed(block, page));
+        }
+        let site = self.rules.site(mode, page);
+        let page_type = site.page_type;
+        let time = self.timing.read_in(mode, page_type, state.pe_cycles);
+        state.reads = state.reads.saturating_add(1);
+        if state.is_torn() && self.torn.contains(&(block.0, page)) {
+            return Ok((time, 0.5));
+        }
+        if !self.errs {
+            return Ok((time, 0.0));
+        }
+        let page = page_state(page, page_type, state, self.retention, self.age);
+        // Pages of one row of cells are alike.
+        let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
+        let key = self.row_key ^ (u64::from(block.0) << 32 | row);
+        let array = &*self.arrays[mode as usize];
+        let rber = array.rber_of_page(&page, key);
+        if shift_v == 0.0 {
+            return Ok((time, rber));
+        }
+        Ok((time, self.moved_rber(array, &page, rber, shift_v)))
+    }
+
+    /// What the cells of a page have been through, its last read included.
+    pub fn state(&self, block: Block, page: u32) -> PageState {
+        let state = &self.blocks[block.0 as usize];
+        let page_type = self.rules.site(state.fill().mode, page).page_type;
+        page_state(page, page_type, state, self.retention, self.age)
+    }
+
+    /// The cell, where the rates are those of cells that could be read one by one.
+    pub fn cell(&self) -> Option<&Arc<Cell>> {
+        self.arrays[0].cell()
+    }
+
+    /// Whether there are errors, and they are the same wherever a page is read: the law of errors
+    /// knows no references.
+    pub fn ignores_references(&self) -> bool {
+        self.errs && !self.arrays[0].has_references()
+    }
+
+    /// How far a shift by `shift_v` moves each reference of a page, from the lowest.
+    pub fn shifts_v(&self, page_type: u8, shift_v: f32) -> [f32; MOST_REFERENCES] {
+        // A chip without a cell has no references to move.
+        let Some(gray) = self.gray else { return [shift_v; MOST_REFERENCES] };
+        gray.shifts_v(page_type.into(), shift_v, self.features.lowest_shift)
+    }
+
+    /// The rate of a page that has `rber` at its own references, with these moved: what moving does
+    /// to the mean of pages in this state, it does to each.
+    #[cold]
+    fn moved_rber(&self, array: &dyn Array, page: &PageState, rber: f64, shift_v: f32) -> f64 {
+        let mean = array.rber_shifted(page, &[]);
+        let shifts_v = self.shifts_v(page.page_type, shift_v).map(f64::from);
+        let moved = array.rber_shifted(page, &shifts_v);
+        if mean > 0.0 { (rber * moved / mean).min(0.5) } else { moved.min(0.5) }
+    }
+
+    /// Programs `pages_per_program` pages from `page` on: how long it takes.
+    #[inline]
+    pub fn program(&mut self, block: Block, page: u32) -> Result<Time> {
+        self.program_in(BlockMode::Native, block, page)
+    }
+
+    /// Programs the pages of one command from `page` on of a block in this mode, which is erased or
+    /// in this mode: how long it takes.
+    #[inline]
+    pub fn program_in(&mut self, mode: BlockMode, block: Block, page: u32) -> Result<Time> {
+        let state = &mut self.blocks[block.0 as usize];
+        let (mut fill, pe_cycles) = (state.fill(), state.pe_cycles);
+        if let Err(why) = self.rules.program(&mut fill, mode, page) {
+            return Err(illegal(why, block, page));
+        }
+        state.set_fill(fill);
+        if page == 0 {
+            state.set_born(self.age.minutes());
+            self.meet(mode);
+        }
+        let page_type = self.rules.site(mode, page).page_type;
+        Ok(self.timing.program_in(mode, page_type, pe_cycles))
+    }
+
+    /// Sees to the errors of blocks in this mode: their model is built for the first of them.
+    #[inline]
+    fn meet(&mut self, mode: BlockMode) {
+        if mode == BlockMode::SingleLevel && !self.knows_single_level {
+            self.knows_single_level = true;
+            if let Some(array) = self.arrays[0].single_level() {
+                self.arrays[1] = array;
+            }
+        }
+    }
+
+    /// Erases a block: how long it takes.
+    #[inline]
+    pub fn erase(&mut self, block: Block) -> Time {
+        let state = &mut self.blocks[block.0 as usize];
+        let time = self.timing.erase(state.pe_cycles);
+        if state.is_torn() {
+            self.torn.retain(|&(torn, _)| torn != block.0);
+        }
+        *state = BlockState::erased(state.pe_cycles + 1);
+        if let Some(oob) = &mut self.oob {
+            oob.erase(block);
+        }
+        time
+    }
+
+    /// The power fails while the last program of a block is under way: its pages cannot be read,
+    /// nor can those that its cells held before. The block takes further programs.
+    pub fn tear_program(&mut self, block: Block) {
+        let state = &mut self.blocks[block.0 as usize];
+        let BlockFill { next_page, mode } = state.fill();
+        let Some(first) = next_page.checked_sub(self.rules.pages_per_program(mode)) else { return };
+        state.tear();
+        let row = |page: u32| {
+            let site = self.rules.site(mode, page);
+            (site.wordline, site.parity)
+        };
+        let rows: Vec<_> = (first..next_page).map(row).collect();
+        self.torn.extend(
+            (0..next_page).filter(|&page| rows.contains(&row(page))).map(|page| (block.0, page)),
+        );
+        if let Some(oob) = &mut self.oob {
+            // A lower page is lost with the upper one, its area too.
+            let torn = self.torn.range((block.0, 0)..=(block.0, u32::MAX));
+            torn.for_each(|&(_, page)| oob.lose(block, self.rules.program_of(mode, page)));
+        }
+    }
+
+    /// The power fails while a block is erased: nothing in it can be read, and it takes no program
+    /// before the next erase.
+    pub fn tear_erase(&mut self, block: Block) {
+        let state = &mut self.blocks[block.0 as usize];
+        let mode = state.fill().mode;
+        let pages = self.rules.pages(mode);
+        state.set_fill(BlockFill { next_page: pages, mode });
+        state.tear();
+        self.torn.extend((0..pages).map(|page| (block.0, page)));
+        if let Some(oob) = &mut self.oob {
+            oob.erase(block);
+        }
+    }
+
+    /// Whether a power cut has left a page unreadable.
+    #[inline]
+    pub fn is_torn(&self, block: Block, page: u32) -> bool {
+        self.blocks[block.0 as usize].is_torn() && self.torn.contains(&(block.0, page))
+    }
+
+    /// Keeps out-of-band areas from now on: [`Chips::oob_bytes`] of memory.
+    pub fn keep_oob(&mut self) {
+        self.oob.get_or_insert_with(|| OobStore::new(&self.geometry, &self.rules));
+    }
+
+    /// Bytes that out-of-band areas take.
+    pub fn oob_bytes(&self) -> u64 {
+        OobStore::bytes(&self.geometry, &self.rules)
+    }
+
+    /// Writes the out-of-band areas of the program from `page` on, which has completed: the owners
+    /// of its units in the order of their places, those that are left padding. Nothing where no
+    /// areas are kept.
+    #[inline]
+    pub fn write_oob(&mut self, block: Block, page: u32, owners: &[u32], sequence: u64) {
+        let Some(oob) = &mut self.oob else { return };
+        let mode = self.blocks[block.0 as usize].fill().mode;
+        let pages = (self.geometry.ppn(block, page, 0), self.rules.pages_per_program(mode));
+        oob.write((block, self.rules.program_of(mode, page)), pages, owners, sequence);
+    }
+
+    /// What stands beside a unit: nothing where its page has not been programmed to the end, was
+    /// torn, or no areas are kept.
+    #[inline]
+    pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
+        let (block, page) = self.geometry.page_of(ppn);
+        let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill();
+        if page >= next_page {
+            return None;
+        }
+        self.oob.as_ref()?.read(ppn, block, self.rules.program_of(mode, page))
+    }
+}
+
+/// The state of a page of a block.
+#[inline]
+fn page_state(
+    page: u32,
+    page_type: u8,
+    block: &BlockState,
+    before: Hours,
+    age: DeviceAge,
+) -> PageState {
+    let before = if page < block.aged_pages() { before } else { Hours(0.0) };
+    let minutes = age.minutes().saturating_sub(block.born());
+    PageState {
+        page_type,
+        pe_cycles: block.pe_cycles,
+        // In most runs no minute passes: their reads are spared the division.
+        retention: if minutes == 0 { before } else { Hours(before.0 + f64::from(minutes) / 60.0) },
+        reads: block.reads,
+    }
+}
+
+/// The drive's firmware broke a rule of the chip: a defect of an FTL, reported and not hidden.
+#[cold]
+fn illegal(why: Illegal, block: Block, page: u32) -> Error {
+    why.at(format!("chip block {} page {page}", block.0), |next| next)
+}
+
+/// The same of a read.
+#[cold]
+fn not_programmed(block: Block, page: u32) -> Error {
+    Error::new(
+        format!("chip block {} page {page}", block.0),
+        "illegal command: read of a page that is not programmed",
+    )
+}
+
+#[cfg(test)]
+mod tests;

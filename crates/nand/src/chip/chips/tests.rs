@@ -1,0 +1,169 @@
+//! Tests of the chips of a drive: what the device keeps of blocks and pages.
+
+use super::*;
+use crate::block::wordline::PageOrder;
+use base::params;
+
+/// A small chip with a law that retention counts in.
+fn config(bits: u32, order: PageOrder, array: &str) -> ChipConfig {
+    let text = format!(
+        "cell_bits = {bits}\nrated_pe_cycles = 1000\npage_order = 'one_shot'\n\
+         [geometry]\nplanes_per_die = 2\nblocks_per_plane = 4\npages_per_block = 12\n\
+         page_bytes = 4096\nspare_bytes = 256\n\
+         [timing]\nt_read_us = 50.0\nt_program_us = 900.0\nt_erase_us = 3000.0\nbus_mt_s = 400.0\n\
+         single_level = {{ t_read_us = 20.0, t_program_us = 150.0 }}\n\
+         [energy]\nvcc_v = 3.3\nicc_read_ma = 25.0\nicc_program_ma = 25.0\nicc_erase_ma = 25.0\n\
+         [array]\n{array}"
+    );
+    let mut config: ChipConfig =
+        params::read(&params::parse(&text, "test").unwrap(), "chip").unwrap();
+    config.page_order = order;
+    config
+}
+
+fn chips(bits: u32, order: PageOrder, array: &str) -> Chips {
+    Chips::new(&config(bits, order, array), 1, 1024, 100, Hours(500.0), 1).unwrap()
+}
+
+const LAW: &str = "name = 'power_law'";
+const IDEAL: &str = "name = 'ideal'";
+
+/// Without leaps, and within a minute, data are as old as the drive says or fresh; then a block's
+/// data are as old as what has passed since its first program.
+#[test]
+fn data_are_as_old_as_their_block() {
+    let mut chips = chips(3, PageOrder::OneShot, LAW);
+    let hours = |chips: &Chips, block: u32| chips.state(Block(block), 0).retention.0;
+    chips.load(Block(0), 6);
+    chips.program(Block(1), 0).unwrap();
+    chips.advance_to(Time(MINUTE - 1));
+    assert_eq!((hours(&chips, 0), hours(&chips, 1)), (500.0, 0.0));
+    // Pages that join a block which the run began with are not of its first age.
+    chips.program(Block(0), 6).unwrap();
+    assert_eq!(chips.state(Block(0), 6).retention.0, 0.0);
+    chips.age(Hours(1000.0));
+    chips.program(Block(2), 0).unwrap();
+    assert_eq!([0, 1, 2].map(|block| hours(&chips, block)), [1500.0, 1000.0, 0.0]);
+    chips.advance_to(Time(90 * MINUTE));
+    assert_eq!([0, 1, 2].map(|block| hours(&chips, block)), [1501.5, 1001.5, 1.5]);
+    assert_eq!(chips.device_age().0, 1001.5);
+    // Later pages of a block count from its birth; an erase begins a new life.
+    chips.program(Block(2), 3).unwrap();
+    assert_eq!(chips.state(Block(2), 3).retention.0, 1.5);
+    chips.erase(Block(0));
+    chips.program(Block(0), 0).unwrap();
+    assert_eq!(hours(&chips, 0), 0.0);
+    let rber = |chips: &mut Chips, block| chips.read(Block(block), 0, 0.0).unwrap().1;
+    assert!(rber(&mut chips, 1) > rber(&mut chips, 0));
+}
+
+/// A block in single-level mode has a third of the pages, its own times, and keeps its mode.
+#[test]
+fn single_level_blocks() {
+    let mut chips = chips(3, PageOrder::OneShot, LAW);
+    let mode = BlockMode::SingleLevel;
+    assert_eq!((chips.pages(mode), chips.pages_per_program_in(mode)), (4, 1));
+    for page in 0..4 {
+        let time = chips.program_in(mode, Block(1), page).unwrap();
+        assert_eq!(time, Time::from_us(150.0));
+    }
+    assert_eq!(chips.mode(Block(1)), mode);
+    assert!(chips.program_in(mode, Block(1), 4).is_err());
+    assert_eq!(chips.read(Block(1), 3, 0.0).unwrap().0, Time::from_us(20.0));
+    assert!(chips.read(Block(1), 4, 0.0).is_err());
+    chips.load_in(mode, Block(2), 4);
+    assert_eq!(chips.state(Block(2), 3).retention.0, 500.0);
+    assert_eq!(chips.state(Block(2), 3).page_type, 0);
+    chips.erase(Block(1));
+    assert_eq!(chips.mode(Block(1)), BlockMode::Native);
+    assert_eq!(chips.program(Block(1), 0).unwrap(), Time::from_us(900.0));
+    let mixed = chips.program_in(mode, Block(1), 3).unwrap_err().to_string();
+    assert!(mixed.contains("native mode"), "{mixed}");
+    assert_eq!(chips.read(Block(1), 2, 0.0).unwrap().0, Time::from_us(50.0));
+}
+
+/// Where the cell is known a block with one bit a cell errs far less.
+#[test]
+fn single_level_blocks_err_by_their_own_law() {
+    let mut config = config(2, PageOrder::AllBitline, "name = 'cells'");
+    config.cell = Some(
+        crate::cell::CellConfig::parse(
+            "[levels]\nvth_mean_v = [-1.0, 0.0, 1.0, 2.0]\nvth_sigma_v = [0.3, 0.3, 0.3, 0.3]\n\
+             coarse_sigma_v = 0.2\ncoarse_margin_v = 0.3\n[wear]\nwiden_v = 0.01\n",
+            "test",
+        )
+        .unwrap(),
+    );
+    let mut chips = Chips::new(&config, 1, 1024, 100, Hours(0.0), 1).unwrap();
+    chips.program(Block(0), 0).unwrap();
+    chips.program_in(BlockMode::SingleLevel, Block(1), 0).unwrap();
+    let mut rber = |block| chips.read(Block(block), 0, 0.0).unwrap().1;
+    let (native, single) = (rber(0), rber(1));
+    assert!(single > 0.0 && single < 0.5 * native, "{single} {native}");
+}
+
+/// Areas are written with a completed program, padded, and go with the erase.
+#[test]
+fn out_of_band_areas_come_and_go_with_the_data() {
+    let mut chips = chips(3, PageOrder::OneShot, IDEAL);
+    let ppn = |chips: &Chips, page, slot| chips.geometry.ppn(Block(1), page, slot);
+    chips.program(Block(1), 0).unwrap();
+    chips.write_oob(Block(1), 0, &[7], 1);
+    assert_eq!(chips.oob(ppn(&chips, 0, 0)), None, "none are kept");
+    chips.keep_oob();
+    // 8 blocks of 12 pages of 4 units, 4 programs a block.
+    assert_eq!(chips.oob_bytes(), 8 * (12 * 4 * 4 + 4 * 8));
+    assert_eq!(chips.oob(ppn(&chips, 0, 0)), None, "its program has not completed");
+    let owners: Vec<u32> = (100..110).collect();
+    chips.write_oob(Block(1), 0, &owners, 41);
+    let oob = |owner| Some(Oob { owner, sequence: 41 });
+    assert_eq!(chips.oob(ppn(&chips, 0, 0)), oob(100));
+    assert_eq!(chips.oob(ppn(&chips, 2, 1)), oob(109));
+    assert_eq!(chips.oob(ppn(&chips, 2, 2)), oob(Oob::PADDING));
+    assert_eq!(chips.oob(ppn(&chips, 3, 0)), None);
+    chips.erase(Block(1));
+    assert_eq!(chips.oob(ppn(&chips, 0, 0)), None);
+    // One page a program in single-level mode.
+    for (page, sequence) in (0..4).zip(50..) {
+        chips.program_in(BlockMode::SingleLevel, Block(1), page).unwrap();
+        chips.write_oob(Block(1), page, &[page; 4], sequence);
+    }
+    assert_eq!(chips.oob(ppn(&chips, 3, 2)), Some(Oob { owner: 3, sequence: 53 }));
+    let copy = chips.clone();
+    assert_eq!(copy.oob(ppn(&chips, 3, 2)), chips.oob(ppn(&chips, 3, 2)));
+}
+
+/// What was being programmed when the power failed cannot be read, nor what its cells held.
+#[test]
+fn torn_pages_are_lost_until_the_erase() {
+    let mut chips = chips(2, PageOrder::AllBitline, IDEAL);
+    chips.keep_oob();
+    for page in 0..5 {
+        chips.program(Block(1), page).unwrap();
+        chips.write_oob(Block(1), page, &[page; 4], u64::from(page));
+    }
+    // Page 4 is the upper page of the wordline of page 2.
+    let site = |page| chips.rules.site(BlockMode::Native, page).wordline;
+    assert_eq!(site(4), site(2 - 1));
+    let lower = 1;
+    chips.tear_program(Block(1));
+    for page in 0..5 {
+        let lost = page == 4 || page == lower;
+        assert_eq!(chips.is_torn(Block(1), page), lost, "page {page}");
+        let rber = chips.read(Block(1), page, 0.0).unwrap().1;
+        assert_eq!(rber, if lost { 0.5 } else { 0.0 });
+        let ppn = chips.geometry.ppn(Block(1), page, 0);
+        assert_eq!(chips.oob(ppn).is_none(), lost, "page {page}");
+    }
+    assert_eq!(chips.programmed_pages(Block(1)), 5);
+    chips.program(Block(1), 5).unwrap();
+    assert!(!chips.is_torn(Block(1), 5));
+    chips.erase(Block(1));
+    chips.program(Block(1), 0).unwrap();
+    assert_eq!(chips.read(Block(1), 0, 0.0).unwrap().1, 0.0);
+    chips.tear_erase(Block(1));
+    assert!(chips.is_torn(Block(1), 11) && chips.program(Block(1), 1).is_err());
+    chips.erase(Block(1));
+    chips.program(Block(1), 0).unwrap();
+    assert!(!chips.is_torn(Block(1), 0));
+}

@@ -1,0 +1,136 @@
+//! Parameters of a chip, as a file gives them: one for drive and test board.
+
+use super::cell_times;
+use super::energy::EnergyConfig;
+use super::fault::FaultConfig;
+use super::geometry::GeometryConfig;
+use super::rules::PageRules;
+use super::timing::{Timing, TimingConfig};
+use crate::block::wordline::PageOrder;
+use crate::cell::{Cell, CellConfig};
+use base::family::Choice;
+use base::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A chip, as a parameter file gives it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChipConfig {
+    /// Bits a cell: 1 SLC, 2 MLC, 3 TLC, 4 QLC.
+    pub cell_bits: u32,
+    /// Rated program/erase cycles.
+    pub rated_pe_cycles: u32,
+    /// How page numbers lie on the wordlines; decides which pages are fast.
+    pub page_order: PageOrder,
+    /// Layout of a die.
+    pub geometry: GeometryConfig,
+    /// Times.
+    pub timing: TimingConfig,
+    /// Optional commands.
+    #[serde(default)]
+    pub features: FeaturesConfig,
+    /// Voltage and currents.
+    pub energy: EnergyConfig,
+    /// When blocks report failures.
+    #[serde(default, skip_serializing_if = "FaultConfig::is_default")]
+    pub fault: FaultConfig,
+    /// The cell, where its physics is known; some array models need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub cell: Option<CellConfig>,
+    /// What a read gives back (a member of the `array` family).
+    #[schemars(with = "serde_json::Value")]
+    pub array: Choice,
+}
+
+impl ChipConfig {
+    /// The chip's cell, checked, where it has one.
+    pub fn cell(&self) -> Result<Option<Arc<Cell>>> {
+        let built = self.cell.as_ref().map(|cell| {
+            Cell::shared(cell, self.cell_bits, self.page_order).map_err(|mut error| {
+                error.place = format!("chip.{}", error.place);
+                error
+            })
+        });
+        built.transpose()
+    }
+
+    /// What pages a block has, and in which order they are programmed.
+    pub fn rules(&self) -> Result<PageRules> {
+        PageRules::new(self.page_order, self.cell_bits, self.geometry.pages_per_block)
+    }
+
+    /// The chip's times, those that `cell`, its own, tells among them: building one takes long.
+    pub fn timing(&self, cell: Option<&Cell>) -> Result<Timing> {
+        let timing = &self.timing;
+        // Where the cell is missing, the times themselves say so.
+        let asked = cell.filter(|_| timing.asks_cell());
+        let told = asked.map(|cell| cell_times::tell(timing, cell)).transpose()?;
+        Timing::new(told.as_ref().unwrap_or(timing), self.cell_bits)
+    }
+}
+
+/// Commands that a chip may or may not have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FeaturesConfig {
+    /// A second page register: the next array read overlaps the transfer of the last.
+    pub cache_read: bool,
+    /// Pages of several planes of a die are programmed by one command.
+    pub multi_plane_program: bool,
+    /// Pages of several planes of a die are read at the same time.
+    pub multi_plane_read: MultiPlaneRead,
+    /// Where two reads of a page are combined into one (NAND-assisted soft decision).
+    pub combined_read: CombinedRead,
+    /// By how much a read shift moves the lowest reference of the cell, of what it moves the
+    /// highest by; those between in proportion. 1 moves all alike.
+    pub lowest_shift: f32,
+}
+
+impl FeaturesConfig {
+    /// Refuses what no chip has.
+    pub fn check(&self) -> Result<()> {
+        if (0.0..=1.0).contains(&self.lowest_shift) {
+            return Ok(());
+        }
+        Err(Error::new("chip.features.lowest_shift", format!("{}", self.lowest_shift))
+            .allow("0 to 1"))
+    }
+}
+
+impl Default for FeaturesConfig {
+    fn default() -> Self {
+        Self {
+            cache_read: false,
+            multi_plane_program: true,
+            multi_plane_read: MultiPlaneRead::SamePage,
+            combined_read: CombinedRead::PageBuffer,
+            lowest_shift: 1.0,
+        }
+    }
+}
+
+/// Which reads a die can join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MultiPlaneRead {
+    /// None.
+    None,
+    /// Same page number in each plane (ONFI multi-plane read).
+    SamePage,
+    /// Any page in each plane (independent plane read).
+    Independent,
+}
+
+/// Where a chip combines two reads of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CombinedRead {
+    /// Among the latches of the page buffer: the result leaves from one register like any page.
+    PageBuffer,
+    /// On its way out, by gates before the pins (Zuolo 2016, Fig. 6): both registers hold the page
+    /// until it has left.
+    Output,
+}

@@ -1,0 +1,69 @@
+//! Modes of a block: all bits of a cell, or one.
+
+use crate::level::gray::Gray;
+
+/// How many bits the cells of a block hold. The first program after an erase decides it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum BlockMode {
+    /// All bits of the cell.
+    #[default]
+    Native,
+    /// One bit: on the fast pages alone, or with two levels where one command programs a whole
+    /// wordline.
+    SingleLevel,
+}
+
+impl BlockMode {
+    /// As a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::SingleLevel => "single-level",
+        }
+    }
+}
+
+/// The programmed level of a wordline that one command programs with one bit a cell: the lowest of
+/// those whose first bit is zero that are furthest from the references of the first page.
+pub fn single_level(gray: &Gray) -> usize {
+    // Twice the distance: reference `r` lies half a level below level `r`.
+    let distance = |level: usize| {
+        let from = |&r: &u8| (2 * level + 1).abs_diff(2 * usize::from(r));
+        gray.references[0].iter().map(from).min()
+    };
+    let zeros = (0..gray.levels()).rev().filter(|&level| gray.bit(0, level) == 0);
+    zeros.max_by_key(|&level| distance(level)).unwrap_or(0)
+}
+
+/// Pages of a wordline whose cells hold `data` with two levels, the erased one and
+/// [`single_level`].
+pub fn single_level_pages(gray: &Gray, data: &[u8]) -> Vec<u8> {
+    let level = single_level(gray);
+    let mut pages = data.to_vec();
+    for page_type in 1..gray.cell_bits() as usize {
+        let kept = if gray.bit(page_type, level) == 1 { 0xff } else { 0 };
+        pages.extend(data.iter().map(|byte| byte | kept));
+    }
+    pages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The level of one bit a cell has room on both sides: the highest one, or between references.
+    #[test]
+    fn one_bit_a_cell_is_far_from_its_references() {
+        for (bits, map, level) in
+            [(2, "1-2", 3), (3, "1-2-4", 7), (3, "2-3-2", 2), (4, "3-4-4-4", 15)]
+        {
+            let gray = Gray::find(bits, Some(map)).unwrap();
+            let pages = single_level_pages(gray, &[0b0110_0000]);
+            let word =
+                |cell: usize| (0..).zip(&pages).fold(0, |w, (p, b)| w | (b >> cell & 1) << p);
+            let levels = gray.level_of_word();
+            assert_eq!([0, 5].map(|cell| levels[usize::from(word(cell))]), [level, 0], "{map}");
+        }
+    }
+}

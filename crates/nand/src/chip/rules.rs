@@ -1,0 +1,273 @@
+//! Rules of a block: which pages it has in each mode, and which of them may be programmed next.
+//!
+//! Pages are programmed in the order of their numbers, once between erases, and all pages of a
+//! wordline by one command where the chip programs it in one shot. A block in single-level mode has
+//! one page for each row of cells: its pages are numbered from 0, and lie where the fast pages of a
+//! native block lie. The drive and the test board ask here; what holds the state is theirs.
+
+use super::command::PageAddress;
+use super::mode::BlockMode;
+use crate::block::wordline::{PageOrder, PageSite, page_sites};
+use base::{Error, Result};
+
+/// What the rules know of a block: its mode, and how far it is programmed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BlockFill {
+    /// Pages below this have been programmed since the erase.
+    pub next_page: u32,
+    /// How many bits its cells hold.
+    pub mode: BlockMode,
+}
+
+/// Why a page may not be programmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Illegal {
+    /// There is no such page in a block of this mode.
+    NoPage,
+    /// One command programs the wordline, from its first page on.
+    NotFirst,
+    /// Another page comes before it.
+    TooEarly(u32),
+    /// It has been programmed since the erase.
+    Again,
+    /// The block holds data in the other mode.
+    OtherMode(BlockMode),
+}
+
+impl Illegal {
+    /// The error, at `place`; a page that comes before is called by its number in `shown`.
+    pub fn at(self, place: String, shown: impl Fn(u32) -> u32) -> Error {
+        let (what, allowed) = match self {
+            Self::NoPage => {
+                ("program of a page beyond the last".to_owned(), "a page of the block".to_owned())
+            }
+            Self::NotFirst => ("program of a wordline".to_owned(), "its first page".to_owned()),
+            Self::TooEarly(next) => {
+                ("program out of order".to_owned(), format!("page {}", shown(next)))
+            }
+            Self::Again => {
+                ("program of a page again".to_owned(), "an erase before, or any order".to_owned())
+            }
+            Self::OtherMode(mode) => (
+                format!("program in another mode of a block in {} mode", mode.name()),
+                "an erase before".to_owned(),
+            ),
+        };
+        Error::new(place, format!("illegal command: {what}")).allow(allowed)
+    }
+}
+
+/// The pages of a block, in each mode.
+#[derive(Debug, Clone)]
+pub struct PageRules {
+    /// Pages of a native block, then those of a block in single-level mode.
+    sites: Vec<PageSite>,
+    /// Pages of a native block.
+    pages: u32,
+    /// Pages of a native block that one command programs.
+    per_program: u32,
+    /// Where the pages of a block in single-level mode lie among those of a native one.
+    fast: Vec<u32>,
+}
+
+impl PageRules {
+    /// Of blocks of `pages` pages, whose cells have `cell_bits` bits, in `order`.
+    pub fn new(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Self> {
+        let mut sites = page_sites(order, cell_bits, pages)?;
+        let is_fast = |&page: &u32| sites[page as usize].page_type == 0;
+        let fast: Vec<u32> = (0..pages).filter(is_fast).collect();
+        for &page in &fast {
+            sites.push(sites[page as usize]);
+        }
+        Ok(Self { sites, pages, per_program: order.pages_per_program(cell_bits), fast })
+    }
+
+    /// Pages of a block.
+    #[inline]
+    pub fn pages(&self, mode: BlockMode) -> u32 {
+        match mode {
+            BlockMode::Native => self.pages,
+            BlockMode::SingleLevel => self.fast.len() as u32,
+        }
+    }
+
+    /// Pages that one command programs in a plane.
+    #[inline]
+    pub fn pages_per_program(&self, mode: BlockMode) -> u32 {
+        match mode {
+            BlockMode::Native => self.per_program,
+            BlockMode::SingleLevel => 1,
+        }
+    }
+
+    /// Where a page of a block lies. There must be such a page.
+    #[inline]
+    pub fn site(&self, mode: BlockMode, page: u32) -> PageSite {
+        let first = mode as u32 * self.pages;
+        self.sites[(first + page) as usize]
+    }
+
+    /// The number that a page of a block has in a native one.
+    pub fn native(&self, mode: BlockMode, page: u32) -> u32 {
+        match mode {
+            BlockMode::Native => page,
+            BlockMode::SingleLevel => self.fast.get(page as usize).copied().unwrap_or(self.pages),
+        }
+    }
+
+    /// The number of a page that is called by its number in a native block; nothing for pages that
+    /// this mode does not have.
+    pub fn number(&self, mode: BlockMode, native: u32) -> Option<u32> {
+        match mode {
+            BlockMode::Native => (native < self.pages).then_some(native),
+            BlockMode::SingleLevel => self.fast.binary_search(&native).ok().map(|at| at as u32),
+        }
+    }
+
+    /// Programs of a block.
+    pub fn programs(&self, mode: BlockMode) -> u32 {
+        self.pages(mode) / self.pages_per_program(mode)
+    }
+
+    /// Which program of its block writes a page.
+    #[inline]
+    pub fn program_of(&self, mode: BlockMode, page: u32) -> u32 {
+        page / self.pages_per_program(mode)
+    }
+
+    /// Notes that the program from `page` on was done, if it is the next one.
+    #[inline]
+    pub fn program(
+        &self,
+        block: &mut BlockFill,
+        mode: BlockMode,
+        page: u32,
+    ) -> std::result::Result<(), Illegal> {
+        if page != block.next_page || page >= self.pages(mode) {
+            return Err(self.refusal(block, mode, page));
+        }
+        if mode != block.mode {
+            if page > 0 {
+                return Err(Illegal::OtherMode(block.mode));
+            }
+            block.mode = mode;
+        }
+        block.next_page = page + self.pages_per_program(mode);
+        Ok(())
+    }
+
+    /// What is wrong with a program from `page` on of a block in this mode, if the order counts.
+    pub fn check(&self, block: &BlockFill, page: u32) -> std::result::Result<(), Illegal> {
+        self.check_start(block.mode, page)?;
+        if page == block.next_page { Ok(()) } else { Err(self.refusal(block, block.mode, page)) }
+    }
+
+    /// What is wrong with a program from `page` on, whatever the order.
+    pub fn check_start(&self, mode: BlockMode, page: u32) -> std::result::Result<(), Illegal> {
+        if page >= self.pages(mode) {
+            Err(Illegal::NoPage)
+        } else if page.is_multiple_of(self.pages_per_program(mode)) {
+            Ok(())
+        } else {
+            Err(Illegal::NotFirst)
+        }
+    }
+
+    #[cold]
+    fn refusal(&self, block: &BlockFill, mode: BlockMode, page: u32) -> Illegal {
+        if let Err(illegal) = self.check_start(mode, page) {
+            illegal
+        } else if page > block.next_page {
+            Illegal::TooEarly(block.next_page)
+        } else {
+            Illegal::Again
+        }
+    }
+}
+
+/// Whether these pages can be worked on by one command: one in each plane of `planes`, and with the
+/// same number where the chip wants it.
+pub fn check_planes(at: &[PageAddress], planes: u32, same_page: bool) -> Result<()> {
+    let Some(&first) = at.first() else {
+        return Err(Error::new("chip", "a command without an address").allow("one or more"));
+    };
+    for (i, &other) in at.iter().enumerate() {
+        if at[..i].iter().any(|before| before.block % planes == other.block % planes) {
+            return Err(illegal(other, "two pages of one plane", "one page in each plane"));
+        }
+        if same_page && other.page != first.page {
+            let allowed = format!("page {}, as in the other planes", first.page);
+            return Err(illegal(other, "multi-plane command", &allowed));
+        }
+    }
+    Ok(())
+}
+
+/// A command that the chip does not take.
+pub fn illegal(at: PageAddress, what: &str, allowed: &str) -> Error {
+    Error::new(place(at), format!("illegal command: {what}")).allow(allowed)
+}
+
+/// A page in errors.
+pub fn place(at: PageAddress) -> String {
+    format!("block {} page {}", at.block, at.page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_come_in_order_and_once() {
+        let rules = PageRules::new(PageOrder::OneShot, 3, 12).unwrap();
+        let mut block = BlockFill::default();
+        let mut program = |page| rules.program(&mut block, BlockMode::Native, page);
+        assert_eq!(program(3), Err(Illegal::TooEarly(0)));
+        assert_eq!(program(1), Err(Illegal::NotFirst));
+        assert_eq!([program(0), program(3)], [Ok(()); 2]);
+        assert_eq!(program(0), Err(Illegal::Again));
+        assert_eq!([program(6), program(9)], [Ok(()); 2]);
+        assert_eq!(program(12), Err(Illegal::NoPage));
+        assert_eq!(block.next_page, 12);
+    }
+
+    /// As many pages as there are rows of cells, where the fast pages lie.
+    #[test]
+    fn single_level_blocks_have_a_page_a_row() {
+        for order in [PageOrder::EvenOdd, PageOrder::AllBitline, PageOrder::OneShot] {
+            for bits in 1..=4 {
+                let pages = 24 * bits;
+                let rules = PageRules::new(order, bits, pages).unwrap();
+                let mode = BlockMode::SingleLevel;
+                assert_eq!(rules.pages(mode), pages / bits, "{order:?} {bits}");
+                let mut rows: Vec<_> = (0..rules.pages(mode))
+                    .map(|page| {
+                        let native = rules.native(mode, page);
+                        assert_eq!(rules.number(mode, native), Some(page));
+                        let site = rules.site(mode, page);
+                        assert_eq!(site, rules.site(BlockMode::Native, native));
+                        assert_eq!(site.page_type, 0);
+                        (site.wordline, site.parity)
+                    })
+                    .collect();
+                rows.dedup();
+                assert_eq!(rows.len() as u32, pages / bits, "no row twice");
+                assert_eq!(rules.number(mode, rules.native(mode, pages)), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_mode_is_kept_until_the_erase() {
+        let rules = PageRules::new(PageOrder::AllBitline, 2, 8).unwrap();
+        let mut block = BlockFill::default();
+        assert_eq!(rules.program(&mut block, BlockMode::SingleLevel, 0), Ok(()));
+        let other = rules.program(&mut block, BlockMode::Native, 1);
+        assert_eq!(other, Err(Illegal::OtherMode(BlockMode::SingleLevel)));
+        for page in 1..4 {
+            assert_eq!(rules.program(&mut block, BlockMode::SingleLevel, page), Ok(()));
+        }
+        let beyond = rules.program(&mut block, BlockMode::SingleLevel, 4);
+        assert_eq!(beyond, Err(Illegal::NoPage));
+    }
+}

@@ -1,0 +1,379 @@
+//! Where the pages of a map lie on flash, and which of them are to be written.
+//!
+//! Each page has a *home*, a group of planes of one die, and is written to no other: so the work of
+//! a die never meets that of another, and pages of one home share programs. A home has a few blocks
+//! of each plane for itself, at least twice what its pages take: collecting them always gains.
+
+use crate::ftl::contract::Move;
+use crate::ftl::page::{Own, PageFtl};
+use crate::ftl::{Job, Lpn};
+use crate::space::draining::Draining;
+use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
+use std::collections::VecDeque;
+
+/// A flag for each page or block.
+#[derive(Clone)]
+struct Flags(Vec<u64>);
+
+impl Flags {
+    fn new(count: u32) -> Self {
+        Self(vec![0; count.div_ceil(64) as usize])
+    }
+
+    #[inline]
+    fn has(&self, index: u32) -> bool {
+        self.0[index as usize / 64] & (1 << (index % 64)) != 0
+    }
+
+    /// Sets a flag: whether that is new.
+    #[inline]
+    fn insert(&mut self, index: u32) -> bool {
+        let is_new = !self.has(index);
+        self.0[index as usize / 64] |= 1 << (index % 64);
+        is_new
+    }
+
+    /// Clears a flag: whether it was set.
+    #[inline]
+    fn remove(&mut self, index: u32) -> bool {
+        let was_set = self.has(index);
+        self.0[index as usize / 64] &= !(1 << (index % 64));
+        was_set
+    }
+}
+
+/// A group of planes of a die, and the pages of the map that live there.
+#[derive(Clone, Default)]
+struct Home {
+    /// Pages to be written, oldest first.
+    queue: VecDeque<u32>,
+    /// Somebody waits for them.
+    is_urgent: bool,
+}
+
+/// What the last step of a die's job was about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Data of the host, moved by collection.
+    #[default]
+    Data,
+    /// New versions of pages of the map.
+    Write,
+    /// Pages of the map, moved by collection.
+    Collect,
+}
+
+/// A die's work on the map.
+#[derive(Clone, Default)]
+struct OfDie {
+    phase: Phase,
+    draining: Draining,
+    /// The FTL has been told of it, or will be.
+    is_named: bool,
+}
+
+/// The map on flash.
+#[derive(Clone)]
+pub(super) struct Area {
+    /// Number of the first page among the units of the drive.
+    first: u32,
+    homes: Vec<Home>,
+    dies: Vec<OfDie>,
+    /// By plane: full blocks.
+    full: Vec<Vec<Block>>,
+    is_map_block: Flags,
+    queued: Flags,
+    writing: Flags,
+    reading: Flags,
+    /// Units of a program of one plane: fewer are not written unless somebody waits.
+    worth: usize,
+    /// Pages in all queues.
+    waiting: usize,
+    named: VecDeque<Job>,
+}
+
+impl Area {
+    /// What a drive must keep on flash for a map of `pages` pages.
+    pub(super) fn own(geometry: &Geometry, planes_per_program: u32, pages: u32) -> Own {
+        let homes = geometry.planes() / planes_per_program;
+        let blocks = pages.div_ceil(homes).div_ceil(geometry.units_per_block());
+        Own { units: pages, blocks: 2 * blocks + 2 }
+    }
+
+    pub(super) fn new(page: &PageFtl, pages: u32) -> Self {
+        let geometry = &page.geometry;
+        let homes = geometry.planes() / page.joined;
+        Self {
+            first: page.logical_units,
+            homes: (0..homes).map(|_| Home::default()).collect(),
+            dies: (0..geometry.dies).map(|_| OfDie::default()).collect(),
+            full: vec![Vec::new(); geometry.planes() as usize],
+            is_map_block: Flags::new(geometry.blocks()),
+            queued: Flags::new(pages),
+            writing: Flags::new(pages),
+            reading: Flags::new(pages),
+            worth: (page.pages_per_program * geometry.units_per_page) as usize,
+            waiting: 0,
+            named: VecDeque::new(),
+        }
+    }
+
+    /// A page of the map, as a unit of the drive.
+    #[inline]
+    pub(super) fn lpn(&self, page: u32) -> Lpn {
+        Lpn(self.first + page)
+    }
+
+    /// The page of the map that a unit is.
+    #[inline]
+    pub(super) fn page(&self, lpn: Lpn) -> Option<u32> {
+        lpn.0.checked_sub(self.first)
+    }
+
+    #[inline]
+    fn home(&self, page: u32) -> u32 {
+        page % self.homes.len() as u32
+    }
+
+    fn die_of(&self, home: u32) -> Die {
+        Die(home / (self.homes.len() / self.dies.len()) as u32)
+    }
+
+    /// The homes of a die, with the groups of planes that they are.
+    fn homes_of(&self, die: Die) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let groups = (self.homes.len() / self.dies.len()) as u32;
+        (0..groups).map(move |group| (die.0 * groups + group, group))
+    }
+
+    /// Queues a page to be written; in its own time, or because somebody waits for it.
+    pub(super) fn queue(&mut self, page: u32, is_urgent: bool) {
+        let home = self.home(page);
+        let queue = &mut self.homes[home as usize];
+        if self.queued.insert(page) {
+            queue.queue.push_back(page);
+            self.waiting += 1;
+        }
+        queue.is_urgent |= is_urgent;
+        if queue.is_urgent || queue.queue.len() >= self.worth {
+            self.name(self.die_of(home));
+        }
+    }
+
+    /// A page is to be written now, if it is queued.
+    pub(super) fn hurry_page(&mut self, page: u32) {
+        if self.queued.has(page) {
+            self.queue(page, true);
+        }
+    }
+
+    /// All that is queued is to be written now.
+    pub(super) fn hurry(&mut self) {
+        for home in 0..self.homes.len() {
+            if !self.homes[home].queue.is_empty() {
+                self.homes[home].is_urgent = true;
+                self.name(self.die_of(home as u32));
+            }
+        }
+    }
+
+    /// Pages that wait to be written.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether the newest version of a page is yet to be written.
+    pub(super) fn is_pending(&self, page: u32) -> bool {
+        self.queued.has(page) || self.writing.has(page)
+    }
+
+    fn name(&mut self, die: Die) {
+        let of_die = &mut self.dies[die.0 as usize];
+        if !std::mem::replace(&mut of_die.is_named, true) {
+            self.named.push_back(Job::of(die));
+        }
+    }
+
+    /// A job that has work on the map; each is told once.
+    #[inline]
+    pub(super) fn named(&mut self) -> Option<Job> {
+        let job = self.named.pop_front()?;
+        self.dies[job.0 as usize].is_named = false;
+        Some(job)
+    }
+
+    /// A page is about to be read for its entries: whether nobody reads it already.
+    pub(super) fn begin_read(&mut self, page: u32) -> bool {
+        self.reading.insert(page)
+    }
+
+    /// It was read.
+    pub(super) fn end_read(&mut self, page: u32) {
+        self.reading.remove(page);
+    }
+
+    /// What the last step of a die was about.
+    #[inline]
+    pub(super) fn phase(&mut self, die: Die) -> &mut Phase {
+        &mut self.dies[die.0 as usize].phase
+    }
+
+    /// Blocks of a plane that are kept for the map and not in use.
+    fn kept(&self, page: &PageFtl, die: Die, group: u32) -> u32 {
+        planes_of(page, die, group).map(|plane| page.free.claimed(plane)).min().unwrap_or(0)
+    }
+
+    /// Whether a group of planes is to be collected: else pages could not be written for long.
+    fn is_short(&self, page: &PageFtl, die: Die, group: u32) -> bool {
+        // One that is to leave goes when its plane can do without.
+        let is_doomed = |block: &Block| {
+            page.retirement.is_doomed(*block) && page.can_spare(page.geometry.plane_of(*block))
+        };
+        let full = || planes_of(page, die, group).flat_map(|plane| &self.full[plane.0 as usize]);
+        (self.kept(page, die, group) <= 1 && full().next().is_some()) || full().any(is_doomed)
+    }
+
+    /// Whether a home has pages that are worth a program, or that somebody waits for.
+    fn is_due(&self, home: u32) -> bool {
+        let Home { queue, is_urgent } = &self.homes[home as usize];
+        !queue.is_empty() && (*is_urgent || queue.len() >= self.worth)
+    }
+
+    /// Whether a die has work on the map.
+    pub(super) fn wants(&self, page: &PageFtl, die: Die) -> bool {
+        let draining = &self.dies[die.0 as usize].draining;
+        !(draining.victims.is_empty() && draining.drained.is_empty())
+            || self
+                .homes_of(die)
+                .any(|(home, group)| self.is_due(home) || self.is_short(page, die, group))
+    }
+
+    /// The next pages of the map that collection moves, or the blocks that it erases.
+    pub(super) fn collect(
+        &mut self,
+        page: &PageFtl,
+        die: Die,
+        moves: &mut Vec<Move>,
+        blocks: &mut Vec<Block>,
+    ) {
+        let row = page.row_units as usize;
+        let mut draining = std::mem::take(&mut self.dies[die.0 as usize].draining);
+        while draining.drained.is_empty() || !moves.is_empty() {
+            if draining.victims.is_empty() && !self.pick(page, die, &mut draining, moves) {
+                break;
+            }
+            draining.gather(&page.geometry, &page.map, &page.owner, row, moves);
+            if moves.len() == row {
+                break;
+            }
+        }
+        if moves.is_empty() && !draining.drained.is_empty() {
+            draining.erase(&page.geometry, page.joined as usize, blocks);
+        }
+        self.dies[die.0 as usize].draining = draining;
+    }
+
+    /// The emptiest full block of each plane of a group that is short; to fill a row that was begun
+    /// with, of the same group.
+    fn pick(&mut self, page: &PageFtl, die: Die, into: &mut Draining, moves: &[Move]) -> bool {
+        let group = match moves.first() {
+            Some(first) => self.page(first.lpn).map(|page| self.home(page) % page_groups(self)),
+            None => self
+                .homes_of(die)
+                .map(|(_, group)| group)
+                .find(|&group| self.is_short(page, die, group)),
+        };
+        let Some(group) = group else { return false };
+        into.begin();
+        let valid = |block: &Block| {
+            (!page.retirement.is_doomed(*block), page.candidates.word(*block).valid())
+        };
+        for plane in planes_of(page, die, group) {
+            let full = &mut self.full[plane.0 as usize];
+            let least = (0..full.len()).min_by_key(|&i| (valid(&full[i]), full[i].0));
+            let Some(least) = least else { continue };
+            let has_gain = page.candidates.word(full[least]).valid()
+                < page.geometry.units_per_block()
+                || page.retirement.is_doomed(full[least]);
+            if moves.is_empty() || has_gain {
+                into.victims.push(full.swap_remove(least));
+            }
+        }
+        !into.victims.is_empty()
+    }
+
+    /// The next pages of the map to be written on a die, of one home: what they take the place of
+    /// is read first.
+    pub(super) fn write(&mut self, page: &PageFtl, die: Die, moves: &mut Vec<Move>) {
+        let most = page.row_units as usize;
+        let due = self
+            .homes_of(die)
+            .filter(|&(home, group)| self.is_due(home) && self.may_write(page, die, group));
+        let Some((home, _)) = due.max_by_key(|&(home, _)| self.homes[home as usize].queue.len())
+        else {
+            return;
+        };
+        while moves.len() < most
+            && let Some(written) = self.homes[home as usize].queue.pop_front()
+        {
+            self.waiting -= 1;
+            self.queued.remove(written);
+            self.writing.insert(written);
+            let lpn = self.lpn(written);
+            moves.push(Move { lpn, from: Ppn(page.map[lpn.0 as usize]) });
+        }
+        let home = &mut self.homes[home as usize];
+        home.is_urgent &= !home.queue.is_empty();
+    }
+
+    /// A new version of a page is on flash.
+    pub(super) fn written(&mut self, page: u32) {
+        self.writing.remove(page);
+    }
+
+    /// Whether new versions have a place in a group: the last block kept is for collection.
+    fn may_write(&self, page: &PageFtl, die: Die, group: u32) -> bool {
+        let is_open = page.frontiers[page.own_frontier(die, group)].open;
+        self.kept(page, die, group) + u32::from(is_open) > 1
+    }
+
+    /// The frontier for pages of the map of which `lpn` is one, open; `None` where there is no
+    /// room for them now.
+    pub(super) fn frontier(&mut self, page: &mut PageFtl, lpn: Lpn) -> Option<(Die, usize)> {
+        let home = self.home(self.page(lpn)?);
+        let (die, group) = (self.die_of(home), home % page_groups(self));
+        let index = page.own_frontier(die, group);
+        if self.dies[die.0 as usize].phase == Phase::Write && !self.may_write(page, die, group) {
+            return None;
+        }
+        if !page.frontiers[index].open {
+            if self.kept(page, die, group) == 0 {
+                return None;
+            }
+            page.open_own(index, die);
+            for &block in &page.frontiers[index].blocks[..page.joined as usize] {
+                self.is_map_block.insert(block.0);
+            }
+        }
+        Some((die, index))
+    }
+
+    /// A block of the map is full.
+    pub(super) fn filled(&mut self, plane: Plane, block: Block) {
+        self.full[plane.0 as usize].push(block);
+    }
+
+    /// A block has been erased: whether it was one of the map, and its plane has one to keep again.
+    pub(super) fn erased(&mut self, block: Block) -> bool {
+        self.is_map_block.remove(block.0)
+    }
+}
+
+fn page_groups(area: &Area) -> u32 {
+    (area.homes.len() / area.dies.len()) as u32
+}
+
+/// The planes of a group.
+fn planes_of(page: &PageFtl, die: Die, group: u32) -> impl Iterator<Item = Plane> + use<> {
+    let first = page.geometry.plane(die, group * page.joined).0;
+    (first..first + page.joined).map(Plane)
+}

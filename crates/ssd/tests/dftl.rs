@@ -1,0 +1,133 @@
+//! What a map on flash costs (`dftl`), against closed forms; and that a map which fits its cache
+//! costs nothing.
+
+#![allow(clippy::print_stdout)]
+
+use base::family::Choice;
+use base::rng::Rng;
+use nand::geometry::{Geometry, GeometryConfig};
+use ssd::ftl::{self, Context, Ftl, FtlConfig, FtlCounts, Lpn, Untimed};
+use ssd::gc::{self, GcConfig, contract::Shape};
+
+const PAGES_PER_BLOCK: u32 = 64;
+/// Entries of a page of the map, 4 bytes each in a unit of 4096.
+const ENTRIES: u32 = 1024;
+
+/// One plane of `blocks` blocks of 64 pages of one unit, half of them spare.
+fn drive(name: &str, params: &[(&str, i64)], blocks: u32) -> Box<dyn Ftl> {
+    let geometry = GeometryConfig {
+        planes_per_die: 1,
+        blocks_per_plane: blocks,
+        pages_per_block: PAGES_PER_BLOCK,
+        page_bytes: 4096,
+        spare_bytes: 0,
+        bad_block_fraction: 0.0,
+    };
+    let geometry = Geometry::new(&geometry, 1, 4096).unwrap();
+    let shape = Shape { planes: 1, blocks_per_plane: blocks, units_per_block: PAGES_PER_BLOCK };
+    let mut choice = Choice::named("greedy");
+    let member = choice.resolve(gc::ROSTER, "gc").unwrap();
+    let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
+    let context = Context {
+        bad: vec![false; blocks as usize],
+        failed: Vec::new(),
+        geometry,
+        planes_per_program: 1,
+        pages_per_program: 1,
+        config: FtlConfig { unit_bytes: 4096, overprovisioning: 1.0, gc_reserve_blocks: 1 },
+        gc: GcConfig { start_free_blocks: 2, ..GcConfig::default() },
+        victims,
+        pe_cycles: 0,
+    };
+    let mut choice = Choice::named(name);
+    choice.params.insert("static_wear_delta".into(), 0.into());
+    for &(key, value) in params {
+        match key {
+            "map_batch" => choice.params.insert(key.into(), (value != 0).into()),
+            _ => choice.params.insert(key.into(), value.into()),
+        };
+    }
+    let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
+    (member.build)(context, &choice.params).unwrap()
+}
+
+/// Fills it and overwrites it at random: what the last four drive writes took.
+fn overwritten(ftl: &mut dyn Ftl) -> FtlCounts {
+    let units = u64::from(ftl.logical_units());
+    let mut untimed = Untimed::new(1);
+    let mut rng = Rng::stream(2, "addresses");
+    let all: Vec<Lpn> = (0..units as u32).map(Lpn).collect();
+    ftl.write_untimed(&all, &mut untimed).unwrap();
+    let mut draw = || Lpn(rng.below(units) as u32);
+    ftl.overwrite_untimed(6 * units, &mut draw, &mut untimed).unwrap();
+    ftl.start_run(Some(0));
+    ftl.overwrite_untimed(4 * units, &mut draw, &mut untimed).unwrap();
+    ftl.counts()
+}
+
+/// Prints a row of docs/validation.md, then holds it to its tolerance.
+fn validate(what: &str, ours: f64, reference: f64, tolerance: f64) {
+    let source = "(1 - C/N) (2 reads + 1 program) a write, and T (1 - (1 - 1/T)^v) of both a victim \
+                  with v valid pages and a map of T (derived from the rules of gupta2009)";
+    println!("validation | {what} | {ours} | {reference} | {tolerance:.2e} | {source}");
+    assert!(
+        (ours - reference).abs() <= tolerance * reference.abs(),
+        "{what}: {ours} against {reference}"
+    );
+}
+
+#[test]
+fn uniform_writes_read_and_write_the_map_as_often_as_the_closed_form_says() {
+    for share in [0.1, 0.3, 0.45] {
+        let blocks = 2048;
+        let logical = f64::from(blocks * PAGES_PER_BLOCK / 2);
+        let entries = (share * logical) as i64;
+        let params = [("map_cache_bytes", 8 * entries), ("map_batch", 0)];
+        let mut ftl = drive("dftl", &params, blocks);
+        let units = f64::from(ftl.logical_units());
+        let counts = overwritten(&mut *ftl);
+        let host = counts.host_units as f64;
+        let missed = 1.0 - entries as f64 / units;
+        let hits = counts.map.hits as f64 / (counts.map.hits + counts.map.misses) as f64;
+        validate(&format!("dftl: hit rate, {share} of the map cached"), hits, 1.0 - missed, 0.02);
+        // Victims with data are filled by the host and by collection of data.
+        let moved = (counts.moved_units - counts.map.moves) as f64;
+        let victims = (host + moved) / f64::from(PAGES_PER_BLOCK);
+        let valid = moved / victims;
+        // An entry stays in memory for so many writes after the last use of it; what is valid in a
+        // victim was written longer ago than that, so that none of its entries is there.
+        let stays = -units * (1.0 - entries as f64 / units).ln();
+        let age = units * (f64::from(PAGES_PER_BLOCK) / valid).ln();
+        assert!(stays < age, "{stays} of {age}");
+        let pages = (units / f64::from(ENTRIES)).ceil();
+        let pairs = pages * (1.0 - (1.0 - 1.0 / pages).powf(valid)) * victims / host;
+        let reads = counts.map.reads as f64 / host;
+        let writes = counts.map.writes as f64 / host;
+        let of = |what: &str| format!("dftl: map pages {what} a host write, {share} cached");
+        validate(&of("read"), reads, 2.0 * missed + pairs, 0.02);
+        validate(&of("written"), writes, missed + pairs, 0.02);
+    }
+}
+
+/// Written in order, a page of the map is written once for all its entries.
+#[test]
+fn writes_in_order_write_each_page_of_the_map_once() {
+    let mut ftl = drive("dftl", &[("map_cache_bytes", 8192)], 512);
+    let units = ftl.logical_units();
+    let mut untimed = Untimed::new(1);
+    let all: Vec<Lpn> = (0..units).map(Lpn).collect();
+    ftl.write_untimed(&all, &mut untimed).unwrap();
+    let map = ftl.counts().map;
+    // Nothing is read: no page was written before. The last entries are still in memory.
+    assert_eq!(map.reads, 0);
+    assert!(map.writes <= u64::from(units.div_ceil(ENTRIES)), "{map:?}");
+    assert!(map.writes + 8 >= u64::from(units.div_ceil(ENTRIES)), "{map:?}");
+}
+
+#[test]
+fn a_map_that_fits_its_cache_is_that_of_page() {
+    let counts = |name: &str, params: &[(&str, i64)]| overwritten(&mut *drive(name, params, 128));
+    let page = counts("page", &[]);
+    assert_eq!(page, counts("dftl", &[("map_cache_bytes", 4 * 128 * 64)]));
+    assert_ne!(page, counts("dftl", &[("map_cache_bytes", 4096)]));
+}
