@@ -33,7 +33,7 @@ fn run(drive: Drive, text: &str) -> (Value, Drive) {
     while !session.advance(1000).unwrap() {}
     let report = session.report(Outside::default()).unwrap();
     assert_eq!(report["checks"]["conservation"]["ok"], true, "{report}");
-    (report, session.into_drive().unwrap())
+    (report, session.drive_left().unwrap())
 }
 
 const FTLS: [&[&str]; 4] = [

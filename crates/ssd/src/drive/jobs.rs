@@ -125,6 +125,8 @@ impl Ssd {
     #[inline]
     pub(super) fn purpose(&self, owner: Owner, lpn: u32) -> Purpose {
         match owner {
+            // Only a timeline shows it.
+            _ if !self.flash.timeline.is_on() => Purpose::Data,
             _ if !self.units.has(Lpn(lpn)) => Purpose::Map,
             Owner::Job(job) | Owner::Moves { job, .. } if self.die_of(job).is_none() => {
                 Purpose::Merge
