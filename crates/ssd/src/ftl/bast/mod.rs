@@ -111,9 +111,9 @@ impl Bast {
         let Context { geometry, planes_per_program, pages_per_program, config, .. } = context;
         let overprovisioning = config.overprovisioning;
         let layout = Layout::new(geometry, planes_per_program, pages_per_program, params.stripe)?;
-        let reserve = (config.gc_reserve_blocks * layout.sets).max(2);
+        let reserve = config.gc_reserve_blocks.saturating_mul(layout.sets).max(2);
         // At least a log block must be left beside the reserve.
-        let held = (reserve + 1).div_ceil(layout.sets);
+        let held = reserve.saturating_add(1).div_ceil(layout.sets);
         let Context { pe_cycles, mut bad, failed, .. } = context;
         let logical_units = logical_units(&layout.geometry, &bad, overprovisioning, held)?;
         let logical_blocks = logical_units.div_ceil(layout.units);
