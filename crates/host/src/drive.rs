@@ -1,5 +1,5 @@
-//! A drive without a host: built from its parameters, brought into a state, aged, cloned, and lent to
-//! one run after another.
+//! A drive without a host: built from its parameters, brought into a state, aged, cloned, and lent
+//! to one run after another.
 
 use crate::config::Loaded;
 use base::units::Hours;

@@ -67,8 +67,8 @@ fn overwritten(ftl: &mut dyn Ftl) -> FtlCounts {
 
 /// Prints a row of docs/validation.md, then holds it to its tolerance.
 fn validate(what: &str, ours: f64, reference: f64, tolerance: f64) {
-    let source = "(1 - C/N) (2 reads + 1 program) a write, and T (1 - (1 - 1/T)^v) of both a victim \
-                  with v valid pages and a map of T (derived from the rules of gupta2009)";
+    let source = "(1 - C/N) (2 reads + 1 program) a write, and T (1 - (1 - 1/T)^v) of both a \
+                  victim with v valid pages and a map of T (derived from the rules of gupta2009)";
     println!("validation | {what} | {ours} | {reference} | {tolerance:.2e} | {source}");
     assert!(
         (ours - reference).abs() <= tolerance * reference.abs(),

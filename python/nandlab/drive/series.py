@@ -26,7 +26,8 @@ def series_table(
         ``time_s`` (start of the interval), ``duration_s``, ``read_iops``, ``write_iops``,
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
-        ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``, ``write_amplification``. The
+        ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``,
+        ``write_amplification``. The
         mean is NaN where nothing completed, write amplification where nothing of the host was
         programmed.
     """

@@ -160,7 +160,8 @@ def simulate(
     called("progress", progress)
     if requests_path is not None:
         check_kind("requests", requests_path, [".parquet"])
-    check_outputs({"requests": requests_path, "timeline": timeline_path}, [source.name, *what.files])
+    outputs = {"requests": requests_path, "timeline": timeline_path}
+    check_outputs(outputs, [source.name, *what.files])
 
     facts = _facts(source.name, source.sets, loaded, what)
     simulation = begin()

@@ -6,6 +6,7 @@
 //! which may be programmed only after the first: programs of one unit keep their order. `rows` says
 //! which units share a program, and whose turn it is.
 
+pub mod flush;
 pub mod rows;
 
 use crate::ftl::{Key, Lpn};

@@ -2,8 +2,8 @@
 //!
 //! An FTL that keeps its map on flash says what knowing a unit's place costs (`Ftl::access`).
 //! Reads, units that enter the write buffer and trims ask it once; where a page of the map must be
-//! read, one flash read serves all who wait for that page. A page that cannot be corrected counts as
-//! uncorrectable and is used all the same: drives keep their map twice.
+//! read, one flash read serves all who wait for that page. A page that cannot be corrected counts
+//! as uncorrectable and is used all the same: drives keep their map twice.
 
 use super::Ssd;
 use super::read::Earlier;

@@ -22,9 +22,7 @@
 
 mod account;
 pub(crate) mod codewords;
-mod counts;
 mod flow;
-pub mod flush;
 mod front;
 mod gate;
 mod jobs;
@@ -37,7 +35,7 @@ pub mod timeline;
 mod units;
 mod write;
 
-pub use counts::{ControllerCounts, MOST_LEVELS};
+pub use account::{ControllerCounts, MOST_LEVELS};
 pub(crate) use flow::{FLASH_EVENTS, event};
 
 use crate::config::SsdConfig;

@@ -8,7 +8,7 @@ use super::timeline::{SpanKind, Track};
 use super::{Parts, Ssd, Stage};
 use crate::buffer::{Buffer, NONE, Rest, State};
 use crate::config::SsdConfig;
-use crate::drive::flush::Flushes;
+use crate::buffer::flush::Flushes;
 use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
 use crate::ftl::contract::key_among;

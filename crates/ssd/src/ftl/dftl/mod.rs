@@ -2,10 +2,11 @@
 //! ASPLOS'09).
 //!
 //! Data live as with `page`. The map lies in pages on flash (`area`), found through a directory in
-//! memory; entries of the units used last are in memory (`cache`). An entry that is not costs a read
-//! of its page. A dirty entry that makes room for another has its page read and written again; pages
-//! wait until a program of one plane is full of them. Collection writes the pages of what it has
-//! moved before it erases, but where the entry is in memory ("lazy copying").
+//! memory; entries of the units used last are in memory (`cache`). A miss costs a read of the map
+//! page. A dirty entry that makes room for another has its page read and written again; such pages
+//! wait until they fill a program of one plane. Collection writes the map pages of the units that
+//! it has moved before it erases their old blocks; where the entry of a unit is in memory, only
+//! that changes ("lazy copying").
 //!
 //! Where the whole map fits the cache it stays there, and nothing of it is on flash.
 
