@@ -45,7 +45,13 @@ const BIG_WITH_PROFILE: &[&str] = &[
 ];
 /// 8 GiB of the same.
 const SMALL: &[&str] = &["chip.geometry.blocks_per_plane=64", "chip.geometry.pages_per_block=128"];
-/// What both share: plain 4 KiB mapping, a 16 MiB buffer, write amplification of about two.
+/// The large one with its map on flash: 2 MB of it in memory, or all of it.
+const BIG_DFTL: &[&str] = &[BIG[0], BIG[1], "ftl.name=dftl", "ftl.map_cache_bytes=2097152"];
+const BIG_DFTL_IN_MEMORY: &[&str] =
+    &[BIG[0], BIG[1], "ftl.name=dftl", "ftl.map_cache_bytes=1000000000"];
+/// The small one with log blocks.
+const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
+/// What all share: plain 4 KiB mapping, a 16 MiB buffer, write amplification of about two.
 const COMMON: &[&str] = &[
     "ftl.unit_bytes=4096",
     "ftl.overprovisioning=0.40",
@@ -304,6 +310,38 @@ const CASES: &[Case] = &[
         drive: SMALL,
         job: "rw=randrw\nrwmixread=70",
         precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "dftl, 2 MB of its map in memory",
+        goal: (2e6, 1e6),
+        drive: BIG_DFTL,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "dftl, all of its map in memory",
+        goal: (5e6, 2e6),
+        drive: BIG_DFTL_IN_MEMORY,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "bast random read QD64, 8 GiB",
+        goal: (5e6, 2e6),
+        drive: SMALL_BAST,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "bast sequential write QD64, 8 GiB",
+        goal: (2.5e6, 1e6),
+        drive: SMALL_BAST,
+        job: "rw=write",
+        precondition: Precondition::Fill,
         slow: false,
     },
     Case {

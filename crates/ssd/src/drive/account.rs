@@ -51,7 +51,6 @@ pub struct ControllerCounts {
     pub encoded: u64,
 }
 
-
 impl Ssd {
     /// Begins the first run on what preconditioning has left: tells the chips what they hold and
     /// sets every block's wear. Collection that is due begins with the first write; only a drive
