@@ -4,7 +4,7 @@
 //! its newest slot, and lists threaded through the slots: nothing is allocated after the start.
 //! A unit that is rewritten while its slot is being programmed gets a second slot, a *successor*,
 //! which may be programmed only after the first: programs of one unit keep their order. `rows` says
-//! which units share a program, and whose turn it is.
+//! which units share a program, and which key comes next.
 
 pub mod flush;
 pub mod rows;
@@ -15,7 +15,7 @@ use rows::Rows;
 /// No slot, no request.
 pub const NONE: u32 = u32::MAX;
 
-/// What a slot is doing.
+/// State of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Nothing.
@@ -30,10 +30,10 @@ pub enum State {
     InFlight,
 }
 
-/// What is there of a unit that was not written whole.
+/// The part of a unit that the host did not write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// All of it, or it was written whole.
+    /// Complete: it has been read, or the unit was written whole.
     None,
     /// It is still to be read from the flash.
     OnFlash,
@@ -46,11 +46,11 @@ pub enum Rest {
 pub struct Slot {
     /// Which unit.
     pub lpn: Lpn,
-    /// What it is doing.
+    /// Its state.
     pub state: State,
     /// The key by which it shares programs with others.
     pub key: Key,
-    /// What was not written of it.
+    /// The part that was not written.
     pub rest: Rest,
     /// Trimmed since: forget it once it is programmed.
     pub trimmed: bool,
@@ -64,7 +64,7 @@ pub struct Slot {
     pub next: u32,
     /// The one before, of those that wait to be programmed.
     previous: u32,
-    /// Version of the data (see `payload`).
+    /// Version of the data (see `medium::versions`).
     pub version: u64,
 }
 

@@ -1,8 +1,8 @@
-//! Rows: which keys have units to be programmed, and whose turn it is.
+//! Rows of the write buffer: which keys have units to be programmed, and which comes next.
 //!
-//! Units that wait gather by key in lists that are threaded through the buffer's slots. A key is in
-//! one of these queues, or has no unit: keys with a whole row, keys with less, keys that wait until
-//! the host program of a die is done, and keys that wait for a step of an internal job, or for an
+//! Waiting units gather by key, in lists threaded through the buffer's slots. A key with units is
+//! in one of these queues: keys with a whole row, keys with a short row, keys that wait for the
+//! host program of a die, keys that wait for a step of an internal job, keys that wait for an
 //! erase. Each queue is first in, first out, and threaded through the keys: nothing is allocated
 //! after the start.
 
@@ -99,7 +99,7 @@ impl Rows {
         (first != NONE).then_some(Key(first))
     }
 
-    /// Units of a key have come or gone: it stands where it belongs. One that waits stays there.
+    /// Units of a key have come or gone: moves it to its queue. A key that waits keeps waiting.
     #[inline]
     pub(super) fn changed(&mut self, key: u32) {
         let List { len, queue, .. } = self.lists[key as usize];

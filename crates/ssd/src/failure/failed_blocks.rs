@@ -1,9 +1,9 @@
-//! Programs and erases that the chips report failed: what becomes of their blocks and data.
+//! Failed programs and erases: what happens to their blocks and data.
 //!
-//! The block leaves (`retirement`); where its plane has none to spare the drive takes no more
-//! writes. Data of a program that failed are still in the controller, and go elsewhere: those of
-//! the host wait in the buffer again, ahead of all others, and those of collection are placed anew.
-//! A program of several planes fails as a whole, and only the blocks that failed leave.
+//! The block leaves service (`retirement`); if its plane has none to spare, the drive takes no more
+//! writes. The data of a failed program are still in the controller. Data of the host wait in the
+//! buffer again, ahead of all others; data of collection are placed again. A program of several
+//! planes fails as a whole, and only the blocks that failed leave.
 
 use crate::drive::Ssd;
 use crate::ftl::Program;
@@ -29,8 +29,8 @@ impl Ssd {
         any
     }
 
-    /// The erase of a block has failed. Where the FTL cannot do without the block, what the drive
-    /// holds in its buffer goes where there is room, that block among it.
+    /// The erase of a block has failed. If the FTL cannot spare the block, it stays in use for the
+    /// data that the buffer still holds.
     #[cold]
     pub(crate) fn erase_failed(&mut self, block: Block) {
         self.flash.counts.failed_erases += 1;

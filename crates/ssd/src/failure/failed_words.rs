@@ -1,8 +1,8 @@
 //! Codewords that have failed to decode, kept with their read while it goes round again.
 //!
 //! The hard decision stays in the decoder's buffer (Zuolo 2016, Section II): a soft level brings
-//! more of the same words, and only those that failed are decoded again. What is kept of a word is
-//! its luck, which decides what becomes of it at any level.
+//! more of the same words, and only those that failed are decoded again. A word is kept as its
+//! luck, which decides the outcome at every level.
 
 use crate::flash::command::NONE;
 

@@ -1,7 +1,7 @@
-//! Pages that could not be read, by block: enough of them, and the block is retired.
+//! Pages that could not be read, by block: with enough of them the block is retired.
 //!
-//! A page that is asked for again and fails again is no new page: data of a host that reads one
-//! bad unit over and over say nothing of the rest of its block.
+//! A page that fails again counts once: a host that reads one bad unit over and over says nothing
+//! about the rest of its block.
 
 use nand::geometry::Block;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// A page and the cycle in which it was programmed.
 type Programmed = (u32, u32);
 
-/// What was given up of each block, nothing where that is nothing.
+/// Pages given up, for each block that has any.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GivenUp {
     pages: HashMap<u32, Vec<Programmed>>,

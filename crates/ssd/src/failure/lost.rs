@@ -1,11 +1,11 @@
 //! Units whose data are lost: they had to be moved or completed, and could not be read.
 //!
-//! A drive keeps a mark in place of such data, which moves on as data do; the host is told with
-//! each read, until the unit is written whole or trimmed. Here the marks are a set.
+//! A drive stores a mark in place of such data; the mark moves as data do. Reads of the unit fail
+//! until it is written whole or trimmed. Here the marks are a set.
 
 use crate::ftl::Lpn;
 
-/// A set of units. It takes memory with the first of them.
+/// A set of units. It allocates with the first of them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LostUnits {
     words: Vec<u64>,

@@ -1,4 +1,4 @@
-//! What goes wrong in a drive, and what is done about it.
+//! Failures of a drive: lost data, failed blocks, read reclaim, and rereading.
 //!
 //! In come codewords that do not decode, blocks that chips report failed, and blocks that are read
 //! too often. Out go reads that are repeated with other references (`retry`, a family), units whose
@@ -16,7 +16,7 @@ use base::Time;
 use lost::LostUnits;
 use read_reclaim::ReadReclaim;
 
-/// What has gone wrong in a drive so far.
+/// The failures of a drive so far.
 #[derive(Clone)]
 pub(crate) struct Failures {
     /// Units whose data are lost.

@@ -1,6 +1,7 @@
-//! Read reclaim: the data of blocks that have been read very often, or only just, are moved
-//! elsewhere before they are lost. Each read disturbs the other pages of its block a little, and
-//! data grow old; what is written anew is as good as the wear of its new block lets it be.
+//! Read reclaim: data are moved from blocks that were read very often, or whose pages needed many
+//! rounds of reading, before they are lost. Each read disturbs the other pages of its block a
+//! little, and data age. Data that are written anew are as good as the wear of their new block
+//! allows.
 
 use crate::drive::Ssd;
 use crate::failure::retry::Retry;
@@ -10,7 +11,7 @@ use crate::space::gc::GcConfig;
 use base::{Error, Result};
 use nand::geometry::Block;
 
-/// What a read must have cost, and what is being done about it.
+/// The limits from which on a block is reclaimed, and the blocks that are being reclaimed.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadReclaim {
     /// Pages read of its block since the erase.

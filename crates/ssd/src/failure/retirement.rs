@@ -1,12 +1,13 @@
-//! Blocks that are taken out of use while the drive runs.
+//! Retirement: blocks that are taken out of use while the drive runs.
 //!
 //! A block is doomed when enough of its pages could not be read, or when a program of it or its
 //! erase has failed. Once it is full, its data are moved off, it is erased a last time, and bad
 //! from then on: the spare of the drive is smaller by a block. A plane gives up no more blocks than
 //! leave room for its share of the logical drive and for collection.
 //!
-//! Moving a block off takes room and gives none back. So a die moves one at a time, begins when it
-//! has a block set more than its reserve, and keeps the host from that one before and meanwhile.
+//! Moving a block off takes room and gives none back. So a die moves one block at a time and begins
+//! when it has a block set more than its reserve. It keeps the host from that set until the move is
+//! done.
 
 use crate::space::capacity::{good_blocks, share_blocks};
 use base::{Error, Result};

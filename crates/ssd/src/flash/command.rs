@@ -8,7 +8,7 @@ use nand::geometry::{Die, Ppn};
 /// No command, no die.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a command does.
+/// The operation of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Read part of a page.
@@ -43,29 +43,29 @@ pub enum Owner {
     PartOf(u32),
 }
 
-/// What a command moves: it says how the timeline shows it.
+/// The kind of data that a command moves, as the timeline shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Data of the host, or data that collection of a die moves, as the class says.
     Data,
     /// Pages of the map.
     Map,
-    /// Data that a job moves which belongs to no die: a merge.
+    /// Data moved by a job that belongs to no die: a merge.
     Merge,
 }
 
 /// A flash command.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// What it does.
+    /// The operation.
     pub kind: Kind,
-    /// Why it is there.
+    /// Its class for the scheduler.
     pub class: Class,
-    /// Where.
+    /// The die.
     pub die: Die,
     /// Who waits for it.
     pub owner: Owner,
-    /// What it moves.
+    /// The kind of data.
     pub purpose: Purpose,
     /// Reads: the first unit.
     pub ppn: Ppn,

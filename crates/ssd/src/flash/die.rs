@@ -10,10 +10,10 @@ use nand::chip::{CombinedRead, MultiPlaneRead};
 use nand::geometry::{Block, Die, MAX_PLANES};
 use serde::Serialize;
 
-/// How far behind the first read of a queue others are looked for to join it.
+/// Reads of a queue, from its first on, among which others are looked for to join that one.
 const JOIN_WINDOW: usize = 16;
 
-/// What a die's array is doing.
+/// State of a die's array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Idle,
@@ -58,14 +58,14 @@ pub(crate) struct DieState {
     pub(crate) on_bus: bool,
     pub(crate) bus_head: Head,
     pub(crate) bus_next: u32,
-    /// Since when it has been doing what it does.
+    /// Start of its present state.
     pub(crate) since: Time,
     /// When the array read in progress left the command cycles behind.
     pub(crate) array_start: Time,
     pub(crate) times: [u64; DOINGS],
 }
 
-/// What the time of a die is booked to, in the order of `DieTimes`.
+/// The accounts of a die's time, in the order of `DieTimes`.
 const READ: usize = 0;
 const PROGRAM: usize = 1;
 const ERASE: usize = 2;
@@ -73,7 +73,7 @@ const WAIT: usize = 3;
 const IDLE: usize = 4;
 pub(crate) const DOINGS: usize = 5;
 
-/// Where the time of a die went.
+/// The time of a die, by what it did.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct DieTimes {
     /// Reading the array, in nanoseconds.

@@ -1,4 +1,4 @@
-//! Sets of dies: those that an FTL may write to, say.
+//! Sets of dies, such as the dies that an FTL may write to.
 
 use nand::geometry::Die;
 

@@ -30,7 +30,7 @@ use nand::chip::Chips;
 use nand::energy::OperationTimes;
 use nand::geometry::Die;
 
-/// What the flash has done.
+/// Counts of what the flash has done.
 #[derive(Debug, Clone, Default)]
 pub struct FlashCounts {
     /// Pages sensed.
@@ -49,7 +49,7 @@ pub struct FlashCounts {
     pub joined_reads: u64,
     /// Program commands and their time, by type of the (first) page.
     pub program_time: [(u64, Time); 4],
-    /// How long what was done, over all dies.
+    /// Time of each operation, over all dies.
     pub times: OperationTimes,
 }
 
@@ -78,16 +78,16 @@ pub struct Flash {
     pub(crate) cells: Option<Box<CellMedium>>,
     /// Commands under way.
     pub commands: Pool<Command>,
-    /// What programs and erases are about.
+    /// Places of programs and erases under way, by number.
     pub programs: Pool<Program>,
     pub(crate) scheduler: Box<dyn Scheduler>,
     pub(crate) dies: Vec<DieState>,
     pub(crate) channels: Vec<ChannelState>,
     pub(crate) events: FlashEvents,
     pub(crate) order: u64,
-    /// What it has done.
+    /// Counts.
     pub counts: FlashCounts,
-    /// What happened when.
+    /// Spans for the timeline.
     pub timeline: Timeline,
     /// First command that broke a rule of the chip.
     pub fault: Option<Error>,
@@ -166,8 +166,8 @@ impl Flash {
         self.channels.iter().map(times).collect()
     }
 
-    /// Takes a command in that was first asked for at `queued`, to be submitted. It is freed by
-    /// whoever gets it back done.
+    /// Keeps a command that was first asked for at `queued`, to be submitted. The caller that gets
+    /// it back done frees it.
     #[inline]
     pub fn hold(&mut self, queued: Time, mut command: Command) -> u32 {
         command.queued = queued;

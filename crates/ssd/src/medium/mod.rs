@@ -1,4 +1,4 @@
-//! What is stored on the flash, where a run wants to know: versions of units, or real cells.
+//! Stored data, for runs that track them: versions of units, or real cells.
 //!
 //! Ordinary runs keep neither: there the map says where data are, and a rate says how many bits
 //! are wrong. `versions` lets tests hold what is read against what was written; `cells` keeps the

@@ -1,4 +1,4 @@
-//! What is stored, as versions: so that what is read can be held against what was written.
+//! Versions of stored units: tests compare what is read with what was written.
 //!
 //! Off in ordinary runs. When on, every write request has a version, a unit on the flash or in
 //! the buffer carries the version it was written with, and a read reports the versions it found.

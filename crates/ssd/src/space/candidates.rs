@@ -1,8 +1,8 @@
 //! Valid units of each block, and the blocks that can be collected.
 //!
-//! A full block is a candidate until a victim policy or somebody else takes it. What the
-//! candidates of a plane could give back is counted when that changes. Some are marked: their data
-//! are to be moved whatever the policy says, and until then the policy may take them too.
+//! A full block is a candidate until a victim policy or another job takes it. The invalid units of
+//! a plane's candidates are counted as they change. Some candidates are marked: their data are to
+//! be moved whatever the policy says. Until then the policy may take them too.
 
 use crate::space::gc::{BlockWord, Victims};
 use base::memory::{prefetch, table};
@@ -40,7 +40,7 @@ impl Candidates {
         }
     }
 
-    /// What a block holds.
+    /// The valid units of a block, and its state.
     #[inline]
     pub fn word(&self, block: Block) -> BlockWord {
         self.words[block.0 as usize]
@@ -136,7 +136,7 @@ impl Candidates {
         *word = BlockWord::ERASED;
     }
 
-    /// Brings near what a block holds.
+    /// Prefetches the count of a block.
     #[inline]
     pub fn prefetch(&self, block: Block) {
         prefetch(&self.words, block.0 as usize);

@@ -1,4 +1,4 @@
-//! How much of the flash the host sees: over-provisioning, and what can be run at all.
+//! Logical capacity: how much of the flash the host sees, and which over-provisioning can work.
 
 use base::{Error, Result};
 use nand::geometry::Geometry;
@@ -87,7 +87,7 @@ mod tests {
         logical_units(&geometry, &vec![false; 2 * blocks as usize], overprovisioning, held)
     }
 
-    /// Whoever takes the least that an error names is let in.
+    /// The least value that an error names is accepted.
     #[test]
     fn the_least_named_is_enough() {
         let mut named = 0;

@@ -1,4 +1,4 @@
-//! Victims of one die on their way to be erased: what is still to be moved out of them.
+//! Draining of victims: the valid units that are still to be moved out of a die's victims.
 //!
 //! Victims are drained in parallel, page by page, so that the reads of different planes can be
 //! joined. Rows are filled across victims instead of padding each one's last row; a drained victim
@@ -15,9 +15,9 @@ pub struct Draining {
     pub victims: Vec<Block>,
     /// Blocks that hold none.
     pub drained: Vec<Block>,
-    /// The victims are collected for their wear: what they hold is cold.
+    /// The victims are collected for wear levelling: their data are cold.
     pub is_levelling: bool,
-    /// One of them is to be moved off: they are drained also where no room is needed.
+    /// One of them is to be moved off: they are drained even if no space is needed.
     pub is_due: bool,
     /// The next unit to look at: page, victim, slot.
     page: u32,
@@ -26,7 +26,7 @@ pub struct Draining {
 }
 
 impl Draining {
-    /// New victims are looked through from their first page.
+    /// Begins new victims at their first page.
     pub fn begin(&mut self) {
         (self.page, self.victim, self.slot) = (0, 0, 0);
         (self.is_levelling, self.is_due) = (false, false);
@@ -80,8 +80,7 @@ impl Draining {
         of_victims + self.drained.len() as u32 * geometry.units_per_block()
     }
 
-    /// Takes drained blocks, one of each of up to `most` planes: a multi-plane erase can take them
-    /// all.
+    /// Takes drained blocks, one of each of up to `most` planes, for one multi-plane erase.
     pub fn erase(&mut self, geometry: &Geometry, most: usize, blocks: &mut Vec<Block>) {
         self.drained.retain(|&block| {
             let plane = geometry.plane_of(block);

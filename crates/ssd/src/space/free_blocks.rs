@@ -1,7 +1,7 @@
 //! Free blocks of each plane, least worn first, and how many the poorest plane of a group has.
 //!
-//! Groups are planes that are programmed together: a row needs a block in each of them. How many
-//! free ones they have is asked for at every step, so it is counted when that changes.
+//! A group is the planes that are programmed together: a row needs a block in each of them. The
+//! number of free blocks is asked for at every step, so it is counted as it changes.
 
 use base::units::Divisor;
 use nand::geometry::{Block, Plane};
@@ -64,7 +64,7 @@ impl FreeBlocks {
         was_free
     }
 
-    /// Keeps `more` blocks of a plane for one use: nobody else counts them.
+    /// Keeps `more` blocks of a plane for one use: they do not count as free for others.
     pub fn claim(&mut self, plane: Plane, more: u32) {
         self.claimed[plane.0 as usize] += more;
         self.count(plane);
@@ -89,14 +89,14 @@ impl FreeBlocks {
         self.fewest[group as usize] = planes.min().unwrap_or(0) as u32;
     }
 
-    /// How many a plane has for anybody.
+    /// Free blocks of a plane that are not kept for one use.
     #[inline]
     pub fn of(&self, plane: Plane) -> usize {
         let plane = plane.0 as usize;
         self.planes[plane].len().saturating_sub(self.claimed[plane] as usize)
     }
 
-    /// How many the plane of a group has that has the fewest.
+    /// Free blocks of the poorest plane of a group.
     #[inline]
     pub fn fewest(&self, group: u32) -> u32 {
         self.fewest[group as usize]

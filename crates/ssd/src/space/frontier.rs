@@ -1,4 +1,4 @@
-//! Where data are written: an open block in each plane that a program joins.
+//! Write frontiers: an open block in each plane that a program joins, and the page that comes next.
 
 use nand::geometry::{Block, Geometry, MAX_PLANES};
 

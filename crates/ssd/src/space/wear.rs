@@ -1,9 +1,9 @@
 //! Erase cycles of each block, which blocks are bad, and static wear levelling.
 //!
-//! Cold data keep their blocks from wearing while the others wear for them. So now and then a group
-//! of planes is looked at, and when the wear of one is too far apart its least worn blocks are to
-//! be collected: they take their turn, and their data rest in blocks that have had theirs, the most
-//! worn ones (swapping cold and hot, as in Chang's Dual-Pool, SAC'07).
+//! Blocks with cold data are not erased, so the other blocks wear faster. Now and then a group of
+//! planes is checked. If the cycles of a plane differ by too much, its least worn blocks are
+//! collected and used again, and their cold data go to the most worn free blocks (swapping cold and
+//! hot, as in Chang's Dual-Pool, SAC'07).
 
 use crate::ftl::contract::Wear;
 use nand::geometry::{Block, Geometry, Plane};
@@ -19,7 +19,7 @@ const LOOK_EVERY: u32 = 64;
 pub struct BlockWear {
     pe_cycles: Vec<u32>,
     bad: Vec<bool>,
-    /// How far apart the cycles of a plane may be; 0: as far as they go.
+    /// Difference of cycles that a plane may have; 0 is any.
     static_delta: u32,
     /// Collections of each group since the last look, by its first plane.
     collected: Vec<u32>,

@@ -1,4 +1,4 @@
-//! The contract of a retry policy: how many attempts have failed in, how to read again out.
+//! The contract of a retry policy: the number of failed attempts in, the next way to read out.
 
 use base::Result;
 use base::params::Table;
@@ -39,7 +39,7 @@ impl Reread {
 /// Builds a policy from its checked parameters.
 pub type Build = fn(&Table) -> Result<Box<dyn Retry>>;
 
-/// What to do when decoding fails. The read goes round again through scheduler, die, bus and
+/// How to read again when decoding fails. The read goes round again through scheduler, die, bus and
 /// decoder like any other. Promises: it gives up after finitely many attempts; soft levels come
 /// in their order, each at most once, with no hard read after them.
 pub trait Retry: Send {

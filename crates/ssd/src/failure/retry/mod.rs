@@ -1,4 +1,4 @@
-//! What to do when decoding fails: the roster of retry policies.
+//! Retry policies: how a page is read again when decoding fails. A family; its roster is here.
 
 pub mod contract;
 mod nand_assisted;

@@ -1,9 +1,10 @@
-//! The contract of a scheduler: the oldest command of each class in, the class to serve out.
+//! The contract of a scheduler: the oldest command of each class goes in, the class to serve comes
+//! out.
 
 use base::params::Table;
 use base::{Result, Time};
 
-/// Why a command is there.
+/// The class of a command: for whom it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Class {

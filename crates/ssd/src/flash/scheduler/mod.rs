@@ -1,4 +1,4 @@
-//! Which command goes next, on a die and on a bus: the roster of schedulers.
+//! Schedulers: which command goes next on a die and on a bus. A family; its roster is here.
 
 pub mod contract;
 mod fifo;
@@ -18,8 +18,8 @@ mod tests {
     use base::params::Table;
     use base::rng::Rng;
 
-    /// Every member: it picks a class that has something waiting, and whoever waits is served
-    /// in the end, however many others come; collection passes no older read.
+    /// Every member: it picks a class that has a command waiting, serves every command in the end,
+    /// however many others come, and lets collection pass no older read.
     #[test]
     fn picks_what_waits_and_starves_nobody() {
         for member in ROSTER {

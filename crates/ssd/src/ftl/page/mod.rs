@@ -64,7 +64,7 @@ mod victims;
 /// Marks a physical unit without data.
 const PADDING: u32 = u32::MAX;
 
-/// What an FTL keeps on flash for itself, beside the host's data: pages of its map.
+/// Space on flash that an FTL keeps for itself: pages of its map.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
     /// Units, numbered behind the logical ones.
@@ -77,7 +77,7 @@ impl Own {
     pub(super) const NOTHING: Self = Self { units: 0, blocks: 0 };
 }
 
-/// The page-mapped FTL, and the ground that others with a map of pages stand on.
+/// The page-mapped FTL, which other FTLs with a page map build on.
 #[derive(Clone)]
 pub(super) struct PageFtl {
     pub(super) geometry: Geometry,
@@ -141,7 +141,8 @@ impl PageFtl {
         let pace = Pace::new(&gc, config.gc_reserve_blocks, is_shared, groups * set_units);
         let Context { pe_cycles, mut bad, failed, victims, .. } = context;
         failed.iter().for_each(|block| bad[block.0 as usize] = true);
-        // All of the spare free would leave nothing dead to collect: data would go round for ever.
+        // With all of the spare free there would be no invalid unit to collect: data would be moved
+        // for ever.
         let fewest = good_blocks(&geometry, &bad).into_iter().min().unwrap_or(0);
         let spare = fewest.saturating_sub(share_blocks(&geometry, logical_units));
         let background_free_blocks = gc.background_free_blocks.min(spare / 2);
@@ -260,9 +261,9 @@ impl PageFtl {
         self.candidates.died(|| self.geometry.plane_of(block), block);
     }
 
-    /// Where cold data of a die go: to a frontier of their own, which takes a free block set, the
-    /// most worn one, when blocks are collected for their wear, and gives one back with them. What
-    /// they leave of it other moves fill up.
+    /// The frontier of a die's cold data. When blocks are collected for their wear, it takes the
+    /// most worn free block set; their erase gives a set back. Other moves fill what cold data
+    /// leave of it.
     fn frontier_for_wear(&self, die: Die) -> Option<usize> {
         let of = |group: u32| self.frontier_index(die, self.streams, group);
         let is_open = |group: &u32| self.frontiers[of(*group)].open;
@@ -340,7 +341,7 @@ impl PageFtl {
         (program, is_row)
     }
 
-    /// What was placed in a program is padding from now on.
+    /// Marks all slots of a program as padding.
     pub(super) fn pad(&mut self, program: &Program) {
         for page in program.page..program.page + self.pages_per_program {
             for &block in program.blocks() {

@@ -1,15 +1,16 @@
-//! Which blocks of a die the FTL `page` empties next: those of a group of planes that is short of
-//! free blocks, the least worn ones now and then, and those that are to be moved off.
+//! Victim selection of `page`: which blocks of a die to empty next. Blocks of a group of planes
+//! that is short of free ones, the least worn ones now and then, and blocks that are to be moved
+//! off.
 
 use super::{Draining, PageFtl, Urgency};
 use nand::geometry::{Block, Die, Plane};
 
 impl PageFtl {
-    /// Picks victims for a die: in the group that is shortest of blocks and has a row to gain, or
-    /// in one that has any gain, to finish a row that was begun. The planes of a group are opened
-    /// together, so they are collected together: one victim in each, also where it gains nothing.
-    /// Less than a row is no gain: padding the last row would eat it up. One group at a time,
-    /// because moved data may go to any group of the die: the reserve holds for one block set.
+    /// Picks victims for a die: in the group that is shortest of free blocks and has a row to gain,
+    /// or, to finish a row that was begun, in a group that has any gain. The planes of a group are
+    /// opened together, so they are collected together: one victim in each, even one that gains
+    /// nothing. Less than a row is no gain: the padding of the last row would use it up. One group
+    /// at a time: moved data may go to any group of the die, and the reserve is one block set.
     /// A block that is to be moved off comes first, but not twice while the die is short.
     pub(super) fn pick_victims(
         &mut self,
@@ -23,7 +24,7 @@ impl PageFtl {
             let is_their_turn =
                 !self.had_turn[die.0 as usize] || !self.is_short(die, urgency, false);
             if is_their_turn {
-                // Also in vain: the host is kept out no longer.
+                // Even if no block is found: the host is not kept out any longer.
                 self.had_turn[die.0 as usize] = true;
                 if self.move_off(die, into) {
                     return;
@@ -55,14 +56,14 @@ impl PageFtl {
         into.is_due = self.candidates.marked(die).len() < marks;
     }
 
-    /// Whether a block of `die` is to be moved off, whatever that gives back.
+    /// Whether a block of `die` is to be moved off, even if that gives no space back.
     #[inline]
     pub(super) fn waits(&self, die: Die) -> bool {
         self.retirement.waits(die) || !self.candidates.marked(die).is_empty()
     }
 
-    /// Whether the host must leave a die a block set more: a block that does not come back is moved
-    /// off, or one waits for its turn and not in vain.
+    /// Whether the host must leave a die a block set more: a retired block is being moved off, or
+    /// one waits that can be moved.
     #[inline]
     pub(super) fn needs_room(&self, die: Die) -> bool {
         self.retirement.is_moving(die)

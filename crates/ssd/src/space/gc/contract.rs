@@ -1,4 +1,4 @@
-//! The contract of a victim policy: told which blocks are full and what dies in them, it picks.
+//! The contract of a victim policy: full blocks and invalidated units go in, victims come out.
 
 use base::Result;
 use base::params::Table;
@@ -47,7 +47,7 @@ impl Default for GcConfig {
     }
 }
 
-/// What a policy must know of the drive's layout. Blocks of a plane are numbered consecutively.
+/// The drive's layout, as a policy needs it. Blocks of a plane are numbered consecutively.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// Planes in all.
@@ -65,7 +65,7 @@ impl Shape {
     }
 }
 
-/// What the FTL keeps of a block in one word: its valid units, and whether it is a candidate.
+/// State of a block in one word: its valid units, and whether it is a candidate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BlockWord(u32);
 
@@ -121,19 +121,19 @@ pub type VictimsBuild = fn(&Shape, &Table, Rng) -> Result<Box<dyn Victims>>;
 ///
 /// The caller promises: a block is a candidate from `closed` until `pick` returns it or
 /// `withdraw` takes it; `invalidated` is called for candidates only, once for each unit, with the
-/// count after it; the words given to `pick` are those of the candidates and of nobody else
-/// marked closed, with these counts. The policy promises: `pick` returns a candidate of the plane
-/// if there is one, and forgets it; and however often blocks come back full of valid units, which
-/// are those that collection fills with what it moves, a candidate that has dead units is picked in
-/// the end. Without that collection moves the same data round and round, and is ended as a fault.
-/// Who prefers dead units keeps it by itself, and so does who takes first what was filled first, or
-/// draws; who takes what was filled last does not. `clock` counts host units written: the FTL has
-/// no other time, and it stands still while the host waits.
+/// count after it; of the words given to `pick`, exactly the candidates are marked closed, with
+/// these counts. The policy promises two things. `pick` returns a candidate of the plane if there
+/// is one, and forgets it. And a candidate that has invalid units is picked in the end, however
+/// often blocks come back full of valid units: collection fills blocks so. Otherwise collection
+/// moves the same data for ever, and the run ends with an error. A policy that prefers invalid
+/// units keeps the promise, and so does one that takes the oldest block first or draws. One that
+/// takes the block filled last breaks it. `clock` counts host units written: the FTL has no other
+/// time, and the clock stands still while the host waits.
 pub trait Victims: Send + DynClone {
     /// A block became full with `valid` valid units.
     fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64);
 
-    /// A unit of a candidate died; `valid` remain. The hot path: constant time.
+    /// A unit of a candidate became invalid; `valid` remain. The hot path: constant time.
     fn invalidated(&mut self, plane: u32, block: u32, valid: u32);
 
     /// A candidate with `valid` valid units is taken for another reason.

@@ -1,4 +1,4 @@
-//! Which block to reclaim: the roster of garbage collection policies.
+//! Garbage collection policies: which block to reclaim next. A family; its roster is here.
 
 pub mod contract;
 mod cost_benefit;
@@ -76,8 +76,8 @@ mod tests {
         }
     }
 
-    /// Every member, of blocks that come back full of valid units each time, as those do that
-    /// collection has filled: it comes to the only one with anything dead in it, wherever that is.
+    /// Every member, with blocks that come back full of valid units each time, like blocks that
+    /// collection has filled: it reaches the only block that has an invalid unit.
     #[test]
     fn collection_comes_to_what_is_dead() {
         const BLOCKS: u32 = 30;
