@@ -16,6 +16,7 @@ from nandlab.board.measurement import Measurement, Procedure, Unfinished, board,
 from nandlab.catalogue import Preset, bibliography, presets, schema, show
 from nandlab.cell.model import Cell, State, cell
 from nandlab.display.progress import Progress
+from nandlab.drive.device import Drive
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Interrupted, run
 from nandlab.ecc.curve import Curve, CurveUnfinished, ecc_curve
@@ -34,6 +35,7 @@ __all__ = [
     "Curve",
     "CurveUnfinished",
     "DecodeSpeed",
+    "Drive",
     "Endurance",
     "Fit",
     "Interrupted",

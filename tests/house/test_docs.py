@@ -302,7 +302,7 @@ def test_a_failed_row_is_shown_and_calibrated_ones_are_apart():
 #: Files that the examples make, the rosters they go into, and how.
 EXAMPLES = {
     "short_rows": ("crates/ssd/src/ftl", [("mod page;", "mod page;\nmod short_rows;")]),
-    "window": ("crates/ssd/src/gc", [("mod random;", "mod random;\nmod window;")]),
+    "window": ("crates/ssd/src/space/gc", [("mod random;", "mod random;\nmod window;")]),
     "plain": ("crates/host/src/trace/format", [("mod msr;", "mod msr;\nmod plain;")]),
 }
 

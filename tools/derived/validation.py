@@ -21,6 +21,7 @@ QUICK_TESTS = (
     "--test=cell_presets",
     "--test=closed_forms",
     "--test=decoders",
+    "--test=dftl",
     "--test=error_correction",
     "--test=read_reclaim",
     "--test=real_cells",
@@ -147,6 +148,15 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
             "`crates/ssd/tests/write_amplification.rs`.",
         ),
         _is("write amplification"),
+    ),
+    (
+        (
+            "Maps on flash and log blocks",
+            "Uniform writes to one plane, untimed. `dftl`: reads and writes of map pages a host "
+            "write, a share C/N of the entries in memory; `bast`: write amplification with L log "
+            "blocks for U data blocks of P pages. `crates/ssd/tests/dftl.rs`, `bast.rs` beside it.",
+        ),
+        _holds("dftl:", "BAST", "bast"),
     ),
     (
         (

@@ -37,6 +37,42 @@ pub enum Workload {
     },
 }
 
+/// A workload that is open: it fits the drive that it was opened for.
+pub struct Opened {
+    jobs: Vec<Job>,
+    notices: Vec<String>,
+    global_options: Vec<(String, String)>,
+    trace: Option<trace::Summary>,
+}
+
+impl Opened {
+    /// Opens a workload for a drive. Refuses what is no workload, and what does not fit.
+    pub fn new(drive: &Drive, workload: &Workload) -> Result<Self> {
+        let (capacity, seed) = (drive.capacity_bytes(), drive.loaded.config.seed);
+        let of_file = |file: fio::Loaded| Self {
+            jobs: file.jobs,
+            notices: file.notices,
+            global_options: file.global_options,
+            trace: None,
+        };
+        match workload {
+            Workload::Fio(path) => fio::load(path, capacity, seed).map(of_file),
+            Workload::FioText { text, place, dir } => {
+                fio::parse(text, place, dir, capacity, seed).map(of_file)
+            }
+            Workload::Trace { path, options, depth } => {
+                let (job, summary) = replay(path, options, *depth, capacity)?;
+                Ok(Self {
+                    jobs: vec![job],
+                    notices: Vec::new(),
+                    global_options: Vec::new(),
+                    trace: Some(summary),
+                })
+            }
+        }
+    }
+}
+
 /// A drive under a workload.
 pub struct Session {
     /// What the drive was made from.
@@ -69,33 +105,19 @@ impl Session {
 
     /// Opens the workload on a drive. What preconditioning of it is left is done first.
     pub fn on(drive: Drive, workload: &Workload) -> Result<Self> {
+        let opened = Opened::new(&drive, workload)?;
+        Self::with(drive, opened)
+    }
+
+    /// The same with a workload that is open already.
+    pub fn with(drive: Drive, opened: Opened) -> Result<Self> {
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
-        let config = &loaded.config;
-        let capacity = ssd.capacity_bytes();
-        let (mut notices, mut global_options, mut summary) = (Vec::new(), Vec::new(), None);
-        let jobs = match workload {
-            Workload::Fio(path) => {
-                let file = fio::load(path, capacity, config.seed)?;
-                (notices, global_options) = (file.notices, file.global_options);
-                file.jobs
-            }
-            Workload::FioText { text, place, dir } => {
-                let file = fio::parse(text, place, dir, capacity, config.seed)?;
-                (notices, global_options) = (file.notices, file.global_options);
-                file.jobs
-            }
-            Workload::Trace { path, options, depth } => {
-                let (job, read) = replay(path, options, *depth, capacity)?;
-                summary = Some(read);
-                vec![job]
-            }
-        };
-        let submit_time = Time::from_us(config.host.submit_us);
+        let submit_time = Time::from_us(loaded.config.host.submit_us);
         Ok(Self {
-            run: Run::new(ssd, jobs, submit_time)?,
-            notices,
-            global_options,
-            trace: summary,
+            run: Run::new(ssd, opened.jobs, submit_time)?,
+            notices: opened.notices,
+            global_options: opened.global_options,
+            trace: opened.trace,
             memory_limit,
             life,
             started: false,
@@ -104,12 +126,12 @@ impl Session {
     }
 
     /// The drive as the run has left it, for another run: what was sent to it is done, and what its
-    /// buffer held is on the flash.
-    pub fn into_drive(mut self) -> Result<Drive> {
+    /// buffer held is on the flash. The session itself stays as it is, for its report.
+    pub fn drive_left(&mut self) -> Result<Drive> {
         if self.started {
             self.run.ssd.settle()?;
         }
-        Drive::from_run(self.loaded, self.memory_limit, &self.run.ssd, self.life)
+        Drive::from_run(self.loaded.clone(), self.memory_limit, &self.run.ssd, self.life.clone())
     }
 
     /// Does a part of the preconditioning: whether it is finished.

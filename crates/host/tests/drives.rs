@@ -33,7 +33,7 @@ fn run(drive: Drive, text: &str) -> (Value, Drive) {
     while !session.advance(1000).unwrap() {}
     let report = session.report(Outside::default()).unwrap();
     assert_eq!(report["checks"]["conservation"]["ok"], true, "{report}");
-    (report, session.into_drive().unwrap())
+    (report, session.drive_left().unwrap())
 }
 
 const FTLS: [&[&str]; 4] = [
@@ -80,7 +80,11 @@ fn runs_follow_one_another_on_one_drive() {
 
 #[test]
 fn what_is_stored_grows_old() {
-    let sets = ["chip.array={name='power_law', beta=1e-3}", "age.pe_cycles=1000"];
+    let sets = [
+        "chip.array={name='power_law', beta=1e-3}",
+        "age.pe_cycles=1000",
+        "ecc={model='threshold', t=100}",
+    ];
     let read = "[read]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n";
     let mut drive = preconditioned(&sets, Precondition::Fill);
     let mut errors = Vec::new();

@@ -6,6 +6,7 @@ mod cell;
 mod code;
 mod configuration;
 mod curve;
+mod drive;
 mod ecc;
 mod flash;
 mod patience;
@@ -51,6 +52,8 @@ mod _core {
     use super::configuration::Config;
     #[pymodule_export]
     use super::curve::{Codec, Frames, Survey, clopper_pearson, ecc_point};
+    #[pymodule_export]
+    use super::drive::Drive;
     #[pymodule_export]
     use super::ecc::Coder;
     #[pymodule_export]

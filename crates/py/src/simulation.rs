@@ -2,16 +2,16 @@
 
 use crate::catalogue::trace_options;
 use crate::configuration::Config;
+use crate::drive::{Drive, state};
 use crate::patience::patiently;
 use crate::refuse;
 use base::Error;
 use host::report::Outside;
 use host::run::stats::RequestLog;
-use host::session::{Session, Workload};
+use host::session::{Opened, Session, Workload};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssd::precondition::Precondition;
 use ssd::request::Op;
 use ssd::timeline::SPAN_NAMES;
 use std::path::PathBuf;
@@ -47,32 +47,35 @@ impl Simulation {
         precondition: &str,
         memory_limit: u64,
     ) -> PyResult<Self> {
-        let workload = match kind {
-            "fio" => Workload::Fio(PathBuf::from(workload)),
-            "fio_text" => Workload::FioText {
-                text: workload,
-                place: "workload".into(),
-                dir: PathBuf::from("."),
-            },
-            "trace" => Workload::Trace {
-                path: PathBuf::from(workload),
-                options: Box::new(trace_options(options)?),
-                depth,
-            },
-            other => {
-                let kinds = ["fio", "fio_text", "trace"];
-                return Err(refuse(Error::unknown("workload", "kind", other, kinds)));
-            }
-        };
-        let goals = Precondition::ALL;
-        let goal = goals.iter().find(|(name, _)| *name == precondition).ok_or_else(|| {
-            let names = goals.map(|(name, _)| name);
-            refuse(Error::unknown("precondition", "state", precondition, names))
-        })?;
-        let goal = goal.1;
+        let workload = workload_of(kind, workload, options, depth)?;
+        let goal = state(precondition)?;
         let loaded = config.loaded().clone();
         let session = patiently(py, move || Session::new(loaded, &workload, goal, memory_limit))?;
         Ok(Self { session: Mutex::new(session) })
+    }
+
+    /// The same on a drive, which is in the run until `give_back`.
+    #[staticmethod]
+    fn on(
+        py: Python<'_>,
+        drive: &Drive,
+        kind: &str,
+        workload: String,
+        options: &str,
+        depth: Option<u32>,
+    ) -> PyResult<Self> {
+        let workload = workload_of(kind, workload, options, depth)?;
+        // A workload that is refused must not take the drive with it.
+        let opened = py.detach(|| drive.with(|drive| Opened::new(drive, &workload)))?;
+        let session = Session::with(drive.take()?, opened).map_err(refuse)?;
+        Ok(Self { session: Mutex::new(session) })
+    }
+
+    /// Gives the drive back as the run has left it.
+    fn give_back(&mut self, py: Python<'_>, drive: &Drive) -> PyResult<()> {
+        let session = self.session();
+        drive.put(py.detach(|| session.drive_left()).map_err(refuse)?);
+        Ok(())
     }
 
     /// Does a part of the preconditioning: True when it is finished.
@@ -206,4 +209,28 @@ impl Simulation {
         let (edges, counts): (Vec<u64>, Vec<u64>) = latency.buckets().into_iter().unzip();
         Ok((edges.into_pyarray(py), counts.into_pyarray(py)))
     }
+}
+
+/// The workload that a run is given.
+fn workload_of(
+    kind: &str,
+    workload: String,
+    options: &str,
+    depth: Option<u32>,
+) -> PyResult<Workload> {
+    Ok(match kind {
+        "fio" => Workload::Fio(PathBuf::from(workload)),
+        "fio_text" => {
+            Workload::FioText { text: workload, place: "workload".into(), dir: PathBuf::from(".") }
+        }
+        "trace" => Workload::Trace {
+            path: PathBuf::from(workload),
+            options: Box::new(trace_options(options)?),
+            depth,
+        },
+        other => {
+            let kinds = ["fio", "fio_text", "trace"];
+            return Err(refuse(Error::unknown("workload", "kind", other, kinds)));
+        }
+    })
 }

@@ -4,6 +4,7 @@
 mod drive;
 
 use base::rng::Rng;
+use ssd::ftl::Lpn;
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
 use std::collections::BTreeMap;
@@ -239,6 +240,33 @@ fn reads_return_the_newest_version_with_the_map_on_flash() {
             let counts = storm.ssd.ftl_counts();
             assert!(counts.reclaimed_blocks > 0, "{mode:?}: no collection");
             assert!(counts.map.reads > 100 && counts.map.writes > 100, "{mode:?}: {counts:?}");
+        }
+    }
+}
+
+/// What a scan of the flash finds beside each unit that is mapped is whose it is, for every FTL.
+#[test]
+fn out_of_band_areas_say_whose_each_unit_is() {
+    for member in ssd::ftl::ROSTER {
+        for shape in [
+            &[][..],
+            &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+            &["chip.fault.program_failure_chance=0.002", "ftl.gc_reserve_blocks=2"],
+        ] {
+            let sets = drive::of_ftl(member, &[&["ftl.overprovisioning=2.5"], shape].concat());
+            let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+            let mut storm = Storm::new(&sets, 5);
+            storm.ssd.keep_oob();
+            storm.run(6_000);
+            let mut found = 0;
+            for lpn in 0..storm.truth.len() as u32 {
+                if let Some(ppn) = storm.ssd.lookup(Lpn(lpn)) {
+                    let oob = storm.ssd.oob(ppn).expect("a page that was programmed");
+                    assert_eq!(oob.owner, lpn, "{sets:?}");
+                    found += 1;
+                }
+            }
+            assert!(found > 100, "{sets:?}: {found} units mapped");
         }
     }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -91,14 +92,10 @@ def run(
             ``result`` holds what was done. Further ones change nothing until it is complete.
         OSError: an output cannot be written.
     """
-    drive = named("drive", drive)
-    sets = assignments(set)
-    if seed is not None:
-        sets.append(f"seed={seed}")
-    loaded = load_config(drive, sets)
+    source = Source.of(drive, set, seed)
     what = plan(
-        drive,
-        loaded.run,
+        source.name,
+        source.loaded.run,
         workload=workload,
         trace=trace,
         format=format,
@@ -106,6 +103,54 @@ def run(
         iodepth=iodepth,
         precondition=precondition,
     )
+    return simulate(
+        source,
+        what,
+        lambda: _simulation(source.loaded, what),
+        requests=requests,
+        timeline=timeline,
+        timeline_spans=timeline_spans,
+        progress=progress,
+    )
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a drive is made from."""
+
+    name: str
+    """Of the preset, or the path of the file."""
+    sets: list[str]
+    """Assignments."""
+    loaded: Config
+
+    @classmethod
+    def of(
+        cls,
+        drive: str | PathLike[str],
+        set: Mapping[str, object] | Sequence[str],
+        seed: int | None,
+    ) -> Source:
+        """Loads a drive."""
+        name, sets = named("drive", drive), assignments(set)
+        if seed is not None:
+            sets.append(f"seed={seed}")
+        return cls(name, sets, load_config(name, sets))
+
+
+def simulate(
+    source: Source,
+    what: Plan,
+    begin: Callable[[], _core.Simulation],
+    *,
+    requests: bool | str | PathLike[str],
+    timeline: bool | str | PathLike[str],
+    timeline_spans: int | None,
+    progress: Callable[[Progress], object] | None,
+    end: Callable[[_core.Simulation], object] | None = None,
+) -> Result:
+    """Runs what is planned: `begin` makes the simulation, `end` is called when it is over."""
+    loaded = source.loaded
     is_logged, requests_path = _kept("requests", requests)
     is_drawn, timeline_path = _kept("timeline", timeline)
     if timeline_spans is not None and not is_drawn:
@@ -115,10 +160,10 @@ def run(
     called("progress", progress)
     if requests_path is not None:
         check_kind("requests", requests_path, [".parquet"])
-    check_outputs({"requests": requests_path, "timeline": timeline_path}, [drive, *what.files])
+    check_outputs({"requests": requests_path, "timeline": timeline_path}, [source.name, *what.files])
 
-    facts = _facts(drive, sets, loaded, what)
-    simulation = _simulation(loaded, what)
+    facts = _facts(source.name, source.sets, loaded, what)
+    simulation = begin()
     log = None
     if is_logged:
         log = RequestLog(requests_path, _metadata(facts))
@@ -155,6 +200,8 @@ def run(
         )
         if timeline_path is not None:
             result.timeline(timeline_path)
+        if finished and end is not None:
+            end(simulation)
     if not finished:
         raise Interrupted(result)
     return result
@@ -167,10 +214,13 @@ def _kept(name: str, given: object) -> tuple[bool, Path | None]:
     return flag(name, given, ", or the path of a file"), None
 
 
-def _simulation(loaded: Config, what: Plan) -> _core.Simulation:
-    # The engine's arrays are numpy's, and it panics where Ctrl-C cuts their first import short.
+def ready_arrays() -> None:
+    """Imports numpy: the engine's arrays are its, and Ctrl-C must not cut that short later."""
     import numpy  # noqa: F401
 
+
+def _simulation(loaded: Config, what: Plan) -> _core.Simulation:
+    ready_arrays()
     return _core.Simulation(
         loaded.native,
         what.kind,

@@ -9,6 +9,7 @@ use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
 use crate::ftl::{self, Carried, Job, Lpn, Move, Place, Program, Step, Stream, Urgency, Work};
 use base::Error;
+use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use std::ops::Range;
 
@@ -124,6 +125,8 @@ impl Ssd {
     #[inline]
     pub(super) fn purpose(&self, owner: Owner, lpn: u32) -> Purpose {
         match owner {
+            // Only a timeline shows it.
+            _ if !self.flash.timeline.is_on() => Purpose::Data,
             _ if !self.units.has(Lpn(lpn)) => Purpose::Map,
             Owner::Job(job) | Owner::Moves { job, .. } if self.die_of(job).is_none() => {
                 Purpose::Merge
@@ -309,6 +312,9 @@ impl Ssd {
                 versions.copy(unit.from, to);
             }
         }
+        if self.sequence.is_some() {
+            self.note_owners(program, |_, lpns| lpns.extend(moved.iter().map(|unit| unit.lpn)));
+        }
         let state = self.jobs.state(job);
         state.work = work;
         state.pending -= 1;
@@ -342,8 +348,8 @@ impl Ssd {
             let mut erased = [Block(0); MAX_PLANES];
             erased[..count].copy_from_slice(&rest[..count]);
             rest = &rest[count..];
-            let (planes, stream) = (count as u8, Stream::GC);
-            let program = Program { die, units: 0, page: 0, planes, stream, blocks: erased };
+            let (planes, stream, mode) = (count as u8, Stream::GC, BlockMode::Native);
+            let program = Program { die, units: 0, page: 0, planes, stream, mode, blocks: erased };
             let program = self.flash.programs.insert(program);
             let owner = Owner::Job(job);
             let command = Command::job(Kind::Erase, Class::Collect, owner, die, program, 0, 0);

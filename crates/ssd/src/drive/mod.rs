@@ -29,6 +29,7 @@ mod front;
 mod gate;
 mod jobs;
 mod map;
+mod oob;
 mod read;
 pub mod request;
 pub mod stage;
@@ -129,6 +130,8 @@ pub struct Ssd {
     pub(crate) counts: ControllerCounts,
     /// What is stored, where tests want to know.
     pub(crate) versions: Option<Versions>,
+    /// Programs so far, where out-of-band areas are kept.
+    sequence: Option<u64>,
     units: Units,
     codewords: Codewords,
 }
@@ -152,6 +155,7 @@ impl Ssd {
             failures,
             counts: ControllerCounts::default(),
             versions: None,
+            sequence: None,
             units,
             codewords,
             flash,

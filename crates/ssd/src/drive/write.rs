@@ -303,7 +303,8 @@ impl Ssd {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
         let class = if program.stream.is_internal() { Class::Collect } else { Class::Write };
-        let pages = u32::from(program.planes) * self.flash.chips.pages_per_program;
+        let per_plane = self.flash.chips.pages_per_program_in(program.mode);
+        let pages = u32::from(program.planes) * per_plane;
         let bytes = self.codewords.of_page() * self.codewords.bytes;
         let job = self.flash.programs.insert(program);
         let mut command =
@@ -347,6 +348,16 @@ impl Ssd {
             Owner::Moves { job, first } => self.moved(&program, job, first),
             Owner::Slots(first) => {
                 self.ftl.programmed(&program, Carried::Host);
+                if self.sequence.is_some() {
+                    self.note_owners(&program, |drive, lpns| {
+                        let mut held = first;
+                        for _ in 0..program.units {
+                            let entry = drive.writer.buffer.slot(held);
+                            lpns.push(entry.lpn);
+                            held = entry.next;
+                        }
+                    });
+                }
                 self.vacate(program.die);
                 let Command { queued, array: flash, bus, ecc, .. } = command;
                 let queue = self.now().since(queued).since(flash + bus + ecc);

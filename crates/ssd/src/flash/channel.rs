@@ -143,11 +143,11 @@ impl Flash {
         self.chips.advance_to(now);
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
-            let time = self.chips.program(block, job.page).unwrap_or_else(|error| {
+            let time = self.chips.program_in(job.mode, block, job.page).unwrap_or_else(|error| {
                 self.fault.get_or_insert(error);
                 Time::ZERO
             });
-            self.counts.programs += u64::from(self.chips.pages_per_program);
+            self.counts.programs += u64::from(self.chips.pages_per_program_in(job.mode));
             self.counts.times.program += time;
             longest = longest.max(time);
         }

@@ -14,6 +14,7 @@ use crate::space::gc::{GcConfig, Victims};
 use base::Result;
 use base::params::Table;
 use dyn_clone::DynClone;
+use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,9 @@ pub struct Program {
     pub planes: u8,
     /// The frontier it belongs to.
     pub stream: Stream,
+    /// How many bits the cells of its blocks hold: the same for all programs of a block between
+    /// two erases. Pages and rows are those of the mode.
+    pub mode: BlockMode,
     /// Block in each joined plane.
     pub blocks: [Block; MAX_PLANES],
 }

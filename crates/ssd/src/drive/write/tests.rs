@@ -8,6 +8,7 @@ use crate::ftl::{
 };
 use crate::{Ssd, Step, test_drive};
 use base::rng::Rng;
+use nand::chip::BlockMode;
 use nand::geometry::{Block, MAX_PLANES, Ppn};
 use std::sync::{Arc, Mutex};
 
@@ -47,7 +48,7 @@ impl Ftl for HotAndCold {
         *page += 1;
         let (page, stream) = (*page - 1, Stream::host(key as u8));
         let blocks = [Block(key); MAX_PLANES];
-        Place::At(Program { die, units, page, planes: 1, stream, blocks })
+        Place::At(Program { die, units, page, planes: 1, stream, mode: BlockMode::Native, blocks })
     }
     fn place_moves(&mut self, _: Job, _: &[Move]) -> Place {
         Place::NoRoom

@@ -8,6 +8,7 @@
 use crate::ftl::contract::{Program, Stream};
 use base::units::Divisor;
 use base::{Error, Result};
+use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Plane};
 
 /// The next program of a virtual block: a row, and the first plane of it that has no data yet.
@@ -191,6 +192,7 @@ impl Layout {
             page: level * self.pages_per_program,
             planes: planes as u8,
             stream,
+            mode: BlockMode::Native,
             blocks: joined,
         }
     }

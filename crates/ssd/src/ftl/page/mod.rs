@@ -21,6 +21,7 @@ use crate::space::wear::BlockWear;
 use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
 use base::{Error, Result, params};
+use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -311,6 +312,7 @@ impl PageFtl {
             page: frontier.page,
             planes: planes as u8,
             stream,
+            mode: BlockMode::Native,
             blocks: [Block(0); MAX_PLANES],
         };
         let done = frontier.planes_done as usize;
