@@ -190,11 +190,7 @@ impl Bast {
     pub(super) fn end_pass(&mut self, number: u32) -> bool {
         let log = self.logs.log_mut(number);
         let block = log.block;
-        let old = std::mem::take(&mut log.old);
-        old.iter().for_each(|&of| self.pool.bury(of));
-        let log = self.logs.log_mut(number);
-        log.old = old;
-        log.old.clear();
+        log.old.drain(..).for_each(|of| self.pool.bury(of));
         self.replace_data(block, NONE);
         let log = self.logs.log_mut(number);
         self.lent -= std::mem::take(&mut log.lent);
@@ -205,16 +201,15 @@ impl Bast {
                     Kind::Full => self.counts.merges.full += 1,
                 }
             }
-            let (target, is_empty) = (log.target, log.live == 0);
-            if !is_empty {
+            if log.live > 0 {
                 self.becomes_data(number);
-                return true;
+            } else {
+                // All was trimmed meanwhile.
+                if log.target != NONE {
+                    self.pool.bury(log.target);
+                }
+                self.release(number);
             }
-            // All was trimmed meanwhile.
-            if target != NONE {
-                self.pool.bury(target);
-            }
-            self.release(number);
             return true;
         }
         let target = std::mem::replace(&mut log.target, NONE);
