@@ -139,9 +139,7 @@ class Drive:
         def begin() -> _core.Simulation:
             ready_arrays()
             options = native_options(what.format, what.options)
-            return _core.Simulation.on(
-                self._native, what.kind, what.source, options, what.iodepth
-            )
+            return _core.Simulation.on(self._native, what.kind, what.source, options, what.iodepth)
 
         return simulate(
             self._source,

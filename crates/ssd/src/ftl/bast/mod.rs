@@ -335,8 +335,8 @@ impl Ftl for Bast {
     fn ram(&self) -> Vec<Ram> {
         let log_map = 4 * u64::from(self.log_blocks) * u64::from(self.pool.layout.units);
         vec![
-            Ram { name: "block map", bytes: 4 * u64::from(self.logical_blocks) },
-            Ram { name: "log maps", bytes: log_map },
+            Ram { name: "block_map", bytes: 4 * u64::from(self.logical_blocks) },
+            Ram { name: "log_maps", bytes: log_map },
             Ram { name: "blocks", bytes: self.pool.bytes() as u64 },
         ]
     }
