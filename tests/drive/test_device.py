@@ -5,8 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import nandlab
 import pytest
+
+import nandlab
 
 JOB = "[mix]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\nnorandommap=1\n"
 MEASURED = ("wall_s", "requests_per_wall_s", "peak_rss_mb")
