@@ -15,6 +15,7 @@ __all__ = [
     "Codec",
     "Coder",
     "Config",
+    "Drive",
     "Frames",
     "NandlabError",
     "Simulation",
