@@ -23,7 +23,7 @@ fn values_that_cannot_be_are_refused_by_name() {
         (&["ecc.parity_bytes=225"], "chip.geometry.spare_bytes, 448"),
         (&["chip.array={name='power_law', alpha=nan}"], "chip.array.alpha"),
         (&["chip.array={name='power_law', k=-1.0}"], "chip.array.k"),
-        (&["buffer.bytes=137438953472"], "buffer.bytes"),
+        (&["buffer.bytes=1099511627776"], "this drive needs"),
         (&["buffer.bytes=4096"], "at least 16384, or 0 for no write-back"),
         (&[POINTS], "chip.cell_bits"),
     ] {

@@ -5,8 +5,12 @@
 //! `NANDLAB_TRACES` names no other place, the tests say so and pass.
 
 use base::{Result, Time};
+use host::config;
+use host::report::Outside;
 use host::request::Source;
+use host::session::{Session, Workload};
 use host::trace::{AddressPolicy, BadLine, Options, Summary, TimePolicy, open, scan};
+use ssd::precondition::Precondition;
 use std::path::{Path, PathBuf};
 
 const TIB: u64 = 1 << 40;
@@ -328,6 +332,39 @@ fn damaged_traces_say_what_is_wrong() {
         if let Some(path) = trace(name) {
             let error = scan(&path, &format("msr")).unwrap_err().to_string();
             assert!(error.contains("binary, not text"), "{error}");
+        }
+    }
+}
+
+/// The first requests of every trace, wrapped onto a small full drive, so that every FTL collects or
+/// merges: nothing is lost, and what the FTL counts is what the flash has done.
+#[test]
+fn every_trace_runs_on_every_ftl() {
+    for row in rows() {
+        let Some(path) = trace(row.file) else { continue };
+        let sorted = row.non_monotonic > 0;
+        for ftl in ssd::ftl::ROSTER {
+            let mut sets =
+                vec![format!("ftl.name={}", ftl.name), "ftl.overprovisioning=0.6".into()];
+            if ftl.name == "dftl" {
+                sets.push("ftl.map_cache_bytes=8192".into());
+            }
+            let options = Options {
+                address: AddressPolicy::Wrap,
+                time: if sorted { TimePolicy::SortWindow } else { TimePolicy::Reject },
+                sort_window: sorted.then_some(1 << 16),
+                ..row.options.clone()
+            };
+            let workload =
+                Workload::Trace { path: path.clone(), options: Box::new(options), depth: Some(8) };
+            let loaded = config::load("tiny", &sets).unwrap();
+            let mut session = Session::new(loaded, &workload, Precondition::Fill, 1 << 32).unwrap();
+            while !session.advance(1000).unwrap() && session.run.completed < 4000 {}
+            let report = session.report(Outside::default()).unwrap();
+            let name = (row.file, ftl.name);
+            assert_eq!(report["checks"]["conservation"]["ok"], true, "{name:?}: {report}");
+            assert_eq!(report["host"]["requests_failed"], 0, "{name:?}");
+            assert!(report["ftl"]["ram_bytes"]["total"].as_u64() > Some(0), "{name:?}");
         }
     }
 }
