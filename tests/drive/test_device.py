@@ -15,7 +15,7 @@ MEASURED = ("wall_s", "requests_per_wall_s", "peak_rss_mb")
 
 def report(result: nandlab.Result) -> dict[str, Any]:
     """The report without what the machine decides."""
-    found = dict(result.report)
+    found = result.to_dict()
     found["sim"] = {key: value for key, value in found["sim"].items() if key not in MEASURED}
     return found
 
@@ -36,7 +36,7 @@ def test_a_run_on_a_clone_is_the_run_that_preconditioned_itself(ftl: str) -> Non
 def test_a_run_goes_on_from_the_last_one() -> None:
     drive = nandlab.Drive("tiny").precondition("steady")
     first, second = drive.run(JOB), drive.run(JOB)
-    cycles = [run.report["nand"]["pe_cycles"]["mean"] for run in (first, second)]
+    cycles = [run.to_dict()["nand"]["pe_cycles"]["mean"] for run in (first, second)]
     assert cycles[1] > cycles[0]
 
 
@@ -46,7 +46,7 @@ def test_data_grow_old() -> None:
     reads = "[reads]\nrw=randread\nbs=4k\nnumber_ios=5000\n"
     fresh = drive.clone().run(reads)
     old = drive.age(hours=8760).clone().run(reads)
-    errors = [run.report["ecc"]["raw_bit_errors"] for run in (fresh, old)]
+    errors = [run.to_dict()["ecc"]["raw_bit_errors"] for run in (fresh, old)]
     assert errors[0] < errors[1]
 
 
