@@ -336,8 +336,8 @@ fn damaged_traces_say_what_is_wrong() {
     }
 }
 
-/// The first requests of every trace, wrapped onto a small full drive, so that every FTL collects or
-/// merges: nothing is lost, and what the FTL counts is what the flash has done.
+/// The first requests of every trace, wrapped onto a small full drive, so that every FTL collects
+/// or merges: nothing is lost, and what the FTL counts is what the flash has done.
 #[test]
 fn every_trace_runs_on_every_ftl() {
     for row in rows() {
