@@ -51,7 +51,7 @@ const BIG_DFTL_IN_MEMORY: &[&str] =
     &[BIG[0], BIG[1], "ftl.name=dftl", "ftl.map_cache_bytes=1000000000"];
 /// The small one with log blocks.
 const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
-/// What all share: plain 4 KiB mapping, a 16 MiB buffer, write amplification of about two.
+/// Parameters of all drives: plain 4 KiB mapping, a 16 MiB buffer, write amplification of two.
 const COMMON: &[&str] = &[
     "ftl.unit_bytes=4096",
     "ftl.overprovisioning=0.40",

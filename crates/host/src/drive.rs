@@ -9,14 +9,14 @@ use ssd::precondition::{Precondition, Preconditioning};
 
 /// A drive, between runs.
 pub struct Drive {
-    /// What it was made from.
+    /// The configuration that it was built from.
     pub loaded: Loaded,
     memory_limit: u64,
     ssd: Ssd,
     life: Life,
 }
 
-/// What has become of a drive so far.
+/// History of a drive: its preconditioning, and whether a run has begun on it.
 #[derive(Clone)]
 pub(crate) struct Life {
     pub(crate) preconditioning: Preconditioning,

@@ -26,7 +26,7 @@ struct State {
     failed_rows: u64,
 }
 
-/// What a parked job goes on with.
+/// A job that waits, and its next action.
 enum Parked {
     /// Its next step.
     Step(Job),

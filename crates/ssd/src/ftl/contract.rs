@@ -157,7 +157,7 @@ impl Program {
     }
 }
 
-/// What the FTL answers when data are to be placed.
+/// The FTL's answer when data are to be placed.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
     /// Here.
@@ -179,7 +179,7 @@ impl Place {
     }
 }
 
-/// What a row, a request or a job waits for.
+/// The event that a row or a job waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// The program of host data under way on this die is done.
@@ -190,7 +190,7 @@ pub enum Until {
     Erase,
 }
 
-/// What a request wants of the map.
+/// The purpose of a request that needs entries of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Where units are, to read them.
@@ -201,7 +201,7 @@ pub enum Access {
     Trim,
 }
 
-/// What knowing the places of units costs.
+/// The cost of knowing the places of units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
     /// Nothing for so many of the units from the first on, at least one.
@@ -272,7 +272,7 @@ impl Move {
     pub const HOLE: Self = Self { lpn: Lpn::HOLE, from: Ppn::NONE };
 }
 
-/// Whose data a program carries.
+/// The origin of a program's data.
 #[derive(Debug, Clone, Copy)]
 pub enum Carried<'a> {
     /// The host's.

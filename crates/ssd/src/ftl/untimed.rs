@@ -6,7 +6,6 @@ use super::contract::{
     key_among,
 };
 use base::{Error, Result};
-use nand::geometry::Die;
 
 /// Working space of the untimed way.
 #[derive(Clone)]
@@ -285,5 +284,5 @@ pub(crate) fn endless() -> Error {
 
 /// The die of a job, for messages.
 pub(crate) fn name_of(job: Job, dies: u32) -> String {
-    if job.0 < dies { format!("die {}", Die(job.0).0) } else { format!("job {}", job.0) }
+    if job.0 < dies { format!("die {}", job.0) } else { format!("job {}", job.0) }
 }

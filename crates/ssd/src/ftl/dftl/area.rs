@@ -78,6 +78,8 @@ pub(super) struct Area {
     /// Number of the first page among the units of the drive.
     first: u32,
     homes: Vec<Home>,
+    /// Homes of each die.
+    groups: u32,
     dies: Vec<OfDie>,
     /// By plane: full blocks.
     full: Vec<Vec<Block>>,
@@ -106,6 +108,7 @@ impl Area {
         Self {
             first: page.logical_units,
             homes: (0..homes).map(|_| Home::default()).collect(),
+            groups: homes / geometry.dies,
             dies: (0..geometry.dies).map(|_| OfDie::default()).collect(),
             full: vec![Vec::new(); geometry.planes() as usize],
             is_map_block: Flags::new(geometry.blocks()),
@@ -136,12 +139,12 @@ impl Area {
     }
 
     fn die_of(&self, home: u32) -> Die {
-        Die(home / (self.homes.len() / self.dies.len()) as u32)
+        Die(home / self.groups)
     }
 
     /// The homes of a die, with the groups of planes that they are.
     fn homes_of(&self, die: Die) -> impl Iterator<Item = (u32, u32)> + use<> {
-        let groups = (self.homes.len() / self.dies.len()) as u32;
+        let groups = self.groups;
         (0..groups).map(move |group| (die.0 * groups + group, group))
     }
 
@@ -276,7 +279,7 @@ impl Area {
     /// with, of the same group.
     fn pick(&mut self, page: &PageFtl, die: Die, into: &mut Draining, moves: &[Move]) -> bool {
         let group = match moves.first() {
-            Some(first) => self.page(first.lpn).map(|page| self.home(page) % page_groups(self)),
+            Some(first) => self.page(first.lpn).map(|page| self.home(page) % self.groups),
             None => self
                 .homes_of(die)
                 .map(|(_, group)| group)
@@ -340,7 +343,7 @@ impl Area {
     /// room for them now.
     pub(super) fn frontier(&mut self, page: &mut PageFtl, lpn: Lpn) -> Option<(Die, usize)> {
         let home = self.home(self.page(lpn)?);
-        let (die, group) = (self.die_of(home), home % page_groups(self));
+        let (die, group) = (self.die_of(home), home % self.groups);
         let index = page.own_frontier(die, group);
         if self.dies[die.0 as usize].phase == Phase::Write && !self.may_write(page, die, group) {
             return None;
@@ -366,10 +369,6 @@ impl Area {
     pub(super) fn erased(&mut self, block: Block) -> bool {
         self.is_map_block.remove(block.0)
     }
-}
-
-fn page_groups(area: &Area) -> u32 {
-    (area.homes.len() / area.dies.len()) as u32
 }
 
 /// The planes of a group.
