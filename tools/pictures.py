@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import nandlab
+from nandlab.drive.pictures.timeline import plot_timelines
 from nandlab.drive.timeline import Timeline
-from nandlab.drive.timeline_plot import plot_timelines
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 
@@ -60,7 +60,7 @@ def _reads(retry: str, seed: int) -> Timeline | None:
 
 
 def _is_contended(timeline: Timeline) -> bool:
-    """Whether data of another die cross the bus between the two transfers of the soft level."""
+    """Whether data of another die cross the bus between the two transfers of the soft read."""
     spans = timeline.spans
     order = spans["start_ns"].argsort(kind="stable")
     names = [timeline.kinds[kind] for kind in spans["kind"][order].tolist()]
@@ -81,7 +81,7 @@ ALL: dict[str, Callable[[Path], None]] = {"soft-read": soft_read}
 def main(names: list[str]) -> None:
     """Draws those that are named, or all."""
     if unknown := [name for name in names if name not in ALL]:
-        sys.exit(f"{unknown[0]}: unknown picture; allowed: {', '.join(ALL)}")
+        sys.exit(f"{unknown[0]}: unknown picture; expected: {', '.join(ALL)}")
     for name in names or ALL:
         path = PICTURES / f"{name}.png"
         ALL[name](path)

@@ -1,4 +1,4 @@
-"""Derived files: `python tools/regen.py` writes them, `--check` says whether they are fresh.
+"""Derived files: `python tools/regen.py` writes them, `--check` tests whether they are fresh.
 
 - `docs/reference.md`: command line, families, keys, presets, sources; from the installed package
   and `params/CITATIONS.bib`.
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     for name in given.which:
         if name not in DERIVED:
-            parser.error(f"unknown file `{name}`; allowed: {', '.join(DERIVED)}")
+            parser.error(f"unknown file `{name}`; expected: {', '.join(DERIVED)}")
     stale = 0
     for name in given.which or DERIVED:
         path, make = DERIVED[name]

@@ -1,4 +1,4 @@
-"""House rules that a program can check: `python tools/tidy.py` prints what breaks them.
+"""House rules that a program can check: `python tools/tidy.py` prints violations.
 
 Each rule is one function from the tree to its violations; `RULES` is the roster. The rules and
 their reasons are in DESIGN.md, section 5. `tests/house/test_tidy.py` holds the tree to them.

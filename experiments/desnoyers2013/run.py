@@ -217,7 +217,7 @@ def picture():
     below.set_yscale("log")
     below.set_xticks([0.083, 0.25, 1, 10], ["1 month", "3 months", "1 year", "10 years"])
     below.xaxis.minorticks_off()
-    below.set_xlabel("retention of the data, at 30 °C")
+    below.set_xlabel("retention time, at 30 °C")
     below.set_ylabel("endurance (P/E cycles)")
     below.legend(loc="lower left", frameon=False)
     finish(below, "endurance is a function of retention")

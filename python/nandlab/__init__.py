@@ -25,6 +25,8 @@ from nandlab.ecc.speed import DecodeSpeed, SpeedUnfinished, ecc_speed
 from nandlab.endurance.chip import Endurance, endurance
 from nandlab.endurance.tvr import Tvr, tvr
 from nandlab.fit.fitting import Fit, fit
+from nandlab.ftl.needs import FtlNeeds, ftls
+from nandlab.given.replacement import Unwritten
 from nandlab.trace.info import trace_info
 from nandlab.trace.options import TraceOptions
 
@@ -38,6 +40,7 @@ __all__ = [
     "Drive",
     "Endurance",
     "Fit",
+    "FtlNeeds",
     "Interrupted",
     "Measurement",
     "NandlabError",
@@ -51,6 +54,7 @@ __all__ = [
     "TraceOptions",
     "Tvr",
     "Unfinished",
+    "Unwritten",
     "__version__",
     "bibliography",
     "board",
@@ -61,6 +65,7 @@ __all__ = [
     "ecc_speed",
     "endurance",
     "fit",
+    "ftls",
     "presets",
     "procedures",
     "run",

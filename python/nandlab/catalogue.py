@@ -1,15 +1,19 @@
 """Catalogue of what comes with nandlab: presets, families and their members, schema, citations."""
 
 import json
-from collections.abc import Sequence
-from os import PathLike
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from nandlab import _core
+from nandlab._core import NandlabError
 from nandlab.given.arguments import as_text, named
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import nearest, refusal
+from nandlab.given.tables import merged, tables_json
 from nandlab.given.toml import parse_toml
 
 
@@ -19,7 +23,7 @@ class Preset(NamedTuple):
     kind: str
     """``drive``, ``chip``, ``cell``, ``code`` or ``host``."""
     name: str
-    """What to call it: ``nandlab.run(name, ...)`` where it is a drive."""
+    """Its name, as in ``nandlab.run(name, ...)`` for a drive."""
     summary: str
     """What it is, in one line."""
 
@@ -31,7 +35,7 @@ class Member(NamedTuple):
     summary: str
     """What it does, in one line."""
     citation: str
-    """A key of the bibliography, or nothing."""
+    """Key of the bibliography; empty for none."""
     schema: dict[str, Any]
     """JSON Schema of its parameters."""
 
@@ -93,30 +97,60 @@ def schema() -> dict[str, Any]:
     return loaded
 
 
-def load_config(drive: str, sets: Sequence[str] = ()) -> Config:
+def load_config(
+    drive: str | Mapping[str, Any], sets: Sequence[str] = (), place: str = "drive"
+) -> Config:
     """A drive, completed and checked.
+
+    Args:
+        drive: a preset, the path of a TOML file, or the tables that such a file would hold.
+        sets: assignments.
+        place: what errors call tables.
 
     Raises:
         NandlabError: an unknown preset, key or value; says where it stands.
     """
+    if isinstance(drive, Mapping):
+        return config_of(_core.Config.of_tables(tables_json(place, drive), place, list(sets)))
     # A file that is called as a preset is not meant.
     is_file = not drive.endswith(".toml") and Path(drive).is_file()
     if is_file and drive not in [preset.name for preset in presets("drive")]:
         raise refusal(
             "drive",
-            f"{drive} is a file whose name does not end with .toml",
-            "a drive's TOML file, or a preset",
+            f"{drive}: its name does not end with .toml",
+            "a drive's TOML file or a preset",
         )
-    native = _core.Config(drive, list(sets))
+    return config_of(_core.Config(drive, list(sets)))
+
+
+def drive_of(given: object) -> str | Mapping[str, Any]:
+    """A drive as an argument: the name of a preset, a path, or tables.
+
+    Raises:
+        NandlabError: something else.
+    """
+    if isinstance(given, Mapping):
+        return given
+    return named("drive", given, "a preset's name, a path, or the tables of a drive file")
+
+
+def config_of(native: _core.Config) -> Config:
+    """The same drive with what is to be read of it."""
     return Config(native, **json.loads(native.json()))
 
 
-def chip(name: str | PathLike[str]) -> dict[str, Any]:
-    """The tables of a chip: a preset by its name, or a TOML file by its path.
+def chip(name: str | PathLike[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of a chip: a preset by its name, a TOML file by its path, or tables.
+
+    Tables may name a ``preset``, over which they are laid.
 
     Raises:
         NandlabError: there is no such chip, its file cannot be read, or it is no TOML.
     """
+    if isinstance(name, Mapping):
+        own: dict[str, Any] = json.loads(tables_json("chip", name))
+        under = own.pop("preset", None)
+        return own if under is None else merged(chip(under), own)
     text, place = chip_text(name)
     return parse_toml(text, place)
 
@@ -139,10 +173,46 @@ def code_text(name: str) -> tuple[str, str]:
     if Path(name).is_file() and not name.endswith(".toml"):
         raise refusal(
             "",
-            f"`{name}` is no code file",
-            f"the file that `nandlab code import {name} --out {Path(name).stem}.toml` writes",
+            f"`{name}` is not a code file",
+            hint=f"convert it: `nandlab code import {name} --out {Path(name).stem}.toml`",
         )
     return _preset_or_file("code", name)
+
+
+def parameter_files(name: str | PathLike[str], sets: Iterable[str] = ()) -> list[str]:
+    """A parameter file and all files that it names: drives, chips, cells, codes, workloads.
+
+    Nothing is refused here: the reader of a file reports its errors.
+
+    Args:
+        name: a preset, which is no file, or the path of a TOML file.
+        sets: assignments, which may name files too.
+    """
+    found: dict[str, None] = {}
+    waiting = [fspath(name)]
+    waiting += [text.partition("=")[2].strip().strip("\"'") for text in sets]
+    while waiting:
+        path = waiting.pop()
+        real = os.path.realpath(path) if "\0" not in path else path
+        if real in found or not os.path.isfile(real):
+            continue
+        found[real] = None
+        if path.endswith(".toml"):
+            with suppress(NandlabError):
+                waiting += _named_files(parse_toml(input_text(path, ""), path), Path(path).parent)
+    return list(found)
+
+
+_NAMING = ("drive_preset", "preset", "code", "workload", "trace")
+"""Keys whose values may be files, from the folder of the file that they stand in."""
+
+
+def _named_files(tables: Mapping[str, Any], folder: Path) -> Iterator[str]:
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from _named_files(value, folder)
+        elif key in _NAMING and isinstance(value, str):
+            yield str(folder / value)
 
 
 def _preset_or_file(kind: str, name: str) -> tuple[str, str]:
@@ -151,16 +221,16 @@ def _preset_or_file(kind: str, name: str) -> tuple[str, str]:
     if name in names:
         return _core.show(f"{kind}/{name}"), f"params/{kind}s/{name}.toml"
     hint = nearest(Path(name).stem, names)
-    allowed = f"a name that `nandlab presets {kind}` lists, or the path of a TOML file{hint}"
+    expected = f"a name that `nandlab presets {kind}` lists, or the path of a TOML file{hint}"
     if name.endswith(".toml"):
-        return input_text(name, allowed), name
-    raise refusal("", f"unknown {kind} `{name}`", allowed)
+        return input_text(name, expected), name
+    raise refusal("", f"unknown {kind} `{name}`", expected)
 
 
-def bibliography(drive: str | PathLike[str]) -> str:
-    """BibTeX entries of all that a drive (preset or file) is built on.
+def bibliography(drive: str | PathLike[str] | Mapping[str, Any]) -> str:
+    """BibTeX entries of all that a drive (preset, file or its tables) is built on.
 
     Raises:
         NandlabError: the drive cannot be loaded.
     """
-    return _core.bibliography(load_config(named("drive", drive)).cite)
+    return _core.bibliography(load_config(drive_of(drive)).cite)

@@ -1,4 +1,4 @@
-"""The test board: procedures on a chip, their files, gone on with, stopped, refused."""
+"""The test board: procedures on a chip, their files, resumed, interrupted, refused."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from conftest import COMMAND, Ended
+from matplotlib.figure import Figure
 
 import nandlab
 from nandlab.board import read
+from nandlab.board.plot import _logarithmic
 
 #: A block of few pages.
 SMALL = "chip.geometry.pages_per_block=32"
@@ -162,13 +165,13 @@ def test_rows_of_another_run_are_not_mixed(tmp_path: Path):
     # No errors in any of them: rows alone would not tell.
     others: tuple[dict[str, object], ...] = ({"seed": 2}, {"cycles": 9000}, {"points": 2})
     for more in others:
-        with pytest.raises(nandlab.NandlabError, match="cannot be gone on with"):
+        with pytest.raises(nandlab.NandlabError, match="cannot be resumed"):
             quick("rber", out=out, resume=True, **more)
     whole = out.read_bytes()
     # The first page behind the magic bytes.
     for broken in (b"nonsense", whole[:4] + b"\xff" * 40 + whole[44:]):
         out.write_bytes(broken)
-        with pytest.raises(nandlab.NandlabError, match=r"rows\.parquet: no table"):
+        with pytest.raises(nandlab.NandlabError, match=r"rows\.parquet: not a table"):
             quick("rber", out=out, resume=True)
     for names, words in (("step,step,run_hash", "2 columns step"), ("step,a,b", "no columns run")):
         (tmp_path / "rows.csv").write_text(f"{names}\n0,0,0\n")
@@ -191,7 +194,9 @@ def test_rows_must_be_there(tmp_path: Path):
         quick("rber", out=out, resume=True)
     for step in ("x", "", "1.5"):
         out.write_text(f"step,run_hash\n0,1\n{step},1\n")
-        with pytest.raises(nandlab.NandlabError, match=f"row 2, column step: `{step}`: no whole"):
+        with pytest.raises(
+            nandlab.NandlabError, match=f"row 2, column step: `{step}`: not a whole"
+        ):
             quick("rber", out=out, resume=True)
 
 
@@ -202,7 +207,7 @@ def test_rows_are_not_written_over(nandlab: Callable[..., Ended], folder: Path):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for name in ("rows.csv", "curve.parquet"):
         said = nandlab(*energy, "--seed", "2", "--out", name).refused()
-        assert f"out: {name} exists already; allowed: a new file, or `resume`" in said
+        assert f"out: {name} exists already; expected: a new file, or resume" in said
     nandlab(*energy, "--out", "rows.csv", "--resume").succeeded()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -236,31 +241,31 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
         (["wear", "--chip", CHIP, "--set", "procedure.points=0"], "points"),
         (
             ["wear", "--chip", CHIP, "--cycles", "-3"],
-            "cycles: invalid value: integer `-3`; allowed: whole numbers",
+            "cycles: invalid value: integer `-3`; expected: whole numbers",
         ),
         (
             ["wear", "--chip", CHIP, "--cycles", "99999999999"],
-            "allowed: whole numbers from 0 to 4294967295",
+            "expected: whole numbers from 0 to 4294967295",
         ),
         (["rber", "--chip", CHIP, "--set", "procedure.points=-1"], "numbers from 0 to 4294967295"),
         (
             ["wear", "--chip", CHIP, "--cycles", "200", "--set", "procedure.cycles=300"],
-            "board: cycles stands twice: 200, and --set procedure.cycles=300; allowed: once",
+            "board: cycles is given twice: 200, and --set procedure.cycles=300; hint: give it once",
         ),
         (
             ["wear", "--chip", CHIP, "--cycles", "0"],
-            "procedure.cycles: 0 is out of range; allowed: 100 to",
+            "procedure.cycles: 0 is out of range; expected: 100 to",
         ),
         (["energy", "--chip", CHIP, "--out", "mixed.fio"], ".parquet, .csv"),
         (
             ["wear", "--chip", CHIP, "--cycles", "99"],
-            "procedure.cycles: 99 is out of range; allowed: 100 to",
+            "procedure.cycles: 99 is out of range; expected: 100 to",
         ),
         (
             ["rber", "--chip", CHIP, "--cycles", "100", "--set", "procedure.first_cycles=101"],
-            "procedure.first_cycles: 101 is out of range; allowed: 0 to 100",
+            "procedure.first_cycles: 101 is out of range; expected: 0 to 100",
         ),
-        (["wear", "--chip", CHIP, "--set", "points=3"], "neither chip nor procedure"),
+        (["wear", "--chip", CHIP, "--set", "points=3"], "not a key of chip or procedure"),
         (["wear", "--chip", CHIP, "--set", "procedure.pionts=3"], "did you mean `points`"),
         (["wear", "--chip", CHIP, "--out", "x.xlsx"], ".parquet, .csv"),
         (["wear", "--chip", CHIP, "--plot", "x.bmp"], ".png, .svg, .pdf"),
@@ -297,7 +302,8 @@ def test_no_cycles_are_none_or_refused(name: str):
     """Zero is not what the chip is rated for: that is what is left out."""
     if name in ("wear", "rber", "data_pattern", "single_level"):
         with pytest.raises(
-            nandlab.NandlabError, match=r"procedure\.cycles: 0 is out of range; allowed: (1|100) to"
+            nandlab.NandlabError,
+            match=r"procedure\.cycles: 0 is out of range; expected: (1|100) to",
         ):
             quick(name, cycles=0)
         return
@@ -351,7 +357,7 @@ def test_no_errors_are_told(nandlab: Callable[..., Ended], folder: Path):
     """Which parameters would show some, where every curve ends without one."""
     few = ("--chip", CHIP, "--set", SMALL, "--set", "procedure.points=2", "--seed", "3")
     none = nandlab("board", "read_disturb", *few, "--set", "procedure.reads=10").succeeded().out
-    note = "note: no curve ends with an error; a larger procedure."
+    note = "note: no curve has errors at its end; a larger procedure."
     assert f"{note}cycles or procedure.reads" in " ".join(none.split())
     assert "no curve" not in nandlab("board", "read_disturb", *few).succeeded().out
     assert "no curve" not in nandlab("board", "energy", "--chip", CHIP).succeeded().out
@@ -377,5 +383,17 @@ def test_chips_from_files_and_modern_ones(folder: Path):
 
 
 def test_no_chip_is_refused():
-    with pytest.raises(nandlab.NandlabError, match="board: chip: None; allowed: a preset"):
+    with pytest.raises(nandlab.NandlabError, match="board: chip: None; expected: a preset"):
         nandlab.board("rber", chip=None)
+
+
+@pytest.mark.parametrize("values", [[0.0], [0.0, 10.0], [1.0, 10.0]])
+def test_an_axis_of_one_point_at_zero_does_not_warn(values: list[float]):
+    """As where a run is interrupted behind its first point."""
+    axes = Figure().subplots()
+    axes.plot(values, [1.0] * len(values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _logarithmic(axes, {"a": {"hours": values}}, "hours")
+    kind = {1: "linear", 2: "symlog" if values[0] == 0 else "log"}[len(values)]
+    assert axes.get_xscale() == kind

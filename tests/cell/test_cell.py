@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import re
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -209,7 +210,8 @@ def test_soft_reads_tell_more_with_more_references():
 
 def test_endurance_ends_where_the_rate_is_the_limit():
     cell = nandlab.cell("tlc_3d")
-    found = cell.endurance(retention_hours=[24.0, 8760.0], temperature_c=[30.0, 55.0], t=300)
+    fixed = {"retention_hours": [24.0, 8760.0], "temperature_c": [30.0, 55.0], "is_best": False}
+    found = cell.endurance(**fixed)
     for celsius, row in zip(found.temperature_c, found.pe_cycles, strict=True):
         assert row[0] > row[1] > 0
         for hours, cycles in zip(found.retention_hours, row, strict=True):
@@ -220,7 +222,7 @@ def test_endurance_ends_where_the_rate_is_the_limit():
                 ]
                 assert bool(max(rates) <= found.rber_limit) is holds
     assert found.pe_cycles[0][1] > found.pe_cycles[1][1]
-    best = cell.endurance(retention_hours=[8760.0], temperature_c=[55.0], is_best=True)
+    best = cell.endurance(retention_hours=[8760.0], temperature_c=[55.0])
     assert best.pe_cycles[0][0] > found.pe_cycles[1][1]
 
 
@@ -274,7 +276,9 @@ def test_errors_are_shaded_where_they_are(plain: nandlab.Cell):
 
 
 def test_levels_out_of_all_bounds_are_not_drawn():
-    with pytest.raises(nandlab.NandlabError, match=r"allowed: -999 to 999 V: less stress$"):
+    with pytest.raises(
+        nandlab.NandlabError, match=r"expected: -999 to 999 V; hint: use less stress$"
+    ):
         nandlab.cell("tlc_3d").plot(pe_cycles=100_000_000)
 
 
@@ -341,31 +345,37 @@ def test_command(nandlab: Callable[..., Ended], folder: Path):
     ("arguments", "said"),
     [
         (["tlc_3b"], "did you mean `tlc_3d`?"),
-        (["mqsim_mlc"], "names no cell"),
+        (["mqsim_mlc"], "has no cell"),
         (["none.toml"], "cannot read `none.toml`: No such file"),
-        (["tlc_3d", "--pe-cycles", "-1"], "pe_cycles = -1: out of range; allowed: 0 to"),
+        (["tlc_3d", "--pe-cycles", "-1"], "pe_cycles = -1: out of range; expected: 0 to"),
         (["tlc_3d", "--hours", "nan"], "hours = nan: out of range"),
-        (["tlc_3d", "--temperature-c", "900"], "allowed: -100 to 300"),
-        (["tlc_3d", "--soft", "9"], "allowed: 1 to 7"),
-        (["tlc_3d", "--picture", "levls"], "allowed: levels, rber, program, endurance"),
-        (["tlc_3d", "--picture", "rber"], "--picture: rber without --plot; allowed: --plot FILE"),
+        (["tlc_3d", "--temperature-c", "900"], "expected: -100 to 300"),
+        (["tlc_3d", "--soft", "9"], "expected: 1 to 7"),
+        (["tlc_3d", "--picture", "levls"], "expected: levels, rber, program, endurance"),
+        (["tlc_3d", "--picture", "rber"], "--picture: rber without --plot; hint: add --plot FILE"),
         (["tlc_3d", "--picture", "levels", "--json", "-"], "levels without --plot"),
-        (["tlc_3d", "--animate", "a.gif", "--over", "days"], "allowed: cycles, hours, reads"),
-        (["tlc_3d", "--over", "reads"], "--over: nothing to do; allowed: with --animate or --pict"),
-        (["tlc_3d", "--frames", "3"], "--frames: nothing to do; allowed: with --animate"),
-        (["tlc_3d", "--t", "10"], "--t: nothing to do; allowed: with --picture endurance"),
-        (["tlc_3d", "--uber", "1e-3"], "--uber: nothing to do; allowed: with --picture endur"),
-        (["tlc_3d", "--best", "--plot", "a.png"], "--best: nothing to do; allowed: with --pict"),
-        (["tlc_3d", "--animate", "a.mp4"], "allowed: .gif, .html"),
-        (["tlc_3d", "--plot", "a.bmp"], "allowed: .png, .svg, .pdf"),
-        (["tlc_3d", "--animate", "a.gif", "--frames", "1"], "allowed: 2 to 400"),
+        (["tlc_3d", "--animate", "a.gif", "--over", "days"], "expected: cycles, hours, reads"),
+        (
+            ["tlc_3d", "--over", "reads"],
+            "--over: has no effect here; hint: use it with --anim",
+        ),
+        (["tlc_3d", "--frames", "3"], "--frames: has no effect here; hint: use it with --animate"),
+        (["tlc_3d", "--t", "10"], "--t: has no effect here; hint: use it with --picture end"),
+        (["tlc_3d", "--uber", "1e-3"], "--uber: has no effect here; hint: use it with --pic"),
+        (
+            ["tlc_3d", "--best", "--plot", "a.png"],
+            "--best: has no effect here; hint: use it with --pi",
+        ),
+        (["tlc_3d", "--animate", "a.mp4"], "expected: .gif, .html"),
+        (["tlc_3d", "--plot", "a.bmp"], "expected: .png, .svg, .pdf"),
+        (["tlc_3d", "--animate", "a.gif", "--frames", "1"], "expected: 2 to 400"),
         (["tlc_3d", "--set", "retntion.share=1"], "did you mean `retention`?"),
         (["tlc_3d", "--set", "retention.share=2"], "--set retention.share=2: 2 is out of range"),
         (["tlc_3d", "--set", "levels.vth_mean_mv=[1]"], "did you mean `vth_mean_v`?"),
-        (["slc", "--set", "levels.vth_mean_v=[1.0, 0.5]"], "rise from the erased level"),
-        (["slc", "--set", "levels.vth_mean_v=[1.0, 1e9]"], "allowed: -20 to 20"),
-        (["slc", "--set", "levels.vth_mean_v=[nan, 1.0]"], "allowed: -20 to 20"),
-        (["slc", "--set", "levels.vth_sigma_v=[0, 1]"], "allowed: 0.001 to 5"),
+        (["slc", "--set", "levels.vth_mean_v=[1.0, 0.5]"], "rising voltages, the erased"),
+        (["slc", "--set", "levels.vth_mean_v=[1.0, 1e9]"], "expected: -20 to 20"),
+        (["slc", "--set", "levels.vth_mean_v=[nan, 1.0]"], "expected: -20 to 20"),
+        (["slc", "--set", "levels.vth_sigma_v=[0, 1]"], "expected: 0.001 to 5"),
     ],
 )
 def test_what_is_refused(nandlab: Callable[..., Ended], arguments: list[str], said: str):
@@ -375,9 +385,9 @@ def test_what_is_refused(nandlab: Callable[..., Ended], arguments: list[str], sa
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[levels]\nvth_mean_v = [0, 1, 2]\nvth_sigma_v = [1, 1, 1]", "allowed: 2, 4, 8 or 16"),
+        ("[levels]\nvth_mean_v = [0, 1, 2]\nvth_sigma_v = [1, 1, 1]", "expected: 2, 4, 8 or 16"),
         ("[levels]\nvth_sigma_v = [1, 1]", "`vth_mean_v`"),
-        ("levels = 3", "allowed: a table [levels]"),
+        ("levels = 3", "expected: a table [levels]"),
         ("[levels\n", "bad.toml:1"),
         ("summary = 'x'", "no cell in it"),
     ],
@@ -388,7 +398,7 @@ def test_files_that_hold_no_cell(nandlab: Callable[..., Ended], folder: Path, te
     assert said in message
     assert "bad.toml" in message
     (folder / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    assert "no UTF-8" in nandlab("cell", "bytes.toml").refused()
+    assert "not UTF-8" in nandlab("cell", "bytes.toml").refused()
 
 
 def test_a_state_is_a_mapping_too(plain: nandlab.Cell):
@@ -432,5 +442,16 @@ def test_python_refuses_too(plain: nandlab.Cell):
         lambda: plain.levels({"days": 3}),
         lambda: plain.levels(3),
     ):
-        with pytest.raises(nandlab.NandlabError, match="allowed"):
+        with pytest.raises(nandlab.NandlabError, match=r"expected|hint"):
             wrong()
+
+
+@pytest.mark.parametrize("reads", [1, 2, 5, 20])
+def test_a_picture_over_few_reads_has_an_axis(tmp_path: Path, reads: int):
+    """Without matplotlib's warnings of a logarithmic axis that begins at 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = nandlab.cell("slc").plot_rber(tmp_path / "b.png", "reads", reads=reads)
+    left, right = figure.axes[0].get_xlim()
+    assert left == max(reads / 10, 1)
+    assert right == max(reads, 10)

@@ -10,7 +10,7 @@ import pytest
 import nandlab
 
 JOB = "[mix]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\nnorandommap=1\n"
-MEASURED = ("wall_s", "requests_per_wall_s", "peak_rss_mb")
+MEASURED = ("wall_s", "precondition_wall_s", "requests_per_wall_s", "peak_rss_mb")
 
 
 def report(result: nandlab.Result) -> dict[str, Any]:

@@ -15,7 +15,8 @@ import nandlab
 from nandlab.cell.endurance import MOST_PE_CYCLES, cycles_in_short
 from nandlab.display import quantity
 from nandlab.display.picture import finish, new_figure
-from nandlab.drive.plot import _mark, _merged
+from nandlab.drive.pictures.shared_axes import latency_ticks
+from nandlab.drive.pictures.throughput import _merged
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +30,8 @@ def test_latency_has_a_curve_for_each_operation(result: nandlab.Result):
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert [label.split()[0] for label in labels] == ["read", "write"]
-    notes = " ".join(text.get_text() for text in axes.texts)
     # The highest percentile that any of the 2500 reads exceeds.
-    assert f"read p99.9\n{quantity.latency(result.read.percentile(99.9))}" in notes
+    assert f"p99.9 {quantity.latency(result.read.percentile(99.9))}, max" in labels[0]
     assert axes.get_title(loc="left") == "tiny · fio jobs"
 
 
@@ -41,6 +41,74 @@ def test_curve_passes_through_the_percentiles(result: nandlab.Result):
     latency_us, share = curve.get_data()
     at = result.read.percentile(90)
     assert min(share[latency_us >= at * 0.999].max(), 1) == pytest.approx(0.1, rel=0.2)
+
+
+def test_percentiles_go_up_and_axes_end_with_the_data(result: nandlab.Result):
+    (axes,) = result.plot_latency().axes
+    bottom, top = axes.get_ylim()
+    most = max(result.read.count, result.write.count)
+    assert (bottom, top) == (1.0, pytest.approx(0.5 / most))
+    heights = [axes.transData.transform((100.0, share))[1] for share in axes.get_yticks()]
+    assert heights == sorted(heights)
+    ticks = [text.get_text() for text in axes.get_yticklabels()]
+    assert ticks[:4] == ["0 %", "50 %", "90 %", "99 %"]
+    left, right = axes.get_xlim()
+    greatest = max(result.read.max_us, result.write.max_us)
+    assert greatest < right < (right / left) ** 0.03 * greatest
+    least = min(result.read.percentile(0.1), result.write.percentile(0.1))
+    assert least > left > least / (right / left) ** 0.03
+
+
+@pytest.mark.parametrize("low_us", [0.5, 1.3, 70.0])
+@pytest.mark.parametrize("ratio", [2.0, 4.9, 5.0, 80.0, 150.0])
+def test_a_latency_axis_has_ticks_that_differ(low_us: float, ratio: float):
+    axes = new_figure(8.0, 5.0).subplots()
+    axes.set(xscale="log", xlim=(low_us, ratio * low_us))
+    latency_ticks(axes.xaxis)
+    low, high = axes.get_xlim()
+    ticks = [us for us in axes.get_xticks() if low <= us <= high]
+    assert 2 <= len(ticks) == len({quantity.latency(us) for us in ticks}) <= 10
+
+
+def test_the_heat_map_counts_every_request(tmp_path: Path):
+    """From rows in memory and from a file, in panels of reads and writes."""
+    path = tmp_path / "r.parquet"
+    for requests in (True, path):
+        kept = nandlab.run("tiny", MIXED, precondition="steady", requests=requests)
+        panels = kept.plot(tmp_path / "heat.png", kind="heatmap").axes[:2]
+        assert [axes.get_ylabel() for axes in panels] == ["read latency", "write latency"]
+        for axes, of in zip(panels, (kept.read, kept.write), strict=True):
+            assert axes.collections[0].get_array().sum() == of.count
+            low, high = axes.get_ylim()
+            assert low <= of.min_us < of.max_us <= high * 1.001
+
+
+def test_a_heat_map_wants_requests(result: nandlab.Result, tmp_path: Path):
+    with pytest.raises(nandlab.NandlabError, match="requests=True"):
+        result.plot(kind="heatmap")
+    with pytest.raises(nandlab.NandlabError, match="did you mean `heatmap`"):
+        result.plot(kind="heatmaps")
+    job, picture = tmp_path / "w.fio", tmp_path / "p.png"
+    job.write_text(MIXED)
+    arguments = ["run", "--drive", "tiny", "--workload", str(job), "--quiet"]
+    ended = nandlab_command(*arguments, "--plot", str(picture), "--picture", "heatmap")
+    assert (ended.returncode, picture.is_file()) == (0, True), ended.stderr
+    for wrong in (["--picture", "heatmap"], ["--plot", str(picture), "--picture", "x"]):
+        ended = nandlab_command(*arguments, *wrong)
+        assert (ended.returncode, len(ended.stderr.splitlines())) == (2, 1)
+        assert "--picture" in ended.stderr
+
+
+def nandlab_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nandlab", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("kind", ["latency", "throughput", "summary"])
+def test_kinds_of_pictures(result: nandlab.Result, kind: str):
+    labels = [axes.get_ylabel() for axes in result.plot(kind=kind).axes]
+    shown = {"latency": ["percentile"], "throughput": ["MB/s"]}
+    assert labels == shown.get(kind, ["percentile", "MB/s"])
 
 
 def test_throughput_starts_at_zero(result: nandlab.Result):
@@ -59,19 +127,6 @@ def test_the_host_sets_the_scale_of_throughput():
     assert 100 < axes.get_ylim()[1] < 1000
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert re.fullmatch(r"moved by GC \(to [\d.]+ MB/s\)", labels[-1])
-
-
-def test_words_of_a_dot_lie_within_the_panel():
-    """Those below it too, where writes wait a little longer than reads."""
-    figure = new_figure(8.0, 5.0)
-    axes = figure.subplots()
-    axes.set(xscale="log", yscale="log", xlim=(50.0, 300.0), ylim=(0.0008, 1.25))
-    _mark(axes, [("read", 99.9, 200.0), ("write", 99.9, 220.0)])
-    figure.draw_without_rendering()
-    panel = axes.get_window_extent()
-    for note in axes.texts:
-        box = note.get_window_extent()
-        assert panel.y0 <= box.y0 < box.y1 <= panel.y1, note.get_text()
 
 
 @pytest.mark.parametrize(("last_us", "drawn"), [(99.0, 2), (101.0, 3), (1.0, 2)])
@@ -133,7 +188,10 @@ def test_what_is_too_few_to_draw_is_told():
     assert legend(axes) == ["read (5, too few to draw)"]
     mixed = few + "[b]\nrw=randwrite\nnumber_ios=100\n"
     (axes,) = nandlab.run("tiny", mixed).plot_latency().axes
-    assert legend(axes) == ["write (100)", "read (5, too few to draw)"]
+    assert [entry.partition(":")[0] for entry in legend(axes)] == [
+        "write (100)",
+        "read (5, too few to draw)",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -146,6 +204,8 @@ def test_the_legend_hides_no_curve(drive: str, state: str):
     figure.canvas.draw()
     (axes,) = figure.axes
     box = axes.get_legend().get_window_extent()
+    assert box.y1 < axes.get_window_extent().y0
+    assert 0 <= box.y0 < box.x1 <= figure.bbox.x1
     for line in axes.get_lines():
         assert not box.count_contains(line.get_transform().transform(line.get_xydata()))
     assert not any(box.overlaps(text.get_window_extent()) for text in axes.texts)
@@ -164,8 +224,6 @@ def test_a_second_run_on_the_same_axes_is_told_apart(result: nandlab.Result):
     assert [entry.split(" (")[0] for entry in legend(above)] == [
         f"{run} {name}" for run in "abc" for name in names
     ]
-    dotted = [note.get_text().split()[0] for note in above.texts]
-    assert dotted == names, "only the first run's dots have words"
     lowest, highest = above.get_xlim()
     for line in curves:
         latency_us, _ = line.get_data()
@@ -189,9 +247,9 @@ def test_fio_plot_draws_our_report(tmp_path: Path):
     data = tmp_path / "data"
     data.mkdir()
     for iodepth in (1, 4, 16):
-        # It wants iodepth and numjobs among the options, as its own bench-fio writes them.
-        options = f"rw=randread\nbs=4k\niodepth={iodepth}\nnumjobs=1\nnumber_ios=2000\n"
-        workload = f"[randread]\n{options}"
+        # It wants iodepth and numjobs among the options of each job, wherever they were given.
+        options = "rw=randread\nbs=4k\nnumber_ios=2000\n"
+        workload = f"[global]\niodepth={iodepth}\n[randread]\n{options}"
         result = nandlab.run("tiny", workload, precondition="fill")
         result.to_json(data / f"randread-{iodepth}-1.json")
     fio_plot = str(Path(sys.executable).parent / "fio-plot")
@@ -221,6 +279,7 @@ def test_cells_are_tried_up_to_the_most_cycles():
 
     def endured(t: int) -> int:
         asked = {"retention_hours": [1.0], "temperature_c": [25.0], "codeword_bits": 34_528}
+        asked |= {"is_best": False}
         return cell.endurance(**asked, t=t).pe_cycles[0][0]
 
     cycles = endured(3500)

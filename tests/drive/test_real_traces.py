@@ -71,9 +71,9 @@ def test_runs_to_its_end(
         ("blkparse_leveldb_ram_badts.txt", {"format": "blkparse", "action": "C"}, "clock jumps"),
         ("cloudphysics_2h.vscsi1.bin", {}, "binary, not text"),
         ("blktrace_nvme_randread.blktrace.0", {}, "binary, not text"),
-        ("diskmon_windows_sys1.txt", {}, "no known format|cannot be told"),
-        ("biotracer_booting.txt", {}, "no known format|cannot be told"),
-        ("systor17_lun.999.csv", {"format": "systor"}, "goes back"),
+        ("diskmon_windows_sys1.txt", {}, "no known format|fits several formats"),
+        ("biotracer_booting.txt", {}, "no known format|fits several formats"),
+        ("systor17_lun.999.csv", {"format": "systor"}, "before the time"),
     ],
 )
 def test_damaged_or_unknown_traces_say_so(

@@ -1,11 +1,14 @@
 """The JSON report: every key of the plan, and the four commands that must work."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import Ended
+
+import nandlab
 
 LATENCY = ["mean", "p50", "p90", "p99", "p99_9", "p99_99", "max"]
 FIO = ["min", "max", "mean", "stddev", "N", "percentile"]
@@ -102,7 +105,7 @@ def test_trace_info(nandlab: Callable[..., Ended], real_trace: Callable[[str], P
     table = nandlab("trace", "info", trace).succeeded().out
     for words in ("spc", "10,000", "259.601 s", "5,923", "59.2%"):
         assert words in table
-    info = nandlab("trace", "info", trace, "--json").succeeded().json
+    info = nandlab("trace", "info", trace, "--json", "-").succeeded().json
     assert (info["requests"], info["format"]) == (10000, "spc")
 
 
@@ -116,3 +119,43 @@ def test_large_drive_as_it_is(nandlab: Callable[..., Ended], folder: Path, preco
         timeout_s=600,
     ).succeeded()
     hold(report.json)
+
+
+def test_bottleneck_power_and_parts_of_write_amplification() -> None:
+    """What limits a run is named; parts of what the table shows add up."""
+    job = "[writes]\nrw=randwrite\nbs=4k\niodepth=32\nnumber_ios=20000\nnorandommap=1\n"
+    result = nandlab.run("tiny", job, precondition="steady")
+    assert result.bottleneck.resource == "dies"
+    assert result.bottleneck.is_limit
+    report = result.to_dict()
+    energy_uj = report["nand"]["energy_uj"] + report["ecc"]["energy_uj"]
+    assert result.power_w == pytest.approx(energy_uj / 1e6 / report["sim"]["simulated_s"])
+    assert result.config["drive"]["channels"] == report["nandlab"]["config"]["drive"]["channels"]
+    latency = result.write
+    assert latency.mean == latency.mean_us
+    assert latency.p50 <= latency.p90 <= latency.p99 <= latency.p99_9 <= latency.p99_99
+    assert latency.p99 == latency.percentile(99)
+    line = next(row for row in str_of(result).splitlines() if row.startswith("write amplification"))
+    total, parts = line.removeprefix("write amplification").split("=")
+    numbers = [float(part.split()[0]) for part in parts.split("+")]
+    assert sum(numbers) == pytest.approx(float(total), abs=0.002)
+
+    slow = {"ecc.decoders": 1, "ecc.t_decode_us": 500}
+    reads = "[reads]\nrw=randread\nbs=4k\niodepth=32\nnumber_ios=2000\nnorandommap=1\n"
+    limited = nandlab.run("tiny", reads, set=slow, precondition="fill")
+    assert limited.bottleneck.resource == "decoders"
+    assert "decoders 100% busy" in str_of(limited)
+    idle = nandlab.run("tiny", "[a]\nrw=randread\nbs=4k\nnumber_ios=100\n", precondition="fill")
+    assert not idle.bottleneck.is_limit
+    assert "none; highest utilization" in str_of(idle)
+
+
+def str_of(result: nandlab.Result) -> str:
+    """The table of a result as text."""
+    from rich.console import Console
+
+    from nandlab.drive.table import print_result
+
+    console = Console(record=True, width=120, file=io.StringIO())
+    print_result(result, console)
+    return console.export_text()

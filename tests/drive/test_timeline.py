@@ -172,8 +172,8 @@ def test_a_short_timeline_is_a_picture(tmp_path: Path):
     with pytest.raises(nandlab.NandlabError, match="no timeline was kept"):
         without.plot_timeline()
     long = nandlab.run("tiny", BUSY, precondition="fill", timeline=True)
-    with pytest.raises(nandlab.NandlabError, match="up to 2000"):
+    with pytest.raises(nandlab.NandlabError, match="at most 2000"):
         long.plot_timeline()
     idle = nandlab.run("tiny", "[a]\nrw=read\nnumber_ios=10\n", timeline=True)
-    with pytest.raises(nandlab.NandlabError, match="no die, bus or decoder did anything; allowed"):
+    with pytest.raises(nandlab.NandlabError, match="no die, channel or decoder was busy; hint"):
         idle.plot_timeline()

@@ -1,4 +1,4 @@
-"""The error-rate laboratory: curves, gone on with, stopped, refused; speed; profiles."""
+"""The error-rate laboratory: curves, resumed, interrupted, refused; speed; profiles."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from nandlab._core import clopper_pearson
 from nandlab.cli.ecc import rates
 from nandlab.display.progress import Meter
 from nandlab.ecc import curve
+from nandlab.ecc.soft_read import said
 from nandlab.given.toml import parse_toml
 
 #: Short and quick: 40 errors in 512 bytes.
@@ -240,11 +241,11 @@ def test_files_that_are_none_of_ours_are_refused(tmp_path: Path):
         if name == "uber_extrapolated":
             quick(errors=2, out=out)
             continue
-        with pytest.raises(NandlabError, match=rf"curve.parquet: row 1: no {name}; allowed: "):
+        with pytest.raises(NandlabError, match=rf"curve.parquet: row 1: no {name}; expected: "):
             quick(errors=2, out=out)
         # Without the metadata, where files had the version before rows did.
         pq.write_table(table.drop_columns([name]).replace_schema_metadata(None), out)
-        with pytest.raises(NandlabError, match=f"curve.parquet: no rows .* no columns {name}"):
+        with pytest.raises(NandlabError, match=f"curve.parquet: not the rows .* no columns {name}"):
             quick(errors=2, out=out)
     frames, *_ = table["frames"].to_pylist()
     for name, values, needle in [
@@ -255,14 +256,14 @@ def test_files_that_are_none_of_ours_are_refused(tmp_path: Path):
         ("frame_errors", [-5, 2], "row 1: frame_errors: -5"),
         ("iterations", [[-100, frames + 100], [frames]], "row 1: iterations: -100"),
         ("iterations", [[frames], [None, frames]], "row 2: iterations: None"),
-        ("iterations", [frames, frames], "column iterations: int64; allowed: list"),
-        ("rber", ["low", "high"], "column rber: string; allowed: double"),
+        ("iterations", [frames, frames], "column iterations: int64; expected: list"),
+        ("rber", ["low", "high"], "column rber: string; expected: double"),
     ]:
         pq.write_table(replaced(table, name, pa.array(values)), out)
         with pytest.raises(NandlabError, match=f"curve.parquet: {needle}"):
             quick(out=out)
     out.write_text("nonsense")
-    with pytest.raises(NandlabError, match="no table"):
+    with pytest.raises(NandlabError, match="not a table"):
         quick(out=out)
 
 
@@ -288,8 +289,8 @@ def test_counts_of_another_version_are_kept_and_not_gone_on_with(
     asked = ("ecc", "curve", "--code", BCH, "--rber", "0.006,0.007", "--out", str(out))
     said = nandlab(*asked).refused()
     assert said == (
-        f"error: curve.parquet: cannot be gone on with: {BCH} at 0.007, 0 soft levels: counted by "
-        f"nandlab 0.0.9, which is not this one, {_core.version()}; allowed: another --out, or "
+        f"error: curve.parquet: cannot be resumed: {BCH} at 0.007, hard read: counted by "
+        f"nandlab 0.0.9, which is not this one, {_core.version()}; hint: use another --out, or "
         "nandlab 0.0.9"
     )
     looks: list[object] = []
@@ -422,7 +423,7 @@ def test_a_profile_is_told_rate_by_rate(nandlab: Callable[..., Ended]):
     for level in profile["level"]:
         counts = [*zip(level["rber"], level["errors"], level["frames"], strict=True)]
         told += [
-            f"{level['levels']} levels, rber {rber:g}: {errors:,} of {frames:,} failed"
+            f"{said(level['levels'])}, rber {rber:g}: {errors:,} of {frames:,} failed"
             for rber, errors, frames in reversed(counts)
         ]
     assert done.err.splitlines() == told
@@ -473,7 +474,7 @@ def test_a_profile_is_written_over_no_other_file(folder: Path):
     Path("code.toml").write_text(nandlab.show(f"code/{BCH}"))
     for name in ("curve.parquet", "code.toml", "mixed.fio"):
         before = Path(name).read_bytes()
-        with pytest.raises(nandlab.NandlabError, match=f"out: {name} exists and is no profile"):
+        with pytest.raises(nandlab.NandlabError, match=f"out: {name} exists and is not a profile"):
             profiled(Path(name))
         assert Path(name).read_bytes() == before
     assert out.read_text() == text
@@ -496,10 +497,10 @@ def test_what_another_profile_left_is_refused(tmp_path: Path):
         profiled(out, progress=lambda *_now: next(looks))
     left = kept.read_text()
     for more, key, needle in [
-        ({"seed": 2}, "seed", "allowed: `2`"),
+        ({"seed": 2}, "seed", "expected: `2`"),
         ({"errors": 20}, "measured_with", "--errors 10 "),
         ({"levels": [0]}, "measured_with", "--levels 0,2"),
-        ({"set": ["code.t=39", "code.data_bits=4096"]}, "hash", "remove it to begin anew"),
+        ({"set": ["code.t=39", "code.data_bits=4096"]}, "hash", "remove the file to start a new"),
     ]:
         with pytest.raises(nandlab.NandlabError) as refused:
             profiled(out, **more)
@@ -538,24 +539,24 @@ def test_what_another_profile_left_is_refused(tmp_path: Path):
         (["curve", "--code", BCH, "--rber", "0.01", "--set", "channel.page=x"], "page"),
         (
             ["curve", "--code", f"{BCH},{LDPC}", "--rber", "0.01", "--decoder", "min_sum"],
-            f"decoder: `min_sum` does not decode {BCH}; allowed: berlekamp for {BCH}",
+            f"decoder: `min_sum` does not decode {BCH}; expected: berlekamp for {BCH}",
         ),
         (
             ["curve", "--code", BCH, "--rber", "0.01", "--decoder", "viterbi"],
-            f"decoder: unknown decoder `viterbi`; allowed: berlekamp for {BCH}",
+            f"decoder: unknown decoder `viterbi`; expected: berlekamp for {BCH}",
         ),
         (["speed", "--code", LDPC, "--rber", "0.01", "--decoder", "min_sun"], "mean `min_sum`"),
         (["profile", "--code", LDPC, "--out", "x.toml", "--decoder", "berlekamp"], "decoder: `ber"),
         (["speed", "--code", BCH, "--rber", "0.01", "--frames", "0"], "frames: 0"),
         (
             ["speed", "--code", f"{BCH},{LDPC}", "--rber", "0.01", "--frames", "31069"],
-            f"frames: 31069 is out of range; allowed: 1 to 31068 of {LDPC}, whose codewords have "
+            f"frames: 31069 is out of range; expected: 1 to 31068 of {LDPC}, whose codewords have "
             f"34560 bits",
         ),
         (["speed", "--code", BCH, "--rber", "0.01", "--levels", "-2"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--levels", "1"], "0, 2, 4, 6"),
         (["profile", "--code", BCH, "--out", "x.toml", "--seed", "-1"], "seed"),
-        (["profile", "--code", BCH, "--out", "mixed.fio"], "exists and is no profile"),
+        (["profile", "--code", BCH, "--out", "mixed.fio"], "exists and is not a profile"),
         (["profile", "--code", BCH, "--out", "no/x.toml"], "out: no folder"),
     ],
 )
@@ -597,7 +598,7 @@ def test_ctrl_c_keeps_what_a_profile_has(nandlab: Callable[..., Ended], folder: 
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
         assert (process.returncode, err) == (130, "")
-        assert "rates in x.profile.toml.unfinished; the same command goes on" in out
+        assert "rates in x.profile.toml.unfinished; the same command resumes" in out
         assert not Path("x.profile.toml").exists()
         (level,) = parse_toml(kept.read_text(), "x")["level"]
         assert level["frames"] == [sum(row) for row in level["iterations"]]

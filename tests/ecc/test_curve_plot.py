@@ -23,7 +23,7 @@ LDPC = "ldpc_a"
 
 
 def test_a_picture_names_its_lines():
-    """Codes beside their BCH codes; capacities by soft levels, above the axes; measured on both."""
+    """Codes beside their BCH codes; capacities by soft reads, above the axes; measured on both."""
     arguments: dict[str, Any] = {"errors": 30, "max_frames": 600, "levels": [0, 2]}
     found = nandlab.ecc_curve([BCH, LDPC], rber=[0.003, 0.0085], **arguments)
     for quantity in ("fer", "ber"):
@@ -31,8 +31,8 @@ def test_a_picture_names_its_lines():
         labels = [text.get_text() for text in figure.legends[0].get_texts()]
         assert f"{BCH} by its binomial tail, t = 40" in labels
         assert f"BCH in place of {LDPC}, t = 112" in labels
-        assert "capacity ends, by soft levels and code" in labels
-        assert labels[:4] == [BCH, LDPC, "hard read", "2 soft levels"]
+        assert "capacity limit, by soft reads and code" in labels
+        assert labels[:4] == [BCH, LDPC, "hard read", "1 soft read (2 extra references)"]
         (axes,) = figure.axes
         above = above_axes(axes)
         assert sorted(line.get_xdata()[0] for line in above) == sorted(found.limits.values())
@@ -73,7 +73,7 @@ def test_all_shipped_codes_are_drawn():
     assert all(axes.bbox.y1 < box.y0 < box.y1 < title.get_window_extent().y0 for box in above)
     assert all(axes.bbox.x0 < box.x0 < box.x1 < axes.bbox.x1 for box in above)
     crowd = replace(found, codecs=found.codecs + found.codecs)
-    with pytest.raises(NandlabError, match="22 codes in a picture; allowed: 1 to 12"):
+    with pytest.raises(NandlabError, match="22 codes in a picture; expected: 1 to 12"):
         crowd.plot()
 
 
@@ -85,7 +85,7 @@ def test_a_code_of_little_parity_has_no_bch_beside_it(folder: Path):
     assert found.codecs[0].bch is None
     for quantity in ("fer", "ber"):
         labels = [text.get_text() for text in found.plot(quantity=quantity).legends[0].get_texts()]
-        assert labels == ["hard read", "capacity ends, by soft levels"]
+        assert labels == ["hard read", "capacity limit, by soft reads"]
 
 
 def test_a_bound_says_whose_it_is():
@@ -94,7 +94,7 @@ def test_a_bound_says_whose_it_is():
     figure = found.plot()
     figure.draw_without_rendering()
     (axes,) = figure.axes
-    assert "hollow: no failure seen, below it with 97.5 %" in [
+    assert "hollow: upper bound (97.5 %), no failures seen" in [
         text.get_text() for text in figure.legends[0].get_texts()
     ]
     for rber in (0.0002, 0.0005):
@@ -117,7 +117,7 @@ def test_a_picture_without_a_failure_says_so():
     found = nandlab.ecc_curve(BCH, rber=[0.001, 0.002], max_frames=100)
     (axes,) = found.plot(quantity="ber").axes
     assert [text.get_text() for text in axes.texts] == [
-        "no codeword failed: no bit error rate to draw"
+        "no codeword failed, so there is no bit error rate to draw"
     ]
     (axes,) = found.plot().axes
     assert not axes.texts

@@ -62,14 +62,20 @@ class Missing:
 @pytest.mark.parametrize(
     ("rber", "words"),
     [
-        (np.array([[1e-5], [1e-4], [1e-3]]), r"row 1, column rber: `\[1e-05\]`: no number"),
-        (np.array([[1e-5, 2], [1e-4, 3], [1, 2]]), r"row 1, column rber: `\[1e-05, 2.0\]`: no num"),
-        ([1e-5, np.array([1.0, 2.0]), 1e-3], "row 2, column rber: .*: no number"),
-        (np.array([1e-5, 1e-4, 1e-3], dtype=np.complex64), "row 1, column rber: .*: no number"),
-        ([1e-5, np.complex64(1e-4), 1e-3], "row 2, column rber: .*: no number"),
-        ([1e-5, Missing(), 1e-3], "row 2, column rber: `<NA>`: no number"),
-        (np.ma.array([1e-5, 1e-4, 1e-3], mask=[0, 1, 0]), "row 2, column rber: empty: no number"),
-        (np.float64(1e-5), "a column that is no list"),
+        (np.array([[1e-5], [1e-4], [1e-3]]), r"row 1, column rber: `\[1e-05\]`: not a number"),
+        (
+            np.array([[1e-5, 2], [1e-4, 3], [1, 2]]),
+            r"row 1, column rber: `\[1e-05, 2.0\]`: not a num",
+        ),
+        ([1e-5, np.array([1.0, 2.0]), 1e-3], "row 2, column rber: .*: not a number"),
+        (np.array([1e-5, 1e-4, 1e-3], dtype=np.complex64), "row 1, column rber: .*: not a number"),
+        ([1e-5, np.complex64(1e-4), 1e-3], "row 2, column rber: .*: not a number"),
+        ([1e-5, Missing(), 1e-3], "row 2, column rber: `<NA>`: not a number"),
+        (
+            np.ma.array([1e-5, 1e-4, 1e-3], mask=[0, 1, 0]),
+            "row 2, column rber: empty: not a number",
+        ),
+        (np.float64(1e-5), "a column that is not a list"),
     ],
 )
 def test_columns_that_hold_no_numbers(rber: Any, words: str):
@@ -84,9 +90,9 @@ def test_columns_that_hold_no_numbers(rber: Any, words: str):
     ("call", "words"),
     [
         (lambda: fit({1: [2.0]}, "exponential"), "unknown column `1`"),
-        (lambda: fit({"rber": [1e-3]}, None), "fit: law: None; allowed: power_law"),
-        (lambda: presets(3), "kind: 3; allowed: cell, chip"),
-        (lambda: fit(3, "exponential"), "data: int; allowed: the path"),
+        (lambda: fit({"rber": [1e-3]}, None), "fit: law: None; expected: power_law"),
+        (lambda: presets(3), "kind: 3; expected: cell, chip"),
+        (lambda: fit(3, "exponential"), "data: int; expected: the path"),
     ],
 )
 def test_names_that_are_no_text(call: Callable[[], object], words: str):
@@ -97,13 +103,13 @@ def test_names_that_are_no_text(call: Callable[[], object], words: str):
 def test_numbers_that_are_none():
     rates = {"pe_cycles": [0.0, 1e3, 3e3, 5e3], "rber": [1e-5, 2e-4, 1e-3, 2e-3]}
     found = fit(rates, "exponential")
-    with pytest.raises(nandlab.NandlabError, match=r"level: '0.9'; allowed: a number"):
+    with pytest.raises(nandlab.NandlabError, match=r"level: '0.9'; expected: a number"):
         fit(rates, "exponential", level="0.9")
-    with pytest.raises(nandlab.NandlabError, match="draws: -1 is out of range; allowed: 0 to"):
+    with pytest.raises(nandlab.NandlabError, match="draws: -1 is out of range; expected: 0 to"):
         found.draws(-1)
-    with pytest.raises(nandlab.NandlabError, match="parameter: 0; allowed: "):
+    with pytest.raises(nandlab.NandlabError, match="parameter: 0; expected: "):
         list(found)
     bins = {"vth_v": np.linspace(-3, 3, 61), "cells": np.ones(61)}
-    for states, words in (("4", "'4': no whole number"), (1, "1 is out of range")):
-        with pytest.raises(nandlab.NandlabError, match=f"fit: states: {words}; allowed: 2 to 16"):
+    for states, words in (("4", "'4': not a whole number"), (1, "1 is out of range")):
+        with pytest.raises(nandlab.NandlabError, match=f"fit: states: {words}; expected: 2 to 16"):
             fit(bins, "gaussian", states=states)

@@ -85,7 +85,7 @@ def test_the_spread_of_pages_comes_back():
     assert "pages that page tells apart" in str(found)
     by_row = nandlab.fit(without(data, "page"), "table")
     assert by_row["page_spread"].value == found["page_spread"].value
-    assert "rows of a point, each as a page of its own" in str(by_row)
+    assert "the rows of each point, each taken as one page" in str(by_row)
     once = nandlab.fit(measured(), "table")
     assert once.array["page_spread"] == 0
     assert any("page_spread is 0" in note for note in once.notes)
@@ -130,7 +130,7 @@ def test_no_error_is_a_rate_that_says_so():
     assert none.value == pytest.approx(math.log(2) / 1e4, rel=1e-3)
     assert none.high == pytest.approx(-math.log(0.025) / 1e4, rel=1e-3)
     assert none.trials == "no error in 1e+04 bits: median"
-    assert "without an error" in str(found)
+    assert "rates without errors" in str(found)
 
 
 def test_rates_without_counts():
@@ -139,7 +139,7 @@ def test_rates_without_counts():
     alone = nandlab.fit({**bare, "rber": truth()}, "table")
     assert [p.value for p in alone.parameters] == pytest.approx(truth())
     assert {(p.low, p.high) for p in alone.parameters} == {(0.0, math.inf)}
-    with pytest.raises(nandlab.NandlabError, match="nothing to draw from"):
+    with pytest.raises(nandlab.NandlabError, match="no data to resample"):
         alone.draws(3)
     rng = np.random.default_rng(3)
     rber = [rate * f for rate in truth() for f in np.exp(0.2 * rng.standard_normal(12))]
@@ -254,7 +254,7 @@ def test_pictures(folder: Path):
             "did you mean `retention_hours`",
         ),
         (lambda d: {**d, "bits_read": d["bit_errors"]}, "RBER 1 at 300 cycles, 0 h, lower"),
-        (lambda d: {**d, "bit_errors": [0] * 18}, "no errors at all"),
+        (lambda d: {**d, "bit_errors": [0] * 18}, "has no errors"),
     ],
 )
 def test_refusals(
@@ -263,7 +263,7 @@ def test_refusals(
     data = written(folder / "board.csv", change(measured()))
     line = nandlab("fit", data, "--law", "table").refused()
     assert words in line, line
-    assert "allowed:" in line
+    assert any(word in line for word in ("expected: ", "hint: "))
 
 
 def test_page_types_of_another_chip_are_refused():

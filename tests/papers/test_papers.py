@@ -13,7 +13,8 @@ import pytest
 from conftest import ROOT, Ended
 
 from nandlab import NandlabError
-from nandlab.papers import Expected, Outcome, Paper, Row, paper, papers
+from nandlab.papers import KINDS, VERDICTS, Expected, Outcome, Paper, Row, paper, papers, tally
+from nandlab.papers.comparison import PROVES_NOTHING
 
 EXPERIMENTS = ROOT / "experiments"
 NAMES = [found.name for found in papers(EXPERIMENTS)]
@@ -26,9 +27,9 @@ def outcomes(name: str) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_row_is_missed_without_a_reason(name: str):
+def test_no_row_is_not_met_without_a_reason(name: str):
     assert outcomes(name)
-    assert [o.row.name for o in outcomes(name) if o.verdict == "missed"] == []
+    assert [o.row.name for o in outcomes(name) if o.verdict == "not met"] == []
 
 
 @pytest.mark.parametrize(
@@ -90,9 +91,12 @@ def test_validation_shows_every_row_of_today():
     """As `tools/regen.py` wrote them."""
     page = (ROOT / "docs/validation.md").read_text(encoding="utf-8")
     for found in papers(EXPERIMENTS):
-        section = page.split(f"### {found.title}\n")[1].split("\n### ")[0]
-        shown = re.findall(r"\| (\w+) \|$", section, re.M)
-        assert shown[1:] == [outcome.verdict for outcome in outcomes(found.name)], found.name
+        section = re.split("\n##", page.split(f"### {found.title}\n")[1])[0]
+        shown = re.findall(r"\| ([^|]+) \|$", section, re.M)
+        verdicts = [outcome.verdict for outcome in outcomes(found.name)]
+        # Below the heading and its line.
+        assert shown[2:] == verdicts, found.name
+        assert section.startswith(f"\n{tally(outcomes(found.name))}.\n"), found.name
 
 
 @pytest.mark.parametrize(
@@ -119,8 +123,28 @@ def test_verdicts(
         Outcome("p", row, Expected("validated", relative, absolute, why), ours)
         for why in ("", "a misprint")
     )
-    assert bare.verdict == ("met" if is_met else "missed")
-    assert known.verdict == ("met" if is_met else "explained")
+    assert bare.verdict == ("met" if is_met else "not met")
+    assert known.verdict == ("met" if is_met else "not met, reason known")
+
+
+def test_rows_that_prove_nothing_are_not_counted_as_met():
+    """Neither is a row whose miss has a reason."""
+    row = Row("x", "a claim", "=", 1.0, "V", "5.2", "")
+
+    def of(kind: str, ours: float, why: str = "") -> Outcome:
+        return Outcome("p", row, Expected(kind, 0, 0, why), ours)
+
+    rows = [of(kind, 1.0) for kind in KINDS]
+    assert [each.verdict for each in rows] == ["met", *PROVES_NOTHING, "met", "met"]
+    rows += [of("validated", 2.0, "a misprint"), of("calibrated", 2.0)]
+    assert rows[-1].verdict == "not met"
+    assert {each.verdict for each in rows} == set(VERDICTS)
+    assert tally(rows) == (
+        "8 rows: 3 of 5 met (60.0 %), 1 not met with a known reason, 1 not met without one; "
+        "not counted: 1 calibrated, 1 chosen, 1 given"
+    )
+    assert tally(rows[:1]).startswith("1 rows: 1 of 1 met (100.0 %), 0 not met")
+    assert "%" not in tally(rows[1:2])
 
 
 # --- A further paper ------------------------------------------------------------------------------
@@ -148,15 +172,16 @@ def test_a_folder_is_all_it_takes(nandlab: Callable[..., Ended], own: Path):
     """And a miss is shown without a failure."""
     ended = nandlab("papers", "mine2026", "--folder", own.parent).succeeded()
     assert "A paper of our own" in ended.out
-    assert re.search(r"gain of it\s+2 %\s+2.5 %\s+10 % of it\s+validated\s+missed", ended.out)
-    assert "1 rows: 0 met, 0 explained, 1 missed (0.0 % met); 1 wait for board" in ended.out
+    assert re.search(r"gain of it\s+2 %\s+2.5 %\s+10 % of it\s+validated\s+not met\n", ended.out)
+    said = "1 rows: 0 of 1 met (0.0 %), 0 not met with a known reason, 1 not met without one"
+    assert f"{said}; 1 wait for board" in ended.out
 
 
 def test_a_contradiction_is_shown_and_no_row(nandlab: Callable[..., Ended], own: Path):
     more = '\n[[contradictions]]\nprinted = "2 % and 3 %"\nwhy = "of one thing"\n'
     (own / "expected.toml").write_text(GOOD["expected.toml"] + more)
     ended = nandlab("papers", "mine2026", "--folder", own.parent).succeeded()
-    assert "the print against itself: 2 % and 3 %: of one thing" in ended.out
+    assert "the paper contradicts itself: 2 % and 3 %: of one thing" in ended.out
     assert "1 rows:" in ended.out
     [report] = nandlab("papers", "--folder", own.parent, "--json", "-").succeeded().json
     assert report["contradictions"] == [{"printed": "2 % and 3 %", "why": "of one thing"}]
@@ -177,19 +202,23 @@ def test_json(nandlab: Callable[..., Ended], own: Path):
     ended = nandlab("papers", "--folder", own.parent, "--json", "-").succeeded()
     [report] = json.loads(ended.out)
     assert report["paper"] == "mine2026"
-    assert report["rows"][0]["verdict"] == "missed"
+    assert report["rows"][0]["verdict"] == "not met"
     assert report["waiting"][0]["name"] == "later"
 
 
 @pytest.mark.parametrize(
     ("file", "text", "words"),
     [
-        ("reference.csv", "row,claim\n", "allowed: row, claim"),
+        ("reference.csv", "row,claim\n", "expected: row, claim"),
         ("reference.csv", HEADING + "gain,x,=,two,%,1,\n", "reference.csv:2: paper `two`"),
         ("reference.csv", HEADING + "gain,x,=,nan,%,1,\n", "`nan`"),
         ("reference.csv", HEADING + "gain,x,~,2,%,1,\n", "relation `~`"),
         ("reference.csv", HEADING + "gain,x,=,2\n", "7 fields"),
-        ("reference.csv", HEADING + "gain,x,=,2,%,1,\n" * 2, "allowed: a name"),
+        (
+            "reference.csv",
+            HEADING + "gain,x,=,2,%,1,\n" * 2,
+            "expected: the name of a function, once",
+        ),
         ("expected.toml", "gain = 1\n", "no [gain]"),
         ("expected.toml", "", "no [gain]"),
         ("expected.toml", 'gian = { kind = "validated" }\n', "did you mean `gain`"),
@@ -197,7 +226,7 @@ def test_json(nandlab: Callable[..., Ended], own: Path):
         ("expected.toml", 'gain = { kind = "validated", relativ = 1 }\n', "mean `relative`"),
         ("expected.toml", 'gain = { kind = "validated", absolute = -1 }\n', "0 or more"),
         ("expected.toml", "gain = {\n", "expected.toml:1"),
-        ("expected.toml", "contradictions = 1\n", "allowed: tables of printed and why"),
+        ("expected.toml", "contradictions = 1\n", "expected: tables of printed and why"),
         ("run.py", '"""A paper of our own."""\n\n\ndef gian():\n    return 2\n', "mean `gian`"),
     ],
 )
@@ -217,4 +246,4 @@ def test_unknown_papers(nandlab: Callable[..., Ended], own: Path, folder: Path):
     empty = folder / "empty"
     empty.mkdir()
     assert "no papers in" in nandlab("papers", "--folder", empty).refused()
-    assert "one paper's picture" in nandlab("papers", "--plot", "x.png").refused()
+    assert "the picture of one paper" in nandlab("papers", "--plot", "x.png").refused()

@@ -1,4 +1,4 @@
-"""Pages of docs/ that are derived: one file for each page, and what the pages share.
+"""Derived pages of docs/: one file for each page, and shared parts.
 
 In come the installed package, `params/` and what the Rust tests print; out comes Markdown.
 """

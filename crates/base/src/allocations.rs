@@ -1,5 +1,5 @@
-//! An allocator that counts, for the tests and benches that promise none in a hot path, or none
-//! that is huge.
+//! Counting allocator, for tests and benches of hot paths that must not allocate, or not that is
+//! huge.
 //!
 //! `#[global_allocator] static ALLOCATOR: Counting = Counting;` in the program that counts.
 

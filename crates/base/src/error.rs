@@ -1,4 +1,4 @@
-//! The one error type: what a person typed, where, what would be allowed, and the nearest name.
+//! Errors: the place, the problem, what is expected there, a hint, and the nearest valid name.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -8,22 +8,26 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// A refused input.
 ///
-/// `place` says where it stands (a file and line, or the path of a key), `problem` what is wrong
-/// with which value, `allowed` what would be taken. The core never prints and never exits: it
-/// hands this up to whoever asked. It is one pointer, so that a [`Result`] of little is little too:
-/// the hot loops return many, and none of them fails.
+/// The core never prints and never exits: it returns this error to its caller. The error is one
+/// pointer, so that a [`Result`] with a small value stays small: the hot loops return many of them,
+/// and none fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(Box<Refusal>);
 
-/// What an [`Error`] says; it is reached through it.
+/// The parts of an [`Error`], which dereferences to them.
+///
+/// As text: `place: problem; expected: this, that; hint: do this; did you mean `that`?`. Parts that
+/// are empty are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// File with line, or the dotted path of a key.
     pub place: String,
-    /// What is wrong, naming the offending value.
+    /// What is wrong, with the offending value.
     pub problem: String,
-    /// What is allowed; empty where the problem says it all.
-    pub allowed: String,
+    /// Valid values or their range.
+    pub expected: String,
+    /// Advice: what to change, where a list or range of values would not help.
+    pub hint: String,
     /// The nearest valid name, where a name was misspelt.
     pub nearest: Option<String>,
 }
@@ -31,39 +35,56 @@ pub struct Refusal {
 impl Error {
     /// An error at `place`.
     pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        let (place, problem) = (place.into(), problem.into());
-        Self(Box::new(Refusal { place, problem, allowed: String::new(), nearest: None }))
+        Self(Box::new(Refusal {
+            place: place.into(),
+            problem: problem.into(),
+            expected: String::new(),
+            hint: String::new(),
+            nearest: None,
+        }))
     }
 
-    /// The same at another place, which its first finder could not know.
+    /// An error about `what`, which is valid elsewhere but not supported here.
+    pub fn unsupported(place: impl Into<String>, what: impl fmt::Display) -> Self {
+        Self::new(place, format!("not supported: {what}"))
+    }
+
+    /// The same error at another place, which the code that found it could not know.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = place.into();
         self
     }
 
-    /// The same about `subject`, whose value was refused.
+    /// The same error with `subject`, the name of the refused value, before the problem.
     #[must_use]
     pub fn about(mut self, subject: &str) -> Self {
         self.problem = format!("{subject}: {}", self.problem);
         self
     }
 
-    /// Adds what would have been allowed.
+    /// Adds the valid values or their range.
     #[must_use]
-    pub fn allow(mut self, allowed: impl Into<String>) -> Self {
-        self.allowed = allowed.into();
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = expected.into();
         self
     }
 
-    /// Adds the nearest of `names` to `given`, if one is near enough to be meant.
+    /// Adds advice: what to change.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// Adds the one of `names` that is nearest to `given`, if it is near enough.
     #[must_use]
     pub fn suggest<'a>(mut self, given: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.nearest = nearest(given, names).map(str::to_owned);
         self
     }
 
-    /// An unknown name among a known list: the commonest mistake.
+    /// An unknown name where a known list is expected.
     pub fn unknown<'a>(
         place: impl Into<String>,
         what: &str,
@@ -72,7 +93,7 @@ impl Error {
     ) -> Self {
         let list: Vec<&str> = names.clone().into_iter().collect();
         Self::new(place, format!("unknown {what} `{given}`"))
-            .allow(list.join(", "))
+            .expected(list.join(", "))
             .suggest(given, names)
     }
 }
@@ -94,11 +115,15 @@ impl DerefMut for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.place.is_empty() {
-            write!(f, "{}: ", self.place)?;
+            write!(f, "{}: ", Plain(&self.place))?;
         }
-        f.write_str(&self.problem)?;
-        if !self.allowed.is_empty() {
-            write!(f, "; allowed: {}", self.allowed)?;
+        write!(f, "{}", Plain(&self.problem))?;
+        if !self.expected.is_empty() {
+            // Not cut: it may be a long list of names.
+            write!(f, "; expected: {}", self.expected)?;
+        }
+        if !self.hint.is_empty() {
+            write!(f, "; hint: {}", self.hint)?;
         }
         if let Some(name) = &self.nearest {
             write!(f, "; did you mean `{name}`?")?;
@@ -107,10 +132,52 @@ impl fmt::Display for Error {
     }
 }
 
+/// Input as one line that a terminal can show: control characters are escaped (`\x1b`), and very
+/// long text is cut in the middle.
+struct Plain<'a>(&'a str);
+
+impl Plain<'_> {
+    /// Characters shown of the beginning and of the end of a long text.
+    const SHOWN: (usize, usize) = (300, 100);
+}
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (first, last) = Self::SHOWN;
+        let count = self.0.chars().count();
+        // Cut only where it saves much.
+        let is_cut = count > 2 * (first + last);
+        for (i, letter) in self.0.chars().enumerate() {
+            match letter {
+                _ if is_cut && i == first => {
+                    write!(f, " … ({} characters) … ", count - first - last)?;
+                }
+                _ if is_cut && (first..count - last).contains(&i) => {}
+                '\n' => f.write_str("\\n")?,
+                // Marks that turn the direction of text would hide a part of it.
+                _ if letter.is_control()
+                    || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+                {
+                    write!(f, "\\x{:02x}", u32::from(letter))?;
+                }
+                _ => write!(f, "{letter}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
 impl std::error::Error for Error {}
 
-/// The member of `names` with the fewest edits to `given`, if at most a third of it is wrong.
+/// Longest name, in bytes, for which a nearest name is looked up.
+const LONGEST_NAME: usize = 200;
+
+/// The member of `names` with the fewest edits from `given`, if at most about a third is wrong.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Nothing is near a very long text, and the search would be slow.
+    if given.len() > LONGEST_NAME {
+        return None;
+    }
     names
         .into_iter()
         .map(|name| (edits(given, name), name))
@@ -139,12 +206,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_place_value_allowed_and_nearest() {
+    fn text_has_place_value_expected_and_nearest() {
         let error = Error::unknown("ftl.name", "ftl", "paeg", ["page", "dftl"]);
         assert_eq!(
             error.to_string(),
-            "ftl.name: unknown ftl `paeg`; allowed: page, dftl; did you mean `page`?"
+            "ftl.name: unknown ftl `paeg`; expected: page, dftl; did you mean `page`?"
         );
+    }
+
+    #[test]
+    fn hint_follows_what_is_expected() {
+        let error = Error::new("ecc.t", "missing").expected("1 to 9").hint("name a code");
+        assert_eq!(error.to_string(), "ecc.t: missing; expected: 1 to 9; hint: name a code");
+        let error = Error::unsupported("job.fio:3", "`include`").hint("write one file");
+        assert_eq!(error.to_string(), "job.fio:3: not supported: `include`; hint: write one file");
+    }
+
+    /// Input in a message neither moves the cursor nor fills the screen.
+    #[test]
+    fn input_is_shown_as_one_short_line() {
+        let error = Error::new("a\nb", "\u{1b}[2Jred \u{202e}µ").to_string();
+        assert_eq!(error, "a\\nb: \\x1b[2Jred \\x202eµ");
+        let error = Error::new("", "x".repeat(100_000)).to_string();
+        assert!(error.len() < 500 && error.contains("… (99600 characters) …"), "{error}");
     }
 
     #[test]

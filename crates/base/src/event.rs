@@ -1,4 +1,4 @@
-//! The event queue: what happens next, with equal times in the order they were asked for.
+//! The event queue: events by time, and equal times in order of arrival.
 //!
 //! An entry is one 128-bit number, `time | sequence | payload`, so that a comparison is one
 //! comparison and ties keep arrival order by construction. Two structures hold the entries: a
@@ -23,11 +23,13 @@ struct Lane {
     entries: Box<[u128]>,
     first: usize,
     len: usize,
+    /// The entry at the back; of an empty lane the one that left last, earlier than any to come.
+    last: u128,
 }
 
 impl Default for Lane {
     fn default() -> Self {
-        Self { entries: vec![0; 16].into(), first: 0, len: 0 }
+        Self { entries: vec![0; 16].into(), first: 0, len: 0, last: 0 }
     }
 }
 
@@ -44,11 +46,6 @@ impl Lane {
     }
 
     #[inline]
-    fn back(&self) -> Option<u128> {
-        (self.len > 0).then(|| self.entries[self.at(self.len - 1)])
-    }
-
-    #[inline]
     fn push(&mut self, entry: u128) {
         if self.len == self.entries.len() {
             self.grow();
@@ -56,6 +53,7 @@ impl Lane {
         let at = self.at(self.len);
         self.entries[at] = entry;
         self.len += 1;
+        self.last = entry;
     }
 
     #[inline]
@@ -80,6 +78,7 @@ impl Lane {
         }
         let at = self.at(index);
         self.entries[at] = entry;
+        self.last = self.entries[self.at(self.len - 1)];
         true
     }
 
@@ -150,7 +149,7 @@ impl EventQueue {
         let mut pending = std::mem::take(&mut self.heap);
         for lane in &mut self.lanes {
             pending.extend((0..lane.len).map(|index| lane.entries[lane.at(index)]));
-            lane.len = 0;
+            (lane.len, lane.last) = (0, 0);
         }
         pending.sort_unstable();
         const SEQUENCE: u128 = ((1 << SEQUENCE_BITS) - 1) << PAYLOAD_BITS;
@@ -199,13 +198,13 @@ impl EventQueue {
     pub fn push_lane(&mut self, lane: usize, time: Time, payload: u32) {
         let entry = self.entry(time, payload);
         let ring = &mut self.lanes[lane];
-        match ring.back() {
-            Some(last) if last > entry => self.push_before(lane, entry),
-            Some(_) => ring.push(entry),
-            None => {
-                ring.push(entry);
-                self.set_front(lane, Some(entry));
-            }
+        if ring.last > entry {
+            self.push_before(lane, entry);
+            return;
+        }
+        ring.push(entry);
+        if ring.len == 1 {
+            self.set_front(lane, Some(entry));
         }
     }
 

@@ -1,4 +1,4 @@
-//! A family: one contract, many members, and one roster that everything reads.
+//! A family: one contract, many members, and one roster for all users.
 //!
 //! A roster is a const slice of [`Member`]s. The command line, the Python front, the generated
 //! reference and the conformance tests all loop over it; nobody keeps a second list.

@@ -1,4 +1,4 @@
-//! What a soft read tells of a bit: log-likelihood ratios, mutual information, and where references
+//! Information of a soft read: log-likelihood ratios, mutual information, and where references
 //! belong that keep the most of it (Wang, JSAC 2014).
 
 /// What a soft read tells: how often each region holds a zero and a one.

@@ -1,4 +1,4 @@
-//! Memory for tables that never fit the cache: large pages, and lines asked for early.
+//! Memory for tables larger than the cache: huge pages and prefetched lines.
 
 /// Asks the processor to bring `slice[index]` near. Out of range is no error and no effect.
 #[inline(always)]

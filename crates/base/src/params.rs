@@ -1,17 +1,39 @@
-//! Parameter tables: layered TOML in, checked structs out, errors that say where.
+//! Parameter tables: layered TOML in, checked structs out, errors with their place.
 
 use crate::error::nearest;
 use crate::{Error, Result};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_path_to_error::Segment;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 
 /// A TOML table, keys in order.
 pub type Table = toml::Table;
+
+/// Larger ones are something else, or endless as a device may be.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The text of a parameter or job file. Refuses one that is too large, or not in UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    read_at_most(path, MOST_BYTES)
+}
+
+fn read_at_most(path: &Path, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(most + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        let problem = format!("more than {} MiB", most >> 20);
+        return Err(io::Error::new(ErrorKind::FileTooLarge, problem));
+    }
+    Ok(text)
+}
 
 /// Reads a document; `place` names the file in errors, which carry the line.
 pub fn parse(text: &str, place: &str) -> Result<Table> {
     text.parse::<Table>().map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
-        Error::new(format!("{place}:{line}"), error.message().to_owned()).allow("TOML 1.0")
+        Error::new(format!("{place}:{line}"), error.message().to_owned()).expected("TOML 1.0")
     })
 }
 
@@ -31,45 +53,70 @@ pub fn read<T: DeserializeOwned>(table: &Table, place: &str) -> Result<T> {
             ("", path) => path.to_owned(),
             (place, path) => format!("{place}.{path}"),
         };
-        explain(key, &message)
+        // Values of several kinds only report what they expect.
+        let is_told = SERDE_SAYS.iter().any(|start| message.starts_with(start));
+        match value_at(table, error.path()).filter(|_| !is_told) {
+            Some(value) => Error::new(key, value.to_string()).expected(message),
+            None => explain(key, &message),
+        }
     })
 }
 
-/// Turns serde's sentence into our error: serde quotes the offender first and the allowed after.
+/// Beginnings of serde's own messages.
+const SERDE_SAYS: [&str; 5] = ["invalid ", "unknown ", "missing ", "duplicate ", "data did not"];
+
+/// The value at a path of serde's.
+fn value_at<'a>(table: &'a Table, path: &serde_path_to_error::Path) -> Option<&'a toml::Value> {
+    let mut segments = path.iter();
+    let Some(Segment::Map { key }) = segments.next() else { return None };
+    segments.try_fold(table.get(key)?, |value, segment| match segment {
+        Segment::Map { key } => value.get(key),
+        Segment::Seq { index } => value.get(index),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    })
+}
+
+/// Turns a message of serde, which quotes the wrong value and then what it expects, into an error.
 fn explain(key: String, message: &str) -> Error {
-    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
-    match quoted.split_first() {
-        Some((given, allowed)) if unknown => {
+    // The wrong value may contain quotes; the names after it do not.
+    let unknown = ["field", "variant"].iter().find_map(|kind| {
+        let given = message.strip_prefix("unknown ")?.strip_prefix(kind)?.strip_prefix(" `")?;
+        let end = given.rfind("`, expected ").or_else(|| given.rfind("`, there are no "))?;
+        let expected: Vec<&str> = given[end + 1..].split('`').skip(1).step_by(2).collect();
+        Some((*kind, &given[..end], expected))
+    });
+    match unknown {
+        Some((kind, given, expected)) => {
             // serde's path may already end in the unknown key.
-            let kind = if message.starts_with("unknown field") { "key" } else { "value" };
+            let kind = if kind == "field" { "key" } else { "value" };
             let mut error = Error::new(key, format!("unknown {kind} `{given}`"));
-            error.allowed =
-                if allowed.is_empty() { "no keys".to_owned() } else { allowed.join(", ") };
-            error.nearest = nearest(given, allowed.iter().copied()).map(str::to_owned);
+            error.expected =
+                if expected.is_empty() { "no keys".to_owned() } else { expected.join(", ") };
+            error.nearest = nearest(given, expected.iter().copied()).map(str::to_owned);
             error
         }
-        _ => {
-            let (problem, allowed) = message.split_once(", expected ").unwrap_or((message, ""));
-            // What serde calls whatever stands where a name of a list should.
+        None => {
+            let (problem, expected) = message.split_once(", expected ").unwrap_or((message, ""));
+            // serde's message for any value in place of a name of a list.
             let problem = problem.replace("invalid type: unit variant", "not a name in quotes");
-            Error::new(key, problem.trim_end()).allow(in_words(allowed))
+            Error::new(key, problem.trim_end()).expected(in_words(expected))
         }
     }
 }
 
 /// What a type that serde names can hold; anything else as it is.
-fn in_words(allowed: &str) -> String {
-    let most = match allowed {
+fn in_words(expected: &str) -> String {
+    let most = match expected {
         "f32" | "f64" => return "a number, such as 0.5".to_owned(),
         "string only" | "a string" => return "a name".to_owned(),
         "a map" => return "a table of keys".to_owned(),
-        _ if allowed.starts_with("struct ") => return "a table of keys".to_owned(),
+        _ if expected.starts_with("struct ") => return "a table of keys".to_owned(),
         "u8" => u8::MAX.into(),
         "u16" => u16::MAX.into(),
         "u32" => u32::MAX.into(),
-        "u64" | "usize" => u64::MAX,
-        _ => return allowed.to_owned(),
+        // TOML's own limit is below that of the type.
+        "u64" | "usize" => i64::MAX as u64,
+        _ => return expected.to_owned(),
     };
     format!("whole numbers from 0 to {most}")
 }
@@ -109,12 +156,27 @@ pub fn merge(under: &mut Table, over: Table) {
 /// Reads one `path=value` override (`--set`) into a table that [`merge`] can lay over another.
 /// The value is TOML where it parses as TOML and a plain string otherwise.
 pub fn assignment(text: &str) -> Result<Table> {
-    let form =
-        || Error::new(format!("--set {text}"), "not an assignment").allow("path.to.key=value");
+    let form = || {
+        let error = Error::new(format!("--set {text}"), "not an assignment");
+        // Most forget the sign alone.
+        match text.trim().split_once(' ') {
+            Some((path, value)) if !text.contains('=') => {
+                error.expected(format!("{path}={}", value.trim()))
+            }
+            _ => error.expected("path.to.key=value"),
+        }
+    };
     let (path, value) = text.split_once('=').ok_or_else(form)?;
     let (path, value) = (path.trim(), value.trim());
     if path.is_empty() || path.split('.').any(str::is_empty) {
         return Err(form());
+    }
+    if path.split('.').count() > MOST_KEYS {
+        return Err(form());
+    }
+    if is_whole(value) && value.replace('_', "").parse::<i64>().is_err() {
+        return Err(Error::new(format!("--set {text}"), format!("{value} is out of range"))
+            .expected(format!("whole numbers from {} to {}", i64::MIN, i64::MAX)));
     }
     let value = format!("value = {value}")
         .parse::<Table>()
@@ -129,6 +191,16 @@ pub fn assignment(text: &str) -> Result<Table> {
         table.insert(key.to_owned(), toml::Value::Table(inner));
     }
     Ok(table)
+}
+
+/// Keys of a path at most: tables in tables are gone through by recursion.
+const MOST_KEYS: usize = 32;
+
+/// Whether a value is written as TOML writes whole numbers in decimal.
+fn is_whole(value: &str) -> bool {
+    let digits = value.strip_prefix(['+', '-']).unwrap_or(value);
+    digits.starts_with(|first: char| ('1'..='9').contains(&first))
+        && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
 }
 
 #[cfg(test)]
@@ -156,6 +228,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_large_is_refused() {
+        let path = std::env::temp_dir().join(format!("nandlab-input-{}", std::process::id()));
+        std::fs::write(&path, "x".repeat(1 << 20)).unwrap();
+        assert_eq!(read_at_most(&path, 1 << 20).unwrap().len(), 1 << 20);
+        let error = read_at_most(&path, (1 << 20) - 1).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        std::fs::remove_file(&path).unwrap();
+        #[cfg(unix)]
+        assert!(read_at_most(Path::new("/dev/zero"), 1 << 20).is_err());
+    }
+
+    #[test]
     fn errors_name_key_value_allowed_and_nearest() {
         let unknown = fails("channels = 1\n[timing]\nt_raed_us = 3.0");
         assert!(unknown.contains("timing"), "{unknown}");
@@ -163,7 +247,7 @@ mod tests {
         let wrong = fails("channels = 'two'\n[timing]\nt_read_us = 3.0");
         assert!(wrong.starts_with("drive.channels: invalid type: string \"two\""), "{wrong}");
         let below = fails("channels = -2\n[timing]\nt_read_us = 3.0");
-        assert!(below.contains("`-2`; allowed: whole numbers from 0 to 4294967295"), "{below}");
+        assert!(below.contains("`-2`; expected: whole numbers from 0 to 4294967295"), "{below}");
         let missing = fails("channels = 1\n[timing]");
         assert!(missing.contains("missing field `t_read_us`"), "{missing}");
     }
@@ -186,7 +270,31 @@ mod tests {
             Order::AllBitline
         ));
         let error = read("page_order = 5").unwrap_err();
-        assert_eq!(error.to_string(), "chip.page_order: not a name in quotes; allowed: a name");
+        assert_eq!(error.to_string(), "chip.page_order: not a name in quotes; expected: a name");
+    }
+
+    /// Also where a kind of value only says what it expects, and where a key has quotes in it.
+    #[test]
+    fn errors_have_a_problem() {
+        #[derive(Debug, Deserialize)]
+        #[serde(untagged, expecting = "a number or \"cell\"")]
+        #[allow(dead_code)]
+        enum Either {
+            Number(f64),
+        }
+        #[derive(Debug, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(dead_code)]
+        struct Chip {
+            times: Vec<Either>,
+        }
+        let read = |text| read::<Chip>(&parse(text, "x.toml").unwrap(), "chip").unwrap_err();
+        let error = read("times = [1.0, 'x']").to_string();
+        assert_eq!(error, "chip.times[1]: \"x\"; expected: a number or \"cell\"");
+        let error = read("'ti`mes' = 1").to_string();
+        assert!(error.contains("unknown key `ti`mes`; expected: times; did you mean"), "{error}");
+        let error = read("'`, expected x' = 1").to_string();
+        assert!(error.contains("unknown key ``, expected x`; expected: times"), "{error}");
     }
 
     #[test]
@@ -203,7 +311,15 @@ mod tests {
         assert_eq!(table["chip"]["timing"]["a"].as_integer(), Some(1));
         assert_eq!(table["chip"]["timing"]["b"].as_float(), Some(3.5));
         assert_eq!(table["ftl"]["name"].as_str(), Some("page"));
-        for bad in ["novalue", "=3", "a..b=1"] {
+        let error = assignment("drive.channels 8").unwrap_err();
+        assert_eq!(error.expected, "drive.channels=8");
+        // A number that TOML cannot hold is no text.
+        let error = assignment("seed=9223372036854775808").unwrap_err();
+        assert_eq!(error.problem, "9223372036854775808 is out of range");
+        assert!(assignment("seed=9_223_372_036_854_775_807").unwrap()["seed"].is_integer());
+        assert!(assignment("name=12th").unwrap()["name"].is_str());
+        let deep = format!("{}=1", ["x"; MOST_KEYS + 1].join("."));
+        for bad in ["novalue", "=3", "a..b=1", &deep] {
             assert!(assignment(bad).is_err(), "{bad}");
         }
     }

@@ -1,12 +1,11 @@
-//! Things under way, by number: a place is taken, looked at through its number, and given back.
+//! Pool of objects in flight, by number: a slot is taken, accessed by its number, and returned.
 //!
-//! Numbers are used again, the latest first, so that what is looked at stays in the cache. A look
-//! costs one comparison and nothing else; with debug assertions on, a number that has been given
-//! back is refused.
+//! Numbers are reused, the latest first, so that accessed slots stay in the cache. An access costs
+//! one comparison; with debug assertions, a returned number is refused.
 
 use std::ops::{Index, IndexMut};
 
-/// Values by number. It grows to what is under way at a time, and then allocates nothing.
+/// Values by number. It grows to the most in flight at a time, and then allocates nothing.
 #[derive(Debug)]
 pub struct Pool<T> {
     values: Vec<T>,
@@ -47,7 +46,7 @@ impl<T: Copy> Pool<T> {
         number
     }
 
-    /// Gives a number back, and what it stood for.
+    /// Returns a number to the pool, and its value.
     #[inline]
     pub fn remove(&mut self, number: u32) -> T {
         let value = self[number];

@@ -7,9 +7,10 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
+use serde::{Deserialize, Serialize};
 
 /// A key spread over 64 bits, one to one: the finalizer of SplitMix64 (Steele and others, 2014).
-/// For what must be the same whenever it is asked for, in whatever order.
+/// For values that must be the same in any order of calls.
 #[inline]
 pub const fn mix(key: u64) -> u64 {
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,7 +25,7 @@ pub const fn unit(bits: u64) -> f64 {
 }
 
 /// A stream of random numbers that belongs to one component.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {

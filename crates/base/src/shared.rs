@@ -1,9 +1,9 @@
-//! Shared models: what is expensive to build is built once a process for the same parameters.
+//! Shared models: expensive models are built once per process for the same parameters.
 //!
-//! A [`Shared`] is a static. It hands out one instance for each key, to as many owners and threads
-//! as ask for it. An instance lives as long as an owner has it; the last few live on without one,
-//! so that drives which are built one after another share it too. A [`Numbered`] keeps all that it
-//! has built. Whoever asks often keeps the `Arc`: a lock is for starts.
+//! A [`Shared`] is a static. It gives one instance for each key to any number of owners and
+//! threads. An instance lives as long as an owner has it; the last few live longer, so that drives
+//! built one after another share it too. A [`Numbered`] keeps all instances. Keep the `Arc` for
+//! frequent use: each lookup takes a lock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

@@ -1,4 +1,4 @@
-//! Statistics that keep their tails: latency histograms, exact moments, intervals for rates.
+//! Statistics with exact tails: latency histograms, moments, confidence intervals of rates.
 
 use crate::Time;
 use crate::tails::beta_quantile;
@@ -23,7 +23,7 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// Longest latency that is told apart: one year.
+    /// Longest latency with a separate bucket: one year.
     const LIMIT_NS: u64 = 365 * 86_400 * 1_000_000_000;
 
     #[cold]
@@ -56,6 +56,19 @@ impl Latency {
         self.sum_squares += other.sum_squares;
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// What was counted since `earlier`, a copy of this histogram from before. Extremes are those
+    /// of the buckets.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut later = self.clone();
+        if let (Some(all), Some(before)) = (&mut later.histogram, &earlier.histogram) {
+            all.subtract(&**before).expect("an earlier copy holds less");
+            (later.min_ns, later.max_ns) = (all.min(), all.max());
+        }
+        later.sum_ns -= earlier.sum_ns;
+        later.sum_squares -= earlier.sum_squares;
+        later
     }
 
     /// How many were counted.
@@ -95,7 +108,10 @@ impl Latency {
     /// Latency at `percent` (0 to 100) in nanoseconds, within 0.1 %; never above the maximum.
     pub fn percentile_ns(&self, percent: f64) -> u64 {
         let Some(histogram) = &self.histogram else { return 0 };
-        histogram.value_at_percentile(percent).clamp(self.min_ns, self.max_ns)
+        let count = histogram.len();
+        // The histogram rounds this up to the rank again.
+        let quantile = (rank(count, percent) as f64 - 0.5) / count as f64;
+        histogram.value_at_quantile(quantile).clamp(self.min_ns, self.max_ns)
     }
 
     /// The buckets that hold anything: (highest latency of the bucket in ns, count).
@@ -106,6 +122,16 @@ impl Latency {
             .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()))
             .collect()
     }
+}
+
+/// The place, from 1, of the value that `percent` of `count` do not exceed. In whole numbers: in
+/// floats 99.9 % of 1000 is a little more than 999, which would be the place after it.
+fn rank(count: u64, percent: f64) -> u64 {
+    /// Parts of a percent: a power of ten that a float times 100 still holds exactly.
+    const PARTS: f64 = 1e10;
+    let parts = (percent * PARTS).round() as u128;
+    let rank = (u128::from(count) * parts).div_ceil(100 * PARTS as u128);
+    (rank as u64).clamp(1, count.max(1))
 }
 
 /// Wilson's interval for a rate: `hits` of `trials` at `z` standard errors (1.96 for 95 %).
@@ -151,6 +177,34 @@ mod tests {
             assert!(error < 2e-3, "{percent}: {error}");
         }
         assert!((latency.stddev_ns() - 28_867.5).abs() < 1.0);
+    }
+
+    /// A percentile of a whole rank is the value there, and not the one after it.
+    #[test]
+    fn ranks_are_whole_numbers() {
+        for (count, percent, expected) in [
+            (1000, 99.9, 999),
+            (2000, 99.9, 1998),
+            (10_000, 99.99, 9999),
+            (1_000_000, 99.999, 999_990),
+            (7_000_000_000_000_000, 99.9, 6_993_000_000_000_000),
+            (1001, 99.9, 1000),
+            (3, 50.0, 2),
+            (4, 50.0, 2),
+            (10, 0.0, 1),
+            (10, 100.0, 10),
+        ] {
+            assert_eq!(rank(count, percent), expected, "{percent} % of {count}");
+        }
+        for count in 1..=2000u64 {
+            let mut latency = Latency::new();
+            (1..=count).for_each(|ns| latency.record(Time(ns)));
+            // Below 2048 ns every value has a bucket of its own. In tenths of a percent.
+            for tenths in [1, 500, 900, 990, 995, 999, 1000u64] {
+                let exact = (count * tenths).div_ceil(1000);
+                assert_eq!(latency.percentile_ns(tenths as f64 / 10.0), exact, "{tenths} {count}");
+            }
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Simulated time: unsigned nanoseconds since the start of a run, good for 292 years.
 //!
-//! What would happen beyond [`Time::LIMIT`] never happens, and the run says so. Below it a sum of
+//! Events beyond [`Time::LIMIT`] never happen, and the run ends with an error. Below it a sum of
 //! two is exact; where a length comes from outside, as a pause of years does,
 //! [`Time::saturating_add`] stops at the end of the range. Products do so always.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
@@ -11,7 +12,9 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 ///
 /// Device age (retention) is a different thing and has a different type,
 /// [`Hours`](crate::units::Hours).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 pub struct Time(pub u64);
 
 impl Time {

@@ -33,7 +33,7 @@ pub fn parse_size(text: &str) -> Result<u64> {
 }
 
 fn bad_size(text: &str) -> Error {
-    Error::new("", format!("`{text}` is not a size")).allow(
+    Error::new("", format!("`{text}` is not a size")).expected(
         "a number of bytes below 2^64 with an optional unit k, m, g, t or p (powers of 1024)",
     )
 }

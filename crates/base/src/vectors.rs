@@ -1,5 +1,5 @@
-//! Vectors that code is compiled for. All forms of a piece of code give the same bits: which one
-//! runs decides how fast it is, and nothing else.
+//! SIMD vector widths that code is compiled for. All forms of the code give the same bits: which
+//! one runs decides how fast it is, and nothing else.
 
 /// Instructions that a form is compiled for, from the narrowest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -29,7 +29,7 @@ fn main() -> std::process::ExitCode {
 }
 
 fn number<T: std::str::FromStr>(key: &str, text: &str) -> Result<T> {
-    text.parse().map_err(|_| Error::new(key, format!("`{text}`")).allow("a whole number"))
+    text.parse().map_err(|_| Error::new(key, format!("`{text}`")).expected("a whole number"))
 }
 
 fn measured(arguments: &[String]) -> Result<Profile> {
@@ -61,10 +61,11 @@ fn measured(arguments: &[String]) -> Result<Profile> {
             "--max-frames" => plan.goal.max_frames = number(key, value)?,
             "--threads" => plan.threads = number(key, value)?,
             "--seed" => plan.seed = number(key, value)?,
-            _ => return Err(Error::new(key, "unknown").allow("see the head of this file")),
+            _ => return Err(Error::new(key, "unknown").hint("see the head of this file")),
         }
     }
-    let path = path.ok_or_else(|| Error::new("measure", "no file").allow("a code's TOML file"))?;
+    let path =
+        path.ok_or_else(|| Error::new("measure", "no file").expected("a code's TOML file"))?;
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::new(path, format!("cannot be read: {error}")))?;
     let codec = Codec::read(&text, path, &sets, decoder)?;

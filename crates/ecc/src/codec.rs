@@ -58,7 +58,9 @@ impl Codec {
                 }
                 Some(params::read(&own, "decoder").map_err(within)?)
             }
-            Some(_) => return Err(within(Error::new("decoder", "not a table").allow("[decoder]"))),
+            Some(_) => {
+                return Err(within(Error::new("decoder", "not a table").expected("[decoder]")));
+            }
             None => None,
         };
         let sealed_bytes = file.sealed_bytes();
@@ -106,8 +108,8 @@ impl Codec {
         self.code.encode(word);
     }
 
-    /// Whether `word`, as it was decoded, is what was `written`. A checksum decides, as in a
-    /// controller; without one the two are compared, as an end-to-end check of the data does.
+    /// Whether the decoded `word` is the `written` one. A checksum decides, as in a controller;
+    /// without one the two are compared, as an end-to-end check of the data does.
     pub fn is_right(&self, word: &[u64], written: &[u64]) -> bool {
         match self.sealed_bytes {
             Some(bytes) => crc::is_sealed(word, bytes),
@@ -120,7 +122,7 @@ impl Codec {
         &self.decoder_choice
     }
 
-    /// A decoder of this code; each caller gets one of its own.
+    /// A decoder of this code, separate for each caller.
     pub fn decoder(&self) -> Result<Box<dyn Decoder>> {
         (self.decoder.build.build)(&self.code, &self.decoder_choice.params)
     }
@@ -143,7 +145,7 @@ fn first_decoder(code: &Arc<dyn Code>) -> Result<Choice> {
     let member = decoder::ROSTER.iter().find(fits);
     member.map(|member| Choice::named(member.name)).ok_or_else(|| {
         let names: Vec<&str> = decoder::ROSTER.iter().map(|member| member.name).collect();
-        Error::new("decoder.name", "no decoder takes such a code").allow(names.join(", "))
+        Error::new("decoder.name", "no decoder takes such a code").expected(names.join(", "))
     })
 }
 

@@ -294,7 +294,7 @@ fn frame_error_rates_are_no_worse_than_those_of_peers() {
         };
         println!(
             "validation | frame error rate, min_sum 20 iterations, {name}, RBER {rber}, {levels} \
-             soft levels: upper end of 95 % ({failed} of {frames}, {:.2} iterations) | \
+             extra references: upper end of 95 % ({failed} of {frames}, {:.2} iterations) | \
              {high:.2e} | {:.1e} | at most | {source}",
             counts.mean_iterations(),
             times * peer,
@@ -325,7 +325,7 @@ fn wrong_parameters_are_refused_by_name() {
         let error = new_decoder(member, &code, set).err().unwrap();
         assert!(error.place.starts_with(place), "{error}");
         if place == "decoder.factor" {
-            assert_eq!(error.allowed, "whole numbers from 1 to 32", "{set}");
+            assert_eq!(error.expected, "whole numbers from 1 to 32", "{set}");
         }
     }
 }

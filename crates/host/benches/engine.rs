@@ -49,6 +49,12 @@ const SMALL: &[&str] = &["chip.geometry.blocks_per_plane=64", "chip.geometry.pag
 const BIG_DFTL: &[&str] = &[BIG[0], BIG[1], "ftl.name=dftl", "ftl.map_cache_bytes=2097152"];
 const BIG_DFTL_IN_MEMORY: &[&str] =
     &[BIG[0], BIG[1], "ftl.name=dftl", "ftl.map_cache_bytes=1000000000"];
+const BIG_SEGMENTED_LRU: &[&str] =
+    &[BIG[0], BIG[1], BIG_DFTL[2], BIG_DFTL[3], "ftl.map_cache_policy=segmented_lru"];
+const BIG_TPFTL: &[&str] =
+    &[BIG[0], BIG[1], BIG_DFTL[2], BIG_DFTL[3], "ftl.map_cache_policy=tpftl"];
+/// The large one with learned segments.
+const BIG_LEARNED: &[&str] = &[BIG[0], BIG[1], "ftl.name=learned"];
 /// The small one with log blocks.
 const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
 /// Parameters of all drives: plain 4 KiB mapping, a 16 MiB buffer, write amplification of two.
@@ -87,6 +93,7 @@ fn fio(text: &str) -> Workload {
         ),
         place: "bench".into(),
         dir: PathBuf::from("."),
+        traces: Box::default(),
     }
 }
 
@@ -321,10 +328,42 @@ const CASES: &[Case] = &[
         slow: false,
     },
     Case {
+        name: "dftl, segmented_lru",
+        goal: (2e6, 1e6),
+        drive: BIG_SEGMENTED_LRU,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "dftl, tpftl",
+        goal: (2e6, 1e6),
+        drive: BIG_TPFTL,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
         name: "dftl, all of its map in memory",
         goal: (5e6, 2e6),
         drive: BIG_DFTL_IN_MEMORY,
         job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "learned random read QD64, 512 GiB",
+        goal: (4e6, 1.5e6),
+        drive: BIG_LEARNED,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "learned random write QD64, 512 GiB",
+        goal: (1e6, 3e5),
+        drive: BIG_LEARNED,
+        job: "rw=randwrite",
         precondition: Precondition::Fill,
         slow: false,
     },

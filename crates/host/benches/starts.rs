@@ -50,6 +50,7 @@ fn run(drive: &str, sets: &[String], requests: u64, seed: usize) -> [f64; 5] {
         text: format!("[bench]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios={requests}\n"),
         place: "bench".into(),
         dir: PathBuf::from("."),
+        traces: Box::default(),
     };
     let mut session = Session::new(loaded, &workload, Precondition::Fill, 1 << 36)
         .expect("the bench's own session");

@@ -1,10 +1,13 @@
-//! A drive without a host: built from its parameters, brought into a state, aged, cloned, and lent
-//! to one run after another.
+//! A drive without a host: built from its parameters, preconditioned, aged, cloned, and lent to one
+//! run after another. `saved` keeps it in a file.
 
 use crate::config::Loaded;
+use base::archive::{Archive, State};
 use base::units::Hours;
 use base::{Error, Result};
 use ssd::Ssd;
+use ssd::ageing::Ageing;
+use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
 
 /// A drive, between runs.
@@ -20,17 +23,39 @@ pub struct Drive {
 #[derive(Clone)]
 pub(crate) struct Life {
     pub(crate) preconditioning: Preconditioning,
-    /// A run has begun on it: what the chips hold is what it has left.
-    has_run: bool,
+    /// The chips know their data: a run has begun, or time has passed.
+    is_in_use: bool,
+}
+
+impl State for Drive {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        self.life.exchange(archive)?;
+        self.ssd.exchange(archive)
+    }
+}
+
+impl State for Life {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { preconditioning, is_in_use } = self;
+        preconditioning.exchange(archive)?;
+        archive.value(is_in_use)
+    }
 }
 
 impl Life {
     /// Begins a run.
     pub(crate) fn start(&mut self, ssd: &mut Ssd, pe_cycles: u32) {
-        if std::mem::replace(&mut self.has_run, true) {
+        if std::mem::replace(&mut self.is_in_use, true) {
             ssd.start_again();
         } else {
             ssd.start(pe_cycles);
+        }
+    }
+
+    /// Begins the use of a drive without a run.
+    fn put_to_use(&mut self, ssd: &mut Ssd, pe_cycles: u32) {
+        if !std::mem::replace(&mut self.is_in_use, true) {
+            ssd.load_chips(pe_cycles);
         }
     }
 }
@@ -41,16 +66,17 @@ impl Drive {
         let config = &loaded.config;
         let ssd = Ssd::new(config, memory_limit).map_err(|error| loaded.explain(error))?;
         let preconditioning = Preconditioning::new(Precondition::None, ssd.dies(), config.seed);
-        let life = Life { preconditioning, has_run: false };
+        let life = Life { preconditioning, is_in_use: false };
         Ok(Self { loaded, memory_limit, ssd, life })
     }
 
-    /// Begins to bring a drive into a state; `advance_precondition` does it. Refuses where there
-    /// has been a run, or it was preconditioned before.
+    /// Begins the preconditioning, which `advance_precondition` performs. Refused after a run or
+    /// another preconditioning.
     pub fn precondition(&mut self, goal: Precondition) -> Result<()> {
-        if self.life.has_run || self.ssd.occupancy().mapped > 0 {
+        if self.life.is_in_use || self.ssd.occupancy().mapped > 0 {
             let problem = "this drive has been written to";
-            return Err(Error::new("precondition", problem).allow("a new drive, or its clone"));
+            return Err(Error::new("precondition", problem)
+                .hint("precondition a new drive, or a clone made before it was written to"));
         }
         let seed = self.loaded.config.seed;
         self.life.preconditioning = Preconditioning::new(goal, self.ssd.dies(), seed);
@@ -61,6 +87,16 @@ impl Drive {
     pub fn advance_precondition(&mut self) -> Result<bool> {
         self.life.preconditioning.advance(self.ssd.ftl_mut())?;
         Ok(self.life.preconditioning.is_done())
+    }
+
+    /// Whether its preconditioning has ended.
+    pub fn is_preconditioned(&self) -> bool {
+        self.life.preconditioning.is_done()
+    }
+
+    /// The state that it was brought into before its first run.
+    pub fn preconditioned_to(&self) -> Precondition {
+        self.life.preconditioning.goal()
     }
 
     /// Units written by preconditioning, and the least that will be.
@@ -74,14 +110,45 @@ impl Drive {
         const MOST: f64 = 8766.0 * 100.0;
         if !(0.0..=MOST).contains(&hours) {
             let problem = format!("{hours} hours");
-            return Err(Error::new("age.hours", problem).allow(format!("0 to {MOST:.0}")));
+            return Err(Error::new("age.hours", problem).expected(format!("0 to {MOST:.0}")));
         }
-        if !self.life.has_run {
-            // Until the first run the chips have not been told what they hold.
-            self.life.start(&mut self.ssd, self.loaded.config.age.pe_cycles);
-        }
+        self.put_to_use();
         self.ssd.age(Hours(hours));
         Ok(())
+    }
+
+    /// Begins to overwrite the data of the drive at random until its blocks have `cycles` more P/E
+    /// cycles on average, which `advance_ageing` performs. Refused for a drive without data.
+    pub fn age_by_writes(&mut self, cycles: u32) -> Result<Ageing> {
+        self.put_to_use();
+        Ageing::new(&self.ssd, cycles, self.loaded.config.seed)
+    }
+
+    /// Does a part of that: whether it is over, because the blocks have their cycles or the drive
+    /// takes no more writes.
+    pub fn advance_ageing(&mut self, ageing: &mut Ageing) -> Result<bool> {
+        const UNITS: u64 = 1 << 17;
+        ageing.advance(&mut self.ssd, UNITS)?;
+        Ok(ageing.is_over())
+    }
+
+    /// Whether the drive takes no more writes: a block has failed, and none was left to replace it.
+    pub fn is_read_only(&self) -> bool {
+        self.ssd.read_only_at().is_some()
+    }
+
+    /// Program/erase cycles of the blocks in use. Preconditioning leaves those that the drive was
+    /// built with.
+    pub fn wear(&self) -> Wear {
+        if self.life.is_in_use {
+            return self.ssd.wear();
+        }
+        let cycles = self.loaded.config.age.pe_cycles;
+        Wear { min: cycles, mean: cycles.into(), max: cycles }
+    }
+
+    fn put_to_use(&mut self) {
+        self.life.put_to_use(&mut self.ssd, self.loaded.config.age.pe_cycles);
     }
 
     /// The same drive once more. Refuses while anything is under way in it.
@@ -96,7 +163,7 @@ impl Drive {
         self.ssd.capacity_bytes()
     }
 
-    /// The drive itself, for whoever sends it requests.
+    /// The drive itself, for senders of requests.
     pub fn ssd(&mut self) -> &mut Ssd {
         &mut self.ssd
     }
@@ -105,7 +172,7 @@ impl Drive {
         (self.loaded, self.memory_limit, self.ssd, self.life)
     }
 
-    /// The drive that a run gives back: at time zero again, ready for another.
+    /// The drive returned by a run: at time zero again, ready for another run.
     pub(crate) fn from_run(
         loaded: Loaded,
         memory_limit: u64,

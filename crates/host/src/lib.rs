@@ -1,4 +1,4 @@
-//! Floor 4 of nandlab: who talks to the drive.
+//! Floor 4 of nandlab: hosts, workloads, traces and the run.
 //!
 //! The text of a drive, and a trace or a fio job file, come in; a report goes out:
 //!
@@ -17,7 +17,9 @@ pub mod drive;
 pub mod fio;
 pub mod report;
 pub mod request;
+mod rewriting;
 pub mod run;
+mod saved;
 pub mod session;
 pub mod trace;
 pub mod workload;

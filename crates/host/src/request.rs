@@ -1,4 +1,4 @@
-//! Jobs and sources: a source says which request comes next, a job's pace says when it is sent.
+//! Jobs and sources: a source gives the next request; the pace of a job gives its time.
 
 use base::{Result, Time};
 use ssd::request::Request;
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// A request and the time at which its source wants it sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// Since the start of the job. Zero for what has no time of its own.
+    /// Since the start of the job; zero for requests without a time.
     pub at: Time,
     /// What to send.
     pub request: Request,
@@ -36,6 +36,9 @@ pub trait Source: Send {
         Ok(true)
     }
 
+    /// Gives its requests so many times in all, one pass after another. Before the first of them.
+    fn repeat(&mut self, passes: u64);
+
     /// How many requests it will give in all, where that is known.
     fn total(&self) -> Option<u64>;
 }
@@ -48,7 +51,7 @@ pub enum Pace {
         /// Requests in flight at most (fio's iodepth).
         depth: u32,
     },
-    /// Open loop: at the source's own times, whatever the drive does. Latency counts from there.
+    /// Open loop: at the times of the source, independent of the drive. Latency counts from there.
     Open,
     /// Both: at the source's own times, but with `depth` requests in flight at most.
     Paced {

@@ -1,12 +1,16 @@
-//! A session: a drive from its parameters, a workload for it, preconditioning, the run.
+//! A session: builds a drive and its workload, preconditions the drive, and runs.
 //!
 //! The command line and Python drive a session step by step, so that they can show progress and
 //! stop.
 
 use crate::config::Loaded;
 use crate::drive::{Drive, Life};
-use crate::request::{Job, Pace};
+use crate::fio::Target;
+use crate::request::{Job, Pace, Source};
+use crate::rewriting::Rewriting;
 use crate::run::Run;
+use crate::run::settling::Goal;
+use crate::run::until::Until;
 use crate::{fio, trace};
 use base::{Error, Result, Time};
 use ssd::precondition::Precondition;
@@ -16,7 +20,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub enum Workload {
     /// A fio job file.
-    Fio(PathBuf),
+    Fio {
+        /// The file.
+        path: PathBuf,
+        /// How the traces that it names are read.
+        traces: Box<trace::Options>,
+    },
     /// The text of one; relative paths in it start at `dir`.
     FioText {
         /// The text.
@@ -25,6 +34,8 @@ pub enum Workload {
         place: String,
         /// Where relative paths start.
         dir: PathBuf,
+        /// How the traces that it names are read.
+        traces: Box<trace::Options>,
     },
     /// A recorded trace.
     Trace {
@@ -32,7 +43,7 @@ pub enum Workload {
         path: PathBuf,
         /// How to read it.
         options: Box<trace::Options>,
-        /// Requests in flight, for traces without times of their own; 1 if left out.
+        /// Queue depth for traces without times; default: 1.
         depth: Option<u32>,
     },
 }
@@ -43,22 +54,32 @@ pub struct Opened {
     notices: Vec<String>,
     global_options: Vec<(String, String)>,
     trace: Option<trace::Summary>,
+    files: Vec<PathBuf>,
+    /// The steady state in which the jobs are to end.
+    goal: Option<Goal>,
 }
 
 impl Opened {
-    /// Opens a workload for a drive. Refuses what is no workload, and what does not fit.
+    /// Opens a workload for a drive. Refuses other files, and workloads that do not fit.
     pub fn new(drive: &Drive, workload: &Workload) -> Result<Self> {
         let (capacity, seed) = (drive.capacity_bytes(), drive.loaded.config.seed);
+        let target = Target::new(capacity, seed);
         let of_file = |file: fio::Loaded| Self {
             jobs: file.jobs,
             notices: file.notices,
             global_options: file.global_options,
             trace: None,
+            files: file.files,
+            goal: file.goal,
         };
         match workload {
-            Workload::Fio(path) => fio::load(path, capacity, seed).map(of_file),
-            Workload::FioText { text, place, dir } => {
-                fio::parse(text, place, dir, capacity, seed).map(of_file)
+            Workload::Fio { path, traces } => {
+                let target = Target { traces: (**traces).clone(), ..target };
+                fio::load(path, &target).map(of_file)
+            }
+            Workload::FioText { text, place, dir, traces } => {
+                let target = Target { traces: (**traces).clone(), ..target };
+                fio::parse(text, place, dir, &target).map(of_file)
             }
             Workload::Trace { path, options, depth } => {
                 let (job, summary) = replay(path, options, *depth, capacity)?;
@@ -67,6 +88,8 @@ impl Opened {
                     notices: Vec::new(),
                     global_options: Vec::new(),
                     trace: Some(summary),
+                    files: Vec::new(),
+                    goal: None,
                 })
             }
         }
@@ -85,9 +108,15 @@ pub struct Session {
     pub global_options: Vec<(String, String)>,
     /// Summary of the trace, for traces.
     pub trace: Option<trace::Summary>,
+    /// Every file that the drive was made from or that the workload names.
+    pub files: Vec<PathBuf>,
     memory_limit: u64,
     life: Life,
     started: bool,
+    /// What is left of a preconditioning by a trace.
+    rewriting: Option<Rewriting>,
+    /// How the measured part of the run ends, where its beginning is skipped.
+    until: Option<Until>,
 }
 
 impl Session {
@@ -113,16 +142,50 @@ impl Session {
     pub fn with(drive: Drive, opened: Opened) -> Result<Self> {
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
         let submit_time = Time::from_us(loaded.config.host.submit_us);
+        let files = loaded.files.iter().cloned().chain(opened.files).collect();
+        let mut run = Run::new(ssd, opened.jobs, submit_time)?;
+        let until = opened.goal.map(Until::Settled);
+        until.into_iter().for_each(|until| run.end_at(until));
         Ok(Self {
-            run: Run::new(ssd, opened.jobs, submit_time)?,
+            run,
             notices: opened.notices,
             global_options: opened.global_options,
             trace: opened.trace,
+            files,
             memory_limit,
             life,
             started: false,
+            rewriting: None,
+            until,
             loaded,
         })
+    }
+
+    /// Ends the run at `until`, and repeats its jobs as often as that takes. The report leaves out
+    /// its beginning up to `skip`: there the run comes to an end, and [`Session::measure`] begins
+    /// what is left. Before the run begins.
+    pub fn plan(&mut self, skip: Option<Until>, until: Option<Until>) {
+        if until.is_some() {
+            self.run.repeat();
+            self.until = until;
+        }
+        skip.or(self.until).into_iter().for_each(|end| self.run.end_at(end));
+    }
+
+    /// Begins what is left of the run, from time zero on, with all counts at zero. Refuses where
+    /// nothing is left.
+    pub fn measure(&mut self) -> Result<()> {
+        let (loaded, _, ssd, life) = self.drive_left()?.into_parts();
+        let jobs = self.run.rest();
+        if jobs.is_empty() {
+            let problem = "the workload ended in the part that is skipped";
+            return Err(Error::new("skip", problem)
+                .hint("skip less, or use a longer workload or `until`, which repeats its jobs"));
+        }
+        self.run = Run::new(ssd, jobs, Time::from_us(loaded.config.host.submit_us))?;
+        self.until.into_iter().for_each(|end| self.run.end_at(end));
+        (self.life, self.started) = (life, false);
+        Ok(())
     }
 
     /// The drive as the run has left it, for another run: what was sent to it is done, and what its
@@ -134,20 +197,50 @@ impl Session {
         Drive::from_run(self.loaded.clone(), self.memory_limit, &self.run.ssd, self.life.clone())
     }
 
+    /// Adds the writes of a trace to the preconditioning, so many times over. Refuses another
+    /// workload.
+    pub fn precondition_by_trace(&mut self, workload: &Workload, passes: u64) -> Result<()> {
+        let Workload::Trace { path, options, .. } = workload else {
+            let problem = "preconditioning by a trace, and the workload is none";
+            return Err(
+                Error::new("precondition", problem).expected("none, fill, steady or rested")
+            );
+        };
+        let mut source = trace::open(path, options, self.run.ssd.capacity_bytes())?;
+        source.repeat(passes);
+        self.rewriting = Some(Rewriting::new(Box::new(source), self.run.ssd.dies()));
+        Ok(())
+    }
+
     /// Does a part of the preconditioning: whether it is finished.
     pub fn precondition(&mut self) -> Result<bool> {
         self.life.preconditioning.advance(self.run.ssd.ftl_mut())?;
-        Ok(self.life.preconditioning.is_done())
+        if !self.life.preconditioning.is_done() {
+            return Ok(false);
+        }
+        let Some(rewriting) = &mut self.rewriting else { return Ok(true) };
+        let is_over = rewriting.advance(&mut self.run.ssd)?;
+        if is_over {
+            self.rewriting = None;
+        }
+        Ok(is_over)
     }
 
     /// Units written by preconditioning, and the least that will be.
     pub fn precondition_progress(&mut self) -> (u64, u64) {
-        self.life.preconditioning.progress(self.run.ssd.ftl_mut())
+        let (written, least) = self.life.preconditioning.progress(self.run.ssd.ftl_mut());
+        let rewritten = self.rewriting.as_ref().map_or(0, |rewriting| rewriting.written);
+        (written + rewritten, least + rewritten)
     }
 
     /// Write amplification that preconditioning ended with, where it came to one.
     pub fn precondition_write_amplification(&self) -> Option<f64> {
         self.life.preconditioning.write_amplification()
+    }
+
+    /// The same of collection alone, which uniform random writes settle at.
+    pub fn precondition_collection_amplification(&self) -> Option<f64> {
+        self.life.preconditioning.collection_amplification()
     }
 
     /// Whether `steady` preconditioning settled before its most overwrites; `None` for others.
@@ -157,16 +250,21 @@ impl Session {
 
     /// Goes on for about `completions` more requests: whether the run is over.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        self.advance_within(completions, u64::MAX)
+    }
+
+    /// The same for at most so many `events` of the drive.
+    pub fn advance_within(&mut self, completions: u64, events: u64) -> Result<bool> {
         if !self.started {
             self.started = true;
             while !self.precondition()? {}
             self.life.start(&mut self.run.ssd, self.loaded.config.age.pe_cycles);
         }
-        self.run.advance(completions)
+        self.run.advance_within(completions, events)
     }
 }
 
-/// A trace as a job: at its own times, or in a closed loop where it has none or `depth` is given.
+/// A trace as a job: at its times, or in a closed loop without times or with a given `depth`.
 fn replay(
     path: &Path,
     options: &trace::Options,
@@ -176,12 +274,15 @@ fn replay(
     let source = trace::open(path, options, capacity)?;
     let closed = depth.filter(|_| source.timed());
     if closed.is_some() && options.time_scale != 1.0 {
-        let problem = format!("{}: `iodepth` leaves times aside", options.time_scale);
-        return Err(Error::new("trace.time_scale", problem).allow("one of the two"));
+        let problem = format!("{}: `iodepth` ignores the times of the trace", options.time_scale);
+        return Err(Error::new("trace.time_scale", problem).hint("give only one of the two"));
     }
     let depth = depth.unwrap_or(1);
     let pace = closed.map_or_else(|| source.pace(depth), |depth| Pace::Closed { depth });
-    let summary = source.summary().clone();
+    let mut summary = source.summary().clone();
+    if closed.is_some() {
+        summary.set_times_aside();
+    }
     let name =
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let option = |key: &str, value: String| (key.to_owned(), value);

@@ -12,7 +12,12 @@ use ssd::precondition::Precondition;
 const MIX: &str = "[mix]\nrw=randrw\nbs=4k\niodepth=16\nnumber_ios=3000\nnorandommap=1\n";
 
 fn workload(text: &str) -> Workload {
-    Workload::FioText { text: text.into(), place: "test".into(), dir: ".".into() }
+    Workload::FioText {
+        text: text.into(),
+        place: "test".into(),
+        dir: ".".into(),
+        traces: Box::default(),
+    }
 }
 
 fn drive(sets: &[&str]) -> Drive {
@@ -36,10 +41,23 @@ fn run(drive: Drive, text: &str) -> (Value, Drive) {
     (report, session.drive_left().unwrap())
 }
 
-const FTLS: [&[&str]; 4] = [
+const FTLS: [&[&str]; 7] = [
     &[],
     &["chip.array={name='power_law'}", "ecc={model='threshold', t=2}"],
     &["ftl.name=dftl", "ftl.map_cache_bytes=4096", "ftl.overprovisioning=0.5"],
+    &[
+        "ftl.name=dftl",
+        "ftl.map_cache_policy=segmented_lru",
+        "ftl.map_cache_bytes=4096",
+        "ftl.overprovisioning=0.5",
+    ],
+    &[
+        "ftl.name=dftl",
+        "ftl.map_cache_policy=tpftl",
+        "ftl.map_cache_bytes=4096",
+        "ftl.overprovisioning=0.5",
+    ],
+    &["ftl.name=learned", "ftl.gamma=16", "ftl.overprovisioning=0.5"],
     &["ftl.name=bast", "ftl.overprovisioning=0.5"],
 ];
 
@@ -98,4 +116,132 @@ fn what_is_stored_grows_old() {
         assert_eq!(drive.age(hours).unwrap_err().place, "age.hours");
     }
     assert_eq!(drive.precondition(Precondition::Fill).unwrap_err().place, "precondition");
+}
+
+fn file(name: &str) -> std::path::PathBuf {
+    std::env::temp_dir().join(format!("nandlab-{}-{name}.nldrive", std::process::id()))
+}
+
+fn saved(drive: &mut Drive, name: &str) -> Drive {
+    let path = file(name);
+    drive.save(&path).unwrap();
+    let loaded = Drive::load(&path, 1 << 32).unwrap();
+    std::fs::remove_file(path).unwrap();
+    loaded
+}
+
+/// Each FTL, each policy that picks victims, and a drive that keeps its failures.
+fn every_kind() -> Vec<Vec<&'static str>> {
+    let mut kinds: Vec<Vec<&str>> = FTLS.iter().map(|sets| sets.to_vec()).collect();
+    for member in ssd::gc::ROSTER {
+        kinds.push(vec![Box::leak(format!("gc.name={}", member.name).into_boxed_str())]);
+    }
+    kinds.push(vec![
+        "chip.fault.program_failure_chance=1e-4",
+        "chip.array={name='power_law'}",
+        "ecc={model='threshold', t=1}",
+        "ftl.overprovisioning=0.3",
+    ]);
+    kinds
+}
+
+#[test]
+fn a_run_on_a_saved_drive_is_the_run_on_the_drive() {
+    for (i, sets) in every_kind().into_iter().enumerate() {
+        let mut drive = preconditioned(&sets, Precondition::Steady);
+        let mut loaded = saved(&mut drive, &format!("kind-{i}"));
+        // After preconditioning, in the middle of a life, and after years and cycles.
+        for step in 0..3 {
+            let (expected, after) = run(drive, MIX);
+            let (report, after_loaded) = run(loaded, MIX);
+            assert_eq!(report, expected, "{sets:?}, run {step}");
+            (drive, loaded) = (after, after_loaded);
+            for drive in [&mut drive, &mut loaded] {
+                drive.age(1000.0).unwrap();
+                let mut ageing = drive.age_by_writes(3).unwrap();
+                while !drive.advance_ageing(&mut ageing).unwrap() {}
+            }
+            loaded = saved(&mut loaded, &format!("kind-{i}"));
+        }
+    }
+}
+
+#[test]
+fn what_is_saved_is_little_more_than_the_tables() {
+    let mut drive = preconditioned(&["chip.geometry.blocks_per_plane=512"], Precondition::Steady);
+    let path = file("size");
+    drive.save(&path).unwrap();
+    let size = std::fs::metadata(&path).unwrap().len();
+    std::fs::remove_file(&path).unwrap();
+    let units = drive.capacity_bytes() / drive.ssd().unit_bytes();
+    let tables = 4 * (units + drive.ssd().physical_units());
+    assert!(size as f64 <= 1.1 * tables as f64, "{size} bytes for {tables} of tables");
+}
+
+/// Cut anywhere, with a byte changed anywhere, or written by another version, a file is refused
+/// with its name.
+#[test]
+fn a_file_that_is_not_whole_is_refused() {
+    let mut drive = preconditioned(&[], Precondition::Fill);
+    let path = file("damaged");
+    drive.save(&path).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let error = Drive::load(&path, 1 << 32).map(|_| ()).unwrap_err().to_string();
+        assert!(error.starts_with(&path.display().to_string()), "{error}");
+        error
+    };
+    for cut in (0..bytes.len()).step_by(bytes.len() / 50).chain([bytes.len() - 1]) {
+        let error = refused(&bytes[..cut]);
+        assert!(error.contains("cut short") || error.contains("not a saved drive"), "{error}");
+    }
+    for at in (0..bytes.len()).step_by(bytes.len() / 50) {
+        let mut changed = bytes.clone();
+        changed[at] ^= 0x10;
+        let error = refused(&changed);
+        let is_told = ["damaged", "cut short", "not a saved drive"];
+        assert!(is_told.iter().any(|word| error.contains(word)), "byte {at}: {error}");
+    }
+    refused(&[&bytes[..], b"more"].concat());
+    let error = refused(b"[drive]\n");
+    assert!(error.contains("not a saved drive"), "{error}");
+    std::fs::remove_file(&path).unwrap();
+    let missing = Drive::load(&path, 1 << 32).map(|_| ()).unwrap_err().to_string();
+    assert!(missing.starts_with(&path.display().to_string()), "{missing}");
+}
+
+#[test]
+fn a_drive_is_worn_by_writes_as_by_a_run() {
+    for sets in FTLS {
+        let mut drive = preconditioned(sets, Precondition::Steady);
+        let before = drive.wear();
+        let mut ageing = drive.age_by_writes(20).unwrap();
+        while !drive.advance_ageing(&mut ageing).unwrap() {}
+        let wear = drive.wear();
+        let more = wear.mean - before.mean;
+        assert!((20.0..22.0).contains(&more), "{sets:?}: {more}");
+        // The chips have it too, and the drive works on.
+        let (report, _) = run(drive, MIX);
+        let mean = report["nand"]["pe_cycles"]["mean"].as_f64().unwrap();
+        assert!(mean >= wear.mean, "{sets:?}: {mean}");
+    }
+    let error = drive(&[]).age_by_writes(1).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("holds no data"), "{error}");
+}
+
+/// Blocks whose erases or programs fail leave, until there are none to spare.
+#[test]
+fn a_drive_worn_out_by_writes_takes_no_more() {
+    for of_ftl in FTLS {
+        let mut sets = of_ftl.to_vec();
+        sets.push("chip.fault={median_ratings=0.01, spread=0.2, program_failure_chance=1e-5}");
+        let mut drive = preconditioned(&sets, Precondition::Fill);
+        let mut ageing = drive.age_by_writes(100_000).unwrap();
+        while !drive.advance_ageing(&mut ageing).unwrap() {}
+        let (erases, wanted) = ageing.progress();
+        assert!(drive.is_read_only() && erases < wanted, "{of_ftl:?}: {:?}", drive.wear());
+        let (report, _) = run(drive, MIX);
+        assert!(report["host"]["requests_failed"].as_u64().unwrap() > 0, "{of_ftl:?}: {report}");
+    }
 }

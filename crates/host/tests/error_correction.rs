@@ -97,7 +97,7 @@ fn soft_reads_show_in_every_figure() {
         let tail = |report: &Value| number(&report["host"]["read"]["latency_us"]["p99_9"]);
         assert!(tail(soft) > 1.3 * tail(&none), "{} {}", tail(soft), tail(&none));
     }
-    // Bus time: a transfer each for the hard reads, two or one for each soft level.
+    // Bus time: a transfer each for the hard reads, two or one for each soft read.
     let energy = |report: &Value| number(&report["nand"]["energy"]["bus_uj"]);
     let one = energy(&none) / 20_000.0;
     for (report, transfers) in [(&sd, 2.0), (&nasd, 1.0)] {
@@ -175,7 +175,7 @@ fn what_is_lost_is_told_and_its_block_retired() {
     assert_eq!(bad, 128.0 * retired);
 }
 
-/// Soft levels beyond those that were measured cost their reads and save nothing.
+/// Soft reads beyond those that were measured cost their reads and save nothing.
 #[test]
 fn soft_levels_that_nobody_knows_are_refused() {
     for (code, model, levels) in [
@@ -184,7 +184,7 @@ fn soft_levels_that_nobody_knows_are_refused() {
         ("bch_512_t40", "threshold", 0),
     ] {
         let (code, model) = (format!("ecc.code={code}"), format!("ecc.model={model}"));
-        let allowed = format!("at most {levels}");
+        let expected = format!("at most {levels}");
         for more in [0, 1] {
             let levels = format!("retry.max_levels={}", levels + more);
             let spare = "chip.geometry.spare_bytes=0";
@@ -194,7 +194,7 @@ fn soft_levels_that_nobody_knows_are_refused() {
                 Ok(_) => assert_eq!(more, 0, "{sets:?}"),
                 Err(error) => {
                     let is_named = error.contains("retry.max_levels");
-                    assert!(is_named && error.contains(&allowed), "{sets:?}: {error}");
+                    assert!(is_named && error.contains(&expected), "{sets:?}: {error}");
                     assert_eq!(more, 1, "{sets:?}: {error}");
                 }
             }
@@ -278,11 +278,11 @@ fn a_named_code_says_what_a_codeword_holds() {
     assert_eq!(load(&sets).unwrap().config.ecc_parts().unwrap().1.name, "threshold");
     for (sets, said) in [
         (&["ecc.code=bch_4321"][..], "did you mean"),
-        (&["ecc.code=bch_4320_t100", "ecc.parity_bytes=225"], "224, or leave it out"),
+        (&["ecc.code=bch_4320_t100", "ecc.parity_bytes=225"], "224; hint: leave it out"),
         (&["ecc.code=bch_4320_t100", "ecc.code_hash='0123'"], "ecc.code_hash"),
-        (&["ecc.parity_bytes=225", "ecc.code=bch_4320_t100"], "224, or leave it out"),
-        (&["ecc.model=threshold", "ecc.code=bch_4320_t100", "ecc.t=99"], "100, or leave it out"),
-        (&["ecc.model=threshold", "ecc.code=bch_1024_t72"], "72, or leave it out"),
+        (&["ecc.parity_bytes=225", "ecc.code=bch_4320_t100"], "224; hint: leave it out"),
+        (&["ecc.model=threshold", "ecc.code=bch_4320_t100", "ecc.t=99"], "100; hint: leave it out"),
+        (&["ecc.model=threshold", "ecc.code=bch_1024_t72"], "72; hint: leave it out"),
         (&["ecc.model=exact"], "without a code"),
         (&["ecc.model=profile"], "without a code"),
     ] {

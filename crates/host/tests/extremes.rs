@@ -2,6 +2,7 @@
 
 mod running;
 
+use host::report::Outside;
 use running::{number, refused, run, session};
 use ssd::precondition::Precondition;
 
@@ -15,12 +16,12 @@ fn values_that_cannot_be_are_refused_by_name() {
     for (sets, named) in [
         (&["ftl.gc_reserve_blocks=4294967295"][..], "ftl.gc_reserve_blocks"),
         (&["gc.start_free_blocks=4294967295"], "gc.start_free_blocks"),
-        (&["gc.background_free_blocks=257"], "up to chip.geometry.blocks_per_plane, 256"),
+        (&["gc.background_free_blocks=257"], "at most 256 (chip.geometry.blocks_per_plane)"),
         (&["host.link_mb_s=1e-300"], "host.link_mb_s"),
         (&["host.link_mb_s=nan"], "host.link_mb_s"),
         (&["chip.timing.bus_mt_s=1e-300"], "chip.timing.bus_mt_s"),
-        (&["ecc.payload_bytes=16384"], "chip.geometry.page_bytes, 8192"),
-        (&["ecc.parity_bytes=225"], "chip.geometry.spare_bytes, 448"),
+        (&["ecc.payload_bytes=16384"], "at most 8192 (chip.geometry.page_bytes)"),
+        (&["ecc.parity_bytes=225"], "at most 448 in all (chip.geometry.spare_bytes)"),
         (&["chip.array={name='power_law', alpha=nan}"], "chip.array.alpha"),
         (&["chip.array={name='power_law', k=-1.0}"], "chip.array.k"),
         (&["buffer.bytes=1099511627776"], "this drive needs"),
@@ -29,7 +30,7 @@ fn values_that_cannot_be_are_refused_by_name() {
     ] {
         let error = refused(sets, READ);
         assert!(error.contains(named), "{sets:?}: {error}");
-        assert!(error.contains("; allowed: "), "{error}");
+        assert!(error.contains("; expected: "), "{error}");
     }
     // Parity that just fits, and a chip that does not say what its spare area holds.
     run(&["ecc.parity_bytes=224"], READ, Precondition::None).unwrap();
@@ -47,7 +48,7 @@ fn runs_beyond_the_end_of_time_are_refused() {
     ] {
         let error = refused(&[], job);
         assert!(error.starts_with("simulated time: "), "{job}: {error}");
-        assert!(error.contains("292 years"), "{error}");
+        assert!(error.contains("292 simulated years"), "{error}");
     }
 }
 
@@ -85,5 +86,59 @@ fn totals_beyond_64_bits_are_unknown() {
 fn more_reads_than_can_be_numbered_are_refused() {
     let job = "rw=read\nbs=700m\niodepth=64\nnumber_ios=64";
     let error = refused(&["ftl.unit_bytes=512"], job);
-    assert!(error.contains("bytes at a time"), "{error}");
+    assert!(error.contains("bytes are under way at once"), "{error}");
+}
+
+/// Encoders that are booked beyond the end of the run were busy up to its end, and no longer.
+#[test]
+fn nobody_works_beyond_the_end() {
+    let sets = ["ecc.t_encode_us=100000", "buffer.bytes=16777216"];
+    let job = "rw=randwrite\nbs=4k\niodepth=16\nnumber_ios=1000";
+    let report = run(&sets, job, Precondition::Fill).unwrap();
+    let ecc = &report["ecc"];
+    let fraction = number(&ecc["encoders_busy_fraction"]);
+    assert!((0.5..=1.0).contains(&fraction), "{fraction}");
+    let busy_s = number(&ecc["encoders_busy_s"]) / 2.0;
+    assert!((busy_s / number(&report["sim"]["simulated_s"]) - fraction).abs() < 1e-9);
+    assert_eq!(number(&report["checks"]["busy_idle_error"]), 0.0);
+}
+
+/// A host that costs nothing.
+const FREE: &[&str] = &["host.link_mb_s=0", "host.link_latency_us=0", "host.submit_us=0"];
+
+/// Requests that take no time never come to the end of a runtime; as many as were asked for do.
+#[test]
+fn a_run_in_which_no_time_passes_ends() {
+    let free = [FREE, &["controller.command_us=0", "buffer.latency_us=0"]].concat();
+    for op in ["randread", "randtrim"] {
+        let error = refused(&free, &format!("rw={op}\nbs=4k\ntime_based\nruntime=1h"));
+        assert!(error.starts_with("workload: no simulated time passes: "), "{error}");
+    }
+    let job = "rw=randread\nbs=4k\nnumber_ios=1100000\nnorandommap";
+    let report = run(&free, job, Precondition::None).unwrap();
+    assert_eq!(number(&report["sim"]["simulated_s"]), 0.0);
+    // Time that passes at all is enough.
+    let job = "rw=randread\nbs=4k\nnorandommap\ntime_based\nruntime=2ms";
+    let slow = [&free[..], &["host.submit_us=0.001"]].concat();
+    let report = run(&slow, job, Precondition::None).unwrap();
+    assert!(number(&report["host"]["requests_completed"]) > 1e6);
+}
+
+/// A run in many short steps equals the run in one step, also where a step ends within a request.
+#[test]
+fn pauses_change_nothing() {
+    let job = "rw=randrw\nbs=64k\niodepth=4\nnumber_ios=500";
+    let whole = run(&[], job, Precondition::Fill).unwrap();
+    for events in [1, 7] {
+        let mut session = session(&[], job, Precondition::Fill).unwrap();
+        let mut pauses = 0;
+        while !session.advance_within(u64::MAX, events).unwrap() {
+            pauses += 1;
+        }
+        assert!(pauses > 500);
+        let mut report = session.report(Outside::default()).unwrap();
+        for key in ["host", "ftl", "nand", "sim", "checks"] {
+            assert_eq!(report[key].take(), whole[key], "{key}");
+        }
+    }
 }

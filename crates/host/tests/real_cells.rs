@@ -101,7 +101,7 @@ fn unlike_pages_fail_where_their_mean_does_not() {
     assert!((real / table - 1.0).abs() < 0.5, "{real} {table}");
 }
 
-/// Soft levels of real cells bring back what hard reads lose, each most of what is left; as often
+/// Soft reads of real cells bring back what hard reads lose, each most of what is left; as often
 /// as the laboratory's two levels do, or more: their ratios know of a page whose references
 /// lie off the middle, which those of two equal levels do not.
 #[test]
@@ -120,7 +120,7 @@ fn soft_levels_of_real_cells_help() {
         soft.iter().map(number).chain([ecc(report, "uncorrectable")]).collect()
     };
     let (ours, theirs) = (levels(&real), levels(&played));
-    println!("reads at each soft level and lost, real cells {ours:?}, profile {theirs:?}");
+    println!("reads at each soft read and lost, real cells {ours:?}, profile {theirs:?}");
     assert!(ours.len() == 3 && ours.windows(2).all(|pair| pair[1] < pair[0]), "{ours:?}");
     assert!(ours[0] > 150.0 && ours[1] < 0.6 * ours[0], "{ours:?}");
     for (ours, theirs) in ours.iter().zip(&theirs) {
@@ -129,7 +129,7 @@ fn soft_levels_of_real_cells_help() {
     // A level that no profile knows of takes what the others lost, and saves some or none.
     let more = levels(&third);
     assert!(more.len() == 4 && more.is_sorted_by(|a, b| a >= b), "{more:?}");
-    // Words that soft levels had to decode, among as many that failed at first.
+    // Words that soft reads had to decode, among as many that failed at first.
     assert!(ecc(&real, "further_decodes") < ecc(&played, "further_decodes"));
 }
 
@@ -199,7 +199,7 @@ fn refusals_say_what_is_allowed() {
     };
     let long = ["chip.geometry.page_bytes=4096", "ecc.code=ldpc_4k_r90", "ecc.model=exact"];
     let text = refused(&long);
-    assert!(text.contains("bits in real cells, 32768 a page"), "{text}");
+    assert!(text.contains("bits does not fit in a page of 32768 bits"), "{text}");
     assert!(text.contains("spare_bytes"), "{text}");
     let text = refused(&["ecc.model=exact"]);
     assert!(text.contains("without a code"), "{text}");

@@ -264,7 +264,7 @@ fn disorder_is_refused_or_put_right() {
         let file = rows().into_iter().find(|row| row.options.format.as_deref() == Some(name));
         let Some(path) = file.and_then(|row| trace(row.file)) else { continue };
         let error = replay(&path, &format(name), 4096 * TIB).unwrap_err().to_string();
-        assert!(error.contains("goes back") && error.contains("sort-window"), "{error}");
+        assert!(error.contains("before the time") && error.contains("sort-window"), "{error}");
         for (time, sort_window) in
             [(TimePolicy::Clamp, None), (TimePolicy::SortWindow, Some(1 << 16))]
         {

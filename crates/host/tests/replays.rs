@@ -82,9 +82,9 @@ fn a_depth_leaves_times_aside() {
     let text = format!("fio version 3 iolog\n0 f add\n0 f open\n{}", reads.collect::<String>());
     let run = |depth| replay("aside", &text, Options::default(), depth).unwrap();
     let (timed, one, eight) = (run(None), run(Some(1)), run(Some(8)));
-    for report in [&timed, &one, &eight] {
+    for (report, is_timed) in [(&timed, true), (&one, false), (&eight, false)] {
         assert_eq!(report["host"]["requests_completed"], 2000);
-        assert_eq!(report["nandlab"]["trace"]["timed"], true);
+        assert_eq!(report["nandlab"]["trace"]["timed"], is_timed);
     }
     let deep = |report: &Value| number(&report["host"]["mean_queue_depth"]);
     assert!((deep(&one) - 1.0).abs() < 0.01 && (deep(&eight) - 8.0).abs() < 0.1);
@@ -122,10 +122,15 @@ fn options_without_a_use_are_refused() {
     let window = Options { sort_window: Some(9), ..Options::default() };
     let sorted = Options { time: TimePolicy::SortWindow, ..Options::default() };
     for (text, options, depth, words) in [
-        (timed, scaled(), Some(4), &["trace.time_scale: 0.5: ", "leaves times aside; allowed"][..]),
-        (&untimed, scaled(), None, &["trace.time_scale: ", "no times to scale; allowed"]),
-        (&untimed, sorted, None, &["trace.time: ", "no times that could go back; allowed"]),
-        (timed, window, None, &["trace.sort_window: 9", "only with time = \"sort-window\""]),
+        (
+            timed,
+            scaled(),
+            Some(4),
+            &["trace.time_scale: 0.5: ", "ignores the times of the trace; hint"][..],
+        ),
+        (&untimed, scaled(), None, &["trace.time_scale: ", "no times to scale; hint"]),
+        (&untimed, sorted, None, &["trace.time: ", "no times to check; hint"]),
+        (timed, window, None, &["trace.sort_window: 9", "use it with time = \"sort-window\""]),
     ] {
         let error = replay("refused", text, options, depth).unwrap_err().to_string();
         assert!(words.iter().all(|part| error.contains(part)), "{error}");

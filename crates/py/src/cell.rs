@@ -1,4 +1,4 @@
-//! A single cell for Python: the places of its levels, its reads, and its best references.
+//! A single cell for Python: its levels, its reads, and its optimal references.
 
 use crate::refuse;
 use base::{Error, params};
@@ -42,7 +42,7 @@ impl Cell {
             return Ok(page_type);
         }
         let error = Error::new("cell", format!("page_type = {page_type}: out of range"));
-        Err(refuse(error.allow(format!("0 to {}", bits - 1))))
+        Err(refuse(error.expected(format!("0 to {}", bits - 1))))
     }
 }
 
@@ -200,7 +200,7 @@ impl Cell {
         Ok((soft.shares, llr, information))
     }
 
-    /// What operations take after so many cycles: reads and programs by page type, and an erase.
+    /// Operation times after a number of cycles: reads and programs by page type, and an erase.
     fn times_us(&self, pe_cycles: u32) -> (Vec<f64>, Vec<f64>, f64) {
         let times = self.cell.times(pe_cycles);
         (times.read_us, times.program_us, times.erase_us)

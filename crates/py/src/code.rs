@@ -1,4 +1,4 @@
-//! Code files for Python: made from a recipe, imported, exported, shown.
+//! Code files for Python: constructed, imported, exported, shown.
 
 use crate::patience::patiently;
 use crate::refuse;
@@ -11,7 +11,7 @@ use ecc::ldpc::construct::Recipe;
 use ecc::ldpc::text::Form;
 use pyo3::prelude::*;
 
-/// Bytes of payload, metadata and checksum, where they are said.
+/// Bytes of payload, metadata and checksum, if given.
 type Bytes = [Option<u32>; 3];
 
 fn finished(mut file: CodeFile, summary: Option<String>, bytes: Bytes) -> Result<String> {
@@ -63,12 +63,12 @@ pub fn export_code(py: Python<'_>, text: String, place: String, form: &str) -> P
         let code = CodeFile::read(&text, &place)?.build()?;
         match code.structure() {
             Structure::QuasiCyclic(checks) => Ok(form.write(checks)),
-            _ => Err(Error::new(place, "not a code of circulants").allow("an LDPC code")),
+            _ => Err(Error::new(place, "not a quasi-cyclic code").expected("an LDPC code")),
         }
     })
 }
 
-/// Facts of a code file, as JSON, with absorbing sets of at most so many bits.
+/// Facts of a code file, as JSON, with absorbing sets of at most this many bits.
 #[pyfunction]
 pub fn code_facts(
     py: Python<'_>,

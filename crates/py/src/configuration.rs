@@ -1,10 +1,13 @@
-//! Configuration of a drive: loaded and checked once, then what runs and boards are made from.
+//! Configuration of a drive: loaded and checked once, then used for runs and boards.
 
 use crate::patience::patiently;
 use crate::refuse;
+use base::params::Table;
 use host::config::{self, Loaded};
 use host::report;
 use pyo3::prelude::*;
+use ssd::build::FtlNeeds;
+use std::path::PathBuf;
 
 /// A drive, completed and checked.
 #[pyclass(frozen)]
@@ -13,6 +16,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// Of a drive that was loaded otherwise.
+    pub fn of(loaded: Loaded) -> Self {
+        Self { loaded }
+    }
+
     /// What was loaded.
     pub fn loaded(&self) -> &Loaded {
         &self.loaded
@@ -26,6 +34,41 @@ impl Config {
     fn new(py: Python<'_>, drive: String, sets: Vec<String>) -> PyResult<Self> {
         let loaded = patiently(py, move || config::load(&drive, &sets))?;
         Ok(Self { loaded })
+    }
+
+    /// Of a drive's tables, as JSON; `place` names them in errors.
+    #[staticmethod]
+    fn of_tables(py: Python<'_>, tables: &str, place: String, sets: Vec<String>) -> PyResult<Self> {
+        let tables: Table = serde_json::from_str(tables)
+            .map_err(|error| refuse(base::Error::new(&place, error.to_string())))?;
+        let loaded = patiently(py, move || config::load_tables(&tables, &place, &sets))?;
+        Ok(Self { loaded })
+    }
+
+    /// Where the value of a key was written: file and line, or the assignment.
+    fn origin(&self, path: &str) -> Option<String> {
+        self.loaded.origin(path)
+    }
+
+    /// Files that it was read from; presets that come with nandlab are none.
+    fn files(&self) -> Vec<PathBuf> {
+        self.loaded.files.clone()
+    }
+
+    /// Of its FTL: bytes that the host sees, memory of the controller by use, and bytes beside the
+    /// data of a page. It is built for that within a memory limit in bytes.
+    #[allow(clippy::type_complexity)]
+    fn ftl_needs(
+        &self,
+        py: Python<'_>,
+        memory_limit: u64,
+    ) -> PyResult<(u64, Vec<(&'static str, u64)>, u32)> {
+        let loaded = self.loaded.clone();
+        let FtlNeeds { capacity_bytes, ram, spare_bytes } = patiently(py, move || {
+            FtlNeeds::of(&loaded.config, memory_limit).map_err(|error| loaded.explain(error))
+        })?;
+        let ram = ram.into_iter().map(|part| (part.name, part.bytes)).collect();
+        Ok((capacity_bytes, ram, spare_bytes))
     }
 
     /// JSON with `config`, `config_hash`, `summary`, `cite`, `run`.

@@ -97,7 +97,7 @@ impl Codec {
     }
 
     /// The highest bit error rate that any code of this rate can work at, with the channel and the
-    /// soft levels of `point`.
+    /// extra references of `point`.
     fn limit(&self, py: Python<'_>, point: &str) -> PyResult<f64> {
         let (codec, point) = (Arc::clone(&self.codec), from_json::<Point>(point)?);
         patiently(py, move || {
@@ -107,9 +107,9 @@ impl Codec {
         })
     }
 
-    /// Measures a point until so many frame errors or frames, after what is `known` (JSON of
-    /// counts). `watch` is called with (frames, frame errors) and ends it by returning False. JSON
-    /// of the counts.
+    /// Measures a point until a number of frame errors or frames, after the `known` counts (JSON).
+    /// `watch` is called with (frames, frame errors) and ends it by returning False. JSON of the
+    /// counts.
     #[allow(clippy::too_many_arguments)]
     fn measure(
         &self,
@@ -163,7 +163,7 @@ impl Codec {
     }
 }
 
-/// Whether Python wants to go on; what it raises is kept.
+/// Whether Python wants to continue; an exception is kept.
 fn asked<A>(raised: &mut Option<PyErr>, watch: &Py<PyAny>, told: A) -> bool
 where
     A: for<'py> PyCallArgs<'py>,

@@ -1,4 +1,4 @@
-//! A drive for Python, between runs: preconditioned, aged, cloned.
+//! A drive for Python, between runs: preconditioned, aged, cloned, saved.
 
 use crate::configuration::Config;
 use crate::patience::patiently;
@@ -6,6 +6,7 @@ use crate::refuse;
 use base::Error;
 use pyo3::prelude::*;
 use ssd::precondition::Precondition;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A drive that no run has at the moment; nothing while one does.
@@ -49,12 +50,12 @@ impl Drive {
 
 fn in_use() -> PyErr {
     let error = Error::new("drive", "this drive is in a run, or a run of it was ended early");
-    refuse(error.allow("a drive whose last run has come to its end, or its clone from before"))
+    refuse(error.hint("use a drive whose last run has ended, or a clone made before the run"))
 }
 
 #[pymethods]
 impl Drive {
-    /// Builds the drive of a configuration, within so many bytes of memory.
+    /// Builds the drive of a configuration within a memory limit in bytes.
     #[new]
     fn new(py: Python<'_>, config: &Config, memory_limit: u64) -> PyResult<Self> {
         let loaded = config.loaded().clone();
@@ -84,13 +85,72 @@ impl Drive {
         Ok(Self { drive: Mutex::new(Some(twin)) })
     }
 
-    /// Lets so many hours pass at once.
+    /// Lets a number of hours pass at once.
     fn age(&self, hours: f64) -> PyResult<()> {
         self.with(|drive| drive.age(hours))
+    }
+
+    /// Begins to overwrite the data of the drive until its blocks have this many more cycles.
+    fn age_by_writes(&self, cycles: u32) -> PyResult<Ageing> {
+        let ageing = self.with(|drive| drive.age_by_writes(cycles))?;
+        Ok(Ageing(Mutex::new(ageing)))
+    }
+
+    /// Whether it takes no more writes.
+    fn is_read_only(&self) -> PyResult<bool> {
+        self.with(|drive| Ok(drive.is_read_only()))
+    }
+
+    /// Least, mean and most program/erase cycles of the blocks in use.
+    fn pe_cycles(&self) -> PyResult<(u32, f64, u32)> {
+        let wear = self.with(|drive| Ok(drive.wear()))?;
+        Ok((wear.min, wear.mean, wear.max))
+    }
+
+    /// Writes the drive to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.with(|drive| drive.save(&path)))
+    }
+
+    /// Reads a drive from a file within a memory limit in bytes.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, memory_limit: u64) -> PyResult<Self> {
+        let drive = patiently(py, move || host::drive::Drive::load(&path, memory_limit))?;
+        Ok(Self { drive: Mutex::new(Some(drive)) })
+    }
+
+    /// What it was built from.
+    fn config(&self) -> PyResult<Config> {
+        self.with(|drive| Ok(Config::of(drive.loaded.clone())))
+    }
+
+    /// The state that it was brought into before its first run.
+    fn preconditioned_to(&self) -> PyResult<&'static str> {
+        self.with(|drive| Ok(drive.preconditioned_to().name()))
     }
 
     /// Bytes that a host sees.
     fn capacity_bytes(&self) -> PyResult<u64> {
         self.with(|drive| Ok(drive.capacity_bytes()))
+    }
+}
+
+/// An ageing by writes, step by step.
+#[pyclass(frozen)]
+pub struct Ageing(Mutex<ssd::ageing::Ageing>);
+
+#[pymethods]
+impl Ageing {
+    /// Does a part of it on its drive: True when it is over.
+    fn advance(&self, py: Python<'_>, drive: &Drive) -> PyResult<bool> {
+        py.detach(|| {
+            let mut ageing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            drive.with(|drive| drive.advance_ageing(&mut ageing))
+        })
+    }
+
+    /// Erases so far, and those that are wanted.
+    fn progress(&self) -> (u64, u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).progress()
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A codeword in bytes, whether it is one, iterations, bits that were changed.
 type Corrected<'py> = (Bound<'py, PyBytes>, bool, u32, usize);
 
-/// A code with a decoder of its own.
+/// A code with its decoder.
 #[pyclass(frozen)]
 pub struct Coder {
     codec: Arc<codec::Codec>,
@@ -53,7 +53,7 @@ impl Coder {
         };
         if data.len() > sealed {
             let error = Error::new("ecc", format!("data: {} bytes", data.len()));
-            return Err(refuse(error.allow(format!("at most {sealed}: payload and metadata"))));
+            return Err(refuse(error.expected(format!("at most {sealed} (payload and metadata)"))));
         }
         let mut whole = data.to_vec();
         whole.resize(sealed, 0);
@@ -83,7 +83,7 @@ impl Coder {
         let word = packed(word, self.codec.code().length(), "word")?;
         if !(llr > 0.0 && llr.is_finite()) {
             let error = Error::new("ecc", format!("llr = {llr}: out of range"));
-            return Err(refuse(error.allow("a number above 0")));
+            return Err(refuse(error.expected("a number above 0")));
         }
         let (out, decoded) = py.detach(|| self.run(Received::Hard { bits: &word, llr }));
         Ok(self.corrected(py, &out, decoded, &word))
@@ -100,19 +100,19 @@ impl Coder {
         let length = self.codec.code().length();
         if regions.len() != length {
             let error = Error::new("ecc", format!("{} regions", regions.len()));
-            return Err(refuse(error.allow(format!("{length}, one for each bit"))));
+            return Err(refuse(error.expected(format!("{length}, one for each bit"))));
         }
         if llr.len() > MOST_REGIONS {
             let error = Error::new("ecc", format!("{} log-likelihood ratios", llr.len()));
-            return Err(refuse(error.allow(format!("at most {MOST_REGIONS}"))));
+            return Err(refuse(error.expected(format!("at most {MOST_REGIONS}"))));
         }
         if !llr.iter().all(|ratio| ratio.is_finite()) {
             let error = Error::new("ecc", "a log-likelihood ratio is not a number");
-            return Err(refuse(error.allow("finite numbers")));
+            return Err(refuse(error.expected("finite numbers")));
         }
         if let Some(region) = regions.iter().find(|&&region| usize::from(region) >= llr.len()) {
             let error = Error::new("ecc", format!("region {region} has no log-likelihood ratio"));
-            return Err(refuse(error.allow(format!("regions below {}", llr.len()))));
+            return Err(refuse(error.expected(format!("regions below {}", llr.len()))));
         }
         let mut hard = vec![0; bits::words(length)];
         for (i, &region) in regions.iter().enumerate() {
@@ -161,7 +161,7 @@ fn packed(from: &[u8], count: usize, what: &str) -> PyResult<Vec<u64>> {
         }
         return Ok(words);
     };
-    Err(refuse(Error::new("ecc", problem).allow(format!("{count} bits in {needed} bytes"))))
+    Err(refuse(Error::new("ecc", problem).expected(format!("{count} bits in {needed} bytes"))))
 }
 
 /// The bytes of `count` bits.

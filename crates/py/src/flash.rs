@@ -1,4 +1,4 @@
-//! The flash device for Python: where pages lie, and the bit error rates of an array model.
+//! The flash device for Python: places of pages, and the bit error rates of an array model.
 
 use crate::cell::Cell;
 use crate::refuse;

@@ -1,4 +1,4 @@
-//! Floor 5 of nandlab: the doors to Python. Text and numbers go in, text and arrays come out.
+//! Floor 5 of nandlab: the Python bindings. Text and numbers in, text and arrays out.
 
 mod board;
 mod catalogue;
@@ -9,6 +9,7 @@ mod curve;
 mod drive;
 mod ecc;
 mod flash;
+mod memory;
 mod patience;
 mod rosters;
 mod simulation;
@@ -21,7 +22,7 @@ create_exception!(
     nandlab._core,
     NandlabError,
     PyValueError,
-    "A refused input: says place, problem, what is allowed and the nearest name."
+    "A refused input: says place, problem, what is expected, a hint and the nearest name."
 );
 
 /// The one conversion of errors.
@@ -53,7 +54,7 @@ mod _core {
     #[pymodule_export]
     use super::curve::{Codec, Frames, Survey, clopper_pearson, ecc_point};
     #[pymodule_export]
-    use super::drive::Drive;
+    use super::drive::{Ageing, Drive};
     #[pymodule_export]
     use super::ecc::Coder;
     #[pymodule_export]
@@ -63,10 +64,12 @@ mod _core {
     #[pymodule_export]
     use super::simulation::Simulation;
 
-    /// Names of the operations, in the order of the numbers in the column `op`.
+    /// Names of the operations, in the order of the numbers in the column `op`; names of what
+    /// requests wait for, in the order of the columns of `Simulation.blame`.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let names = Op::ALL.map(Op::name);
-        module.add("OPERATIONS", PyTuple::new(module.py(), names)?)
+        module.add("OPERATIONS", PyTuple::new(module.py(), names)?)?;
+        module.add("CAUSES", PyTuple::new(module.py(), ssd::blame::CAUSE_NAMES)?)
     }
 }

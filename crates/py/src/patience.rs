@@ -1,4 +1,4 @@
-//! Long work for Python, which Ctrl-C can interrupt.
+//! Long computations for Python, which Ctrl-C can interrupt.
 
 use crate::refuse;
 use base::{Error, Result};
@@ -18,7 +18,10 @@ pub fn patiently<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = sync_channel(1);
-    std::thread::spawn(move || sender.send(work()));
+    let thread = std::thread::Builder::new().spawn(move || sender.send(work()));
+    thread.map_err(|error| {
+        refuse(Error::new("nandlab", format!("no thread could be started: {error}")))
+    })?;
     let receiver = Mutex::new(receiver);
     let wait = || {
         let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);

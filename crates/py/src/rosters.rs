@@ -1,4 +1,4 @@
-//! Rosters: what the members of every family say of themselves.
+//! Rosters: names, meanings and parameters of the members of every family.
 
 use crate::refuse;
 use base::Error;

@@ -6,22 +6,60 @@ use crate::drive::{Drive, state};
 use crate::patience::patiently;
 use crate::refuse;
 use base::Error;
+use base::Time;
 use host::report::Outside;
 use host::run::stats::RequestLog;
+use host::run::tails::Slow;
+use host::run::until::Until;
 use host::session::{Opened, Session, Workload};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use ssd::precondition::Precondition;
 use ssd::request::Op;
 use ssd::timeline::SPAN_NAMES;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A drive under a workload, step by step.
 #[pyclass]
 pub struct Simulation {
     /// Never contended: Python calls one method at a time. The lock lets threads share the class.
     session: Mutex<Session>,
+    /// Events that take about as long as the clock may be left alone.
+    events: u64,
+}
+
+/// Events between two looks at the clock, at most: slow ones may follow quick ones.
+const MOST_EVENTS: u64 = 256;
+
+/// How long a look at the clock may be put off.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+
+/// Goes on for so many completions or so much wall time: whether the run is over.
+fn advance(
+    session: &mut Session,
+    events: &mut u64,
+    completions: u64,
+    wall: Duration,
+) -> base::Result<bool> {
+    let (begin, stop) = (Instant::now(), session.run.completed.saturating_add(completions));
+    let mut last = begin;
+    loop {
+        let is_over = session.advance_within(stop - session.run.completed, *events)?;
+        let now = Instant::now();
+        if is_over || session.run.completed >= stop || now - begin >= wall {
+            return Ok(is_over);
+        }
+        let took = now - last;
+        *events = if took < BETWEEN_LOOKS {
+            (2 * *events).min(MOST_EVENTS)
+        } else {
+            (*events / 2).max(1)
+        };
+        last = now;
+    }
 }
 
 impl Simulation {
@@ -48,10 +86,16 @@ impl Simulation {
         memory_limit: u64,
     ) -> PyResult<Self> {
         let workload = workload_of(kind, workload, options, depth)?;
-        let goal = state(precondition)?;
+        let (goal, passes) = goal_of(precondition)?;
         let loaded = config.loaded().clone();
-        let session = patiently(py, move || Session::new(loaded, &workload, goal, memory_limit))?;
-        Ok(Self { session: Mutex::new(session) })
+        let session = patiently(py, move || {
+            let mut session = Session::new(loaded, &workload, goal, memory_limit)?;
+            if let Some(passes) = passes {
+                session.precondition_by_trace(&workload, passes)?;
+            }
+            Ok(session)
+        })?;
+        Ok(Self { session: Mutex::new(session), events: 1 })
     }
 
     /// The same on a drive, which is in the run until `give_back`.
@@ -68,7 +112,24 @@ impl Simulation {
         // A workload that is refused must not take the drive with it.
         let opened = py.detach(|| drive.with(|drive| Opened::new(drive, &workload)))?;
         let session = Session::with(drive.take()?, opened).map_err(refuse)?;
-        Ok(Self { session: Mutex::new(session) })
+        Ok(Self { session: Mutex::new(session), events: 1 })
+    }
+
+    /// Ends the run as `until` says (`settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`), and repeats
+    /// its jobs as often as that takes; `skip` says how long its beginning is, at whose end the
+    /// run comes to an end too, until `measure`.
+    fn plan(&mut self, skip: Option<&str>, until: Option<&str>) -> PyResult<()> {
+        let parse = |key: &str, text: Option<&str>| text.map(|t| Until::parse(key, t)).transpose();
+        let skip = parse("skip", skip).map_err(refuse)?;
+        let until = parse("until", until).map_err(refuse)?;
+        self.session().plan(skip, until);
+        Ok(())
+    }
+
+    /// Begins what the skipped beginning has left of the run.
+    fn measure(&mut self, py: Python<'_>) -> PyResult<()> {
+        let session = self.session();
+        py.detach(|| session.measure()).map_err(refuse)
     }
 
     /// Gives the drive back as the run has left it.
@@ -89,10 +150,14 @@ impl Simulation {
         self.session().precondition_progress()
     }
 
-    /// Goes on for `completions` more requests: True when the run is over.
-    fn advance(&mut self, py: Python<'_>, completions: u64) -> PyResult<bool> {
-        let session = self.session();
-        py.detach(|| session.advance(completions)).map_err(refuse)
+    /// Goes on for `completions` more requests, or about `wall_s` seconds: True when the run is
+    /// over. The clock is looked at between a few events, so that no long request keeps Ctrl-C
+    /// waiting.
+    fn advance(&mut self, py: Python<'_>, completions: u64, wall_s: f64) -> PyResult<bool> {
+        let wall = Duration::try_from_secs_f64(wall_s).unwrap_or(Duration::MAX);
+        let Self { session, events } = self;
+        let session = session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        py.detach(|| advance(session, events, completions, wall)).map_err(refuse)
     }
 
     /// Requests completed, requests in all (None where unknown), simulated nanoseconds.
@@ -104,6 +169,11 @@ impl Simulation {
     /// Things that were accepted and mean nothing here.
     fn notices(&mut self) -> Vec<String> {
         self.session().notices.clone()
+    }
+
+    /// Every file that the drive was made from or that the workload names.
+    fn files(&mut self) -> Vec<PathBuf> {
+        self.session().files.clone()
     }
 
     /// Bytes that the host sees.
@@ -144,9 +214,51 @@ impl Simulation {
         Ok(columns)
     }
 
-    /// Remembers the first `limit` spans of the timeline from now on.
-    fn keep_timeline(&mut self, limit: usize) {
-        self.session().run.ssd.keep_timeline(limit);
+    /// Remembers the first `limit` spans of the timeline that begin at `from_ns` or later.
+    fn keep_timeline(&mut self, limit: usize, from_ns: u64) {
+        self.session().run.ssd.keep_timeline(limit, Time(from_ns));
+    }
+
+    /// Keeps account of what requests wait for, from now on.
+    fn keep_blame(&mut self) {
+        self.session().run.keep_blame();
+    }
+
+    /// What requests of `op` have waited for, by buckets of rising latency: requests, and for each
+    /// bucket one number of ns for each cause.
+    #[allow(clippy::type_complexity)]
+    fn blame<'py>(
+        &mut self,
+        py: Python<'py>,
+        op: &str,
+    ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
+        let op = Op::ALL.into_iter().find(|known| known.name() == op).ok_or_else(|| {
+            refuse(Error::unknown("blame", "operation", op, Op::ALL.map(Op::name)))
+        })?;
+        let buckets = self.session().run.tails.as_ref().map_or(&[][..], |tails| tails.buckets(op));
+        let requests: Vec<u64> = buckets.iter().map(|bucket| bucket.requests).collect();
+        let causes: Vec<u64> = buckets.iter().flat_map(|bucket| bucket.causes).collect();
+        Ok((requests.into_pyarray(py), causes.into_pyarray(py)))
+    }
+
+    /// The slowest requests, column by column; `die` is -1 where there is none, `causes` holds one
+    /// number for each cause and request. The last is how far any sum of causes is off, in ns.
+    fn slowest<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, u64)> {
+        let tails = self.session().run.tails.as_ref();
+        let slowest = tails.map_or_else(Vec::new, |tails| tails.slowest());
+        let error_ns = tails.map_or(0, |tails| tails.error_ns);
+        let columns = PyDict::new(py);
+        let column = |of: fn(&Slow) -> u64| -> Vec<u64> { slowest.iter().map(of).collect() };
+        columns.set_item("latency_ns", column(|slow| slow.latency_ns).into_pyarray(py))?;
+        columns.set_item("arrival_ns", column(|slow| slow.arrival_ns).into_pyarray(py))?;
+        columns.set_item("op", column(|slow| slow.op.into()).into_pyarray(py))?;
+        columns.set_item("offset", column(|slow| slow.offset).into_pyarray(py))?;
+        columns.set_item("bytes", column(|slow| slow.bytes).into_pyarray(py))?;
+        let dies = slowest.iter().map(|slow| slow.die.map_or(-1, i64::from));
+        columns.set_item("die", dies.collect::<Vec<i64>>().into_pyarray(py))?;
+        let causes: Vec<u64> = slowest.iter().flat_map(|slow| slow.causes).collect();
+        columns.set_item("causes", causes.into_pyarray(py))?;
+        Ok((columns, error_ns))
     }
 
     /// The timeline: columns by name, the names of the span kinds, and how many were dropped.
@@ -186,6 +298,8 @@ impl Simulation {
         columns.set_item("padding_units", column(|b| b.ftl.padding_units).into_pyarray(py))?;
         columns.set_item("map_writes", column(|b| b.ftl.map.writes).into_pyarray(py))?;
         columns.set_item("gc_runs", column(|b| b.ftl.reclaimed_blocks).into_pyarray(py))?;
+        let energy: Vec<f64> = series.bins.iter().map(|bin| bin.energy_uj).collect();
+        columns.set_item("energy_uj", energy.into_pyarray(py))?;
         Ok((columns, series.interval.ns()))
     }
 
@@ -211,6 +325,21 @@ impl Simulation {
     }
 }
 
+/// The state of a preconditioning, and how often the trace follows it: `trace` or `trace=3`.
+fn goal_of(text: &str) -> PyResult<(Precondition, Option<u64>)> {
+    let passes = match text.strip_prefix("trace") {
+        Some("") => 1,
+        Some(times) if times.starts_with('=') => {
+            let passes = times[1..].parse().ok().filter(|&passes: &u64| passes > 0);
+            passes.ok_or_else(|| {
+                refuse(Error::new("precondition", format!("`{text}`")).expected("as trace=3"))
+            })?
+        }
+        _ => return Ok((state(text)?, None)),
+    };
+    Ok((Precondition::Fill, Some(passes)))
+}
+
 /// The workload that a run is given.
 fn workload_of(
     kind: &str,
@@ -218,16 +347,16 @@ fn workload_of(
     options: &str,
     depth: Option<u32>,
 ) -> PyResult<Workload> {
+    let options = Box::new(trace_options(options)?);
     Ok(match kind {
-        "fio" => Workload::Fio(PathBuf::from(workload)),
-        "fio_text" => {
-            Workload::FioText { text: workload, place: "workload".into(), dir: PathBuf::from(".") }
-        }
-        "trace" => Workload::Trace {
-            path: PathBuf::from(workload),
-            options: Box::new(trace_options(options)?),
-            depth,
+        "fio" => Workload::Fio { path: PathBuf::from(workload), traces: options },
+        "fio_text" => Workload::FioText {
+            text: workload,
+            place: "workload".into(),
+            dir: PathBuf::from("."),
+            traces: options,
         },
+        "trace" => Workload::Trace { path: PathBuf::from(workload), options, depth },
         other => {
             let kinds = ["fio", "fio_text", "trace"];
             return Err(refuse(Error::unknown("workload", "kind", other, kinds)));

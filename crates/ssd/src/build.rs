@@ -1,4 +1,4 @@
-//! From parameters to a drive: builds every part, and refuses before allocating.
+//! Construction of a drive from its parameters, refused before memory is allocated.
 
 use crate::config::SsdConfig;
 use crate::drive::{DriveParts, FLASH_EVENTS, Ssd, event};
@@ -6,14 +6,15 @@ use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::retry::{self, Reread, Retry};
 use crate::flash::{Flash, scheduler};
-use crate::ftl::{self, Context};
+use crate::ftl::contract::Ram;
+use crate::ftl::{self, Context, Ftl, FtlConfig};
 use crate::medium::cells::CellMedium;
 use crate::space::gc::{self, contract::Shape};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
 use base::{Error, Result};
 use ecc::model::{EccConfig, Model};
-use nand::chip::Chips;
+use nand::chip::{ChipConfig, Chips};
 use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Geometry};
 
@@ -51,9 +52,21 @@ fn check_commands(config: &SsdConfig, geometry: &Geometry) -> Result<()> {
         return Ok(());
     }
     let problem = format!("{others} units could be in the buffer and under collection");
-    Err(Error::new("drive", problem).allow(format!(
-        "at most {most}: a smaller buffer.bytes, fewer dies or a larger ftl.unit_bytes"
-    )))
+    Err(Error::new("drive", problem)
+        .expected(format!("at most {most}"))
+        .hint("use a smaller buffer.bytes, fewer dies or a larger ftl.unit_bytes"))
+}
+
+/// Refuses a drive whose tables need more memory than there is.
+fn check_memory(config: &SsdConfig, limit: u64) -> Result<()> {
+    let needed = memory_bytes(config)?;
+    if needed <= limit {
+        return Ok(());
+    }
+    let problem = format!("this drive needs {} of memory", format_size(needed));
+    Err(Error::new("drive", problem)
+        .expected(format!("at most {}", format_size(limit)))
+        .hint("a larger ftl.unit_bytes needs less"))
 }
 
 impl Ssd {
@@ -63,23 +76,12 @@ impl Ssd {
     /// Builds the drive of a completed configuration. `memory_limit` bytes may be used for it:
     /// a drive that needs more is refused with the estimate.
     pub fn new(config: &SsdConfig, memory_limit: u64) -> Result<Self> {
-        let needed = memory_bytes(config)?;
-        if needed > memory_limit {
-            return Err(Error::new(
-                "drive",
-                format!("this drive needs {} of memory", format_size(needed)),
-            )
-            .allow(format!(
-                "at most {}; a larger ftl.unit_bytes needs less",
-                format_size(memory_limit)
-            )));
-        }
+        check_memory(config, memory_limit)?;
         let chips = chips(config)?;
         check_commands(config, &chips.geometry)?;
         let context = context(config, &chips)?;
         let gc = context.gc.clone();
-        let (_, mut choice) = config.ftl_parts()?;
-        let ftl = (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params)?;
+        let ftl = build_ftl(config, context)?;
         let mut choice = config.scheduler.clone();
         let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
         let mut choice = config.retry.clone();
@@ -101,14 +103,31 @@ impl Ssd {
 
 /// The chips of a completed configuration.
 pub fn chips(config: &SsdConfig) -> Result<Chips> {
-    Chips::new(
+    let mut chips = Chips::new(
         &config.chip,
         u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel),
         config.drive_unit_bytes(),
         config.age.pe_cycles,
         Hours(config.age.retention_hours),
         config.seed,
-    )
+    )?;
+    if let Some(celsius) = config.age.temperature_c
+        && chips.errs()
+    {
+        keep_at(&mut chips, celsius, &config.chip)?;
+    }
+    Ok(chips)
+}
+
+/// Keeps the chips at a temperature. Refuses a law of errors that has no activation energy.
+fn keep_at(chips: &mut Chips, celsius: f64, chip: &ChipConfig) -> Result<()> {
+    let kept = chips.keep_at(celsius, chip.cell_bits);
+    kept.unwrap_or_else(|| {
+        let array = &chip.array.name;
+        let problem = format!("{celsius} C: chip.array `{array}` has no activation energy");
+        Err(Error::new("age.temperature_c", problem)
+            .hint("leave it out, set chip.array.activation_ev, or use another array"))
+    })
 }
 
 /// What the FTL of a completed configuration is built from, on these chips.
@@ -139,6 +158,73 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     })
 }
 
+/// Builds the FTL, and refuses one that the hardware has no room for.
+fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
+    let units_per_page = context.geometry.units_per_page;
+    let (FtlConfig { ram_bytes: limit, .. }, mut choice) = config.ftl_parts()?;
+    let ftl = (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params)?;
+    let parts = ftl.ram();
+    let needed: u64 = parts.iter().map(|part| part.bytes).sum();
+    if limit > 0 && needed > limit {
+        let of = |part: &Ram| format!("{} {}", part.name, format_size(part.bytes));
+        let parts: Vec<String> = parts.iter().map(of).collect();
+        let name = &config.ftl.name;
+        let problem = format!("{limit} bytes; `{name}` needs {needed} ({})", parts.join(", "));
+        return Err(Error::new("ftl.ram_bytes", problem)
+            .expected(format!("at least {needed}, or 0 for no limit"))
+            .hint(
+                "an FTL with a coarser map, or a part of it in memory, needs less: nandlab ftl",
+            ));
+    }
+    check_spare_area(ftl.spare_bytes(units_per_page), config)?;
+    Ok(ftl)
+}
+
+/// What an FTL needs of the hardware of a drive.
+pub struct FtlNeeds {
+    /// Bytes that the host sees.
+    pub capacity_bytes: u64,
+    /// Memory of the controller, by use.
+    pub ram: Vec<Ram>,
+    /// Bytes beside the data of a page.
+    pub spare_bytes: u32,
+}
+
+impl FtlNeeds {
+    /// Of the FTL of a completed configuration, which is built for that within `memory_limit`.
+    pub fn of(config: &SsdConfig, memory_limit: u64) -> Result<Self> {
+        check_memory(config, memory_limit)?;
+        let chips = chips(config)?;
+        let ftl = build_ftl(config, context(config, &chips)?)?;
+        let geometry = &chips.geometry;
+        Ok(Self {
+            capacity_bytes: u64::from(ftl.logical_units()) * u64::from(geometry.unit_bytes),
+            ram: ftl.ram(),
+            spare_bytes: ftl.spare_bytes(geometry.units_per_page),
+        })
+    }
+}
+
+/// Refuses an FTL that keeps more beside a page than a named code leaves it: the metadata of the
+/// code, and what the spare area has beyond the code. Nothing is known of a spare area of 0 bytes,
+/// nor of the share of metadata in a parity that is given in bytes.
+fn check_spare_area(needed: u32, config: &SsdConfig) -> Result<()> {
+    let (ecc, _) = config.ecc_parts()?;
+    let page = &config.chip.geometry;
+    let Some(code) = ecc.named.as_ref().filter(|_| page.spare_bytes > 0) else { return Ok(()) };
+    let words = page.page_bytes.div_ceil(ecc.payload_bytes);
+    let beyond = page.spare_bytes.saturating_sub(words * ecc.parity_bytes);
+    let left = words * code.metadata_bytes() + beyond;
+    if needed <= left {
+        return Ok(());
+    }
+    let name = &config.ftl.name;
+    let problem = format!("`{name}` keeps {needed} bytes in the spare area of a page");
+    Err(Error::new("ftl.name", problem)
+        .expected(format!("at most {left}, which the code `{}` leaves", ecc.code))
+        .hint("use a code with more metadata_bytes, or a larger chip.geometry.spare_bytes"))
+}
+
 /// Factory bad blocks: those of the first die are those of a chip of its own.
 fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
     let share = config.chip.geometry.bad_block_fraction;
@@ -146,7 +232,7 @@ fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
     (0..geometry.blocks()).map(|b| is_factory_bad(config.seed, b, per_die, share)).collect()
 }
 
-/// Refuses soft levels that cost their reads and save no word.
+/// Refuses soft reads that cost their reads and save no word.
 fn check_soft_levels(
     retry: &dyn Retry,
     ecc: &dyn Model,
@@ -155,10 +241,10 @@ fn check_soft_levels(
 ) -> Result<()> {
     match ecc.soft_levels() {
         Some(most) if retry.soft_levels() > most => {
-            let problem = format!("{} soft levels", retry.soft_levels());
+            let problem = format!("{} soft reads", retry.soft_levels());
             let source = format!("`ecc.model = \"{model}\"` with the code `{}`", common.code);
             Err(Error::new("retry.max_levels", problem)
-                .allow(format!("at most {most}: {source} knows no more")))
+                .expected(format!("at most {most}, as {source} has")))
         }
         _ => Ok(()),
     }
@@ -173,7 +259,8 @@ fn check_references(retry: &dyn Retry, chips: &Chips, array: &str) -> Result<()>
         Some(Reread { shift_v, .. }) if chips.ignores_references() => {
             let problem = format!("{shift_v} V: `{array}` has no references to move");
             Err(Error::new("retry.shifts_v", problem)
-                .allow("[], or an array whose rates are those of a chip.cell"))
+                .expected("[]")
+                .hint("use an array with the rates of a chip.cell"))
         }
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! The parts of a drive, as parameter files give them; one struct for each part.
+//! Parameters of the parts of a drive, one struct for each part.
 
 use base::family::Choice;
 use base::params::{self, Table};
@@ -20,7 +20,7 @@ pub struct DriveConfig {
     pub channels: u32,
     /// Dies on each channel.
     pub dies_per_channel: u32,
-    /// Commands that the drive works on at the same time; more wait in the host's queues.
+    /// Commands that the drive processes at the same time; further ones wait in the host's queues.
     pub queue_depth: u32,
 }
 
@@ -28,9 +28,9 @@ pub struct DriveConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ControllerConfig {
-    /// Time that one host command takes on one core.
+    /// Time of one host command on one core.
     pub command_us: f64,
-    /// Cores that work side by side.
+    /// Parallel cores.
     pub cores: u32,
 }
 
@@ -46,10 +46,10 @@ impl Default for ControllerConfig {
 pub struct HostConfig {
     /// Bandwidth of the link in each direction, in 10^6 bytes a second; 0 is unlimited.
     pub link_mb_s: f64,
-    /// Fixed latency of the link: data of a read or write, and the answer to a trim, are later by
-    /// it.
+    /// Fixed latency of the link, added to the data of a read or write and to the completion of a
+    /// trim.
     pub link_latency_us: f64,
-    /// Time that a job's thread takes to submit one request.
+    /// Time that the thread of a job needs to submit one request.
     pub submit_us: f64,
 }
 
@@ -63,9 +63,10 @@ impl Default for HostConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BufferConfig {
-    /// Size; 0 switches write-back off: writes are acknowledged when the flash has them.
+    /// Size of the write buffer; 0 switches write-back off: a write completes when the flash has
+    /// it.
     pub bytes: u64,
-    /// Time of moving one request's data in or out of it.
+    /// Time to move the data of one request into or out of the buffer.
     pub latency_us: f64,
 }
 
@@ -81,8 +82,12 @@ impl Default for BufferConfig {
 pub struct AgeConfig {
     /// Program/erase cycles of every block.
     pub pe_cycles: u32,
-    /// Age of the data on the drive.
+    /// Retention time of the data on the drive before the run.
     pub retention_hours: f64,
+    /// Temperature of the drive in degrees Celsius, before and during the run; default: the
+    /// reference temperature of the error law.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature_c: Option<f64>,
 }
 
 /// A whole drive.
@@ -117,7 +122,7 @@ pub struct SsdConfig {
     /// Decoding: `model` chooses the member.
     #[schemars(with = "serde_json::Value")]
     pub ecc: Table,
-    /// The code that `ecc.code` names, once somebody has read its file.
+    /// The code of `ecc.code`, once its file has been read.
     #[serde(skip)]
     #[schemars(skip)]
     pub code: Option<NamedCode>,
@@ -134,15 +139,15 @@ fn one() -> u64 {
 }
 
 impl SsdConfig {
-    /// Completes the parameters of every family member and refuses what is out of range, so that
-    /// what is reported is what was run.
+    /// Completes the parameters of every family member and refuses values out of range, so that the
+    /// report shows the parameters of the run.
     pub fn complete(mut self) -> Result<Self> {
         let range = |key: &str, value: f64, low: f64, high: f64| {
             if (low..=high).contains(&value) {
                 Ok(())
             } else {
                 Err(Error::new(key, format!("{value} is out of range"))
-                    .allow(format!("{low} to {high}")))
+                    .expected(format!("{low} to {high}")))
             }
         };
         range("drive.channels", self.drive.channels.into(), 1.0, 4096.0)?;
@@ -153,19 +158,22 @@ impl SsdConfig {
         if self.host.link_mb_s != 0.0 && !(1e-3..=1e7).contains(&self.host.link_mb_s) {
             let problem = format!("{} is out of range", self.host.link_mb_s);
             return Err(Error::new("host.link_mb_s", problem)
-                .allow("0.001 to 10000000, or 0 for unlimited"));
+                .expected("0.001 to 10000000, or 0 for unlimited"));
         }
         range("host.link_latency_us", self.host.link_latency_us, 0.0, 1e6)?;
         range("host.submit_us", self.host.submit_us, 0.0, 1e6)?;
         range("buffer.latency_us", self.buffer.latency_us, 0.0, 1e6)?;
         range("buffer.bytes", self.buffer.bytes as f64, 0.0, (1u64 << 40) as f64)?;
         range("age.retention_hours", self.age.retention_hours, 0.0, 1e7)?;
+        if let Some(celsius) = self.age.temperature_c {
+            range("age.temperature_c", celsius, -100.0, 300.0)?;
+        }
         range("age.pe_cycles", self.age.pe_cycles.into(), 0.0, 1e8)?;
         let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
         range("drive (dies in all)", dies as f64, 1.0, 65536.0)?;
         if self.drive_unit_bytes() == 0 {
             return Err(
-                Error::new("chip.geometry.page_bytes", "0 bytes").allow("a multiple of 512")
+                Error::new("chip.geometry.page_bytes", "0 bytes").expected("a multiple of 512")
             );
         }
         self.chip.array.resolve(nand::array::ROSTER, "chip.array")?;
@@ -181,9 +189,9 @@ impl SsdConfig {
         Ok(self)
     }
 
-    /// Refuses what does not fit the chip, once its geometry is known to be one: blocks that a
-    /// plane does not have, codewords that their page cannot hold, and a buffer that cannot hold
-    /// what one program takes.
+    /// Refuses values that do not fit the chip, after its geometry was checked: blocks that a plane
+    /// does not have, codewords that their page cannot hold, and a buffer that cannot hold what one
+    /// program takes.
     pub fn check_fit(&self) -> Result<()> {
         let (ftl, gc) = (self.ftl_parts()?.0, self.gc_parts()?.0);
         let blocks = self.chip.geometry.blocks_per_plane;
@@ -194,7 +202,7 @@ impl SsdConfig {
         ] {
             if kept > blocks {
                 return Err(Error::new(key, format!("{kept} blocks"))
-                    .allow(format!("up to chip.geometry.blocks_per_plane, {blocks}")));
+                    .expected(format!("at most {blocks} (chip.geometry.blocks_per_plane)")));
             }
         }
         let (ecc, _) = self.ecc_parts()?;
@@ -205,19 +213,19 @@ impl SsdConfig {
         let planes = if joined { geometry.planes_per_die } else { 1 };
         let program = u64::from(planes) * u64::from(pages) * u64::from(page);
         if (1..program).contains(&self.buffer.bytes) {
-            let problem = format!("{} bytes are less than one program takes", self.buffer.bytes);
+            let problem = format!("{} bytes are less than one program", self.buffer.bytes);
             return Err(Error::new("buffer.bytes", problem)
-                .allow(format!("at least {program}, or 0 for no write-back")));
+                .expected(format!("at least {program}, or 0 for no write-back cache")));
         }
         if ecc.payload_bytes > page {
-            let problem = format!("{} bytes do not fit a page", ecc.payload_bytes);
+            let problem = format!("{} bytes do not fit in a page", ecc.payload_bytes);
             return Err(Error::new("ecc.payload_bytes", problem)
-                .allow(format!("up to chip.geometry.page_bytes, {page}")));
+                .expected(format!("at most {page} (chip.geometry.page_bytes)")));
         }
         let parity = u64::from(ecc.parity_bytes) * u64::from(page.div_ceil(ecc.payload_bytes));
         if spare > 0 && parity > u64::from(spare) {
             return Err(Error::new("ecc.parity_bytes", format!("{parity} bytes for a page"))
-                .allow(format!("in all up to chip.geometry.spare_bytes, {spare}")));
+                .expected(format!("at most {spare} in all (chip.geometry.spare_bytes)")));
         }
         Ok(())
     }
@@ -249,12 +257,14 @@ impl SsdConfig {
         let name = match table.remove("model") {
             Some(toml::Value::String(name)) => name,
             Some(other) => {
-                return Err(Error::new("ecc.model", format!("{other}")).allow("a name in quotes"));
+                return Err(
+                    Error::new("ecc.model", format!("{other}")).expected("a name in quotes")
+                );
             }
             None => {
                 let names: Vec<&str> =
                     ecc::model::ROSTER.iter().map(|member| member.name).collect();
-                return Err(Error::new("ecc", "missing key `model`").allow(names.join(", ")));
+                return Err(Error::new("ecc", "missing key `model`").expected(names.join(", ")));
             }
         };
         let (mut common, params) = params::split::<EccConfig>(&table, "ecc")?;

@@ -1,11 +1,14 @@
 //! Floor 3 of nandlab: the drive.
 //!
 //! Read `drive` first: the life of one request, from the host's queue to its completion. `buffer`
-//! holds what the host has written and the flash does not have yet; `flash` runs the dies and the
-//! buses; `ftl` decides where data live, out of the parts in `space`; `failure` is what goes wrong
-//! and what is done about it; `medium` is what is stored. `build` puts a drive together from its
-//! parameters (`config`), and `precondition` brings it into the state to be studied.
+//! holds host data that are not yet on flash; `flash` runs the dies and the buses; `ftl` places
+//! data, with the components in `space`; `failure` handles failures; `medium` holds stored data;
+//! `blame` keeps account of what requests wait for. `build` constructs a drive from its parameters
+//! (`config`), `precondition` brings it into its state before a run, and `ageing` wears it by
+//! writes without time.
 
+pub mod ageing;
+pub mod blame;
 pub mod buffer;
 pub mod build;
 pub mod config;
@@ -21,5 +24,5 @@ mod test_drive;
 
 pub use drive::{Completion, Parts, Ssd, Step, request, timeline};
 pub use failure::retry;
-pub use flash::{die, scheduler};
+pub use flash::{doing, scheduler};
 pub use space::gc;

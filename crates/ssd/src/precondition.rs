@@ -1,17 +1,19 @@
-//! Bringing a drive into the state it is to be studied in, exactly and without time.
+//! Preconditioning: brings a drive into its state before a run, exactly and without time.
 //!
 //! The very same FTL code that runs under the engine writes the drive: `fill` writes every unit
 //! once in order; `steady` then overwrites at random until write amplification settles; `rested`
-//! lets collection come to an end after that.
+//! then lets garbage collection finish.
 
 use crate::ftl::contract::MapCounts;
 use crate::ftl::{Ftl, FtlCounts, Job, Lpn, Untimed, Urgency};
 use base::Result;
+use base::archive::{Archive, State};
 use base::rng::Rng;
 use nand::geometry::Die;
+use serde::{Deserialize, Serialize};
 
 /// What to do before a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Precondition {
     /// Leave the drive empty.
     None,
@@ -32,6 +34,11 @@ impl Precondition {
         ("steady", Self::Steady),
         ("rested", Self::Rested),
     ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, goal)| *goal == self).map_or("", |(name, _)| name)
+    }
 }
 
 /// Units written between looks at the clock, signals and progress.
@@ -50,6 +57,20 @@ pub struct Preconditioning {
     halves: Vec<FtlCounts>,
     settled: bool,
     done: bool,
+}
+
+impl State for Preconditioning {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { goal, dies: _, untimed: _, rng, filled, overwritten, halves, settled, done } =
+            self;
+        archive.value(goal)?;
+        archive.value(rng)?;
+        archive.value(filled)?;
+        archive.value(overwritten)?;
+        archive.value(halves)?;
+        archive.value(settled)?;
+        archive.value(done)
+    }
 }
 
 impl Preconditioning {
@@ -77,6 +98,11 @@ impl Preconditioning {
         }
     }
 
+    /// The state that it brings a drive into.
+    pub fn goal(&self) -> Precondition {
+        self.goal
+    }
+
     /// Whether there is nothing left to do.
     pub fn is_done(&self) -> bool {
         self.done
@@ -102,8 +128,14 @@ impl Preconditioning {
         Some(counts.write_amplification())
     }
 
-    /// Whether write amplification settled before the most overwrites were done; `None` where
-    /// nobody asked for that, or it is not known yet.
+    /// The same without padding, as a run counts it to tell whether it has settled.
+    pub fn collection_amplification(&self) -> Option<f64> {
+        let counts = self.drive_write(0)?;
+        Some(FtlCounts { padding_units: 0, ..counts }.write_amplification())
+    }
+
+    /// Whether write amplification settled before the most overwrites were done; `None` if not
+    /// asked for, or not known yet.
     pub fn settled(&self) -> Option<bool> {
         let is_known = !self.halves.is_empty() && self.done;
         is_known.then_some(self.settled)

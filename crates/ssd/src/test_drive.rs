@@ -1,4 +1,4 @@
-//! The least drive, for tests of its parts: one die of one plane, one bus, nothing beside them.
+//! The smallest drive, for tests of its parts: one die of one plane and one bus.
 
 use crate::config::SsdConfig;
 use base::params::{self, Table};

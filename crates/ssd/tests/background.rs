@@ -1,4 +1,4 @@
-//! Collection in the background goes on whenever a die has nothing else to do.
+//! Tests of background garbage collection: it runs whenever a die is otherwise idle.
 
 mod drive;
 

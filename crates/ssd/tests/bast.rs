@@ -1,78 +1,20 @@
 //! `bast` against its closed forms: write amplification, erases and kinds of merges; and a timed
 //! run against the same writes without time.
 
-#![allow(clippy::print_stdout)]
-
 #[allow(dead_code, reason = "not every helper is of use here")]
 mod drive;
+mod one_plane;
 
-use base::family::Choice;
-use base::params::Table;
 use base::rng::Rng;
-use nand::geometry::{Geometry, GeometryConfig};
+use one_plane::{BLOCKS, PAGES, fill, ftl_of, validate};
 use ssd::ftl::contract::Merges;
-use ssd::ftl::{self, Context, Ftl, FtlConfig, FtlCounts, Lpn, Untimed};
-use ssd::gc::{self, GcConfig, contract::Shape};
+use ssd::ftl::{Ftl, FtlCounts, Lpn, Untimed};
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
 
-/// Logical blocks and their pages, each of one unit.
-const BLOCKS: u32 = 512;
-const PAGES: u32 = 64;
-
-/// One plane with so many log blocks, and what merges need.
+/// One plane with so many log blocks.
 fn drive_of(log_blocks: u32) -> Box<dyn Ftl> {
-    let blocks = BLOCKS + log_blocks + 3;
-    let geometry = Geometry::new(
-        &GeometryConfig {
-            planes_per_die: 1,
-            blocks_per_plane: blocks,
-            pages_per_block: PAGES,
-            page_bytes: 4096,
-            spare_bytes: 0,
-            bad_block_fraction: 0.0,
-        },
-        1,
-        4096,
-    )
-    .unwrap();
-    let shape = Shape { planes: 1, blocks_per_plane: blocks, units_per_block: PAGES };
-    let policy = Choice::named("greedy").resolve(gc::ROSTER, "gc").unwrap();
-    let victims = (policy.build)(&shape, &Table::new(), Rng::stream(1, "gc")).unwrap();
-    // A little less, so that rounding takes no unit.
-    let overprovisioning = f64::from(blocks) / f64::from(BLOCKS) - 1.0 - 1e-9;
-    let context = Context {
-        bad: vec![false; blocks as usize],
-        failed: Vec::new(),
-        geometry,
-        planes_per_program: 1,
-        pages_per_program: 1,
-        config: FtlConfig { unit_bytes: 4096, overprovisioning, gc_reserve_blocks: 1 },
-        gc: GcConfig::default(),
-        victims,
-        pe_cycles: 0,
-    };
-    let mut choice = Choice::named("bast");
-    choice.params.insert("log_blocks".into(), i64::from(log_blocks).into());
-    let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
-    let ftl = (member.build)(context, &choice.params).unwrap();
-    assert_eq!(ftl.logical_units(), BLOCKS * PAGES);
-    ftl
-}
-
-/// Writes all units in order.
-fn fill(ftl: &mut dyn Ftl) {
-    let mut untimed = Untimed::new(1);
-    for unit in 0..ftl.logical_units() {
-        ftl.write_untimed(&[Lpn(unit)], &mut untimed).unwrap();
-    }
-}
-
-/// Prints a row of docs/validation.md (see `tools/regen.py`), then holds it to its tolerance.
-fn validate(what: &str, ours: f64, reference: f64, tolerance: f64, source: &str) {
-    println!("validation | {what} | {ours:.4} | {reference:.4} | {tolerance} | {source}");
-    let deviation = (ours / reference - 1.0).abs();
-    assert!(deviation <= tolerance, "{what}: {ours} against {reference}");
+    ftl_of("bast", log_blocks, &[("log_blocks", log_blocks)])
 }
 
 /// Each log block takes U / (U - L) pages before it is the oldest, and all P pages of its logical

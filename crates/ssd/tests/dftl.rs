@@ -6,7 +6,7 @@
 use base::family::Choice;
 use base::rng::Rng;
 use nand::geometry::{Geometry, GeometryConfig};
-use ssd::ftl::{self, Context, Ftl, FtlConfig, FtlCounts, Lpn, Untimed};
+use ssd::ftl::{self, Access, Context, Ftl, FtlConfig, FtlCounts, Known, Lpn, Untimed};
 use ssd::gc::{self, GcConfig, contract::Shape};
 
 const PAGES_PER_BLOCK: u32 = 64;
@@ -14,7 +14,7 @@ const PAGES_PER_BLOCK: u32 = 64;
 const ENTRIES: u32 = 1024;
 
 /// One plane of `blocks` blocks of 64 pages of one unit, half of them spare.
-fn drive(name: &str, params: &[(&str, i64)], blocks: u32) -> Box<dyn Ftl> {
+fn context(blocks: u32) -> Context {
     let geometry = GeometryConfig {
         planes_per_die: 1,
         blocks_per_plane: blocks,
@@ -28,27 +28,35 @@ fn drive(name: &str, params: &[(&str, i64)], blocks: u32) -> Box<dyn Ftl> {
     let mut choice = Choice::named("greedy");
     let member = choice.resolve(gc::ROSTER, "gc").unwrap();
     let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
-    let context = Context {
+    Context {
         bad: vec![false; blocks as usize],
         failed: Vec::new(),
         geometry,
         planes_per_program: 1,
         pages_per_program: 1,
-        config: FtlConfig { unit_bytes: 4096, overprovisioning: 1.0, gc_reserve_blocks: 1 },
+        config: FtlConfig { unit_bytes: 4096, overprovisioning: 1.0, ..FtlConfig::default() },
         gc: GcConfig { start_free_blocks: 2, ..GcConfig::default() },
         victims,
         pe_cycles: 0,
-    };
+    }
+}
+
+/// An FTL on it.
+fn drive(name: &str, params: &[(&str, i64)], blocks: u32) -> Box<dyn Ftl> {
     let mut choice = Choice::named(name);
     choice.params.insert("static_wear_delta".into(), 0.into());
     for &(key, value) in params {
         match key {
             "map_batch" => choice.params.insert(key.into(), (value != 0).into()),
+            "map_cache_policy" => {
+                let policy = ["lru", "segmented_lru", "tpftl"][value as usize];
+                choice.params.insert(key.into(), policy.into())
+            }
             _ => choice.params.insert(key.into(), value.into()),
         };
     }
     let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
-    (member.build)(context, &choice.params).unwrap()
+    (member.build)(context(blocks), &choice.params).unwrap()
 }
 
 /// Fills it and overwrites it at random: what the last four drive writes took.
@@ -122,6 +130,119 @@ fn writes_in_order_write_each_page_of_the_map_once() {
     assert_eq!(map.reads, 0);
     assert!(map.writes <= u64::from(units.div_ceil(ENTRIES)), "{map:?}");
     assert!(map.writes + 8 >= u64::from(units.div_ceil(ENTRIES)), "{map:?}");
+}
+
+/// The policies, as `drive` takes them.
+const LRU: (&str, i64) = ("map_cache_policy", 0);
+const SEGMENTED_LRU: (&str, i64) = ("map_cache_policy", 1);
+const TPFTL: (&str, i64) = ("map_cache_policy", 2);
+
+/// A drive of 32,768 units in 32 pages of the map, all written, with room for `entries` of them.
+fn filled(policy: (&str, i64), entries: i64) -> Box<dyn Ftl> {
+    let mut ftl = drive("dftl", &[policy, ("map_cache_bytes", 8 * entries)], 1024);
+    let all: Vec<Lpn> = (0..ftl.logical_units()).map(Lpn).collect();
+    ftl.write_untimed(&all, &mut Untimed::new(1)).unwrap();
+    ftl
+}
+
+/// Reads single units: how many of them the cache did not have.
+fn misses(ftl: &mut dyn Ftl, units: impl IntoIterator<Item = u32>) -> u64 {
+    let before = ftl.counts().map.misses;
+    for lpn in units.into_iter().map(Lpn) {
+        match ftl.access(lpn, 1, Access::Read) {
+            Known::Units(_) => {}
+            Known::Read(_) => _ = ftl.map_read(lpn, 1, Access::Read),
+            Known::Mispredicted(_) | Known::Later => panic!("nothing is under way"),
+        }
+        while let Some(job) = ftl.wanted() {
+            let untimed = &mut Untimed::new(1);
+            ftl.settle_untimed(job, ssd::ftl::Urgency::Blocked, untimed).unwrap();
+        }
+    }
+    ftl.counts().map.misses - before
+}
+
+/// Whatever makes room, of N units asked for equally often C are there.
+#[test]
+fn uniform_reads_hit_as_often_as_the_cache_is_large() {
+    for policy in [LRU, SEGMENTED_LRU, TPFTL] {
+        let mut ftl = filled(policy, 8192);
+        let mut rng = Rng::stream(3, "reads");
+        let units = ftl.logical_units();
+        let mut draw = |count: u32| (0..count).map(|_| rng.below(units.into()) as u32).collect();
+        let (warm, asked): (Vec<u32>, Vec<u32>) = (draw(100_000), draw(200_000));
+        misses(&mut *ftl, warm);
+        let hits = 1.0 - misses(&mut *ftl, asked) as f64 / 200_000.0;
+        let expected = 8192.0 / f64::from(units);
+        assert!((hits / expected - 1.0).abs() < 0.02, "{policy:?}: {hits} against {expected}");
+    }
+}
+
+/// A scan of units that are asked for once pushes out what `lru` has, and nothing that
+/// `segmented_lru` protects.
+#[test]
+fn a_scan_leaves_protected_entries_alone() {
+    for (policy, lost) in [(LRU, 500), (SEGMENTED_LRU, 0)] {
+        let mut ftl = filled(policy, 1000);
+        let hot = || (0..500).map(|i| 7 * i);
+        misses(&mut *ftl, hot());
+        assert_eq!(misses(&mut *ftl, hot()), 0, "{policy:?}");
+        assert_eq!(misses(&mut *ftl, 10_000..20_000), 10_000, "{policy:?}");
+        assert_eq!(misses(&mut *ftl, hot()), lost, "{policy:?}");
+    }
+    // What is protected has room for 80 % of the entries: the oldest of the others go.
+    let mut ftl = filled(SEGMENTED_LRU, 1000);
+    let hot = || (0..900).map(|i| 7 * i);
+    misses(&mut *ftl, hot());
+    misses(&mut *ftl, hot());
+    misses(&mut *ftl, 10_000..20_000);
+    assert_eq!(misses(&mut *ftl, (100..900).map(|i| 7 * i)), 0);
+    assert_eq!(misses(&mut *ftl, (0..100).map(|i| 7 * i)), 100);
+}
+
+/// One dirty entry that leaves cleans the others of its page: m pages with k dirty entries each
+/// are written m times.
+#[test]
+fn tpftl_writes_each_page_once_for_all_its_entries() {
+    for (pages, each) in [(8u32, 128u32), (16, 64)] {
+        let mut ftl = filled(TPFTL, 1024);
+        misses(&mut *ftl, 0..2048);
+        ftl.start_run(None);
+        let dirty = (0..pages * each).map(|i| Lpn((i % pages) * ENTRIES + 5 * (i / pages)));
+        ftl.write_untimed(&dirty.collect::<Vec<_>>(), &mut Untimed::new(1)).unwrap();
+        let before = ftl.counts().map.writes;
+        misses(&mut *ftl, 20 * ENTRIES..20 * ENTRIES + 1024);
+        misses(&mut *ftl, 22 * ENTRIES..22 * ENTRIES + 1024);
+        assert_eq!(ftl.counts().map.writes - before, u64::from(pages));
+    }
+}
+
+/// In order, each miss reads as many entries ahead as there are before it: 1, 2, 4, ..., so that a
+/// page of 1,024 is read 11 times. `lru` reads it for every unit.
+#[test]
+fn tpftl_reads_ahead_in_order() {
+    for (policy, expected) in [(LRU, 1024), (TPFTL, 11)] {
+        let mut ftl = filled(policy, 4096);
+        let mut rng = Rng::stream(4, "reads");
+        // Single entries of many pages first: these make way for few pages with many.
+        let units = u64::from(ftl.logical_units());
+        misses(&mut *ftl, (0..20_000).map(|_| rng.below(units) as u32));
+        misses(&mut *ftl, 0..8 * ENTRIES);
+        for page in 8..16 {
+            let missed = misses(&mut *ftl, page * ENTRIES..(page + 1) * ENTRIES);
+            assert_eq!(missed, expected, "{policy:?}, page {page}");
+        }
+    }
+}
+
+#[test]
+fn tpftl_always_writes_in_batches() {
+    let mut choice = Choice::named("dftl");
+    choice.params.insert("map_cache_policy".into(), "tpftl".into());
+    choice.params.insert("map_batch".into(), false.into());
+    let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
+    let error = (member.build)(context(128), &choice.params).err().unwrap();
+    assert_eq!(error.place, "ftl.map_batch");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod drive;
 mod tally;
 
+use base::archive::{Archive, State};
 use base::rng::Rng;
 use nand::geometry::{Block, Ppn};
 use ssd::ftl::contract::{Occupancy, Ram, Wear};
@@ -93,11 +94,15 @@ impl Trial {
 
 #[test]
 fn reports_are_what_has_been_done() {
-    let shapes: [&[&str]; 8] = [
+    let shapes: [&[&str]; 12] = [
         &["age.pe_cycles=5"],
         &["chip.features.multi_plane_program=false"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
         &["ftl.unit_bytes=512"],
+        &["ftl.map_cache_policy=segmented_lru"],
+        &["ftl.gamma=0", "ftl.compaction_units=1000"],
+        &["ftl.gamma=32", "chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
+        &["ftl.map_cache_policy=tpftl", "ftl.unit_bytes=512"],
         &["ftl.unit_bytes=2560", "chip.geometry.page_bytes=18432"],
         &["ftl.separate_gc_stream=false", "ftl.static_wear_delta=3"],
         &["chip.geometry.bad_block_fraction=0.1", "ftl.overprovisioning=1.5"],
@@ -143,6 +148,12 @@ fn reports_are_what_has_been_done() {
 #[derive(Clone)]
 struct Broken {
     collects: bool,
+}
+
+impl State for Broken {
+    fn exchange(&mut self, _: &mut Archive<'_>) -> base::Result<()> {
+        unreachable!("nobody saves it")
+    }
 }
 
 impl Ftl for Broken {
@@ -200,7 +211,7 @@ impl Ftl for Broken {
 #[test]
 fn broken_promises_are_errors_and_not_endless() {
     for (collects, problem) in
-        [(false, "no die takes data"), (true, "collection of a die does not end")]
+        [(false, "no die accepts data"), (true, "collection of a die does not end")]
     {
         let mut ftl = Broken { collects };
         let error = ftl.write_untimed(&[Lpn(0)], &mut Untimed::new(2)).unwrap_err();

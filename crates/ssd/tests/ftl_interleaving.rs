@@ -103,6 +103,14 @@ impl Trial {
             format!("ftl.static_wear_delta={}", one(rng, &[0, 2])),
             format!("ftl.stripe={}", one(layouts, &[0, 0, 1, planes, dies * planes])),
             format!("ftl.log_blocks={}", one(layouts, &[0, 0, 1])),
+            format!("ftl.map_cache_policy={}", one(layouts, &["lru", "segmented_lru", "tpftl"])),
+            format!("ftl.gamma={}", one(layouts, &[0, 1, 4, 16])),
+            format!("ftl.compaction_units={}", one(layouts, &[0, 100])),
+            format!("ftl.open_blocks={}", one(layouts, &[0, 1, 1])),
+            format!("ftl.sequential_logs={}", one(layouts, &[0, 1, 2])),
+            format!("ftl.group_blocks={}", one(layouts, &[1, 2, 5])),
+            format!("ftl.group_logs={}", one(layouts, &[1, 2, 3])),
+            format!("ftl.update_blocks={}", one(layouts, &[1, 2, 3])),
             // With these cycles one block in twenty-four has failed, or one in six.
             "chip.fault={median_ratings=1.0,spread=0.4}".into(),
             format!("age.pe_cycles={}", one(failures, &[0, 0, 1500, 2000])),
@@ -148,7 +156,7 @@ impl Trial {
         if self.ftl.has_map_on_flash() {
             match self.ftl.access(lpn, 1, access) {
                 Known::Units(_) => {}
-                Known::Read(_) => _ = self.ftl.map_read(lpn, 1, access),
+                Known::Read(_) | Known::Mispredicted(_) => _ = self.ftl.map_read(lpn, 1, access),
                 Known::Later => return false,
             }
         }
@@ -174,9 +182,9 @@ impl Trial {
             lpns = (first..first + length).map(|unit| Lpn((unit % units) as u32)).collect();
         }
         let (keys, hint) = (self.ftl.keys(), self.rng.below(2) as u8);
-        let key = key_among(&self.ftl, keys, lpns[0], hint);
+        let key = key_among(&mut self.ftl, keys, lpns[0], hint);
         lpns.retain(|&lpn| {
-            !self.flying.contains(&lpn.0) && key_among(&self.ftl, keys, lpn, hint) == key
+            !self.flying.contains(&lpn.0) && key_among(&mut self.ftl, keys, lpn, hint) == key
         });
         if open.is_empty() || lpns.is_empty() {
             self.next += 1;

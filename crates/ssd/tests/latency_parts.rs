@@ -1,4 +1,4 @@
-//! Where the time of a request went, as its completion says it.
+//! Tests of the parts of a latency, as a completion gives them.
 
 mod drive;
 

@@ -1,4 +1,4 @@
-//! Data that could not be read when they had to be moved or completed do not come back to life.
+//! Tests of lost units: data that could not be moved or completed stay lost.
 
 mod drive;
 

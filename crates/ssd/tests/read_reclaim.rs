@@ -172,9 +172,9 @@ fn rounds_that_are_never_read_are_refused() {
     let of =
         |sets: &[&str]| Ssd::new(&drive::config(sets), 1 << 30).map(drop).unwrap_err().to_string();
     let error = of(&["gc.reclaim_rounds=1"]);
-    assert!(error.starts_with("gc.reclaim_rounds: 1 rounds; allowed: up to 0"), "{error}");
+    assert!(error.starts_with("gc.reclaim_rounds: 1 rounds; expected: at most 0"), "{error}");
     let error = of(&["gc.reclaim_at_once=0"]);
-    assert!(error.starts_with("gc.reclaim_at_once: 0 blocks; allowed: at least 1"), "{error}");
+    assert!(error.starts_with("gc.reclaim_at_once: 0 blocks; expected: at least 1"), "{error}");
     let error = of(&["gc.reclaim_rounds=3", "retry.name=soft_decision", "ecc.model=threshold"]);
-    assert!(error.starts_with("gc.reclaim_rounds: 3 rounds; allowed: up to 2"), "{error}");
+    assert!(error.starts_with("gc.reclaim_rounds: 3 rounds; expected: at most 2"), "{error}");
 }

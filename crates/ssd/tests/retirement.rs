@@ -206,7 +206,7 @@ fn an_old_drive_has_less_spare_and_the_same_capacity() {
     assert!((10..40).contains(&failed), "{failed}");
     let error = at(3000).map(drop).unwrap_err().to_string();
     assert!(error.starts_with("age.pe_cycles: "), "{error}");
-    assert!(error.contains("have not failed by then; allowed: cycles at which 1"), "{error}");
+    assert!(error.contains("left at this wear; expected: cycles that leave 1"), "{error}");
 }
 
 /// As many programs fail as should, each takes a block, and the drive goes on as long as there is
@@ -315,7 +315,9 @@ fn more_failed_programs_than_room_end_the_run() {
     for end in ends {
         assert!(end.starts_with("chip.fault.program_failure_chance: "), "{end}");
         assert!(
-            end.contains("no room to collect in; allowed: a smaller chance, or more ftl."),
+            end.contains(
+                "without free blocks for collection; hint: use a smaller chance, or more ftl."
+            ),
             "{end}"
         );
     }

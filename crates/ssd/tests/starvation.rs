@@ -1,4 +1,4 @@
-//! Nobody waits for ever, whatever reads go round.
+//! Tests that no request waits for ever, whatever reads are retried.
 
 mod drive;
 

@@ -223,8 +223,14 @@ fn a_trim_leaves_nothing_of_data_in_flight() {
 #[test]
 fn reads_return_the_newest_version_with_the_map_on_flash() {
     let dftl = ["ftl.name=dftl", "ftl.map_cache_bytes=512", "ftl.overprovisioning=2.5"];
-    let modes: [&[&str]; 8] = [
+    let modes: [&[&str]; 14] = [
         &[],
+        &["ftl.map_cache_policy=segmented_lru"],
+        &["ftl.map_cache_policy=segmented_lru", "buffer.bytes=0", "ftl.map_batch=false"],
+        &["ftl.map_cache_policy=segmented_lru", "chip.fault.program_failure_chance=0.002"],
+        &["ftl.map_cache_policy=tpftl"],
+        &["ftl.map_cache_policy=tpftl", "buffer.bytes=0", "gc.background_free_blocks=6"],
+        &["ftl.map_cache_policy=tpftl", "chip.fault.program_failure_chance=0.002"],
         &["buffer.bytes=0", "ftl.map_batch=false"],
         &["chip.features.multi_plane_program=false", "ftl.separate_gc_stream=false"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "scheduler.name=fifo"],
@@ -240,6 +246,46 @@ fn reads_return_the_newest_version_with_the_map_on_flash() {
             let counts = storm.ssd.ftl_counts();
             assert!(counts.reclaimed_blocks > 0, "{mode:?}: no collection");
             assert!(counts.map.reads > 100 && counts.map.writes > 100, "{mode:?}: {counts:?}");
+        }
+    }
+}
+
+/// Learned segments: sorted rows, wrong predictions that are read, and blocks erased beside those
+/// that they lead to.
+#[test]
+fn reads_return_the_newest_version_from_a_learned_map() {
+    let modes: [&[&str]; 10] = [
+        &[],
+        &["ftl.gamma=0", "ftl.compaction_units=500"],
+        &["ftl.gamma=32", "buffer.bytes=0"],
+        &["ftl.gamma=16", "ftl.unit_bytes=4096", "ftl.compaction_units=2000"],
+        &["chip.features.multi_plane_program=false", "ftl.separate_gc_stream=false"],
+        &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "scheduler.name=fifo"],
+        &["gc.background_free_blocks=6", "gc.name=fifo", "ftl.static_wear_delta=2"],
+        &["chip.fault.program_failure_chance=0.002", "ftl.gc_reserve_blocks=2"],
+        &["gc.reclaim_reads=8", "gc.reclaim_at_once=20", "ftl.host_streams=3"],
+        &[
+            "chip.array.name=power_law",
+            "chip.array.epsilon=0.001",
+            "ecc.model=shares",
+            "ecc.failures=[0.9, 0.3, 0.0]",
+            "retry.name=soft_decision",
+            "retry.in_turn=true",
+        ],
+    ];
+    for mode in modes {
+        for seed in 0..3 {
+            let learned = ["ftl.name=learned", "ftl.overprovisioning=0.9"];
+            let mut storm = Storm::new(&[&learned, mode].concat(), seed);
+            storm.run(12_000);
+            let counts = storm.ssd.ftl_counts();
+            assert!(counts.reclaimed_blocks > 0, "{mode:?}: no collection");
+            let is_exact = mode.contains(&"ftl.gamma=0");
+            let mispredictions = counts.map.mispredictions;
+            // In rows of a single page nothing is in another one.
+            let is_page = mode.contains(&"chip.features.multi_plane_program=false");
+            assert_eq!(mispredictions > 100, !is_exact && !is_page, "{mode:?}: {counts:?}");
+            assert!(mispredictions == 0 || !is_exact && !is_page, "{mode:?}: {counts:?}");
         }
     }
 }
@@ -276,8 +322,9 @@ fn out_of_band_areas_say_whose_each_unit_is() {
 #[test]
 fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
     let fault = ["chip.rated_pe_cycles=5", "chip.fault={median_ratings=1,spread=0.3}"];
-    let modes: [&[&str]; 6] = [
+    let modes: [&[&str]; 7] = [
         &[],
+        &["ftl.name=learned", "ftl.gamma=16"],
         &["chip.features.multi_plane_program=false", "ftl.static_wear_delta=2"],
         &["ftl.separate_gc_stream=false", "gc.name=fifo", "buffer.bytes=0"],
         &["gc.background_free_blocks=6", "ftl.host_streams=3", "ftl.overprovisioning=0.9"],
@@ -323,38 +370,46 @@ fn reads_return_the_newest_version_where_programs_fail() {
     }
 }
 
-/// A log-block FTL, in every shape of its blocks, with few logs, and with programs that fail.
+/// FTLs with a coarse map, in every shape of their blocks, with few logs, and with programs that
+/// fail.
 #[test]
 fn reads_return_the_newest_version_from_log_blocks() {
-    let modes: [&[&str]; 14] = [
+    let modes: [&[&str]; 15] = [
         &[],
-        &["ftl.log_blocks=1"],
-        &["ftl.log_blocks=2", "buffer.bytes=0"],
-        &["ftl.stripe=1"],
+        &["ftl.log_blocks=1", "ftl.open_blocks=1"],
+        &["ftl.log_blocks=2", "ftl.open_blocks=2", "buffer.bytes=0"],
+        &["ftl.stripe=1", "ftl.sequential_logs=0", "ftl.group_blocks=3"],
         &["ftl.stripe=1", "ftl.log_blocks=3", "buffer.bytes=0"],
-        &["ftl.stripe=4", "ftl.log_blocks=5"],
+        &["ftl.stripe=4", "ftl.log_blocks=5", "ftl.open_blocks=6"],
         &["ftl.stripe=8", "ftl.log_blocks=2"],
-        &["ftl.stripe=8", "buffer.bytes=0"],
-        &["chip.features.multi_plane_program=false"],
+        &["ftl.stripe=8", "ftl.group_blocks=1000", "buffer.bytes=0"],
+        &["chip.features.multi_plane_program=false", "ftl.sequential_logs=3"],
         &["chip.features.multi_plane_program=false", "ftl.stripe=4", "buffer.bytes=65536"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36", "ftl.stripe=8"],
         &["gc.reclaim_reads=8", "gc.reclaim_at_once=3"],
         &["chip.geometry.bad_block_fraction=0.05", "chip.timing.suspends_max=3"],
+        &["chip.geometry.page_bytes=4096", "ftl.group_logs=4", "ftl.update_blocks=4"],
     ];
-    for mode in modes {
-        for (chance, seed) in [(0.0, 0), (0.0, 1), (0.0005, 2), (0.02, 3)] {
-            let fault = format!("chip.fault.program_failure_chance={chance}");
-            let bast = ["ftl.name=bast", "ftl.overprovisioning=1.0", fault.as_str()];
-            let mut storm = Storm::new(&[&bast, mode].concat(), seed);
-            storm.run(12_000);
-            let counts = storm.ssd.ftl_counts();
-            assert!(counts.reclaimed_blocks > 0 && counts.merges.full > 0, "{mode:?}: {counts:?}");
-            let failed = storm.ssd.flash_counts().failed_programs;
-            assert_eq!(failed > 0, chance > 0.0, "{mode:?}");
-            let reclaims = mode.iter().any(|set| set.starts_with("gc.reclaim"));
-            let least = if chance == 0.0 { 20 } else { 0 };
-            assert_eq!(counts.read_reclaims > least, reclaims, "{mode:?}: {counts:?}");
+    for member in ssd::ftl::ROSTER.iter().filter(|member| !["page", "dftl"].contains(&member.name))
+    {
+        for mode in modes {
+            for (chance, seed) in [(0.0, 0), (0.0, 1), (0.0005, 2), (0.02, 3)] {
+                let fault = format!("chip.fault.program_failure_chance={chance}");
+                let sets = [&["ftl.overprovisioning=1.0", fault.as_str()], mode].concat();
+                let sets = drive::of_ftl(member, &sets);
+                let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+                let mut storm = Storm::new(&sets, seed);
+                storm.run(12_000);
+                let counts = storm.ssd.ftl_counts();
+                assert!(counts.reclaimed_blocks > 0, "{sets:?}: {counts:?}");
+                assert!(counts.merges.full > 0, "{sets:?}: {counts:?}");
+                let failed = storm.ssd.flash_counts().failed_programs;
+                assert_eq!(failed > 0, chance > 0.0, "{sets:?}");
+                let reclaims = mode.iter().any(|set| set.starts_with("gc.reclaim"));
+                let least = if chance == 0.0 { 20 } else { 0 };
+                assert_eq!(counts.read_reclaims > least, reclaims, "{sets:?}: {counts:?}");
+            }
         }
     }
 }
@@ -380,7 +435,7 @@ fn reads_return_the_newest_version_for_every_member() {
 /// Every way the parts can work.
 #[test]
 fn reads_return_the_newest_version_in_every_mode() {
-    // Nine words in ten fail at first, the last of them need two soft levels.
+    // Nine words in ten fail at first, the last of them need two soft reads.
     let law = ["chip.array.name=power_law", "chip.array.epsilon=0.001"];
     let soft = ["ecc.model=shares", "ecc.failures=[0.9, 0.3, 0.0]"];
     let failing = |more: &[&'static str]| [&law[..], &soft, more].concat();

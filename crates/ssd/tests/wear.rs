@@ -1,4 +1,4 @@
-//! Wear levelling: what it promises, with it and without.
+//! Tests of wear levelling, with it and without it.
 
 mod drive;
 

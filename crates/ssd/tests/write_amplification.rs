@@ -42,7 +42,11 @@ fn drive(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> Box<d
         geometry,
         planes_per_program: 1,
         pages_per_program: 1,
-        config: FtlConfig { unit_bytes: 4096, overprovisioning: alpha - 1.0, gc_reserve_blocks: 1 },
+        config: FtlConfig {
+            unit_bytes: 4096,
+            overprovisioning: alpha - 1.0,
+            ..FtlConfig::default()
+        },
         gc: GcConfig { start_free_blocks: 2, ..GcConfig::default() },
         victims,
         pe_cycles: 0,

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
 from nandlab.board.rows import KINDS, Rows, Saver, write
-from nandlab.catalogue import load_config, roster
+from nandlab.catalogue import chip as chip_tables
+from nandlab.catalogue import load_config, roster, show
 from nandlab.display.progress import Meter, Progress
 from nandlab.given.arguments import as_text, called, flag, named, path_of, path_or_none, seeded
 from nandlab.given.assignments import assignments
 from nandlab.given.outputs import check_kind, check_new, check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import Unwritten
+from nandlab.given.toml import parse_toml
 from nandlab.process.interrupt import Stop
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ class Procedure:
     name: str
     summary: str
     citation: str
-    """A key of the bibliography, or nothing."""
+    """Key of the bibliography; empty for none."""
     schema: dict[str, Any]
     """JSON Schema of its parameters."""
 
@@ -76,6 +79,16 @@ class Measurement:
         """All rows: one column for each quantity, units last in the names; ``step`` first."""
         return self._table
 
+    def to_pandas(self) -> Any:
+        """All rows as a ``pandas.DataFrame``; ``pip install 'nandlab[pandas]'``.
+
+        Raises:
+            NandlabError: pandas is not installed.
+        """
+        from nandlab.display.frames import data_frame
+
+        return data_frame(self.table())
+
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Draws the rows, also to `path`: .png, .svg or .pdf."""
         from nandlab.board.plot import plot_measurement
@@ -90,9 +103,10 @@ class Measurement:
 class Unfinished(KeyboardInterrupt):
     """Ctrl-C ended a procedure early. The steps done until then are in `result`."""
 
-    def __init__(self, result: Measurement) -> None:
+    def __init__(self, result: Measurement, failures: Sequence[OSError] = ()) -> None:
         super().__init__("interrupted")
         self.result = result
+        self.failures = list(failures)
 
 
 def procedures() -> list[Procedure]:
@@ -102,7 +116,7 @@ def procedures() -> list[Procedure]:
 
 def board(
     procedure: str,
-    chip: str | PathLike[str],
+    chip: str | PathLike[str] | Mapping[str, Any],
     *,
     set: Mapping[str, object] | Sequence[str] = (),
     seed: int = 1,
@@ -115,7 +129,8 @@ def board(
 
     Args:
         procedure: name of a procedure; `procedures` lists them.
-        chip: name of a chip preset, or path of a chip's TOML file; it needs a cell.
+        chip: name of a chip preset, path of a chip's TOML file, or a mapping of its tables; it
+            needs a cell.
         set: parameters to change by their path: ``chip.…`` of the chip (a cell for a chip without
             one: ``{"chip.cell.preset": "slc"}``), ``procedure.…`` of the procedure.
         seed: seed of the cells and of the data.
@@ -127,31 +142,37 @@ def board(
         params: parameters of the procedure, as ``cycles=200_000``.
 
     Raises:
-        NandlabError: an input that is refused; one line that says where, what and what is allowed.
+        NandlabError: an input is refused; the message says where, why and what is expected.
         Unfinished: Ctrl-C; its ``result`` holds the steps done.
-        OSError: `out` cannot be read or written.
+        OSError: `out` cannot be read; as `Unwritten`, with the `result`: it cannot be written.
     """
-    chip = named("board: chip", chip)
+    tables = chip_tables(chip) if isinstance(chip, Mapping) else None
+    chip = str(tables.get("summary", "chip")) if tables else named("board: chip", chip)
     procedure = as_text("board: procedure", procedure, "a procedure's name")
     path, resume = path_or_none("out", out), flag("resume", resume)
     called("progress", progress)
     if resume and path is None:
-        raise refusal("board", "resume without out", "the file to go on with")
+        raise refusal("board", "resume without out", hint="name the file to resume with out")
     if path is not None:
         check_kind("out", path, KINDS)
         if not resume:
-            check_new("out", path, ", or `resume`, which goes on with it")
-    check_outputs({"out": path}, [chip])
+            check_new("out", path, ", or resume, which continues this one")
     seed = seeded(seed)
     chip_sets, own = _sort(set)
     for text in own:
         if (key := text.partition("=")[0].strip()) in params:
             raise refusal(
-                "board", f"{key} stands twice: {params[key]}, and --set procedure.{text}", "once"
+                "board",
+                f"{key} is given twice: {params[key]}, and --set procedure.{text}",
+                hint="give it once",
             )
     own += assignments(params)
-    sets = [f"chip.preset={chip}", *chip_sets]
-    config = load_config(_DRIVE, sets)
+    if tables:
+        config = load_config(_around(tables), chip_sets, "board")
+    else:
+        config = load_config(_DRIVE, [f"chip.preset={chip}", *chip_sets])
+    inputs = [] if tables else [chip]
+    check_outputs({"out": path}, [*inputs, *config.native.files()])
     session = _core.Board(config.native, procedure, own, seed)
     facts = {
         "nandlab_version": _core.version(),
@@ -164,7 +185,7 @@ def board(
     rows = Rows(facts, _run_hash(facts, config.config["chip"]))
     if resume and path is not None and path.exists():
         rows.take_up(path, session)
-    stopped = False
+    stopped, failures = False, list[OSError]()
     meter = Meter("board", progress)
     saver = None if path is None else Saver(path, rows)
     steps = session.steps()
@@ -183,7 +204,10 @@ def board(
         stopped = True
     finally:
         if path is not None:
-            write(rows.table(), path)
+            try:
+                write(rows.table(), path)
+            except OSError as error:
+                failures.append(error)
     result = Measurement(
         procedure,
         chip,
@@ -195,8 +219,17 @@ def board(
         rows.table(),
     )
     if stopped:
-        raise Unfinished(result)
+        raise Unfinished(result, failures)
+    if failures:
+        raise Unwritten(result, failures)
     return result
+
+
+def _around(chip: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of a drive with this chip."""
+    facts = ("summary", "cite")
+    own = {key: value for key, value in chip.items() if key not in facts}
+    return {**parse_toml(show(f"drive/{_DRIVE}"), _DRIVE), "chip": own}
 
 
 def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[str]]:
@@ -211,8 +244,8 @@ def _sort(sets: Mapping[str, object] | Sequence[str]) -> tuple[list[str], list[s
         else:
             raise refusal(
                 f"--set {text}",
-                "neither chip nor procedure",
-                "chip.KEY=VALUE, or procedure.KEY=VALUE",
+                "not a key of chip or procedure",
+                "chip.KEY=VALUE or procedure.KEY=VALUE",
             )
     return chip, own
 

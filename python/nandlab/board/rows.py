@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from os import getpid
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab.given.inputs import parquet_table
 from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,12 +53,14 @@ class Rows:
         for name in ("step", "run_hash"):
             if (count := known.column_names.count(name)) != 1:
                 raise refusal(
-                    path, f"{count or 'no'} columns {name}", "one, as nandlab board writes it"
+                    path,
+                    f"{count or 'no'} columns {name}",
+                    "one such column, as `nandlab board` writes it",
                 )
-        steps = [_step(path, row, step) for row, step in enumerate(known["step"].to_pylist(), 1)]
+        steps = [_step(path, row, step) for row, step in enumerate(values_of(known["step"]), 1)]
         last = max(steps)
-        if any(run_hash != self._hash for run_hash in known["run_hash"].to_pylist()):
-            self._refuse(path, "rows of another run")
+        if any(run_hash != self._hash for run_hash in values_of(known["run_hash"])):
+            self._refuse(path, "they are rows of another run")
         if last >= session.steps() or steps != sorted(steps):
             self._refuse(path, f"step {last} of {session.steps()}")
         rows_of = Counter(steps)
@@ -78,10 +82,10 @@ class Rows:
         try:
             known = known.cast(fresh.schema)
         except ValueError:
-            self._refuse(path, "other kinds of columns")
+            self._refuse(path, "columns of other types")
         first = steps.index(last)
         if known.slice(first).to_pylist() != fresh.to_pylist():
-            self._refuse(path, f"step {last} comes out differently")
+            self._refuse(path, f"step {last} gives different rows")
         self._before = known
         self.steps_done = last + 1
         self._begin = last + 1
@@ -89,7 +93,7 @@ class Rows:
     def _refuse(self, path: Path, what: str) -> None:
         raise refusal(
             path,
-            f"cannot be gone on with: {what}",
+            f"cannot be resumed: {what}",
             "rows of the same procedure, chip, parameters, seed and version",
         )
 
@@ -126,8 +130,8 @@ def _step(path: Path, row: int, value: object) -> int:
     except ValueError:
         raise refusal(
             path,
-            f"row {row}, column step: `{('' if value is None else value)}`: no whole number",
-            "rows of nandlab board",
+            f"row {row}, column step: `{('' if value is None else value)}`: not a whole number",
+            "rows of `nandlab board`",
         ) from None
 
 
@@ -144,7 +148,9 @@ class Saver:
         begin = monotonic()
         if begin < self._due:
             return
-        write(self._rows.table(), self._path)
+        # What fails now may not fail at the end, which tells of it.
+        with suppress(OSError):
+            write(self._rows.table(), self._path)
         end = monotonic()
         self._due = end + max(SAVE_S, (end - begin) / SAVE_SHARE)
 
@@ -155,13 +161,36 @@ def write(table: pa.Table, path: Path) -> None:
     import pyarrow.parquet as pq
 
     check_kind("out", path, KINDS)
-    # Of this process: another one may write the same file just now.
-    part = path.with_name(f"{path.name}.{getpid()}.part")
-    if path.suffix.lower() == ".csv":
-        csv.write_csv(table, part)
-    else:
-        pq.write_table(table, part, compression="zstd")
-    part.replace(path)
+    with replacing(path) as file:
+        if path.suffix.lower() == ".csv":
+            csv.write_csv(table, file)
+        else:
+            pq.write_table(table, file, compression="zstd")
+
+
+def column_names(place: object, table: pa.Table) -> list[str]:
+    """The names of a table's columns.
+
+    Raises:
+        NandlabError: one is no text, as in a damaged file.
+    """
+    try:
+        return list(table.column_names)
+    except UnicodeDecodeError as error:
+        raise refusal(place, "a column name that is not text", "names in UTF-8") from error
+
+
+def values_of(column: pa.ChunkedArray) -> list[Any]:
+    """A column as Python's values; of a kind that Python has none for, the name of the kind.
+
+    That name is refused as any other text where a number belongs, and does no harm elsewhere.
+    """
+    import pyarrow as pa
+
+    try:
+        return list(column.to_pylist())
+    except (pa.ArrowException, ValueError, OverflowError):
+        return [str(column.type)] * len(column)
 
 
 def read(path: Path) -> pa.Table:
@@ -173,17 +202,19 @@ def read(path: Path) -> pa.Table:
     """
     import pyarrow as pa
     import pyarrow.csv as csv
-    import pyarrow.parquet as pq
 
     try:
         if path.suffix.lower() != ".csv":
-            return pq.read_table(path)
+            table = parquet_table(path)
+            column_names(path, table)
+            return table
         with path.open(encoding="utf-8") as file:
             names = [name.strip().strip('"') for name in file.readline().split(",")]
         kinds = csv.ConvertOptions(column_types={name: pa.string() for name in names})
-        return csv.read_csv(path, convert_options=kinds)
-    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
+        options = csv.ReadOptions(use_threads=False)
+        return csv.read_csv(path, options, convert_options=kinds)
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         # A broken page is an OSError without a number; those of the system have one.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise refusal(path, f"no table: {str(error).splitlines()[0]}") from error
+        raise refusal(path, f"not a table: {str(error).splitlines()[0]}") from error

@@ -1,8 +1,9 @@
 """A flash cell: threshold voltages, error rates, read references and program times.
 
-In come a cell's name and what has happened to it (`State`); out come figures and pictures.
+Input: the name of a cell and its history (`State`); output: figures and pictures.
 """
 
-from nandlab.cell.model import OVER, PAGE_TYPES, Cell, Level, Page, Soft, State, Times, cell
+from nandlab.cell.model import OVER, Cell, Level, Page, Soft, State, Times, cell
+from nandlab.cell.pages import PAGE_TYPES
 
 __all__ = ["OVER", "PAGE_TYPES", "Cell", "Level", "Page", "Soft", "State", "Times", "cell"]

@@ -1,6 +1,7 @@
-"""Endurance map of a cell: how many cycles a page can still be corrected after.
+"""Endurance map of a cell: cycles after which its pages can still be corrected.
 
-The same question that `nandlab.endurance` asks of a chip's error rates, asked of the cell: the
+`nandlab.endurance` has the same answer for a chip whose error rates are those of its cell: both
+search in `nandlab.endurance.rates`, with the same errors to correct and the same references. The
 worst page must stay within the bit error rate that ECC and UBER allow after so many hours at a
 temperature. The cell knows its own activation energy; retention and temperature together act as
 hours at its reference temperature, so one curve over those gives the whole map.
@@ -11,10 +12,12 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, NamedTuple
 
-from nandlab.cell.model import MOST_READS, Cell, State
+from nandlab.cell.model import MOST_READS, Cell
 from nandlab.display import quantity
-from nandlab.ecc.uber import Ecc, rber_limit
+from nandlab.ecc.uber import Ecc, T, rber_limit
+from nandlab.endurance.rates import Rates
 from nandlab.given.arguments import flag, numbers, path_or_none, whole
+from nandlab.given.refusal import refusal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,9 +30,6 @@ RETENTION_HOURS = (1.0, 6.0, 24.0, 72.0, 168.0, 730.0, 2190.0, 8760.0, 26280.0, 
 """An hour to ten years."""
 
 TEMPERATURE_C = (25.0, 30.0, 40.0, 55.0, 70.0, 85.0)
-
-T = 300
-"""Errors of 34,560 bits: about what LDPC of this rate corrects by hard decision."""
 
 MOST_PE_CYCLES = 10_000_000
 """More are not looked for."""
@@ -44,7 +44,7 @@ class EnduranceMap(NamedTuple):
     rber_limit: float
     """Highest bit error rate that ECC and UBER allow."""
     is_best: bool
-    """Whether references stand where each page errs least."""
+    """Whether the references are optimal for each page."""
     retention_hours: list[float]
     temperature_c: list[float]
     pe_cycles: list[list[int]]
@@ -86,7 +86,7 @@ def cell_map(
     codeword_bits: int = 34560,
     user_bits: int = 32768,
     uber: float = 1e-15,
-    is_best: bool = False,
+    is_best: bool = True,
 ) -> EnduranceMap:
     """Cycles after which the worst page of a cell still lasts.
 
@@ -98,12 +98,19 @@ def cell_map(
         t: errors that a codeword may hold.
         codeword_bits: with parity.
         user_bits: without.
-        uber: uncorrectable bit error rate that is still allowed.
-        is_best: references stand where each page errs least, as after a search by the controller.
+        uber: uncorrectable bit error rate that is accepted at most.
+        is_best: optimal references for each page, as after a search by the controller;
+            else where the cell's parameters have them.
 
     Raises:
-        NandlabError: a value out of range.
+        NandlabError: a value out of range, or a cell whose chip has other error rates.
     """
+    if cell.notes:
+        raise refusal(
+            "cell",
+            f"the cell of {cell.name} does not give its endurance: {cell.notes[0]}",
+            hint="use `nandlab endurance`, which uses the chip's array, or name the cell itself",
+        )
     most = 2**31
     # Of their ranges the code itself speaks.
     bits = whole("cell: codeword_bits", codeword_bits, 0, most)
@@ -113,14 +120,15 @@ def cell_map(
     hours = numbers("cell: retention_hours", retention_hours)
     celsius = numbers("cell: temperature_c", temperature_c)
     reads, is_best = whole("cell: reads", reads, 0, MOST_READS), flag("is_best", is_best)
-    found: dict[float, int] = {}
+    rates, found = Rates.of_cell(cell, is_best=is_best), dict[float, int]()
     rows = []
     for at_c in celsius:
         row = []
         for age in hours:
             acts = cell.equivalent_hours(age, at_c)
             if acts not in found:
-                found[acts] = _last_cycle(cell, acts, reads, limit, is_best=is_best)
+                pages = [(page.page_type, acts, reads) for page in cell.pages]
+                found[acts] = rates.last_cycle(limit, pages, MOST_PE_CYCLES)
             row.append(found[acts])
         rows.append(row)
     curve = sorted(found.items())
@@ -132,32 +140,3 @@ def cycles_in_short(pe_cycles: int) -> str:
     if pe_cycles >= MOST_PE_CYCLES:
         return f"> {quantity.count(MOST_PE_CYCLES)}"
     return f"{pe_cycles:,}" if pe_cycles < 10_000 else quantity.count(pe_cycles)
-
-
-def _last_cycle(cell: Cell, hours: float, reads: int, limit: float, *, is_best: bool) -> int:
-    """The last cycle before the first at which a page is beyond the limit.
-
-    The worst page of every preset errs more often with each cycle until half of its bits are wrong,
-    so steps may be long.
-    """
-
-    def lasts(pe_cycles: int) -> bool:
-        for page in cell.pages:
-            state = State(pe_cycles=pe_cycles, hours=hours, reads=reads)
-            shifts = cell.best_shifts_v(page.page_type, state) if is_best else ()
-            if cell.rber(page.page_type, shifts_v=shifts, **state._asdict()) > limit:
-                return False
-        return True
-
-    if not lasts(0):
-        return 0
-    low, high = 0, 256
-    while lasts(high):
-        if high == MOST_PE_CYCLES:
-            return MOST_PE_CYCLES
-        low, high = high, min(4 * high, MOST_PE_CYCLES)
-    # A thousandth is near enough.
-    while high - low > max(1, low // 1000):
-        middle = (low + high) // 2
-        low, high = (middle, high) if lasts(middle) else (low, middle)
-    return low

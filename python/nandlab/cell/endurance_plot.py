@@ -39,8 +39,8 @@ def plot_map(endurance: EnduranceMap, path: Path | None = None) -> Figure:
     hours, celsius, cycles = _fine(endurance)
     figure = new_figure(8.0, 5.4)
     axes = figure.subplots()
-    title = f"{endurance.cell.name} · cycles that last"
-    axes.set_xlabel("retention of the data")
+    title = f"{endurance.cell.name} · endurance"
+    axes.set_xlabel("retention time")
     axes.set_ylabel("temperature (°C)")
     if why := _no_map(cycles):
         axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center")
@@ -75,7 +75,7 @@ def plot_map(endurance: EnduranceMap, path: Path | None = None) -> Figure:
     best = "best references" if endurance.is_best else "fixed references"
     said = f"{ecc.t} errors of {ecc.codeword_bits:,} bits, UBER {endurance.uber:.0e}, {best}"
     if (cycles < 1).any():
-        said += "; grey: not even fresh"
+        said += "; grey: not even fresh cells"
     if (cycles >= CAPPED).any() and not _no_map(cycles):
         said += f"; brightest: more than {MOST_PE_CYCLES:,}"
     axes.set_title(f"{title}\n", loc="left", fontsize=15, fontweight="bold", pad=4)
@@ -90,7 +90,7 @@ def plot_map(endurance: EnduranceMap, path: Path | None = None) -> Figure:
 def _no_map(cycles: Column) -> str:
     """Why the map cannot be drawn; empty where it can."""
     if (cycles < 1).all():
-        return "not even fresh cells last"
+        return "even fresh cells fail"
     if min(cycles.shape) < 2:
         return "one row is no map"
     if cycles.min() >= CAPPED:

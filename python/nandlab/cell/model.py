@@ -1,4 +1,4 @@
-"""Model of a cell: its levels, the error rate of each page, the best read references.
+"""Model of a cell: its levels, the error rate of each page, the optimal read references.
 
 >>> import nandlab
 >>> cell = nandlab.cell("tlc_3d")
@@ -20,7 +20,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nandlab import _core
-from nandlab.cell.source import PAGE_ORDERS, Source, find
+from nandlab.cell.pages import PAGE_TYPES, page_number
+from nandlab.cell.source import PAGE_ORDERS, Source, find, of_tables
 from nandlab.given.arguments import as_text, listed, named, number, path_of, path_or_none, whole
 from nandlab.given.assignments import assignments, blaming
 from nandlab.given.refusal import refusal
@@ -34,16 +35,8 @@ if TYPE_CHECKING:
 
     Column = NDArray[np.float64]
 
-PAGE_TYPES = {
-    1: ("lower",),
-    2: ("lower", "upper"),
-    3: ("lower", "middle", "upper"),
-    4: ("lower", "middle", "upper", "top"),
-}
-"""Names of page types by bits of a cell, as the board has them."""
-
 _PAGES = {**PAGE_TYPES, 1: ("page",)}
-"""As pictures and tables call them: a page that has no other beside it is not the lower one."""
+"""Names in pictures and tables; the only page of an SLC wordline is not called lower."""
 
 _STEP_V = 1e-4
 """Half the width that a density is taken over: far below any level's width."""
@@ -136,6 +129,9 @@ class Cell:
         with blaming(source.place, self.changed, "cell."):
             self._core = _core.Cell(source.text, source.place, given, bits, order)
         self.cell_bits = source.cell_bits
+        self.native = self._core
+        self.notes = source.notes
+        """What a reader of its rates must know: a drive of the chip may have others."""
         self.gray = self._core.gray()
         self.mechanisms = self._core.mechanisms()
         self.read_v = tuple(self._core.read_v())
@@ -147,7 +143,7 @@ class Cell:
         ]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles what the native part is made of."""
+        """Pickles the parameters of the native part."""
         return Cell, (self._source, self.changed, self.page_order)
 
     def __repr__(self) -> str:
@@ -155,7 +151,7 @@ class Cell:
 
     @property
     def rated_pe_cycles(self) -> int | None:
-        """Rated cycles of the chip that the cell belongs to, where that is known."""
+        """Rated cycles of the cell's chip, if known."""
         rated = self.chip.get("rated_pe_cycles")
         return None if rated is None else int(rated)
 
@@ -166,13 +162,13 @@ class Cell:
         return self._core.equivalent_hours(state.hours, float(temperature_c))
 
     def levels(self, state: State | Mapping[str, Any] | None = None, **stress: Any) -> list[Level]:
-        """Mean and standard deviation of each level, after the storage that `stress` says."""
+        """Mean and standard deviation of each level after the given stress."""
         moments = self._core.moments_v(self._state(state, stress))
         if not all(math.isfinite(value) for pair in moments for value in pair):
             raise refusal(
                 "cell",
-                f"{self.name}: its levels have no mean and width after this much",
-                "less, or other parameters",
+                f"{self.name}: after this much stress the levels have no finite mean and width",
+                hint="use less stress, or other parameters",
             )
         rows = zip(self.bits, moments, strict=True)
         return [Level(i, bits, mean, sigma) for i, (bits, (mean, sigma)) in enumerate(rows)]
@@ -188,7 +184,9 @@ class Cell:
 
         volts = _volts(voltages_v)
         if volts.ndim != 1 or not np.isfinite(volts).all() or (abs(volts) > 1e3).any():
-            raise refusal("cell", "voltages_v: out of range", "-1000 to 1000, in a row")
+            raise refusal(
+                "cell", "voltages_v: out of range", "a list of numbers from -1000 to 1000"
+            )
         above, below = self._core.sides(self._state(state, stress), volts)
         shape = (len(self.bits), len(volts))
         return above.reshape(shape), below.reshape(shape)
@@ -204,8 +202,8 @@ class Cell:
 
         Args:
             voltages_v: a row of voltages.
-            level: which one; left out, all: levels x voltages.
-            state: what has happened to the cells; or, by name, any of
+            level: one level; by default all: levels x voltages.
+            state: history of the cells; or, by name, any of
             stress: `pe_cycles`, `hours`, `reads`, `reprograms`, `temperature_c`.
 
         Raises:
@@ -226,7 +224,7 @@ class Cell:
 
     def rber(
         self,
-        page_type: int,
+        page_type: int | str,
         *,
         shifts_v: ArrayLike = (),
         pe_cycles: ArrayLike = 0,
@@ -238,7 +236,7 @@ class Cell:
         """Raw bit error rate of a page type; arrays of stress give an array of rates.
 
         Args:
-            page_type: 0 is the lower page.
+            page_type: 0 is the lower page; its name too: ``lower``, ``middle``, ``upper``, ``top``.
             shifts_v: of the page's references from the lowest, in volts; missing ones stay.
             pe_cycles: rounded to whole ones.
             hours: since programming.
@@ -257,7 +255,9 @@ class Cell:
             columns = [np.asarray(column) for column in stress]
         except ValueError as error:
             raise refusal(
-                "cell", "an array whose rows have different lengths", "one shape, or single numbers"
+                "cell",
+                "an array whose rows have different lengths",
+                "arrays of one shape, or single numbers",
             ) from error
         try:
             given = np.broadcast_arrays(*columns)
@@ -265,8 +265,8 @@ class Cell:
             shapes = ", ".join(str(column.shape) for column in columns)
             raise refusal(
                 "cell",
-                f"arrays of the shapes {shapes} do not go together",
-                "one shape, or single numbers",
+                f"arrays of the shapes {shapes} do not match",
+                "arrays of one shape, or single numbers",
             ) from error
         rows = zip(*(column.ravel().tolist() for column in given), strict=True)
         states = [self._core_state(State(*row)) for row in rows]
@@ -275,15 +275,15 @@ class Cell:
         return rates if rates.ndim else np.float64(rates[()])
 
     def best_shifts_v(
-        self, page_type: int, state: State | Mapping[str, Any] | None = None, **stress: Any
+        self, page_type: int | str, state: State | Mapping[str, Any] | None = None, **stress: Any
     ) -> tuple[float, ...]:
-        """Shifts of the references of a page type at which it errs least."""
+        """Shifts of the references of a page type to the optimal references."""
         page_type = self._page(page_type)
         return tuple(self._core.best_shifts_v(page_type, self._state(state, stress)))
 
     def soft(
         self,
-        page_type: int,
+        page_type: int | str,
         count: int | None = None,
         *,
         offsets_v: ArrayLike | None = None,
@@ -297,12 +297,12 @@ class Cell:
         cannot: of several references it sees whether a cell is near one, not which.
 
         Args:
-            page_type: 0 is the lower page.
+            page_type: 0 is the lower page; its name too: ``lower``, ``middle``, ``upper``, ``top``.
             count: references around each one of the page, 1 to 7, placed to keep the most
                 information (Wang, JSAC 2014); 3 where left out.
             offsets_v: or these, without a count.
             shifts_v: of the page's references.
-            state: what has happened to the cells; or, by name, any of
+            state: history of the cells; or, by name, any of
             stress: `pe_cycles`, `hours`, `reads`, `reprograms`, `temperature_c`.
 
         Raises:
@@ -311,7 +311,7 @@ class Cell:
         page_type, shifts = self._shifts(page_type, shifts_v)
         if count is not None and offsets_v is not None:
             raise refusal(
-                "cell", f"count = {count!r} and offsets_v: they may differ", "one of them"
+                "cell", f"count = {count!r} and offsets_v are both given", hint="give one of them"
             )
         count = 3 if count is None else whole("cell: count", count, 1, 7)
         now = self._state(state, stress)
@@ -376,10 +376,10 @@ class Cell:
 
         animate(self, path_of("animate", path), over, _merged(state, stress), frames)
 
-    def _page(self, page_type: int) -> int:
-        return whole("cell: page_type", page_type, 0, self.cell_bits - 1)
+    def _page(self, page_type: int | str) -> int:
+        return page_number("cell: page_type", page_type, self.cell_bits)
 
-    def _shifts(self, page_type: int, values: ArrayLike) -> tuple[int, list[float]]:
+    def _shifts(self, page_type: int | str, values: ArrayLike) -> tuple[int, list[float]]:
         """A page type, and shifts of its references, no more than it has."""
         page_type = self._page(page_type)
         shifts, most = _volts_list("shifts_v", values), len(self.pages[page_type].references_v)
@@ -387,7 +387,7 @@ class Cell:
             raise refusal(
                 "cell",
                 f"shifts_v: {len(shifts)} for the {self.pages[page_type].name} page",
-                f"up to {most}, one for each of its references",
+                f"at most {most}, one for each of its references",
             )
         return page_type, shifts
 
@@ -405,7 +405,7 @@ class Cell:
 
 
 def cell(
-    name: str | PathLike[str],
+    name: str | PathLike[str] | Mapping[str, Any],
     *,
     set: Mapping[str, object] | Iterable[str] = (),
     page_order: str | None = None,
@@ -413,15 +413,17 @@ def cell(
     """A cell: a preset (cell, or a chip or a drive with one), or a TOML file of one of these.
 
     Args:
-        name: what `nandlab presets cell` lists, or the path of a file that ends with .toml.
+        name: what `nandlab presets cell` lists, the path of a file that ends with .toml, or a
+            mapping of the tables of such a file.
         set: parameters to change: ``{"retention.share": 0.002}``, or as the command line has
             them: ``["retention.share=0.002"]``.
-        page_order: how its pages lie on wordlines; left out, as its chip says.
+        page_order: order of its pages on the wordlines; default: that of its chip.
 
     Raises:
         NandlabError: no such cell, or parameters that no cell can have.
     """
-    return Cell(find(named("cell", name)), assignments(set), page_order)
+    source = of_tables(name) if isinstance(name, Mapping) else find(named("cell", name))
+    return Cell(source, assignments(set), page_order)
 
 
 def _within_cell(assignment: str) -> str:
@@ -439,13 +441,15 @@ def _volts(values: ArrayLike) -> Column:
         return np.atleast_1d(np.asarray(values, dtype=float))
     except (TypeError, ValueError, OverflowError):
         raise refusal(
-            "cell", f"voltages_v = {values!r}: not all numbers", "-1000 to 1000, in a row"
+            "cell",
+            f"voltages_v = {values!r}: not all numbers",
+            "a list of numbers from -1000 to 1000",
         ) from None
 
 
 def _volts_list(name: str, values: ArrayLike) -> list[float]:
     place = f"cell: {name}"
-    each = listed(place, values, "a list of numbers of -1e6 to 1e6 V, as [0.1]")
+    each = listed(place, values, "a list of numbers from -1e6 to 1e6 V, such as [0.1]")
     volts = [number(place, value) for value in each]
     for volt in volts:
         if not abs(volt) <= 1e6:
@@ -461,7 +465,7 @@ def _merged(state: State | Mapping[str, Any] | None, stress: Mapping[str, Any]) 
         return _merged(None, {**state, **stress})
     if not isinstance(state, State | None):
         raise refusal(
-            "cell", f"state = {state!r}: no state", "nandlab.State, or a mapping as its fields"
+            "cell", f"state = {state!r}: not a state", "nandlab.State, or a mapping with its fields"
         )
     return (state or State())._replace(**stress)
 

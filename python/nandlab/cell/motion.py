@@ -1,4 +1,4 @@
-"""Moving picture of a cell: levels, errors and error rates over cycles, hours or reads.
+"""Animation of a cell: levels, errors and error rates over cycles, hours or reads.
 
 Frames become a GIF by Pillow, which comes with matplotlib; a page of HTML holds that GIF within
 itself. Nothing else is needed to make one or to look at it.
@@ -27,6 +27,7 @@ from nandlab.cell.words import said
 from nandlab.display.picture import GREY, finish, new_figure
 from nandlab.given.arguments import whole
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import replacing, write_text
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -49,7 +50,7 @@ def check_motion(path: Path, frames: int) -> None:
         NandlabError: it is so.
     """
     if path.suffix.lower() not in KINDS:
-        raise refusal("animate", f"{path}: unknown kind of moving picture", KINDS)
+        raise refusal("animate", f"{path}: unknown kind of animation", KINDS)
     whole("animate: frames", frames, 2, 400)
 
 
@@ -74,9 +75,10 @@ def animate(cell: Cell, path: Path, over: str, state: State, frames: int) -> Non
         optimize=True,
     )
     if path.suffix.lower() == ".gif":
-        path.write_bytes(made.getvalue())
+        with replacing(path) as file:
+            file.write(made.getvalue())
     else:
-        path.write_text(_page(cell, over, made.getvalue()), encoding="utf-8")
+        write_text(path, _page(cell, over, made.getvalue()))
 
 
 def _frames(cell: Cell, over: str, state: State, frames: int) -> list[Image]:

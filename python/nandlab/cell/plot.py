@@ -74,8 +74,9 @@ def view_of(cell: Cell, states: list[State]) -> View:
     if max(-low, high) > MOST_V:
         raise refusal(
             "cell",
-            f"{cell.name}: its levels reach from {low:.0f} to {high:.0f} V",
-            f"-{MOST_V:g} to {MOST_V:g} V: less stress",
+            f"{cell.name}: its levels extend from {low:.0f} to {high:.0f} V",
+            f"-{MOST_V:g} to {MOST_V:g} V",
+            hint="use less stress",
         )
     voltages = np.linspace(low, high, POINTS)
     share = 1 / len(cell.bits)
@@ -107,8 +108,8 @@ def legend(figure: Figure) -> None:
 
     handles = [
         Line([], [], color="black", linewidth=1.4, linestyle=(0, (4, 2)), label="reference"),
-        Line([], [], color=BEST, linewidth=1.8, label="where it would err least"),
-        Patch(color=ERROR, alpha=0.75, label="read as another level"),
+        Line([], [], color=BEST, linewidth=1.8, label="optimal references"),
+        Patch(color=ERROR, alpha=0.75, label="misread"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=12)
 
@@ -135,7 +136,7 @@ def name_levels(cell: Cell, axes: Axes) -> None:
 def draw_levels(
     cell: Cell, state: State, view: View, axes: Axes, *, is_logarithmic: bool = False
 ) -> list[Artist]:
-    """The distributions on `axes`: what was drawn, so that it can be taken away."""
+    """Draws the distributions on `axes`; returns the artists, so that they can be removed."""
     import numpy as np
 
     volts = view.voltages_v
@@ -179,7 +180,7 @@ def draw_levels(
 
 
 def best_v(cell: Cell, state: State) -> list[float]:
-    """The references at which each page errs least."""
+    """The optimal references of each page."""
     found = []
     for page in cell.pages:
         shifts = cell.best_shifts_v(page.page_type, state)
@@ -201,7 +202,7 @@ def check_over(over: str) -> None:
     """Refuses an axis that is not one of `OVER`.
 
     Raises:
-        NandlabError: it is none of these.
+        NandlabError: an unknown kind.
     """
     if as_text("cell: over", over, ", ".join(OVER)) not in OVER:
         raise refusal("cell", f"unknown over `{over}`", OVER)
@@ -222,13 +223,15 @@ def points(over: str, end: float, count: int) -> list[float]:
 
     if over == "cycles":
         return sorted({float(round(value)) for value in np.linspace(0, end, count)})
-    first = min(_FIRST[over], end / 10)
-    values = np.geomspace(first, end, count)
-    return [float(v) if over == "hours" else float(round(v)) for v in values]
+    values = np.geomspace(min(_FIRST[over], end / 10), end, count)
+    if over == "hours":
+        return [float(value) for value in values]
+    # Reads are whole, and the axis has no 0.
+    return sorted({max(1.0, float(round(value))) for value in values})
 
 
 def plot_rber(cell: Cell, over: str, state: State, path: Path | None = None) -> Figure:
-    """Error rate of each page type; dashed with its references where they err least."""
+    """Error rate of each page type; dashed at optimal references."""
     end = end_of(cell, over, state)
     figure = new_figure(8.0, 5.2)
     axes = figure.subplots()
@@ -244,7 +247,7 @@ def plot_rber(cell: Cell, over: str, state: State, path: Path | None = None) -> 
 def draw_rber(
     cell: Cell, over: str, state: State, end: float, axes: Axes, *, count: int = 49
 ) -> list[Line2D]:
-    """The curves of `plot_rber` on `axes`: what a legend names."""
+    """Draws the curves of `plot_rber` on `axes`; returns the entries of a legend."""
     from matplotlib.lines import Line2D as Line
 
     values = points(over, end, count)
@@ -278,7 +281,7 @@ def draw_rber(
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     else:
         axes.set_xscale("log")
-        axes.set_xlim(values[0], end)
+        axes.set_xlim(values[0], max(end, 10 * values[0]))
     if over == "hours":
         duration_ticks(axes, values[0], end)
     dashed = Line([], [], color=GREY, linewidth=1.6, linestyle=(0, (3, 2)))
@@ -314,7 +317,7 @@ def plot_program(cell: Cell, pe_cycles: int = 0, path: Path | None = None) -> Fi
     """Program time of each page of a block by its number: why some are fast.
 
     Raises:
-        NandlabError: neither the cell nor its chip says program times.
+        NandlabError: neither the cell nor its chip has program times.
     """
     from matplotlib.patches import Patch
 
@@ -352,7 +355,7 @@ def program_us(cell: Cell, pe_cycles: int) -> tuple[list[float], str]:
     """Program times by page type, and where they come from: the chip's own, or the cell's.
 
     Raises:
-        NandlabError: nobody says them.
+        NandlabError: they are unknown.
     """
     times = cell.times(pe_cycles).program_us
     own = cell.chip.get("timing", {}).get("t_program_us")
@@ -361,6 +364,8 @@ def program_us(cell: Cell, pe_cycles: int) -> tuple[list[float], str]:
         return [float(us) for us in listed], "times of the chip, fresh"
     if max(times) == 0:
         raise refusal(
-            "cell", f"{cell.name} says no program times", "a cell with program.pulse_us, or a chip"
+            "cell",
+            f"{cell.name} has no program times",
+            hint="use a cell with program.pulse_us, or a chip",
         )
     return times, f"times of the cell, {said_end('cycles', pe_cycles)}"

@@ -1,27 +1,33 @@
-"""Source of a cell's parameters: a cell file, or a chip or drive that names a cell."""
+"""Source of a cell's parameters: the file of a cell, or of a chip or drive with a cell."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from nandlab import _core
+from nandlab.catalogue import chip as chip_tables
 from nandlab.catalogue import load_config, presets
 from nandlab.given.inputs import input_text
 from nandlab.given.refusal import nearest, refusal
+from nandlab.given.tables import tables_json
 from nandlab.given.toml import parse_toml, toml_value
 
 KINDS = ("cell", "chip", "drive")
-"""Where a name is looked for, in this order; ``chip/NAME`` says which."""
+"""Search order of a name; ``chip/NAME`` selects one."""
 
 PAGE_ORDERS = ("even_odd", "all_bitline", "one_shot")
+
+OF_THE_CELL = ("cells", "table")
+"""Array models whose rates are those of the chip's cell, unless they have points of their own."""
 
 _FACTS = ("summary", "cite", "preset")
 
 
 class Source(NamedTuple):
-    """A cell's parameters, as text, and what the chip around it says."""
+    """A cell's parameters as text, and those of the chip around it."""
 
     name: str
     text: str
@@ -32,7 +38,7 @@ class Source(NamedTuple):
     sets: list[str]
     """What a chip's file changes of its cell."""
     chip: dict[str, Any]
-    """Tables of the chip; nothing where none is known."""
+    """Tables of the chip; empty if it is unknown."""
 
     @property
     def levels(self) -> int:
@@ -47,6 +53,19 @@ class Source(NamedTuple):
     def summary(self) -> str:
         """What it is, in one line; empty where the file gives none."""
         return str(self.tables.get("summary") or self.chip.get("summary") or "")
+
+    @property
+    def notes(self) -> list[str]:
+        """A note if the chip's error rates are not those of its cell."""
+        array = self.chip.get("array")
+        if not isinstance(array, Mapping) or is_of_the_cell(array):
+            return []
+        name, points = array.get("name", ""), array.get("points")
+        of = f"`{name}`, {len(points)} measured points" if points else f"`{name}`"
+        return [
+            f"a drive of {self.name} has the error rates of chip.array {of}, not of this "
+            "cell; they may differ by any factor"
+        ]
 
     @property
     def cell_bits(self) -> int:
@@ -71,15 +90,20 @@ class Source(NamedTuple):
         return "even_odd" if by_page else "one_shot"
 
 
+def is_of_the_cell(array: Mapping[str, Any]) -> bool:
+    """Whether the rates of a chip's array are those of its cell."""
+    return array.get("name") in OF_THE_CELL and not array.get("points")
+
+
 def find(name: str) -> Source:
-    """The cell that a name or a file stands for.
+    """The cell of a name or a file.
 
     Raises:
-        NandlabError: there is none, or none in it; names the nearest.
+        NandlabError: an unknown name (the nearest is suggested), or a file without a cell.
     """
     if name.endswith(".toml"):
-        allowed = "a cell that `nandlab presets cell` lists, or the path of a TOML file"
-        text = input_text(name, allowed)
+        expected = "a cell (see `nandlab presets cell`) or the path of a TOML file"
+        text = input_text(name, expected)
         tables = parse_toml(text, name)
         kind = _kind(tables)
         if kind == "cell":
@@ -99,6 +123,26 @@ def find(name: str) -> Source:
         if bare in [preset.name for preset in presets(each)]:
             return _preset(each, bare)
     _unknown(name)
+
+
+def of_tables(given: Mapping[str, Any]) -> Source:
+    """The cell of the tables of a cell, a chip or a drive.
+
+    Raises:
+        NandlabError: there is none in them.
+    """
+    tables: dict[str, Any] = json.loads(tables_json("cell", given))
+    kind, name = _kind(tables), str(tables.get("summary", "cell"))
+    if kind == "cell":
+        own = {key: value for key, value in tables.items() if key not in _FACTS}
+        return _alone(name, _written(own), "cell", tables)
+    if kind == "chip" or "preset" in tables:
+        return _of_chip(name, chip_tables(tables), "cell", Path())
+    if kind == "drive":
+        return _of_drive(name, "cell", tables)
+    raise refusal(
+        "cell", "no cell in it", "a cell (levels), a chip (cell) or a drive (drive, chip)"
+    )
 
 
 def _preset(kind: str, name: str) -> Source:
@@ -133,7 +177,7 @@ def _kind(tables: Mapping[str, Any]) -> str:
 
 
 def _alone(name: str, text: str, place: str, tables: dict[str, Any]) -> Source:
-    """A cell by itself; where a chip of ours names it, that chip is taken for the rest."""
+    """A cell by itself; a preset chip that uses it gives the rest."""
     chip: dict[str, Any] = {}
     for preset in presets("chip"):
         place_of_chip = f"params/chips/{preset.name}.toml"
@@ -148,25 +192,32 @@ def _of_chip(name: str, chip: dict[str, Any], place: str, folder: Path) -> Sourc
     own = chip.get("cell")
     if not isinstance(own, dict):
         with_cell = ", ".join(preset.name for preset in presets("cell"))
-        raise refusal(
-            place, "this chip names no cell", f"a chip with [cell], or one of {with_cell}"
-        )
+        raise refusal(place, "this chip has no cell", f"a chip with [cell], or one of {with_cell}")
     preset = own.get("preset")
     if preset is None:
         return Source(name, _written(own), f"{place}: chip", own, [], chip)
     preset = str(preset)
-    under = find(str(folder / preset) if preset.endswith(".toml") else f"cell/{preset}")
+    under = _cell(str(folder / preset) if preset.endswith(".toml") else f"cell/{preset}", place)
     sets = _assignments({key: value for key, value in own.items() if key not in _FACTS})
     return under._replace(name=name, sets=sets, chip=chip)
 
 
-def _of_drive(name: str, place: str) -> Source:
-    chip = load_config(name).config["chip"]
+def _cell(name: str, place: str) -> Source:
+    """The cell that the chip at `place` names: no chip, which might lead back to this one."""
+    if name.endswith(".toml"):
+        expected = "a cell (see `nandlab presets cell`) or the path of a TOML file"
+        kind = _kind(parse_toml(input_text(name, expected), name))
+        if kind != "cell":
+            problem = f"cell.preset: {name} is {f'a {kind}' if kind else 'no cell'}"
+            raise refusal(place, problem, "a cell file ([levels])")
+    return find(name)
+
+
+def _of_drive(name: str, place: str, tables: Mapping[str, Any] | None = None) -> Source:
+    chip = load_config(tables or name, place=place).config["chip"]
     cell = chip.get("cell")
     if cell is None:
-        raise refusal(
-            place, "the chip of this drive names no cell", "a drive whose chip has [cell]"
-        )
+        raise refusal(place, "the chip of this drive has no cell", "a drive whose chip has [cell]")
     return Source(name, _written(cell), f"{place}: chip", cell, [], chip)
 
 

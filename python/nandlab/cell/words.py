@@ -17,9 +17,9 @@ def said(state: State, *, without: str = "", always: str = "") -> str:
     """A state in one line.
 
     Args:
-        state: what has happened.
-        without: what is not said, because it varies.
-        always: what is said even where there is none of it.
+        state: history of the cells.
+        without: parts that are omitted because they vary.
+        always: parts that are given even if they are zero.
     """
     parts = []
     if without != "cycles":
@@ -31,5 +31,5 @@ def said(state: State, *, without: str = "", always: str = "") -> str:
     if without != "reads" and (state.reads > 0 or always == "reads"):
         parts.append(said_end("reads", state.reads))
     if state.reprograms > 0:
-        parts.append(f"{state.reprograms:,} programs more")
+        parts.append(f"{state.reprograms:,} extra programs")
     return " · ".join(parts)

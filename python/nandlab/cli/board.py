@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nandlab.catalogue import parameter_files
+from nandlab.cli.files import Files, Json, json_file, tell
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
+from nandlab.given.completion import member_of, preset_of
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import Unwritten
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from nandlab.board.measurement import Measurement
 
 _OUT = "Outputs"
@@ -19,13 +25,21 @@ _OUT = "Outputs"
 
 def board(
     procedure: Annotated[
-        str | None, typer.Argument(help="What to do; left out, lists everything.")
+        str | None,
+        typer.Argument(
+            help="Procedure; omitted: lists all procedures.",
+            autocompletion=member_of("procedure"),
+        ),
     ] = None,
     chip: Annotated[
-        str | None, typer.Option(help="Preset or file of a chip that has a cell.")
+        str | None,
+        typer.Option(
+            help="Preset or file of a chip with a cell.", autocompletion=preset_of("chip")
+        ),
     ] = None,
     cycles: Annotated[
-        int | None, typer.Option(help="procedure.cycles; the procedure says them if left out.")
+        int | None,
+        typer.Option(help="P/E cycles (procedure.cycles); default: those of the procedure."),
     ] = None,
     set: Annotated[
         list[str] | None,
@@ -36,25 +50,26 @@ def board(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the cells and the data.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of cells and data.")] = 1,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="All rows, a new file: .parquet or .csv.", rich_help_panel=_OUT
+            metavar="FILE", help="New file for all rows: .parquet or .csv.", rich_help_panel=_OUT
         ),
     ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
     ] = None,
+    json: Json = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Goes on after the steps in --out.")
+        bool, typer.Option("--resume", help="Resumes an interrupted measurement in --out.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="No table and no bar.", rich_help_panel=_OUT)
+        bool, typer.Option("--quiet", help="No table and no progress bar.", rich_help_panel=_OUT)
     ] = False,
 ) -> None:
-    """Does a procedure to a raw chip on the virtual test board."""
+    """Runs a characterization procedure on a raw chip on the virtual test board."""
     from nandlab.board.measurement import Unfinished, procedures
     from nandlab.board.measurement import board as measured
 
@@ -65,18 +80,17 @@ def board(
         known = ", ".join(p.name for p in procedures())
         if procedure not in known.split(", "):
             raise refusal("board", f"unknown procedure `{procedure}`", known)
-        raise refusal(
-            "board", "no chip", "--chip with a preset or a file, for example wang2014_mlc"
-        )
+        raise refusal("board", "no chip", "--chip with a preset or a file, such as wang2014_mlc")
     if resume and out is None:
-        raise refusal("--resume", "without --out", "the file to go on with")
-    check_outputs({"--out": out, "--plot": plot}, [chip])
+        raise refusal("--resume", "without --out", hint="name the file to resume with --out")
+    inputs = [chip, *parameter_files(chip, set or ())]
+    check_outputs({"--out": out, "--plot": plot, "--json": json_file(json)}, inputs)
     if plot is not None:
         from nandlab.display.picture import check_kind
 
         check_kind(plot)
     params: dict[str, object] = {} if cycles is None else {"cycles": cycles}
-    code = 0
+    code, failures = 0, list[OSError]()
     with ProgressBar(is_shown=not quiet) as bar:
         try:
             result = measured(
@@ -90,11 +104,13 @@ def board(
                 **params,
             )
         except Unfinished as stop:
-            result, code = stop.result, INTERRUPTED
-    if not quiet:
-        _tell(result, out)
-    if plot is not None:
-        result.plot(plot)
+            result, code, failures = stop.result, INTERRUPTED, stop.failures
+        except Unwritten as stop:
+            result, failures = stop.result, stop.failures
+    with Files(failures) as files:
+        files.write(plot, result.plot)
+        rows = result.table().to_pylist() if json is not None else []
+        tell(json, rows, lambda to: None if quiet else _tell(result, out, to))
     raise typer.Exit(code)
 
 
@@ -111,7 +127,7 @@ def _list() -> None:
     console().print(table)
 
 
-def _tell(result: Measurement, out: Path | None) -> None:
+def _tell(result: Measurement, out: Path | None, to: Console) -> None:
     """The last value of every curve, with its interval."""
     from rich.table import Table
 
@@ -119,8 +135,8 @@ def _tell(result: Measurement, out: Path | None) -> None:
 
     table = result.table()
     if result.interrupted:
-        left = f"{result.steps_done} of {result.steps} steps; --resume goes on"
-        console().print(f"interrupted: {left if out is not None else left.split(';')[0]}")
+        left = f"{result.steps_done} of {result.steps} steps; --resume continues"
+        to.print(f"interrupted: {left if out is not None else left.split(';')[0]}")
     x, panels = result.picture["x"]["column"], [p["column"] for p in result.picture["panels"]]
     last: dict[tuple[object, ...], dict[str, object]] = {}
     for row in table.to_pylist():
@@ -132,15 +148,19 @@ def _tell(result: Measurement, out: Path | None) -> None:
     for row in last.values():
         cells = [str(row[name]) for name in result.picture["series"]]
         grid.add_row(*cells, _number(row[x]), *(_with_interval(row, name) for name in panels))
-    console().print(grid)
+    to.print(grid)
     where = f" in {out}" if out is not None else ""
-    console().print(f"{table.num_rows:,} rows of {result.steps_done:,} steps{where}")
+    to.print(f"{table.num_rows:,} rows of {result.steps_done:,} steps{where}")
     rates = [name for name in panels if f"{name}_low" in table.column_names]
     if rates and not any(row[name] for row in last.values() for name in rates):
         [keys] = [p.schema["properties"] for p in procedures() if p.name == result.procedure]
         more = [f"procedure.{key}" for key in ("cycles", "reads", "hours") if key in keys]
-        cure = f"a larger {' or '.join(more)} shows some" if more else "more stress shows some"
-        console().print(f"note: no curve ends with an error; {cure}")
+        cure = (
+            f"a larger {' or '.join(more)} would show errors"
+            if more
+            else "more stress would show errors"
+        )
+        to.print(f"note: no curve has errors at its end; {cure}")
 
 
 def _number(value: object) -> str:

@@ -1,4 +1,4 @@
-"""``nandlab cell``: shows a cell as numbers, as a picture, as a moving picture."""
+"""``nandlab cell``: shows a cell as numbers, as a picture, or as an animation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab.display.terminal import console
+from nandlab.catalogue import parameter_files
+from nandlab.cli.files import Files, json_file
+from nandlab.display.terminal import console, say
+from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import write_text
 
 if TYPE_CHECKING:
     from nandlab.cell.endurance import EnduranceMap
@@ -23,20 +27,38 @@ _ECC = "Endurance (with --picture endurance)"
 
 
 def cell(
-    name: Annotated[str, typer.Argument(help="Preset or file: a cell, a chip or a drive.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Preset or file: a cell, a chip or a drive.",
+            autocompletion=preset_of("cell", "chip", "drive"),
+        ),
+    ],
     pe_cycles: Annotated[int, typer.Option(help="Program/erase cycles of the block.")] = 0,
-    hours: Annotated[float, typer.Option(help="Since the cells were programmed.")] = 0.0,
-    reads: Annotated[int, typer.Option(help="Of the block since then.")] = 0,
-    reprograms: Annotated[int, typer.Option(help="Programs beyond those needed.")] = 0,
+    hours: Annotated[
+        float, typer.Option(help="Retention: hours since the cells were programmed.")
+    ] = 0.0,
+    retention_hours: Annotated[
+        float | None, typer.Option(help="The same as --hours.", hidden=True)
+    ] = None,
+    reads: Annotated[
+        int, typer.Option(help="Reads of the block since the cells were programmed.")
+    ] = 0,
+    reprograms: Annotated[
+        int, typer.Option(help="Extra programs of the wordline without an erase.")
+    ] = 0,
     temperature_c: Annotated[
-        float | None, typer.Option(help="At which the hours pass; the cell's own if left out.")
+        float | None, typer.Option(help="Temperature during retention (default: that of the cell).")
     ] = None,
     soft: Annotated[
-        int | None, typer.Option(metavar="N", help="Soft reads with N references, 1 to 7.")
+        int | None,
+        typer.Option(metavar="N", help="Soft reads with N references for each reference, 1 to 7."),
     ] = None,
     set: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Changes a parameter of the cell."),
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Changes a parameter of the cell; repeatable."
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -46,46 +68,57 @@ def cell(
         str | None,
         typer.Option(
             metavar="KIND",
-            help="Of --plot: levels, if left out, rber, program or endurance.",
+            help="Kind of --plot: levels (default), rber, program or endurance.",
             rich_help_panel=_OUT,
         ),
     ] = None,
     animate: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="In motion: .gif or .html.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE", help="Animation: .gif or .html.", rich_help_panel=_OUT),
     ] = None,
     over: Annotated[
         str | None,
         typer.Option(
             metavar="WHAT",
-            help="What rber and --animate go over: cycles, if left out, hours or reads, up to what "
-            "is given.",
+            help="Axis of rber and --animate: cycles (default), hours or reads, up to the given"
+            " value.",
             rich_help_panel=_OUT,
         ),
     ] = None,
     frames: Annotated[
-        int | None, typer.Option(help="Of --animate (40).", rich_help_panel=_OUT)
+        int | None, typer.Option(help="Frames of --animate (40).", rich_help_panel=_OUT)
     ] = None,
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE|-", help="All numbers.", rich_help_panel=_OUT)
+        Path | None,
+        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=_OUT),
     ] = None,
     t: Annotated[
-        int | None, typer.Option(help="Errors that are corrected (300).", rich_help_panel=_ECC)
+        int | None,
+        typer.Option(
+            help="Bit errors that the ECC corrects in a codeword (300).", rich_help_panel=_ECC
+        ),
     ] = None,
     codeword_bits: Annotated[
-        int | None, typer.Option(help="With parity (34560).", rich_help_panel=_ECC)
+        int | None,
+        typer.Option(help="Bits of a codeword, with parity (34560).", rich_help_panel=_ECC),
     ] = None,
     user_bits: Annotated[
-        int | None, typer.Option(help="Without (32768).", rich_help_panel=_ECC)
+        int | None,
+        typer.Option(help="User bits of a codeword, without parity (32768).", rich_help_panel=_ECC),
     ] = None,
     uber: Annotated[
-        float | None, typer.Option(help="Still allowed (1e-15).", rich_help_panel=_ECC)
+        float | None, typer.Option(help="UBER limit (1e-15).", rich_help_panel=_ECC)
     ] = None,
     best: Annotated[
-        bool, typer.Option("--best", help="References where pages err least.", rich_help_panel=_ECC)
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--best/--fixed",
+            help="Optimal references (default), or those of the cell.",
+            rich_help_panel=_ECC,
+        ),
+    ] = None,
 ) -> None:
-    """Shows a cell: its levels, its error rates, where its references belong."""
+    """Shows the levels, error rates and optimal references of a cell."""
     from nandlab.cell.model import OVER, State
     from nandlab.cell.model import cell as found
     from nandlab.cell.motion import check_motion
@@ -96,28 +129,34 @@ def cell(
         raise refusal("--picture", f"unknown picture `{picture}`", PICTURES, given=str(picture))
     # The cycles of an endurance are numbers too, for the table and --json.
     if plot is None and picture not in (None, "endurance"):
-        raise refusal("--picture", f"{picture} without --plot", "--plot FILE with it")
+        raise refusal("--picture", f"{picture} without --plot", hint="add --plot FILE")
     ecc: dict[str, Any] = {
         "t": t,
         "codeword_bits": codeword_bits,
         "user_bits": user_bits,
         "uber": uber,
-        "is_best": best or None,
+        "is_best": best,
     }
     ecc = {name: value for name, value in ecc.items() if value is not None}
     if ecc and picture != "endurance":
-        option = "best" if "is_best" in ecc else next(iter(ecc)).replace("_", "-")
-        raise refusal(f"--{option}", "nothing to do", "with --picture endurance")
+        option = next(iter(ecc)).replace("_", "-")
+        if "is_best" in ecc:
+            option = "best" if best else "fixed"
+        raise refusal(f"--{option}", "has no effect here", hint="use it with --picture endurance")
     if frames is not None and animate is None:
-        raise refusal("--frames", "nothing to do", "with --animate")
+        raise refusal("--frames", "has no effect here", hint="use it with --animate")
     if over is not None and animate is None and picture != "rber":
-        raise refusal("--over", "nothing to do", "with --animate or --picture rber")
+        raise refusal(
+            "--over", "has no effect here", hint="use it with --animate or --picture rber"
+        )
     over = over or OVER[0]
     frames = 40 if frames is None else frames
     check_over(over)
+    if retention_hours is not None:
+        hours = retention_hours
     to_stdout = json == Path("-")
-    outputs = {"--plot": plot, "--animate": animate, "--json": None if to_stdout else json}
-    check_outputs(outputs, [name])
+    outputs = {"--plot": plot, "--animate": animate, "--json": json_file(json)}
+    check_outputs(outputs, [name, *parameter_files(name, set or ())])
     if plot is not None:
         check_kind(plot)
     if animate is not None:
@@ -129,17 +168,19 @@ def cell(
     if picture == "endurance":
         endurance = made.endurance(**ecc, reads=reads)
         report["endurance"] = endurance.to_dict()
+    for note in made.notes:
+        say(f"note: {note}")
     text = json_text.dumps(report, indent=2)
-    if to_stdout:
-        print(text)
-    else:
-        _print(made, state, report, endurance)
-    if json is not None and not to_stdout:
-        json.write_text(text + "\n", encoding="utf-8")
-    if plot is not None:
-        _draw(made, picture or "levels", over, state, endurance, plot)
-    if animate is not None:
-        made.animate(animate, over, state, frames=frames)
+    with Files() as files:
+        files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
+        files.write(
+            plot, lambda path: _draw(made, picture or "levels", over, state, endurance, path)
+        )
+        files.write(animate, lambda path: made.animate(path, over, state, frames=frames))
+        if to_stdout:
+            print(text)
+        else:
+            _print(made, state, report, endurance)
 
 
 def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]:
@@ -161,6 +202,7 @@ def summary(cell: Cell, state: State, soft: int | None = None) -> dict[str, Any]
     return {
         "cell": cell.name,
         "summary": cell.summary,
+        "notes": cell.notes,
         "set": cell.changed,
         "cell_bits": cell.cell_bits,
         "gray": cell.gray,

@@ -2,56 +2,70 @@
 
 from __future__ import annotations
 
-import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab.display.terminal import console, guarded
+from nandlab.cli.files import Json, check_json, tell
+from nandlab.display.terminal import guarded
 from nandlab.ecc import ldpc
 from nandlab.given.outputs import check_new, check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import write_text
 
-app = typer.Typer(help="LDPC codes: made, shown, exported, imported.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from rich.console import Console
 
-_HELD = "What a codeword holds"
+app = typer.Typer(help="LDPC codes: construct, show, export, import.", no_args_is_help=True)
 
-Code = Annotated[str, typer.Argument(help="A preset or a code file.")]
-Out = Annotated[Path, typer.Option("--out", metavar="FILE|-", help="A new file.")]
-Summary = Annotated[str | None, typer.Option(help="What it is, in one line.")]
+_HELD = "Codeword"
+
+Code = Annotated[str, typer.Argument(help="Preset or code file.")]
+Out = Annotated[Path, typer.Option("--out", metavar="FILE|-", help="New file.")]
+Summary = Annotated[str | None, typer.Option(help="One-line description.")]
 Payload = Annotated[
     int | None,
     typer.Option(
-        "--payload-bytes", help="Whole sectors of 512 if left out.", rich_help_panel=_HELD
+        "--payload-bytes",
+        help="User data in bytes (default: whole sectors of 512).",
+        rich_help_panel=_HELD,
     ),
 ]
 Metadata = Annotated[
     int | None,
-    typer.Option("--metadata-bytes", help="The rest if left out.", rich_help_panel=_HELD),
+    typer.Option(
+        "--metadata-bytes", help="Metadata in bytes (default: the rest).", rich_help_panel=_HELD
+    ),
 ]
 Crc = Annotated[
     int | None,
-    typer.Option("--crc-bytes", help="4 or 0; 4 if they fit, if left out.", rich_help_panel=_HELD),
+    typer.Option(
+        "--crc-bytes",
+        help="Bytes of the checksum: 4 or 0 (default: 4 if they fit).",
+        rich_help_panel=_HELD,
+    ),
 ]
 
 
 @app.callback()
 def group() -> None:
-    """LDPC codes: made, shown, exported, imported."""
+    """LDPC codes: construct, show, export, import."""
 
 
 @app.command()
 @guarded
 def make(
-    rows: Annotated[int, typer.Option(help="Block rows: circulants of parity.")],
-    columns: Annotated[int, typer.Option(help="Block columns: circulants of a codeword.")],
-    z: Annotated[int, typer.Option(help="Bits of a circulant; 256, 128, 64 are fast.")] = 256,
+    rows: Annotated[int, typer.Option(help="Block rows of the matrix: circulants of parity.")],
+    columns: Annotated[
+        int, typer.Option(help="Block columns of the matrix: circulants of a codeword.")
+    ],
+    z: Annotated[int, typer.Option(help="Bits of a circulant; 256, 128 and 64 are fast.")] = 256,
     weight: Annotated[
-        int, typer.Option(help="Checks of a data bit: 4 for soft reads, 5 for hard ones.")
+        int, typer.Option(help="Checks of each data bit: 4 suits soft reads, 5 hard reads.")
     ] = 4,
-    seed: Annotated[int, typer.Option(help="Decides the shifts.")] = 1,
-    draws: Annotated[int, typer.Option(help="Tries for each column.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the shifts.")] = 1,
+    draws: Annotated[int, typer.Option(help="Attempts for each column.")] = 100,
     parity_rows: Annotated[
         str | None,
         typer.Option(metavar="A,B,C", help="Block rows of the first parity column."),
@@ -62,7 +76,7 @@ def make(
     crc_bytes: Crc = None,
     out: Out = Path("-"),
 ) -> None:
-    """Draws a code from a recipe and writes its file."""
+    """Constructs a random LDPC code and writes its file."""
     _check(out)
     text = ldpc.make(
         z,
@@ -83,14 +97,16 @@ def make(
 @app.command("import")
 @guarded
 def import_(
-    file: Annotated[str, typer.Argument(help="The parity checks.")],
+    file: Annotated[str, typer.Argument(help="File with the parity-check matrix.")],
     form: Annotated[
         str | None,
-        typer.Option(metavar="base|alist", help="Told from the name if left out."),
+        typer.Option(metavar="base|alist", help="Form of the file (default: from its name)."),
     ] = None,
     z: Annotated[
         int | None,
-        typer.Option(help="Bits of a circulant, where the file does not say it; 1: bit by bit."),
+        typer.Option(
+            help="Bits of a circulant, if the file does not give them; 1 reads bit by bit."
+        ),
     ] = None,
     summary: Summary = None,
     payload_bytes: Payload = None,
@@ -98,7 +114,7 @@ def import_(
     crc_bytes: Crc = None,
     out: Out = Path("-"),
 ) -> None:
-    """Takes a base matrix or an alist file and writes a code file."""
+    """Converts a base matrix or an alist file into a code file."""
     _check(out, file)
     text = ldpc.import_file(
         file,
@@ -116,10 +132,10 @@ def import_(
 @guarded
 def export(
     code: Code,
-    form: Annotated[str, typer.Option(metavar="base|alist", help="Of the text.")] = "base",
+    form: Annotated[str, typer.Option(metavar="base|alist", help="Form of the text.")] = "base",
     out: Out = Path("-"),
 ) -> None:
-    """Writes the parity checks of a code as a base matrix or an alist file."""
+    """Writes the parity-check matrix of a code as a base matrix or an alist file."""
     _check(out, code)
     _write(ldpc.export(code, form), out)
 
@@ -129,26 +145,24 @@ def export(
 def show(
     code: Code,
     absorbing: Annotated[
-        int, typer.Option(metavar="BITS", help="Counts absorbing sets of up to so many bits.")
+        int, typer.Option(metavar="BITS", help="Counts absorbing sets of up to this many bits.")
     ] = 0,
     check: Annotated[
-        bool, typer.Option("--check", help="Draws the recipe again: does it make these shifts?")
+        bool, typer.Option("--check", help="Checks that the recipe of the file gives its shifts.")
     ] = False,
-    is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = None,
 ) -> None:
-    """What there is to know of a code: sizes, rate, weights, short cycles."""
+    """Shows sizes, rate, weights and short cycles of a code."""
+    check_json(json, [code])
     found = ldpc.facts(code, absorbing_bits=absorbing, check=check)
-    if is_json:
-        print(json_text.dumps(found, indent=2))
-    else:
-        _print(code, found)
+    tell(json, found, lambda out: _print(code, found, out))
 
 
 def _whole(text: str | None) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in (text or "").split(",") if word.strip())
     except ValueError:
-        raise refusal(f"--parity-rows {text}", "no rows", "whole numbers, A,B,C") from None
+        raise refusal(f"--parity-rows {text}", "no rows", "whole numbers, as A,B,C") from None
 
 
 def _check(out: Path, *inputs: str) -> None:
@@ -161,10 +175,10 @@ def _write(text: str, out: Path) -> None:
     if out == Path("-"):
         print(text, end="")
     else:
-        out.write_text(text, encoding="utf-8")
+        write_text(out, text)
 
 
-def _print(code: str, found: dict[str, Any]) -> None:
+def _print(code: str, found: dict[str, Any], out: Console) -> None:
     """The table for people."""
     from rich.table import Table
 
@@ -192,14 +206,13 @@ def _print(code: str, found: dict[str, Any]) -> None:
             table.add_row(kind, _classes(sets["classes"], checks["z"]))
     if "recipe_holds" in found:
         table.add_row("recipe", _RECIPE_WORDS[found["recipe_holds"]])
-    out = console()
     out.print(f"{code}: {found['summary']}\n")
     out.print(table)
 
 
 _RECIPE_WORDS = {
     True: "makes these shifts",
-    False: "makes other shifts: they, or it, were changed by hand",
+    False: "gives other shifts: recipe or shifts were changed by hand",
     None: "none in the file",
 }
 _HELD_NAMES = (("metadata_bytes", "metadata"), ("crc_bytes", "CRC-32C"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import json as json_text
+import os
 import sys
 from typing import Annotated
 
@@ -12,29 +13,65 @@ from typer.exceptions import TyperException
 from nandlab import __version__, catalogue
 from nandlab.cli import code as cli_code
 from nandlab.cli import ecc as cli_ecc
+from nandlab.cli import new as cli_new
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.board import board
 from nandlab.cli.cell import cell
 from nandlab.cli.demo import demo
+from nandlab.cli.drive.ftl import ftl
+from nandlab.cli.drive.run import run
+from nandlab.cli.drive.save import save
 from nandlab.cli.endurance import endurance
+from nandlab.cli.explain import explain
+from nandlab.cli.files import Json, check_json, tell
 from nandlab.cli.fit import fit
 from nandlab.cli.papers import papers
-from nandlab.cli.run import run
-from nandlab.display.terminal import REFUSED, console, guarded, say
+from nandlab.display.streams import prepare_streams
+from nandlab.display.terminal import INTERRUPTED, REFUSED, ended_by, guarded, say
+from nandlab.given.completion import preset_of
+from nandlab.given.refusal import plain
+from nandlab.process.early import let_end
 
 app = typer.Typer(
     name="nandlab",
     help="From the threshold voltage of a flash cell to the tail latency of an application.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(guarded(run))
-app.command()(guarded(board))
-app.command()(guarded(fit))
-app.command()(guarded(endurance))
-app.command()(guarded(cell))
-app.command()(guarded(papers))
+EXAMPLES = {
+    "run": (
+        "nandlab run --drive tiny --workload jobs.fio --precondition steady",
+        "nandlab run --drive tiny --workload jobs.fio --plot run.png",
+        "nandlab run --drive modern_tlc --trace disk.csv.gz --json report.json",
+        "nandlab run my.toml --set gc.name=fifo --set drive.channels=4 --seed 7",
+    ),
+    "save": (
+        "nandlab save --drive tiny --precondition steady --out steady.nldrive",
+        "nandlab run --from steady.nldrive --workload jobs.fio",
+    ),
+    "ftl": ("nandlab ftl --drive modern_tlc",),
+    "board": (
+        "nandlab board",
+        "nandlab board wear --chip wang2014_mlc --cycles 100000 --out wear.csv",
+    ),
+    "fit": ("nandlab fit board.csv --law power_law --plot fit.png",),
+    "endurance": (
+        "nandlab endurance tlc_3d --hours 8760 --temperature-c 40",
+        "nandlab endurance tlc_3d --profile client",
+    ),
+    "cell": (
+        "nandlab cell tlc_3d --pe-cycles 3000 --hours 8760 --plot cell.png",
+        "nandlab cell tlc_3d --picture endurance --plot endurance.png",
+    ),
+    "papers": ("nandlab papers", "nandlab papers wang2014"),
+    "explain": ("nandlab explain gc.start_free_blocks --drive modern_tlc",),
+}
+"""At the end of the help of a command; the tests read each with its parser."""
+
+for command in (run, save, ftl, board, fit, endurance, cell, papers, explain):
+    epilog = "\n\n".join(["Examples:", *EXAMPLES[command.__name__]])
+    app.command(epilog=epilog)(guarded(command))
+app.add_typer(cli_new.app, name="new")
 app.add_typer(cli_code.app, name="code")
 app.add_typer(cli_trace.app, name="trace")
 app.add_typer(cli_ecc.app, name="ecc")
@@ -59,10 +96,12 @@ def _options(
 @guarded
 def presets(
     kind: Annotated[str | None, typer.Argument(help="cell, chip, code, drive or host.")] = None,
+    json: Json = None,
 ) -> None:
-    """Lists the parameter files that come with nandlab."""
+    """Lists the presets that come with nandlab."""
     from rich.table import Table
 
+    check_json(json)
     rows = catalogue.presets(kind)
     table = Table.grid(padding=(0, 2))
     previous = ""
@@ -71,13 +110,29 @@ def presets(
             table.add_row(*([] if not previous else [""]))
         table.add_row(preset.kind if preset.kind != previous else "", preset.name, preset.summary)
         previous = preset.kind
-    console().print(table)
+    tell(json, [preset._asdict() for preset in rows], lambda out: out.print(table))
+
+
+_SHOWN = ("drive", "chip", "host", "cell", "code")
+"""Kinds of presets in the order in which a name is looked for."""
 
 
 @app.command()
 @guarded
-def show(name: Annotated[str, typer.Argument(help="A name that `nandlab presets` lists.")]) -> None:
+def show(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a preset (see `nandlab presets`), or KIND/NAME.",
+            autocompletion=preset_of(),
+        ),
+    ],
+) -> None:
     """Prints a preset, with the source of each number."""
+    same = [kind for kind in _SHOWN if name in [one.name for one in catalogue.presets(kind)]]
+    if len(same) > 1:
+        others = " or ".join(f"`nandlab show {kind}/{name}` the {kind}" for kind in same[1:])
+        say(f"note: there is a {' and a '.join(same)} {name}; this is the {same[0]}, {others}")
     print(catalogue.show(name).rstrip("\n"))
 
 
@@ -85,13 +140,13 @@ def show(name: Annotated[str, typer.Argument(help="A name that `nandlab presets`
 @guarded
 def schema() -> None:
     """Prints the JSON Schema of a drive file."""
-    print(json.dumps(catalogue.schema(), indent=2))
+    print(json_text.dumps(catalogue.schema(), indent=2))
 
 
 @app.command()
 @guarded
 def cite(drive: Annotated[str, typer.Argument(help="Preset or drive file.")]) -> None:
-    """Prints BibTeX of everything that a drive is built on."""
+    """Prints the sources of a drive as BibTeX."""
     print(catalogue.bibliography(drive), end="")
 
 
@@ -100,13 +155,25 @@ app.command("demo")(guarded(demo))
 
 def main() -> None:
     """The entry point of the command ``nandlab``: its own errors are one line, too."""
+    prepare_streams()
+    # Pictures are drawn into files: a backend of the environment (a notebook's) has no part in it.
+    os.environ.pop("MPLBACKEND", None)
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except OSError as error:
+        # Of what is printed without a command, as help is.
+        code = ended_by(error)
     except TyperException as error:
         # Without a message it is about no arguments at all, and help is printed already.
         if said := error.format_message():
             context = getattr(error, "ctx", None)
             command = "nandlab" if context is None else context.command_path
-            say(f"error: {said.rstrip('.')}; see `{command} --help`")
+            say(f"error: {plain(said.rstrip('.'))}; see `{command} --help`")
         code = REFUSED
+    except (KeyboardInterrupt, typer.Abort):
+        # Between the end of the command and here.
+        say("interrupted")
+        code = INTERRUPTED
+    let_end()
     sys.exit(code)

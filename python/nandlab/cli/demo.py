@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nandlab.cli.files import Files
 from nandlab.display.terminal import ProgressBar, console
 from nandlab.drive.simulate import run
 from nandlab.drive.table import print_result
@@ -24,22 +25,25 @@ DRIVE = {
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where pictures and tables go.")] = Path("demo"),
+    folder: Annotated[Path, typer.Argument(help="Folder for pictures and tables.")] = Path("demo"),
 ) -> None:
-    """Replays SQLite on ext4 on a small, full drive, and writes what there is to see."""
+    """Replays a trace of SQLite on ext4 on a small, full drive and writes pictures and tables."""
     if not TRACE.is_file():
-        raise refusal("demo", f"no file {TRACE} here", "a checkout of nandlab as folder")
+        raise refusal("demo", f"no file {TRACE} here", hint="run it in a checkout of nandlab")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise refusal(
-            "demo", f"cannot make the folder {folder}: {error.strerror}", "a folder of one's own"
+            "demo",
+            f"cannot make the folder {folder}: {error.strerror}",
+            hint="choose a folder that you may write to",
         ) from error
     written = {
         folder / "latency.png": "latency distribution and throughput",
         folder / "timeline.json": "channels, dies and host over time: open it in ui.perfetto.dev",
-        folder / "requests.parquet": "every request with its parts: pandas, polars or DuckDB",
-        folder / "report.json": "all numbers; its jobs read like fio's own",
+        folder
+        / "requests.parquet": "every request with its latency parts: pandas, polars or DuckDB",
+        folder / "report.json": "all numbers; its `jobs` part has the form of fio",
     }
     picture, timeline, requests, report = written
     with ProgressBar(is_shown=True) as bar:
@@ -52,10 +56,11 @@ def demo(
             timeline=timeline,
             progress=bar,
         )
-    result.plot(picture)
-    result.to_json(report)
-    out = console()
-    print_result(result, out)
-    out.print()
-    for path, meaning in written.items():
-        out.print(f"[bold]{path}[/bold]  {meaning}")
+    with Files() as files:
+        files.write(picture, result.plot)
+        files.write(report, result.to_json)
+        out = console()
+        print_result(result, out)
+        out.print()
+        for path, meaning in written.items():
+            out.print(f"[bold]{path}[/bold]  {meaning}")

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab._core import vectors
+from nandlab.cli.files import Files, Json, check_json, json_file, tell
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, guarded, say
+from nandlab.ecc.soft_read import reads
+from nandlab.ecc.soft_read import said as said_reads
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import Unwritten
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from nandlab.ecc.curve import Curve
@@ -27,17 +32,25 @@ MOST_RATES = 10_000
 """Of one range."""
 
 Code = Annotated[
-    str, typer.Option(metavar="NAME[,NAME]", help="Code presets or files: `nandlab presets code`.")
+    str,
+    typer.Option(metavar="NAME[,NAME]", help="Code presets or files (see `nandlab presets code`)."),
 ]
 Rber = Annotated[
     str,
     typer.Option(
-        metavar="LIST", help="Raw bit error rates: 0.002,0.003 or FIRST:LAST:STEP, both in it."
+        metavar="LIST",
+        help="Raw bit error rates: 0.002,0.003 or FIRST:LAST:STEP (both ends included).",
     ),
 ]
-Levels = Annotated[str, typer.Option(metavar="LIST", help="Soft levels: 0 (a hard read), 2, 4, 6.")]
+Levels = Annotated[
+    str,
+    typer.Option(
+        metavar="LIST",
+        help="Extra references of soft reads: 0 (hard read), 2 (one soft read), 4 (two), 6.",
+    ),
+]
 Channel = Annotated[str, typer.Option(help="bsc, awgn or mlc.")]
-Decoder = Annotated[str | None, typer.Option(help="Another than that of the code's file.")]
+Decoder = Annotated[str | None, typer.Option(help="Decoder (default: that of the code's file).")]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -47,14 +60,15 @@ Set = Annotated[
         show_default=False,
     ),
 ]
-Errors = Annotated[int, typer.Option(help="Failed codewords that are enough for a point.")]
+Errors = Annotated[int, typer.Option(help="Ends a point after this many failed codewords.")]
 MaxFrames = Annotated[
-    str, typer.Option(metavar="N", help="Codewords that are enough for a point, as 1e6.")
+    str, typer.Option(metavar="N", help="Ends a point after this many codewords, such as 1e6.")
 ]
 Threads = Annotated[
-    int | None, typer.Option(help="As many as processors if left out; they change no count.")
+    int | None,
+    typer.Option(help="Threads (default: one for each processor); results do not depend on them."),
 ]
-Seed = Annotated[int, typer.Option(help="Of data and errors.")]
+Seed = Annotated[int, typer.Option(help="Seed of data and errors.")]
 
 
 @app.command()
@@ -73,7 +87,9 @@ def curve(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Rows, .parquet; gone on with if there.", rich_help_panel=_OUT
+            metavar="FILE",
+            help="Rows: .parquet; an existing file is resumed.",
+            rich_help_panel=_OUT,
         ),
     ] = None,
     plot: Annotated[
@@ -81,23 +97,24 @@ def curve(
         typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
     ] = None,
     quantity: Annotated[
-        str, typer.Option(help="What the picture shows: fer or ber.", rich_help_panel=_OUT)
+        str, typer.Option(help="Quantity of the picture: fer or ber.", rich_help_panel=_OUT)
     ] = "fer",
+    json: Json = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="No table and no bar.", rich_help_panel=_OUT)
+        bool, typer.Option("--quiet", help="No table and no progress bar.", rich_help_panel=_OUT)
     ] = False,
 ) -> None:
-    """Measures how often codewords fail, against raw bit error rate and soft levels."""
+    """Measures the codeword failure rate against RBER and soft reads."""
     from nandlab.ecc.curve import CurveUnfinished, ecc_curve
 
-    check_outputs({"--out": out, "--plot": plot}, code.split(","))
+    check_outputs({"--out": out, "--plot": plot, "--json": json_file(json)}, code.split(","))
     if quantity not in ("fer", "ber"):
         raise refusal("--quantity", f"unknown quantity `{quantity}`", "fer, ber")
     if plot is not None:
         from nandlab.display.picture import check_kind
 
         check_kind(plot)
-    exit_code = 0
+    exit_code, failures = 0, list[OSError]()
     with ProgressBar(is_shown=not quiet) as bar:
         try:
             result = ecc_curve(
@@ -115,18 +132,20 @@ def curve(
                 progress=bar,
             )
         except CurveUnfinished as stop:
-            result, exit_code = stop.result, INTERRUPTED
-    if not quiet:
-        _tell(result, out)
-    if plot is not None and result.rows():
-        result.plot(plot, quantity=quantity)
+            result, exit_code, failures = stop.result, INTERRUPTED, stop.failures
+        except Unwritten as stop:
+            result, failures = stop.result, stop.failures
+    with Files(failures) as files:
+        if result.rows():
+            files.write(plot, lambda path: result.plot(path, quantity=quantity))
+        tell(json, result.rows(), lambda to: None if quiet else _tell(result, out, to))
     raise typer.Exit(exit_code)
 
 
 @app.command("list")
 @guarded
-def members() -> None:
-    """Lists codes, decoders and channels, with what --set may change: defaults and ranges."""
+def members(json: Json = None) -> None:
+    """Lists codes, decoders and channels, and the parameters of --set with defaults and ranges."""
     import json as json_text
 
     from rich.markup import escape
@@ -134,16 +153,20 @@ def members() -> None:
 
     from nandlab.catalogue import presets, roster
 
+    check_json(json)
     table = Table.grid(padding=(0, 2))
+    listed: list[dict[str, Any]] = []
     for preset in presets("code"):
+        listed.append(preset._asdict())
         table.add_row("code", preset.name, preset.summary)
     for family in ("decoder", "channel"):
         for member in roster(family):
+            listed.append({"kind": family, **member._asdict()})
             table.add_row(family, member.name, member.summary)
             for key, about in member.schema.get("properties", {}).items():
                 said = f"{family}.{key} = {json_text.dumps(about.get('default'))}"
                 table.add_row("", "", f"[bright_black]{escape(said)}{_range(about)}[/]")
-    console().print(table)
+    tell(json, listed, lambda out: out.print(table))
 
 
 @app.command()
@@ -155,12 +178,14 @@ def speed(
     channel: Channel = "awgn",
     decoder: Decoder = None,
     set: Set = None,
-    frames: Annotated[int, typer.Option(help="Codewords of a point.")] = 200,
+    frames: Annotated[int, typer.Option(help="Codewords of each point.")] = 200,
     seed: Seed = 1,
+    json: Json = None,
 ) -> None:
-    """Times encoding and decoding on one thread: the fastest of several rounds, CPU time."""
+    """Measures encoding and decoding speed on one thread: CPU time, fastest of several rounds."""
     from nandlab.ecc.speed import SpeedUnfinished, ecc_speed
 
+    check_json(json, code.split(","))
     exit_code = 0
     try:
         found = ecc_speed(
@@ -176,21 +201,21 @@ def speed(
     except SpeedUnfinished as stop:
         found, exit_code = stop.result, INTERRUPTED
     if found:
-        _tell_speeds(found)
+        tell(json, [row._asdict() for row in found], lambda to: _tell_speeds(found, to))
     if exit_code:
         say("interrupted")
     raise typer.Exit(exit_code)
 
 
-def _tell_speeds(found: list[DecodeSpeed]) -> None:
+def _tell_speeds(found: list[DecodeSpeed], to: Console) -> None:
     grid = _grid("code", "decoder", left=2)
-    for name in ("levels", "rber", "encode us", "decode us", "Mbit/s", "iterations", "FER"):
+    for name in ("soft reads", "rber", "encode us", "decode us", "Mbit/s", "iterations", "FER"):
         grid.add_column(name, justify="right", no_wrap=True)
     for row in found:
         grid.add_row(
             row.code,
             row.decoder,
-            str(row.levels),
+            str(row.levels // 2),
             f"{row.rber:g}",
             f"{row.encode_us:.2f}",
             f"{row.decode_us:.2f}",
@@ -198,8 +223,8 @@ def _tell_speeds(found: list[DecodeSpeed]) -> None:
             f"{row.mean_iterations:.2f}",
             _rate(row.fer, row.fer_low, row.fer_high),
         )
-    console().print(grid)
-    console().print(
+    to.print(grid)
+    to.print(
         f"one thread, {vectors()} vectors, fastest round over {found[0].frames} codewords, "
         "CPU time; Mbit/s of whole codewords"
     )
@@ -212,7 +237,7 @@ def profile(
     out: Annotated[
         Path,
         typer.Option(
-            metavar="FILE", help="NAME.profile.toml, by custom; gone on with if unfinished."
+            metavar="FILE", help="Profile, usually NAME.profile.toml; an unfinished one is resumed."
         ),
     ],
     levels: Levels = "0,2,4",
@@ -222,9 +247,9 @@ def profile(
     seed: Seed = 1,
     decoder: Decoder = None,
     set: Set = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Says nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No output.")] = False,
 ) -> None:
-    """Measures failures and iterations of a code, for drives to play back."""
+    """Measures failures and iterations of a code; drives use them with ecc.model=profile."""
     from nandlab.ecc.profile import ProfileUnfinished, ecc_profile
 
     last: tuple[int, float, int, int] | None = None
@@ -232,7 +257,7 @@ def profile(
     def tell_last() -> None:
         # Rates that only show where a level begins are looked at before there are any counts.
         if last is not None and last[2] > 0 and not quiet:
-            say(f"{last[0]} levels, rber {last[1]:g}: {last[3]:,} of {last[2]:,} failed")
+            say(f"{said_reads(last[0])}, rber {last[1]:g}: {last[3]:,} of {last[2]:,} failed")
 
     def tell(*now: float) -> None:
         nonlocal last
@@ -257,7 +282,7 @@ def profile(
     except ProfileUnfinished as stop:
         left = "nothing is kept"
         if stop.kept is not None:
-            left = f"{stop.rates} rates in {stop.kept}; the same command goes on"
+            left = f"{stop.rates} rates in {stop.kept}; the same command resumes"
         if not quiet:
             console().print(f"interrupted: {left}")
         raise typer.Exit(INTERRUPTED) from None
@@ -285,13 +310,15 @@ def rates(text: str) -> list[float]:
             found += [first + i * step for i in range(int((last - first) / step) + 1)]
     except (InvalidOperation, ValueError):
         raise refusal(
-            "--rber", f"`{text}`: no rates", "numbers as 0.002,0.003 or ranges as 0.002:0.012:0.001"
+            "--rber",
+            f"`{text}`: not a list of rates",
+            "numbers such as 0.002,0.003 or ranges such as 0.002:0.012:0.001",
         ) from None
     return [float(rate) for rate in found]
 
 
 def _range(about: dict[str, Any]) -> str:
-    """The range of a parameter by its schema, where it has two ends."""
+    """The range of a parameter in its schema, if it has two ends."""
     ends = about.get("minimum"), about.get("maximum")
     return "" if None in ends else f", {ends[0]:g} to {ends[1]:g}"
 
@@ -300,7 +327,7 @@ def _levels(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise refusal("--levels", f"`{text}`", "some of 0,2,4,6") from None
+        raise refusal("--levels", f"`{text}`", "a list of 0, 2, 4 and 6") from None
 
 
 def _count(name: str, text: str) -> int:
@@ -330,46 +357,46 @@ def _short(rate: float) -> str:
 
 
 def _rate(rate: float, low: float, high: float) -> str:
-    """A rate with its interval, or what is known where there was nothing to see."""
+    """A rate with its confidence interval, or the bound if no failure was seen."""
     if rate == 0:
         return f"< {_short(high)}"
     return f"{_short(rate)} ({_short(low)} to {_short(high)})"
 
 
-def _tell(result: Curve, out: Path | None) -> None:
-    """Every point, with what it is compared with and what is not claimed."""
+def _tell(result: Curve, out: Path | None, to: Console) -> None:
+    """Every point with its comparison and its limits."""
     rows = result.rows()
     if result.interrupted:
-        goes_on = "; the same command goes on" if out is not None else ""
+        goes_on = "; the same command resumes" if out is not None else ""
         left = result.points_left
         what = "point is" if left == 1 else "points are"
-        console().print(f"{left:,} {what} short of what was asked for{goes_on}")
+        to.print(f"{left:,} {what} short of the goal{goes_on}")
     for codec in result.codecs:
         limits = [
-            f"{limit:.3g} ({levels} levels)"
+            f"{limit:.3g} ({reads(levels)})"
             for (name, levels), limit in result.limits.items()
             if name == codec.name
         ]
-        console().print(
+        to.print(
             f"[bold]{codec.name}[/]: {codec.length:,} bits, rate {codec.rate:.4f}, "
             f"{codec.decoder['name']}; capacity ends at rber {', '.join(limits)}"
         )
-        console().print(_points([row for row in rows if row["code"] == codec.name]))
+        to.print(_points([row for row in rows if row["code"] == codec.name]))
     if any(row["uber_extrapolated"] is not None for row in rows):
-        console().print("* by the binomial tail: more errors in a codeword than are corrected")
+        to.print("* binomial tail: probability of more errors in a codeword than t")
     if any(row["uber_extrapolated"] is None for row in rows):
-        console().print("UBER without *: as measured; nothing is claimed below that")
+        to.print("UBER without *: measured")
     if out is not None and out.exists():
         from nandlab.board.rows import read
 
         held = read(out).num_rows
         of = "" if held == len(rows) else f" of the {held:,}"
-        console().print(f"{len(rows):,}{of} point{'' if held == 1 else 's'} in {out}")
+        to.print(f"{len(rows):,}{of} point{'' if held == 1 else 's'} in {out}")
 
 
 def _points(rows: list[dict[str, Any]]) -> Table:
     """The rows of one code."""
-    grid = _grid("levels", "rber", "codewords", "failed", "FER, 95 %", "undetected", left=0)
+    grid = _grid("soft reads", "rber", "codewords", "failed", "FER, 95 %", "undetected", left=0)
     for name in ("BER", "iterations", "UBER"):
         grid.add_column(name, justify="right", no_wrap=True)
     for row in rows:
@@ -377,7 +404,7 @@ def _points(rows: list[dict[str, Any]]) -> Table:
         if row["uber_extrapolated"] is not None:
             uber = f"{_short(row['uber_extrapolated'])}*"
         grid.add_row(
-            str(row["levels"]),
+            str(row["levels"] // 2),
             f"{row['rber']:g}",
             f"{row['frames']:,}",
             f"{row['frame_errors']:,}",

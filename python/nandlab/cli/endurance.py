@@ -1,4 +1,4 @@
-"""``nandlab endurance``: cycles that a chip lasts, by retention, temperature, ECC and UBER."""
+"""``nandlab endurance``: endurance of a chip by retention, temperature, ECC and UBER."""
 
 from __future__ import annotations
 
@@ -8,72 +8,113 @@ from typing import Annotated
 
 import typer
 
+from nandlab.catalogue import parameter_files
+from nandlab.cli.files import Files, json_file
 from nandlab.display.terminal import say
+from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import write_text
 
 _OUT = "Outputs"
 
 
 def endurance(
-    chip: Annotated[str, typer.Argument(help="Preset or chip file.")],
-    retention_hours: Annotated[
+    chip: Annotated[
+        str, typer.Argument(help="Preset or chip file.", autocompletion=preset_of("chip"))
+    ],
+    hours: Annotated[
         list[float] | None,
-        typer.Option(help="Age of the data; repeatable; a day to ten years where left out."),
+        typer.Option(help="Retention time; repeatable (default: a day to ten years)."),
+    ] = None,
+    retention_hours: Annotated[
+        list[float] | None, typer.Option(help="The same as --hours.", hidden=True)
     ] = None,
     temperature_c: Annotated[
-        list[float] | None, typer.Option(help="Where they are kept; repeatable.")
+        list[float] | None, typer.Option(help="Storage temperature; repeatable.")
     ] = None,
     reference_c: Annotated[
         float | None,
-        typer.Option(
-            help="Temperature that the error rates hold for; the law's own or 30 where left out."
-        ),
+        typer.Option(help="Temperature of the error rates (default: that of the law, or 30)."),
     ] = None,
     t: Annotated[
-        list[int] | None, typer.Option(help="Errors that are corrected; repeatable.")
+        list[int] | None,
+        typer.Option(help="Bit errors that the ECC corrects in a codeword (300); repeatable."),
     ] = None,
-    codeword_bits: Annotated[int, typer.Option(help="With parity.")] = 34560,
-    user_bits: Annotated[int, typer.Option(help="Without.")] = 32768,
-    uber: Annotated[list[float] | None, typer.Option(help="Still allowed; repeatable.")] = None,
+    codeword_bits: Annotated[
+        int | None, typer.Option(help="Bits of a codeword, with parity (34560).")
+    ] = None,
+    user_bits: Annotated[
+        int | None, typer.Option(help="User bits of a codeword, without parity (32768).")
+    ] = None,
+    code: Annotated[
+        str | None,
+        typer.Option(
+            help="Code instead of --t and the bits: its t, or its measured profile.", metavar="NAME"
+        ),
+    ] = None,
+    levels: Annotated[
+        int,
+        typer.Option(
+            help="Extra references of soft reads: 0 (hard read), 2 (one soft read), 4 (two)."
+        ),
+    ] = 0,
+    best: Annotated[
+        bool | None,
+        typer.Option(
+            "--best/--fixed",
+            help="Optimal references (default), or those of the cell.",
+        ),
+    ] = None,
+    uber: Annotated[list[float] | None, typer.Option(help="UBER limit; repeatable.")] = None,
     rber_spread: Annotated[
         list[float] | None,
-        typer.Option(help="Of the rate over pages, by its mean; 0 is none; repeatable."),
+        typer.Option(
+            help="Standard deviation of RBER over pages / mean RBER (0: no spread); repeatable."
+        ),
     ] = None,
-    reads: Annotated[int, typer.Option(help="Of the block since it was erased.")] = 0,
+    reads: Annotated[int, typer.Option(help="Reads of the block since its erase.")] = 0,
     page_type: Annotated[
-        int | None, typer.Option(help="From 0, the lower page; the worst one where left out.")
+        str | None,
+        typer.Option(
+            metavar="NAME|N",
+            help="Page type: lower, middle, upper or top, or a number from 0 (default: the worst).",
+        ),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="JESD218: client or enterprise.", metavar="PROFILE")
+        str | None,
+        typer.Option(help="JESD218 requirements: client or enterprise.", metavar="PROFILE"),
     ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
     ] = None,
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE|-", help="All points.", rich_help_panel=_OUT)
+        Path | None,
+        typer.Option(metavar="FILE|-", help="All points as JSON.", rich_help_panel=_OUT),
     ] = None,
 ) -> None:
-    """Works out after how many cycles data still last; lists multiply."""
+    """Maximum P/E cycles at which data survive, for every combination of the given values."""
     from nandlab.display.picture import check_kind
     from nandlab.endurance.chip import PROFILES, RETENTION_HOURS
     from nandlab.endurance.chip import endurance as worked_out
 
+    retention_hours = [*(hours or []), *(retention_hours or [])]
     if profile is not None:
         if profile not in PROFILES:
             raise refusal("endurance", f"unknown profile `{profile}`", PROFILES, given=profile)
         if retention_hours or temperature_c or uber:
             raise refusal(
                 "endurance",
-                "--profile says retention, temperature and UBER",
-                "the profile, or these options",
+                "--profile sets retention, temperature and UBER already",
+                hint="give the profile or these options",
             )
         given = PROFILES[profile]
         retention_hours, temperature_c = [given.retention_hours], [given.temperature_c]
         uber = [given.uber]
     to_stdout = json == Path("-")
-    check_outputs({"--plot": plot, "--json": None if to_stdout else json}, [chip])
+    outputs = {"--plot": plot, "--json": json_file(json)}
+    check_outputs(outputs, [chip, *parameter_files(chip)])
     if plot is not None:
         check_kind(plot)
     result = worked_out(
@@ -81,20 +122,22 @@ def endurance(
         retention_hours=retention_hours or RETENTION_HOURS,
         temperature_c=temperature_c or 30.0,
         reference_c=reference_c,
-        t=t or 100,
+        t=t or None,
         codeword_bits=codeword_bits,
         user_bits=user_bits,
+        code=code,
+        levels=levels,
+        is_best=best,
         uber=uber or 1e-15,
         rber_spread=rber_spread or 0.0,
         reads=reads,
         page_type=page_type,
     )
     text = json_text.dumps([point._asdict() for point in result.points], indent=2)
-    if to_stdout:
-        for note in result.notes():
-            say(f"note: {note}")
-    print(text if to_stdout else result)
-    if json is not None and not to_stdout:
-        json.write_text(text + "\n", encoding="utf-8")
-    if plot is not None:
-        result.plot(plot)
+    with Files() as files:
+        files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
+        files.write(plot, result.plot)
+        if to_stdout:
+            for note in result.notes():
+                say(f"note: {note}")
+        print(text if to_stdout else result)

@@ -9,56 +9,62 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab import papers as reproduced
+from nandlab.cli.files import Files, json_file
 from nandlab.display.terminal import console, say
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from nandlab.papers import Outcome, Paper
 
-_COLOURS = {"met": "green", "explained": "yellow", "missed": "red"}
+_COLOURS = {"met": "green", reproduced.WITH_REASON: "yellow", reproduced.NO_REASON: "red"}
+"""Rows without validation have none."""
 
 
 def papers(
     paper: Annotated[
-        str | None, typer.Argument(help="A folder of experiments/; all where left out.")
+        str | None, typer.Argument(help="Folder of experiments/ (default: all).")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Its picture: .png, .svg or .pdf.")
+        Path | None, typer.Option(metavar="FILE", help="Picture of the paper: .png, .svg or .pdf.")
     ] = None,
-    json: Annotated[Path | None, typer.Option(metavar="FILE|-", help="All rows.")] = None,
+    json: Annotated[Path | None, typer.Option(metavar="FILE|-", help="All rows as JSON.")] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Where the papers are; experiments/ of the checkout.")
+        Path | None,
+        typer.Option(help="Folder of the papers (default: experiments/ of the checkout)."),
     ] = None,
 ) -> None:
-    """Reproduces a paper, side by side; misses are shown and do not change the exit code."""
+    """Reproduces a paper's results side by side; rows that are not met keep the exit code at 0."""
     from nandlab.display.picture import check_kind, save
 
     chosen = [reproduced.paper(paper, folder)] if paper else reproduced.papers(folder)
     to_stdout = json == Path("-")
-    check_outputs({"--plot": plot, "--json": None if to_stdout else json}, [])
+    outputs = {"--plot": plot, "--json": json_file(json)}
+    check_outputs(outputs, [file for found in chosen for file in found.folder.rglob("*")])
     if plot is not None:
         check_kind(plot)
         if len(chosen) > 1:
-            raise refusal("papers", "--plot is one paper's picture", "with a PAPER")
+            raise refusal("papers", "--plot draws the picture of one paper", hint="name the PAPER")
     screen = console(stderr=to_stdout)
     report = []
     for i, found in enumerate(chosen):
         if i:
             screen.print("")
         report.append(_report(found, print_paper(found, screen)))
-    if json is not None:
-        text = json_text.dumps(report, indent=2) + "\n"
-        print(text, end="") if to_stdout else json.write_text(text, encoding="utf-8")
-    if plot is not None:
-        save(chosen[0].picture(), plot)
-        say(f"wrote {plot}")
+    text = json_text.dumps(report, indent=2) + "\n"
+    with Files() as files:
+        files.write(outputs["--json"], lambda path: write_text(path, text))
+        if files.write(plot, lambda path: save(chosen[0].picture(), path)):
+            say(f"wrote {plot}")
+        if to_stdout:
+            print(text, end="")
 
 
 def print_paper(paper: Paper, screen: Console) -> list[Outcome]:
-    """Runs a paper and prints its table; gives back the rows."""
+    """Runs a paper and prints its table; returns the rows."""
     from rich.table import Table
     from rich.text import Text
 
@@ -78,28 +84,23 @@ def print_paper(paper: Paper, screen: Console) -> list[Outcome]:
             f"{figure(outcome.ours)} {row.unit}".rstrip(),
             outcome.tolerance,
             outcome.expected.kind,
-            Text(verdict, style=_COLOURS[verdict]),
+            Text(verdict, style=_COLOURS.get(verdict, "bright_black")),
         )
     screen.print(Text(paper.title, style="bold"))
     screen.print(table)
     for outcome in outcomes:
-        if outcome.verdict != "met":
-            why = outcome.expected.explained or "no explanation yet"
-            screen.print(f"{outcome.verdict}: {outcome.row.claim}: {why}", markup=False)
+        if not outcome.is_met:
+            why = outcome.expected.explained or "no reason is known"
+            screen.print(f"not met: {outcome.row.claim}: {why}", markup=False)
     for printed, why in paper.contradictions:
-        screen.print(f"no row, the print against itself: {printed}: {why}", markup=False)
-    counts = ", ".join(
-        f"{sum(o.verdict == verdict for o in outcomes)} {verdict}" for verdict in _COLOURS
-    )
-    share = sum(outcome.is_met for outcome in outcomes) / max(len(outcomes), 1)
-    counts += f" ({100 * share:.1f} % met)"
+        screen.print(f"not a row; the paper contradicts itself: {printed}: {why}", markup=False)
     waits = f"; {len(paper.waiting)} wait for {_needs(paper)}" if paper.waiting else ""
-    screen.print(f"{len(outcomes)} rows: {counts}{waits}")
+    screen.print(f"{reproduced.tally(outcomes)}{waits}")
     return outcomes
 
 
 def figure(value: float) -> str:
-    """A figure as it is read: five digits at most."""
+    """A figure with at most five digits."""
     whole = value == int(value) and abs(value) < 1e15
     return f"{value:,.0f}" if whole or abs(value) >= 1e5 else f"{value:.5g}"
 

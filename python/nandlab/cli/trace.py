@@ -1,36 +1,41 @@
-"""``nandlab trace``: shows what a trace holds; and the options of all commands that read one."""
+"""``nandlab trace``: summarizes a trace; and the options of all commands that read one."""
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
-from nandlab.display.terminal import console, guarded
+from nandlab.catalogue import roster
+from nandlab.cli.files import Json, check_json, tell
+from nandlab.display.terminal import guarded
+from nandlab.given.completion import member_of
 from nandlab.trace.info import trace_info
 from nandlab.trace.table import print_trace
 
 app = typer.Typer(help="Recorded block traces.", no_args_is_help=True)
 
-_PANEL = "How a trace is read"
+_PANEL = "Trace options"
 
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="Format of the trace; told from its first line where that is certain."
+        "--format",
+        help="Format of the trace (default: detected from its first line). One of "
+        f"{', '.join(member.name for member in roster('trace'))}.",
+        autocompletion=member_of("trace"),
     ),
 ]
 Action = Annotated[
     str | None,
     typer.Option(
-        help="blkparse: the action that is replayed: Q (default), D, G, I or C.",
+        help="blkparse: action to replay: Q (default), D, G, I or C.",
         rich_help_panel=_PANEL,
     ),
 ]
 Device = Annotated[
     list[str] | None,
-    typer.Option(help="Only this device; may be given again.", rich_help_panel=_PANEL),
+    typer.Option(help="Only this device; repeatable.", rich_help_panel=_PANEL),
 ]
 SectorBytes = Annotated[
     int | None,
@@ -38,9 +43,7 @@ SectorBytes = Annotated[
 ]
 SizeUnitBytes = Annotated[
     int | None,
-    typer.Option(
-        help="Bytes of the unit of sizes, where it is another one.", rich_help_panel=_PANEL
-    ),
+    typer.Option(help="Bytes of the unit of sizes, if different.", rich_help_panel=_PANEL),
 ]
 TimeUnit = Annotated[
     str | None,
@@ -54,7 +57,7 @@ OnBadLine = Annotated[
     str | None,
     typer.Option(
         metavar="fail|skip",
-        help="A bad line: an error (default), or left out and counted.",
+        help="Bad lines: an error (default), or skipped and counted.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -73,7 +76,7 @@ def group() -> None:
 @app.command()
 @guarded
 def info(
-    file: Annotated[str, typer.Argument(help="The trace; .gz and .zst are opened.")],
+    file: Annotated[str, typer.Argument(help="Trace; .gz and .zst are decompressed.")],
     format: Format = None,
     action: Action = None,
     device: Device = None,
@@ -82,9 +85,10 @@ def info(
     time_unit: TimeUnit = None,
     time_scale: TimeScale = None,
     on_bad_line: OnBadLine = None,
-    is_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = None,
 ) -> None:
-    """What a trace holds: counts, sizes, times, footprint, locality."""
+    """Summarizes a trace: counts, sizes, times, footprint and locality."""
+    check_json(json, [file])
     found = trace_info(
         file,
         format=format,
@@ -98,7 +102,4 @@ def info(
             on_bad_line=on_bad_line,
         ),
     )
-    if is_json:
-        print(json.dumps(found, indent=2))
-    else:
-        print_trace(file, found, console())
+    tell(json, found, lambda out: print_trace(file, found, out))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import replacing
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -29,14 +32,15 @@ TITLE_SIZES = (15, 10)
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Writes a figure; the ending of the name says as what.
+    """Writes a figure in the format of its file name.
 
     Raises:
         NandlabError: no such kind of picture.
         OSError: the file cannot be written.
     """
     check_kind(path)
-    figure.savefig(path, dpi=150)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix.lstrip(".").lower(), dpi=150)
 
 
 def check_kind(path: Path) -> None:
@@ -52,8 +56,28 @@ def check_kind(path: Path) -> None:
         )
 
 
+def ready_matplotlib() -> None:
+    """Imports matplotlib, also where the environment names a backend that it does not know.
+
+    A notebook passes its backend to processes that it starts; pictures are drawn without one.
+    """
+    if "matplotlib" in sys.modules:
+        return
+    try:
+        import matplotlib
+    except ValueError:
+        backend = os.environ.pop("MPLBACKEND", None)
+        if backend is None:
+            raise
+        try:
+            import matplotlib  # noqa: F401
+        finally:
+            os.environ["MPLBACKEND"] = backend
+
+
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, drawn without a display."""
+    """An empty figure of a size in inches, without a display."""
+    ready_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -63,11 +87,12 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def on_axes(axes: Axes | None, width: float, height: float) -> Axes:
-    """The axes that were given, or those of a new figure of so many inches.
+    """The given axes, or those of a new figure of a size in inches.
 
     Raises:
         NandlabError: it is no axes of matplotlib.
     """
+    ready_matplotlib()
     from matplotlib.axes import Axes
 
     if axes is None:

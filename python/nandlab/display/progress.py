@@ -1,11 +1,11 @@
-"""Progress of a run: what callbacks are given, and how often."""
+"""Progress of a run: the arguments of callbacks, and their rate."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
-Phase = Literal["precondition", "run", "board", "curve"]
+Phase = Literal["precondition", "age", "skip", "run", "board", "curve"]
 
 
 @dataclass(frozen=True)
@@ -13,8 +13,8 @@ class Progress:
     """How far a phase of a run has come."""
 
     phase: Phase
-    """``precondition`` counts mapping units written, ``run`` requests completed, ``board`` steps of
-    a procedure, ``curve`` thousandths of points."""
+    """``precondition`` counts mapping units written, ``age`` erases, ``run`` requests completed,
+    ``board`` steps of a procedure, ``curve`` thousandths of points."""
     done: int
     total: int | None
     """None where only the end can tell, as with a runtime."""

@@ -6,7 +6,7 @@ _SIZES = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("B", 
 _COUNTS = (("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 _LEAST = 0.001
-"""Below it a number is only said to be small: nobody reads 1.48e-07."""
+"""Smaller numbers are shown as "small" only: nobody reads 1.48e-07."""
 
 
 def latency(us: float) -> str:

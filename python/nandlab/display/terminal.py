@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from time import perf_counter
 from types import TracebackType
@@ -14,6 +14,8 @@ import typer
 
 from nandlab._core import NandlabError
 from nandlab.display.progress import Progress
+from nandlab.display.streams import drop_standard_output, is_of_standard_output, is_reader_gone
+from nandlab.given.refusal import plain
 from nandlab.process.early import hand_over
 
 if TYPE_CHECKING:
@@ -26,14 +28,26 @@ def console(*, stderr: bool = False) -> Console:
     """A console on standard output or standard error; files and pipes get 110 columns."""
     from rich.console import Console
 
+    class Ours(Console):
+        """A console whose reader may go: rich would end the process with exit code 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 110
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+    return Ours(stderr=stderr, width=width, highlight=False, soft_wrap=False)
 
 
 def say(text: str) -> None:
-    """A line for the person, on standard error."""
-    print(text, file=sys.stderr)
+    """A line for the person, on standard error; nobody hears it where that cannot be written."""
+    with suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
+
+
+def say_error(error: NandlabError | OSError) -> None:
+    """The line of an error."""
+    say(f"error: {_said(error)}")
 
 
 INTERRUPTED = 130
@@ -54,27 +68,45 @@ def guarded(command: Callable[_P, None]) -> Callable[_P, None]:
             hand_over()
             command(*args, **kwargs)
             sys.stdout.flush()
-        except BrokenPipeError:
-            # Whoever read our output has enough. Nothing is left to be flushed at the exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
         except (NandlabError, OSError) as error:
-            say(f"error: {_said(error)}")
-            raise typer.Exit(REFUSED) from None
+            raise typer.Exit(ended_by(error)) from None
         except KeyboardInterrupt:
             say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+        except MemoryError:
+            say("error: out of memory; hint: keep less or raise the memory limit (ulimit, cgroup)")
+            raise typer.Exit(REFUSED) from None
+        except UnicodeError as error:
+            say(f"error: {plain(error)}; expected: text in UTF-8")
+            raise typer.Exit(REFUSED) from None
 
     return run
+
+
+def ended_by(error: NandlabError | OSError) -> int:
+    """Says why a command ends, in one line: its exit code."""
+    if is_reader_gone(error):
+        drop_standard_output()
+        return 0
+    if isinstance(error, OSError) and is_of_standard_output(error):
+        drop_standard_output()
+        say(f"error: standard output: {error.strerror}")
+        return REFUSED
+    say_error(error)
+    return REFUSED
 
 
 def _said(error: NandlabError | OSError) -> str:
     """The line of an error; of a file that the system refuses, its name and why."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
-    where = "" if error.filename is None else f"`{error.filename}`: "
-    allowed = "an existing file" if isinstance(error, FileNotFoundError) else "a file of one's own"
-    return f"{where}{error.strerror}; allowed: {allowed}"
+    where = "" if error.filename is None else f"`{plain(error.filename)}`: "
+    expected = ""
+    if isinstance(error, FileNotFoundError):
+        expected = "; expected: an existing file"
+    elif isinstance(error, PermissionError | IsADirectoryError | NotADirectoryError):
+        expected = "; hint: choose a file that you may read and write"
+    return f"{where}{error.strerror}{expected}"
 
 
 _PATIENCE_S = 1.0
@@ -82,6 +114,8 @@ _PATIENCE_S = 1.0
 
 _WORDS = {
     "precondition": ("preconditioning", "units/s"),
+    "age": ("ageing", "erases/s"),
+    "skip": ("skipping", "requests/s"),
     "run": ("running", "requests/s"),
     "board": ("measuring", "steps/s"),
     "curve": ("measuring", ""),

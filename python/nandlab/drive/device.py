@@ -1,26 +1,38 @@
-"""A drive as an object: preconditioned once, cloned, aged, and run again and again."""
+"""A drive as an object: preconditioned once, cloned, saved, aged, and run again and again."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from nandlab import _core
+from nandlab.catalogue import config_of
 from nandlab.display.progress import Meter, Progress
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Source, ready_arrays, simulate
 from nandlab.drive.workload import plan
-from nandlab.given.arguments import called
+from nandlab.given.arguments import called, flag, named, number, whole
+from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.trace.options import TraceOptions, native_options
 
 
+class PeCycles(NamedTuple):
+    """Program/erase cycles over blocks."""
+
+    min: int
+    mean: float
+    max: int
+
+
 class Drive:
     """A drive between runs.
 
-    A run changes its drive: wear, age and what is stored go on into the next one. A clone is
+    A run changes its drive: wear, age and stored data carry over to the next one. A clone is
     another drive in the same state, so that one preconditioning serves many runs::
 
         drive = nandlab.Drive("tiny", set={"ftl.overprovisioning": 0.2})
@@ -28,12 +40,14 @@ class Drive:
         fresh = drive.clone().run(job)
         drive.age(hours=8760)
         old = drive.clone().run(job)
+        drive.save("old.nldrive")
+        same = nandlab.Drive.load("old.nldrive").run(job)
 
-    The first run on a drive, or on a clone of it, equals `nandlab.run` with the same
-    ``precondition``, to the bit.
+    The first run on a drive, on a clone of it, or on one that was saved and loaded equals
+    `nandlab.run` with the same ``precondition``, to the bit.
 
     Args:
-        drive: name of a preset, or path of a TOML file.
+        drive: name of a preset, path of a TOML file, or a mapping of its tables.
         set: parameters to change, as for `nandlab.run`.
         seed: seed of every random stream; goes before the drive's.
 
@@ -43,7 +57,7 @@ class Drive:
 
     def __init__(
         self,
-        drive: str | PathLike[str],
+        drive: str | PathLike[str] | Mapping[str, Any],
         *,
         set: Mapping[str, object] | Sequence[str] = (),
         seed: int | None = None,
@@ -62,6 +76,11 @@ class Drive:
     def capacity_bytes(self) -> int:
         """Bytes that a host sees."""
         return self._native.capacity_bytes()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that it was made from."""
+        return self._source.files
 
     def precondition(
         self, state: str, *, progress: Callable[[Progress], object] | None = None
@@ -88,24 +107,99 @@ class Drive:
         return self
 
     def clone(self) -> Drive:
-        """The same drive once more: what it stores, its wear, its age."""
+        """A copy of the drive with its data, wear and age."""
         drive = Drive.__new__(Drive)
         drive._begin(self._source, self._native.clone(), self._state)
         return drive
 
-    def age(self, *, hours: float) -> Drive:
-        """Lets so many hours pass at once: all that is stored is older by them.
+    def save(self, path: str | PathLike[str]) -> Drive:
+        """Writes the drive to a file: its configuration, and all that a clone would have.
+
+        Only the version of nandlab that wrote the file reads it. An old file of this name stays as
+        it was until the new one is complete.
 
         Returns:
             The drive itself.
 
         Raises:
-            NandlabError: hours below 0, or more than 100 years.
+            NandlabError: a file that cannot be written, or one that the drive was made from; a
+                drive whose preconditioning was interrupted.
         """
-        if isinstance(hours, bool) or not isinstance(hours, int | float):
-            raise refusal("hours", f"{hours!r}", "a number of hours")
-        self._native.age(float(hours))
+        file = Path(named("path", path))
+        check_outputs({"path": file}, self.files)
+        self._native.save(str(file))
         return self
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Drive:
+        """Reads a drive that `save` wrote.
+
+        Raises:
+            NandlabError: no such file, no saved drive, one of another version of nandlab, or one
+                that was cut short or changed.
+        """
+        name = named("path", path)
+        native = _core.Drive.load(name, memory_limit_bytes())
+        drive = cls.__new__(cls)
+        source = Source(name, [], config_of(native.config()))
+        drive._begin(source, native, native.preconditioned_to())
+        return drive
+
+    def age(
+        self,
+        *,
+        hours: float | None = None,
+        cycles: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Drive:
+        """Ages the drive: by time that passes at once, or by writes.
+
+        Args:
+            hours: everything that is stored is older by these.
+            cycles: what the drive holds is overwritten at random, without time, until its blocks
+                have this many more P/E cycles on average. Blocks wear, and their programs
+                and erases fail as in a run. It ends early where that leaves a drive that takes no
+                more writes (`is_read_only`). ``age.pe_cycles`` sets the cycles of a new drive
+                at once.
+            progress: called about ten times a second with the erases done and wanted.
+
+        Returns:
+            The drive itself.
+
+        Raises:
+            NandlabError: neither or both are given; hours below 0, or more than 100 years; cycles
+                for a drive without data.
+            KeyboardInterrupt: Ctrl-C; the drive has the cycles that it has got until then.
+        """
+        if (hours is None) == (cycles is None):
+            problem = "neither hours nor cycles" if hours is None else "hours and cycles"
+            raise refusal("age", problem, hint="give one of them")
+        if cycles is not None:
+            return self._wear(whole("cycles", cycles, 0, 10**6), progress)
+        self._native.age(number("hours", hours))
+        return self
+
+    def _wear(self, cycles: int, progress: Callable[[Progress], object] | None) -> Drive:
+        called("progress", progress)
+        ageing = self._native.age_by_writes(cycles)
+        meter = Meter("age", progress)
+        with Stop() as stop:
+            while not ageing.advance(self._native):
+                if stop.asked:
+                    raise KeyboardInterrupt
+                meter.tell(*ageing.progress())
+        meter.tell(*ageing.progress(), last=True)
+        return self
+
+    @property
+    def pe_cycles(self) -> PeCycles:
+        """Program/erase cycles of the blocks in use."""
+        return PeCycles(*self._native.pe_cycles())
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it takes no more writes: a block has failed, and none was left for it."""
+        return self._native.is_read_only()
 
     def run(
         self,
@@ -115,15 +209,22 @@ class Drive:
         format: str | None = None,
         trace_options: TraceOptions | None = None,
         iodepth: int | None = None,
+        skip: str | None = None,
+        until: str | None = None,
         requests: bool | str | PathLike[str] = False,
+        explain: bool = False,
         timeline: bool | str | PathLike[str] = False,
         timeline_spans: int | None = None,
+        timeline_from: float | Literal["slowest"] = 0.0,
         progress: Callable[[Progress], object] | None = None,
+        outputs: Mapping[str, Path | None] | None = None,
+        is_last: bool = False,
     ) -> Result:
         """Runs a workload on this drive, and leaves it as the run has left it.
 
         Arguments and errors are those of `nandlab.run`. Time begins at zero in every run. A run
-        that is interrupted takes its drive with it: keep a clone.
+        that is interrupted takes its drive with it: keep a clone. After a run with `is_last` the
+        drive is of no use, which saves a copy of its tables.
         """
         what = plan(
             self._source.name,
@@ -133,21 +234,32 @@ class Drive:
             format=format,
             trace_options=trace_options,
             iodepth=iodepth,
+            skip=skip,
+            until=until,
             precondition=self._state,
         )
+        flag("is_last", is_last)
 
-        def begin() -> _core.Simulation:
+        def begin(native: _core.Drive) -> _core.Simulation:
             ready_arrays()
             options = native_options(what.format, what.options)
-            return _core.Simulation.on(self._native, what.kind, what.source, options, what.iodepth)
+            return _core.Simulation.on(native, what.kind, what.source, options, what.iodepth)
+
+        def end(simulation: _core.Simulation) -> None:
+            if not is_last:
+                simulation.give_back(self._native)
 
         return simulate(
             self._source,
             what,
-            begin,
+            lambda: begin(self._native),
             requests=requests,
+            explain=explain,
             timeline=timeline,
             timeline_spans=timeline_spans,
+            timeline_from=timeline_from,
             progress=progress,
-            end=lambda simulation: simulation.give_back(self._native),
+            outputs=outputs,
+            end=end,
+            probe=lambda: begin(self._native.clone()),
         )

@@ -1,4 +1,4 @@
-"""Rates that jobs ask for and a run did not reach, as notices and checks."""
+"""Rates of jobs that a run did not reach, as notices and checks."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def no_depth(report: dict[str, Any]) -> str:
     for job in report["jobs"]:
         options = job_options(report, job)
         if "ramp_time" in options and not any(pace in options for pace in paces):
-            return "not looked at with ramp_time"
+            return "not checked with ramp_time"
     return "no depth to keep"
 
 

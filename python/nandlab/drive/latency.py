@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_PARTS = 10**10
+"""Parts of a percent: a power of ten that a float times 100 still holds exactly."""
+
+
 def is_exceeded(count: int, percent: float) -> bool:
     """Whether any of `count` requests exceeds the percentile; if none, it is the maximum."""
     # 100 - 99.9 is a little less than 0.1.
@@ -58,22 +62,61 @@ class Latency:
         Several give an array of their shape.
 
         Raises:
-            NandlabError: `percent` is not within 0 to 100, or nothing was counted.
+            NandlabError: `percent` is not within 0 to 100, or there are no requests.
         """
         import numpy as np
 
         try:
             asked = np.asarray(percent, dtype=float)
         except (TypeError, ValueError, OverflowError):
-            raise refusal("percentile", f"{percent!r}: not all numbers", "0 to 100") from None
+            raise refusal(
+                "percentile", f"{percent!r}: not a number or a list of numbers", "0 to 100"
+            ) from None
         if not ((asked >= 0.0) & (asked <= 100.0)).all():
             raise refusal("percentile", f"{percent} is out of range", "0 to 100")
         if self.count == 0:
             raise refusal("percentile", f"{percent} of no requests")
-        rank = np.maximum(1, np.ceil(asked / 100.0 * self.count))
+        # In whole numbers: in floats 99.9 % of 1000 is more than 999.
+        parts = [round(each * _PARTS) for each in asked.ravel().tolist()]
+        ranks = [max(1, -(-self.count * part // (100 * _PARTS))) for part in parts]
+        rank = np.reshape(np.array(ranks, dtype=np.uint64), asked.shape)
         edges_us = self.edges_ns[np.searchsorted(np.cumsum(self.counts), rank)] / 1e3
         found: NDArray[np.float64] = np.clip(edges_us, self.min_us, self.max_us)
         return found if asked.ndim else float(found)
+
+    @property
+    def mean(self) -> float:
+        """Mean latency in microseconds; also `mean_us`."""
+        return self.mean_us
+
+    @property
+    def p50(self) -> float:
+        """Median latency in microseconds.
+
+        Raises:
+            NandlabError: there are no requests; the same for every percentile.
+        """
+        return self.percentile(50.0)
+
+    @property
+    def p90(self) -> float:
+        """90th percentile in microseconds."""
+        return self.percentile(90.0)
+
+    @property
+    def p99(self) -> float:
+        """99th percentile in microseconds."""
+        return self.percentile(99.0)
+
+    @property
+    def p99_9(self) -> float:
+        """99.9th percentile in microseconds."""
+        return self.percentile(99.9)
+
+    @property
+    def p99_99(self) -> float:
+        """99.99th percentile in microseconds."""
+        return self.percentile(99.99)
 
     def exceedance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The complementary distribution: the share of requests above each latency.

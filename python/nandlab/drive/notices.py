@@ -1,4 +1,4 @@
-"""Notices of a run: parameters without effect, collection left over from preconditioning."""
+"""Notices of a run: parameters without effect, reads of nothing, rates that have not settled."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing import Any
 
 from nandlab.display import quantity
 
-OWED = 1.5
-"""Write amplification above this many times the settled one is left over from before."""
+MOST_UNWRITTEN = 0.01
+"""Share of what is read that may never have been written before a notice says so."""
+
+
+MOST_SPARE = 1.0
+"""Over-provisioning above this, spare flash over what is sold, is hardly meant."""
 
 
 def without_effect(config: dict[str, Any]) -> list[str]:
@@ -22,18 +26,62 @@ def without_effect(config: dict[str, Any]) -> list[str]:
     return [f"chip.array `ideal`: reads have no errors, so {' and '.join(changed)} {verb} none"]
 
 
-def owed(report: dict[str, Any]) -> list[str]:
-    """A notice where collection mostly served the preconditioning `steady`, not the run."""
-    settled = report["sim"]["precondition_write_amplification"]
-    ftl = report["ftl"]
-    host, moved = ftl["host_units"], ftl["gc_copies"]
-    if report["nandlab"]["run"]["precondition"] != "steady" or not settled:
+def beyond_belief(report: dict[str, Any]) -> list[str]:
+    """A notice where more of the flash is spare than sold: perhaps percent were meant."""
+    about = report["nandlab"]
+    spare = about["config"]["ftl"]["overprovisioning"]
+    if spare <= MOST_SPARE:
         return []
-    if moved <= (OWED * settled - 1) * host:
-        return []
-    size = quantity.size(moved * ftl["unit_bytes"])
+    seen = quantity.size(about["capacity_bytes"])
     return [
-        f"precondition `steady` leaves a drive that never pauses: most of the {size} that"
-        f" collection moved made up for that, and not for this run's writes (the drive settled at a"
-        f" write amplification of {settled:.2f}); `rested` begins after it"
+        f"ftl.overprovisioning = {spare:g} is {100 * spare:,.0f} % spare flash, and the host sees"
+        f" {seen}; {spare:g} % is written {spare / 100:g}"
     ]
+
+
+def unwritten(report: dict[str, Any]) -> list[str]:
+    """A notice where more than a little of what was read had never been written."""
+    host = report["host"]
+    read, nothing = host["read_units"], host["read_units_unwritten"]
+    if nothing <= MOST_UNWRITTEN * read:
+        return []
+    return [
+        f"{nothing / read:.0%} of the data that was read had never been written, and costs no read"
+        " of the flash: latencies and IOPS are too good (precondition `fill` writes all of it)"
+    ]
+
+
+def unsettled(report: dict[str, Any]) -> list[str]:
+    """A notice where the run's value lies more than 10 % from the settled one, or none is known."""
+    settled = report["settled"]
+    if settled["ok"] in (True, None):
+        return []
+    what = _METRICS.get(settled["metric"], f"the {settled['metric']} latency")
+    run, value = settled["run_value"], settled["settled_value"]
+    written = f"the run wrote {settled['drive_writes']:.2g} of the drive"
+    if settled["settled_by"] == "run":
+        return [
+            f"{what} settled at {value:.4g}, but is {run:.4g} over the whole run, with its"
+            " beginning: --skip leaves that out"
+        ]
+    begin = report["nandlab"]["run"]["precondition"]
+    if value is not None:
+        hint = "--until settled runs until it settles"
+        if begin == "steady" and run > value:
+            hint = (
+                "the drive began with few free blocks, and garbage collection caught up: run"
+                " longer, or begin with --precondition rested"
+            )
+        return [
+            f"{what} has not settled: {run:.3g} in this run, {value:.3g} after preconditioning by"
+            f" uniform random writes; {written} ({hint})"
+        ]
+    state = {"none": "began with an empty drive and ", "fill": "began with a full drive and "}
+    return [
+        f"{what} has not settled: {run:.3g} in this run, which {state.get(begin, '')}wrote"
+        f" {settled['drive_writes']:.2g} of it (--precondition steady, or --until settled)"
+    ]
+
+
+_METRICS = {"write_amplification": "write amplification", "iops": "IOPS", "bandwidth": "bandwidth"}
+"""Names of metrics in a sentence."""

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab import _core
+from nandlab.given.inputs import parquet_table
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import Replacement, naming
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 ROWS_PER_GROUP = 1 << 17
 """Rows of a Parquet row group: what is held in memory before it is written."""
 
 COLUMNS = {
-    "arrival_ns": ("uint64", "when it arrived in the host's queue"),
-    "start_ns": ("uint64", "when the drive took it"),
-    "completion_ns": ("uint64", "when it was complete"),
+    "arrival_ns": ("uint64", "arrival in the host's queue"),
+    "start_ns": ("uint64", "start in the drive"),
+    "completion_ns": ("uint64", "completion"),
     "latency_ns": ("uint64", "completion - arrival"),
     "op": ("dictionary", "read, write, trim or flush"),
-    "job": ("uint16", "place of its job among the report's jobs"),
+    "job": ("uint16", "index of its job in the report"),
     "offset_bytes": ("uint64", "first byte"),
     "length_bytes": ("uint64", "bytes"),
     "queue_ns": ("uint64", "waiting for dies, buses and decoders"),
@@ -30,7 +33,7 @@ COLUMNS = {
     "bus_ns": ("uint64", "on a channel's bus"),
     "ecc_ns": ("uint64", "in a decoder"),
     "failed": ("bool", "data were lost"),
-    "measured": ("bool", "in the report's figures: complete after its job's ramp_time"),
+    "measured": ("bool", "counted in the report: completed after the ramp_time of its job"),
 }
 """Columns with their type and meaning; the unit is the end of the name."""
 
@@ -70,25 +73,27 @@ class RequestFile:
         Raises:
             NandlabError: the file is gone, or it has been written again since.
         """
-        import pyarrow.parquet as pq
-
-        allowed = "the file as its run has left it; requests=True keeps them in memory"
+        hint = "keep the file as the run wrote it, or keep requests in memory with requests=True"
         try:
             now = self.path.stat()
             is_same = (now.st_size, now.st_mtime_ns) == (self.size_bytes, self.mtime_ns)
-            table = pq.read_table(self.path) if is_same else None
+            table = parquet_table(self.path) if is_same else None
         except OSError as error:
             raise refusal(
-                "requests", f"cannot read {self.path}: {error.strerror or error}", allowed
+                "requests", f"cannot read {self.path}: {error.strerror or error}", hint=hint
             ) from error
         # Times of files are coarse: two short runs may share one.
         if table is None or (table.num_rows, table.schema.metadata) != (self.rows, self.metadata):
-            raise refusal("requests", f"{self.path} has changed since this run wrote it", allowed)
+            raise refusal("requests", f"{self.path} has changed since this run wrote it", hint=hint)
         return table
 
 
 class RequestLog:
-    """Takes requests as they complete; memory does not grow where there is a file."""
+    """Collects requests as they complete; with a file, memory does not grow.
+
+    If writing fails, the old file stays as it was: the run continues
+    without the new one, and `failure` has the reason.
+    """
 
     def __init__(self, path: Path | None, metadata: dict[str, str]) -> None:
         """Opens `path`, or keeps rows in memory without one.
@@ -99,6 +104,7 @@ class RequestLog:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        self.failure: OSError | None = None
         self._schema = schema(metadata)
         self._names = pa.array(_core.OPERATIONS)
         self._batches: list[pa.RecordBatch] = []
@@ -106,11 +112,12 @@ class RequestLog:
         self._written = 0
         # Whoever reads it may have gone to another folder by then.
         self._path = path.absolute() if path is not None else None
-        self._writer = None
-        if self._path is not None:
+        self._file = self._writer = None
+        if path is not None:
+            self._file = Replacement(path)
             deltas = [name for name, (kind, _) in COLUMNS.items() if kind == "uint64"]
             self._writer = pq.ParquetWriter(
-                self._path,
+                self._file.file,
                 self._schema,
                 compression="zstd",
                 use_dictionary=["op", "job"],
@@ -121,7 +128,7 @@ class RequestLog:
         """Adds what `Simulation.take_requests` gave."""
         import pyarrow as pa
 
-        if len(columns["op"]) == 0:
+        if len(columns["op"]) == 0 or self.failure is not None:
             return
         columns["latency_ns"] = columns["completion_ns"] - columns["arrival_ns"]
         columns["offset_bytes"] = columns.pop("offset")
@@ -130,22 +137,51 @@ class RequestLog:
         arrays = [op if name == "op" else pa.array(columns[name]) for name in COLUMNS]
         self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._rows += len(op)
-        if self._writer is not None and self._rows >= ROWS_PER_GROUP:
-            self._write(self._writer)
+        if self._file is not None and self._rows >= ROWS_PER_GROUP:
+            with self._leaving(self._file):
+                self._write()
 
-    def close(self) -> pa.Table | RequestFile:
-        """Everything: the rows in memory, or the file that they are in, with the rest written."""
-        if self._writer is None or self._path is None:
+    def close(self) -> pa.Table | RequestFile | None:
+        """Everything: the rows in memory, or the file that they are in, with the rest written.
+
+        None where the file could not be written.
+        """
+        if self._writer is None or self._file is None or self._path is None:
             return self._take()
-        with self._writer:
-            self._write(self._writer)
-        now = self._path.stat()
-        facts = self._schema.metadata
-        return RequestFile(self._path, self._written, facts, now.st_size, now.st_mtime_ns)
+        if self.failure is not None:
+            return None
+        with self._leaving(self._file):
+            self._write()
+            self._writer.close()
+            self._file.commit()
+            now = self._path.stat()
+            facts = self._schema.metadata
+            return RequestFile(self._path, self._written, facts, now.st_size, now.st_mtime_ns)
+        return None
 
-    def _write(self, writer: pq.ParquetWriter) -> None:
+    def discard(self) -> None:
+        """Leaves the file as it was before."""
+        if self._writer is not None:
+            # Else it would write its end when it is forgotten.
+            self._writer.is_open = False
+        if self._file is not None:
+            self._file.discard()
+
+    def _write(self) -> None:
         self._written += self._rows
-        writer.write_table(self._take())
+        table = self._take()
+        if self._writer is not None:
+            self._writer.write_table(table)
+
+    @contextmanager
+    def _leaving(self, file: Replacement) -> Iterator[None]:
+        """Leaves the file at the first error of the system."""
+        try:
+            with naming(file.path):
+                yield
+        except OSError as error:
+            self.failure = error
+            self.discard()
 
     def _take(self) -> pa.Table:
         """The rows in memory; they are removed from it."""

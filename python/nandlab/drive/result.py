@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS, Simulation
+from nandlab.drive.blame import Blame, Explanation
+from nandlab.drive.bottleneck import Bottleneck, bottleneck
 from nandlab.drive.job_rates import no_depth
 from nandlab.drive.latency import Latency
 from nandlab.drive.requests import RequestFile
-from nandlab.drive.series import series_table
+from nandlab.drive.series import peak_power_w, series_table
 from nandlab.drive.timeline import Timeline
 from nandlab.given.arguments import path_of, path_or_none
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +41,7 @@ class Checks:
     invalid + bad units = physical units."""
 
     no_depth: str = "no depth to keep"
-    """Why there is no error of Little's law, where there is none."""
+    """Reason why Little's law was not checked, if it was not."""
 
     LITTLE_LIMIT = 0.005
     BUSY_IDLE_LIMIT = 1e-9
@@ -76,7 +79,24 @@ class Checks:
 
 
 class Result:
-    """The result of a run. The simulated drive itself is gone; this is small."""
+    """The result of a run. The simulated drive itself is gone; this is small.
+
+    Attributes:
+        latency: of all requests together: ``count``; ``mean``, ``p50``, ``p90``, ``p99``,
+            ``p99_9``, ``p99_99`` and ``percentile(percent)`` in microseconds.
+        read: latency of reads.
+        write: latency of writes.
+        trim: latency of trims.
+        flush: latency of flushes.
+
+    Figures: `iops`, `bandwidth_mb_s`, `write_amplification`, `power_w`, `bottleneck`, `checks`.
+    What was run: `title`, `config`, `notices`, `interrupted`. All numbers: `to_dict`, `to_json`.
+    Tables: `series`, `requests`, `to_pandas`, `sql`. Pictures: `plot`, `plot_latency`,
+    `plot_throughput`, `plot_timeline`; `timeline` for Perfetto.
+
+    >>> result = nandlab.run("tiny", "reads.fio")
+    >>> result.read.p99, result.power_w, result.bottleneck
+    """
 
     def __init__(
         self,
@@ -85,17 +105,23 @@ class Result:
         series: pa.Table,
         requests: RequestFile | pa.Table | None,
         timeline: Timeline | None,
+        blame: Blame | None = None,
     ) -> None:
         self._report = report
         self._series = series
         self._requests = requests
         self._timeline = timeline
+        self._blame = blame
         self.latency: Latency = latencies["all"]
         """Of all requests together."""
         self.read: Latency = latencies["read"]
+        """Of reads."""
         self.write: Latency = latencies["write"]
+        """Of writes."""
         self.trim: Latency = latencies["trim"]
+        """Of trims."""
         self.flush: Latency = latencies["flush"]
+        """Of flushes."""
 
     @classmethod
     def of(
@@ -106,8 +132,10 @@ class Result:
         *,
         requests: RequestFile | pa.Table | None,
         has_timeline: bool,
+        blame: Blame | None = None,
     ) -> Result:
         """Takes everything that is to be kept out of a simulation."""
+        report["blame"] = None if blame is None else blame.facts()
         host = report["host"]
         latencies = {
             name: Latency(moments["latency_us"], *simulation.latency_buckets(name))
@@ -115,13 +143,14 @@ class Result:
         }
         columns, interval_ns = simulation.series()
         series = series_table(columns, interval_ns, report, metadata)
+        report["nand"]["peak_power_w"] = peak_power_w(series)
         timeline = None
         if has_timeline:
             spans, kinds, dropped = simulation.timeline()
             jobs = [job["jobname"] for job in report["jobs"]]
             channels = report["nandlab"]["config"]["drive"]["channels"]
             timeline = Timeline(spans, kinds, dropped, jobs, channels, metadata)
-        return cls(report, latencies, series, requests, timeline)
+        return cls(report, latencies, series, requests, timeline, blame)
 
     @property
     def iops(self) -> float:
@@ -135,8 +164,57 @@ class Result:
 
     @property
     def write_amplification(self) -> float:
-        """Units programmed per unit written by the host; 0 where nothing was written."""
+        """Units programmed / units written by the host; 0 without writes."""
         return float(self._report["ftl"]["write_amplification"])
+
+    @property
+    def power_w(self) -> float:
+        """Mean power of the flash and the decoders in watts; 0 where no time passed.
+
+        The energies are those of ``chip.energy`` and ``ecc.iteration_pj_per_bit``; processors,
+        DRAM and link are not modelled.
+        """
+        seconds = self._report["sim"]["simulated_s"]
+        used_uj = self._report["nand"]["energy_uj"] + self._report["ecc"]["energy_uj"]
+        return float(used_uj / 1e6 / seconds) if seconds else 0.0
+
+    @property
+    def peak_power_w(self) -> float | None:
+        """Highest power over 10 ms, of the same parts; None for a run that is shorter."""
+        peak: float | None = self._report["nand"]["peak_power_w"]
+        return peak
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Every parameter of the drive, as nested tables."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._report["nandlab"]["config"]))
+        return copy
+
+    @property
+    def bottleneck(self) -> Bottleneck:
+        """The resource of the drive that was busy for most of the time."""
+        return bottleneck(self._report)
+
+    @property
+    def blame(self) -> Blame:
+        """What requests waited for, and the slowest of them one by one.
+
+        Raises:
+            NandlabError: it was not kept.
+        """
+        if self._blame is None:
+            raise refusal("", "no account of what requests waited for", "run(..., explain=True)")
+        return self._blame
+
+    def explain(self, percent: float = 99.9, op: str = "all") -> Explanation:
+        """What the slowest requests waited for: see `Blame.explain`.
+
+        >>> print(nandlab.run("tiny", job, explain=True).explain(99.9, "read"))
+
+        Raises:
+            NandlabError: it was not kept; no such percentile or operation, or no request of it.
+        """
+        return self.blame.explain(percent, op)
 
     @property
     def interrupted(self) -> bool:
@@ -185,7 +263,7 @@ class Result:
         if path is not None:
             file = path_of("to_json", path)
             check_outputs({"to_json": file}, [])
-            file.write_text(text, encoding="utf-8")
+            write_text(file, text)
         return text
 
     def requests(self) -> pa.Table:
@@ -195,7 +273,9 @@ class Result:
             NandlabError: they were not kept, or their file is gone or another run's.
         """
         if self._requests is None:
-            raise refusal("", "requests were not kept", "run(..., requests=True or a path)")
+            raise refusal(
+                "", "requests were not kept", hint="use run(..., requests=True) or a path"
+            )
         if isinstance(self._requests, RequestFile):
             return self._requests.read()
         return self._requests
@@ -203,6 +283,19 @@ class Result:
     def series(self) -> pa.Table:
         """Throughput, latency and garbage collection over time; see `nandlab.drive.series`."""
         return self._series
+
+    def to_pandas(self, table: str = "series") -> Any:
+        """``series`` or ``requests`` as a ``pandas.DataFrame``; ``pip install 'nandlab[pandas]'``.
+
+        Raises:
+            NandlabError: no such table, requests that were not kept, or pandas is not installed.
+        """
+        from nandlab.display.frames import data_frame
+
+        tables = {"series": self.series, "requests": self.requests}
+        if table not in tables:
+            raise refusal("to_pandas", f"unknown table `{table}`", tables)
+        return data_frame(tables[table]())
 
     def sql(self, query: str) -> pa.Table:
         """DuckDB's answer over the tables ``series`` and, where they were kept, ``requests``.
@@ -216,7 +309,7 @@ class Result:
         import duckdb
 
         if not isinstance(query, str):
-            raise refusal("sql", f"{query!r}: no text", "DuckDB's SQL")
+            raise refusal("sql", f"{query!r}: not text", "DuckDB's SQL")
         tables = "series" if self._requests is None else "series, requests"
         with duckdb.connect() as connection:
             connection.register("series", self._series)
@@ -249,7 +342,7 @@ class Result:
             NandlabError: it was not kept, or is too long for a picture.
             OSError: the file cannot be written.
         """
-        from nandlab.drive.timeline_plot import plot_timelines
+        from nandlab.drive.pictures.timeline import plot_timelines
 
         return plot_timelines({self.title: self.kept_timeline}, path_or_none("plot", path))
 
@@ -261,7 +354,7 @@ class Result:
             NandlabError: it was not kept.
         """
         if self._timeline is None:
-            raise refusal("", "no timeline was kept", "run(..., timeline=True or a path)")
+            raise refusal("", "no timeline was kept", hint="use run(..., timeline=True) or a path")
         return self._timeline
 
     @property
@@ -269,25 +362,32 @@ class Result:
         """Spans that the timeline had no room for."""
         return self._timeline.dropped if self._timeline is not None else 0
 
-    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Latency distribution above throughput over time, also written to `path`.
+    def plot(self, path: str | PathLike[str] | None = None, *, kind: str = "summary") -> Figure:
+        """A picture of the run, also written to `path`.
+
+        Args:
+            path: a file that ends with ``.png``, ``.svg`` or ``.pdf``.
+            kind: ``summary`` is the latency distribution above throughput over time; ``latency``
+                and ``throughput`` are one of the two. ``heatmap`` is latency over time, and needs
+                ``run(..., requests=True)`` or a file of requests.
 
         Raises:
-            NandlabError: nothing was run, or `path` is of a kind that cannot be drawn.
+            NandlabError: the run has no results, the kind of picture or of `path` is unknown, or a
+                heat map of a run that did not keep its requests.
             OSError: the file cannot be written.
         """
-        from nandlab.drive.plot import plot_all
+        from nandlab.drive.pictures.run import plot_run
 
-        return plot_all(self, path)
+        return plot_run(self, path, kind=kind)
 
     def plot_latency(self, axes: Axes | None = None, *, label: str = "") -> Figure:
-        """The tail of the latency distribution on logarithmic axes.
+        """Percentiles over latency, one curve for each operation; the axes are logarithmic.
 
         Args:
             axes: where to draw; runs that are drawn later on the same have other lines.
             label: of the run, in front of the operations in the legend.
         """
-        from nandlab.drive.plot import plot_latency
+        from nandlab.drive.pictures.latency import plot_latency
 
         return plot_latency(self, axes, label=label)
 
@@ -298,7 +398,7 @@ class Result:
             axes: where to draw; runs that are drawn later on the same are lines without areas.
             label: of the run, in front of the names in the legend.
         """
-        from nandlab.drive.plot import plot_throughput
+        from nandlab.drive.pictures.throughput import plot_throughput
 
         return plot_throughput(self, axes, label=label)
 

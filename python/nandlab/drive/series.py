@@ -27,9 +27,9 @@ def series_table(
         ``read_mb_s``, ``write_mb_s`` (10^6 bytes), ``latency_mean_us``, ``latency_max_us`` (over
         the requests completed in it), ``gc_moved_units``, ``gc_moved_mb_s``,
         ``gc_reclaimed_blocks``, ``host_units``, ``padding_units``, ``map_writes``,
-        ``write_amplification``. The
-        mean is NaN where nothing completed, write amplification where nothing of the host was
-        programmed.
+        ``write_amplification``, ``power_w`` (flash and decoders; the energy of a program counts
+        where it begins). The mean is NaN where nothing completed, write amplification where nothing
+        of the host was programmed.
     """
     import numpy as np
     import pyarrow as pa
@@ -66,8 +66,38 @@ def series_table(
         "padding_units": gains["padding_units"],
         "map_writes": map_writes,
         "write_amplification": 1 + (moved + gains["padding_units"] + map_writes) / host,
+        "power_w": _energy(columns["energy_uj"], report) / 1e6 / duration_s,
     }
     return pa.table(table).replace_schema_metadata(metadata)
+
+
+PEAK_S = 0.01
+"""Least time over which a peak of power is told: long against one program or erase."""
+
+
+def peak_power_w(series: pa.Table) -> float | None:
+    """Highest mean power over intervals of at least `PEAK_S`; None for a run that is shorter."""
+    import numpy as np
+
+    duration_s = series["duration_s"].to_numpy()
+    if duration_s.sum() < PEAK_S:
+        return None
+    energy_j = np.concatenate([[0.0], np.cumsum(series["power_w"].to_numpy() * duration_s)])
+    end_s = np.concatenate([[0.0], np.cumsum(duration_s)])
+    # From each interval to the first end that is far enough away.
+    last = np.searchsorted(end_s, end_s + PEAK_S * (1 - 1e-9))
+    first = np.flatnonzero(last < len(end_s))
+    last = last[first]
+    return float(((energy_j[last] - energy_j[first]) / (end_s[last] - end_s[first])).max())
+
+
+def _energy(at_end_uj: Any, report: dict[str, Any]) -> Any:
+    """Energy used in each interval, in microjoules; the last is open."""
+    import numpy as np
+
+    at_end = np.array(at_end_uj, dtype=np.float64)
+    at_end[-1:] = report["nand"]["energy_uj"] + report["ecc"]["energy_uj"]
+    return np.diff(at_end, prepend=0.0)
 
 
 def _gains(counter: Any, final: int) -> Any:

@@ -8,20 +8,22 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 from nandlab import _core
-from nandlab.catalogue import Config, load_config
+from nandlab.catalogue import Config, drive_of, load_config
 from nandlab.display.progress import Meter, Progress
+from nandlab.drive.blame import Blame
 from nandlab.drive.job_rates import missed_rates
-from nandlab.drive.notices import owed, without_effect
+from nandlab.drive.notices import beyond_belief, unsettled, unwritten, without_effect
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.result import Result
 from nandlab.drive.workload import Plan, plan
-from nandlab.given.arguments import called, flag, named, whole
+from nandlab.given.arguments import called, flag, number, seeded, whole
 from nandlab.given.assignments import assignments
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import Unwritten
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
 from nandlab.trace.options import TraceOptions, native_options
@@ -32,65 +34,95 @@ TIMELINE_SPANS = 200_000
 MOST_SPANS = 2**32 - 1
 """More than there is memory for."""
 
+_MOST_SECONDS = 2.0**63 / 1e9
+"""More than simulated time is good for."""
+
 _STEP_S = 0.02
 """Wall time that one step is to take: how long Ctrl-C and progress wait at most."""
 
+_STEP_REQUESTS = 1 << 20
+"""Requests of one step at most: what is kept of them before it is written."""
+
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run early. What was done until then is in `result`."""
+    """Ctrl-C ended a run early. What was done until then is in `result`.
 
-    def __init__(self, result: Result) -> None:
+    `failures` has an error for each file of the run that could not be written.
+    """
+
+    def __init__(self, result: Result, failures: Sequence[OSError] = ()) -> None:
         super().__init__("interrupted")
         self.result = result
+        self.failures = list(failures)
 
 
 def run(
-    drive: str | PathLike[str],
+    drive: str | PathLike[str] | Mapping[str, Any],
     workload: str | PathLike[str] | None = None,
     *,
     trace: str | PathLike[str] | None = None,
     format: str | None = None,
     trace_options: TraceOptions | None = None,
     iodepth: int | None = None,
+    skip: str | None = None,
+    until: str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     precondition: str | None = None,
     seed: int | None = None,
     requests: bool | str | PathLike[str] = False,
+    explain: bool = False,
     timeline: bool | str | PathLike[str] = False,
     timeline_spans: int | None = None,
+    timeline_from: float | Literal["slowest"] = 0.0,
     progress: Callable[[Progress], object] | None = None,
+    outputs: Mapping[str, Path | None] | None = None,
 ) -> Result:
     """Runs a workload on a drive.
 
     Args:
-        drive: name of a preset, or path of a TOML file. The file's ``[run]`` table may say what is
-            to run; arguments go before it.
+        drive: name of a preset, path of a TOML file, or a mapping of the tables that such a file
+            holds: ``{"drive_preset": "tiny", "drive": {"channels": 4}}``. The ``[run]`` table may
+            say what is to run; arguments go before it.
         workload: path of a fio job file, or the text of one (it has a line break, or starts with
             ``[``).
         trace: path of a recorded trace, instead of a workload; ``.gz`` and ``.zst`` are opened.
         format: format of the trace; left out, it is told from its first line where that is
             certain.
-        trace_options: how the trace is read.
+        trace_options: how the trace is read, or the traces that a workload names (`read_iolog`).
         iodepth: requests in flight where the trace has no times of its own (1); given for one that
             has, it is sent as fast as so many in flight allow, and its times are left aside.
+        skip: the beginning of the run that is not measured, as for `until`. What is under way then
+            comes to its end, and the rest begins with all counts at zero.
+        until: when the run ends; its jobs, those behind the last stonewall, are repeated as often
+            as that takes. ``settled`` (write amplification no longer drifts) or ``settled=METRIC``
+            (``iops``, ``bandwidth``, ``p99.9``); ``pts`` or ``pts=METRIC`` (SNIA's rule); requests
+            (``100000``), simulated time (``2s``), drive writes (``1.5x``).
         set: parameters to change, by their path: ``{"ftl.overprovisioning": 0.28}``, or as the
             command line has them: ``["ftl.overprovisioning=0.28"]``.
         precondition: ``none`` (an empty drive, the default), ``fill`` (written once in order) or
             ``steady`` (overwritten at random until write amplification settles), ``rested``
-            (then collected until it has all the room that it keeps).
+            (then collected until it has all the room that it keeps); ``trace`` or ``trace=N``
+            (filled, then the writes and trims of the trace, N times, without time).
         seed: seed of every random stream; goes before the drive's.
         requests: keeps every request for `Result.requests`: in memory with True, which takes about
             90 bytes for each, or in this ``.parquet`` file.
+        explain: keeps account of what every request waits for, for `Result.explain` and
+            `Result.blame`; this makes the run slower.
         timeline: keeps spans for `Result.timeline`; with a path, writes them there.
         timeline_spans: how many spans are kept (200,000); later ones are counted and dropped.
+        timeline_from: simulated time in seconds from which spans are kept; ``slowest`` is shortly
+            before the slowest request, which another run finds first.
         progress: called about ten times a second and at the end of each phase. What it raises
             ends the run and comes out of it.
+        outputs: files that the caller will write after the run, by what messages call them. They
+            are checked with those of the run: one that cannot be written, or that is a file which
+            the run reads, is refused before it begins.
 
     Raises:
-        NandlabError: an input that is refused; one line that says where, what and what is allowed.
+        NandlabError: an input is refused; the message says where, why and what is expected.
         Interrupted: Ctrl-C (or a KeyboardInterrupt from `progress`) once the drive is built; its
             ``result`` holds what was done. Further ones change nothing until it is complete.
-        OSError: an output cannot be written.
+        Unwritten: an OSError: a file of the run cannot be written; its ``result`` is complete.
     """
     source = Source.of(drive, set, seed)
     what = plan(
@@ -101,6 +133,8 @@ def run(
         format=format,
         trace_options=trace_options,
         iodepth=iodepth,
+        skip=skip,
+        until=until,
         precondition=precondition,
     )
     return simulate(
@@ -108,9 +142,12 @@ def run(
         what,
         lambda: _simulation(source.loaded, what),
         requests=requests,
+        explain=explain,
         timeline=timeline,
         timeline_spans=timeline_spans,
+        timeline_from=timeline_from,
         progress=progress,
+        outputs=outputs,
     )
 
 
@@ -119,23 +156,29 @@ class Source:
     """What a drive is made from."""
 
     name: str
-    """Of the preset, or the path of the file."""
+    """Of the preset, or the path of the file; ``drive`` where it was tables."""
     sets: list[str]
     """Assignments."""
     loaded: Config
 
+    @property
+    def files(self) -> list[Path]:
+        """The files that it was read from."""
+        return self.loaded.native.files()
+
     @classmethod
     def of(
         cls,
-        drive: str | PathLike[str],
+        drive: str | PathLike[str] | Mapping[str, Any],
         set: Mapping[str, object] | Sequence[str],
         seed: int | None,
     ) -> Source:
         """Loads a drive."""
-        name, sets = named("drive", drive), assignments(set)
+        given, sets = drive_of(drive), assignments(set)
         if seed is not None:
-            sets.append(f"seed={seed}")
-        return cls(name, sets, load_config(name, sets))
+            sets.append(f"seed={seeded(seed)}")
+        loaded = load_config(given, sets)
+        return cls(given if isinstance(given, str) else "drive", sets, loaded)
 
 
 def simulate(
@@ -144,68 +187,149 @@ def simulate(
     begin: Callable[[], _core.Simulation],
     *,
     requests: bool | str | PathLike[str],
+    explain: bool,
     timeline: bool | str | PathLike[str],
     timeline_spans: int | None,
+    timeline_from: float | str,
     progress: Callable[[Progress], object] | None,
+    outputs: Mapping[str, Path | None] | None = None,
     end: Callable[[_core.Simulation], object] | None = None,
+    probe: Callable[[], _core.Simulation] | None = None,
 ) -> Result:
-    """Runs what is planned: `begin` makes the simulation, `end` is called when it is over."""
+    """Runs what is planned.
+
+    `begin` makes the simulation, `end` is called when it is over; `probe` makes one for a run
+    before it, where `begin` can be called once only.
+    """
     loaded = source.loaded
     is_logged, requests_path = _kept("requests", requests)
     is_drawn, timeline_path = _kept("timeline", timeline)
     if timeline_spans is not None and not is_drawn:
-        raise refusal("", "timeline_spans without timeline", "both, or neither")
+        raise refusal("", "timeline_spans without timeline", hint="give both or neither")
+    is_slowest = timeline_from == "slowest"
+    from_ns = 0 if is_slowest else _nanoseconds("timeline_from", timeline_from)
+    if (is_slowest or from_ns) and not is_drawn:
+        raise refusal("", "timeline_from without timeline", hint="give both or neither")
+    flag("explain", explain)
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)
     if requests_path is not None:
         check_kind("requests", requests_path, [".parquet"])
-    outputs = {"requests": requests_path, "timeline": timeline_path}
-    check_outputs(outputs, [source.name, *what.files])
+    outputs = {"requests": requests_path, "timeline": timeline_path, **(outputs or {})}
+    inputs: list[str | Path] = [*source.files, *what.files]
+    check_outputs(outputs, inputs)
 
     facts = _facts(source.name, source.sets, loaded, what)
+    if is_slowest:
+        from_ns = _before_slowest(source, what, probe or begin, progress)
     simulation = begin()
-    log = None
-    if is_logged:
-        log = RequestLog(requests_path, _metadata(facts))
-        simulation.keep_requests()
-    if is_drawn:
-        simulation.keep_timeline(timeline_spans)
+    # Files that a workload names are known only now.
+    check_outputs(outputs, [*inputs, *simulation.files()])
+    simulation.plan(what.skip, what.until)
+    log = RequestLog(requests_path, _metadata(facts)) if is_logged else None
 
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
     with Stop(is_patient=True) as stop:
-        wall_s, begun, finished = 0.0, False, False
+        wall_s, precondition_wall_s, begun, finished = 0.0, 0.0, False, False
         try:
-            if begun := _precondition(simulation, stop, progress):
+            start = perf_counter()
+            try:
+                begun = _precondition(simulation, stop, progress)
+            finally:
+                precondition_wall_s = perf_counter() - start
+            if begun and what.skip is not None:
+                begun = _advance(simulation, stop, None, Meter("skip", progress))
+                if begun:
+                    simulation.measure()
+            if is_logged:
+                simulation.keep_requests()
+            if is_drawn:
+                simulation.keep_timeline(timeline_spans, from_ns)
+            if explain:
+                simulation.keep_blame()
+            if begun:
                 start = perf_counter()
                 try:
-                    finished = _advance(simulation, stop, log, progress)
+                    finished = _advance(simulation, stop, log, Meter("run", progress))
                 finally:
                     wall_s = perf_counter() - start
         except KeyboardInterrupt:
             pass
-        finally:
-            kept = log.close() if log is not None else None
+        except BaseException:
+            if log is not None:
+                log.discard()
+            raise
+        kept = log.close() if log is not None else None
+        failures = [log.failure] if log is not None and log.failure is not None else []
 
         report = json.loads(simulation.report(wall_s, peak_rss_mb()))
         report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
-        notices = [*without_effect(loaded.config), *missed_rates(report), *owed(report)]
-        report["nandlab"]["notices"] += notices
-        report["sim"] |= {"begun": begun, "interrupted": not finished}
+        report["nandlab"]["notices"] += [
+            *without_effect(loaded.config),
+            *beyond_belief(report),
+            *missed_rates(report),
+            *unwritten(report),
+            *unsettled(report),
+        ]
+        report["sim"] |= {
+            "begun": begun,
+            "interrupted": not finished,
+            "precondition_wall_s": precondition_wall_s,
+        }
         result = Result.of(
             simulation,
             report,
             _metadata(facts),
             requests=kept,
             has_timeline=is_drawn,
+            blame=Blame.of(simulation) if explain else None,
         )
         if timeline_path is not None:
-            result.timeline(timeline_path)
+            try:
+                result.timeline(timeline_path)
+            except OSError as error:
+                failures.append(error)
         if finished and end is not None:
             end(simulation)
     if not finished:
-        raise Interrupted(result)
+        raise Interrupted(result, failures)
+    if failures:
+        raise Unwritten(result, failures)
     return result
+
+
+def _before_slowest(
+    source: Source,
+    what: Plan,
+    begin: Callable[[], _core.Simulation],
+    progress: Callable[[Progress], object] | None,
+) -> int:
+    """Shortly before the slowest request of a run, in nanoseconds: finds it by the run itself."""
+    found = simulate(
+        source,
+        what,
+        begin,
+        requests=False,
+        explain=True,
+        timeline=False,
+        timeline_spans=None,
+        timeline_from=0.0,
+        progress=progress,
+    )
+    slowest = found.blame.slowest()
+    if slowest.num_rows == 0:
+        return 0
+    arrival_ns, latency_ns = (int(slowest[name][0]) for name in ("arrival_ns", "latency_ns"))
+    return max(0, arrival_ns - latency_ns // 4)
+
+
+def _nanoseconds(name: str, seconds: object) -> int:
+    """A simulated time that is not negative, in nanoseconds."""
+    given = number(name, seconds)
+    if not 0 <= given < _MOST_SECONDS:
+        raise refusal(name, f"{seconds!r}", "seconds of simulated time from 0, or slowest")
+    return round(given * 1e9)
 
 
 def _kept(name: str, given: object) -> tuple[bool, Path | None]:
@@ -273,16 +397,12 @@ def _advance(
     simulation: _core.Simulation,
     stop: Stop,
     log: RequestLog | None,
-    progress: Callable[[Progress], object] | None,
+    meter: Meter,
 ) -> bool:
     """Runs to the end: False where it was interrupted. Every request done is in the log."""
-    meter = Meter("run", progress)
-    step, finished = 256, False
+    finished = False
     while not finished and not stop.asked:
-        start = perf_counter()
-        finished = simulation.advance(step)
-        took = max(perf_counter() - start, 1e-6)
-        step = max(1, int(step * min(max(_STEP_S / took, 0.25), 2.0)))
+        finished = simulation.advance(_STEP_REQUESTS, _STEP_S)
         if log is not None:
             log.add(simulation.take_requests())
         completed, total, _ = simulation.progress()

@@ -76,13 +76,15 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "merges": _merges(report),
             "map on flash": _map(report),
             "FTL memory": _ftl_ram(report),
-            "nand": _nand(report),
+            "nand": _nand(result, report),
             "errors": _errors(report),
             "failed requests": _failed(report),
             "blocks": _blocks(report),
             "buffer": _buffer(report),
+            "bottleneck": str(result.bottleneck),
             "channels": _channels(report["channels"]["busy_fraction"]),
             "dies": _dies(report["dies"]),
+            "decoders": _decoders(report["ecc"]),
             "checks": _checks(result),
             "time": _time(report),
         }
@@ -111,8 +113,7 @@ def _workload(report: dict[str, Any]) -> str:
     run, trace = report["nandlab"]["run"], report["nandlab"]["trace"]
     text = str(run["name"])
     if trace:
-        at = "at its own times" if trace["timed"] else f"{run['iodepth'] or 1} in flight"
-        text += f", {trace['format']}, {at}"
+        text += f", {trace['format']}, {_pace(run, trace)}"
     if len(report["jobs"]) > 1:
         text += f", {len(report['jobs'])} jobs"
     if report["sim"]["begun"]:
@@ -125,6 +126,15 @@ def _workload(report: dict[str, Any]) -> str:
         text += f"; drive preconditioned: {before}"
         text += f" (write amplification {amplification:.3f}{unsettled})" if amplification else ""
     return text
+
+
+def _pace(run: dict[str, Any], trace: dict[str, Any]) -> str:
+    """When the requests of a trace are sent."""
+    scale = run.get("time_scale", 1.0)
+    if trace["timed"]:
+        return "at its own times" if scale == 1.0 else f"at its own times x {scale:g}"
+    pauses = "" if scale == 1.0 else f", pauses x {scale:g}"
+    return f"{run['iodepth'] or 1} in flight{pauses}"
 
 
 def _interrupted(result: Result) -> str:
@@ -166,10 +176,17 @@ def _amplification(report: dict[str, Any]) -> str:
     ftl = report["ftl"]
     if not ftl["host_units"]:
         return ""
-    return (
-        f"{ftl['write_amplification']:.3f} programmed / written by the host"
-        f" ({ftl['write_amplification_flash']:.3f} of the whole units that left the buffer)"
-    )
+    programmed = {
+        "host": ftl["host_units"],
+        "collection": ftl["gc_copies"] - ftl["levelled_units"],
+        "wear levelling": ftl["levelled_units"],
+        "padding": ftl["padding_units"],
+        "map": ftl["map"]["writes"],
+    }
+    # Parts of what was programmed, so that they add up to the figure before them.
+    share = ftl["write_amplification"] / max(sum(programmed.values()), 1)
+    parts = " + ".join(f"{units * share:.3f} {use}" for use, units in programmed.items() if units)
+    return f"{ftl['write_amplification']:.3f} = {parts}"
 
 
 def _collection(report: dict[str, Any]) -> str:
@@ -179,7 +196,8 @@ def _collection(report: dict[str, Any]) -> str:
     size = quantity.size(ftl["gc_copies"] * ftl["unit_bytes"])
     # What is moved before the first block is reclaimed counts in the write amplification.
     blocks = f"{ftl['gc_runs']:,} blocks" if ftl["gc_runs"] else "no block yet"
-    return f"{ftl['gc_copies']:,} units moved ({size}), {blocks} reclaimed"
+    levelled = f", {ftl['levelled_blocks']:,} for wear levelling" if ftl["levelled_blocks"] else ""
+    return f"{ftl['gc_copies']:,} units moved ({size}), {blocks} reclaimed{levelled}"
 
 
 def _merges(report: dict[str, Any]) -> str:
@@ -192,6 +210,11 @@ def _map(report: dict[str, Any]) -> str:
     asked = access["hits"] + access["misses"]
     if not asked:
         return ""
+    if "map_segments" in report["ftl"]["ram_bytes"]:
+        return (
+            f"{access['mispredictions']:,} wrong predictions,"
+            f" {access['hits'] / asked:.1%} of {asked:,} units found at once"
+        )
     return (
         f"{access['reads']:,} pages read, {access['writes']:,} written,"
         f" {access['hits'] / asked:.1%} of {asked:,} entries in memory"
@@ -206,12 +229,16 @@ def _ftl_ram(report: dict[str, Any]) -> str:
     return f"{quantity.size(report['ftl']['ram_bytes']['total'])}: {parts}"
 
 
-def _nand(report: dict[str, Any]) -> str:
+def _nand(result: Result, report: dict[str, Any]) -> str:
     nand = report["nand"]
     text = f"{nand['reads']:,} reads, {nand['programs']:,} programs, {nand['erases']:,} erases"
     if nand["suspends"]:
         text += f", {nand['suspends']:,} suspends"
-    return text + f", {quantity.energy(nand['energy_uj'])}"
+    used = quantity.energy(nand["energy_uj"] + report["ecc"]["energy_uj"])
+    power = f"{result.power_w:.3g} W"
+    if result.peak_power_w is not None:
+        power += f", peak {result.peak_power_w:.3g} W"
+    return text + f", {used} with ECC ({power})"
 
 
 def _errors(report: dict[str, Any]) -> str:
@@ -262,17 +289,25 @@ def _buffer(report: dict[str, Any]) -> str:
 
 
 def _channels(busy: list[float]) -> Text:
-    from rich.text import Text
-
-    mean = sum(busy) / len(busy)
-    full = round(mean * _BAR)
-    text = Text()
-    text.append("━" * full, style="blue")
-    text.append("━" * (_BAR - full), style=_DIE_COLOURS["idle"])
-    text.append(f" busy {mean:.1%}")
+    text = _bar(sum(busy) / len(busy))
     if len(busy) > 1:
         text.append(f", least {min(busy):.1%}, most {max(busy):.1%} of {len(busy)}")
     return text
+
+
+def _decoders(ecc: dict[str, Any]) -> Text | str:
+    busy = ecc["decoders_busy_fraction"]
+    return _bar(busy) if ecc["decoders_busy_s"] else ""
+
+
+def _bar(busy: float) -> Text:
+    from rich.text import Text
+
+    full = round(busy * _BAR)
+    text = Text()
+    text.append("━" * full, style="blue")
+    text.append("━" * (_BAR - full), style=_DIE_COLOURS["idle"])
+    return text.append(f" busy {busy:.1%}")
 
 
 def _dies(fractions: dict[str, float]) -> Text:
@@ -308,8 +343,10 @@ def _checks(result: Result) -> Text:
 
 def _time(report: dict[str, Any]) -> str:
     sim = report["sim"]
+    before = sim["precondition_wall_s"]
     return (
         f"{quantity.seconds(sim['simulated_s'])} simulated in {quantity.seconds(sim['wall_s'])}, "
-        f"{sim['requests_per_wall_s']:,.0f} requests a second, "
+        + (f"{quantity.seconds(before)} of preconditioning before, " if before >= 0.1 else "")
+        + f"{sim['requests_per_wall_s']:,.0f} requests a second, "
         f"{sim['peak_rss_mb']:,.0f} MB of memory"
     )

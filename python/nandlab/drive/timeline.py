@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from nandlab.given.replacement import replacing
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 TRACKS = ("Host", "Channels", "Dies", "Decoders", "Encoders")
-"""What the numbers in the column ``track`` stand for; a process each, shown in this order."""
+"""Meaning of the numbers in the column ``track``: one process each, in this order."""
 
 HOST, CHANNELS, DIES, DECODERS, ENCODERS = PIDS = (4, 1, 2, 3, 5)
 """Their process numbers: those of the column, but to Perfetto 0 is the idle process of Linux."""
@@ -38,7 +40,7 @@ COLOURS = {
 """Names of chrome://tracing's palette; Perfetto colours by name instead."""
 
 LANES = 4096
-"""Room for the lanes of one part: overlapping requests of a job lie on lanes of their own."""
+"""Lanes of one part: overlapping requests of a job are on separate lanes."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Timeline:
         Raises:
             OSError: it cannot be written.
         """
-        with path.open("w", encoding="utf-8") as file:
+        with replacing(path, is_text=True) as file:
             self._write(file)
 
     def _write(self, file: IO[str]) -> None:

@@ -1,4 +1,4 @@
-"""Plan of a run: what arguments and the ``[run]`` table of a drive file ask for, checked."""
+"""Plan of a run: the checked arguments and ``[run]`` table of a drive file."""
 
 import re
 from collections.abc import Mapping
@@ -11,24 +11,28 @@ from nandlab.given.arguments import whole
 from nandlab.given.refusal import refusal
 from nandlab.trace.options import TraceOptions, given_options
 
-PLAN_KEYS = ("workload", "trace", "format", "iodepth", "precondition")
-"""Keys of a ``[run]`` table; the keys of `TraceOptions` stand beside them."""
+PLAN_KEYS = ("workload", "trace", "format", "iodepth", "skip", "until", "precondition")
+"""Keys of a ``[run]`` table, in addition to those of `TraceOptions`."""
 
 
-PRECONDITIONS = ("none", "fill", "steady", "rested")
-"""States that a drive may be brought into."""
+PRECONDITIONS = ("none", "fill", "steady", "rested", "trace", "trace=N")
+"""States that a drive may be brought into; ``trace`` fills it and plays the writes of the trace."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the engine is told to run."""
+    """Workload and options for the engine."""
 
     kind: Literal["fio", "fio_text", "trace"]
     source: str
     """A path, or the text of a fio job file."""
     precondition: str = "none"
     iodepth: int | None = None
-    """Requests in flight, where it was given."""
+    """Queue depth, if given."""
+    skip: str | None = None
+    """The beginning that is not measured."""
+    until: str | None = None
+    """When it ends, where not with its jobs."""
     format: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -43,12 +47,12 @@ class Plan:
         return [] if self.kind == "fio_text" else [self.source]
 
     def facts(self) -> dict[str, Any]:
-        """What a report says of it: enough to run it again."""
+        """Its part of the report: enough to repeat the run."""
         facts: dict[str, Any] = {"kind": self.kind, "source": self.source}
-        facts["precondition"] = self.precondition
+        facts |= {"precondition": self.precondition, "skip": self.skip, "until": self.until}
         if self.kind == "trace":
-            facts |= {"iodepth": self.iodepth, "format": self.format, **self.options}
-        return facts
+            facts |= {"iodepth": self.iodepth, "format": self.format}
+        return {**facts, **self.options}
 
 
 def plan(
@@ -60,6 +64,8 @@ def plan(
     format: str | None,
     trace_options: Mapping[str, Any] | None,
     iodepth: int | None,
+    skip: str | None,
+    until: str | None,
     precondition: str | None,
 ) -> Plan:
     """One plan from the arguments and from `table`, the ``[run]`` of the file `drive`.
@@ -67,15 +73,18 @@ def plan(
     An argument goes before the table. Paths in the table start at the folder of its file.
 
     Raises:
-        NandlabError: nothing to run, two things to run, or a mistake in the table.
+        NandlabError: no workload, two workloads, or a mistake in the table.
     """
     _check_table(drive, table)
     if workload is not None and trace is not None:
-        raise refusal("", "workload and trace are both given", "one of them")
-    if workload is None and trace is None:
+        raise refusal("", "both a workload and a trace are given", hint="give one of them")
+    is_of_table = workload is None and trace is None
+    if is_of_table:
         if "workload" in table and "trace" in table:
             place = _place(drive, "trace")
-            raise refusal(place, "run: workload and trace", "one of them")
+            raise refusal(
+                place, "run: both a workload and a trace are given", hint="give one of them"
+            )
         if "workload" in table:
             workload = _file(drive, table, "workload", "a fio job file")
         elif "trace" in table:
@@ -88,26 +97,46 @@ def plan(
             )
     if precondition is None:
         precondition = str(table.get("precondition", "none"))
-    if not isinstance(precondition, str) or precondition not in PRECONDITIONS:
+    if not _is_state(precondition):
         raise refusal("precondition", f"{precondition!r}", PRECONDITIONS, given=precondition)
     for key, given in (("workload", workload), ("trace", trace)):
         if not isinstance(given, str | PathLike | None):
             raise refusal(key, f"{given!r}", "a path, or the text of a fio job file")
+    skip = _text("skip", skip, table)
+    until = _text("until", until, table)
+    options = given_options(trace_options)
+    if trace is not None or is_of_table:
+        options = {
+            **{key: table[key] for key in TraceOptions.__annotations__ if key in table},
+            **options,
+        }
     if trace is None:
-        unused = {"format": format, "iodepth": iodepth, **given_options(trace_options)}
-        for key, value in unused.items():
+        for key, value in {"format": format, "iodepth": iodepth}.items():
             if value is not None:
-                raise refusal(key, "is about traces, and this is a fio job file")
+                raise refusal(key, "not supported: an option of traces with a fio job file")
         source = fspath(workload or "")
         kind: Literal["fio", "fio_text"] = "fio_text" if _is_job_text(source) else "fio"
-        return Plan(kind, source, precondition)
-    options = {key: table[key] for key in TraceOptions.__annotations__ if key in table}
-    options |= given_options(trace_options)
+        return Plan(kind, source, precondition, skip=skip, until=until, options=options)
     depth = iodepth if iodepth is not None else table.get("iodepth")
     if depth is not None:
         depth = whole("iodepth", depth, 1, 65536)
     format = format if format is not None else table.get("format")
-    return Plan("trace", fspath(trace), precondition, depth, format, options)
+    return Plan("trace", fspath(trace), precondition, depth, skip, until, format, options)
+
+
+def _text(key: str, given: object, table: Mapping[str, Any]) -> str | None:
+    """A text that is an argument, or else a key of the table; the engine reads it."""
+    text = table.get(key) if given is None else given
+    if text is not None and not isinstance(text, str):
+        raise refusal(key, f"{text!r}: no text", 'as "settled", "100000", "2s" or "1.5x"')
+    return text
+
+
+def _is_state(given: object) -> bool:
+    """Whether this names a state of a drive."""
+    if not isinstance(given, str):
+        return False
+    return given in PRECONDITIONS[:-1] or re.fullmatch(r"trace=[1-9]\d{0,8}", given) is not None
 
 
 def _is_job_text(source: str) -> bool:
@@ -115,13 +144,13 @@ def _is_job_text(source: str) -> bool:
 
 
 def _check_table(drive: str, table: Mapping[str, Any]) -> None:
-    """Refuses what is wrong in the table, also where an argument goes before it."""
+    """Refuses mistakes in the table, even if an argument overrides the key."""
     known = [*PLAN_KEYS, *TraceOptions.__annotations__]
     for key, value in table.items():
         place = f"{_place(drive, key)}: run.{key}"
         if key not in known:
             raise refusal(place, f"unknown key `{key}`", known, given=key)
-        if key == "precondition" and value not in PRECONDITIONS:
+        if key == "precondition" and not _is_state(value):
             raise refusal(place, f"{value!r}", PRECONDITIONS, given=str(value))
         if key == "iodepth":
             whole(place, value, 1, 65536)
@@ -129,14 +158,14 @@ def _check_table(drive: str, table: Mapping[str, Any]) -> None:
             raise refusal(place, f"{value!r}", "a path in quotes")
 
 
-def _file(drive: str, table: Mapping[str, Any], key: str, allowed: str) -> Path:
+def _file(drive: str, table: Mapping[str, Any], key: str, expected: str) -> Path:
     """The file that a key of the table names, from the folder of the drive's file."""
     path = Path(drive).parent / str(table[key])
     if not path.exists() or path.is_dir():
         raise refusal(
             _place(drive, key),
             f"run.{key}: no file `{path}`",
-            f"{allowed}, from the folder of {Path(drive).name}",
+            f"{expected}, from the folder of {Path(drive).name}",
         )
     return path
 

@@ -41,9 +41,9 @@ class Codec:
     dimension: int
     """Data bits of a codeword."""
     sealed_bytes: int | None
-    """Bytes of payload and metadata that a CRC-32C follows; None where there is none."""
+    """Bytes of payload and metadata before a CRC-32C; None without one."""
     certain_errors: int | None
-    """Errors that are corrected for certain, and no more; None where there is no such number."""
+    """Fixed t of the code, such as BCH; None for other codes."""
     decoder: dict[str, Any]
     """The decoder's ``name`` and parameters, complete."""
     hash: str
@@ -52,7 +52,7 @@ class Codec:
     origin: Origin = field(repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles what the native part is made of."""
+        """Pickles the parameters of the native part."""
         return _made, (self.origin, self.name)
 
     @property
@@ -62,7 +62,7 @@ class Codec:
 
     @property
     def bch(self) -> Ecc | None:
-        """The BCH code of the same length and parity; None where it corrects nothing.
+        """The BCH code of the same length and parity; None if it corrects no errors.
 
         t is `certain_errors`. Where there is no such number, t = parity / m, m the degree of the
         field; minimal polynomials of lower degree, which save parity, are left out of account.
@@ -118,7 +118,7 @@ def _made(origin: Origin, name: str) -> Codec:
 def distinct_codecs(
     codes: Sequence[str | PathLike[str]], *, decoder: str | None = None, set: Sequence[str] = ()
 ) -> list[Codec]:
-    """Codes with their decoders, each once and with a name of its own.
+    """Codes with their decoders, each once and under a unique name.
 
     Args:
         codes: as `codec` takes them; of those with the same hash the first counts.
@@ -166,7 +166,9 @@ def sorted_sets(
         part, _, rest = text.strip().partition(".")
         if part not in found or not rest:
             raise refusal(
-                f"--set {text}", "of no part", ", ".join(f"{part}.KEY=VALUE" for part in parts)
+                f"--set {text}",
+                "not a key of a part",
+                ", ".join(f"{part}.KEY=VALUE" for part in parts),
             )
         found[part].append(rest if part == "channel" else text.strip())
     return found

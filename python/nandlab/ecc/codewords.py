@@ -1,4 +1,4 @@
-"""Codewords as bytes: encode, spoil, decode, with any code and decoder that there is.
+"""Codewords as bytes: encode, add errors, decode, with any code and decoder.
 
 >>> from nandlab.ecc import Code
 >>> code = Code("bch_512_t40")
@@ -38,11 +38,11 @@ class Decoded(NamedTuple):
     data: bytes
     """The data bits, as corrected."""
     word: bytes
-    """The whole word; as it was read where an algebraic decoder gave up."""
+    """The whole codeword; as read, if an algebraic decoder failed."""
     corrected: bool
     """Whether it is a codeword. Whether it is the right one, only who wrote it knows."""
     iterations: int
-    """0 where nothing was to be done."""
+    """0 for a codeword without errors."""
     changed_bits: int
     """Bits in which it differs from the hard decisions that came in."""
     sealed: bool | None
@@ -50,7 +50,7 @@ class Decoded(NamedTuple):
 
 
 class Code:
-    """A code with a decoder of its own. One word at a time: threads take a `Code` each.
+    """A code with a decoder, for one codeword at a time: use one `Code` in each thread.
 
     It can be pickled, and so be sent to the processes of `multiprocessing`.
     """
@@ -115,14 +115,14 @@ class Code:
 
         Args:
             word: `word_bytes` bytes.
-            rber: raw bit error rate that the decoder is told; algebraic ones do not ask.
+            rber: raw bit error rate for the decoder; algebraic decoders do not use it.
 
         Raises:
             NandlabError: the word has another length, or the rate is not between 0 and 0.5.
         """
         rate = number("rber", rber)
         if not 0 < rate < 0.5:
-            raise refusal("rber", f"{rber}: out of range", "0 to 0.5, without both")
+            raise refusal("rber", f"{rber}: out of range", "above 0, below 0.5")
         own = _bytes("word", word)
         return self._decoded(self._coder.decode(own, math.log((1 - rate) / rate)))
 
@@ -138,7 +138,7 @@ class Code:
         try:
             given = np.asarray(regions)
         except ValueError as error:
-            raise refusal("regions", error, "whole numbers in one row") from error
+            raise refusal("regions", error, "a list of whole numbers") from error
         each = listed("llr", llr, "a list of numbers, one for each region")
         ratios = [number("llr", ratio) for ratio in each]
         if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
@@ -153,7 +153,7 @@ class Code:
             raise refusal(
                 "ecc",
                 f"region {unknown[0]} has no log-likelihood ratio",
-                f"from 0, below {len(ratios)}",
+                f"0 to {len(ratios) - 1}",
             )
         return self._decoded(self._coder.decode_soft(np.ascontiguousarray(given, np.uint8), ratios))
 
@@ -176,4 +176,6 @@ def _bytes(name: str, given: Bytes) -> bytes:
         if view.format == "B" and view.ndim == 1:
             return view.tobytes()
         problem = f"items of format {view.format!r}, {view.ndim} dimensions"
-    raise refusal(name, problem, "bytes, bytearray, memoryview, or a row of uint8")
+    raise refusal(
+        name, problem, "bytes, bytearray, memoryview, or a one-dimensional array of uint8"
+    )

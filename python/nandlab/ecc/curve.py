@@ -1,4 +1,4 @@
-"""Error-rate curves of codes: share of failed codewords by raw bit error rate and soft levels.
+"""Error-rate curves of codes: share of failed codewords by raw bit error rate and soft reads.
 
 >>> import nandlab
 >>> found = nandlab.ecc_curve("bch_512_t40", channel="bsc", rber=[0.006, 0.008])
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike, cpu_count
 from pathlib import Path
@@ -20,6 +21,7 @@ from nandlab.board.rows import SAVE_S, SAVE_SHARE, read, write
 from nandlab.catalogue import roster
 from nandlab.display.progress import Meter, Progress
 from nandlab.ecc.codec import Codec, bch_failure, distinct_codecs, sorted_sets
+from nandlab.ecc.soft_read import said
 from nandlab.given.arguments import (
     as_text,
     called,
@@ -32,6 +34,7 @@ from nandlab.given.arguments import (
 )
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import Unwritten
 from nandlab.process.interrupt import Stop
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ CONFIDENCE = 0.95
 """Of every interval."""
 
 BATCH_FRAMES = 100
-"""Codewords are measured in batches of so many."""
+"""Codewords of a batch."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +67,23 @@ class Curve:
 
     def __repr__(self) -> str:
         names = ", ".join(codec.name for codec in self.codecs)
-        short = f", {self.points_left} short of what was asked for" if self.interrupted else ""
+        short = f", {self.points_left} short of the goal" if self.interrupted else ""
         return f"<curve of {names} over {self.channel['name']}: points: {len(self._rows)}{short}>"
 
     @property
     def interrupted(self) -> bool:
-        """Whether points are missing or short of what was asked for."""
+        """Whether points are missing or short of the goal."""
         return self.points_left > 0
 
     def table(self) -> pa.Table:
         """One row for each point; the columns are described in docs/formats/curve.md."""
         return _table(self._rows, _facts(self.codecs, self.channel))
+
+    def to_pandas(self) -> Any:
+        """All points as a ``pandas.DataFrame``; NandlabError where pandas is not installed."""
+        from nandlab.display.frames import data_frame
+
+        return data_frame(self.table())
 
     def rows(self) -> list[dict[str, Any]]:
         """The same as dictionaries, by code, levels and rate."""
@@ -95,9 +104,10 @@ class Curve:
 class CurveUnfinished(KeyboardInterrupt):
     """Ctrl-C ended a curve early. What was counted until then is in `result`."""
 
-    def __init__(self, result: Curve) -> None:
+    def __init__(self, result: Curve, failures: Sequence[OSError] = ()) -> None:
         super().__init__("interrupted")
         self.result = result
+        self.failures = list(failures)
 
 
 def ecc_curve(
@@ -125,12 +135,12 @@ def ecc_curve(
             called alike go by their paths.
         rber: raw bit error rates of a hard read.
         channel: ``bsc`` (hard bits only), ``awgn`` (two levels) or ``mlc`` (four).
-        levels: soft levels: 0 is a hard read; 2, 4 and 6 are references beyond the first. The
+        levels: extra references of soft reads: 0 is a hard read, 2 one soft read. The
             decoder `berlekamp` takes only the hard decisions of a soft read: it fails as often
             whatever the levels, and counts differ because their errors are drawn anew.
         errors: failed codewords that are enough for a point.
         max_frames: codewords that are enough.
-        threads: as many as processors where left out.
+        threads: default: one for each processor.
         seed: of data and errors.
         decoder: another than that of the code's file.
         set: ``decoder.…``, ``code.…`` or ``channel.…`` by their path.
@@ -140,10 +150,10 @@ def ecc_curve(
         progress: called about ten times a second and at the end.
 
     Raises:
-        NandlabError: an input that is refused; one line that says where, what and what is allowed.
+        NandlabError: an input is refused; the message says where, why and what is expected.
             Also a point that `out` holds of another version alone: no counts are mixed.
-        CurveUnfinished: Ctrl-C; its ``result`` holds what was counted.
-        OSError: `out` cannot be read or written.
+        CurveUnfinished: Ctrl-C; its ``result`` has the counts so far.
+        OSError: `out` cannot be read; as `Unwritten`, with the `result`: it cannot be written.
     """
     codes = [named("code", one) for one in several("code", code)]
     rates = numbers("rber", rber)
@@ -163,7 +173,7 @@ def ecc_curve(
     kept.check_versions(points)
     first = {(point.codec.name, point.levels): point for point in reversed(points)}
     limits = {key: point.codec.native.limit(point.text) for key, point in sorted(first.items())}
-    stopped = False
+    stopped, failures = False, list[OSError]()
     meter = Meter("curve", progress)
     try:
         with Stop() as stop:
@@ -175,13 +185,18 @@ def ecc_curve(
     except KeyboardInterrupt:
         stopped = True
     finally:
-        kept.write()
+        try:
+            kept.write()
+        except OSError as error:
+            failures.append(error)
         counts = [kept.counts(point) for point in points]
         rows = [_row(point, own) for point, own in zip(points, counts, strict=True) if own]
         short = sum(not goal.is_reached(own) for own in counts)
         result = Curve(codecs, about, seed, limits, short, rows)
     if stopped and result.interrupted:
-        raise CurveUnfinished(result)
+        raise CurveUnfinished(result, failures)
+    if failures:
+        raise Unwritten(result, failures)
     return result
 
 
@@ -214,7 +229,7 @@ def _points(
 
 
 def soft_levels(given: object) -> list[int]:
-    """The soft levels that an argument holds, one or several.
+    """The extra references of soft reads that an argument holds, one or several.
 
     Raises:
         NandlabError: levels that no point has.
@@ -227,7 +242,7 @@ def soft_levels(given: object) -> list[int]:
 
 
 def channel_name(given: object) -> str:
-    """The name that an argument holds; whether there is such a channel, the core says.
+    """The name in an argument; the core checks whether the channel exists.
 
     Raises:
         NandlabError: it is no name.
@@ -254,7 +269,7 @@ class Goal:
     def measure(
         self, point: _Point, kept: _Kept, meter: Meter, stop: Stop, place: tuple[int, int]
     ) -> None:
-        """Measures what is missing of a point, and saves it now and then."""
+        """Measures the missing part of a point, and saves it at intervals."""
         index, of = place
         known = kept.counts(point)
         # Batches under way are lost when measuring stops to save: about one of each thread.
@@ -272,7 +287,9 @@ class Goal:
             )
             kept.put(point, json.loads(found))
             if kept.is_due:
-                kept.write()
+                # What fails now may not fail at the end, which tells of it.
+                with suppress(OSError):
+                    kept.write()
             known = kept.counts(point)
             if stop.asked or self.is_reached(known):
                 break
@@ -307,12 +324,12 @@ class _Kept:
         for point in points:
             version = others.get(point.hash)
             if version is not None and (point.hash, own) not in self._rows:
-                what = f"{point.codec.name} at {point.rber:g}, {point.levels} soft levels"
+                what = f"{point.codec.name} at {point.rber:g}, {said(point.levels)}"
                 counted = f"counted by nandlab {version}, which is not this one, {own}"
                 raise refusal(
                     self._path,
-                    f"cannot be gone on with: {what}: {counted}",
-                    f"another --out, or nandlab {version}",
+                    f"cannot be resumed: {what}: {counted}",
+                    hint=f"use another --out, or nandlab {version}",
                 )
 
     def counts(self, point: _Point) -> dict[str, Any]:
@@ -328,6 +345,7 @@ class _Kept:
 
     def write(self) -> None:
         """Writes all rows if there is anything new, with what another run has written since."""
+        self._due = monotonic() + SAVE_S
         if self._path is not None and self._is_new:
             if self._path.exists():
                 self._take(self._path)
@@ -350,12 +368,14 @@ def _rows_of(path: Path) -> list[dict[str, Any]]:
 
     table = _with_versions(read(path))
     schema = _schema()
-    allowed = "rows as nandlab ecc curve wrote them"
+    expected = "rows of `nandlab ecc curve`"
     columns = []
     for field_ in schema:
         name = field_.name
         if (count := table.column_names.count(name)) != 1:
-            raise refusal(path, f"no rows of a curve: {count or 'no'} columns {name}", allowed)
+            raise refusal(
+                path, f"not the rows of a curve: {count or 'no'} columns {name}", expected
+            )
         try:
             columns.append(table[name].cast(field_.type))
         except pa.ArrowException as error:
@@ -363,7 +383,7 @@ def _rows_of(path: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = pa.table(columns, schema=schema).to_pylist()
     for at, row in enumerate(rows, 1):
         if (wrong := _problem(row)) is not None:
-            raise refusal(path, f"row {at}: {wrong}", allowed)
+            raise refusal(path, f"row {at}: {wrong}", expected)
     return rows
 
 

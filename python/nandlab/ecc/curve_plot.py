@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab.display.picture import COLOURS, GREY, finish, new_figure, save
 from nandlab.ecc.codec import Codec, bch_failure
+from nandlab.ecc.soft_read import said
 from nandlab.ecc.uber import Ecc
 from nandlab.given.refusal import refusal
 
@@ -24,9 +25,8 @@ _QUANTITIES = {
 }
 
 _LEVELS = dict(zip((0, 2, 4, 6), COLOURS.values(), strict=True))
-"""A colour for each number of soft levels."""
+"""A colour for each number of extra references."""
 
-_WORDS = {0: "hard read", 2: "2 soft levels", 4: "4 soft levels", 6: "6 soft levels"}
 
 _MARKERS = ("o", "s", "^", "D", "P", "X", "*", "p", "<", ">", "h", "d")
 """A mark for each code."""
@@ -83,10 +83,10 @@ def plot_curve(result: Curve, quantity: str = "fer", path: Path | None = None) -
     for dashes, (bch, alike) in zip(cycle(_DASHES), _shapes(codecs).items(), strict=False):
         _bch(axes, bch, alike, quantity, dashes, marks[alike[0].name] if len(codecs) > 1 else "")
     if any(row["frame_errors"] == 0 for row in rows):
-        note = "hollow: no failure seen, below it with 97.5 %"
+        note = "hollow: upper bound (97.5 %), no failures seen"
         axes.plot([], [], label=note, **_bound(GREY, _MARKERS[0]))
     if not rows:
-        note = "no codeword failed: no bit error rate to draw"
+        note = "no codeword failed, so there is no bit error rate to draw"
         axes.text(0.5, 0.5, note, transform=axes.transAxes, ha="center", color=GREY)
     axes.set_xlabel("raw bit error rate of a hard read")
     axes.set_ylabel(_QUANTITIES[quantity])
@@ -161,12 +161,12 @@ def _bound(colour: str, marker: str) -> dict[str, Any]:
 
 
 def _name(axes: Axes, result: Curve, marks: dict[str, str]) -> None:
-    """What the legend says of marks and colours."""
+    """Legend entries of marks and colours."""
     if len(marks) > 1:
         for name, mark in marks.items():
             axes.plot([], [], mark, color="black", markersize=6, label=name)
     for levels in sorted({levels for _, levels in result.limits}):
-        axes.plot([], [], color=_LEVELS[levels], linewidth=2.4, label=_WORDS[levels])
+        axes.plot([], [], color=_LEVELS[levels], linewidth=2.4, label=said(levels))
 
 
 def _shapes(codecs: list[Codec]) -> dict[Ecc, list[Codec]]:
@@ -206,7 +206,7 @@ def _bch(
 
 
 def _bch_bit_errors(rber: float, bch: Ecc) -> float:
-    """Bit errors of a BCH code that leaves a word with more than t errors as it was read.
+    """Bit errors of a BCH code that returns a word with more than t errors unchanged.
 
     Each bit is wrong with t or more errors among the others: p P(X >= t), X of n - 1 bits.
     """
@@ -229,12 +229,12 @@ def _capacities(figure: Figure, axes: Axes, result: Curve, marks: dict[str, str]
             place = axes.get_xaxis_transform() + above
             style: dict[str, Any] = {"color": colour, "markersize": 5, "clip_on": False}
             axes.plot(limit, 1.0, marks[name], transform=place, **style)
-    label = "capacity ends, by soft levels" + (" and code" if len(marks) > 1 else "")
+    label = "capacity limit, by soft reads" + (" and code" if len(marks) > 1 else "")
     axes.plot([], [], ":", color=GREY, linewidth=1.6, label=label)
 
 
 def _plain_ticks(axes: Axes) -> None:
-    """Rates as numbers that a person says, as many as there is room for."""
+    """Rates at round numbers, as many as there is room for."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axes.get_xlim()

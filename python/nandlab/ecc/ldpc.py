@@ -1,4 +1,4 @@
-"""Files of LDPC codes: drawn from a recipe, imported, exported, described."""
+"""Files of LDPC codes: constructed, imported, exported, described."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def make(
         draws: how often the shifts of a column are drawn; the best are kept.
         parity_rows: block rows of the first parity column; left out, the first three that can be
             encoded.
-        summary: what it is, in one line.
-        payload_bytes: of a codeword; left out, as many sectors of 512 as fit.
-        metadata_bytes: of a codeword; left out, what payload and checksum leave.
-        crc_bytes: 4 for a checksum, or 0; left out, 4 if they fit.
+        summary: one-line description.
+        payload_bytes: of a codeword; default: as many sectors of 512 as fit.
+        metadata_bytes: of a codeword; default: the rest.
+        crc_bytes: 4 for a checksum, or 0; default: 4 if they fit.
 
     Raises:
-        NandlabError: there is no such code; says what of the recipe is in the way.
+        NandlabError: no such code exists; names the parameter at fault.
     """
     recipe: dict[str, Any] = {
         "z": z,
@@ -93,16 +93,16 @@ def import_file(
 
     Args:
         path: the text.
-        form: ``base`` or ``alist``; left out, ``alist`` for a file called so, else ``base``.
+        form: ``base`` or ``alist``; default: ``alist`` for a file ``*.alist``, else ``base``.
         z: size of a circulant; left out, a base matrix says it, and of an alist file it is the
             largest that fits (1 where there are no circulants).
-        summary: what it is, in one line.
+        summary: one-line description.
         payload_bytes: as for :func:`make`, like the two that follow.
         metadata_bytes: as above.
         crc_bytes: as above.
 
     Raises:
-        NandlabError: no such file, a bad line (file, line, what is allowed), or no code that can
+        NandlabError: no such file, a bad line (file, line, what is expected), or no code that can
             be encoded.
     """
     place = named("path", path, "a path")
@@ -124,7 +124,7 @@ def export(name: str | PathLike[str], form: str = "base") -> str:
         form: ``base`` (first line: columns, rows, z) or ``alist``.
 
     Raises:
-        NandlabError: there is no such code, or it is none of circulants.
+        NandlabError: an unknown code, or not a quasi-cyclic one.
     """
     text, place = code_text(named("code", name))
     return _core.export_code(text, place, as_text("form", form, ", ".join(FORMS)))
@@ -137,9 +137,9 @@ def facts(
 
     Args:
         name: a preset, or the path of a code file.
-        absorbing_bits: counts absorbing sets of at most so many bits (seconds from 5 on).
+        absorbing_bits: counts absorbing sets of at most this many bits (seconds from 5 on).
         check: draws the file's ``[recipe]`` again, which takes as long as making it did;
-            ``recipe_holds`` says whether it makes the shifts, None where there is none.
+            ``recipe_holds``: whether the recipe gives the shifts; None without a recipe.
 
     Raises:
         NandlabError: there is no such code, or its file is wrong.
@@ -154,18 +154,18 @@ def facts(
 
 
 def _held(payload: int | None, metadata: int | None, crc: int | None) -> list[int | None]:
-    """Bytes of what a codeword holds, where they are said."""
+    """Bytes of the parts of a codeword, if given."""
     held = {"payload_bytes": payload, "metadata_bytes": metadata, "crc_bytes": crc}
     return [None if n is None else whole(key, n, 0, _MOST) for key, n in held.items()]
 
 
 def _summary(given: str | None) -> str | None:
-    """One line of text, where it was given."""
+    """One line of text, if given."""
     return None if given is None else as_text("summary", given)
 
 
 def _recipe_holds(tables: Mapping[str, Any]) -> bool | None:
-    """Whether the recipe of a code file makes its shifts; None where it has none."""
+    """Whether the recipe of a code file gives its shifts; None without a recipe."""
     if "recipe" not in tables:
         return None
     held = [tables.get(key) for key in ("payload_bytes", "metadata_bytes", "crc_bytes")]

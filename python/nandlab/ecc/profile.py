@@ -1,4 +1,4 @@
-"""Profiles of codes: failures and iterations as a drive plays them back."""
+"""Profiles of codes: measured failures and iterations for drives."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from nandlab.ecc.curve import Goal, soft_levels
 from nandlab.given.arguments import called, named, path_of, seeded
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
+from nandlab.given.replacement import write_text
 from nandlab.given.toml import parse_toml
 from nandlab.process.interrupt import Stop
 
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 UNFINISHED = ".unfinished"
-"""What is measured of a profile lies in a file of its name and this, until it is whole."""
+"""Suffix of the file of an unfinished profile."""
 
 
 class ProfileUnfinished(KeyboardInterrupt):
-    """Ctrl-C ended a profile early. The same call goes on with what is in the file `kept`."""
+    """Ctrl-C ended a profile early. The same call resumes the file `kept`."""
 
     def __init__(self, kept: Path | None, rates: int) -> None:
         super().__init__("interrupted")
         self.kept = kept
-        """None where nothing is kept: before the first rate, or where `out` is a pipe."""
+        """None if no rate is kept: before the first rate, or if `out` is a pipe."""
         self.rates = rates
         """Of which anything is known."""
 
@@ -59,21 +60,21 @@ def ecc_profile(
     Args:
         code: code preset or file.
         out: the file, by custom ``params/codes/NAME.profile.toml``.
-        levels: soft levels.
+        levels: extra references of soft reads: 0 is a hard read, 2 one soft read.
         errors: failed codewords that are enough for a rate.
         max_frames: codewords that are enough.
-        threads: as many as processors where left out.
+        threads: default: one for each processor.
         seed: of data and errors.
         decoder: another than that of the code's file.
         set: ``decoder.…`` or ``code.…`` by their path.
-        progress: called with levels, rate, codewords and failures until now.
+        progress: called with extra references, rate, codewords and failures until now.
 
     Returns:
         The text of the file.
 
     Raises:
         NandlabError: an input that is refused, or a file `out` of another call, whole or not.
-        ProfileUnfinished: Ctrl-C; what was measured is kept.
+        ProfileUnfinished: Ctrl-C; the measured rates are kept.
         OSError: a file cannot be read or written.
     """
     code, path = named("code", code), path_of("out", out)
@@ -116,14 +117,14 @@ def ecc_profile(
     if not is_whole:
         raise ProfileUnfinished(kept if survey.rates() else None, survey.rates())
     text = survey.text()
-    path.write_text(text, encoding="utf-8")
+    write_text(path, text)
     if kept is not None:
         kept.unlink(missing_ok=True)
     return text
 
 
 def _profile_text(path: Path) -> str:
-    """The text of a profile, whole or not: nothing else is gone on with, or written over."""
+    """The text of a profile, complete or not; other files are not resumed or overwritten."""
     text = path.read_text(encoding="utf-8", errors="replace")
     try:
         tables = parse_toml(text, str(path))
@@ -132,15 +133,13 @@ def _profile_text(path: Path) -> str:
     if not {"hash", "measured_with", "level"} <= tables.keys():
         raise refusal(
             "out",
-            f"{path} exists and is no profile",
+            f"{path} exists and is not a profile",
             "a new file, or the profile that the same command wrote",
         )
     return text
 
 
 def _keep(survey: _core.Survey, kept: Path | None) -> None:
-    """Writes what is measured, at once: what was there stays until the new is complete."""
+    """Writes the measured rates; the old file stays until the new one is complete."""
     if kept is not None and survey.rates():
-        part = kept.with_name(kept.name + ".part")
-        part.write_text(survey.text(), encoding="utf-8")
-        part.replace(kept)
+        write_text(kept, survey.text())

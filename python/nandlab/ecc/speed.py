@@ -1,4 +1,4 @@
-"""Speed of encoding and decoding: CPU time of one thread, over codewords made beforehand.
+"""Speed of encoding and decoding: CPU time of one thread, with codewords made in advance.
 
 Each figure is the fastest of several rounds over the same codewords, in CPU time of the thread, so
 that what else the machine does is left out as far as that goes.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 ROUNDS = 5
-"""At least so many times everything is done."""
+"""Least number of rounds."""
 
 LEAST_S = 0.3
 """And for so long."""
@@ -36,7 +36,7 @@ class DecodeSpeed(NamedTuple):
     code: str
     decoder: str
     levels: int
-    """Soft levels: references beyond the first."""
+    """Extra references of soft reads."""
     rber: float
     frames: int
     """Codewords."""

@@ -14,11 +14,23 @@ from typing import NamedTuple
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
 
+MOST_CODEWORD_BITS = 2**20
+"""Of a codeword: every count of errors in it is a term. Codes of flash have 2^13 to 2^17."""
+
+_LEAST_LN_RBER = math.log(1e-305)
+"""Below it a float has no room for a rate."""
+
+T = 300
+"""Default t: errors that are corrected in 34,560 bits.
+
+Codes of this rate correct fewer by hard decision and more with one soft read: of LDPC that is
+measured, `nandlab.ecc.code_limit` knows."""
+
 
 class Ecc(NamedTuple):
     """A code that corrects up to `t` errors of a codeword."""
 
-    t: int = 100
+    t: int = T
     codeword_bits: int = 34560
     user_bits: int = 32768
 
@@ -28,6 +40,8 @@ class Ecc(NamedTuple):
         Raises:
             NandlabError: it cannot be.
         """
+        if self.codeword_bits > MOST_CODEWORD_BITS:
+            raise refusal("ecc", f"{self.codeword_bits} bits", f"1 to {MOST_CODEWORD_BITS}")
         if self.codeword_bits < 1 or not 1 <= self.user_bits <= self.codeword_bits:
             raise refusal(
                 "ecc",
@@ -85,7 +99,7 @@ def ln_codeword_failure(rber: float, ecc: Ecc, rber_spread: float = 0.0) -> floa
         if together <= 0:
             raise refusal(
                 "uber",
-                f"rber_spread = {rber_spread:g} at rber = {rber:g}: wider than any rate",
+                f"rber_spread = {rber_spread:g} at rber = {rber:g}: wider than possible",
                 f"below {math.sqrt((1 - rber) / rber):.3g}",
             )
         # The ratio of beta functions as products over draws: errors, good bits, all. As a
@@ -128,4 +142,12 @@ def rber_limit(target: float, ecc: Ecc, rber_spread: float = 0.0) -> float:
     if over(high) <= 0:
         return math.exp(high)
     low = math.log(1e-30)
+    while over(low) > 0:
+        if low <= _LEAST_LN_RBER:
+            raise refusal(
+                "uber",
+                f"target = {target:g}: no RBER is low enough",
+                hint="use a higher target, or a larger t",
+            )
+        low = max(2 * low, _LEAST_LN_RBER)
     return math.exp(float(brentq(over, low, high, xtol=1e-12)))

@@ -20,13 +20,13 @@ _MARKERS = "os^D"
 
 
 def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
-    """On logarithmic axes; the legend says only what differs between the curves."""
+    """Logarithmic axes; the legend names only differences between the curves."""
     from matplotlib.lines import Line2D as Line
     from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
     from nandlab.endurance.chip import duration
 
-    curves: dict[tuple[float, int, float, float], list[Point]] = {}
+    curves: dict[tuple[float, int | None, float, float], list[Point]] = {}
     for point in result.points:
         key = (point.temperature_c, point.t, point.uber, point.rber_spread)
         curves.setdefault(key, []).append(point)
@@ -45,7 +45,7 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
             handles.append(Line([], [], color=shade, linewidth=5, label=f"{celsius:g} °C"))
     if len(others) > 1:
         for index, (t, uber, spread) in enumerate(others):
-            said = [f"t = {t:g}", f"UBER {uber:.0e}", f"spread {spread:g}"]
+            said = [f"t = {t}", f"UBER {uber:.0e}", f"spread {spread:g}"]
             label = ", ".join(word for word, is_said in zip(said, differs, strict=True) if is_said)
             shade = GREY if len(temperatures) > 1 else colours[index % len(colours)]
             handles.append(Line([], [], color=shade, linewidth=2.2, markersize=6, label=label))
@@ -100,7 +100,7 @@ def plot_endurance(result: Endurance, path: Path | None = None) -> Figure:
     if high_end / low_end > 10:
         # Within a decade matplotlib labels between its powers, too.
         axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("retention of the data")
+    axes.set_xlabel("retention time")
     axes.set_ylabel("endurance (P/E cycles)")
     if handles:
         legend_below(figure, handles)

@@ -1,4 +1,4 @@
-"""Threshold voltage reduction (TVR): what levels without a retention margin gain.
+"""Threshold voltage reduction (TVR): the gain of levels without a retention margin.
 
 Wang, Xie, Zhou (ICS'14), section 5, equations 10 to 14, with equations 4 and 9. The paper
 writes them for 2-bit cells; here a *page rule* says what is read and programmed, so that other
@@ -37,7 +37,7 @@ class PageRule(NamedTuple):
 
     name: str
     references: tuple[int, ...]
-    """References that a read uses; reference i stands between the states i and i + 1."""
+    """References that a read uses; reference i is between the states i and i + 1."""
     moves: tuple[tuple[int, int], ...]
     """Pairs of states, from and to, that its program moves cells between."""
 
@@ -91,8 +91,8 @@ class VoltageLaw(NamedTuple):
         if a <= 0 or b <= 0:
             raise refusal(
                 "tvr",
-                f"the law has no growth at {vth_v:g} V (a = {a:g}, b = {b:g})",
-                "voltages where both are above 0",
+                f"the law does not grow at {vth_v:g} V (a = {a:g}, b = {b:g})",
+                "voltages at which a and b are above 0",
             )
         return a, b
 
@@ -166,7 +166,7 @@ class Tvr(InNotebook):
         rows: list[tuple[str, str | float, str | float]] = [
             ("levels (V)", _list(self.mu_v), _list(self.reduced_mu_v)),
             *(
-                (f"{page.name} page, farthest way (V)", page.way_v, page.reduced_way_v)
+                (f"{page.name} page, largest distance (V)", page.way_v, page.reduced_way_v)
                 for page in self.pages
             ),
             *((f"{page.name} page, steps", page.steps, page.reduced_steps) for page in self.pages),
@@ -174,11 +174,11 @@ class Tvr(InNotebook):
             ("cycles to the limit", self.pe_cycles, self.reduced_pe_cycles),
             ("worst coupling (V)", self.coupling_v, self.reduced_coupling_v),
         ]
-        lines = [f"{'':28} {'as it is':>26} {'reduced':>26}"]
+        lines = [f"{'':28} {'original':>26} {'reduced':>26}"]
         for name, before, after in rows:
             lines.append(f"{name:28} {_figure(before):>26} {_figure(after):>26}")
         if {page.name for page in self.pages} == {"MSB", "LSB"}:
-            lines += ["", "MSB is the paper's name of the lower page, LSB that of the upper one"]
+            lines += ["", "the paper calls the lower page MSB and the upper page LSB"]
         return "\n".join(lines)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
@@ -206,10 +206,10 @@ def tvr(
         mu_v: mean threshold voltage of each state, the erased one first.
         sigma_v: standard deviation of each.
         rber_limit: raw bit error rate that the ECC still corrects.
-        rule: what each page of a wordline reads and moves.
+        rule: references and moves of each page of a wordline.
         step_v: program step of the ISPP.
         beta: share of a step by which the threshold rises (eq. 1).
-        law: errors by cycles and voltage; left out, the paper's eq. 8.
+        law: errors by cycles and voltage; default: eq. 8 of the paper.
         coupling_bitline: coupling ratio of a neighbour on the same bitline (eq. 3).
         coupling_wordline: coupling ratio of each neighbour on the same wordline.
 
@@ -236,7 +236,7 @@ def tvr(
         raise refusal(
             "tvr",
             f"step_v = {step_v:g}: a step raises by {beta * step_v:g} V",
-            f"beta step_v of {LEAST_RISE_V:g} V or more",
+            f"beta x step_v of at least {LEAST_RISE_V:g} V",
         )
     for name, value in (
         ("coupling_bitline", coupling_bitline),
@@ -253,11 +253,11 @@ def tvr(
         reduced.append(references[-1] + up)
         i = len(reduced) - 1
         if reduced[i] > mu[i] + 1e-9:
-            rise = f"state {i} would rise to {reduced[i]:.2f} V, there is no margin to take"
+            rise = f"state {i} would rise to {reduced[i]:.2f} V, so no margin is left"
             raise refusal(
                 "tvr",
                 f"mu_v = {_list(mu)}: {rise}",
-                "levels farther apart, a smaller sigma_v or a higher rber_limit",
+                hint="use levels farther apart, a smaller sigma_v or a higher rber_limit",
             )
     vth_v, reduced_vth_v = _programmed(mu), _programmed(reduced)
     for which, volts, change in (
@@ -303,7 +303,7 @@ def _check(
             "one of each for every state, at least two",
         )
     if not all(map(math.isfinite, mu)) or any(b <= a for a, b in pairwise(mu)):
-        raise refusal("tvr", f"mu_v = {_list(mu)}: not rising", "means that rise")
+        raise refusal("tvr", f"mu_v = {_list(mu)}: out of order", "rising means")
     if not all(0 < s < math.inf for s in sigma):
         raise refusal("tvr", f"sigma_v = {_list(sigma)}: out of range", "above 0 V")
     if not 0 < limit < 0.5:
@@ -312,8 +312,8 @@ def _check(
     if used != list(range(len(mu) - 1)):
         raise refusal(
             "tvr",
-            f"the rule reads the references {used} of {len(mu)} states",
-            f"each of 0 to {len(mu) - 2} once",
+            f"the rule uses the references {used} with {len(mu)} states",
+            f"each reference from 0 to {len(mu) - 2} once",
         )
     for page in rule:
         for low, high in page.moves:
@@ -331,7 +331,7 @@ def _distances(states: int, limit: float, rule: Sequence[PageRule]) -> list[floa
     for page in rule:
         tail = limit * states / (2 * len(page.references))
         if tail >= 0.5:
-            problem = f"rber_limit = {limit:g} is no limit for page {page.name}"
+            problem = f"rber_limit = {limit:g} is too high for page {page.name}"
             most = len(page.references) / states
             raise refusal("tvr", problem, f"below {most:g}")
         for reference in page.references:

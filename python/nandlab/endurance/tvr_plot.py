@@ -26,7 +26,7 @@ def plot_tvr(result: Tvr, path: Path | None = None) -> Figure:
     for reference in result.references_v:
         below.axvline(reference, color=GREY, linewidth=1.4, linestyle=(0, (4, 2)))
     below.set_xlabel("threshold voltage (V)")
-    finish(above, f"as it is: {result.steps:.3g} steps a page, {cycles:.2f}e5 cycles")
+    finish(above, f"original: {result.steps:.3g} steps a page, {cycles:.2f}e5 cycles")
     finish(below, f"reduced: {result.reduced_steps:.3g} steps a page, {reduced:.2f}e5 cycles")
     if path is not None:
         save(figure, path)

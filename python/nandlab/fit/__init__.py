@@ -4,6 +4,18 @@ In come a table of measurements and the name of a law; out come parameters with 
 and a chip file.
 """
 
+from nandlab.fit.compare import Comparison, Row, compare
 from nandlab.fit.fitting import EVERY_LAW, Confidence, Fit, Parameter, fit
+from nandlab.fit.page_types import fit_page_types
 
-__all__ = ["EVERY_LAW", "Confidence", "Fit", "Parameter", "fit"]
+__all__ = [
+    "EVERY_LAW",
+    "Comparison",
+    "Confidence",
+    "Fit",
+    "Parameter",
+    "Row",
+    "compare",
+    "fit",
+    "fit_page_types",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nandlab.cell.model import PAGE_TYPES
+from nandlab.cell.pages import PAGE_TYPES
 
 NAMES = {"bits": "bits_read", "hours": "retention_hours"}
 """What a fit calls a column of the board."""

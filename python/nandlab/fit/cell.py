@@ -41,7 +41,7 @@ def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str, gray: str | Non
         raise refusal(
             "fit",
             f"{states} states for {name}, whose cells have {2**bits} levels",
-            f"{2**bits} states, or a chip of such cells",
+            f"{2**bits} states, or a chip with other cells",
         )
     wanted = mean_degrees({p.name: p for p in fitted.parameters}, states)
     degrees = None if wanted is None else float(f"{min(max(wanted, LEAST), MOST):.4g}")
@@ -55,7 +55,7 @@ def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str, gray: str | Non
         every = ", ".join(f"{fitted[f'nu_{s}'].value:.3g}" for s in range(states))
         source = f"derived: one for all, of {every}"
         if is_beyond(wanted):
-            source += f"; their mean {wanted:.3g} is beyond what a cell takes"
+            source += f"; their mean {wanted:.3g} is out of range for a cell"
         lines.append(_line("shape", {"student_t": degrees}, source))
     for key, word, factor in (("vth_mean_v", "mu_{}_v", 1.0), ("vth_sigma_v", "sigma_{}_v", scale)):
         found = [fitted[word.format(s)] for s in range(states)]
@@ -64,7 +64,10 @@ def cell_levels(fitted: Fit, chip: Mapping[str, Any], name: str, gray: str | Non
         lines += [f"# measured: {fitted.confidence} {spans}", f"{key} = {toml_value(values)}"]
     reading = best_references({p.name: p.value for p in fitted.parameters}, states)
     volts = [float(f"{v:.6g}") for v in reading.references_v]
-    lines += ["# derived: where neighbouring states err least", f"read_v = {toml_value(volts)}"]
+    lines += [
+        "# derived: optimal references between neighbouring states",
+        f"read_v = {toml_value(volts)}",
+    ]
     if chip.get("page_order") != "one_shot" and bits > 1:
         lines += _coarse(fitted, states, scale)
     return lines
@@ -76,7 +79,7 @@ def _coarse(fitted: Fit, states: int, scale: float) -> list[str]:
     way = fitted[f"mu_{states // 2}_v"].value - fitted["mu_0_v"].value
     margin = min(APART * wide, 0.5 * way)
     return [
-        _line("coarse_margin_v", float(f"{margin:.4g}"), "assumed: clear of the final level"),
+        _line("coarse_margin_v", float(f"{margin:.4g}"), "assumed: well below the final level"),
         _line("coarse_sigma_v", float(f"{NARROW * wide:.4g}"), "assumed: adds no errors"),
     ]
 

@@ -39,8 +39,9 @@ def chip_toml(fitted: Fit, chip: str) -> str:
         low = ", ".join(f"{name} = {fitted.array[name]:.3g}" for name in falling)
         raise refusal(
             "fit",
-            f"the fitted law heals with stress ({low})",
-            "parameters of 0 or more; more data, or fewer terms",
+            f"errors of the fitted law fall with stress ({low})",
+            "parameters of 0 or more",
+            hint="use more data or fewer terms",
         )
     _as_many_page_types(fitted, int(tables.get("cell_bits", 0)), chip)
     _core.Array(json.dumps(fitted.array))
@@ -63,7 +64,7 @@ def chip_toml(fitted: Fit, chip: str) -> str:
         f"# {fitted.method}.",
         *(f"# {note}" for note in fitted.notes),
         "#",
-        "# What the chip's own file says:",
+        "# Comments of the chip's original file:",
         *kept.rstrip().split("\n"),
         "",
         "[array]",
@@ -82,12 +83,12 @@ def _as_many_page_types(fitted: Fit, cell_bits: int, chip: str) -> None:
         raise refusal(
             "fit",
             f"{types} page types for {chip}, whose cells have {cell_bits} bits",
-            f"rows of {cell_bits} page types, no column page_type, or a chip of such cells",
+            hint=f"use rows of {cell_bits} page types, no column page_type, or another chip",
         )
 
 
 def _own_cell(tables: Mapping[str, Any], chip: str) -> Cell | None:
-    """The cell that a chip has before the fit; None where it has none."""
+    """The cell of a chip before the fit; None without one."""
     if "cell" not in tables:
         return None
     is_preset = any(preset.name == chip for preset in presets("chip"))
@@ -104,7 +105,7 @@ def _with_times(text: str, had: Cell | None) -> str:
         ("t_program_us", times.program_us),
         ("t_erase_us", times.erase_us),
     ):
-        number = f"{key} = {toml_value(value)} # derived: the cell that this chip had, fresh"
+        number = f"{key} = {toml_value(value)} # derived: the original cell of this chip, fresh"
         text = re.sub(rf'^{key}\s*=\s*"cell".*$', number, text, flags=re.M)
     return text
 
@@ -116,14 +117,14 @@ def _without(text: str, table: str, chip: str) -> str:
     if table in parse_toml(kept, chip):
         raise refusal(
             chip,
-            f"its {table} is not one table `[{table}]`",
-            f"a header [{table}] with its keys below",
+            f"its {table} is not a table `[{table}]`",
+            f"a header [{table}] with the keys below",
         )
     return kept
 
 
 def _array(fitted: Fit) -> list[str]:
-    """The keys, with what they come from."""
+    """The keys with their sources."""
     if fitted.bins is not None:
         return ['name = "table"                               # derived: of the levels below']
     by_name = {parameter.name: parameter for parameter in fitted.parameters}

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from nandlab.board.measurement import Measurement
+from nandlab.board.rows import column_names, values_of
 from nandlab.fit.board import from_board, is_of_board
 from nandlab.fit.sweep import Sweep, is_sweep, moved_reference_v, summed
-from nandlab.given.inputs import input_bytes, input_text
+from nandlab.given.inputs import input_bytes, input_text, parquet_table
 from nandlab.given.refusal import nearest, refusal
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ COLUMNS = {
     "pe_cycles": Kind("program/erase cycles of the block before the read", 0, 2**32 - 1, False),
     "retention_hours": Kind("hours between program and read", 0, 1e9, False),
     "reads": Kind("reads of the block since its erase", 0, 2**32 - 1, False),
-    "temperature_c": Kind("degrees Celsius at which the data were kept", -100, 300, False),
+    "temperature_c": Kind("storage temperature in degrees Celsius", -100, 300, False),
     "vth_v": Kind("threshold voltage in volts", -100, 100, False),
     "bits_read": Kind("bits that were read", 1, _COUNT, True),
-    "bit_errors": Kind("bits of them that were wrong", 0, _COUNT, True),
-    "rber": Kind("raw bit error rate, where there are no counts", 0, 0.5, False),
+    "bit_errors": Kind("wrong bits among them", 0, _COUNT, True),
+    "rber": Kind("raw bit error rate, without counts", 0, 0.5, False),
     "cells": Kind("cells in the bin around vth_v", 0, _COUNT, True),
 }
 """Every column that a fit reads. Units stand last in the name."""
@@ -73,7 +74,7 @@ class Frame(Protocol):
 
 Columnwise: TypeAlias = "Mapping[str, ArrayLike] | pa.Table | pa.RecordBatch | Frame"
 
-Data: TypeAlias = "str | PathLike[str] | Measurement | Columnwise"
+Data: TypeAlias = "str | PathLike[str] | Measurement | Measurements | Columnwise"
 """What measurements are read from."""
 
 LABELS = ("chip", "block", "page", "wordline", "page_type", "note")
@@ -126,19 +127,30 @@ class Measurements(NamedTuple):
         hours = self.columns.get("retention_hours")
         if hours is None or not (hours > 0).any() or "temperature_c" not in self.columns:
             return {}
-        if self.varies("temperature_c"):
+        kept = self.columns["temperature_c"][hours > 0]
+        if (kept != kept[0]).any():
             raise refusal(
                 self.name,
-                "column temperature_c holds several temperatures",
-                "one, or retention_law, which knows several",
+                "the column temperature_c has several temperatures",
+                hint="use one temperature, or the law power_law or retention_law",
             )
-        return {"reference_c": float(self.columns["temperature_c"][0])}
+        return {"reference_c": float(kept[0])}
 
     def _has(self) -> str:
         return f"it has {', '.join(self.columns)}"
 
+    def only(self, rows: NDArray[np.bool_]) -> Measurements:
+        """Some of the rows."""
+        kept = [i for i, is_in in enumerate(rows) if is_in]
+        labels = {name: [values[i] for i in kept] for name, values in self.labels.items()}
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        lines = [self.lines[i] for i in kept]
+        return self._replace(columns=columns, labels=labels, lines=lines)
 
-def read_measurements(data: Data, reference_v: float | None = None) -> Measurements:
+
+def read_measurements(
+    data: Data, reference_v: float | None = None, rename: Mapping[str, str] | None = None
+) -> Measurements:
     """Columns of a file (``.csv`` or ``.parquet``), of a mapping or of a table.
 
     Args:
@@ -146,39 +158,62 @@ def read_measurements(data: Data, reference_v: float | None = None) -> Measureme
             column: in a mapping, an Arrow table or a data frame. What is masked is missing.
         reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
             chip that the file names.
+        rename: names of columns in the data, and their names here.
 
     Raises:
-        NandlabError: an unknown column, a value that is no number or out of range: says the row
+        NandlabError: an unknown column, a value that is not a number or out of range: says the row
             and the column; or the file cannot be read.
     """
+    if isinstance(data, Measurements):
+        return data
     if not isinstance(data, str | PathLike):
         name = data.procedure if isinstance(data, Measurement) else "data"
-        return _of_table(name, data.table() if isinstance(data, Measurement) else data, reference_v)
+        table = data.table() if isinstance(data, Measurement) else data
+        return _of_table(name, table, reference_v, rename)
     path = Path(data)
     kind = path.suffix.lower()
     if kind == ".parquet":
-        return _of_table(str(path), _parquet(path), reference_v)
+        return _of_table(str(path), _parquet(path), reference_v, rename)
     if kind != ".csv":
         raise refusal(path, "unknown kind of file", ".csv, .parquet")
     columns, lines = _csv(path)
-    return _read(str(path), columns, lines, reference_v)
+    return _read(str(path), _renamed(str(path), columns, rename), lines, reference_v)
 
 
-def _of_table(name: str, table: Any, reference_v: float | None) -> Measurements:
+def _renamed(name: str, columns: Columns, names: Mapping[str, str] | None) -> Columns:
+    """The columns under their names here."""
+    for old, new in (names or {}).items():
+        if old not in columns:
+            raise refusal(name, f"rename: no column `{old}`", columns, given=old)
+        if new in columns and new not in (names or {}):
+            raise refusal(name, f"rename: `{old}` to `{new}`, which exists", "a new name")
+    renamed = [(names or {}).get(column, column) for column in columns]
+    _once(name, renamed)
+    return dict(zip(renamed, columns.values(), strict=True))
+
+
+def _of_table(
+    name: str, table: Any, reference_v: float | None, rename: Mapping[str, str] | None
+) -> Measurements:
     """Measurements of what has columns; a board's Arrow table says beside them what its chip is."""
     facts: Mapping[bytes, bytes] = {}
     if isinstance(table, Mapping):
         columns = {key: _listed(name, values) for key, values in table.items()}
     elif hasattr(table, "to_pydict"):
-        _once(name, table.schema.names)
-        columns, facts = table.to_pydict(), table.schema.metadata or {}
+        names = column_names(name, table)
+        _once(name, names)
+        columns = {key: values_of(table[key]) for key in names}
+        facts = table.schema.metadata or {}
     elif hasattr(table, "columns") and hasattr(table, "__getitem__"):
         _once(name, list(table.columns))
         columns = {key: _listed(name, table[key]) for key in table.columns}
     else:
         raise refusal(
-            name, type(table).__name__, "the path of a .csv or .parquet file, columns, or a table"
+            name,
+            type(table).__name__,
+            "the path of a .csv or .parquet file, a mapping of columns, or a table",
         )
+    columns = _renamed(name, columns, rename)
     if reference_v is None and is_sweep(columns):
         reference_v = moved_reference_v(facts)
     return _read(name, columns, _rows(columns), reference_v)
@@ -191,12 +226,12 @@ def _listed(name: str, values: Any) -> list[object]:
     except TypeError:
         listed = None
     if not isinstance(listed, list):
-        raise refusal(name, "a column that is no list", "a list or an array for each column")
+        raise refusal(name, "a column that is not a list", "a list or an array for each column")
     return listed
 
 
 def _rows(columns: Columns) -> Sequence[int]:
-    """Rows as they are called where they have no lines: from 1."""
+    """Numbers of rows without lines: from 1."""
     return range(1, 1 + max(map(len, columns.values()), default=0))
 
 
@@ -222,17 +257,15 @@ def _read(
 
 
 def _parquet(path: Path) -> pa.Table:
-    """The table, with the facts that a board has written beside it."""
+    """The table, with the metadata of a board."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     content = pa.BufferReader(input_bytes(path, "a Parquet file"))
     try:
-        # A list of columns, also where two have one name.
-        return pq.ParquetFile(content).read()
-    except (pa.ArrowInvalid, OSError) as error:
+        return parquet_table(content)
+    except (pa.ArrowException, OSError, ValueError) as error:
         said = str(error).split("\n")[0].rpartition(": ")[2]
-        raise refusal(path, f"no Parquet: {said}", "a Parquet file") from None
+        raise refusal(path, f"not a Parquet file: {said}", "a Parquet file") from None
 
 
 def _csv(path: Path) -> tuple[Columns, list[int]]:
@@ -248,7 +281,9 @@ def _csv(path: Path) -> tuple[Columns, list[int]]:
     except csv.Error as error:
         # A field goes on over lines until its quote is closed: it began after the last whole row.
         begun = numbered[len(rows)][0]
-        raise refusal(path, f"row {begun}: {error}", "short fields, every quote closed") from None
+        raise refusal(
+            path, f"row {begun}: {error}", "short fields, and every quote closed"
+        ) from None
     if not rows or not rows[0]:
         raise refusal(path, "empty file", "a line of column names, then rows")
     names = [name.strip() for name in rows[0]]
@@ -257,14 +292,15 @@ def _csv(path: Path) -> tuple[Columns, list[int]]:
             raise refusal(
                 path,
                 f"row {numbered[0][0]}: columns separated by {called}",
-                "commas, and points in decimals",
+                "commas between columns, and decimal points",
             )
     for number, row in zip(numbers, rows[1:], strict=False):
         if len(row) != len(names):
             raise refusal(
                 path,
                 f"row {number}: {len(row)} fields",
-                f"{len(names)}, as the column names; decimals have a point",
+                f"{len(names)}, one for each column name",
+                hint="write decimals with a point",
             )
     _once(str(path), names)
     return {name: [row[i] for row in rows[1:]] for i, name in enumerate(names)}, numbers
@@ -273,11 +309,11 @@ def _csv(path: Path) -> tuple[Columns, list[int]]:
 def _once(name: str, columns: Sequence[str]) -> None:
     for column in columns:
         if columns.count(column) > 1:
-            raise refusal(name, f"column `{column}` stands twice", "once")
+            raise refusal(name, f"the column `{column}` is there twice", hint="keep one of them")
 
 
 def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int]) -> Measurements:
-    """Numbers within their ranges; `lines` is what the rows are called."""
+    """Numbers within their ranges; `lines` are the names of the rows."""
     import numpy as np
 
     if is_of_board(columns):
@@ -291,10 +327,10 @@ def _checked(name: str, columns: Mapping[str, list[object]], lines: Sequence[int
             )
     kept = {column: values for column, values in columns.items() if column in COLUMNS}
     if not kept or not all(kept.values()):
-        raise refusal(name, f"no rows of {', '.join(COLUMNS)}", "at least one")
+        raise refusal(name, f"no rows of {', '.join(COLUMNS)}", "at least one row")
     labels = {column: columns[column] for column in LABELS if column in columns}
     if len({len(values) for values in (*kept.values(), *labels.values())}) > 1:
-        raise refusal(name, "columns of different lengths", "one length")
+        raise refusal(name, "columns of different lengths", "columns of one length")
     found: dict[str, Column] = {}
     for column, values in kept.items():
         kind = COLUMNS[column]
@@ -323,11 +359,13 @@ def _number(value: object, kind: Kind, place: str) -> float:
         if isinstance(value, Complex) and not isinstance(value, Real):
             raise TypeError
         number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        raise refusal(place, f"{value}: out of range", _range(kind)) from None
     except (TypeError, ValueError):
         is_empty = value is None or (isinstance(value, str) and not value)
         shown = "empty" if is_empty else f"`{value}`"
         point = " with a decimal point" if "," in shown else ""
-        raise refusal(place, f"{shown}: no number", f"{_range(kind)}{point}") from None
+        raise refusal(place, f"{shown}: not a number", f"{_range(kind)}{point}") from None
     is_in = math.isfinite(number) and kind.least <= number <= kind.most
     if not is_in or (kind.is_whole and number != int(number)):
         raise refusal(place, f"{value}: out of range", _range(kind))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 LEAST_EXPECTED = 1.0
-"""A row counts for the over-dispersion where so many errors are expected."""
+"""Expected errors from which a row counts for the over-dispersion."""
 
 MOST_REFITS = 20
 """Rounds of weights and fit; three or four are enough."""
@@ -39,13 +39,13 @@ it, whatever the level of the intervals and however few rows make them wide."""
 ERRORS_EACH_SIDE = 2.0
 
 AT_MOST = 0.01
-"""So near to its most a parameter has come to it."""
+"""Distance at which a parameter counts as at its limit."""
 
 FLOOR = 1e-12
 """Expected counts are at least this, so that every count has a likelihood."""
 
 
-MORE_ROWS = "rows in which more of the columns vary, or more"
+MORE_ROWS = "use more rows, or rows in which more columns vary"
 
 
 class Law(NamedTuple):
@@ -61,7 +61,7 @@ class Law(NamedTuple):
     is_log: Sequence[bool]
     """Which of the parameters `natural` gives as logarithms."""
     cure: Callable[[Sequence[str]], str] = lambda _: MORE_ROWS
-    """What is allowed where the data leave parameters of these names open."""
+    """Advice where the data do not determine the parameters of these names."""
     most_decades: float = MOST_DECADES
     """That the data must know a parameter to, of those that are positive."""
     may_be_open: Mapping[str, tuple[float, float]] = {}
@@ -74,7 +74,7 @@ class Law(NamedTuple):
         Raises:
             NandlabError: always.
         """
-        raise refusal("fit", f"the data leave {', '.join(names)} open", self.cure(names))
+        raise refusal("fit", f"the data do not determine {', '.join(names)}", hint=self.cure(names))
 
 
 class Estimate(NamedTuple):
@@ -86,7 +86,7 @@ class Estimate(NamedTuple):
     mean: Column
     """Expected rate (or count) of each row."""
     residuals: Column
-    """Pearson's (counts), or standardised (rates)."""
+    """In standard deviations as the fit weighed the rows: over-dispersion included."""
     overdispersion: float
     """Pearson's chi-squared over its degrees of freedom, as if rows were alike; nan for rates."""
     degrees: int
@@ -97,11 +97,13 @@ class Estimate(NamedTuple):
     method: str
     """How the intervals were made."""
     trials: Sequence[str] = ()
-    """What each value was counted from, where it is of some of the rows."""
+    """Trials of each value, if it depends on some of the rows only."""
+    spread: float = 0.0
+    """Deviation of the factors by which rows differ; of rates that of their logarithms."""
 
 
 def from_counts(law: Law, observed: Column, trials: Column | None, level: float) -> Estimate:
-    """Binomial where there are `trials`, Poisson where the counts are all there is.
+    """Binomial with `trials`, Poisson with counts only.
 
     Raises:
         NandlabError: fewer rows than parameters, or data that leave a parameter open.
@@ -145,10 +147,11 @@ def from_counts(law: Law, observed: Column, trials: Column | None, level: float)
     estimate = _intervals(law, u, jacobian, widened, max(spare, 1), level)
     return estimate._replace(
         mean=mean / size,
-        residuals=(observed - mean) / _deviation(mean, _bent(size, trials, 0.0)),
+        residuals=(observed - mean) / deviation / math.sqrt(widened),
         overdispersion=dispersion,
         degrees=degrees,
         method=f"{kind} likelihood; Wald (Fisher, Student t), {wider}",
+        spread=spread,
     )
 
 
@@ -213,7 +216,11 @@ def from_rates(law: Law, rber: Column, level: float) -> Estimate:
     estimate = _intervals(law, u, _jacobian(residuals, u), variance, degrees, level)
     scale = math.sqrt(variance) or 1.0
     return estimate._replace(
-        mean=law.mean(u), residuals=rest / scale, overdispersion=math.nan, degrees=degrees
+        mean=law.mean(u),
+        residuals=rest / scale,
+        overdispersion=math.nan,
+        degrees=degrees,
+        spread=math.sqrt(variance),
     )
 
 
@@ -248,7 +255,9 @@ def _least(law: Law, residuals: Callable[[Column], Column], rows: int) -> Column
         if found.cost < least:
             best, least = found.x, found.cost
     if best is None:
-        raise refusal("fit", "no start of the law fits the data at all", "another law")
+        raise refusal(
+            "fit", "the fit of this law did not converge from any start", hint="use another law"
+        )
     coordinates: Column = best
     return coordinates
 

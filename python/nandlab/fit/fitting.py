@@ -55,7 +55,7 @@ EVERY_LAW = (*RATES, *MIXTURES)
 TAKEN_BY: dict[str, Sequence[str]] = {
     "states": MIXTURES,
     "page_bits": ("exponential", "exponential_vth"),
-    "reference_c": ("retention_law",),
+    "reference_c": ("power_law", "retention_law"),
     "reference_v": MIXTURES,
 }
 """Laws that options are for."""
@@ -75,7 +75,7 @@ class Parameter(NamedTuple):
     low: float
     high: float
     trials: str = ""
-    """What it was counted from, where that is not all of the data."""
+    """Its trials, if not all of the data."""
 
 
 class Confidence(NamedTuple):
@@ -102,7 +102,7 @@ class Confidence(NamedTuple):
         if self.joint == 1:
             return f"each holds the truth {100 * self.level:g} times in 100"
         return (
-            f"all {self.joint} hold the truth at once at least {100 * self.level:g} times in 100 "
+            f"all {self.joint} hold the truth jointly at least {100 * self.level:g} times in 100 "
             f"(Sidak: each is a {100 * self.of_one:.4g} % interval)"
         )
 
@@ -151,8 +151,8 @@ class Fit(InNotebook):
         if not np.isfinite(covariance).all():
             raise refusal(
                 "fit",
-                "nothing to draw from: rates without trials, and no point repeats",
-                "bit_errors and bits_read, or more rows",
+                "no data to resample: rates without bits read, and no repeated points",
+                hint="give bit_errors and bits_read, or more rows",
             )
         fitted, found = _on(self.data, self.law, self._options), []
         law = fitted.law
@@ -209,7 +209,9 @@ class Fit(InNotebook):
                 f"its degrees of freedom; 1 is the scatter of independent errors)"
             )
         if self.estimate.overdispersion > SUSPECT and len(self.estimate.residuals):
-            lines.append("note: far more scatter than counts have: another law? see the residuals")
+            lines.append(
+                "note: far more scatter than counts have; see the residuals, try another law"
+            )
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -269,6 +271,8 @@ def fit(
     reference_c: float | None = None,
     reference_v: float | None = None,
     without: str | Sequence[str] = (),
+    page_type: str | int | None = None,
+    rename: Mapping[str, str] | None = None,
 ) -> Fit:
     """Fits a law to measurements of a chip.
 
@@ -283,11 +287,14 @@ def fit(
         each: one by one instead, which makes them narrower.
         states: of the histogram (4; of a board's sweep the levels of its cells).
         page_bits: bits of the page that the exponential laws count errors in (16384).
-        reference_c: temperature that the retention law is written for (25).
+        reference_c: temperature that the law is written for where the data have several: 25 of the
+            retention law, 30 of the power law.
         reference_v: voltage of the reference that a board's sweep has moved; left out, that of the
             chip that its Parquet file names, or 0.
         without: terms of the power law that are left out: epsilon, wear, retention, reads; one or
             several.
+        page_type: only the rows of this page type, as the data call it. `fit_page_types` fits each.
+        rename: names of columns in the data, and their names here: ``{"PE": "pe_cycles"}``.
 
     Raises:
         NandlabError: an unknown law or column, an option that the law does not take, a value
@@ -300,24 +307,27 @@ def fit(
         raise refusal("fit", f"level = {level:g}: out of range", "0.5 to below 1")
     terms = _terms(without)
     if terms and law != "power_law":
-        raise refusal("fit", f"{law} has no terms to leave out", "with power_law")
+        raise refusal("fit", f"not supported: terms to leave out with {law}", hint="use power_law")
     given = {"states": states, "page_bits": page_bits}
     _check_options(law, {**given, "reference_c": reference_c, "reference_v": reference_v})
     each = flag("fit: each", each)
     page_bits = whole("fit: page_bits", 16384 if page_bits is None else page_bits, 1, 2**32 - 1)
-    reference_c = number("fit: reference_c", 25.0 if reference_c is None else reference_c)
-    if not -100 <= reference_c <= 300:
-        raise refusal("fit", f"reference_c = {reference_c:g}: out of range", "-100 to 300")
+    if reference_c is not None:
+        reference_c = number("fit: reference_c", reference_c)
+        if not -100 <= reference_c <= 300:
+            raise refusal("fit", f"reference_c = {reference_c:g}: out of range", "-100 to 300")
     if reference_v is not None:
         reference_v = number("fit: reference_v", reference_v)
         if not -100 <= reference_v <= 100:
             raise refusal("fit", f"reference_v = {reference_v:g}: out of range", "-100 to 100 V")
-    measured = read_measurements(data, reference_v)
+    measured = read_measurements(data, reference_v, rename)
+    if page_type is not None:
+        measured = of_page_type(measured, str(page_type))
     if reference_v is not None and measured.sweep is None:
         raise refusal(
             "fit",
-            f"{measured.name} is no sweep, it has its voltages",
-            "reference_v with rows of `nandlab board vth_sweep`",
+            f"{measured.name} is not a sweep, and has its own voltages",
+            hint="use reference_v with rows of `nandlab board vth_sweep`",
         )
     if law in MIXTURES:
         if states is None:
@@ -330,8 +340,8 @@ def fit(
     types = list(dict.fromkeys(measured.labels.get("page_type", [])))
     if law in LAWS and len(types) > 1:
         fitted.notes.append(
-            f"page_type is not read: one law for the rows of {', '.join(types)}; take those of one "
-            f"type, or law `table`"
+            f"one law for the rows of the page types {', '.join(types)}: laws have no page types; "
+            f"use page_type for the rows of one type"
         )
     confidence = Confidence(level, 1 if each else len(fitted.law.names))
     if fitted.estimate is not None:
@@ -346,6 +356,22 @@ def fit(
     return Fit(law, measured, estimate, parameters, array, confidence, fitted.notes, options)
 
 
+def of_page_type(measured: Measurements, page_type: str) -> Measurements:
+    """The rows of one page type.
+
+    Raises:
+        NandlabError: there are none.
+    """
+    import numpy as np
+
+    types = measured.labels.get("page_type", [])
+    known = list(dict.fromkeys(types))
+    if page_type not in known:
+        expected = ", ".join(known) or "no page_type: there is no such column"
+        raise refusal(measured.name, f"no rows of page_type `{page_type}`", expected)
+    return measured.only(np.array([of == page_type for of in types]))
+
+
 def _on(measured: Measurements, law: str, options: Options) -> Fitted:
     """A law on some data, before its estimate. It is made of functions, which no pickle holds."""
     if law not in MIXTURES:
@@ -355,7 +381,7 @@ def _on(measured: Measurements, law: str, options: Options) -> Fitted:
 
 
 def _terms(without: object) -> list[str]:
-    """Terms that are left out: one, several or none."""
+    """Omitted terms: one, several or none."""
     if isinstance(without, Collection) and len(without) == 0:
         return []
     return [as_text("fit: without", term) for term in several("fit: without", without)]
@@ -365,7 +391,11 @@ def _check_options(law: str, given: Mapping[str, object]) -> None:
     """Refuses options that the law does not use."""
     for name, value in given.items():
         if value is not None and law not in TAKEN_BY[name]:
-            raise refusal("fit", f"{law} does not take {name}", f"with {', '.join(TAKEN_BY[name])}")
+            raise refusal(
+                "fit",
+                f"not supported: {name} with the law {law}",
+                hint=f"use it with {', '.join(TAKEN_BY[name])}",
+            )
 
 
 def _fit_states(measured: Measurements, law: str, states: int, level: float, each: bool) -> Fit:
@@ -390,31 +420,31 @@ def _fit_states(measured: Measurements, law: str, states: int, level: float, eac
         if (share := values[f"weight_{state}"]) < LEAST_SHARE / states:
             raise refusal(
                 "fit",
-                f"state {state} of {states} holds {share:.2g} of the cells, next to none",
-                CURE,
+                f"state {state} of {states} has {share:.2g} of the cells, almost none",
+                hint=CURE,
             )
     reading = best_references(values, states)
     array = _states_array(values, states)
     rber, bits = array["epsilon"], math.log2(states)
     at = ", ".join(f"{volts:.3f}" for volts in reading.references_v)
-    notes = [f"least errors at references {at} V: mean RBER {rber:.3g}, no wear, no retention"]
+    notes = [f"fewest errors at references {at} V: mean RBER {rber:.3g}, no wear, no retention"]
     if measured.sweep is not None:
         notes.append(measured.sweep.origin)
         if measured.sweep.joined:
             notes.append(
-                f"{measured.sweep.joined} steps joined with a neighbour: noise of two reads left "
-                f"them fewer cells than none"
+                f"{measured.sweep.joined} steps were joined with a neighbour: noise of two reads "
+                f"gave them negative counts"
             )
     if bits != int(bits):
-        notes.append(f"{states} states are no whole number of bits: RBER is over log2 of them")
+        notes.append(f"{states} states are not a whole number of bits: RBER counts log2 of them")
     light = [p.name for p in parameters if p.name.startswith("nu_") and p.high > TAILS * p.value]
     if light:
-        notes.append(f"{', '.join(light)} not known: tails as light as Gaussian ones")
+        notes.append(f"{', '.join(light)} undetermined: the tails are as light as Gaussian ones")
     degrees = mean_degrees({p.name: p for p in parameters}, states)
     if degrees is not None and is_beyond(degrees):
         nearest_taken = LEAST if degrees < LEAST else MOST
         notes.append(
-            f"a cell takes {LEAST:g} to {MOST:g} degrees of Student's t: a chip file has "
+            f"a cell allows {LEAST:g} to {MOST:g} degrees of Student's t: the chip file has "
             f"{nearest_taken:g} in place of {degrees:.3g}, the mean of nu"
         )
     return Fit(law, measured, estimate, parameters, array, confidence, notes, options, bins)
@@ -450,18 +480,18 @@ def _one_kind_of_rate(measured: Measurements) -> None:
         raise refusal(
             measured.name,
             " and ".join(has) if has else "no rates",
-            "bit_errors and bits_read, or rber",
+            "the columns bit_errors and bits_read, or rber",
         )
     if has == ["rber"] and (measured.columns["rber"] <= 0).any():
         row = measured.lines[int(np.argmax(measured.columns["rber"] <= 0))]
         raise refusal(
             measured.name,
             f"row {row}, column rber: 0 has no logarithm",
-            "above 0, or bit_errors and bits_read",
+            "above 0, or the columns bit_errors and bits_read",
         )
     if has != ["rber"] and measured.columns["bit_errors"].sum() == 0:
         raise refusal(
             measured.name,
-            "column bit_errors holds no errors at all",
-            "at least some, or there is nothing to fit",
+            "the column bit_errors has no errors",
+            hint="use data with errors",
         )

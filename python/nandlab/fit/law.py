@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 NOTHING = -700.0
-"""The logarithm of nothing: its exponential is 0 for all purposes."""
+"""Logarithm of a negligible number: its exponential counts as 0."""
 
 
 class Fitted(NamedTuple):
@@ -42,20 +42,29 @@ class Options(NamedTuple):
     """What a user may set."""
 
     page_bits: int = 16384
-    reference_c: float = 25.0
+    reference_c: float | None = None
     without: Sequence[str] = ()
     states: int = 4
     """Of a histogram."""
 
 
+POWER_REFERENCE_C = 30.0
+RETENTION_REFERENCE_C = 25.0
+"""Default reference temperature of a law with several temperatures."""
+
+
 def power_law(data: Measurements, options: Options) -> Fitted:
-    """RBER = epsilon + alpha N^k + beta N^m t^n + gamma N^p R^q, t in days (Kim, FAST'19)."""
+    """RBER = epsilon + alpha N^k + beta N^m t^n + gamma N^p R^q, t in days (Kim, FAST'19).
+
+    Where the data were kept at several temperatures, t are days at the reference temperature, by
+    Arrhenius, and the activation energy is a parameter of the retention term.
+    """
     import numpy as np
 
     terms = ("epsilon", "wear", "retention", "reads")
     for term in options.without:
         if term not in terms:
-            raise refusal("fit", f"without {term}: no term", terms)
+            raise refusal("fit", f"without {term}: not a term of the law", terms)
     has = {
         "epsilon": True,
         "wear": data.varies("pe_cycles"),
@@ -70,9 +79,17 @@ def power_law(data: Measurements, options: Options) -> Fitted:
         if not has[term] and term not in options.without
     ]
     if not used:
-        raise refusal(data.name, "no term of the law is left", "one or more")
-    kept_at = data.kept_at()
-    notes += [f"hours are hours at {celsius:g} °C" for celsius in kept_at.values()]
+        raise refusal(data.name, "every term of the law is left out", "at least one term")
+    faster = _faster(data, options) if "retention" in used else None
+    if faster is None:
+        kept_at = data.kept_at() if "retention" in used else {}
+        if options.reference_c is not None:
+            problem = "reference_c: the data have one temperature or none"
+            raise refusal("fit", problem, hint="use reference_c only where temperature_c varies")
+        notes += [f"hours hold at {celsius:g} °C" for celsius in kept_at.values()]
+    else:
+        kept_at = {"reference_c": faster[1]}
+        notes.append(f"reference temperature of the law: {faster[1]:g} °C")
     cycles, middle = _logs(data, "pe_cycles", 1.0)
     days, day = _logs(data, "retention_hours", 24.0)
     reads, read = _logs(data, "reads", 1.0)
@@ -92,8 +109,10 @@ def power_law(data: Measurements, options: Options) -> Fitted:
         for term in used:
             exponent = np.full(data.rows, u[at])
             at += 1
-            for _, logs, _ in powers[term]:
-                exponent = exponent + u[at] * logs
+            for name, logs, _ in powers[term]:
+                # Days at the reference temperature, by the energy that comes last.
+                late = u[-1] * faster[0] if name == "n" and faster is not None else 0.0
+                exponent = exponent + u[at] * (logs + late)
                 at += 1
             total = total + np.exp(np.clip(exponent, NOTHING, 100.0))
         return np.minimum(total, 0.5)
@@ -124,13 +143,19 @@ def power_law(data: Measurements, options: Options) -> Fitted:
                 start.append(first if name in ("k", "q") else second)
         starts.append(np.array(start))
 
+    if faster is not None:
+        names.append("activation_ev")
+        is_log.append(False)
+        starts = [np.append(start, energy) for start in starts for energy in (0.5, 1.1)]
+
     def array(values: dict[str, float]) -> dict[str, Any]:
+        energy = {name: values[name] for name in ("activation_ev",) if name in values}
         idle = {"k": 1.0, "m": 0.0, "n": 1.0, "p": 0.0, "q": 1.0}
         every = ("epsilon", "alpha", "k", "beta", "m", "n", "gamma", "p", "q")
         table = {name: values.get(name, idle.get(name, 0.0)) for name in every}
-        return {"name": "power_law", **table, **kept_at}
+        return {"name": "power_law", **table, **kept_at, **energy}
 
-    of_term = {
+    of_term = {"activation_ev": "retention"} | {
         name: term for term in used for name in (scale[term], *(n for n, *_ in powers[term]))
     }
     falls = has["wear"] and _falls(data, "pe_cycles")
@@ -141,7 +166,7 @@ def power_law(data: Measurements, options: Options) -> Fitted:
             return MORE_ROWS
         terms = ", ".join(f"`{term}`" for term in without)
         why = " (rates fall with pe_cycles)" if falls else ""
-        return f"without {terms}{why}, {MORE_ROWS}"
+        return f"leave out {terms}{why}, or {MORE_ROWS}"
 
     return Fitted(Law(starts, mean, natural, names, is_log, cure), array, notes)
 
@@ -164,7 +189,7 @@ def exponential(data: Measurements, options: Options) -> Fitted:
         return rate
 
     def natural(u: Column) -> Column:
-        return np.array([u[0] - np.exp(u[1]) * centre, u[1]])
+        return np.array([u[0] - np.exp(min(u[1], 50.0)) * centre, u[1]])
 
     top = math.log(most * bits + 1.0)
     span = float(n.max() - n.min())
@@ -185,7 +210,7 @@ def exponential_vth(data: Measurements, options: Options) -> Fitted:
     _vary(data, "pe_cycles", "vth_v")
     if (volts <= 0).any():
         i = int(np.argmax(volts <= 0))
-        raise refusal(data.name, f"vth_v = {volts[i]:g}: no logarithm", "above 0 V (eq. 6)")
+        raise refusal(data.name, f"vth_v = {volts[i]:g}: it has no logarithm", "above 0 V (eq. 6)")
     n, ln_v = cycles / 1e5, np.log(volts)
     low, high = float(ln_v.min()), float(ln_v.max())
     part = (ln_v - low) / (high - low)
@@ -222,7 +247,7 @@ def exponential_vth(data: Measurements, options: Options) -> Fitted:
         return {"name": "exponential", "vth_v": middle, **values, "page_bits": bits}
 
     names = ["alpha_1", "beta_1", "alpha_2", "beta_2"]
-    note = "vth_v of the array is the middle of the data; set it to your chip's mean of the states"
+    note = "vth_v of the array is the middle of the data; set it to the mean of your chip's states"
     return Fitted(Law(starts, mean, natural, names, [False] * 4), array, [note])
 
 
@@ -233,10 +258,13 @@ def retention_law(data: Measurements, options: Options) -> Fitted:
     cycles, hours = data.need("pe_cycles", "retention_hours")
     _vary(data, "pe_cycles", "retention_hours")
     with_energy = data.varies("temperature_c")
-    celsius = data.columns.get("temperature_c", np.full(data.rows, options.reference_c))
+    reference_c = RETENTION_REFERENCE_C if options.reference_c is None else options.reference_c
+    celsius = data.columns.get("temperature_c", np.full(data.rows, reference_c))
     # By which power of e time goes faster, for each electron volt.
-    faster = np.log([_core.acceleration(1.0, options.reference_c, c) for c in celsius])
-    seconds = np.log(np.maximum(hours * 3600, 1.0))
+    faster = np.log([_core.acceleration(1.0, reference_c, c) for c in celsius])
+    # What is read at once is no older for being warm.
+    bare = np.log(np.maximum(hours * 3600, 1e-300))
+    seconds = np.maximum(bare, 0.0)
     middle, size = float(cycles.mean()), float(cycles.std())
     second = float(seconds.mean())
     x = (cycles - middle) / size
@@ -244,7 +272,7 @@ def retention_law(data: Measurements, options: Options) -> Fitted:
 
     def mean(u: Column) -> Column:
         energy = u[4] * faster if with_energy else fixed
-        late = np.maximum(seconds + energy, 0.0) - second
+        late = np.maximum(bare + energy, 0.0) - second
         logs = u[0] + u[1] * x + u[2] * late + u[3] * x * late
         rate: Column = np.exp(np.clip(logs, NOTHING, -0.7))
         return rate
@@ -264,11 +292,11 @@ def retention_law(data: Measurements, options: Options) -> Fitted:
     notes = []
     if with_energy:
         names.append("activation_ev")
-    elif "temperature_c" in data.columns and celsius[0] != options.reference_c:
-        notes.append("one temperature: activation_ev is 1.1, assumed")
+    elif "temperature_c" in data.columns and celsius[0] != reference_c:
+        notes.append("the data have one temperature: activation_ev = 1.1 is assumed")
 
     def array(values: dict[str, float]) -> dict[str, Any]:
-        where = {"temperature_c": options.reference_c, "reference_c": options.reference_c}
+        where = {"temperature_c": reference_c, "reference_c": reference_c}
         return {"name": "retention_law", **where, **values}
 
     return Fitted(Law(starts, mean, natural, names, [False] * len(names)), array, notes)
@@ -283,18 +311,36 @@ LAWS: dict[str, Callable[[Measurements, Options], Fitted]] = {
 """Laws of rates by their names."""
 
 
+def _faster(data: Measurements, options: Options) -> tuple[Column, float] | None:
+    """By which power of e time goes faster in each row, for each electron volt, and than where.
+
+    Nothing where the rows were kept at one temperature.
+    """
+    import numpy as np
+
+    hours = data.columns.get("retention_hours")
+    if hours is None or not data.varies("temperature_c"):
+        return None
+    # Rows that were read at once say nothing of temperature.
+    celsius = data.columns["temperature_c"]
+    if (celsius[hours > 0] == celsius[hours > 0][:1]).all():
+        return None
+    reference_c = POWER_REFERENCE_C if options.reference_c is None else options.reference_c
+    return np.log([_core.acceleration(1.0, reference_c, c) for c in celsius]), reference_c
+
+
 def _vary(data: Measurements, *names: str) -> None:
     for name in names:
         if not data.varies(name):
             raise refusal(
                 data.name,
-                f"column {name} holds one value",
-                "two or more, so that the law can be told",
+                f"the column {name} has one value only",
+                "at least two values",
             )
 
 
 def _falls(data: Measurements, name: str) -> bool:
-    """Whether the rates of a column's highest value lie below those of its lowest."""
+    """Whether the rates at a column's highest value are below those at its lowest."""
     import numpy as np
 
     column, logs = data.columns[name], np.log(_observed(data))

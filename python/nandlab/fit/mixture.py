@@ -34,7 +34,7 @@ LEAST_BINS = 4
 LN_MOST_DEGREES = math.log(1000.0)
 """Of Student's t; with so many it is Gaussian for all purposes."""
 
-CURE = "as many states as the histogram has hills, or more cells"
+CURE = "use as many states as the histogram has peaks, or more cells"
 
 
 class Histogram(NamedTuple):
@@ -63,7 +63,7 @@ def histogram(data: Measurements) -> Histogram:
         raise refusal(data.name, f"{len(centres)} bins", f"{LEAST_BINS} or more")
     if (np.diff(centres) <= 0).any():
         i = int(np.argmax(np.diff(centres) <= 0)) + 1
-        rise = f"{centres[i]:g} after {centres[i - 1]:g}: not rising"
+        rise = f"{centres[i]:g} after {centres[i - 1]:g}: out of order"
         problem = f"row {data.lines[i]}, column vth_v: {rise}"
         raise refusal(data.name, problem, "each bin above the one before")
     if cells.sum() < 100:
@@ -78,6 +78,7 @@ def histogram(data: Measurements) -> Histogram:
 def mixture(bins: Histogram, family: str, states: int) -> Law:
     """The law of the expected cells of each bin. Coordinates: centre, ln width, ln cells, tail."""
     import numpy as np
+    from scipy.special import logsumexp
 
     if not 2 <= states <= 16:
         raise refusal("fit", f"{states} states: out of range", "2 to 16")
@@ -102,8 +103,8 @@ def mixture(bins: Histogram, family: str, states: int) -> Law:
 
     def natural(u: Column) -> Column:
         table = u.reshape(states, each)
-        cells = np.exp(table[:, 2])
-        columns = [table[:, 0], table[:, 1], np.log(cells / cells.sum())]
+        ln_cells = np.minimum(table[:, 2], 50.0)
+        columns = [table[:, 0], table[:, 1], ln_cells - logsumexp(ln_cells)]
         if family == "student_t":
             columns.append(_tail(table[:, 3]))
         return np.stack(columns, axis=-1).ravel()
@@ -114,15 +115,15 @@ def mixture(bins: Histogram, family: str, states: int) -> Law:
     starts = _starts(bins, states, each)
     # Of tails as light as a Gaussian's no more can be known than that they are.
     tails = {name: (0.0, LN_MOST_DEGREES) for name in names if name.startswith("nu_")}
-    lighter = "law `gaussian`, " if tails else ""
+    lighter = "use the law `gaussian`, or " if tails else ""
     return Law(starts, mean, natural, names, is_log, lambda _: lighter + CURE, MOST_DECADES, tails)
 
 
 def _tail(coordinate: Any) -> Any:
     """Logarithm of nu: of 1 at least, and of no more than is Gaussian for all purposes."""
-    import numpy as np
+    from scipy.special import expit
 
-    return LN_MOST_DEGREES / (1 + np.exp(-coordinate))
+    return LN_MOST_DEGREES * expit(coordinate)
 
 
 def distribution(z: Column, tail: float | None) -> Column:
@@ -178,7 +179,7 @@ class Reading(NamedTuple):
 
 
 def best_references(values: dict[str, float], states: int) -> Reading:
-    """References where two neighbouring states err least, and how much they do."""
+    """Optimal references between neighbouring states, and their error rates."""
     import numpy as np
     from scipy.optimize import minimize_scalar
 

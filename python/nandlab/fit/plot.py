@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab import _core
 from nandlab._core import NandlabError
 from nandlab.display.picture import COLOURS, GREY, finish, legend_below, new_figure, save
+from nandlab.fit.predict import predict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -150,7 +151,7 @@ def _rates(
     said = GREY if is_named else COLOURS["read"]
     handles.append(Line([], [], color=said, marker="o", linestyle="none", label="measured"))
     if is_zero.any():
-        label = f"no errors: at most, {100 * fitted.confidence.level:g} %"
+        label = f"no errors: upper bound, {100 * fitted.confidence.level:g} %"
         handles.append(Line([], [], color=said, marker="v", linestyle="none", label=label))
         handles[-1].set_markerfacecolor("white")
     axes.set_yscale("log")
@@ -163,31 +164,21 @@ def _curve(fitted: Fit, axes: Axes, x: Column, rows: NDArray[np.bool_]) -> tuple
     import numpy as np
 
     columns = {name: column[rows] for name, column in fitted.data.columns.items()}
-    array = dict(fitted.array)
-    # What the array has of its own, and not of a block's life.
-    for name in ("temperature_c", "vth_v"):
-        if name in array and name in columns:
-            array[name] = float(columns[name][0])
+    spaced = np.geomspace if axes.get_xscale() == "log" else np.linspace
+    at = spaced(x[rows].min(), x[rows].max(), POINTS)
+    finely = {
+        name: at if fitted.data.columns[name] is x else np.full(POINTS, column[0])
+        for name, column in columns.items()
+    }
     try:
-        law = _core.Array(json.dumps(array))
+        return at, predict(fitted.array, finely, POINTS)
     except NandlabError:
         order = np.argsort(x[rows])
         return x[rows][order], fitted.estimate.mean[rows][order]
-    spaced = np.geomspace if axes.get_xscale() == "log" else np.linspace
-    at = spaced(x[rows].min(), x[rows].max(), POINTS)
-    life = []
-    for name in _AXES:
-        column = fitted.data.columns.get(name)
-        if column is x:
-            life.append(at)
-        else:
-            life.append(np.full(POINTS, 0.0 if column is None else column[rows][0]))
-    lives = zip(*(stress.tolist() for stress in life), strict=True)
-    return at, np.array(law.rber([(0, round(n), hours, round(reads)) for n, hours, reads in lives]))
 
 
 def _points(fitted: Fit, path: Path | None) -> Figure:
-    """Points with their intervals, and what a drive is played back between them."""
+    """Points with their confidence intervals, and the interpolation of a drive."""
     import numpy as np
     from matplotlib.lines import Line2D as Line
 
@@ -238,7 +229,7 @@ def _points(fitted: Fit, path: Path | None) -> Figure:
             axes.set_xscale("symlog", linthresh=x[x > 0].min())
     axes.set_xlabel([*_AXES.values()][over])
     axes.set_ylabel("raw bit error rate")
-    finish(axes, f"rates of {Path(fitted.data.name).name} as they are")
+    finish(axes, f"measured rates of {Path(fitted.data.name).name}")
     if path is not None:
         save(figure, path)
     return figure

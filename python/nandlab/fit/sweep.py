@@ -36,7 +36,7 @@ class Sweep(NamedTuple):
     levels: int
     """Of the chip's cells."""
     joined: int
-    """Steps of the sweep that have no bin of their own."""
+    """Steps of the sweep without a separate bin."""
     origin: str
     """What the voltages count from, for people."""
 
@@ -73,7 +73,9 @@ def summed(name: str, shift_v: Column, level: Column, found: Column, zero_v: flo
     wide = np.diff(steps_v)
     if not len(wide) or np.ptp(wide) > UNEVEN + UNEVEN * wide.min():
         raise refusal(
-            name, "shift_v does not rise in even steps", "all rows of a sweep of two steps or more"
+            name,
+            "shift_v does not rise in even steps",
+            "all rows of a sweep with at least two steps",
         )
     half = float(wide.mean()) / 2
     ends_v = np.append(steps_v - half, steps_v[-1] + half) + (zero_v or 0.0)
@@ -92,9 +94,9 @@ def summed(name: str, shift_v: Column, level: Column, found: Column, zero_v: flo
             edges.append(float(ends_v[-1]))
             cells.append(left)
     origin = (
-        "voltages count from the reference that was moved: reference_v says where it is"
+        "voltages are relative to the moved reference; reference_v gives its voltage"
         if zero_v is None
-        else f"the reference that was moved is at {zero_v:.4g} V"
+        else f"the moved reference is at {zero_v:.4g} V"
     )
     joined = len(steps_v) - len(cells)
     return Sweep(np.array(edges), np.array(cells), levels, joined, origin)
@@ -103,7 +105,7 @@ def summed(name: str, shift_v: Column, level: Column, found: Column, zero_v: flo
 def moved_reference_v(facts: Mapping[bytes, bytes]) -> float | None:
     """Where the lowest reference of the lower page is, of the chip that a Parquet file names.
 
-    None where the file does not say it, or its chip is not here any more.
+    None if the file does not name it, or its chip does not exist.
     """
     if b"chip" not in facts:
         return None

@@ -1,4 +1,4 @@
-"""Table of measured rates: the points of the array model `table`, and how much pages differ.
+"""Table of measured rates: the points of the array model `table`, and the spread of pages.
 
 No law lies between the points: counts are pooled at each combination of cycles, hours, reads and
 page type, and each rate is a parameter with an interval. Where a point was measured on several
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nandlab.cell.model import PAGE_TYPES
+from nandlab.cell.pages import PAGE_TYPES
 from nandlab.fit.estimate import Estimate, Law
 from nandlab.fit.law import Fitted, Options
 from nandlab.given.refusal import refusal
@@ -107,9 +107,7 @@ def table(data: Measurements, options: Options) -> Fitted:
     names = _names(data, grid)
     if (rates > 0.5).any():
         i = int(np.argmax(rates > 0.5))
-        raise refusal(
-            data.name, f"RBER {rates[i]:.3g} at {names[i]}: more than a coin", "up to 0.5"
-        )
+        raise refusal(data.name, f"RBER {rates[i]:.3g} at {names[i]}: above 0.5", "up to 0.5")
     repeats = pages.differ > 0
     points = list(product(*(axis.tolist() for axis in grid.axes)))
 
@@ -142,22 +140,22 @@ def table(data: Measurements, options: Options) -> Fitted:
         if not data.varies(name)
     ]
     notes.append(
-        "straight between points in ln RBER over ln(1 + x / unit); no drive begins beyond the last"
+        "linear in ln RBER over ln(1 + x / unit); no drive can start beyond the last point"
     )
-    notes += [f"hours are hours at {celsius:g} °C" for celsius in kept_at.values()]
+    notes += [f"hours hold at {celsius:g} °C" for celsius in kept_at.values()]
     if not grid.page_types:
         notes.append("no column page_type: one rate for all page types of a chip")
     if repeats:
-        notes.append(f"page_spread: of {told_by}, of the logarithm of the rate")
+        notes.append(f"page_spread: from {told_by}, of the logarithm of the rate")
         if "rber" in data.columns:
-            notes.append("page_spread holds the scatter of counting: the rates have no trials")
+            notes.append("page_spread includes the scatter of counting: the rates have no trials")
     else:
-        notes.append("page_spread is 0: no point has several pages, or rows, that could differ")
+        notes.append("page_spread is 0: no point has several pages or rows")
     none = int((rates == 0).sum())
     if none:
         notes.append(
-            f"{none} of {len(rates)} rates without an error: the rate that has none in half of "
-            f"all measurements, ln 2 / bits"
+            f"{none} of {len(rates)} rates without errors: ln 2 / bits, which has none in half of "
+            f"all measurements"
         )
     return Fitted(law, array, notes, lambda level: _estimate(law, grid, pages, level))
 
@@ -191,9 +189,9 @@ def _page_types(name: str, labels: Sequence[str]) -> tuple[tuple[str, ...], Plac
         for said in (names, tuple(map(str, range(len(names))))):
             if found == set(said):
                 return names, np.array([said.index(label) for label in labels])
-    allowed = "; ".join(", ".join(names) for names in PAGE_TYPES.values())
+    expected = "; ".join(", ".join(names) for names in PAGE_TYPES.values())
     shown = ", ".join(f"`{label}`" for label in sorted(found)[:6])
-    raise refusal(name, f"column page_type holds {shown}", f"all of {allowed}; or numbers from 0")
+    raise refusal(name, f"column page_type holds {shown}", f"all of {expected}, or numbers from 0")
 
 
 def _full(data: Measurements, grid: Grid) -> None:
@@ -214,7 +212,7 @@ def _full(data: Measurements, grid: Grid) -> None:
     raise refusal(
         data.name,
         f"no row of {', '.join(words)} ({len(missing)} of {grid.places} combinations are missing)",
-        "each combination of the values of its columns",
+        "a row for each combination of the values of these columns",
     )
 
 
@@ -250,7 +248,7 @@ def _pages(data: Measurements, grid: Grid) -> tuple[Pages, str]:
         told_by = f"pages that {', '.join(labels)} tell{'s' if len(labels) == 1 else ''} apart"
     else:
         who = [(str(i),) for i in range(data.rows)]
-        told_by = "rows of a point, each as a page of its own"
+        told_by = "the rows of each point, each taken as one page"
     keys: dict[tuple[int, tuple[str, ...]], int] = {}
     at_places = zip(grid.place.tolist(), who, strict=True)
     row = np.array([keys.setdefault(key, len(keys)) for key in at_places])

@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from nandlab.given.refusal import refusal
 
-MOST_SEED = 2**64 - 1
+MOST_SEED = 2**63 - 1
+"""The largest whole number that a drive file can hold: TOML has no larger ones."""
 
 
 def _is_number(given: object) -> bool:
@@ -22,7 +23,7 @@ def _is_number(given: object) -> bool:
 
 
 def _single(given: Any) -> Any:
-    """What an array without an axis holds; other things as they are."""
+    """The value of an array without axes; other objects unchanged."""
     return given.item() if getattr(given, "shape", None) == () else given
 
 
@@ -59,14 +60,14 @@ def several(place: str, given: object) -> list[Any]:
     return found
 
 
-def listed(place: str, given: object, allowed: str) -> list[Any]:
-    """What a list, an array or the like holds, none too; `allowed` is what messages say of it.
+def listed(place: str, given: object, expected: str) -> list[Any]:
+    """The items of a list, an array or the like, or none; `expected` is for messages.
 
     Raises:
         NandlabError: it is one thing.
     """
     if _is_one(given):
-        raise refusal(place, f"{given!r}", allowed)
+        raise refusal(place, f"{given!r}", expected)
     return list(cast("Iterable[Any]", given))
 
 
@@ -74,7 +75,7 @@ def numbers(place: str, given: object) -> list[float]:
     """The number or the numbers that an argument holds.
 
     Raises:
-        NandlabError: one is none, or there is none.
+        NandlabError: an item is not a number, or there are no items.
     """
     return [number(place, one) for one in several(place, given)]
 
@@ -84,22 +85,22 @@ def whole(place: str, given: Any, least: int, most: int, why: str = "") -> int:
 
     Args:
         place: what messages call it.
-        given: what was given.
-        least: that is allowed.
-        most: that is allowed.
+        given: the argument.
+        least: that is expected.
+        most: that is expected.
         why: behind the range in messages.
 
     Raises:
         NandlabError: it is none, or out of range.
     """
-    allowed = f"{least} to {most}{why}"
+    expected = f"{least} to {most}{why}"
     one = _single(given)
     # A whole number of Python may be too long for a float.
     is_finite = _is_number(one) and (isinstance(one, Integral) or math.isfinite(one))
     if not (is_finite and int(one) == one):
-        raise refusal(place, f"{given!r}: no whole number", allowed)
+        raise refusal(place, f"{given!r}: not a whole number", expected)
     if not least <= one <= most:
-        raise refusal(place, f"{given} is out of range", allowed)
+        raise refusal(place, f"{given} is out of range", expected)
     return int(one)
 
 
@@ -117,8 +118,8 @@ def flag(place: str, given: object, also: str = "") -> bool:
 
     Args:
         place: what messages call it.
-        given: what was given.
-        also: what else messages say is allowed.
+        given: the argument.
+        also: further expected values for messages.
 
     Raises:
         NandlabError: it is none.
@@ -129,15 +130,15 @@ def flag(place: str, given: object, also: str = "") -> bool:
     raise refusal(place, f"{given!r}", f"True, False{also}")
 
 
-def as_text(place: str, given: object, allowed: str = "text") -> str:
-    """The text that an argument holds; `allowed` is what messages say of it.
+def as_text(place: str, given: object, expected: str = "text") -> str:
+    """The text in an argument; `expected` is for messages.
 
     Raises:
         NandlabError: it is none.
     """
     if isinstance(given, str):
         return given
-    raise refusal(place, f"{given!r}", allowed)
+    raise refusal(place, f"{given!r}", expected)
 
 
 def called(place: str, given: object) -> None:
@@ -150,15 +151,15 @@ def called(place: str, given: object) -> None:
         raise refusal(place, f"{given!r}", "a function, or None")
 
 
-def named(place: str, given: object, allowed: str = "a preset's name, or a path") -> str:
-    """The name or path that an argument holds, as text; `allowed` is what messages say of it.
+def named(place: str, given: object, expected: str = "a preset's name, or a path") -> str:
+    """The name or path in an argument, as text; `expected` is for messages.
 
     Raises:
         NandlabError: it is neither.
     """
     if isinstance(given, str | PathLike) and isinstance(path := fspath(given), str):
         return path
-    raise refusal(place, f"{given!r}", allowed)
+    raise refusal(place, f"{given!r}", expected)
 
 
 def path_of(place: str, given: object) -> Path:
@@ -171,7 +172,7 @@ def path_of(place: str, given: object) -> Path:
 
 
 def path_or_none(place: str, given: object) -> Path | None:
-    """The path that an argument holds, where it was given.
+    """The path in an argument, if given.
 
     Raises:
         NandlabError: it is none.

@@ -24,7 +24,9 @@ def assignments(given: Mapping[str, object] | Iterable[str] | None) -> list[str]
     for text in texts:
         if not isinstance(text, str):
             raise refusal(
-                "set", f"{text!r}", "a mapping from paths to values, or texts as path.to.key=value"
+                "set",
+                f"{text!r}",
+                "a mapping from paths to values, or texts of the form path.to.key=value",
             )
     return texts
 

@@ -10,20 +10,20 @@ from nandlab import _core
 from nandlab.given.inputs import input_text
 
 
-def read_toml(path: Path, allowed: str = "a TOML file") -> dict[str, Any]:
-    """The tables of a file; `allowed` is what messages say may stand in its place.
+def read_toml(path: Path, expected: str = "a TOML file") -> dict[str, Any]:
+    """The tables of a file; `expected` is for messages.
 
     Raises:
-        NandlabError: it cannot be read, or is no TOML; says the line.
+        NandlabError: it cannot be read, or is not TOML; names the line.
     """
-    return parse_toml(input_text(path, allowed), str(path))
+    return parse_toml(input_text(path, expected), str(path))
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:
     """The tables of a text; `place` names it in errors.
 
     Raises:
-        NandlabError: it is no TOML; says the line.
+        NandlabError: it is not TOML; names the line.
     """
     loaded: dict[str, Any] = json.loads(_core.toml_to_json(text, place))
     return loaded

@@ -1,10 +1,13 @@
-"""Papers reproduced: what a paper prints beside what comes out here, with a verdict.
+"""Papers reproduced: the results of a paper side by side with ours, with a verdict.
 
 In comes a folder below `experiments/`; out come rows, verdicts and a picture.
 """
 
 from nandlab.papers.comparison import (
     KINDS,
+    NO_REASON,
+    VERDICTS,
+    WITH_REASON,
     Contradiction,
     Expected,
     Outcome,
@@ -13,10 +16,14 @@ from nandlab.papers.comparison import (
     main,
     paper,
     papers,
+    tally,
 )
 
 __all__ = [
     "KINDS",
+    "NO_REASON",
+    "VERDICTS",
+    "WITH_REASON",
     "Contradiction",
     "Expected",
     "Outcome",
@@ -25,4 +32,5 @@ __all__ = [
     "main",
     "paper",
     "papers",
+    "tally",
 ]

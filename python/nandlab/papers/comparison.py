@@ -1,4 +1,4 @@
-"""Comparison with a paper: what it prints, what comes out here, and the verdict.
+"""Comparison with a paper: its results, our results, and the verdict.
 
 A paper is a folder of `experiments/`, and nothing else has to know of it:
 
@@ -20,6 +20,7 @@ import fnmatch
 import importlib.util
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
@@ -37,14 +38,23 @@ COLUMNS = ("row", "claim", "relation", "paper", "unit", "place", "needs")
 RELATIONS = ("=", "<=", ">=")
 
 KINDS = {
-    "validated": "our model was not fitted to it",
-    "calibrated": "our model was fitted to it: it proves nothing",
-    "chosen": "it chose between two readings or two parts of our model: it proves nothing of that",
-    "given": "it is an input of our model, or cannot come out otherwise: it proves nothing",
-    "arithmetic": "what the paper prints, worked out again",
-    "reading": "the paper gives words; the figure is our reading of them",
+    "validated": "the model was not fitted to it",
+    "calibrated": "the model was fitted to it: no validation",
+    "chosen": "it decided between two readings or two parts of the model: no validation of these",
+    "given": "it is an input of the model, or follows from one: no validation",
+    "arithmetic": "a calculation of the paper, repeated",
+    "reading": "the paper gives words; the number is our reading of them",
 }
 """What kind of evidence a row is."""
+
+PROVES_NOTHING = ("calibrated", "chosen", "given")
+"""Kinds of rows that could hardly come out otherwise: they are not counted as met."""
+
+NO_REASON = "not met"
+WITH_REASON = "not met, reason known"
+
+VERDICTS = ("met", *PROVES_NOTHING, WITH_REASON, NO_REASON)
+"""What may become of a row."""
 
 
 class Row(NamedTuple):
@@ -102,10 +112,10 @@ class Outcome(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """``met``, ``missed``, or ``explained`` where a miss has a known reason."""
+        """One of `VERDICTS`. A row that is met and proves nothing has its kind for a verdict."""
         if self.is_met:
-            return "met"
-        return "explained" if self.expected.explained else "missed"
+            return self.expected.kind if self.expected.kind in PROVES_NOTHING else "met"
+        return WITH_REASON if self.expected.explained else NO_REASON
 
     @property
     def tolerance(self) -> str:
@@ -113,6 +123,23 @@ class Outcome(NamedTuple):
         if self.expected.absolute:
             return f"± {self.expected.absolute:g} {self.row.unit}".strip()
         return f"{100 * self.expected.relative:g} % of it" if self.expected.relative else "exact"
+
+
+def tally(outcomes: Sequence[Outcome]) -> str:
+    """Counts of verdicts in one line: first the rows that could have failed.
+
+    Calibrated, chosen and given rows within their tolerance stand apart. Outside of it they count
+    as not met.
+    """
+    count = Counter(outcome.verdict for outcome in outcomes)
+    open_rows = sum(count[verdict] for verdict in ("met", WITH_REASON, NO_REASON))
+    said = f"{len(outcomes)} rows: {count['met']} of {open_rows} met"
+    if open_rows:
+        said += f" ({100 * count['met'] / open_rows:.1f} %)"
+    said += f", {count[WITH_REASON]} not met with a known reason"
+    said += f", {count[NO_REASON]} not met without one"
+    apart = [f"{count[kind]} {kind}" for kind in PROVES_NOTHING if count[kind]]
+    return f"{said}; not counted: {', '.join(apart)}" if apart else said
 
 
 class Paper:
@@ -199,9 +226,9 @@ def paper(name: str, folder: str | PathLike[str] | None = None) -> Paper:
         NandlabError: there is no such paper; names the nearest.
     """
     every = {found.name: found for found in papers(folder)}
-    allowed = ", ".join(every)
-    if as_text("papers", name, allowed) not in every:
-        raise refusal("papers", f"unknown paper `{name}`", allowed, given=name, names=list(every))
+    expected = ", ".join(every)
+    if as_text("papers", name, expected) not in every:
+        raise refusal("papers", f"unknown paper `{name}`", expected, given=name, names=list(every))
     return every[name]
 
 
@@ -220,7 +247,7 @@ def _find() -> Path:
     for folder in (here, *here.parents, *package.parents):
         if list((folder / FOLDER).glob("*/reference.csv")):
             return folder / FOLDER
-    raise refusal("papers", f"no folder {FOLDER} here", "a checkout of nandlab as folder")
+    raise refusal("papers", f"no folder {FOLDER} here", hint="run it in a checkout of nandlab")
 
 
 def _rows(file: Path) -> Iterator[Row]:
@@ -237,7 +264,7 @@ def _rows(file: Path) -> Iterator[Row]:
                     place, f"{len(given)} fields do not fit the heading", f"{len(COLUMNS)} fields"
                 )
             if name in seen or not name.isidentifier():
-                raise refusal(place, f"row `{name}`", "a name of a function, once")
+                raise refusal(place, f"row `{name}`", "the name of a function, once")
             seen.add(name)
             if given["relation"] not in RELATIONS:
                 raise refusal(place, f"relation `{given['relation']}`", " ".join(RELATIONS))
@@ -258,7 +285,7 @@ def _number(place: str, column: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise refusal(place, f"{column} `{text}`: no number", "a finite number")
+        raise refusal(place, f"{column} `{text}`: not a number", "a finite number")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Interruption by Ctrl-C or SIGTERM after the current step, so that no result is lost."""
+"""Interruption by Ctrl-C or SIGTERM after the current step, which keeps the results so far."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import threading
 from collections.abc import Callable
 from types import FrameType, TracebackType
 
+from nandlab.process.early import terminated
+
 _Handler = Callable[[int, FrameType | None], object] | signal.Handlers
 
-_USUAL: dict[signal.Signals, _Handler] = {
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGTERM: signal.SIG_DFL,
+_USUAL: dict[signal.Signals, tuple[_Handler, ...]] = {
+    signal.SIGINT: (signal.default_int_handler,),
+    signal.SIGTERM: (signal.SIG_DFL, terminated),
 }
-"""What Python does with these signals where nobody says otherwise."""
+"""What Python, or our command, does with these signals where nobody says otherwise."""
 
 
 class Stop:
@@ -27,12 +29,14 @@ class Stop:
         """Where it `is_patient`, a second signal does no more than the first: for short steps."""
         self.asked = False
         self._is_patient = is_patient
-        self._ours: list[signal.Signals] = []
+        self._before: dict[signal.Signals, _Handler] = {}
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
-            self._ours = [each for each, usual in _USUAL.items() if signal.getsignal(each) is usual]
-        for each in self._ours:
+            for each, usual in _USUAL.items():
+                now = signal.getsignal(each)
+                self._before.update((each, handler) for handler in usual if handler is now)
+        for each in self._before:
             signal.signal(each, self._ask)
         return self
 
@@ -42,8 +46,8 @@ class Stop:
             self._restore()
 
     def _restore(self) -> None:
-        for each in self._ours:
-            signal.signal(each, _USUAL[each])
+        for each, before in self._before.items():
+            signal.signal(each, before)
 
     def __exit__(
         self,

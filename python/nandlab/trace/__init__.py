@@ -1,4 +1,4 @@
-"""Traces: the options by which one is read, what one holds, and that as a table.
+"""Traces: options of reading, and a summary with its table.
 
 In comes the path of a trace; out come facts about it.
 """

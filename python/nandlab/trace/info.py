@@ -24,7 +24,7 @@ def trace_info(
         options: how to read it. The policies for times and addresses do not apply here.
 
     Raises:
-        NandlabError: a bad line (file, line, field, value, what is allowed), or no such file.
+        NandlabError: a bad line (file, line, field, value, what is expected), or no such file.
     """
     path = named("trace", path, "a path")
     loaded: dict[str, Any] = json.loads(_core.trace_info(path, native_options(format, options)))

@@ -1,4 +1,4 @@
-"""Options of a trace: how it is read, as a user gives them and as the engine takes them."""
+"""Options of a trace: from the form of users to the form of the engine."""
 
 import json
 from collections.abc import Mapping
@@ -28,9 +28,11 @@ class TraceOptions(TypedDict, total=False):
     address: Literal["reject", "wrap", "compact"]
     """Addresses beyond the drive: an error (default), modulo, or packed without gaps."""
     time: Literal["reject", "clamp", "sort-window"]
-    """Times that go back: an error (default), set to the one before, or sorted."""
+    """Times out of order: an error (default), set to the time before, or sorted."""
     sort_window: int
     """Records held back for sorting with time = "sort-window" (4096)."""
+    loops: int
+    """Passes over the trace (1); the times of a pass follow those of the one before."""
 
 
 def native_options(format: str | None, options: Mapping[str, Any] | None) -> str:
@@ -52,6 +54,6 @@ def given_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
         NandlabError: no mapping, or a value that is no JSON.
     """
     if options is not None and not isinstance(options, Mapping):
-        raise refusal("trace options", f"{options!r}: no mapping", TraceOptions.__annotations__)
+        raise refusal("trace options", f"{options!r}: not a mapping", TraceOptions.__annotations__)
     every: dict[str, Any] = json.loads(to_json("trace", dict(options or {})))
     return {key: value for key, value in every.items() if value is not None}

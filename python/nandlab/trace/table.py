@@ -1,4 +1,4 @@
-"""Table of what a trace holds, for the terminal."""
+"""Table of the summary of a trace, for the terminal."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ def _facts(name: str, info: dict[str, Any]) -> dict[str, str]:
         "trace": name,
         "format": info["format"] + ("" if info["timed"] else ", without times"),
         "requests": f"{info['requests']:,} in {info['lines']:,} lines",
-        "left out": ", ".join(skipped),
+        "skipped": ", ".join(skipped),
         "CR LF line ends": f"{info['crlf_lines']:,}" if info["crlf_lines"] else "",
     }
     if info["timed"]:
         facts["span"] = f"{info['span_s']:,.3f} s"
         earlier = info["non_monotonic"]
-        facts["order"] = f"{earlier:,} requests are earlier than the one before" * bool(earlier)
+        facts["order"] = f"{earlier:,} requests are out of order in time" * bool(earlier)
     if (between := info["interarrival"]) is not None:
         facts["between requests"] = (
             f"mean {quantity.latency(between['mean_ms'] * 1e3)}, "
             f"median {quantity.latency(between['median_ms'] * 1e3)}, "
             f"variation {between['cv']:.2f} (1 for a Poisson process)"
         )
-    facts["extent"] = f"{quantity.size(extent)} to the last byte"
+    facts["extent"] = f"{quantity.size(extent)} up to the last byte"
     if "footprint_4k" in info:
         facts["footprint"] = (
             f"{quantity.size(info['footprint_4k'] * 4096)} touched, "
@@ -61,8 +61,8 @@ def _facts(name: str, info: dict[str, Any]) -> dict[str, str]:
                 f"each written unit {info['rewrite_factor']:.2f} times; "
                 f"the fifth written most takes {info['top_20_percent_write_share']:.1%} of writes"
             )
-    facts["sequential"] = f"{info['sequential_share']:.1%} begin where the one before ended"
-    facts["unaligned"] = f"{info['unaligned_4k_share']:.1%} begin or end within 4 KiB"
+    facts["sequential"] = f"{info['sequential_share']:.1%} start at the end of the one before"
+    facts["unaligned"] = f"{info['unaligned_4k_share']:.1%} start or end within 4 KiB"
     return facts
 
 

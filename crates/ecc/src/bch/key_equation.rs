@@ -25,8 +25,8 @@ impl KeyEquation {
     }
 
     /// The shortest locator of `syndromes` (from S_1, 2t of them): its coefficients from that of 1,
-    /// as many as it has errors and one. Nothing where it has more than t errors or not as many as
-    /// its degree.
+    /// as many as it has errors and one. None if it has more than t errors, or a number of errors
+    /// other than its degree.
     pub fn solve(&mut self, syndromes: &[u16]) -> Option<&[u16]> {
         let t = self.locator.len() - 1;
         self.locator.fill(0);

@@ -1,4 +1,4 @@
-//! Parts of BCH codes: what encodes and decodes them.
+//! Parts of BCH codes: encoding and decoding.
 //!
 //! To encode, `remainder` divides the data by the generator (`fold` does so with carry-less
 //! multiplication). To decode, a received word's remainder becomes `syndromes`, these an error

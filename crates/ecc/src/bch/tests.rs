@@ -226,7 +226,7 @@ fn regions_are_decided_by_their_sign() {
     assert_eq!(out, word);
 }
 
-/// Parameters that are no code are refused with the key, the value and what is allowed.
+/// Parameters that are no code are refused with the key, the value and what is expected.
 #[test]
 fn absurd_parameters_are_refused() {
     let member = find(code::ROSTER, "code.name", "bch").unwrap();
@@ -234,13 +234,13 @@ fn absurd_parameters_are_refused() {
         (member.build)(&(member.check)(&table(m, t, data_bits), "code")?)
     };
     for (m, t, data_bits, said) in [
-        (2, 1, 1, "code.m: 2: no such field; allowed: 3 to 16"),
+        (2, 1, 1, "code.m: 2: no such field; expected: 3 to 16"),
         (17, 1, 1, "code.m: 17"),
         (u32::MAX, 1, 1, "code.m: 4294967295"),
-        (5, 0, 1, "code.t: 0: out of range; allowed: 1 to 15"),
-        (5, 16, 1, "code.t: 16: out of range; allowed: 1 to 15"),
+        (5, 0, 1, "code.t: 0: out of range; expected: 1 to 15"),
+        (5, 16, 1, "code.t: 16: out of range; expected: 1 to 15"),
         (16, u32::MAX, 1, "code.t: 4294967295"),
-        (5, 3, 17, "code.data_bits: 17: too many for m = 5, t = 3 (15 parity bits); allowed: 0"),
+        (5, 3, 17, "code.data_bits: 17: too many for m = 5, t = 3 (15 parity bits); expected: 0"),
         (13, 40, u32::MAX, "code.data_bits: 4294967295"),
     ] {
         let error = build(m, t, data_bits).map(|_| ()).unwrap_err().to_string();

@@ -6,7 +6,7 @@ pub mod crc;
 pub(crate) mod gf;
 pub(crate) mod slice;
 
-/// `u64`s that hold so many bits.
+/// `u64`s for a number of bits.
 pub const fn words(bits: usize) -> usize {
     bits.div_ceil(64)
 }

@@ -1,7 +1,7 @@
 //! `awgn`: two Gaussian levels, a zero at +1 and a one at -1, with references between them.
 //!
 //! The hard bit error rate p says how wide the levels are: sigma = 1 / Qinv(p). A hard read has
-//! one reference at 0; soft levels add references in pairs beside it, where the mutual information
+//! one reference at 0; soft reads add references in pairs beside it, where the mutual information
 //! between bit and region is highest (Wang, JSAC 2014). Each of the levels + 2 regions has its
 //! exact log-likelihood ratio.
 
@@ -13,7 +13,7 @@ use base::rng::Rng;
 
 pub const MEMBER: Member<Build> = Member {
     name: "awgn",
-    summary: "two Gaussian levels, soft references where they tell most",
+    summary: "two Gaussian levels; soft references at the best places",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,

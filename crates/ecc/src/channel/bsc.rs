@@ -17,8 +17,9 @@ pub const MEMBER: Member<Build> = Member {
     build: |rber, levels, _| {
         cells::check(rber, levels)?;
         if levels > 0 {
-            let error = Error::new("channel.levels", format!("bsc has no {levels} soft levels"));
-            return Err(error.allow("0, or the channel awgn or mlc"));
+            let error =
+                Error::new("channel.levels", format!("bsc has no {levels} extra references"));
+            return Err(error.expected("0").hint("soft reads need the channel awgn or mlc"));
         }
         Ok(Box::new(Bsc { rber, errors: Events::new(rber) }))
     },

@@ -11,18 +11,18 @@ use base::information::Soft;
 use base::rng::Rng;
 use base::{Error, Result};
 
-/// Most soft levels: references beyond the first on a boundary.
+/// Most extra references: those beyond the first on a boundary.
 pub const MOST_LEVELS: u8 = 6;
 
-/// Refuses a bit error rate or soft levels that no read has.
+/// Refuses a bit error rate or extra references that no read has.
 pub fn check(rber: f64, levels: u8) -> Result<()> {
     if !(rber > 0.0 && rber < 0.5) {
         let error = Error::new("channel.rber", format!("{rber} is out of range"));
-        return Err(error.allow("above 0, below 0.5"));
+        return Err(error.expected("above 0, below 0.5"));
     }
     if levels > MOST_LEVELS || levels % 2 == 1 {
-        let error = Error::new("channel.levels", format!("{levels} soft levels"));
-        return Err(error.allow("0, 2, 4, 6"));
+        let error = Error::new("channel.levels", format!("{levels} extra references"));
+        return Err(error.expected("0, 2, 4, 6"));
     }
     Ok(())
 }

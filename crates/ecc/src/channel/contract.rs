@@ -1,15 +1,15 @@
-//! The contract of a channel: a codeword goes in, hard bits or regions of a soft read come out.
+//! The contract of a channel: from a codeword to hard bits or to regions of a soft read.
 
 use crate::decoder::Received;
 use base::Result;
 use base::params::Table;
 use base::rng::Rng;
 
-/// Builds a channel: raw bit error rate of the hard read, soft levels (references beyond the
+/// Builds a channel: raw bit error rate of the hard read, extra references (those beyond the
 /// first on one boundary: 0, 2, 4 or 6), checked parameters.
 pub type Build = fn(f64, u8, &Table) -> Result<Box<dyn Channel>>;
 
-/// Room for what a channel puts out, used again for each word.
+/// Buffers for the output of a channel, reused for each word.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// Hard bits, packed.

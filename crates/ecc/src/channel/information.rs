@@ -1,5 +1,5 @@
-//! Information of a read: where references between two Gaussian levels tell most, and the largest
-//! bit error rate that a code of a given rate can bear.
+//! Information of a read: optimal references between two Gaussian levels, and the largest bit error
+//! rate that a code of a given rate can bear.
 //!
 //! Levels stand at -1 (a one) and +1 (a zero), so that the unit is half the distance between them.
 //! Their common spread follows from the bit error rate p of a hard read: sigma = 1 / Qinv(p).

@@ -3,7 +3,7 @@
 //! Levels stand at -3, -1, +1, +3 and hold 11, 10, 00, 01 (upper bit last): the lower page flips at
 //! 0 only, the upper page at -2 and +2. The bit of the other page is anything. The bit error rate
 //! of the page's hard read says how wide the levels are, so pages of one rate are of different
-//! cells. Soft levels add references in pairs around each boundary of the page, all at the same
+//! cells. Soft reads add references in pairs around each boundary of the page, all at the same
 //! offsets, where the mutual information between bit and region is highest. What lies on either
 //! side of 0 mirrors the other for the upper page: regions of the same ratio are one, counted from
 //! the outside in, so both pages have levels + 2 regions. Ratios are exact, those of a hard read
@@ -40,7 +40,7 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Which page is read.
+    /// Page that is read.
     page: Page,
 }
 

@@ -1,4 +1,4 @@
-//! Channels: what lies between a codeword and its decoder. A family; its roster is here.
+//! Channels: the errors between a codeword and its decoder. A family; its roster is here.
 //!
 //! A codeword and a bit error rate come in, hard bits or soft regions go out. Channels are made of
 //! `alias` (rare events drawn from tables), `cells` (bits read at several references) and

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "bch",
-    summary: "BCH over GF(2^m), corrects t errors for certain",
+    summary: "BCH over GF(2^m); corrects every pattern of up to t errors",
     citation: "bose1960",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -32,11 +32,11 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
-    /// Degree of the field over GF(2), 3 to 16; a word has at most 2^m - 1 bits.
+    /// Degree of the field over GF(2), 3 to 16; a codeword has at most 2^m - 1 bits.
     pub m: u32,
-    /// Errors that are corrected for certain.
+    /// Bit errors that are always corrected.
     pub t: u32,
-    /// Data bits; 0 takes as many as the code has.
+    /// Data bits; 0 is as many as possible.
     pub data_bits: u32,
 }
 
@@ -57,10 +57,10 @@ pub struct Bch {
 }
 
 impl Bch {
-    /// From parameters; refuses what is no code.
+    /// From parameters; refuses those that give no code.
     pub fn new(given: &Params) -> Result<Self> {
-        let refuse = |key: &str, value: u32, problem: &str, allowed: String| {
-            Err(Error::new(format!("code.{key}"), format!("{value}: {problem}")).allow(allowed))
+        let refuse = |key: &str, value: u32, problem: &str, expected: String| {
+            Err(Error::new(format!("code.{key}"), format!("{value}: {problem}")).expected(expected))
         };
         let Params { m, t, data_bits } = *given;
         if !DEGREES.contains(&m) {
@@ -100,7 +100,7 @@ impl Bch {
         Self { remainder: Arc::new(Remainder::slicing(&generator, degree)), ..self }
     }
 
-    /// Errors that are corrected for certain.
+    /// Bit errors that are always corrected.
     pub fn t(&self) -> usize {
         self.t
     }

@@ -1,4 +1,4 @@
-//! The contract of a code: data go in, a codeword comes out.
+//! The contract of a code: from data to a codeword.
 
 use super::bch::Bch;
 use crate::ldpc::quasi_cyclic::QuasiCyclic;
@@ -20,7 +20,7 @@ pub enum Structure<'a> {
 }
 
 impl<'a> Structure<'a> {
-    /// The circulants, for the decoder of this name; refused where there are none.
+    /// The circulants, for the decoder of this name; refused for other codes.
     pub fn quasi_cyclic(self, decoder: &str) -> Result<&'a QuasiCyclic> {
         match self {
             Self::QuasiCyclic(checks) => Ok(checks),
@@ -28,7 +28,7 @@ impl<'a> Structure<'a> {
                 "decoder.name",
                 format!("{decoder} decodes quasi-cyclic codes only"),
             )
-            .allow("a decoder that was made for this code")),
+            .hint("choose a decoder for this kind of code")),
         }
     }
 }

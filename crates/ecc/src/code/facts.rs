@@ -31,9 +31,9 @@ pub struct CodeFacts {
     pub crc_bytes: u32,
     /// Bytes of a codeword beyond its payload.
     pub parity_bytes: u32,
-    /// Errors that are corrected for certain, where there is such a number.
+    /// Fixed t, for codes such as BCH.
     pub certain_errors: Option<usize>,
-    /// Of its parity checks, where they are circulants.
+    /// Of its parity checks, for quasi-cyclic codes.
     pub checks: Option<CheckFacts>,
 }
 
@@ -72,7 +72,7 @@ pub struct AbsorbingSets {
 }
 
 impl CodeFacts {
-    /// Of a file, with absorbing sets of at most so many bits (0: none).
+    /// Of a file, with absorbing sets of at most this many bits (0: none).
     pub fn new(file: &CodeFile, absorbing_bits: usize) -> Result<Self> {
         let code = file.build()?;
         let checks = match code.structure() {

@@ -1,4 +1,4 @@
-//! Code files (`params/codes/`): a code, what its codewords hold, and the recipe of its shifts.
+//! Code files (`params/codes/`): a code, the layout of its codewords, and the recipe of its shifts.
 
 use crate::code::{self, Code};
 use crate::ldpc::construct::Recipe;
@@ -72,7 +72,7 @@ impl CodeFile {
         Ok(file)
     }
 
-    /// Builds the code, which must have room for what the file says of its bytes.
+    /// Builds the code, which must have room for the bytes of the file.
     pub fn build(&self) -> Result<Arc<dyn Code>> {
         self.build_checked().map_err(|error| within(error, &self.place))
     }
@@ -82,13 +82,13 @@ impl CodeFile {
         let code = (choice.resolve(code::ROSTER, "code")?.build)(&choice.params)?;
         if !matches!(self.crc_bytes, 0 | CRC_BYTES) {
             let problem = format!("{}: no such checksum", self.crc_bytes);
-            return Err(Error::new("crc_bytes", problem).allow("4, or 0 for none"));
+            return Err(Error::new("crc_bytes", problem).expected("4, or 0 for none"));
         }
         let (held, room) = (self.held_bytes(), code.dimension() / 8);
         if held > room as u64 {
             let problem = format!("payload, metadata and checksum take {held} bytes");
-            let allowed = format!("at most {room}, the data of a codeword");
-            return Err(Error::new("payload_bytes", problem).allow(allowed));
+            let expected = format!("at most {room}, the data of a codeword");
+            return Err(Error::new("payload_bytes", problem).expected(expected));
         }
         Ok(code)
     }
@@ -145,7 +145,7 @@ impl CodeFile {
         Ok(Self { is_reordered: checks != given, ..file })
     }
 
-    /// Says what a codeword holds; what is left out stays as it is. Refused where it does not fit.
+    /// Sets the layout of a codeword; omitted values stay. Refused if it does not fit.
     pub fn hold(
         &mut self,
         payload_bytes: Option<u32>,
@@ -161,8 +161,8 @@ impl CodeFile {
         }
         let room = self.build()?.dimension() / 8;
         if payload_bytes == Some(0) && room > 0 {
-            return Err(Error::new("payload_bytes", "0: the user's, and none is")
-                .allow(format!("1 to {room}, or leave it out")));
+            return Err(Error::new("payload_bytes", "0: the codeword has no room for user data")
+                .expected(format!("1 to {room}, or leave it out")));
         }
         Ok(())
     }
@@ -275,8 +275,8 @@ mod tests {
         let said = import("64\n- - -\n", None).map(drop).unwrap_err().to_string();
         assert_eq!(
             said,
-            "x.base: column 1: no shift in any row; allowed: at least one: a bit in no check is \
-             unprotected"
+            "x.base: column 1: no shift in any row, so nothing protects its bits; expected: at \
+             least one shift"
         );
     }
 
@@ -326,10 +326,10 @@ mod tests {
             (fails("payload_bytes = 1024", "payload_bytes = 1025"), "at most 1024"),
             (fails("crc_bytes = 0", "crc_bytes = 3"), "crc_bytes: 3"),
             (fails("\"ldpc\"", "\"ldcp\""), "did you mean `ldpc`"),
-            (fails("z = 4096", "z = 4"), "code.shifts[0]: column 2: `5` is no shift"),
+            (fails("z = 4096", "z = 4"), "code.shifts[0]: column 2: `5` is not a shift"),
             (fails("z = 4096", "z = 0"), "code.z"),
             (fails("z = 4096", "zz = 4096"), "x.toml: code.zz: unknown key `zz`"),
-            (fails("   3", " 3.5"), "`3.5` is no shift"),
+            (fails("   3", " 3.5"), "`3.5` is not a shift"),
         ] {
             assert!(said.contains(part), "{said}");
         }

@@ -1,4 +1,4 @@
-//! `ldpc`: quasi-cyclic low-density parity checks.
+//! `ldpc`: quasi-cyclic low-density parity-check (LDPC) codes.
 //!
 //! Encoded in two steps: the sums that the data give to the checks, by rotations of sparse
 //! circulants; then the parity, by the inverse of the parity columns alone (dense circulants, so a
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "ldpc",
-    summary: "quasi-cyclic low-density parity checks",
+    summary: "quasi-cyclic low-density parity-check (LDPC) code",
     citation: "fossorier2004",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -31,8 +31,8 @@ pub const MEMBER: Member<Build> = Member {
 struct Params {
     /// Size of a circulant, in bits.
     z: usize,
-    /// The base matrix: for each block row the shifts of its columns, `-` where there is nothing.
-    /// Data columns come first, parity columns last.
+    /// The base matrix: for each block row the shifts of its columns, `-` for a zero block. Data
+    /// columns come first, parity columns last.
     shifts: Vec<String>,
 }
 
@@ -58,9 +58,9 @@ struct Ldpc {
     parity: Parity,
 }
 
-/// What is allowed besides where circulants are in the way.
-const BIT_BY_BIT: &str = "; or `nandlab code import --z 1`, bit by bit (a base matrix must say its \
-                          z in its first line then)";
+/// Advice where circulants are in the way.
+const BIT_BY_BIT: &str = "`nandlab code import --z 1` reads the matrix bit by bit (a base matrix \
+                          then gives its z in the first line)";
 
 /// How the sums of the checks become parity.
 enum Parity {
@@ -75,13 +75,14 @@ impl Ldpc {
     /// The code of `checks`, whose last bits, as many as there are independent checks, are parity.
     fn new(checks: QuasiCyclic) -> Result<Self> {
         let (rows, columns, z) = (checks.rows().len(), checks.columns(), checks.z());
-        let refuse = |problem: String, allowed: String| {
-            Err(Error::new("code.shifts", problem).allow(allowed))
+        let refuse = |problem: String, expected: String| {
+            Err(Error::new("code.shifts", problem).expected(expected))
         };
         let by_bits = if z == 1 { "" } else { BIT_BY_BIT };
         if CirculantInverse::takes(z) && columns <= rows {
-            let allowed = format!("more columns than rows{by_bits}");
-            return refuse(format!("{rows} rows and {columns} columns"), allowed);
+            let problem = format!("{rows} rows and {columns} columns");
+            return refuse(problem, "more columns than rows".into())
+                .map_err(|error| error.hint(by_bits));
         }
         if checks.rows().iter().all(Vec::is_empty) {
             return refuse("no shift in any row".into(), "checks of some of the bits".into());
@@ -99,16 +100,16 @@ impl Ldpc {
                 .map(|(count, sums)| (Parity::Bits(sums), count))
         };
         let Some((parity, parity_bits)) = parity else {
-            let allowed = format!("parity columns from which data can be encoded, last{by_bits}");
-            let last = rows.min(columns);
-            return refuse(format!("the last {last} columns have no inverse"), allowed);
+            let problem = format!("the last {} columns have no inverse", rows.min(columns));
+            return refuse(problem, "parity columns last, which can be encoded".into())
+                .map_err(|error| error.hint(by_bits));
         };
         let dimension = checks.length() - parity_bits;
         if dimension == 0 {
-            let allowed = "fewer independent checks than bits";
+            let expected = "fewer independent checks than bits";
             return refuse(
                 format!("{parity_bits} independent checks of as many bits"),
-                allowed.into(),
+                expected.into(),
             );
         }
         Ok(Self { checks, dimension, parity })
@@ -311,26 +312,29 @@ mod tests {
         };
         for (said, part) in [
             (fails(4, &[]), "code.shifts: no rows"),
-            (fails(64, &["0 1", "0 1"]), "2 rows and 2 columns; allowed: more columns than rows"),
-            (fails(64, &["0 1", "0 1"]), "or `nandlab code import --z 1`"),
-            (fails(4, &["0 -", "- 0"]), "8 independent checks of as many bits; allowed: fewer"),
+            (fails(64, &["0 1", "0 1"]), "2 rows and 2 columns; expected: more columns than rows"),
+            (fails(64, &["0 1", "0 1"]), "hint: `nandlab code import --z 1`"),
+            (fails(4, &["0 -", "- 0"]), "8 independent checks of as many bits; expected: fewer"),
             (fails(1, &["0 -", "- 0", "0 0"]), "2 independent checks of as many bits"),
-            (fails(1, &["- - -"]), "code.shifts: no shift in any row; allowed: checks"),
+            (fails(1, &["- - -"]), "code.shifts: no shift in any row; expected: checks"),
             (fails(96, &["- -"]), "no shift in any row"),
             (fails(64, &["- - -", "- - -"]), "no shift in any row"),
-            (fails(4, &["0 1 2", "0 1"]), "code.shifts[1]: 2 columns; allowed: 3"),
+            (fails(4, &["0 1 2", "0 1"]), "code.shifts[1]: 2 columns; expected: 3"),
             (fails(4, &["0 - 2", "0 - 1"]), "no inverse"),
-            (fails(64, &["0 1 2", "0 1 3"]), "no inverse; allowed: parity columns"),
-            (fails(64, &["0 1 2", "0 1 3"]), "last; or `nandlab code import --z 1`, bit by bit"),
-            (fails(4, &["0 4 2"]), "code.shifts[0]: column 2: `4` is no shift"),
+            (fails(64, &["0 1 2", "0 1 3"]), "no inverse; expected: parity columns"),
+            (
+                fails(64, &["0 1 2", "0 1 3"]),
+                "last, which can be encoded; hint: `nandlab code import --z 1`",
+            ),
+            (fails(4, &["0 4 2"]), "code.shifts[0]: column 2: `4` is not a shift"),
             (fails(40000, &["0 4 2"]), "code.z: z = 40000"),
-            (fails(1, &["0 4 2"]), "`4` is no shift"),
+            (fails(1, &["0 4 2"]), "`4` is not a shift"),
         ] {
             assert!(said.contains(part), "{said} | {part}");
         }
         let tall = vec!["- ".repeat(300); 300];
         let tall: Vec<String> = tall.iter().map(|row| format!("{row} 0")).collect();
         let tall: Vec<&str> = tall.iter().map(String::as_str).collect();
-        assert!(fails(64, &tall).contains("19200 checks; allowed: at most 16384"));
+        assert!(fails(64, &tall).contains("19200 checks; expected: at most 16384"));
     }
 }

@@ -1,7 +1,7 @@
-//! Codes: which words are codewords, and how data are encoded. A family; its roster is here.
+//! Codes: sets of codewords, and the encoding of data. A family; its roster is here.
 //!
-//! A code file (`file`) comes in, a [`Code`] goes out, with its `facts` where they are asked for.
-//! Decoders are a family of their own.
+//! Input: a code file (`file`); output: a [`Code`], with its `facts` on request. Decoders are a
+//! separate family.
 
 mod bch;
 pub mod contract;

@@ -16,7 +16,7 @@ use base::family::{Member, NoParams, check, schema};
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "berlekamp",
-    summary: "syndromes, key equation, roots: for BCH codes",
+    summary: "Berlekamp-Massey for BCH codes: syndromes, key equation, roots",
     citation: "burton1971",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
@@ -25,7 +25,7 @@ pub const MEMBER: Member<Constructor> = Member {
         build: |code, _| match code.structure() {
             Structure::Bch(bch) => Ok(Box::new(Berlekamp::new(bch, code.length()))),
             _ => Err(Error::new("decoder.name", "berlekamp decodes BCH codes only")
-                .allow("a decoder that was made for this code")),
+                .hint("choose a decoder for this kind of code")),
         },
     },
 };
@@ -62,7 +62,7 @@ impl Berlekamp {
         remainder.iter().all(|&word| word == 0)
     }
 
-    /// Finds the bits in error from the remainder; whether that is a correction at all.
+    /// Finds the wrong bits from the remainder; returns whether they are correctable.
     fn locate(&mut self) -> bool {
         self.found.clear();
         let syndromes = self.syndromes.of(&self.remainder[..self.code.remainder().words()]);
@@ -90,7 +90,7 @@ impl Berlekamp {
             return false;
         }
         self.positions.iter().for_each(|&at| bits::flip(word, at));
-        // By theory it is a codeword now; none is handed out on theory alone.
+        // By theory it is a codeword now; check it anyway.
         let right = self.is_codeword(word);
         if !right {
             self.positions.iter().for_each(|&at| bits::flip(word, at));

@@ -33,8 +33,9 @@ pub const MEMBER: Member<Constructor> = Member {
             let weight = flipping.largest_weight();
             if weight > MOST_WEIGHT {
                 let problem = format!("a bit of the code is in {weight} checks");
-                return Err(Error::new("decoder.name", problem)
-                    .allow(format!("bit_flip counts up to {MOST_WEIGHT}; min_sum any number")));
+                return Err(Error::new("decoder.name", problem).hint(format!(
+                    "bit_flip takes at most {MOST_WEIGHT} checks for each bit; min_sum has no limit"
+                )));
             }
             Ok(Box::new(BitFlip { flipping, params }))
         },
@@ -45,7 +46,7 @@ pub const MEMBER: Member<Constructor> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Iterations at most.
+    /// Largest number of iterations.
     #[schemars(range(max = MOST_ITERATIONS))]
     max_iterations: u32,
 }
@@ -103,7 +104,8 @@ impl Flipping {
         (0..self.columns).map(|column| self.syndrome.weight(column)).max().unwrap_or(0)
     }
 
-    /// Flips bits of `word` for so many iterations: how many it took, and whether it is a codeword.
+    /// Flips bits of `word` for at most this many iterations; returns their number, and whether it
+    /// is a codeword.
     fn run(&mut self, word: &mut [u64], most: u32) -> (u32, bool) {
         #[cfg(target_arch = "x86_64")]
         if Vectors::widest() >= Vectors::Avx2 {

@@ -1,4 +1,4 @@
-//! The contract of a decoder: a read goes in, a codeword or a failure comes out.
+//! The contract of a decoder: from a read to a codeword or a failure.
 
 use crate::code::Code;
 use base::family;
@@ -85,14 +85,15 @@ pub struct Decoded {
 /// Finds the codeword that was written.
 ///
 /// Promises: no allocation in a decode; `Corrected` only with a codeword in `word`; a word without
-/// errors comes back at once with 0 iterations; the same input gives the same outcome, whatever
-/// was decoded before and whatever instructions the machine has.
+/// errors comes back at once with 0 iterations; the same input gives the same outcome, independent
+/// of earlier decodes and of the instructions of the machine.
 pub trait Decoder: Send {
     /// Decodes into `word` (packed, `length` bits; its content on entry does not matter).
     fn decode(&mut self, received: Received<'_>, word: &mut [u64]) -> Decoded;
 }
 
-/// Iterations of a word, at most: one that so many do not correct is lost, and all are counted.
+/// Largest number of iterations of a word: a word that is not correct by then is lost, and all
+/// iterations count.
 pub(crate) const MOST_ITERATIONS: u32 = 10_000;
 
 /// Reads `P` strictly, every number within the range that its schema says, and writes it back
@@ -112,7 +113,7 @@ where
         if number.or(whole.map(|n| n as f64)).is_none_or(|n| !(least..=most).contains(&n)) {
             let numbers = if is_whole { "whole numbers" } else { "numbers" };
             return Err(Error::new(format!("{place}.{key}"), format!("{value}: out of range"))
-                .allow(format!("{numbers} from {least} to {most}")));
+                .expected(format!("{numbers} from {least} to {most}")));
         }
     }
     family::check::<P>(table, place)

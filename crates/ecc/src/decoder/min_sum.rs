@@ -22,7 +22,7 @@ use toml::Value;
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "min_sum",
-    summary: "layered over int8 messages: normalised min-sum, of soft reads sum-product in tables",
+    summary: "layered, int8 messages: normalised min-sum; sum-product by tables for soft reads",
     citation: "chen2002",
     schema: schema::<Params>,
     check: ranged::<Params>,
@@ -41,26 +41,26 @@ pub const MEMBER: Member<Constructor> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Iterations at most.
+    /// Largest number of iterations.
     #[schemars(range(min = 0, max = MOST_ITERATIONS))]
     max_iterations: u32,
-    /// Hard reads: share of the least magnitude that a check sends where the second least is far,
-    /// in 1/32.
+    /// Hard reads: factor on the least magnitude that a check sends if the second least is far, in
+    /// 1/32.
     #[schemars(range(min = 1, max = 32))]
     factor: u8,
-    /// The same where it is close, in 1/32.
+    /// The same factor if the second least is close, in 1/32.
     #[schemars(range(min = 1, max = 32))]
     close_factor: u8,
-    /// Largest distance of the two that is close.
+    /// Largest distance of the two magnitudes that counts as close.
     #[schemars(range(min = 0, max = 127))]
     close: u8,
-    /// Hard reads: largest magnitude that a check sends. With four checks a bit, `hard_llr` and
-    /// four times this do not leave int8; where they do, a decoder that finds nothing may drift to
-    /// a codeword far from what it was given.
+    /// Hard reads: largest magnitude that a check sends. With four checks a bit, `hard_llr` plus
+    /// four times this must fit in int8; otherwise a decoder without success may drift to a distant
+    /// codeword.
     #[schemars(range(min = 1, max = 127))]
     max_message: u8,
-    /// Magnitude of the bits of a hard read. Left out, 24; with a code that has data bits of three
-    /// checks or fewer, 12.
+    /// Magnitude of the bits of a hard read. Default: 24; 12 for a code whose data bits have three
+    /// checks or fewer.
     #[schemars(range(min = 1, max = 127))]
     hard_llr: u8,
     /// Soft reads: magnitude of a log-likelihood ratio of one nat.
@@ -73,18 +73,18 @@ struct Params {
     /// -ln tanh(x / 2) of a ratio x.
     #[schemars(range(min = 0.0, max = 1.0))]
     soft_doubt: f64,
-    /// Soft reads: largest magnitude that a check sends. With four checks a bit, `soft_llr` and
-    /// four times this do not leave int8.
+    /// Soft reads: largest magnitude that a check sends. With four checks a bit, `soft_llr` plus
+    /// four times this must fit in int8.
     #[schemars(range(min = 1, max = 63))]
     soft_message: u8,
-    /// Iterations of the second chance that follows: another rule shakes it out of where it hangs.
-    /// Of a hard read that is one of other factors, of a soft one that of hard reads. 0: none.
+    /// Iterations of a second attempt with another rule, which can leave a trapping set: for hard
+    /// reads with other factors, for soft reads with the rule of hard reads. 0: no second attempt.
     #[schemars(range(min = 0, max = MOST_ITERATIONS))]
     second_iterations: u32,
-    /// Hard reads: both factors of the second chance are less by this, in 1/32.
+    /// Hard reads: reduction of both factors in the second attempt, in 1/32.
     #[schemars(range(min = 0, max = 32))]
     second_damping: u8,
-    /// Widest vectors to use where the machine has them, in bits; changes the speed only.
+    /// Widest SIMD vectors to use, in bits; changes the speed only.
     #[schemars(extend("x-speed-only" = true))]
     vector_bits: u32,
 }
@@ -98,7 +98,7 @@ impl Default for Params {
             close: 10,
             max_message: 24,
             hard_llr: 24,
-            // Measured: docs/decisions/ecc.md says what else was tried.
+            // Measured; docs/decisions/ecc.md lists the alternatives.
             soft_nat: 5.0,
             soft_llr: 35,
             soft_doubt: 0.04,
@@ -125,7 +125,7 @@ fn by_weight(code: &dyn Code, params: &mut Table) {
     }
 }
 
-/// The widest vectors that the machine has, of at most so many bits, and that a circulant fills.
+/// The widest vectors of the machine with at most this many bits that a circulant fills.
 fn vectors(z: usize, bits: u32) -> Vectors {
     let is_wanted = |&vectors: &Vectors| match vectors {
         Vectors::Portable => true,

@@ -1,4 +1,4 @@
-//! Decoders: how a codeword is found again. A family; its roster is here.
+//! Decoders: from a read with errors back to the codeword. A family; its roster is here.
 //!
 //! Hard bits or soft regions of a read come in, a codeword or a failure goes out.
 

@@ -34,7 +34,7 @@ pub const MEMBER: Member<Constructor> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Iterations at most.
+    /// Largest number of iterations.
     #[schemars(range(max = MOST_ITERATIONS))]
     max_iterations: u32,
 }
@@ -45,7 +45,7 @@ impl Default for Params {
     }
 }
 
-/// Largest ratio in nats that is told apart: e to that is still a number.
+/// Largest ratio in nats: its exponential is still finite.
 const MOST: f64 = 600.0;
 
 /// What tanh(|ratio| / 2) lacks of 1.

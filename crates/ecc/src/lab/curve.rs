@@ -1,6 +1,6 @@
 //! One point of an error-rate curve: random codewords through a channel and a decoder, counted.
 //!
-//! Frames come in numbered batches. Each batch has a stream of random numbers of its own, made from
+//! Frames come in numbered batches. Each batch has a separate stream of random numbers, made from
 //! seed, channel and number, and batches are counted in their order until the goal is reached. So
 //! the counts are the same for any number of threads, and a measurement that goes on later ends as
 //! one that never stopped. Two decoders of one code see the same words with the same errors at one
@@ -27,14 +27,14 @@ pub const BATCH_FRAMES: u64 = 100;
 /// Longest time between two reports of progress.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Where on a curve: what lies between encoder and decoder, and the seed.
+/// A point of a curve: the channel between encoder and decoder, and the seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Member of the family of channels with its parameters.
     pub channel: Choice,
     /// Bit error rate of the hard read.
     pub rber: f64,
-    /// Soft levels: references beyond the first on each boundary.
+    /// Extra references of soft reads: those beyond the first on each boundary.
     pub levels: u8,
     /// Seed of data and errors.
     pub seed: u64,
@@ -127,9 +127,9 @@ impl Goal {
     }
 }
 
-/// Measures a point until `goal`, going on after the batches in `known`. `watch` is shown the
-/// counts every now and then and ends the measuring by saying false; what it was shown last is
-/// what is returned.
+/// Measures a point until `goal`, continuing after the batches in `known`. `watch` sees the counts
+/// at intervals and ends the measurement by returning false; the counts that it saw last are
+/// returned.
 pub fn measure(
     codec: &Codec,
     point: &Point,
@@ -141,8 +141,8 @@ pub fn measure(
     let mut point = point.clone();
     let channel = point.channel()?;
     if !known.frames.is_multiple_of(BATCH_FRAMES) {
-        let problem = format!("{} frames are no whole batches", known.frames);
-        return Err(Error::new("frames", problem).allow(format!("multiples of {BATCH_FRAMES}")));
+        let problem = format!("{} frames do not fill whole batches", known.frames);
+        return Err(Error::new("frames", problem).expected(format!("multiples of {BATCH_FRAMES}")));
     }
     let mut counts = known;
     if goal.is_reached(&counts) {
@@ -188,7 +188,7 @@ pub fn measure(
             }
         };
         stop.store(true, Ordering::Relaxed);
-        // Whoever waits to hand in a batch must not wait for ever.
+        // A thread that waits to deliver a batch must not wait for ever.
         drop(receiver);
         outcome
     })?;
@@ -205,12 +205,12 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Does batches until it is told to stop.
+    /// Measures batches until it must stop.
     fn run(&self, sender: &SyncSender<Result<(u64, Counts)>>) {
         let mut bench = match Bench::new(self.codec) {
             Ok(bench) => bench,
             Err(error) => {
-                // Nobody listens where it has ended already.
+                // The receiver is gone if the measurement has ended.
                 let _ = sender.send(Err(error));
                 return;
             }
@@ -225,7 +225,7 @@ impl Work<'_> {
         }
     }
 
-    /// One batch; nothing where it was told to stop in the middle.
+    /// One batch; none if it had to stop in the middle.
     fn batch(&self, bench: &mut Bench, number: u64) -> Result<Option<Counts>> {
         let mut rng = Rng::stream(self.point.seed, &self.point.stream(number)?);
         let mut counts = Counts::default();

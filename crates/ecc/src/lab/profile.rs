@@ -31,11 +31,11 @@ pub struct Profile {
     pub seed: u64,
     /// Version and command.
     pub measured_with: String,
-    /// By rising soft levels.
+    /// By rising extra references.
     pub level: Vec<Level>,
 }
 
-/// What was measured with so many soft levels.
+/// Measured rates with one number of extra references.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Level {
     /// References beyond the first on a boundary: 0, 2, 4 or 6.
@@ -53,8 +53,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// What was counted at a rate; zeros where it was not measured. A profile does not tell how
-    /// many bits were wrong.
+    /// Counts at a rate; zeros if it was not measured. A profile has no counts of wrong bits.
     pub fn counts(&self, rber: f64) -> Counts {
         let Ok(at) = self.place(rber) else { return Counts::default() };
         Counts {
@@ -96,8 +95,8 @@ impl Level {
 
     /// Refuses columns that do not fit each other, by their key.
     fn check(&self) -> Result<()> {
-        let refuse = |key: String, problem: String, allowed: &str| {
-            Err(Error::new(key, problem).allow(allowed))
+        let refuse = |key: String, problem: String, expected: &str| {
+            Err(Error::new(key, problem).expected(expected))
         };
         if !matches!(self.levels, 0 | 2 | 4 | 6) {
             return refuse("levels".into(), self.levels.to_string(), "0, 2, 4 or 6");
@@ -111,7 +110,11 @@ impl Level {
         ] {
             if found != rates || rates == 0 {
                 let problem = format!("{found} values for {rates} rates");
-                return refuse(key.into(), problem, "one for each, and at least one rate");
+                return refuse(
+                    key.into(),
+                    problem,
+                    "one value for each rate, and at least one rate",
+                );
             }
         }
         let mut before = 0.0;
@@ -124,16 +127,16 @@ impl Level {
                 (self.frames[at], self.errors[at], self.undetected[at]);
             let sum = self.iterations[at].iter().try_fold(0u64, |sum, &n| sum.checked_add(n));
             if frames == 0 || sum != Some(frames) {
-                let allowed = "at least 1, and the sum of its iterations";
-                return refuse(format!("frames[{at}]"), frames.to_string(), allowed);
+                let expected = "at least 1, the sum of its iterations";
+                return refuse(format!("frames[{at}]"), frames.to_string(), expected);
             }
             if errors > frames {
-                let allowed = format!("0 to {frames}, its frames");
-                return refuse(format!("errors[{at}]"), errors.to_string(), &allowed);
+                let expected = format!("0 to {frames}, the number of its frames");
+                return refuse(format!("errors[{at}]"), errors.to_string(), &expected);
             }
             if undetected > errors {
-                let allowed = format!("0 to {errors}, its errors");
-                return refuse(format!("undetected[{at}]"), undetected.to_string(), &allowed);
+                let expected = format!("0 to {errors}, the number of its errors");
+                return refuse(format!("undetected[{at}]"), undetected.to_string(), &expected);
             }
         }
         Ok(())
@@ -163,16 +166,21 @@ impl Intervals {
             let Some(given) = given else { continue };
             if given.len() != own.len() {
                 let problem = format!("{} values for {} rates", given.len(), own.len());
-                return Err(Error::new(key, problem).allow("one for each, or no such array"));
+                return Err(Error::new(key, problem)
+                    .expected("one value for each rate")
+                    .hint("leave the array out"));
             }
             for (at, (&given, &own)) in given.iter().zip(own).enumerate() {
                 // Ours have four digits; given ones may have more.
                 let is_same = (given - own).abs() <= 1e-3 * own;
                 if !is_same {
                     let (errors, frames) = (level.errors[at], level.frames[at]);
-                    let problem = format!("{given}: not of {errors} errors in {frames} frames");
-                    let allowed = format!("{own}, by Clopper and Pearson; or no such array");
-                    return Err(Error::new(format!("{key}[{at}]"), problem).allow(allowed));
+                    let problem =
+                        format!("{given} does not belong to {errors} errors in {frames} frames");
+                    let expected = format!("{own} (Clopper and Pearson)");
+                    return Err(Error::new(format!("{key}[{at}]"), problem)
+                        .expected(expected)
+                        .hint("leave the array out"));
                 }
             }
         }
@@ -218,7 +226,7 @@ impl Profile {
             if before.is_some_and(|before| before >= level.levels) {
                 let place = format!("level[{at}].levels");
                 return Err(Error::new(place, level.levels.to_string())
-                    .allow("more than in the level before"));
+                    .expected("more than the level before"));
             }
             before = Some(level.levels);
         }
@@ -324,12 +332,12 @@ mod tests {
         begun.level.push(Level { levels: 4, ..Level::default() });
         assert_eq!(begun.write(), text);
         for (from, to, place) in [
-            ("levels = 0", "levels = 3", "level[0].levels: 3; allowed: 0, 2, 4 or 6"),
-            ("levels = 2", "levels = 0", "level[1].levels: 0; allowed: more than"),
-            ("300,", "400,", "level[0].frames[0]: 400; allowed: at least 1"),
+            ("levels = 0", "levels = 3", "level[0].levels: 3; expected: 0, 2, 4 or 6"),
+            ("levels = 2", "levels = 0", "level[1].levels: 0; expected: more than"),
+            ("300,", "400,", "level[0].frames[0]: 400; expected: at least 1"),
             ("300,", "", "level[0].frames: 9 values for 10 rates"),
-            ("7,", "301,", "level[0].errors[0]: 301; allowed: 0 to 300"),
-            ("1, 1,", "8, 1,", "level[0].undetected[0]: 8; allowed: 0 to 7"),
+            ("7,", "301,", "level[0].errors[0]: 301; expected: 0 to 300"),
+            ("1, 1,", "8, 1,", "level[0].undetected[0]: 8; expected: 0 to 7"),
             ("1, 1,", "1,", "level[0].undetected: 9 values for 10 rates"),
             ("[200, 90, 10],", "", "level[0].iterations: 9 values for 10 rates"),
             (
@@ -337,8 +345,8 @@ mod tests {
                 "[9000000000000000000, 9000000000000000000, 900000000000000000,",
                 "level[0].frames[0]",
             ),
-            ("0.0002,", "0.0001,", "level[0].rber[1]: 0.0001; allowed: rising"),
-            ("0.0002,", "nan,", "level[0].rber[1]: NaN; allowed: rising"),
+            ("0.0002,", "0.0001,", "level[0].rber[1]: 0.0001; expected: rising"),
+            ("0.0002,", "nan,", "level[0].rber[1]: NaN; expected: rising"),
         ] {
             assert!(text.contains(from), "{from}");
             let error = Profile::read(&text.replacen(from, to, 1), "x").unwrap_err().to_string();
@@ -375,11 +383,11 @@ mod tests {
         let bare = [&text[..begin], &text[end..]].concat();
         assert_eq!(Profile::read(&bare, "x").unwrap().write(), text);
         for (from, to, said) in [
-            (low, "1e-9, 0.1539, 0.9963,", "fer_low[0]: 0.000000001: not of 0 errors in 1000"),
-            (low, "0.0, 0.1541, 0.9963,", "fer_low[1]: 0.1541: not of 7 errors in 20 frames"),
-            (low, "0.0, nan, 0.9963,", "fer_low[1]: NaN: not of"),
+            (low, "1e-9, 0.1539, 0.9963,", "fer_low[0]: 0.000000001 does not belong to 0 errors"),
+            (low, "0.0, 0.1541, 0.9963,", "fer_low[1]: 0.1541 does not belong to 7 errors"),
+            (low, "0.0, nan, 0.9963,", "fer_low[1]: NaN does not belong to"),
             (high, "0.003682, 0.5922,", "fer_high: 2 values for 3 rates"),
-            (high, "0.003682, 0.5922, 0.99,", "fer_high[2]: 0.99: not of 1000 errors"),
+            (high, "0.003682, 0.5922, 0.99,", "fer_high[2]: 0.99 does not belong to 1000 errors"),
             (high, "0.003682, 0.5922, 'x',", "fer_high[2]: invalid type: string"),
         ] {
             let error = read(from, to).unwrap_err().to_string();

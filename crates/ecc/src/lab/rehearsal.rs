@@ -1,5 +1,5 @@
-//! Rehearsals: codewords made beforehand, so that a caller with a clock times nothing but encoding
-//! and decoding.
+//! Rehearsals: codewords made in advance, so that a timed caller measures only encoding and
+//! decoding.
 
 use crate::bits;
 use crate::channel::Reading;

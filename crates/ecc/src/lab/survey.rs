@@ -1,4 +1,4 @@
-//! A survey: the measurement of a profile, rate after rate, which can stop and go on later.
+//! A survey: the measurement of a profile, rate by rate, which can stop and resume later.
 //!
 //! Rates lie on a grid of steps of 2^(1/16) below the capacity limit. The rate at
 //! which the decoder begins to work is found by halving. From there down every step is measured
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Steps of the grid to a factor of two.
 const STEPS: i32 = 16;
-/// Every so many of them is measured where only iterations matter.
+/// Step between measured rates if only iterations matter.
 const STRIDE: i32 = 8;
 /// Frames of such a rate.
 const CALM_FRAMES: u64 = 2_000;
@@ -29,7 +29,7 @@ const LEAST_RBER: f64 = 1e-7;
 pub struct Plan {
     /// Member of the family of channels with its parameters.
     pub channel: Choice,
-    /// Soft levels.
+    /// Extra references.
     pub levels: Vec<u8>,
     /// For each rate.
     pub goal: Goal,
@@ -100,25 +100,25 @@ impl Survey {
         let keys = ["code", "decoder", "hash", "channel", "seed", "measured_with"];
         for ((key, was), is) in keys.iter().zip(facts(&known)).zip(facts(&self.profile)) {
             if was != is {
-                let problem =
-                    format!("`{was}`: left by another measurement, which this one is not");
+                let problem = format!("`{was}`: the file holds another measurement");
                 return Err(Error::new(format!("{place}: {key}"), problem)
-                    .allow(format!("`{is}`, or no such file: remove it to begin anew")));
+                    .expected(format!("`{is}`"))
+                    .hint("remove the file to start a new measurement"));
             }
         }
         for level in known.level {
             let at = self.plan.levels.iter().position(|&levels| levels == level.levels);
             let Some(at) = at else {
-                let problem = format!("{} is none of the levels", level.levels);
+                let problem = format!("{} is not one of the levels", level.levels);
                 return Err(Error::new(format!("{place}: levels"), problem)
-                    .allow(format!("{:?}", self.plan.levels)));
+                    .expected(format!("{:?}", self.plan.levels)));
             };
             let descent = &mut self.descents[at];
             for (&rber, &frames) in level.rber.iter().zip(&level.frames) {
                 if descent.step(rber).is_none() || !frames.is_multiple_of(BATCH_FRAMES) {
                     let problem = format!("{frames} frames at rate {rber} were not measured");
                     return Err(Error::new(format!("{place}: frames"), problem)
-                        .allow("an unfinished profile as it was written"));
+                        .expected("an unfinished profile as it was written"));
                 }
             }
             // It is the first that is measured.
@@ -133,8 +133,8 @@ impl Survey {
         &self.profile
     }
 
-    /// Measures the next rate; false where none is missing. `watch` ends it early by saying false:
-    /// what was counted until then is kept.
+    /// Measures the next rate; false if none is missing. `watch` ends it early by returning false;
+    /// the counts so far are kept.
     pub fn advance(&mut self, watch: Watch<'_>) -> Result<bool> {
         for at in 0..self.descents.len() {
             if self.descents[at].first.is_none() {
@@ -157,7 +157,7 @@ impl Survey {
         Ok(false)
     }
 
-    /// Where a level begins, by halving; nothing where it was stopped.
+    /// The first rate of a level, by halving; none if it was stopped.
     fn beginning(&self, at: usize, watch: Watch<'_>) -> Result<Option<i32>> {
         let batch = Goal { errors: u64::MAX, max_frames: BATCH_FRAMES };
         let (mut fails, mut works) = (0, 12 * STEPS);
@@ -336,9 +336,9 @@ mod tests {
         let hash = codec().hash().unwrap();
         let rate = format!("{:?},", begun.profile().level[0].rber[0]);
         for (error, key, needle) in [
-            (refused(survey(2, 1, 30, &[0, 2]), &text), "seed", "allowed: `2`"),
+            (refused(survey(2, 1, 30, &[0, 2]), &text), "seed", "expected: `2`"),
             (refused(survey(1, 1, 40, &[0, 2]), &text), "measured_with", "a test until 40"),
-            (refused(survey(1, 1, 30, &[2]), &text), "levels", "allowed: [2]"),
+            (refused(survey(1, 1, 30, &[2]), &text), "levels", "expected: [2]"),
             (refused(same(), &text.replace(&hash, "0123")), "hash", &hash),
             (refused(same(), &text.replace("\"hamming\"", "\"gallager\"")), "code", "`gallager`"),
             (refused(same(), &text.replace("likeliest\"", "other\"")), "decoder", "`other`"),

@@ -75,8 +75,8 @@ impl Graph<'_> {
 }
 
 impl QuasiCyclic {
-    /// Classes of elementary absorbing sets of at most so many bits over cycles of six, by (bits,
-    /// open checks). What it takes grows with the number of these cycles.
+    /// Classes of elementary absorbing sets of at most this many bits over cycles of six, by (bits,
+    /// open checks). Its time grows with the number of these cycles.
     pub fn absorbing_sets(&self, most_bits: usize) -> BTreeMap<(usize, usize), u64> {
         let z = self.z();
         if most_bits < 3 {

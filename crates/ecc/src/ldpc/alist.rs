@@ -29,21 +29,25 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
     let mut lines = Lines::new(text, place);
     let (at, size) = lines.next("the size of the matrix")?;
     let [columns, rows] = size[..] else {
-        return Err(Error::new(at, format!("{} numbers", size.len())).allow("`columns rows`"));
+        return Err(Error::new(at, format!("{} numbers", size.len())).expected("`columns rows`"));
     };
     if !(1..=MOST_BITS).contains(&columns) || !(1..=MOST_BITS).contains(&rows) {
-        let allowed = format!("1 to {MOST_BITS} of both");
-        return Err(Error::new(at, format!("{columns} columns and {rows} rows")).allow(allowed));
+        let expected = format!("1 to {MOST_BITS} of both");
+        return Err(Error::new(at, format!("{columns} columns and {rows} rows")).expected(expected));
     }
     let (at, most) = lines.next("the largest weights")?;
     if most.len() != 2 {
-        let allowed = "the largest weight of a column and of a row";
-        return Err(Error::new(at, format!("{} numbers", most.len())).allow(allowed));
+        let expected = "the largest weight of a column and of a row";
+        return Err(Error::new(at, format!("{} numbers", most.len())).expected(expected));
     }
     let (at, column_weights) = lines.weights("column", columns, most[0])?;
     if let Some(column) = column_weights.iter().position(|&weight| weight == 0) {
-        let allowed = format!("1 to {}: a bit in no check is unprotected", most[0]);
-        return Err(Error::new(at, format!("column {}: weight 0", column + 1)).allow(allowed));
+        let expected = format!("1 to {}", most[0]);
+        return Err(Error::new(
+            at,
+            format!("column {}: weight 0, so nothing protects its bit", column + 1),
+        )
+        .expected(expected));
     }
     let (_, row_weights) = lines.weights("row", rows, most[1])?;
     let mut bits = Vec::new();
@@ -54,15 +58,15 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
         let (at, listed) = lines.list("row", check, weight, columns)?;
         if let Some(&bit) = listed.iter().find(|&&bit| bits[bit].binary_search(&check).is_err()) {
             let problem = format!("row {} has column {}", check + 1, bit + 1);
-            return Err(Error::new(at, problem).allow("rows and columns that say the same"));
+            return Err(Error::new(at, problem).expected("rows and columns that agree"));
         }
     }
     // Every one of a row is one of a column; as many of both, and they are the same.
     let (by_column, by_row): (usize, usize) =
         (column_weights.iter().sum(), row_weights.iter().sum());
     if by_column != by_row {
-        let problem = format!("{by_column} ones in the columns, {by_row} in the rows");
-        return Err(Error::new(place, problem).allow("rows and columns that say the same"));
+        let problem = format!("{by_column} ones listed by column, {by_row} by row");
+        return Err(Error::new(place, problem).expected("rows and columns that agree"));
     }
     match lines.rest() {
         Some((at, line)) => Err(Error::new(at, format!("`{}` after the last row", cut(line)))),
@@ -72,7 +76,7 @@ fn alist(text: &str, place: &str) -> Result<(Vec<Vec<usize>>, usize)> {
 
 /// The lines of a file, one after the other.
 struct Lines<'a> {
-    /// Numbers from 1, and what each line says; blank ones too, as a list may be blank.
+    /// Lines with their numbers from 1; blank lines too, because a list may be empty.
     said: Peekable<std::vec::IntoIter<(usize, &'a str)>>,
     /// What errors call the file.
     place: &'a str,
@@ -111,7 +115,7 @@ impl<'a> Lines<'a> {
         let (at, weights) = self.next(&format!("the weights of {what}s"))?;
         if weights.len() != count || weights.iter().any(|&weight| weight > most) {
             let problem = format!("{} weights of {what}s", weights.len());
-            return Err(Error::new(at, problem).allow(format!("{count}, each at most {most}")));
+            return Err(Error::new(at, problem).expected(format!("{count}, each at most {most}")));
         }
         Ok((at, weights))
     }
@@ -138,8 +142,9 @@ impl<'a> Lines<'a> {
             && ones.windows(2).all(|pair| pair[0] < pair[1])
             && padding.iter().all(|&zero| zero == 0);
         if !is_right {
-            let allowed = format!("{weight} different places from 1 to {range}, then only 0");
-            return Err(Error::new(at, format!("not the ones of a {what}")).allow(allowed));
+            let expected = format!("{weight} different positions from 1 to {range}, then zeros");
+            return Err(Error::new(at, format!("not the positions of the ones of a {what}"))
+                .expected(expected));
         }
         Ok((at, ones.iter().map(|one| one - 1).collect()))
     }
@@ -154,14 +159,17 @@ pub(crate) fn circulants(
 ) -> Result<QuasiCyclic> {
     let (columns, rows) = (bits.len() / z, checks / z);
     let refuse = |problem: String| {
-        Err(Error::new(place, problem).allow("a z that divides the matrix into circulants, or 1"))
+        Err(Error::new(place, problem)
+            .expected("a z that divides the matrix into circulants, or 1"))
     };
     if !bits.len().is_multiple_of(z) || !checks.is_multiple_of(z) {
         return refuse(format!("{} columns and {checks} rows with z = {z}", bits.len()));
     }
     if columns > MOST_BLOCKS {
-        let allowed = format!("at most {MOST_BLOCKS}; a larger z where there are circulants");
-        return Err(Error::new(place, format!("{columns} columns of blocks")).allow(allowed));
+        let expected = format!("at most {MOST_BLOCKS}");
+        return Err(Error::new(place, format!("{columns} columns of blocks"))
+            .expected(expected)
+            .hint("give a larger z if the matrix is made of circulants"));
     }
     let mut matrix = vec![Vec::new(); rows];
     for (column, block) in bits.chunks_exact(z).enumerate() {
@@ -265,6 +273,11 @@ mod tests {
     fn bits_in_no_check_are_refused() {
         let text = "3 2\n2 2\n1 0 2\n1 2\n1 0\n0 0\n1 2\n3\n1 3\n";
         let said = read_alist(text, None, "x").unwrap_err().to_string();
-        assert!(said.starts_with("x:3: column 2: weight 0; allowed: 1 to 2"), "{said}");
+        assert!(
+            said.starts_with(
+                "x:3: column 2: weight 0, so nothing protects its bit; expected: 1 to 2"
+            ),
+            "{said}"
+        );
     }
 }

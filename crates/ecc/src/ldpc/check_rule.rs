@@ -1,4 +1,4 @@
-//! Check rules: what a check sends in the layered decoder, lane by lane.
+//! Check rules: the messages of a check in the layered decoder, lane by lane.
 //!
 //! Either a share of the least magnitude, [`Shares`] (Chen and Fossorier, IEEE Commun. Lett. 6,
 //! 2002), or what the sum-product rule gives in small numbers, [`Doubts`] (Gallager, IRE Trans.
@@ -16,7 +16,7 @@ pub(crate) enum Rule<'a> {
     Doubts(&'a Doubts),
 }
 
-/// What a layer's checks do with what they see.
+/// The rule of a layer's checks.
 ///
 /// # Safety
 /// Callers of any function promise that the machine has the instructions of `L`.

@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 pub struct Recipe {
     /// Size of a circulant, in bits.
     pub z: usize,
-    /// Block rows: parity has so many blocks.
+    /// Block rows: the blocks of parity.
     pub block_rows: usize,
-    /// Block columns: a codeword has so many blocks.
+    /// Block columns: the blocks of a codeword.
     pub block_columns: usize,
     /// Checks that a data bit is in.
     pub column_weight: usize,
@@ -54,8 +54,9 @@ impl Recipe {
         let mut rng = Rng::stream(self.seed, "ldpc");
         let (count, weight) = (self.block_columns - self.block_rows, self.column_weight);
         let too_small = || {
-            Error::new(format!("{place}.z"), format!("{}: too small for the shape", self.z))
-                .allow("a shape with room for columns without cycles of four")
+            Error::new(format!("{place}.z"), format!("{}: too small for the shape", self.z)).hint(
+                "choose a larger z or fewer columns: columns without cycles of four need room",
+            )
         };
         // Where z is no power of two, it also depends on the shifts whether there is an inverse.
         for _ in 0..PARITY_DRAWS {
@@ -86,9 +87,9 @@ impl Recipe {
     }
 
     fn check(&self, place: &str) -> Result<()> {
-        let refuse = |key: &str, value: usize, allowed: String| {
+        let refuse = |key: &str, value: usize, expected: String| {
             Err(Error::new(format!("{place}.{key}"), format!("{value}: out of range"))
-                .allow(allowed))
+                .expected(expected))
         };
         let (z, rows, columns) = (self.z, self.block_rows, self.block_columns);
         let most = CirculantInverse::most_checks(z) / 4;
@@ -137,9 +138,9 @@ impl Recipe {
     fn not_encodable(&self, place: &str) -> Error {
         let rows = &self.parity_rows;
         let problem =
-            format!("{rows:?}: these diagonals have no inverse, so nothing can be encoded");
-        let allowed = "left out: the first rows that do are taken; or another seed";
-        Error::new(format!("{place}.parity_rows"), problem).allow(allowed)
+            format!("{rows:?}: these diagonals have no inverse, so data cannot be encoded");
+        let hint = "leave it out to take the first rows that work, or try another seed";
+        Error::new(format!("{place}.parity_rows"), problem).hint(hint)
     }
 }
 
@@ -166,7 +167,7 @@ fn least_loaded(loads: &[usize], weight: usize, rng: &mut Rng) -> Vec<usize> {
     rows.into_iter().take(weight).map(|(_, _, row)| row).collect()
 }
 
-/// Parity checks that grow column by column, and what the next column must know of them.
+/// Parity checks that grow column by column, with data for the next column.
 struct Draft {
     z: usize,
     rows: usize,
@@ -196,8 +197,8 @@ impl Draft {
         }
     }
 
-    /// Adds the column that closes the fewest cycles of six of so many drawn; None if every one
-    /// would close a cycle of four.
+    /// Adds the column, of a number of draws, that closes the fewest cycles of six; None if every
+    /// one would close a cycle of four.
     fn add_best(
         &mut self,
         draws: u32,

@@ -62,7 +62,7 @@ fn blocks(checks: &QuasiCyclic) -> Vec<Vec<u64>> {
     checks.rows().iter().map(packed).collect()
 }
 
-/// The checks bit by bit, packed, with room for so many `u64`s behind each.
+/// The checks bit by bit, packed, with room for additional `u64`s behind each.
 pub fn expanded(checks: &QuasiCyclic, room: usize) -> Vec<Vec<u64>> {
     let z = checks.z();
     let packed = |check: usize| {

@@ -1,4 +1,4 @@
-//! The syndrome of a word: which parity checks it breaks, kept up to date bit by bit.
+//! The syndrome of a word: its failed parity checks, updated bit by bit.
 
 use crate::bits;
 use crate::ldpc::quasi_cyclic::QuasiCyclic;

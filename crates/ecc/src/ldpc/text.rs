@@ -1,8 +1,8 @@
 //! Parity checks as text: base matrices of shifts, and the roster of text forms.
 //!
-//! A base matrix has a line for each block row: shifts, and `-` or `-1` where there is nothing,
-//! between blanks or commas. Its first line may be `z` alone or `columns rows z`, as AFF3CT has it.
-//! `#` begins a comment.
+//! A base matrix has a line for each block row: shifts, and `-` or `-1` for zero blocks, separated
+//! by blanks or commas. Its first line may be `z` alone or `columns rows z`, as AFF3CT has it. `#`
+//! begins a comment.
 
 use crate::ldpc::alist::{circulants, ones, read_alist, write_alist};
 use crate::ldpc::construct::MOST_BITS;
@@ -60,7 +60,7 @@ pub fn check_z(z: usize, place: &str) -> Result<()> {
     if (1..=MOST_Z).contains(&z) {
         return Ok(());
     }
-    Err(Error::new(place, format!("z = {z}: out of range")).allow(format!("1 to {MOST_Z}")))
+    Err(Error::new(place, format!("z = {z}: out of range")).expected(format!("1 to {MOST_Z}")))
 }
 
 /// The matrix of lines of shifts, each with its place; `place` is that of all of them.
@@ -76,15 +76,15 @@ pub fn base_rows<'a>(
         let (row, columns) = base_row(line, z, most, &place)?;
         let expected = *width.get_or_insert(columns);
         if columns != expected {
-            let allowed = format!("{expected}, as many as the first row has");
-            return Err(Error::new(place, format!("{columns} columns")).allow(allowed));
+            let expected = format!("{expected}, as in the first row");
+            return Err(Error::new(place, format!("{columns} columns")).expected(expected));
         }
         if rows.len() == most {
-            return Err(Error::new(place, "too many rows").allow(format!("at most {most}")));
+            return Err(Error::new(place, "too many rows").expected(format!("at most {most}")));
         }
         rows.push(row);
     }
-    let columns = width.ok_or_else(|| Error::new(place, "no rows").allow("lines of shifts"))?;
+    let columns = width.ok_or_else(|| Error::new(place, "no rows").expected("lines of shifts"))?;
     Ok(QuasiCyclic::new(z, columns, rows))
 }
 
@@ -93,13 +93,13 @@ fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circu
     let mut columns = 0;
     for word in words(line) {
         if columns == most {
-            return Err(Error::new(place, "too many columns").allow(format!("at most {most}")));
+            return Err(Error::new(place, "too many columns").expected(format!("at most {most}")));
         }
         if word != "-" && word != "-1" {
             let shift = word.parse().ok().filter(|&shift| usize::from(shift) < z);
             let shift: u16 = shift.ok_or_else(|| {
-                Error::new(place, format!("column {}: `{}` is no shift", columns + 1, cut(word)))
-                    .allow(format!("0 to {}, or - for nothing", z - 1))
+                Error::new(place, format!("column {}: `{}` is not a shift", columns + 1, cut(word)))
+                    .expected(format!("0 to {}, or - for a zero block", z - 1))
             })?;
             row.push(Circulant { column: columns as u16, shift });
         }
@@ -108,8 +108,8 @@ fn base_row(line: &str, z: usize, most: usize, place: &str) -> Result<(Vec<Circu
     Ok((row, columns))
 }
 
-/// The words of a line: between commas where it has any, otherwise between blanks. Nothing between
-/// two commas is an empty word, so that no column is lost.
+/// The words of a line, separated by commas if it has any, otherwise by blanks. Two adjacent commas
+/// enclose an empty word, so that no column is lost.
 fn words(line: &str) -> impl Iterator<Item = &str> {
     let is_gap: fn(char) -> bool =
         if line.contains(',') { |c| c == ',' } else { char::is_whitespace };
@@ -131,7 +131,7 @@ pub fn base_line(checks: &QuasiCyclic, row: &[Circulant]) -> String {
     words.join(" ")
 }
 
-/// Lines that say something, with their places; `#` begins a comment.
+/// Lines with content, and their places; `#` begins a comment.
 fn lines<'a>(text: &'a str, place: &str) -> impl Iterator<Item = (String, &'a str)> {
     text.lines().enumerate().filter_map(move |(i, line)| {
         let said = line.split('#').next().unwrap_or_default().trim();
@@ -165,31 +165,32 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
         if let Some((at, own)) = own_z(text, place) {
             return Err(Error::new(
                 at,
-                format!("the file says its z, {own}, and another is given"),
+                format!("the file gives z = {own}, and a z is given beside it"),
             )
-            .allow("none given, or --z 1: bit by bit"));
+            .hint("give no z, or --z 1 to read the matrix bit by bit"));
         }
         return every_bit_checked(base_rows(lines, z, place)?, place);
     }
     let form = "`z` or `columns rows z`, or z given beside the file";
-    let (at, line) = lines.next().ok_or_else(|| Error::new(place, "empty").allow(form))?;
-    let numbers = numbers(line, &at).map_err(|error| error.allow(form))?;
+    let (at, line) = lines.next().ok_or_else(|| Error::new(place, "empty").expected(form))?;
+    let numbers = numbers(line, &at).map_err(|error| error.expected(form))?;
     let (shape, z) = match numbers[..] {
         [z] => (None, z),
         [columns, rows, z] => (Some((columns, rows)), z),
         _ => {
             let problem = format!("first line of {} numbers", numbers.len());
-            let alist = "; or --form alist, for a file that begins with `columns rows`";
+            let alist = "--form alist reads a file that begins with `columns rows`";
             let alist = if numbers.len() == 2 { alist } else { "" };
-            return Err(Error::new(at, problem).allow(format!("{form}{alist}")));
+            return Err(Error::new(at, problem).expected(form).hint(alist));
         }
     };
     check_z(z, &at)?;
     let checks = base_rows(lines, z, place)?;
     let found = (checks.columns(), checks.rows().len());
     if let Some(said) = shape.filter(|&said| said != found) {
-        let problem = format!("{} columns and {} rows promised", said.0, said.1);
-        return Err(Error::new(at, problem).allow(format!("{} and {}, as below", found.0, found.1)));
+        let problem = format!("the first line gives {} columns and {} rows", said.0, said.1);
+        return Err(Error::new(at, problem)
+            .expected(format!("{} and {}, as in the rows below", found.0, found.1)));
     }
     every_bit_checked(checks, place)
 }
@@ -198,8 +199,9 @@ pub fn read_base_matrix(text: &str, z: Option<usize>, place: &str) -> Result<Qua
 fn every_bit_checked(checks: QuasiCyclic, place: &str) -> Result<QuasiCyclic> {
     match checks.column_weights().iter().position(|&weight| weight == 0) {
         Some(column) => {
-            let problem = format!("column {}: no shift in any row", column + 1);
-            Err(Error::new(place, problem).allow("at least one: a bit in no check is unprotected"))
+            let problem =
+                format!("column {}: no shift in any row, so nothing protects its bits", column + 1);
+            Err(Error::new(place, problem).expected("at least one shift"))
         }
         None => Ok(checks),
     }
@@ -218,7 +220,8 @@ pub fn write_base_matrix(checks: &QuasiCyclic) -> String {
 pub(crate) fn numbers(line: &str, place: &str) -> Result<Vec<usize>> {
     let number = |word: &str| {
         word.parse().map_err(|_| {
-            Error::new(place, format!("`{}` is no number", cut(word))).allow("whole numbers from 0")
+            Error::new(place, format!("`{}` is not a number", cut(word)))
+                .expected("whole numbers from 0")
         })
     };
     words(line).map(number).collect()
@@ -299,34 +302,34 @@ mod tests {
             (base(""), "x: empty"),
             (base("8\n"), "x: no rows"),
             (base("8 8\n1"), "x:1: first line of 2 numbers"),
-            (base("1 - 2\n"), "x:1: `-` is no number; allowed: `z` or `columns rows z`"),
+            (base("1 - 2\n"), "x:1: `-` is not a number; expected: `z` or `columns rows z`"),
             (base("0\n1"), "x:1: z = 0"),
             (base("99999999999\n1"), "x:1: z = 99999999999"),
-            (base("8\n\n1 8 -"), "x:3: column 2: `8` is no shift"),
-            (base("8\n1 -2 -"), "x:2: column 2: `-2` is no shift"),
-            (base("8\n1 two -"), "x:2: column 2: `two` is no shift"),
-            (base("8\n1 2 -\n1 2"), "x:3: 2 columns; allowed: 3"),
-            (base("3 2 8\n1 2 -\n"), "x:1: 3 columns and 2 rows promised"),
-            (base("8\n1 1.5"), "`1.5` is no shift"),
-            (base("8\n1,,2"), "x:2: column 2: `` is no shift"),
-            (base("8\n1, 2 3"), "x:2: column 2: `2 3` is no shift"),
-            (base("8\n1 - 2\n3 - -\n"), "x: column 2: no shift in any row; allowed: at least one"),
+            (base("8\n\n1 8 -"), "x:3: column 2: `8` is not a shift"),
+            (base("8\n1 -2 -"), "x:2: column 2: `-2` is not a shift"),
+            (base("8\n1 two -"), "x:2: column 2: `two` is not a shift"),
+            (base("8\n1 2 -\n1 2"), "x:3: 2 columns; expected: 3"),
+            (base("3 2 8\n1 2 -\n"), "x:1: the first line gives 3 columns and 2 rows"),
+            (base("8\n1 1.5"), "`1.5` is not a shift"),
+            (base("8\n1,,2"), "x:2: column 2: `` is not a shift"),
+            (base("8\n1, 2 3"), "x:2: column 2: `2 3` is not a shift"),
+            (base("8\n1 - 2\n3 - -\n"), "x: column 2: no shift in any row, so nothing protects"),
             (base("7 3\n3 4\n"), "x:1: first line of 2 numbers"),
-            (base("7 3\n3 4\n"), "or --form alist"),
-            (given("4 1 8\n1 2 - 3\n"), "x:1: the file says its z, 8, and another is given"),
-            (given("# z\n8\n1 2 - 3\n"), "x:2: the file says its z, 8"),
+            (base("7 3\n3 4\n"), "hint: --form alist"),
+            (given("4 1 8\n1 2 - 3\n"), "x:1: the file gives z = 8, and a z is given"),
+            (given("# z\n8\n1 2 - 3\n"), "x:2: the file gives z = 8"),
             (given("1 - 2\n3 - -\n"), "x: column 2: no shift in any row"),
             (alist(""), "x:1: ends before the size"),
             (alist("3\n"), "x:1: 1 numbers"),
-            (alist("-3 2\n"), "x:1: `-3` is no number"),
-            (alist("3 x\n"), "x:1: `x` is no number"),
+            (alist("-3 2\n"), "x:1: `-3` is not a number"),
+            (alist("3 x\n"), "x:1: `x` is not a number"),
             (alist("99999999999 2\n1 1\n"), "x:1: 99999999999 columns"),
             (alist("3 2\n2 2\n"), "x:2: ends before the weights of columns"),
             (changed("1 2 1\n", "1 2\n"), "x:3: 2 weights of columns"),
             (changed("1 2 1\n", "1 3 1\n"), "x:3: 3 weights of columns"),
-            (changed("1 0\n", "3 0\n"), "x:5: not the ones of a column"),
-            (changed("1 0\n", "0 1\n"), "x:5: not the ones of a column"),
-            (changed("1 0\n1 2\n", "1 0\n1 1\n"), "x:6: not the ones of a column"),
+            (changed("1 0\n", "3 0\n"), "x:5: not the positions of the ones of a column"),
+            (changed("1 0\n", "0 1\n"), "x:5: not the positions of the ones of a column"),
+            (changed("1 0\n1 2\n", "1 0\n1 1\n"), "x:6: not the positions of the ones of a column"),
             (changed("\n2 3\n", "\n1 3\n"), "x:9: row 2 has column 1"),
             (changed("\n2 3\n", "\n2 3\n1\n"), "x:10: `1` after the last row"),
             (changed("\n2 3\n", "\n"), "x:8: ends before row 2"),

@@ -1,5 +1,5 @@
-//! The contract of a decoder model: a codeword's bit error rate and luck go in, an outcome and a
-//! time come out.
+//! The contract of a decoder model: from a codeword's bit error rate and luck to an outcome and a
+//! time.
 
 use crate::channel::Reading;
 use crate::model::named_code::NamedCode;
@@ -11,29 +11,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EccConfig {
-    /// The code, a file of `params/codes` or a path: it says what a codeword holds. Empty: none.
+    /// Code: a preset of `params/codes` or a path; it defines the codeword. Empty: no code.
     pub code: String,
-    /// Hash of code, decoder and their profile; may be left out, and is filled in.
+    /// Hash of code, decoder and profile; filled in if omitted.
     pub code_hash: String,
-    /// Data bytes of a codeword; 0 takes the code's, or without one the smaller of 4096 and the
-    /// page.
+    /// Data bytes of a codeword; 0 is the code's or, without a code, the smaller of 4096 and the
+    /// page size.
     pub payload_bytes: u32,
-    /// Parity bytes of a codeword, metadata included: they travel on the bus with the data. 0 takes
+    /// Parity bytes of a codeword, metadata included; the bus transfers them with the data. 0 is
     /// the code's.
     pub parity_bytes: u32,
-    /// Decoders that work side by side, shared by the whole drive; 0 means one for each channel.
+    /// Parallel decoders, shared by the whole drive; 0 is one for each channel.
     pub decoders: u32,
-    /// Time of decoding one codeword, whatever it takes.
+    /// Fixed time of decoding one codeword.
     pub t_decode_us: f64,
     /// The same after a soft read; 0 takes `t_decode_us`.
     pub t_soft_decode_us: f64,
-    /// Time of one iteration, for models that count them: 1 us of `bates2014`.
+    /// Time of one iteration, for models that count iterations; default: 1 us of `bates2014`.
     pub t_iteration_us: f64,
-    /// Time of encoding one codeword, in one of as many encoders as there are decoders.
+    /// Time of encoding one codeword; there are as many encoders as decoders.
     pub t_encode_us: f64,
     /// Energy of one iteration for each bit of the codeword, in picojoules.
     pub iteration_pj_per_bit: f64,
-    /// The code that `code` names, once somebody has read its file.
+    /// The code of `code`, once its file has been read.
     #[serde(skip)]
     #[schemars(skip)]
     pub named: Option<NamedCode>,
@@ -60,11 +60,12 @@ impl Default for EccConfig {
 }
 
 impl EccConfig {
-    /// Takes from a code what it says of a codeword. What was said already must agree.
+    /// Takes the layout of a codeword from a code. Given values must agree.
     pub fn take_code(&mut self, code: NamedCode) -> Result<()> {
         if code.payload_bytes() == 0 {
             let problem = format!("`{}` has payload_bytes = 0", self.code);
-            return Err(Error::new("ecc.code", problem).allow("a code with room for a sector"));
+            return Err(Error::new("ecc.code", problem)
+                .expected("a code with room for a sector of user data"));
         }
         for (key, given, own) in [
             ("payload_bytes", &mut self.payload_bytes, code.payload_bytes()),
@@ -73,14 +74,16 @@ impl EccConfig {
             if *given != 0 && *given != own {
                 let problem = format!("{given} with the code `{}`", self.code);
                 return Err(Error::new(format!("ecc.{key}"), problem)
-                    .allow(format!("{own}, or leave it out")));
+                    .expected(format!("{own}"))
+                    .hint("leave it out: the code gives it"));
             }
             *given = own;
         }
         if !self.code_hash.is_empty() && self.code_hash != code.hash() {
             let problem = format!("{}, but `{}` is another code", self.code_hash, self.code);
             return Err(Error::new("ecc.code_hash", problem)
-                .allow(format!("{}, or leave it out", code.hash())));
+                .expected(code.hash())
+                .hint("leave it out: the code gives it"));
         }
         code.hash().clone_into(&mut self.code_hash);
         self.named = Some(code);
@@ -91,11 +94,11 @@ impl EccConfig {
     pub fn needs_code(&self, model: &str) -> Result<&NamedCode> {
         self.named.as_ref().ok_or_else(|| {
             Error::new("ecc.code", format!("`ecc.model = \"{model}\"` without a code"))
-                .allow("the name of a code that `nandlab presets code` lists, or a path")
+                .expected("the name of a code (see `nandlab presets code`) or a path")
         })
     }
 
-    /// Errors that the code corrects for certain and no more, where it is such a code.
+    /// Fixed t of the code, for codes such as BCH.
     pub fn certain_errors(&self) -> Option<u32> {
         self.named.as_ref()?.codec().code().certain_errors().map(|t| t as u32)
     }
@@ -110,8 +113,9 @@ impl EccConfig {
 
     /// Refuses what cannot be.
     pub fn check(&self) -> Result<()> {
-        let refuse = |key: &str, value: f64, allowed: &str| {
-            Err(Error::new(format!("ecc.{key}"), format!("{value} is out of range")).allow(allowed))
+        let refuse = |key: &str, value: f64, expected: &str| {
+            Err(Error::new(format!("ecc.{key}"), format!("{value} is out of range"))
+                .expected(expected))
         };
         if self.payload_bytes == 0
             || !self.payload_bytes.is_multiple_of(512)
@@ -148,7 +152,7 @@ impl EccConfig {
         1e-6 * self.iteration_pj_per_bit * f64::from(self.codeword_bits())
     }
 
-    /// How long a decode of so many iterations takes after `level` soft levels.
+    /// Duration of a decode of `iterations` iterations after `level` soft reads.
     #[inline]
     pub fn decode_time(&self, level: u8, iterations: u32) -> Time {
         let soft = level > 0 && self.t_soft_decode_us > 0.0;
@@ -166,10 +170,10 @@ pub const LEAST_RBER: f64 = 1.0 / (1u64 << 60) as f64;
 pub struct Word {
     /// Bit error rate of its hard read.
     pub rber: f64,
-    /// Soft levels read besides: two more references each, on either side of the hard one.
+    /// Soft reads besides: two extra references each, on either side of the hard one.
     pub level: u8,
-    /// Its luck, uniform in [0, 1) and the worse the higher. A word that is decoded again keeps
-    /// it: what is decided by it once is not drawn anew.
+    /// Its luck, uniform in [0, 1); higher is worse. A word keeps it when it is decoded again, so
+    /// its outcome is not drawn again.
     pub luck: f64,
 }
 
@@ -189,8 +193,8 @@ pub struct Decode {
 /// Real cells, for a model that writes and reads its codewords: the page that is being read.
 ///
 /// Promises: a word of the same luck stands in the same cells, whatever was read before: further
-/// soft levels and moved references find the same voltages; `reading` holds the bits and errors of
-/// the hard read, and with soft levels the region of each bit; the ratio of a region is that of all
+/// soft reads and moved references find the same voltages; `reading` holds the bits and errors of
+/// the hard read, and with soft reads the region of each bit; the ratio of a region is that of all
 /// such cells, not of those at hand. (The model itself computes the ratio of a hard read.)
 pub trait Medium {
     /// Writes `sent` (packed, `length` bits) and reads it as `word` says.
@@ -200,8 +204,8 @@ pub trait Medium {
 /// What decoding costs and whether it works.
 ///
 /// Promises: a codeword at rate 0 is corrected with 0 errors; `errors` is at most the bits of a
-/// codeword; the same word has the same outcome, whatever was decoded before; a word that
-/// was corrected is corrected too at a lower rate, with a lower luck number or with a further soft
+/// codeword; the same word has the same outcome, independent of earlier decodes; a word that was
+/// corrected is corrected too at a lower rate, with a lower luck number or with a further soft
 /// level. (A model that really decodes breaks the last promise as rarely as its decoder is misled;
 /// for one that reads real cells the luck only names the cells.)
 pub trait Model: Send {
@@ -218,7 +222,7 @@ pub trait Model: Send {
         None
     }
 
-    /// Soft levels that it tells apart, where it knows no more: a further one would cost its reads
+    /// Soft reads that it tells apart, where it knows no more: a further one would cost its reads
     /// and save nothing.
     fn soft_levels(&self) -> Option<u8> {
         None

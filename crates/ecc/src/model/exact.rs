@@ -7,7 +7,7 @@
 //!
 //! Elsewhere bits are flipped at the page's rate. The luck of a word decides how many, as in every
 //! model, and seeds the rest: the data, which bits, and how far the voltage of each cell is from
-//! the reference. So a word that is read again is the same word, and a soft level tells more of the
+//! the reference. So a word that is read again is the same word, and a soft read tells more of the
 //! same noise: that of two Gaussian levels, as in the channel `awgn`, with references where they
 //! tell most.
 //!
@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "exact",
-    summary: "real codewords, really decoded; in real cells where the array has them",
+    summary: "real codewords and the real decoder; in real cells if the array is `cells`",
     citation: "bates2014",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
@@ -44,7 +44,7 @@ pub const MEMBER: Member<Constructor> = Member {
     },
 };
 
-/// Soft levels that channels have.
+/// Soft reads that channels have.
 const MOST_LEVELS: u8 = 3;
 
 struct Exact {
@@ -125,20 +125,20 @@ impl Exact {
         })
     }
 
-    /// What decoding a word at no rate at all comes to.
+    /// The result of decoding a word at rate 0.
     fn clean(&self, word: &Word) -> Decode {
         let time = self.common.decode_time(word.level, 0);
         Decode { errors: 0, corrected: true, iterations: 0, time }
     }
 
-    /// The codeword that `word` is, and what is left of its luck.
+    /// The codeword of `word`, and the rest of its luck.
     fn encode(&mut self, word: &Word) -> Rng {
         let mut rng = Rng::stream(word.luck.to_bits(), "exact");
         random_codeword(self.code.codec(), &mut rng, &mut self.sent);
         rng
     }
 
-    /// Puts what is read of `word`, of which `errors` bits are wrong, into `reading`.
+    /// Puts a read of `word` with `errors` wrong bits into `reading`.
     fn read(&mut self, word: &Word, errors: u32) {
         let length = self.code.codec().code().length();
         let mut rng = self.encode(word);
@@ -173,8 +173,8 @@ impl Exact {
         }));
     }
 
-    /// Decodes what is in `reading`: regions with their ratios, or a hard read, whose ratio follows
-    /// from its rate.
+    /// Decodes `reading`: regions with their ratios, or a hard read, whose ratio follows from its
+    /// rate.
     fn decode_reading(&mut self, word: &Word) -> Decode {
         if self.reading.regions.is_empty() {
             let rber = rate_at(rate_index(word.rber)).min(0.499);

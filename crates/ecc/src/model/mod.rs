@@ -1,4 +1,4 @@
-//! Decoder models: what decoding costs a drive and whether it works. A family; its roster is here.
+//! Decoder models: outcome and cost of decoding in a drive. A family; its roster is here.
 //!
 //! A codeword's bit error rate and its luck come in, errors, outcome and time go out. `named_code`
 //! is a code with its profile, as a drive names it; `sample` draws numbers of errors.
@@ -22,7 +22,7 @@ use base::params::Table;
 pub struct Constructor {
     /// Works with a named code, and not without.
     pub needs_code: bool,
-    /// Completes parameters that were given by what a named code says of them.
+    /// Completes given parameters with those of a named code.
     pub complete: fn(&EccConfig, &mut Table) -> Result<()>,
     /// Builds it from the family's common parameters and its own checked ones.
     pub build: fn(&EccConfig, &Table) -> Result<Box<dyn Model>>,
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// Every member: a word has one outcome, soft levels take nothing back, and more luck or a
+    /// Every member: a word has one outcome, soft reads take nothing back, and more luck or a
     /// lower rate never hurts.
     #[test]
     fn a_word_keeps_its_luck() {

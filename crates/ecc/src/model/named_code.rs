@@ -1,4 +1,4 @@
-//! A named code: a code as a drive uses it, with its decoder, its profile, and its codeword layout.
+//! A named code: the code of a drive, with its decoder, its profile, and its codeword layout.
 
 use crate::code::file::{CodeFile, within};
 use crate::codec::{Codec, content_hash};
@@ -20,16 +20,19 @@ pub struct NamedCode(Arc<Parts>);
 struct Parts {
     codec: Codec,
     payload_bytes: u32,
+    metadata_bytes: u32,
     parity_bytes: u32,
     profile: Option<Profile>,
     /// The profile made ready for the model `profile`, when first asked for.
     playback: OnceLock<Arc<Playback>>,
     hash: String,
+    /// Of the files.
+    texts: (String, Option<String>),
 }
 
 impl NamedCode {
-    /// From the text of a code file and, where there is one, that of its profile; `places` name
-    /// them in errors. A profile of another code is refused.
+    /// From the text of a code file and, if any, of its profile; `places` name them in errors. A
+    /// profile of another code is refused.
     pub fn read(text: &str, place: &str, profile: Option<(&str, &str)>) -> Result<Self> {
         let key = (text.to_owned(), profile.map(|(text, _)| text.to_owned()));
         READ.get(key, || Parts::read(text, place, profile).map(Arc::new)).map(Self)
@@ -45,7 +48,12 @@ impl NamedCode {
         self.0.payload_bytes
     }
 
-    /// All others: parity, checksum, the controller's own.
+    /// The controller's own bytes of a codeword.
+    pub fn metadata_bytes(&self) -> u32 {
+        self.0.metadata_bytes
+    }
+
+    /// All bytes but the user's: parity, checksum, the controller's own.
     pub fn parity_bytes(&self) -> u32 {
         self.0.parity_bytes
     }
@@ -67,7 +75,13 @@ impl NamedCode {
         Ok(Arc::clone(self.0.playback.get_or_init(|| built)))
     }
 
-    /// Hash of code, decoder and what was measured of them.
+    /// The texts that it was read from: its file, and its profile if any.
+    pub fn texts(&self) -> (&str, Option<&str>) {
+        let (code, profile) = &self.0.texts;
+        (code, profile.as_deref())
+    }
+
+    /// Hash of code, decoder and profile.
     pub fn hash(&self) -> &str {
         &self.0.hash
     }
@@ -75,6 +89,7 @@ impl NamedCode {
 
 impl Parts {
     fn read(text: &str, place: &str, profile: Option<(&str, &str)>) -> Result<Self> {
+        let texts = (text.to_owned(), profile.map(|(text, _)| text.to_owned()));
         let file = CodeFile::read(text, place)?;
         let codec = Codec::read(text, place, &[], None)?;
         let code_hash = codec.hash()?;
@@ -86,16 +101,26 @@ impl Parts {
                 if profile.hash != code_hash {
                     let problem = format!("measured with code {}", profile.hash);
                     return Err(Error::new(format!("{place}: hash"), problem)
-                        .allow(format!("{code_hash}, the hash of the code: measure it anew")));
+                        .expected(format!("{code_hash}, the hash of the code"))
+                        .hint("measure the profile again"));
                 }
                 Some(profile)
             }
         };
         let hash = content_hash(&(&code_hash, profile.as_ref().map(|profile| &profile.level)))?;
         let parity_bytes = file.parity_bytes(codec.code());
-        let payload_bytes = file.payload_bytes;
+        let (payload_bytes, metadata_bytes) = (file.payload_bytes, file.metadata_bytes);
         let playback = OnceLock::new();
-        Ok(Self { codec, payload_bytes, parity_bytes, profile, playback, hash })
+        Ok(Self {
+            codec,
+            payload_bytes,
+            metadata_bytes,
+            parity_bytes,
+            profile,
+            playback,
+            hash,
+            texts,
+        })
     }
 }
 
@@ -106,7 +131,7 @@ fn check_levels(profile: &Profile) -> Result<()> {
         if found.map(usize::from) != Some(next) {
             let problem = found.map_or("missing".to_owned(), |levels| levels.to_string());
             return Err(Error::new(format!("level[{at}].levels"), problem)
-                .allow(format!("{next}: drives read 0, 2, 4 and 6 in turn")));
+                .expected(format!("{next} (drives use 0, 2, 4 and 6 extra references in turn)")));
         }
     }
     Ok(())
@@ -171,10 +196,10 @@ mod tests {
         };
         assert_eq!(read(&[0, 2, 4], None).unwrap().profile().unwrap().level.len(), 3);
         for (levels, hash, said) in [
-            (&[][..], None, "y.toml: level[0].levels: missing; allowed: 0: drives"),
-            (&[2], None, "y.toml: level[0].levels: 2; allowed: 0: drives"),
-            (&[0, 4], None, "y.toml: level[1].levels: 4; allowed: 2: drives"),
-            (&[0], Some("abc"), "y.toml: hash: measured with code abc; allowed: "),
+            (&[][..], None, "y.toml: level[0].levels: missing; expected: 0 (drives"),
+            (&[2], None, "y.toml: level[0].levels: 2; expected: 0 (drives"),
+            (&[0, 4], None, "y.toml: level[1].levels: 4; expected: 2 (drives"),
+            (&[0], Some("abc"), "y.toml: hash: measured with code abc; expected: "),
         ] {
             let error = read(levels, hash).unwrap_err();
             assert!(error.starts_with(said), "{error}");

@@ -1,4 +1,4 @@
-//! `profile`: failures and iterations of a code and decoder, played back from a measured profile
+//! `profile`: failures and iterations of a code and decoder, drawn from a measured profile
 //! ([`crate::lab::profile`]).
 //!
 //! Between measured rates, the failure rate is interpolated on the probit scale over the logarithm
@@ -7,8 +7,8 @@
 //! From the highest measured rate on every word fails. Numbers of iterations are mixtures of those
 //! of the neighbouring rates.
 //!
-//! A code whose decoder corrects t errors for certain, and no more, needs no measurement: its
-//! failure rate is the tail of the binomial, and it takes one iteration where there is any error.
+//! A code with a fixed t needs no measurement: its failure rate is the tail of the binomial, and it
+//! takes one iteration where there is any error.
 //!
 //! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "profile",
-    summary: "failures and iterations of a code as measured in the laboratory",
+    summary: "failure rates and iterations of a code, measured with its decoder",
     citation: "bates2014",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
@@ -39,7 +39,7 @@ pub const MEMBER: Member<Constructor> = Member {
 enum Source {
     /// Measured, from the hard read up.
     Measured(Vec<Curve>),
-    /// A decoder that corrects so many errors and no more.
+    /// A decoder with a fixed t.
     Bounded(u32),
 }
 
@@ -186,7 +186,7 @@ impl Playback {
             Source::Measured(curves) => curves
                 .iter()
                 .map(|curve| {
-                    // A word that is told more of does not fail for it.
+                    // More information about a word never makes it fail.
                     least = f64::min(least, curve.failures(rber));
                     Fate::new(1.0 - least, curve.iterations(rber, self.bits))
                 })
@@ -229,8 +229,8 @@ fn source(code: &NamedCode, name: &str) -> Result<Source> {
         return Ok(Source::Bounded(t as u32));
     }
     let profile = code.profile().ok_or_else(|| {
-        Error::new("ecc.model", format!("`profile`, but `{name}` has not been measured"))
-            .allow("a code with a profile (`nandlab ecc profile` makes one), or exact")
+        Error::new("ecc.model", format!("`profile`, but the code `{name}` has no profile"))
+            .hint("measure the code with `nandlab ecc profile`, or use ecc.model = \"exact\"")
     })?;
     Ok(Source::Measured(profile.level.iter().map(Curve::new).collect()))
 }

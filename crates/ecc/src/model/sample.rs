@@ -92,7 +92,7 @@ impl Table {
     }
 }
 
-/// Rates are told apart by so many leading bits of their number.
+/// Leading bits of a rate that distinguish it from others.
 const KEY_SHIFT: u32 = 44;
 
 /// The number of a rate (at least [`LEAST_RBER`]) among those that are told apart: eight bits of

@@ -1,4 +1,4 @@
-//! `shares`: a fixed share of codewords fails at each level, whatever their bit error rate.
+//! `shares`: a fixed share of codewords fails at each level, independent of their bit error rate.
 //!
 //! For studies that know how often decoding fails but not the bit error rates, such as measured
 //! percentages of uncorrectable pages (Zuolo 2016, Fig. 9).
@@ -35,14 +35,14 @@ pub const MEMBER: Member<Constructor> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Share of all codewords that fail after 0 (the hard decision), 1, 2, ... soft levels; further
-    /// levels are as the last. Words without errors never fail.
+    /// Share of all codewords that fail after 0 (hard decision), 1, 2, ... soft reads; the last
+    /// value holds for further ones. Codewords without errors never fail.
     failures: Vec<f64>,
 }
 
 impl Default for Params {
     fn default() -> Self {
-        // No number of anybody's: an even chance, and one soft level always enough.
+        // No number of anybody's: an even chance, and one soft read always enough.
         Self { failures: vec![0.5, 0.0] }
     }
 }
@@ -53,7 +53,7 @@ fn checked(table: &Table, place: &str) -> Result<Table> {
     let falls = shares.windows(2).all(|pair| pair[0] >= pair[1]);
     if shares.is_empty() || !falls || !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
         return Err(Error::new(format!("{place}.failures"), format!("{shares:?}"))
-            .allow("shares from 0 to 1, none above the one before it"));
+            .expected("falling shares from 0 to 1"));
     }
     params::write(&given)
 }

@@ -1,8 +1,8 @@
 //! `threshold`: bounded-distance decoding: up to t errors a codeword are corrected, no more.
 //!
 //! With a hard read this is exactly what a t-error-correcting BCH code does, except for its rare
-//! miscorrections. Where a drive names such a code, t is the code's, and soft levels do not help.
-//! Otherwise each soft level raises the bound, and the word keeps its errors. For a code without
+//! miscorrections. Where a drive names such a code, t is the code's, and soft reads do not help.
+//! Otherwise each soft read raises the bound, and the word keeps its errors. For a code without
 //! such a number, as an LDPC code, t must be given.
 
 use super::{Constructor, Decode, EccConfig, Model, Word};
@@ -16,7 +16,7 @@ use toml::Value;
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "threshold",
-    summary: "corrects up to t errors a codeword, and more after soft reads",
+    summary: "corrects up to t errors in a codeword, and more after soft reads",
     citation: "zuolo2016",
     schema: schema::<Params>,
     check: complete,
@@ -28,7 +28,7 @@ pub const MEMBER: Member<Constructor> = Member {
             let bits = common.codeword_bits();
             if t > bits {
                 let problem = format!("{t} errors in a codeword of {bits} bits");
-                return Err(Error::new("ecc.t", problem).allow(format!("0 to {bits}")));
+                return Err(Error::new("ecc.t", problem).expected(format!("0 to {bits}")));
             }
             Ok(Box::new(Threshold {
                 t,
@@ -45,12 +45,12 @@ pub const MEMBER: Member<Constructor> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Errors that a codeword may hold. With a code that corrects a certain number, such as BCH,
-    /// it is that one, and may be left out; with any other code it must be given.
+    /// Bit errors that the code corrects in a codeword. Codes with a fixed t, such as BCH, define
+    /// it; other codes need it.
     t: u32,
-    /// Errors that it may hold after 1, 2, ... soft levels; further levels are as the last. Left
-    /// out, it is 2.7 and 3.0 times t, or t itself with a code that corrects a certain number: its
-    /// decoder takes hard decisions only.
+    /// Bit errors that it corrects after 1, 2, ... soft reads; the last value holds for further
+    /// ones. Default: 2.7 and 3.0 times t, or t for a code with a fixed t, whose decoder takes hard
+    /// decisions only.
     t_soft: Vec<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Default for Params {
 }
 
 /// Our own measurement of an LDPC code of rate 0.948: raw bit error rates at which one word in a
-/// hundred fails, by hard decision and with one and two soft levels: 0.0027, 0.0072, 0.0082.
+/// hundred fails, by hard decision and with one and two soft reads: 0.0027, 0.0072, 0.0082.
 const SOFT_GAINS: [f64; 2] = [2.7, 3.0];
 
 fn complete(table: &Table, place: &str) -> Result<Table> {
@@ -72,31 +72,32 @@ fn complete(table: &Table, place: &str) -> Result<Table> {
     }
     let rises = given.t_soft.windows(2).all(|pair| pair[0] <= pair[1]);
     if !rises || given.t_soft[0] < given.t {
-        let problem = format!("{:?} after a hard decision of {}", given.t_soft, given.t);
+        let problem = format!("{:?} with t = {} of the hard decision", given.t_soft, given.t);
         return Err(Error::new(format!("{place}.t_soft"), problem)
-            .allow("each level at least what the one before it corrects"));
+            .expected("values that do not fall, from t on"));
     }
     params::write(&given)
 }
 
-/// Takes `t` and `t_soft` from a code that corrects so many errors and no more. What was said
-/// already must agree. Of another code, `t` must be said: the default would be a guess.
+/// Takes `t` and `t_soft` from a code with a fixed t; given values must agree. Other codes need
+/// `t`: a default would be a guess.
 fn take_code(common: &EccConfig, params: &mut Table) -> Result<()> {
     let Some(t) = common.certain_errors() else {
         if common.named.is_none() || params.contains_key("t") {
             return Ok(());
         }
-        let problem = format!("missing with the code `{}`, which has no t of its own", common.code);
-        return Err(Error::new("ecc.t", problem)
-            .allow("errors of a codeword, or an ecc.model that knows the code: profile or exact"));
+        let problem = format!("missing: the code `{}` has no fixed t", common.code);
+        return Err(Error::new("ecc.t", problem).hint(
+            "give the errors that a codeword corrects, or use ecc.model = \"profile\" or \"exact\"",
+        ));
     };
     for (key, own) in [("t", Value::from(t)), ("t_soft", Value::from(vec![t]))] {
         let given = params.insert(key.to_owned(), own.clone());
         if let Some(given) = given.filter(|given| *given != own) {
             let problem = format!("{given} with the code `{}`", common.code);
-            return Err(
-                Error::new(format!("ecc.{key}"), problem).allow(format!("{own}, or leave it out"))
-            );
+            return Err(Error::new(format!("ecc.{key}"), problem)
+                .expected(own.to_string())
+                .hint("leave it out: the code gives it"));
         }
     }
     Ok(())
@@ -108,7 +109,7 @@ struct Threshold {
     /// Of a hard and of a soft decode.
     times: [Time; 2],
     counts: ErrorCounts,
-    /// Soft levels tell nothing.
+    /// Soft reads tell nothing.
     hard: bool,
 }
 

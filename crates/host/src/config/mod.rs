@@ -1,7 +1,8 @@
 //! Drive files: layers of TOML become one checked [`SsdConfig`].
 //!
-//! The text of a drive and assignments come in, a [`Loaded`] drive goes out. `preset` holds the
-//! files that come with nandlab, `schema` says what a drive file may hold.
+//! Input: the text of a drive and assignments; output: a [`Loaded`] drive. `preset` has the files
+//! that come with nandlab, `chain` the drive presets of a drive, `schema` the JSON Schema of drive
+//! files.
 //!
 //! The layers, from the lowest: the file of `drive_preset`, the file itself, then the `--set`
 //! assignments in their order. In every layer `[chip] preset`, `[chip.cell] preset` and `[host]
@@ -19,21 +20,25 @@
 //! A `--set` that a later `--set` would drop in this way is an error. Every error names the file
 //! and line, or the assignment, that its key came from.
 
+mod chain;
 mod preset;
+mod resolved;
 mod schema;
 
 pub use preset::{Preset, bibliography, presets, show};
+pub(crate) use resolved::Resolved;
 pub use schema::schema;
 
 use base::params::{self, Table};
 use base::{Error, Result};
+use chain::Chain;
 use ecc::model::named_code::NamedCode;
 use nand::geometry::Geometry;
 use nand::{energy::Energy, wordline::page_sites};
 use schema::{FAMILIES, Family};
 use ssd::config::SsdConfig;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
@@ -47,15 +52,24 @@ pub struct Loaded {
     pub config: SsdConfig,
     /// What it is, in one line.
     pub summary: String,
-    /// Keys of `params/CITATIONS.bib`, sorted: what the drive, its chip and host, and the chosen
-    /// members of the families come from.
+    /// Keys of `params/CITATIONS.bib`, sorted: the sources of the drive, its chip and host, and the
+    /// chosen members of the families.
     pub cite: Vec<String>,
-    /// The file's `[run]` table, unchecked: what the caller is to run on the drive.
+    /// The `[run]` table of the file, unchecked: the run for the caller.
     pub run: Table,
+    /// Every file that it was read from; presets that come with nandlab are none.
+    pub files: Vec<PathBuf>,
     origins: Origins,
 }
 
 impl Loaded {
+    /// Where the value of a key comes from: a file and line, or an assignment. None for a default.
+    pub fn origin(&self, path: &str) -> Option<String> {
+        match self.origins.paths.get(path)? {
+            Origin::Line(place) | Origin::Set(place) => Some(place.clone()),
+        }
+    }
+
     /// An error of building this drive, which names a key, moved to the line the key came from.
     pub fn explain(&self, error: Error) -> Error {
         self.origins.locate(error)
@@ -64,16 +78,29 @@ impl Loaded {
 
 /// Loads a drive: the name of a preset or the path of a TOML file, and `path=value` assignments.
 pub fn load(drive: &str, sets: &[String]) -> Result<Loaded> {
-    let file = preset::find("drive", drive, "drive", Path::new(""))?;
-    load_text(&file.text, &file.place, sets)
+    load_file(&preset::find("drive", drive, "drive", Path::new(""))?, sets)
 }
 
 /// Loads a drive from its text; `place` names it in errors, and paths in it are relative to the
 /// folder of `place`.
 pub fn load_text(text: &str, place: &str, sets: &[String]) -> Result<Loaded> {
+    load_file(&preset::Text::of_no_file(text.to_owned(), place), sets)
+}
+
+/// Loads a drive from its tables, as its file would hold them; `place` names them in errors. Paths
+/// in them are relative to the working folder.
+pub fn load_tables(tables: &Table, place: &str, sets: &[String]) -> Result<Loaded> {
+    let text = toml::to_string(tables).map_err(|error| Error::new(place, error.to_string()))?;
+    let mut file = preset::Text::of_no_file(text, place);
+    // Nobody has seen its lines.
+    file.has_lines = false;
+    load_file(&file, sets)
+}
+
+fn load_file(file: &preset::Text, sets: &[String]) -> Result<Loaded> {
     let mut layers = Layers::default();
-    layers.origins.place = place.to_owned();
-    layers.file(text, place)?;
+    layers.origins.place.clone_from(&file.place);
+    layers.file(file, &mut Chain::default())?;
     for set in sets {
         layers.set(set)?;
     }
@@ -119,9 +146,13 @@ impl Origins {
     }
 
     /// Adds every key of a file, under `prefix`.
-    fn add_file(&mut self, text: &str, place: &str, prefix: &str) {
+    fn add_file(&mut self, file: &preset::Text, prefix: &str) {
+        let preset::Text { text, place, has_lines, .. } = file;
         if let Ok(document) = DeTable::parse(text) {
             let at = |offset: usize| {
+                if !has_lines {
+                    return Origin::Line(place.clone());
+                }
                 let line = text.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count() + 1;
                 Origin::Line(format!("{place}:{line}"))
             };
@@ -149,8 +180,8 @@ impl Origins {
         }
     }
 
-    /// Forgets `path` and what is below it, because `by` chooses something else. Refuses to
-    /// forget an assignment.
+    /// Drops `path` and its subtree, because `by` makes another choice. Refuses to drop an
+    /// assignment.
     fn drop_path(&mut self, path: &str, by: &Origin) -> Result<()> {
         let below = |key: &str| {
             key.strip_prefix(path)
@@ -161,8 +192,8 @@ impl Origins {
             .iter()
             .find(|(key, origin)| below(key) && matches!(origin, Origin::Set(_)) && *origin != by);
         if let (Some((_, Origin::Set(lost))), Origin::Set(by)) = (lost, by) {
-            return Err(Error::new(lost, format!("is undone by the later `{by}`"))
-                .allow("the choice first, its parameters after it"));
+            return Err(Error::new(lost, format!("the later `{by}` undoes it"))
+                .hint("put the choice first and its parameters after it"));
         }
         self.paths.retain(|key, _| !below(key));
         Ok(())
@@ -182,7 +213,7 @@ fn at_mut<'a>(table: &'a mut Table, path: &str) -> Option<&'a mut Table> {
     path.split('.').try_fold(table, |table, key| table.get_mut(key)?.as_table_mut())
 }
 
-/// Puts a table at a dotted path, in place of what is there.
+/// Puts a table at a dotted path, replacing any value there.
 fn put(table: &mut Table, path: &str, value: Table) {
     let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
     match rest {
@@ -214,29 +245,32 @@ struct Layers {
     cites: BTreeMap<&'static str, BTreeSet<String>>,
     summary: String,
     run: Table,
+    files: Vec<PathBuf>,
 }
 
 impl Layers {
-    /// Lays a drive file over the rest, on top of the preset that it names.
-    fn file(&mut self, text: &str, place: &str) -> Result<()> {
+    /// Lays a drive file over the rest, on top of the preset that it names. `chain` are the drives
+    /// that lead to it.
+    fn file(&mut self, file: &preset::Text, chain: &mut Chain) -> Result<()> {
+        let preset::Text { text, place, .. } = file;
+        self.files.extend(file.file.clone());
+        chain.enter(file);
         let mut table = params::parse(text, place)?;
-        let mut origins = Origins { place: place.to_owned(), ..Origins::default() };
-        origins.add_file(text, place, "");
+        let mut origins = Origins { place: place.clone(), ..Origins::default() };
+        origins.add_file(file, "");
         let located = |error| origins.locate(error);
         let folder = Path::new(place).parent().unwrap_or(Path::new(""));
         if let Some(name) = take_text(&mut table, "drive_preset").map_err(located)? {
             let under = preset::find("drive", &name, "drive_preset", folder).map_err(located)?;
-            if under.place == place {
-                return Err(located(Error::new("drive_preset", "names this very file")));
-            }
-            self.file(&under.text, &under.place)?;
+            chain.check(&under).map_err(located)?;
+            self.file(&under, chain)?;
         }
         let (summary, cite) = take_facts(&mut table, "").map_err(located)?;
         self.summary = summary.unwrap_or(std::mem::take(&mut self.summary));
         self.cites.entry("").or_default().extend(cite);
         match table.remove("run") {
             Some(Value::Table(run)) => params::merge(&mut self.run, run),
-            Some(_) => return Err(located(Error::new("run", "not a table").allow("[run]"))),
+            Some(_) => return Err(located(Error::new("run", "not a table").expected("[run]"))),
             None => {}
         }
         self.lay(table, &origins, folder)
@@ -247,6 +281,7 @@ impl Layers {
         let table = params::assignment(text)?;
         let path = text.split('=').next().unwrap_or_default().trim().to_owned();
         let place = format!("--set {text}");
+        check_choice(&path, &table, &place)?;
         let mut origins = Origins::default();
         origins.paths.insert(path.clone(), Origin::Set(place.clone()));
         self.lay(table, &origins, Path::new(""))?;
@@ -309,7 +344,7 @@ impl Layers {
         for key in ["payload_bytes", "parity_bytes", "code_hash"] {
             let path = join("ecc", key);
             if matches!(self.origins.paths.get(&path), Some(Origin::Set(_))) {
-                // Assigned: must agree with what the code says.
+                // Assigned: must agree with the code.
                 continue;
             }
             self.origins.drop_path(&path, by)?;
@@ -329,11 +364,13 @@ impl Layers {
             self.origins.paths.insert("ecc".to_owned(), by);
         }
         let file = preset::find("code", name, "ecc.code", Path::new(""))?;
+        self.files.extend(file.file.clone());
         let facts = params::parse(&file.text, &file.place)?;
         let cite = facts.get("cite").and_then(Value::as_array).into_iter().flatten();
         let cite = cite.filter_map(|key| Some(key.as_str()?.to_owned()));
         self.cites.insert("ecc.code", cite.collect());
         let profile = preset::profile_of(&file.place);
+        self.files.extend(profile.as_ref().and_then(|profile| profile.file.clone()));
         let measured = profile.as_ref().map(|file| (file.text.as_str(), file.place.as_str()));
         NamedCode::read(&file.text, &file.place, measured).map(Some)
     }
@@ -359,9 +396,10 @@ impl Layers {
         }
         let file = preset::find(kind, &name, &format!("{section}.preset"), folder)
             .map_err(|error| origins.locate(error))?;
+        self.files.extend(file.file.clone());
         let mut table = params::parse(&file.text, &file.place)?;
         let mut written = Origins { place: file.place.clone(), ..Origins::default() };
-        written.add_file(&file.text, &file.place, section);
+        written.add_file(&file, section);
         let (_, cite) = take_facts(&mut table, section).map_err(|error| written.locate(error))?;
         self.cites.insert(section, cite.into_iter().collect());
         put(&mut self.table, section, Table::new());
@@ -401,8 +439,20 @@ impl Layers {
         Ok(())
     }
 
-    /// Checks everything.
-    fn finish(mut self) -> Result<Loaded> {
+    /// Checks everything; names all keys that are missing where one is.
+    fn finish(self) -> Result<Loaded> {
+        let missing = schema::missing(&self.table);
+        let place = self.origins.place.clone();
+        self.checked().map_err(|error| {
+            if missing.len() < 2 || !error.problem.starts_with("missing ") {
+                return error;
+            }
+            Error::new(place, format!("missing keys {}", missing.join(", ")))
+                .hint("give all of them; `nandlab new drive FILE` writes a file that has them")
+        })
+    }
+
+    fn checked(mut self) -> Result<Loaded> {
         let located = |error| self.origins.locate(error);
         for family in FAMILIES.iter() {
             check_keys(family, &self.table).map_err(located)?;
@@ -424,8 +474,21 @@ impl Layers {
             summary: std::mem::take(&mut self.summary),
             cite: cite.into_iter().collect(),
             run: self.run,
+            files: self.files,
             origins: self.origins,
         })
+    }
+}
+
+/// Refuses a name that is assigned to the table of a family, and says which key takes it.
+fn check_choice(path: &str, assigned: &Table, place: &str) -> Result<()> {
+    let Some(family) = FAMILIES.iter().find(|family| family.path == path) else { return Ok(()) };
+    let (outer, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let table = if outer.is_empty() { Some(assigned) } else { at(assigned, outer) };
+    match table.and_then(|table| table.get(key)) {
+        Some(Value::String(name)) => Err(Error::new(place, format!("`{path}` is a table"))
+            .expected(format!("{path}.{}={name}", family.selector))),
+        _ => Ok(()),
     }
 }
 
@@ -434,7 +497,7 @@ fn take_text(table: &mut Table, key: &str) -> Result<Option<String>> {
     match table.remove(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(Error::new(key, format!("{other}")).allow("text in quotes")),
+        Some(other) => Err(Error::new(key, format!("{other}")).expected("text in quotes")),
     }
 }
 
@@ -453,7 +516,10 @@ fn take_facts(table: &mut Table, prefix: &str) -> Result<(Option<String>, Vec<St
         Some(_) => None,
     };
     let cite = cite.ok_or_else(|| {
-        place(Error::new("cite", "not a list of keys").allow("[\"key\", ...] of CITATIONS.bib"))
+        place(
+            Error::new("cite", "not a list of keys")
+                .expected("[\"key\", ...], with keys of CITATIONS.bib"),
+        )
     })?;
     Ok((summary, cite))
 }
@@ -468,11 +534,11 @@ fn check_keys(family: &Family, table: &Table) -> Result<()> {
             let error = match given {
                 None => Error::new(family.path, format!("missing key `{}`", family.selector)),
                 Some(other) => {
-                    Error::new(join(family.path, family.selector), format!("{other} is no name"))
+                    Error::new(join(family.path, family.selector), format!("{other} is not a name"))
                 }
             };
             let names: Vec<&str> = family.members.iter().map(|member| member.name).collect();
-            return Err(error.allow(names.join(", ")));
+            return Err(error.expected(names.join(", ")));
         }
     };
     let Some(member) = family.member(name) else {

@@ -1,10 +1,11 @@
 //! Presets: the parameter files of `params/`, embedded, with their names, texts and sources.
 
 use base::error::nearest;
-use base::{Error, Result, params};
+use base::params::{self, read_text};
+use base::{Error, Result};
 use include_dir::{Dir, include_dir};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 static PARAMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../params");
 
@@ -35,6 +36,23 @@ pub struct Preset {
 pub(crate) struct Text {
     pub text: String,
     pub place: String,
+    /// The file that it was read from; none for what comes with nandlab.
+    pub file: Option<PathBuf>,
+    /// Whether errors name lines of it.
+    pub has_lines: bool,
+}
+
+impl Text {
+    /// The text of a file.
+    pub fn of_file(text: String, path: &Path) -> Self {
+        let file = Some(path.to_owned());
+        Self { file, ..Self::of_no_file(text, &path.display().to_string()) }
+    }
+
+    /// A text that comes with nandlab, or from the caller.
+    pub fn of_no_file(text: String, place: &str) -> Self {
+        Self { text, place: place.to_owned(), file: None, has_lines: true }
+    }
 }
 
 /// Every preset, sorted by kind and name.
@@ -69,7 +87,7 @@ pub fn show(name: &str) -> Result<String> {
             })
             .collect();
         Error::new("", format!("unknown preset `{name}`"))
-            .allow("a name that `nandlab presets` lists")
+            .expected("a preset (see `nandlab presets`)")
             .suggest(name, names.iter().map(String::as_str))
     })
 }
@@ -125,7 +143,7 @@ fn embedded(kind: &str, name: &str) -> Option<Text> {
     let (_, folder) = KINDS.iter().find(|(known, _)| *known == kind)?;
     let path = format!("{folder}/{name}.toml");
     let text = PARAMS.get_file(&path)?.contents_utf8()?.to_owned();
-    Some(Text { text, place: format!("params/{path}") })
+    Some(Text::of_no_file(text, &format!("params/{path}")))
 }
 
 /// What was measured of the code whose file is called `place`: `NAME.profile.toml` beside it.
@@ -134,28 +152,31 @@ pub(crate) fn profile_of(place: &str) -> Option<Text> {
     let embedded = place
         .strip_prefix("params/")
         .and_then(|path| Some(PARAMS.get_file(path)?.contents_utf8()?.to_owned()));
-    let text = embedded.or_else(|| std::fs::read_to_string(&place).ok())?;
-    Some(Text { text, place })
+    match embedded {
+        Some(text) => Some(Text::of_no_file(text, &place)),
+        None => Some(Text::of_file(read_text(Path::new(&place)).ok()?, Path::new(&place))),
+    }
 }
 
-/// The file that `name` stands for: a preset of this kind, or a TOML file by its path, relative
-/// to `folder`. `place` is where it was named.
+/// The file of `name`: a preset of this kind, or a TOML file by its path relative to `folder`.
+/// `place` is the place of the name, for errors.
 pub(crate) fn find(kind: &str, name: &str, place: &str, folder: &Path) -> Result<Text> {
     if let Some(text) = embedded(kind, name) {
         return Ok(text);
     }
     if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
         let path = folder.join(name);
-        let place_of_file = path.display().to_string();
-        return match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Text { text, place: place_of_file }),
-            Err(error) => Err(Error::new(place, format!("cannot read `{place_of_file}`: {error}"))
-                .allow("a preset or the path of a TOML file")),
+        return match read_text(&path) {
+            Ok(text) => Ok(Text::of_file(text, &path)),
+            Err(error) => {
+                Err(Error::new(place, format!("cannot read `{}`: {error}", path.display()))
+                    .expected("a preset or the path of a TOML file"))
+            }
         };
     }
     let names = names(kind);
-    let allowed = format!("{}, or the path of a TOML file", names.join(", "));
-    let mut error = Error::new(place, format!("unknown {kind} preset `{name}`")).allow(allowed);
+    let expected = format!("{}, or the path of a TOML file", names.join(", "));
+    let mut error = Error::new(place, format!("unknown {kind} preset `{name}`")).expected(expected);
     if let Some(other) = SEARCH.iter().find(|other| embedded(other, name).is_some()) {
         error.problem = format!("preset `{name}` is a {other}, not a {kind}");
     }

@@ -1,6 +1,7 @@
 //! JSON Schema of drive files, derived from the structs and the rosters.
 
 use base::family::{Member, schema as schema_of};
+use base::params::Table;
 use ecc::model::EccConfig;
 use nand::level::LevelsConfig;
 use serde_json::{Map, Value, json};
@@ -38,12 +39,30 @@ pub(crate) struct Facts {
 pub(crate) static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
     let none = || json!({});
     vec![
-        family("chip.array", "name", "What a read gives back", none(), nand::array::ROSTER),
-        family("ftl", "name", "Where data live", schema_of::<FtlConfig>(), ssd::ftl::ROSTER),
-        family("gc", "name", "Which block to reclaim", schema_of::<GcConfig>(), ssd::gc::ROSTER),
-        family("scheduler", "name", "Which command goes next", none(), ssd::scheduler::ROSTER),
-        family("retry", "name", "What to do when decoding fails", none(), ssd::retry::ROSTER),
-        family("ecc", "model", "Decoding", schema_of::<EccConfig>(), ecc::model::ROSTER),
+        family("chip.array", "name", "Bit errors of a read", none(), nand::array::ROSTER),
+        family(
+            "ftl",
+            "name",
+            "Flash translation layer: where data are stored",
+            schema_of::<FtlConfig>(),
+            ssd::ftl::ROSTER,
+        ),
+        family(
+            "gc",
+            "name",
+            "Victim selection of garbage collection",
+            schema_of::<GcConfig>(),
+            ssd::gc::ROSTER,
+        ),
+        family("scheduler", "name", "Order of flash commands", none(), ssd::scheduler::ROSTER),
+        family("retry", "name", "Read retry after a failed decoding", none(), ssd::retry::ROSTER),
+        family(
+            "ecc",
+            "model",
+            "Error correction: outcome of decoding",
+            schema_of::<EccConfig>(),
+            ecc::model::ROSTER,
+        ),
     ]
 });
 
@@ -131,22 +150,63 @@ pub fn schema() -> Value {
     }
     for section in ["chip", "host"] {
         let holder = definition_of(&root, section);
-        root["$defs"][&holder]["properties"]["preset"] = preset(section, "lies under this section");
+        root["$defs"][&holder]["properties"]["preset"] =
+            preset(section, "is the base of this section");
     }
     let cell = cell_schema(&mut root);
     let holder = definition_of(&root, "chip");
     root["$defs"][&holder]["properties"]["cell"] = cell;
     let properties = &mut root["properties"];
-    properties["summary"] = json!({ "type": "string", "description": "What it is, in one line" });
+    properties["summary"] = json!({ "type": "string", "description": "One-line description" });
     properties["cite"] = json!({
         "type": "array",
         "items": { "type": "string" },
         "description": "Keys of params/CITATIONS.bib",
     });
-    properties["drive_preset"] = preset("drive", "lies under this file");
-    properties["run"] = json!({ "type": "object", "description": "What to run on the drive" });
+    properties["drive_preset"] = preset("drive", "is the base of this file");
+    properties["run"] = json!({ "type": "object", "description": "Workload or trace of a run" });
     drop_required(&mut root);
     root
+}
+
+/// Paths of the keys that a drive must have and `table` lacks: of the chip as a whole only its
+/// preset, which gives the rest.
+pub(crate) fn missing(table: &Table) -> Vec<String> {
+    let root = schema_of::<SsdConfig>();
+    let mut found = Vec::new();
+    add_missing(&root, &root, Some(table), "", &mut found);
+    found
+}
+
+fn add_missing(
+    root: &Value,
+    node: &Value,
+    table: Option<&Table>,
+    prefix: &str,
+    found: &mut Vec<String>,
+) {
+    let required = node["required"].as_array().map_or(&[][..], Vec::as_slice);
+    for (key, inner) in node["properties"].as_object().into_iter().flatten() {
+        let path = super::join(prefix, key);
+        let given = table.and_then(|table| table.get(key));
+        if given.is_none() && !required.iter().any(|name| name == key) {
+            continue;
+        }
+        let target = inner.get("$ref").and_then(Value::as_str);
+        let target = target.and_then(|path| root.pointer(path.strip_prefix('#')?)).unwrap_or(inner);
+        let own = given.and_then(toml::Value::as_table);
+        if let Some(family) = FAMILIES.iter().find(|family| family.path == path) {
+            if !own.is_some_and(|own| own.contains_key(family.selector)) {
+                found.push(super::join(&path, family.selector));
+            }
+        } else if given.is_none() && path == "chip" {
+            found.push("chip.preset".to_owned());
+        } else if given.is_none() && target.get("properties").is_none() {
+            found.push(path);
+        } else if given.is_none() || own.is_some() {
+            add_missing(root, target, own, &path, found);
+        }
+    }
 }
 
 /// Schema of a chip's cell: its levels, and a table for each mechanism of the roster.
@@ -154,7 +214,7 @@ fn cell_schema(root: &mut Value) -> Value {
     let mut levels = schema_of::<LevelsConfig>();
     let mut definitions = take(&mut levels, "$defs");
     let mut properties = Map::new();
-    properties.insert("preset".into(), preset("cell", "lies under this section"));
+    properties.insert("preset".into(), preset("cell", "is the base of this section"));
     properties.insert("levels".into(), plain(levels));
     for member in nand::cell::ROSTER {
         let mut own = (member.schema)();
@@ -166,7 +226,7 @@ fn cell_schema(root: &mut Value) -> Value {
         root["$defs"][name] = definition;
     }
     json!({
-        "description": "The cell, where its physics is known; mechanisms left out are off",
+        "description": "The cell, if its physics is known; omitted mechanisms are off",
         "type": "object",
         "properties": properties,
         "additionalProperties": false,

@@ -281,12 +281,12 @@ fn bad_assignments_are_refused_by_name() {
         (&["ecc.modle=x"], "--set ecc.modle=x", "did you mean `model`"),
         (&["gc.start_free_block=3"], "--set gc.start_free_block=3", "`start_free_blocks`"),
         (&["gc.name=greedy", "gc.d=3"], "--set gc.d=3", "parameter of d_choices, not of greedy"),
-        (&["gc.d=3", "gc.name=greedy"], "--set gc.d=3", "undone by the later `--set gc.name=gre"),
+        (&["gc.d=3", "gc.name=greedy"], "--set gc.d=3", "the later `--set gc.name=greedy` undoes"),
         (&["chip.preset=tlc_3x"], "--set chip.preset=tlc_3x", "did you mean `tlc_3d`"),
         (
             &["chip.geometry.page_bytes=4096", "chip.preset=tlc_3d"],
             "--set chip.geometry.page_bytes=4096",
-            "undone by the later `--set chip.preset=tlc_3d`",
+            "the later `--set chip.preset=tlc_3d` undoes it",
         ),
         (&["chip.geometry.page_bytes=1000"], "--set chip.geometry.page_bytes=1000", "multiple of"),
         (&["chip.array.name=cell"], "--set chip.array.name=cell", "unknown member `cell`"),
@@ -294,12 +294,12 @@ fn bad_assignments_are_refused_by_name() {
         (
             &["ecc.code=ldpc_4k_r90", "ecc.model=threshold"],
             "--set ecc.code=ldpc_4k_r90: ecc.t: missing",
-            "profile or exact",
+            "ecc.model = \"profile\" or \"exact\"",
         ),
         (
             &["chip.geometry.page_bytes=2048", "ecc.code=ldpc_4k_r90"],
             "--set ecc.code=ldpc_4k_r90: ecc.payload_bytes: 4096",
-            "up to chip.geometry.page_bytes",
+            "at most 2048 (chip.geometry.page_bytes)",
         ),
         (&["summary=x"], "--set summary=x", "unknown key `summary`"),
         (&["drive_preset=tiny"], "--set drive_preset=tiny", "unknown key `drive_preset`"),
@@ -389,6 +389,67 @@ fn files_name_files_by_path() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Drives that name each other, directly, through a link, or in a chain without an end, are refused
+/// where that shows; so are chips and cells that name themselves.
+#[test]
+fn files_that_name_each_other_are_refused() {
+    let folder = std::env::temp_dir().join(format!("nandlab-circle-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    let fails = |name: &str| load(&folder.join(name).display().to_string(), &[]).unwrap_err();
+    for (name, under) in [("a", "b"), ("b", "c"), ("c", "b"), ("self", "./self")] {
+        write(&format!("{name}.toml"), &format!("drive_preset = '{under}.toml'\n"));
+    }
+    for i in 0..100 {
+        write(&format!("chain{i}.toml"), &format!("drive_preset = 'chain{}.toml'\n", i + 1));
+    }
+    let error = fails("a.toml");
+    let [b, c] = ["b.toml", "c.toml"].map(|name| folder.join(name).display().to_string());
+    assert_eq!(error.place, format!("{c}:1: drive_preset"));
+    assert_eq!(error.problem, format!("these drives name each other: {b} -> {c} -> {b}"));
+    assert_eq!(fails("self.toml").problem, "names this same file");
+    assert_eq!(fails("chain0.toml").problem, "more than 32 drives lie under one another");
+
+    let with = |own: &str, preset: &str| format!("preset = '{own}'\n{}", show(preset).unwrap());
+    write("chip.toml", &with("chip.toml", "chip/tlc_3d"));
+    write("cell.toml", &with("cell.toml", "cell/tlc_3d"));
+    let chip = show("chip/tlc_3d").unwrap();
+    write("of_cell.toml", &chip.replace("\"tlc_3d\"", "\"cell.toml\""));
+    for (chip, said) in [("chip.toml", "unknown key `preset`"), ("of_cell.toml", "`preset`")] {
+        write("drive.toml", &format!("drive_preset = 'tiny'\n[chip]\npreset = '{chip}'\n"));
+        let error = fails("drive.toml").to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    write("code.toml", "code = 'code.toml'\n");
+    write("drive.toml", &SMALL.replace("t = 40", "code = 'code.toml'"));
+    let error = fails("drive.toml").to_string();
+    assert!(error.contains("code.toml"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Every file that a drive is read from is known; presets are none.
+#[test]
+fn files_of_a_drive_are_known() {
+    let folder = std::env::temp_dir().join(format!("nandlab-files-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("in")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    write("in/cell.toml", &show("cell/tlc_3d").unwrap());
+    write("in/code.toml", &show("code/bch_1024_t72").unwrap());
+    write("in/chip.toml", &show("chip/tlc_3d").unwrap().replace("\"tlc_3d\"", "\"cell.toml\""));
+    write("in/under.toml", "drive_preset = 'tiny'\n[chip]\npreset = 'chip.toml'\n");
+    write("top.toml", "drive_preset = 'in/under.toml'\n[ecc]\ncode = 'in/code.toml'\n");
+    let loaded = load(&folder.join("top.toml").display().to_string(), &[]).unwrap();
+    let mut names: Vec<String> = loaded
+        .files
+        .iter()
+        .map(|file| file.strip_prefix(&folder).unwrap().display().to_string())
+        .collect();
+    names.sort_unstable();
+    let expected = ["in/cell.toml", "in/chip.toml", "in/code.toml", "in/under.toml", "top.toml"];
+    assert_eq!(names, expected);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn errors_of_building_are_explained() {
     let drive = loaded(SMALL, &["ftl.overprovisioning=0.001"]).unwrap();
@@ -396,4 +457,54 @@ fn errors_of_building_are_explained() {
     assert_eq!(error.place, "--set ftl.overprovisioning=0.001");
     let error = drive.explain(Error::new("chip.geometry.blocks_per_plane", "too few"));
     assert_eq!(error.place, "my.toml:9: chip.geometry.blocks_per_plane");
+}
+
+#[test]
+fn a_member_assigned_to_its_family_is_told_its_key() {
+    for (set, key) in [
+        ("gc=fifo", "gc.name=fifo"),
+        ("chip.array=\"ideal\"", "chip.array.name=ideal"),
+        ("ecc=threshold", "ecc.model=threshold"),
+    ] {
+        let error = loaded(SMALL, &[set]).unwrap_err().to_string();
+        assert!(error.contains(key) && error.contains("is a table"), "{error}");
+    }
+}
+
+#[test]
+fn all_missing_keys_are_told_at_once() {
+    let told = load_text("[drive]\nchannels = 2\n", "mine.toml", &[]).unwrap_err().to_string();
+    for key in
+        ["drive.dies_per_channel", "drive.queue_depth", "chip.preset", "gc.name", "ecc.model"]
+    {
+        assert!(told.contains(key), "{key}: {told}");
+    }
+    assert!(told.starts_with("mine.toml: missing keys "), "{told}");
+    assert!(!told.contains("drive.channels"), "{told}");
+    // A misspelt key is told before what it leaves missing.
+    let told = load_text("[drive]\nchanels = 2\n", "mine.toml", &[]).unwrap_err().to_string();
+    assert!(told.contains("did you mean `channels`"), "{told}");
+}
+
+#[test]
+fn every_preset_has_all_keys() {
+    for preset in presets().iter().filter(|preset| preset.kind == "drive") {
+        let drive = load(&preset.name, &[]).unwrap();
+        let table = params::write(&drive.config).unwrap();
+        assert!(schema::missing(&table).is_empty(), "{}", preset.name);
+    }
+}
+
+#[test]
+fn tables_are_a_drive_as_its_file_is() {
+    let text = "drive_preset = \"tiny\"\n[drive]\nchannels = 3\n[run]\niodepth = 2\n";
+    let tables = params::parse(text, "").unwrap();
+    let (of_file, of_tables) = (load_text(text, "drive", &[]), load_tables(&tables, "drive", &[]));
+    let (of_file, of_tables) = (of_file.unwrap(), of_tables.unwrap());
+    assert_eq!(params::write(&of_file.config).unwrap(), params::write(&of_tables.config).unwrap());
+    assert_eq!(of_file.run, of_tables.run);
+    assert_eq!(of_tables.origin("drive.channels").as_deref(), Some("drive"));
+    let wrong = params::parse("drive_preset = \"tiny\"\ndrive.channels = \"x\"\n", "").unwrap();
+    let told = load_tables(&wrong, "drive", &[]).unwrap_err().to_string();
+    assert!(told.starts_with("drive: drive.channels: "), "{told}");
 }

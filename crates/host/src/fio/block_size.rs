@@ -49,7 +49,7 @@ impl BlockSize {
         let pairs = shares::pairs(text);
         if pairs.len() > ENTRIES {
             let problem = format!("{} block sizes in one split", pairs.len());
-            return Err(Error::new("", problem).allow(format!("{ENTRIES} at most")));
+            return Err(Error::new("", problem).expected(format!("at most {ENTRIES}")));
         }
         let given: Vec<_> =
             pairs.iter().map(|(_, share)| shares::percent(share)).collect::<Result<_>>()?;
@@ -86,6 +86,10 @@ impl BlockSize {
     #[inline]
     pub fn draw(&self, room: u64, rng: &mut Rng) -> u64 {
         debug_assert!(room >= self.least());
+        if let Self::Fixed(length) = self { *length } else { self.draw_among(room, rng) }
+    }
+
+    fn draw_among(&self, room: u64, rng: &mut Rng) -> u64 {
         match self {
             Self::Fixed(length) => *length,
             Self::Range { least, most, step } => {
@@ -106,12 +110,12 @@ impl BlockSize {
 
 /// Reads a length.
 pub fn length(text: &str) -> Result<u64> {
-    let allowed = format!("a positive multiple of {SECTOR_BYTES} bytes, such as 4k");
+    let expected = format!("a positive multiple of {SECTOR_BYTES} bytes, such as 4k");
     match parse_size(text) {
         Ok(bytes) if bytes > 0 && bytes.is_multiple_of(SECTOR_BYTES) && bytes <= MOST => Ok(bytes),
-        Ok(bytes) if bytes > MOST => Err(Error::new("", format!("`{text}` is too long"))
-            .allow(format!("{} at most", format_size(MOST)))),
-        _ => Err(Error::new("", format!("`{text}` is not a block size")).allow(allowed)),
+        Ok(bytes) if bytes > MOST => Err(Error::new("", format!("`{text}` is too large"))
+            .expected(format!("at most {}", format_size(MOST)))),
+        _ => Err(Error::new("", format!("`{text}` is not a block size")).expected(expected)),
     }
 }
 

@@ -1,9 +1,9 @@
 //! fio job files: jobs for a drive of a given capacity.
 //!
 //! After fio's HOWTO ("Job file format"): `[global]` sets defaults for the jobs below it, a job's
-//! own options override them. The file that fio would work on is the drive, from its first byte
-//! to its last. The way of a file: `text` (lines), `options` (what each option says), and `plan`
-//! (what that means on this drive) with `synthetic` (the requests), or `replay`.
+//! own options override them. The file that fio would work on is the drive, from its first byte to
+//! its last. Steps of a file: `text` (lines), `options` (values of options), and `plan` (their
+//! meaning on this drive) with `synthetic` (the requests), or `replay`.
 
 use crate::fio::options::{Options, Taken};
 use crate::fio::plan::{Given, Setting};
@@ -11,10 +11,14 @@ use crate::fio::replay;
 use crate::fio::synthetic::Synthetic;
 use crate::fio::text::sections;
 use crate::request::{Job, Pace, Source, Think};
+use crate::run::settling::Goal;
+use crate::trace;
+use base::params::read_text;
 use base::rng::Rng;
 use base::{Error, Result, Time};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 /// What a job file holds.
 pub struct Loaded {
@@ -22,30 +26,55 @@ pub struct Loaded {
     pub jobs: Vec<Job>,
     /// Options of the `[global]` sections as given.
     pub global_options: Vec<(String, String)>,
-    /// What was accepted but means nothing here, one notice for each option's name.
+    /// Options without effect, one notice for each name.
     pub notices: Vec<String>,
+    /// The traces that jobs replay.
+    pub files: Vec<PathBuf>,
+    /// The steady state in which the run ends.
+    pub goal: Option<Goal>,
 }
 
-/// Jobs of the fio job file at `path` for a drive of `capacity_bytes`.
-pub fn load(path: &Path, capacity_bytes: u64, seed: u64) -> Result<Loaded> {
+/// What jobs are made for.
+pub struct Target {
+    /// Bytes of the drive.
+    pub capacity_bytes: u64,
+    /// Seed of jobs that name none.
+    pub seed: u64,
+    /// How the traces of `read_iolog` are read; a job's own options for that come on top.
+    pub traces: trace::Options,
+}
+
+impl Target {
+    /// A drive of this capacity, and a seed; traces are read as usual.
+    pub fn new(capacity_bytes: u64, seed: u64) -> Self {
+        Self { capacity_bytes, seed, traces: trace::Options::default() }
+    }
+}
+
+/// Jobs of the fio job file at `path`.
+pub fn load(path: &Path, target: &Target) -> Result<Loaded> {
     let place = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        Error::new(&place, format!("cannot be read: {error}")).allow("a fio job file")
+    let text = read_text(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => Error::new(&place, "not a text file")
+            .expected("a fio job file")
+            .hint("--trace FILE replays a recorded trace"),
+        _ => Error::new(&place, format!("cannot be read: {error}")).expected("a fio job file"),
     })?;
     let dir = path.parent().unwrap_or(Path::new(""));
-    parse(&text, &place, dir, capacity_bytes, seed)
+    parse(&text, &place, dir, target)
 }
 
 /// Jobs of the fio job file `text`; `place` names it in errors, `dir` is where the files of
 /// `read_iolog` are looked for.
-pub fn parse(
-    text: &str,
-    place: &str,
-    dir: &Path,
-    capacity_bytes: u64,
-    seed: u64,
-) -> Result<Loaded> {
-    let mut loaded = Loaded { jobs: Vec::new(), global_options: Vec::new(), notices: Vec::new() };
+pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loaded> {
+    let &Target { capacity_bytes, seed, ref traces } = target;
+    let mut loaded = Loaded {
+        jobs: Vec::new(),
+        global_options: Vec::new(),
+        notices: Vec::new(),
+        files: Vec::new(),
+        goal: None,
+    };
     let mut noticed = BTreeSet::new();
     let mut global = Given { options: Options::default(), lines: BTreeMap::new() };
     let mut clones: BTreeMap<&str, u64> = BTreeMap::new();
@@ -76,15 +105,28 @@ pub fn parse(
             continue;
         }
         let own: Vec<_> = pairs.collect();
-        let setting = Setting { given: &given, place, dir, capacity_bytes };
+        let setting = Setting { given: &given, place, dir, capacity_bytes, traces };
         for (name, why) in setting.ignored() {
             // Of what a global section says, once.
             if noticed.insert(name) {
                 loaded.notices.push(format!("{}: `{name}` {why}", setting.at(name)));
             }
         }
+        if let Some(goal) = given.options.goal() {
+            let options = &given.options;
+            if options.ss_interval == Time::ZERO || options.ss_interval > options.ss_dur {
+                let expected = "more than 0, and at most ss_dur".to_owned();
+                let problem = "not a part of ss_dur".to_owned();
+                return setting.refuse("steadystate_check_interval", problem, expected);
+            }
+            if loaded.goal.is_some_and(|other| other != goal) {
+                let problem = "another steady state than that of a job before".to_owned();
+                return setting.refuse("steadystate", problem, "the same for all jobs".to_owned());
+            }
+            loaded.goal = Some(goal);
+        }
         for clone in 0..given.options.numjobs {
-            // Jobs of one name are told apart by their number, like clones.
+            // Jobs of one name are numbered, like clones.
             let number = clones.entry(section.name).or_default();
             let stream = format!("job/{}/{number}", section.name);
             *number += 1;
@@ -92,10 +134,17 @@ pub fn parse(
             let mut job = setting.job(section.name, clone, seed, &stream)?;
             job.options.clone_from(&own);
             loaded.jobs.push(job);
+            loaded.files.extend(setting.trace_file(clone));
         }
     }
     if loaded.jobs.is_empty() {
-        return Err(Error::new(place, "no job").allow("a section [name] besides [global]"));
+        return Err(
+            Error::new(place, "no job").expected("a section [name] in addition to [global]")
+        );
+    }
+    if loaded.files.is_empty() && *traces != trace::Options::default() {
+        let problem = "options of a trace, and no job replays one";
+        return Err(Error::new(place, problem).hint("use it with read_iolog or a trace"));
     }
     Ok(loaded)
 }
@@ -103,32 +152,38 @@ pub fn parse(
 fn notice(at: &str, name: &str) -> String {
     match name {
         "randrepeat" | "allrandrepeat" => {
-            format!("{at}: runs always repeat here; for other random numbers change --seed")
+            format!("{at}: runs are always repeatable; use --seed for other random numbers")
         }
-        _ => format!("{at}: `{name}` means nothing to a simulated drive and is ignored"),
+        _ => format!("{at}: `{name}` has no effect on a simulated drive; ignored"),
     }
 }
 
 impl Setting<'_> {
-    /// Options that were given to the job and say nothing in it, and why.
+    /// Options of the job that have no effect, and why.
     fn ignored(&self) -> Vec<(&'static str, &'static str)> {
-        let Options { time_based, runtime, number_ios, ref read_iolog, .. } = self.given.options;
+        let Options { time_based, runtime, number_ios, ss_dur, ref read_iolog, .. } =
+            self.given.options;
         if read_iolog.is_some() {
-            let why = "means nothing to a replay and is ignored, as by fio";
+            let why = "has no effect on a replay; ignored, as in fio";
             return replay::passed_over(self.given).map(|name| (name, why)).collect();
         }
         let is_given = |name: &str| self.given.lines.contains_key(name);
-        let alone = "means nothing without read_iolog and is ignored, as by fio";
+        let alone = "has no effect without read_iolog; ignored, as in fio";
         [
             (
                 "time_based",
                 time_based && runtime.is_none(),
-                "without runtime is ignored, as by fio",
+                "without runtime has no effect; ignored, as in fio",
             ),
             (
                 "number_ios",
                 time_based && runtime.is_some() && number_ios.is_some(),
-                "beside time_based is ignored, as by fio",
+                "has no effect with time_based; ignored, as in fio",
+            ),
+            (
+                "steadystate",
+                is_given("steadystate") && ss_dur == Time::ZERO,
+                "without ss_dur is ignored, as by fio",
             ),
             ("replay_no_stall", is_given("replay_no_stall"), alone),
             ("replay_time_scale", is_given("replay_time_scale"), alone),

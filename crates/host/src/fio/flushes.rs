@@ -1,12 +1,12 @@
 //! Flushes of a job, which make its writes durable: fio's `fsync`, `fdatasync` and `end_fsync`.
 //!
-//! As in fio a flush follows every so many writes and is sent just before the next request. So no
-//! flush follows a job's last write, unless `end_fsync` asks for one.
+//! As in fio, a flush follows every N writes and is sent just before the next request. So no flush
+//! follows the last write of a job, unless `end_fsync` asks for one.
 
-/// What a job asks for, and what is due.
+/// Flushes of a job, and those that are due.
 #[derive(Debug, Clone)]
 pub struct Flushes {
-    /// After so many writes; zero is never. Two counts, of `fsync` and of `fdatasync`.
+    /// Writes between flushes; zero is never. Two counts, of `fsync` and of `fdatasync`.
     every: [u64; 2],
     at_end: bool,
     writes: u64,

@@ -5,6 +5,7 @@
 
 use crate::fio::block_size::{self, BlockSize};
 use crate::fio::ignored::{IGNORED, REFUSED};
+use crate::fio::steady_state::{Criterion, steady_state};
 use crate::fio::value::{Amount, amount, by_direction, bytes, flag, time, whole};
 use crate::workload::Chosen;
 use base::{Error, Result, Time};
@@ -69,6 +70,10 @@ pub struct Options {
     pub read_iolog: Option<String>,
     pub replay_no_stall: bool,
     pub replay_time_scale: u64,
+    pub steady_state: Option<Criterion>,
+    pub ss_dur: Time,
+    pub ss_ramp: Time,
+    pub ss_interval: Time,
 }
 
 impl Default for Options {
@@ -118,6 +123,10 @@ impl Default for Options {
             read_iolog: None,
             replay_no_stall: false,
             replay_time_scale: 100,
+            steady_state: None,
+            ss_dur: Time::ZERO,
+            ss_ramp: Time::ZERO,
+            ss_interval: SECOND,
         }
     }
 }
@@ -179,6 +188,7 @@ macro_rules! set {
 }
 
 const SECOND: Time = Time(1_000_000_000);
+const MILLISECOND: Time = Time(1_000_000);
 const MICROSECOND: Time = Time(1000);
 const MOST_JOBS: u64 = 4096;
 
@@ -208,7 +218,15 @@ pub const ROSTER: &[Known] = &[
         &["number_ios"],
         set!(number_ios, |text| whole(text, 0, u64::MAX).map(nonzero)),
     ),
-    value(PassedOver, &["loops"], set!(loops, |text| whole(text, 1, u64::MAX))),
+    value(Obeyed, &["steadystate", "ss"], set!(steady_state, |text| steady_state(text).map(Some))),
+    value(Obeyed, &["steadystate_duration", "ss_dur"], set!(ss_dur, |text| time(text, SECOND))),
+    value(Obeyed, &["steadystate_ramp_time", "ss_ramp"], set!(ss_ramp, |text| time(text, SECOND))),
+    value(
+        Obeyed,
+        &["steadystate_check_interval", "ss_interval"],
+        set!(ss_interval, |text| time(text, MILLISECOND)),
+    ),
+    value(Obeyed, &["loops"], set!(loops, |text| whole(text, 1, u64::MAX))),
     value(Obeyed, &["iodepth"], set!(iodepth, |text| whole(text, 1, 1 << 20).map(|n| n as u32))),
     value(Obeyed, &["numjobs"], set!(numjobs, |text| whole(text, 1, MOST_JOBS).map(|n| n as u32))),
     value(
@@ -282,11 +300,11 @@ const HINTS: &[(&str, u8)] =
 /// fio's environment variables and keywords.
 const VARIABLES: [&str; 4] = ["${", "$pagesize", "$mb_memory", "$ncpus"];
 
-/// What became of an option.
+/// Effect of an option.
 pub enum Taken {
     /// It counts; this is fio's own name for it.
     Set(&'static str),
-    /// It was accepted and means nothing here.
+    /// It was accepted and has no effect.
     Ignored,
 }
 
@@ -296,19 +314,22 @@ impl Options {
         if let Some(known) = ROSTER.iter().find(|known| known.names.contains(&name)) {
             let value = value.unwrap_or_default();
             if VARIABLES.iter().any(|variable| value.contains(variable)) {
-                return Err(Error::new("", format!("{name}: `{value}` holds a variable"))
-                    .allow("values written out: a job must mean the same on every machine"));
+                return Err(Error::new(
+                    "",
+                    format!("{name}: not supported: the variable in `{value}`"),
+                )
+                .hint("write the value out: a job means the same on every machine"));
             }
             return match value {
                 "" if !known.flag => Err(Error::new("", format!("`{name}` needs a value"))
-                    .allow(format!("{name}=VALUE"))),
+                    .expected(format!("{name}=VALUE"))),
                 value => (known.set)(self, value)
                     .map_err(|error| error.about(name))
                     .map(|()| Taken::Set(known.names[0])),
             };
         }
         if ["randrepeat", "allrandrepeat"].contains(&name) {
-            // Repeatable is all there is; asking for anything else is worth a word.
+            // Runs are always repeatable; a notice tells a job that asks for anything else.
             let asked = flag(value.unwrap_or_default()).map_err(|error| error.about(name))?;
             return Ok(if asked { Taken::Set("randrepeat") } else { Taken::Ignored });
         }
@@ -316,12 +337,12 @@ impl Options {
             return Ok(Taken::Ignored);
         }
         if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-            return Err(Error::new("", format!("`{name}` is not supported")).allow(*why));
+            return Err(Error::unsupported("", format!("`{name}` ({why})")));
         }
         let names = ROSTER.iter().flat_map(|known| known.names.iter().copied());
         let names = names.chain(["randrepeat"]).chain(IGNORED.iter().copied());
         Err(Error::new("", format!("unknown option `{name}`"))
-            .allow("the job parameters of fio's HOWTO")
+            .expected("a job parameter of fio's HOWTO")
             .suggest(name, names))
     }
 }
@@ -330,8 +351,8 @@ impl Options {
 fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T> {
     words.iter().find(|(name, _)| *name == text).map(|&(_, meaning)| meaning).ok_or_else(|| {
         let names = words.iter().map(|&(name, _)| name);
-        Error::new("", format!("`{text}` is not known"))
-            .allow(names.clone().collect::<Vec<_>>().join(", "))
+        Error::new("", format!("`{text}` is unknown"))
+            .expected(names.clone().collect::<Vec<_>>().join(", "))
             .suggest(text, names)
     })
 }
@@ -355,7 +376,7 @@ fn delay(text: &str) -> Result<(Time, Time)> {
     let (from, to) = (time(from.trim(), SECOND)?, time(to.trim(), SECOND)?);
     if from > to {
         return Err(Error::new("", format!("`{text}` ends before it begins"))
-            .allow("a time, or from the shorter to the longer: 2-5"));
+            .expected("a time, or a range from shorter to longer, such as 2-5"));
     }
     Ok((from, to))
 }
@@ -389,7 +410,7 @@ fn pattern(options: &mut Options, text: &str) -> Result<()> {
             Ok(hole) if hole.is_multiple_of(512) && hole < 1 << 50 => Some(hole),
             _ => {
                 return Err(Error::new("", format!("`{text}` is not a hole"))
-                    .allow("a multiple of 512 bytes; backwards (negative) is not built"));
+                    .expected("a multiple of 512 bytes, 0 or more"));
             }
         },
     };

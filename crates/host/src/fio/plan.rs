@@ -6,6 +6,7 @@ use crate::fio::block_size::BlockSize;
 use crate::fio::options::{Options, Pattern};
 use crate::fio::rates::Rate;
 use crate::fio::value::Amount;
+use crate::trace;
 use crate::workload::Chosen;
 use base::units::format_size;
 use base::{Error, Result};
@@ -82,7 +83,7 @@ pub struct Plan {
     pub directions: [Direction; 3],
     /// Each block once before any comes again, where the distribution can.
     pub once: bool,
-    /// A random place every so many requests, the others following it.
+    /// A random place every N requests, the others sequential from there.
     pub burst: u64,
     /// The others of a burst repeat its place instead.
     pub identical: bool,
@@ -96,7 +97,7 @@ pub struct Plan {
     pub endless: bool,
     /// Requests, flushes not counted, in each loop.
     pub number_ios: Option<u64>,
-    /// A flush after so many writes; there may be two such counts.
+    /// A flush after every N writes; there may be two such counts.
     pub flush_every: [Option<u64>; 2],
     /// A flush when all is written.
     pub flush_at_end: bool,
@@ -119,7 +120,7 @@ pub struct Given {
     pub lines: BTreeMap<&'static str, usize>,
 }
 
-/// One job's options and what they are to work on.
+/// Options of one job, and its drive.
 pub struct Setting<'a> {
     /// Options.
     pub given: &'a Given,
@@ -129,6 +130,8 @@ pub struct Setting<'a> {
     pub dir: &'a Path,
     /// The drive.
     pub capacity_bytes: u64,
+    /// How traces are read.
+    pub traces: &'a trace::Options,
 }
 
 impl Setting<'_> {
@@ -140,8 +143,8 @@ impl Setting<'_> {
     }
 
     /// An error at option `name`.
-    pub fn refuse<T>(&self, name: &str, problem: String, allowed: String) -> Result<T> {
-        Err(Error::new(self.at(name), format!("{name}: {problem}")).allow(allowed))
+    pub fn refuse<T>(&self, name: &str, problem: String, expected: String) -> Result<T> {
+        Err(Error::new(self.at(name), format!("{name}: {problem}")).expected(expected))
     }
 
     /// What clone `clone` of a made-up job does.
@@ -174,7 +177,8 @@ impl Setting<'_> {
             let Direction { align, size, .. } = &directions[op as usize];
             if directions[op as usize].places(bytes) == 0 {
                 let block = exactly(size.least().max(*align));
-                let problem = format!("{} cannot hold a {} of {block}", exactly(bytes), op.name());
+                let problem =
+                    format!("{} is too small for a {} of {block}", exactly(bytes), op.name());
                 return self.refuse("size", problem, format!("at least {block}"));
             }
         }
@@ -280,7 +284,7 @@ impl Setting<'_> {
         let positive = |rates: [Option<u64>; 3]| rates.map(|rate| rate.filter(|&rate| rate > 0));
         let (bytes, requests) = (positive(options.rate), positive(options.rate_iops));
         if bytes.iter().any(Option::is_some) && requests.iter().any(Option::is_some) {
-            let problem = "given beside rate".to_owned();
+            let problem = "given together with rate".to_owned();
             return self.refuse("rate_iops", problem, "one of rate and rate_iops".to_owned());
         }
         let rates: [Option<Rate>; 3] = std::array::from_fn(|index| {
@@ -294,8 +298,8 @@ impl Setting<'_> {
         if bytes.is_multiple_of(SECTOR_BYTES) {
             return Ok(());
         }
-        let allowed = format!("multiples of {SECTOR_BYTES} bytes");
-        self.refuse(name, format!("{bytes} bytes are not whole sectors"), allowed)
+        let expected = format!("multiples of {SECTOR_BYTES} bytes");
+        self.refuse(name, format!("{bytes} bytes are not whole sectors"), expected)
     }
 }
 

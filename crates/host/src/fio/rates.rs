@@ -1,4 +1,4 @@
-//! Rate limits of a job: fio's `rate` and `rate_iops`, each direction on a clock of its own.
+//! Rate limits of a job: fio's `rate` and `rate_iops`, each direction with a separate clock.
 //!
 //! A clock says when the next request of its direction is due; each request moves it on. In a job
 //! of reads and writes, a request that is not yet due lets the other direction go first, so that
@@ -50,7 +50,7 @@ impl Rates {
         rates
     }
 
-    /// When the next request of `op` is due; what has no rate always is.
+    /// When the next request of `op` is due; without a rate it always is.
     #[inline]
     pub fn due(&self, op: Op) -> Time {
         let clock = self.clocks.get(op as usize).and_then(Option::as_ref);

@@ -6,7 +6,7 @@ use crate::fio::plan::{Given, Setting};
 use crate::request::{Pace, Source};
 use crate::trace;
 use base::{Result, Time};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The options that were given to a replay and are passed over.
 pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
@@ -30,16 +30,17 @@ impl Setting<'_> {
     /// The trace that `read_iolog` gives clone `clone`, and how it is replayed.
     pub fn replay(&self, files: &str, clone: u32) -> Result<(Box<dyn Source>, Pace)> {
         let options = &self.given.options;
-        let names: Vec<&str> = files.split(':').filter(|name| !name.is_empty()).collect();
-        if names.is_empty() {
-            let problem = format!("`{files}` names no file");
+        let Some(file) = self.trace_file(clone) else {
+            let problem = format!("`{files}` does not name a file");
             return self.refuse("read_iolog", problem, "a path".to_owned());
-        }
+        };
         if let Some((name, _)) = unbuilt(options).iter().find(|(_, is_asked)| *is_asked) {
-            let problem = "not built for a replay".to_owned();
-            return self.refuse(name, problem, "only without read_iolog".to_owned());
+            let problem = "not supported: in a replay".to_owned();
+            return self
+                .refuse(name, problem, String::new())
+                .map_err(|error| error.hint("use it without read_iolog"));
         }
-        let trace = self.open(&self.dir.join(names[clone as usize % names.len()]))?;
+        let trace = self.open(&file)?;
         let depth = options.iodepth;
         let limited = self.given.lines.contains_key("iodepth") || options.thinktime > Time::ZERO;
         let pace = match trace.pace(depth) {
@@ -52,13 +53,25 @@ impl Setting<'_> {
         Ok((Box::new(trace), pace))
     }
 
+    /// The file of `read_iolog` that clone `clone` replays, where there is one.
+    pub fn trace_file(&self, clone: u32) -> Option<PathBuf> {
+        let files = self.given.options.read_iolog.as_deref()?;
+        let names: Vec<&str> = files.split(':').filter(|name| !name.is_empty()).collect();
+        let index = (clone as usize).checked_rem(names.len())?;
+        Some(self.dir.join(names[index]))
+    }
+
     fn open(&self, path: &Path) -> Result<trace::Trace> {
         let options = &self.given.options;
-        let time_scale = match options.replay_no_stall {
+        let own_scale = match options.replay_no_stall {
             true => 1.0,
             false => 100.0 / options.replay_time_scale as f64,
         };
-        let reader = trace::Options { time_scale, ..trace::Options::default() };
+        let reader = trace::Options {
+            time_scale: own_scale * self.traces.time_scale,
+            loops: options.loops.saturating_mul(self.traces.loops),
+            ..self.traces.clone()
+        };
         trace::open(path, &reader, self.capacity_bytes).map_err(|error| {
             // The trace's own place is told behind that of the job.
             let (name, error) = match error.place.clone() {

@@ -73,7 +73,7 @@ impl Synthetic {
             let (least, align) = (direction.size.least(), direction.align);
             let blocks = direction.places(plan.bytes);
             if blocks == 0 {
-                return Err(Error::new("", "no request fits into the region"));
+                return Err(Error::new("", "no request fits in the region"));
             }
             let space = Space { blocks, block_bytes: align, once: plan.once };
             let key = (space, &direction.addresses);
@@ -304,6 +304,13 @@ impl Source for Synthetic {
         let rates = self.rates.as_mut();
         let at = rates.map_or(Time::ZERO, |rates| rates.take(request.op, request.length));
         Ok(Some(Arrival { at, request }))
+    }
+
+    fn repeat(&mut self, passes: u64) {
+        let times = |count: u64| count.saturating_mul(passes);
+        self.passes_left = times(self.passes_left.saturating_add(1)) - 1;
+        self.requests_left = times(self.requests_left);
+        self.total = self.total.and_then(|total| total.checked_mul(passes));
     }
 
     fn total(&self) -> Option<u64> {

@@ -40,17 +40,19 @@ pub fn sections<'a>(text: &'a str, place: &str) -> Result<Vec<Section<'a>>> {
         if let Some(rest) = line.strip_prefix('[') {
             let name = rest.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty());
             let name = name.ok_or_else(|| {
-                Error::new(at(), format!("`{line}` is not a section")).allow("[name]")
+                Error::new(at(), format!("`{line}` is not a section")).expected("[name]")
             })?;
             sections.push(Section { name, line: number, lines: Vec::new() });
             continue;
         }
         let Some(section) = sections.last_mut() else {
-            return Err(Error::new(at(), format!("`{line}` stands before any section"))
-                .allow("[global] or [name of a job] first"));
+            return Err(Error::new(at(), format!("`{line}` is before the first section"))
+                .hint("begin with [global] or [name of a job]"));
         };
         if line.starts_with("include ") {
-            return Err(Error::new(at(), "`include` is not supported").allow("one file"));
+            return Err(
+                Error::unsupported(at(), "`include`").hint("write all sections into one file")
+            );
         }
         let (name, value) = match line.split_once('=') {
             Some((name, value)) => (name.trim(), Some(value.trim())),
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn bad_lines_are_told_with_their_place() {
         for (text, parts) in [
-            ("bs=4k", &["job.fio:1", "before any section"][..]),
+            ("bs=4k", &["job.fio:1", "before the first section"][..]),
             ("[job", &["job.fio:1", "not a section"]),
             ("\n[]", &["job.fio:2", "not a section"]),
             ("[a] b", &["job.fio:1", "not a section"]),

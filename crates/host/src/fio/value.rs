@@ -1,7 +1,7 @@
 //! The values of a fio job file: numbers, times, amounts, and lists by direction.
 //!
 //! After the section "Parameter types" of fio's HOWTO. Errors say what is wrong with the value and
-//! what is allowed; the reader of the file adds the place.
+//! what is expected; the reader of the file adds the place.
 
 use base::units::parse_size;
 use base::{Error, Result, Time};
@@ -16,7 +16,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Bytes, given what a hundred percent are.
+    /// Bytes, with the size of a hundred percent.
     pub fn of(self, whole: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
@@ -27,8 +27,8 @@ impl Amount {
     }
 }
 
-fn refuse<T>(text: &str, what: &str, allowed: impl Into<String>) -> Result<T> {
-    Err(Error::new("", format!("`{text}` is not {what}")).allow(allowed))
+fn refuse<T>(text: &str, what: &str, expected: impl Into<String>) -> Result<T> {
+    Err(Error::new("", format!("`{text}` is not {what}")).expected(expected))
 }
 
 /// A size in bytes, decimal or hexadecimal.
@@ -67,8 +67,8 @@ pub fn flag(text: &str) -> Result<bool> {
 pub fn amount(text: &str) -> Result<Amount> {
     match text.strip_suffix('%') {
         None => bytes(text).map(Amount::Bytes).map_err(|error| {
-            let allowed = format!("{}, or a percentage", error.allowed);
-            error.allow(allowed)
+            let expected = format!("{}, or a percentage", error.expected);
+            error.expected(expected)
         }),
         Some(percent) => match percent.trim_end().parse() {
             Ok(percent @ 1..=100) => Ok(Amount::Percent(percent)),
@@ -77,7 +77,7 @@ pub fn amount(text: &str) -> Result<Amount> {
     }
 }
 
-/// A time; `unit` is what a number without one means.
+/// A time; `unit` is the unit of a plain number.
 pub fn time(text: &str, unit: Time) -> Result<Time> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);
@@ -120,7 +120,7 @@ pub fn by_direction<T: Clone>(
         return refuse(text, "a list by direction", "reads[,writes[,trims]]");
     }
     if parts.iter().all(|part| part.is_empty()) {
-        return refuse(text, "a value", "one for reads, writes or trims at least");
+        return refuse(text, "a value", "at least one value, for reads, writes or trims");
     }
     let mut values = [const { None }; 3];
     for (index, value) in values.iter_mut().enumerate() {

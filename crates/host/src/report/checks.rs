@@ -10,7 +10,7 @@ use crate::run::JobView;
 use crate::session::Session;
 use base::{Result, Time};
 use serde_json::{Value, json};
-use ssd::die::DieTimes;
+use ssd::doing::DieTimes;
 
 impl Session {
     /// The report's `checks`.
@@ -25,6 +25,7 @@ impl Session {
         Ok(json!({
             "little_law_error": self.little_law_error(),
             "busy_idle_error": self.busy_idle_error()?,
+            "blame_error_ns": run.tails.as_ref().map(|tails| tails.error_ns),
             "conservation": {
                 "ok": all_complete && counts_agree && physical == run.ssd.physical_units(),
                 "finished": run.is_finished(),
@@ -41,11 +42,12 @@ impl Session {
         }))
     }
 
-    /// Requests that must have come back: all that the jobs have, where they can tell, neither a
-    /// `runtime` nor a refused write ends them earlier, and the run has come to its own end.
+    /// Requests that must have completed: all requests of the jobs, if their number is known,
+    /// neither a `runtime` nor a refused write ends them earlier, and the run was not interrupted.
     fn expected(&self) -> Option<u64> {
         let run = &self.run;
         let is_whole = run.is_finished()
+            && !run.is_stopped()
             && run.jobs().all(|view| view.job.runtime.is_none() && !view.is_refused);
         run.total().filter(|_| is_whole)
     }
@@ -108,9 +110,25 @@ impl Session {
             reads.error(spent(|die| die.read_ns)),
             programs.error(spent(|die| die.program_ns)),
             erases.error(spent(|die| die.erase_ns)),
+            self.overbooked(),
         ];
         Ok(kinds.into_iter().reduce(f64::max))
     }
+
+    /// Largest excess of a busy time (decoders, encoders, a channel) over the run, as a fraction
+    /// of the run. 0 is right.
+    fn overbooked(&self) -> f64 {
+        let ssd = &self.run.ssd;
+        let channels = ssd.channel_times().into_iter().map(|(busy, _)| (busy, 1));
+        let all = channels.chain([ssd.decoders_busy(), ssd.encoders_busy()]);
+        all.map(|stage| beyond(stage, ssd.now())).fold(0.0, f64::max)
+    }
+}
+
+/// Excess of the busy time of several servers over `run` for each of them, as a fraction of it.
+fn beyond((busy, servers): (Time, usize), run: Time) -> f64 {
+    let most = u128::from(run.0) * servers as u128;
+    u128::from(busy.0).saturating_sub(most) as f64 / most.max(1) as f64
 }
 
 /// What operations may have taken together, in nanoseconds.
@@ -165,6 +183,12 @@ fn depth_error(job: &JobView<'_>, submit: Time) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_is_busy_for_longer_than_the_run() {
+        assert_eq!(beyond((Time(40), 2), Time(20)), 0.0);
+        assert_eq!(beyond((Time(60), 2), Time(20)), 0.5);
+    }
 
     #[test]
     fn what_is_out_of_range_is_an_error() {

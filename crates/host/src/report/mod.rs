@@ -3,6 +3,7 @@
 //! A finished session comes in, JSON goes out, with the laws of `checks`.
 
 mod checks;
+mod settled;
 
 use crate::run::JobView;
 use crate::run::stats::OpStats;
@@ -12,7 +13,7 @@ use base::{Result, Time};
 use nand::wordline::{PageOrder, page_type_name};
 use serde_json::{Map, Value, json};
 use ssd::config::SsdConfig;
-use ssd::die::DieTimes;
+use ssd::doing::DieTimes;
 use ssd::request::Op;
 
 /// fio's default percentiles, and ours beyond.
@@ -47,7 +48,7 @@ impl Session {
             json!({
                 "version": env!("CARGO_PKG_VERSION"),
                 "seed": self.loaded.config.seed,
-                "config_hash": hash(&config.to_string()),
+                "config_hash": format!("{:016x}", fnv(config.to_string().as_bytes())),
                 "config": config,
                 "cite": self.loaded.cite,
                 "capacity_bytes": run.ssd.capacity_bytes(),
@@ -68,8 +69,9 @@ impl Session {
             }),
         );
         report.insert("host".into(), self.host());
-        let jobs: Vec<Value> = run.jobs().map(|job| fio_job(&job)).collect();
+        let jobs: Vec<Value> = run.jobs().map(|job| fio_job(&job, &self.global_options)).collect();
         report.insert("jobs".into(), json!(jobs));
+        report.insert("settled".into(), self.settled());
         report.insert("ftl".into(), self.ftl());
         report.insert("nand".into(), self.nand());
         report.insert("channels".into(), self.channels());
@@ -106,6 +108,8 @@ impl Session {
             "requests_issued": run.issued,
             "requests_completed": run.completed,
             "requests_failed": run.failed,
+            "read_units": run.ssd.counts().read_units,
+            "read_units_unwritten": run.ssd.counts().unwritten,
             "iops": ratio(totals.requests() as f64, seconds),
             "bandwidth_mb_s": ratio(bytes as f64 / 1e6, seconds),
             "latency_us": latency_us(&totals.latency()),
@@ -126,13 +130,14 @@ impl Session {
         ram_bytes.insert("total".into(), json!(ram.iter().map(|ram| ram.bytes).sum::<u64>()));
         ram_bytes.extend(ram.iter().map(|ram| (ram.name.into(), json!(ram.bytes))));
         json!({
-            // Programmed over written by the host, padding counted; what is still in the buffer
-            // or was rewritten there has not been programmed.
+            // Programmed / written by the host, with padding; data still in the buffer, or
+            // rewritten there, have not been programmed.
             "write_amplification": ratio(counts.programmed_units() as f64, written),
             // The same for the data that left the buffer.
             "write_amplification_flash": counts.write_amplification(),
             "gc_runs": counts.reclaimed_blocks,
             "gc_copies": counts.moved_units,
+            "levelled_units": counts.levelled_units,
             "host_units": counts.host_units,
             "padding_units": counts.padding_units,
             "levelled_blocks": counts.levelled_blocks,
@@ -151,6 +156,7 @@ impl Session {
                 "moves": map.moves,
                 "hits": map.hits,
                 "misses": map.misses,
+                "mispredictions": map.mispredictions,
             },
             "ram_bytes": ram_bytes,
             "unit_bytes": ssd.unit_bytes(),
@@ -222,6 +228,9 @@ impl Session {
 
     fn ecc(&self) -> Value {
         let counts = self.run.ssd.counts();
+        let now = self.run.ssd.now();
+        let share = |(busy, servers): (Time, usize)| ratio(busy.s(), now.s() * servers as f64);
+        let (decoders, encoders) = (self.run.ssd.decoders_busy(), self.run.ssd.encoders_busy());
         let used = counts.soft_reads.iter().rposition(|&n| n > 0).map_or(0, |last| last + 1);
         json!({
             "codewords": counts.codewords,
@@ -235,8 +244,10 @@ impl Session {
             "iterations": counts.iterations,
             "encoded": counts.encoded,
             "energy_uj": self.run.ssd.ecc_energy_uj(),
-            "decoders_busy_s": self.run.ssd.decoders_busy().s(),
-            "encoders_busy_s": self.run.ssd.encoders_busy().s(),
+            "decoders_busy_s": decoders.0.s(),
+            "encoders_busy_s": encoders.0.s(),
+            "decoders_busy_fraction": share(decoders),
+            "encoders_busy_fraction": share(encoders),
         })
     }
 
@@ -257,12 +268,13 @@ fn ratio(a: f64, b: f64) -> f64 {
 
 /// Names a configuration: FNV-1a of its JSON.
 pub fn config_hash(config: &SsdConfig) -> Result<String> {
-    Ok(hash(&config_json(config)?.to_string()))
+    Ok(format!("{:016x}", fnv(config_json(config)?.to_string().as_bytes())))
 }
 
-fn hash(text: &str) -> String {
-    let fold = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
-    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
+/// FNV-1a with 64 bits.
+pub(crate) fn fnv(bytes: &[u8]) -> u64 {
+    let fold = |h: u64, &b: &u8| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, fold)
 }
 
 fn config_json(config: &SsdConfig) -> Result<Value> {
@@ -271,6 +283,19 @@ fn config_json(config: &SsdConfig) -> Result<Value> {
 
 fn options(list: &[(String, String)]) -> Value {
     Value::Object(list.iter().map(|(key, value)| (key.clone(), json!(value))).collect())
+}
+
+/// Options of a job, with those that fio's tools look for in every job: from the whole file, or
+/// fio's default.
+fn job_options(list: &[(String, String)], global: &[(String, String)]) -> Value {
+    let mut options = options(list);
+    for key in ["iodepth", "numjobs"] {
+        if options.get(key).is_none() {
+            let of_file = global.iter().find(|(given, _)| given == key);
+            options[key] = json!(of_file.map_or("1", |(_, value)| value));
+        }
+    }
+    options
 }
 
 fn latency_us(latency: &Latency) -> Value {
@@ -290,7 +315,7 @@ fn latency_us(latency: &Latency) -> Value {
 }
 
 /// A job as fio prints it.
-fn fio_job(view: &JobView<'_>) -> Value {
+fn fio_job(view: &JobView<'_>, global: &[(String, String)]) -> Value {
     let runtime = view.end.since(view.start);
     let all = view.stats.latency();
     json!({
@@ -300,7 +325,7 @@ fn fio_job(view: &JobView<'_>) -> Value {
         "error": if view.has_failed { 5 } else { 0 },
         "eta": 0,
         "elapsed": view.end.s().ceil() as u64,
-        "job options": options(&view.job.options),
+        "job options": job_options(&view.job.options, global),
         "read": fio_direction(view.stats.of(Op::Read), runtime),
         "write": fio_direction(view.stats.of(Op::Write), runtime),
         "trim": fio_direction(view.stats.of(Op::Trim), runtime),

@@ -1,27 +1,40 @@
-//! The run loop: jobs send, the drive answers, counts remember.
+//! The run loop: jobs send requests, the drive completes them, statistics are counted.
 //!
 //! Jobs and a drive come in, statistics (`stats`) go out; a `runner` is one job under way.
 //!
 //! Each job has a submission queue, as NVMe has them. A job puts requests into its queue when its
-//! pace says so; the drive fetches from the queues round robin while it has room; a completion
-//! lets its job go on. Nothing here knows what a drive does inside, and nothing reads a clock.
+//! pace says so; the drive fetches from the queues round robin while it has room; a completion lets
+//! its job continue. The run does not depend on the inside of a drive and reads no clock.
 
+mod rest;
 mod runner;
+pub mod settling;
 pub mod stats;
+pub mod tails;
+pub mod until;
 
 use crate::request::{Arrival, Job, Pace};
 use base::{Error, Result, Time};
 use runner::{Phase, Runner};
+use settling::{Mark, Settling};
 use ssd::request::{Op, Request};
 use ssd::timeline::{SpanKind, Track};
 use ssd::{Completion, Ssd, Step};
 use stats::{JobStats, RequestLog, Series};
+use tails::Tails;
+use until::Until;
 
 /// What simulated time is good for.
 const YEARS: f64 = Time::LIMIT.0 as f64 / (365.25 * 86_400e9);
 
 /// As many as a column of requests can tell apart.
 const MOST_JOBS: usize = 1 << 16;
+
+/// Requests after which time must have passed: more than any drive holds at a time.
+const MOST_AT_ONCE: u64 = 1 << 20;
+
+/// Completions between two looks at how the run goes.
+const BETWEEN_LOOKS: u64 = 1 << 6;
 
 /// Jobs on a drive.
 pub struct Run {
@@ -51,6 +64,15 @@ pub struct Run {
     /// Bytes of the units that fetched reads may touch, and the most they may be.
     reading: u64,
     most_reading: u64,
+    /// What requests waited for, if asked for.
+    pub tails: Option<Box<Tails>>,
+    /// Whether it has settled.
+    pub settling: Settling,
+    until: Option<Until>,
+    /// It has come to that end: jobs that wait do not begin.
+    is_stopped: bool,
+    /// The time after a multiple of `MOST_AT_ONCE` completions.
+    looked_at: Time,
     finished: bool,
     started: bool,
 }
@@ -59,11 +81,11 @@ impl Run {
     /// `jobs` on `ssd`; a job's thread takes `submit_time` to send one request.
     pub fn new(ssd: Ssd, jobs: Vec<Job>, submit_time: Time) -> Result<Self> {
         if jobs.is_empty() {
-            return Err(Error::new("workload", "no jobs").allow("at least one"));
+            return Err(Error::new("workload", "no jobs").expected("at least one"));
         }
         if jobs.len() > MOST_JOBS {
             let problem = format!("{} jobs", jobs.len());
-            return Err(Error::new("workload", problem).allow(format!("{MOST_JOBS} at most")));
+            return Err(Error::new("workload", problem).expected(format!("at most {MOST_JOBS}")));
         }
         let mut group = 0;
         let runners = jobs.into_iter().enumerate().map(|(i, job)| {
@@ -75,6 +97,10 @@ impl Run {
             runners,
             reading: 0,
             most_reading: Ssd::MOST_READ_UNITS * ssd.unit_bytes(),
+            tails: None,
+            settling: Settling::new(ssd.capacity_bytes()),
+            until: None,
+            is_stopped: false,
             ssd,
             next_queue: 0,
             submit_time,
@@ -88,13 +114,50 @@ impl Run {
             under_way: 0,
             arrivals_ns: 0,
             completions_ns: 0,
+            looked_at: Time::ZERO,
             finished: false,
             started: false,
         })
     }
 
+    /// Ends the run here, or with its jobs if they end before. Before it begins.
+    pub fn end_at(&mut self, until: Until) {
+        if let Until::Settled(goal) = until {
+            self.settling.watch(goal);
+        }
+        self.until = Some(until);
+    }
+
+    /// Lets the jobs of the last group go on for ever. Before the run begins.
+    pub fn repeat(&mut self) {
+        let last = self.runners.iter().map(|runner| runner.group).max();
+        for runner in self.runners.iter_mut().filter(|runner| Some(runner.group) == last) {
+            runner.job.source.repeat(u64::MAX);
+        }
+    }
+
+    /// What its jobs have not sent, as jobs of another run.
+    pub fn rest(&mut self) -> Vec<Job> {
+        std::mem::take(&mut self.runners).into_iter().filter_map(Runner::into_rest).collect()
+    }
+
+    /// The run as it is now.
+    pub fn mark(&self) -> Mark {
+        let bytes = |runner: &Runner| runner.stats.ops.iter().map(|op| op.bytes).sum::<u64>();
+        Mark {
+            at: self.ssd.now(),
+            completed: self.completed,
+            written: self.write_bytes,
+            bytes: self.runners.iter().map(bytes).sum(),
+            ftl: self.ssd.ftl_counts(),
+        }
+    }
+
     /// Requests that the jobs will send, where all of them know and the sum can be told.
     pub fn total(&self) -> Option<u64> {
+        if let Some(Until::Requests(requests)) = self.until {
+            return Some(requests);
+        }
         let mut totals = self.runners.iter().map(|runner| runner.job.source.total());
         totals.try_fold(0u64, |sum, total| sum.checked_add(total?))
     }
@@ -102,6 +165,11 @@ impl Run {
     /// Whether every job is over and every request complete.
     pub fn is_finished(&self) -> bool {
         self.finished
+    }
+
+    /// Whether it has come to an end before that of its jobs.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
     }
 
     /// What was counted over all jobs.
@@ -136,18 +204,27 @@ impl Run {
 
     /// Goes on for `completions` more completions, or to the end: whether that is reached.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
+        self.advance_within(completions, u64::MAX)
+    }
+
+    /// The same for at most so many `events` of the drive: few of them take little wall time,
+    /// however long a request takes.
+    pub fn advance_within(&mut self, completions: u64, mut events: u64) -> Result<bool> {
         if !self.started {
             self.started = true;
             self.start_group(0)?;
         }
-        let stop = self.completed + completions;
-        while !self.finished && self.completed < stop {
-            match self.ssd.step() {
+        let stop = self.completed.saturating_add(completions);
+        while !self.finished && self.completed < stop && events > 0 {
+            events -= 1;
+            let Some(step) = self.ssd.step_event() else { continue };
+            match step {
                 Step::Completed(slot) => {
                     self.complete(slot)?;
-                    // The run ends with its last request: what the buffer still holds and what
-                    // collection is about are the drive's own affair.
-                    self.finished = self.under_way == 0 && self.runners.iter().all(Runner::is_over);
+                    // The run ends with its last request, without data in the buffer and collection
+                    // in progress.
+                    self.finished = self.under_way == 0
+                        && (self.is_stopped || self.runners.iter().all(Runner::is_over));
                 }
                 Step::Wake(job) => {
                     let job = job as usize;
@@ -158,15 +235,16 @@ impl Run {
                 Step::Idle => {
                     self.ssd.fault()?;
                     if self.ssd.is_out_of_time() {
-                        let problem = format!("the run goes on for more than {YEARS:.0} years");
-                        return Err(Error::new("simulated time", problem).allow(
-                            "2^63 ns: fewer requests, higher rates, shorter pauses and delays",
-                        ));
+                        let problem = format!("the run takes more than {YEARS:.0} simulated years");
+                        return Err(Error::new("simulated time", problem)
+                            .expected("at most 2^63 ns")
+                            .hint("use fewer requests, higher rates, shorter pauses and delays"));
                     }
                     if self.under_way > 0 {
                         // The check that other simulators lack: a lost request is an error.
                         let lost = format!("{} requests never completed", self.under_way);
-                        return Err(Error::new("drive", lost).allow("none: a defect of the drive"));
+                        return Err(Error::new("drive", lost)
+                            .hint("this is a defect of nandlab; please report it"));
                     }
                     self.finished = true;
                 }
@@ -237,7 +315,7 @@ impl Run {
     #[inline]
     fn end_of_group(&mut self, job: usize) -> Result<()> {
         let runner = &self.runners[job];
-        if !runner.is_over() {
+        if !runner.is_over() || self.is_stopped {
             return Ok(());
         }
         let group = runner.group;
@@ -261,14 +339,15 @@ impl Run {
             if request.end().is_none_or(|end| end > self.ssd.capacity_bytes()) {
                 let problem = format!("{request:?} is outside the drive");
                 return Err(Error::new(runner.job.name.clone(), problem)
-                    .allow(format!("{} bytes", self.ssd.capacity_bytes())));
+                    .expected(format!("{} bytes", self.ssd.capacity_bytes())));
             }
             let is_open = runner.job.pace == Pace::Open;
             self.reading += self.touched(&request);
             if self.reading > self.most_reading {
-                let problem = format!("reads of {} bytes at a time", self.reading);
+                let problem = format!("reads of {} bytes are under way at once", self.reading);
                 return Err(Error::new(self.runners[job].job.name.clone(), problem)
-                    .allow(format!("{} bytes: smaller or fewer", self.most_reading)));
+                    .expected(format!("at most {} bytes", self.most_reading))
+                    .hint("use smaller requests, or fewer at a time"));
             }
             self.ssd.submit(request, job as u32, arrival);
             self.issued += 1;
@@ -277,6 +356,70 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Keeps account of what requests wait for, from now on.
+    pub fn keep_blame(&mut self) {
+        self.ssd.keep_blame();
+        self.tails = Some(Box::default());
+    }
+
+    #[cold]
+    fn record_tail(&mut self, slot: u32, latency: Time) {
+        if let (Some(tails), Some(blame)) = (&mut self.tails, self.ssd.blame()) {
+            tails.record(self.ssd.completed(slot), latency, blame.completed(slot));
+        }
+    }
+
+    /// Looks at how the run goes: whether time passes, whether a part of it is over, and whether it
+    /// is to end.
+    #[cold]
+    fn look(&mut self) -> Result<()> {
+        if self.completed.is_multiple_of(MOST_AT_ONCE) {
+            self.check_time_passes()?;
+        }
+        let now = self.ssd.now();
+        let is_over = self.settling.is_part_over(now, self.completed, self.write_bytes);
+        if is_over {
+            let latency = self.settling.keeps_latencies().then(|| self.totals().latency());
+            self.settling.close(self.mark(), latency);
+        }
+        let is_end = match self.until.filter(|_| !self.is_stopped) {
+            None => false,
+            Some(Until::Requests(requests)) => self.completed >= requests,
+            Some(Until::Time(time)) => now >= time,
+            Some(Until::DriveWrites(_))
+                if self.write_bytes == 0 && self.completed >= MOST_AT_ONCE =>
+            {
+                let problem = format!("none of the first {} requests wrote", self.completed);
+                return Err(Error::new("until", problem).hint("end it by requests or by time"));
+            }
+            Some(Until::DriveWrites(times)) => {
+                self.write_bytes as f64 >= times * self.ssd.capacity_bytes() as f64
+            }
+            Some(Until::Settled(_)) => is_over && self.settling.is_over(),
+        };
+        if is_end {
+            self.is_stopped = true;
+            self.runners.iter_mut().for_each(|runner| runner.stop(now));
+        }
+        Ok(())
+    }
+
+    /// Refuses a run that only its time would end, when no time passes: requests that cost nothing,
+    /// as trims may, and reads of data never written.
+    #[cold]
+    fn check_time_passes(&mut self) -> Result<()> {
+        let now = self.ssd.now();
+        if std::mem::replace(&mut self.looked_at, now) < now || self.total().is_some() {
+            return Ok(());
+        }
+        let problem =
+            format!("no simulated time passes: the last {MOST_AT_ONCE} requests took none");
+        Err(Error::new("workload", problem).hint(
+            "write the data before reading them, give the host times, or limit the number of \
+             requests (number_ios, size)",
+        ))
     }
 
     #[inline]
@@ -288,6 +431,9 @@ impl Run {
         self.completed += 1;
         self.reading -= self.touched(&request);
         self.failed += u64::from(failed);
+        if self.completed.is_multiple_of(BETWEEN_LOOKS) {
+            self.look()?;
+        }
         let job = token as usize;
         let runner = &mut self.runners[job];
         runner.in_flight -= 1;
@@ -311,13 +457,17 @@ impl Run {
             runner.stats.record(op, length, latency);
         }
         if self.series.is_over(now) {
-            self.series.open(now, self.ssd.ftl_counts());
+            let energy_uj = self.ssd.energy().total_uj() + self.ssd.ecc_energy_uj();
+            self.series.open(now, self.ssd.ftl_counts(), energy_uj);
         }
         if is_done {
             self.series.record(op, length, latency);
         }
         if let Some(log) = &mut self.log {
             log.push(self.ssd.completed(slot), job as u16, now, measured);
+        }
+        if measured && self.tails.is_some() {
+            self.record_tail(slot, latency);
         }
         let kind = match op {
             Op::Read => SpanKind::HostRead,

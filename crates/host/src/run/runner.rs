@@ -1,6 +1,7 @@
-//! A runner, one job under way: when it may send its next request, and its progress.
+//! A runner: the progress of one job, and the time of its next request.
 
 use crate::request::{Arrival, Job, Pace, Think};
+use crate::run::rest::Rest;
 use crate::run::stats::JobStats;
 use base::{Result, Time};
 use ssd::Ssd;
@@ -37,7 +38,7 @@ pub struct Runner {
     requests: VecDeque<Arrival>,
     queued: usize,
     exhausted: bool,
-    /// Draws up to so many of them, `DRAWN` at a time.
+    /// Draws up to this many of them, `DRAWN` at a time.
     ahead: usize,
     /// Sent and not completed, and the most there may be of them.
     pub in_flight: u32,
@@ -101,6 +102,29 @@ impl Runner {
         (self.phase, self.over_at) = (Phase::Over, now);
     }
 
+    /// Sends no more, whatever it still had to send; what it has sent is completed.
+    pub fn stop(&mut self, now: Time) {
+        if self.phase == Phase::Running {
+            self.end_sending(now);
+        }
+    }
+
+    /// The job with what it has not sent; `None` where that is nothing. Its runtime begins anew, as
+    /// after fio's `ramp_time`.
+    pub fn into_rest(self) -> Option<Job> {
+        let Self { job, requests, exhausted, start, over_at, phase, .. } = self;
+        if exhausted && requests.is_empty() {
+            return None;
+        }
+        if phase == Phase::Waiting {
+            return Some(job);
+        }
+        let passed = over_at.since(start);
+        let source = Box::new(Rest::new(job.source, requests, passed));
+        let (start_delay, ramp) = (start.since(over_at), Time::ZERO);
+        Some(Job { source, start_delay, ramp, ..job })
+    }
+
     /// A request has failed: whether it was refused, as only writes are, and is none. A drive that
     /// refuses one write refuses all, so that ends the job, as an error does in fio.
     #[cold]
@@ -154,7 +178,7 @@ impl Runner {
         Ok(())
     }
 
-    /// The drive fetches the request that was sent first: when it arrived, and what it is.
+    /// The drive fetches the oldest request; returns its arrival time and the request.
     #[inline]
     pub fn fetch(&mut self) -> Option<Arrival> {
         self.queued = self.queued.checked_sub(1)?;
@@ -184,7 +208,7 @@ impl Runner {
             }
             Pace::Paced { drawn, .. } => {
                 let (due, sent) = (self.start.saturating_add(at), now.max(earliest));
-                // What has no time of its own arrives when it is sent.
+                // A request without a time arrives when it is sent.
                 let drawn = *drawn && at > Time::ZERO;
                 Some((earliest.max(due), if drawn { due } else { sent.max(due) }))
             }

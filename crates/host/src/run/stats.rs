@@ -77,6 +77,8 @@ pub struct Bin {
     pub latency_max_ns: u64,
     /// What the FTL has done so far, at the end.
     pub ftl: FtlCounts,
+    /// Energy used so far, at the end.
+    pub energy_uj: f64,
 }
 
 /// Throughput and latency over time: equal intervals that grow when there are too many.
@@ -132,12 +134,13 @@ impl Series {
     }
 
     /// Opens the interval that holds `now`, and quiet ones before it. What the FTL has done, up to
-    /// `ftl`, since the last one was opened is spread evenly over that one and the quiet ones.
+    /// `ftl`, and the energy used since the last one was opened are spread evenly over that one and
+    /// the quiet ones.
     #[cold]
-    pub fn open(&mut self, now: Time, ftl: FtlCounts) {
+    pub fn open(&mut self, now: Time, ftl: FtlCounts, energy_uj: f64) {
         let open = self.bins.len().saturating_sub(1);
         let from = open as u64 * self.interval.0;
-        let before = open.checked_sub(1).map_or_else(FtlCounts::default, |i| self.bins[i].ftl);
+        let before = open.checked_sub(1).map_or_else(Bin::default, |i| self.bins[i]);
         while (now.0 / self.interval.0) as usize >= Self::MOST {
             self.halve();
         }
@@ -148,9 +151,11 @@ impl Series {
         let until = index as u64 * self.interval.0;
         for (i, bin) in self.bins[..index].iter_mut().enumerate().skip(open) {
             let end = (i as u64 + 1) * self.interval.0;
-            bin.ftl = between(&before, &ftl, end - from, until - from);
+            bin.ftl = between(&before.ftl, &ftl, end - from, until - from);
+            let way = (end - from) as f64 / (until - from) as f64;
+            bin.energy_uj = before.energy_uj + (energy_uj - before.energy_uj) * way;
         }
-        self.bins[index].ftl = ftl;
+        (self.bins[index].ftl, self.bins[index].energy_uj) = (ftl, energy_uj);
         self.open_until = self.interval * (index as u64 + 1);
     }
 
@@ -167,6 +172,7 @@ impl Series {
                 sum.latency_sum_ns = sum.latency_sum_ns.saturating_add(second.latency_sum_ns);
                 sum.latency_max_ns = sum.latency_max_ns.max(second.latency_max_ns);
                 sum.ftl = second.ftl;
+                sum.energy_uj = second.energy_uj;
             }
             sum
         });
@@ -260,7 +266,7 @@ mod tests {
     /// A completion of a read that took 10 ns, when so many units had been moved.
     fn complete(series: &mut Series, now: Time, moved_units: u64) {
         if series.is_over(now) {
-            series.open(now, FtlCounts { moved_units, ..FtlCounts::default() });
+            series.open(now, FtlCounts { moved_units, ..FtlCounts::default() }, 0.0);
         }
         series.record(Op::Read, 4096, Time(10));
     }

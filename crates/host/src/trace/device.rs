@@ -1,4 +1,4 @@
-//! The devices of a trace: each ASU, LUN, disk, volume or file is an address space of its own.
+//! The devices of a trace: each ASU, LUN, disk, volume or file is a separate address space.
 //!
 //! Devices are numbered as they appear, chosen by name, and laid out in the natural order of names.
 

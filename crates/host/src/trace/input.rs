@@ -42,7 +42,7 @@ impl Lines {
         let mut file = File::open(path).map_err(refuse)?;
         if !file.metadata().map_err(refuse)?.is_file() {
             let error = Error::new(place, "not a regular file");
-            return Err(error.allow("a file, which can be read twice"));
+            return Err(error.expected("a regular file, which can be read twice"));
         }
         let mut magic = [0; 4];
         let mut known = 0;
@@ -91,7 +91,7 @@ impl Lines {
         self.number += 1;
         if length > LONGEST_LINE {
             return Err(Error::new(self.place(), "a line of more than 64 KiB")
-                .allow("a text trace, one request a line"));
+                .expected("a text trace, one request a line"));
         }
         let mut from = self.start;
         let mut to = from + length;
@@ -107,7 +107,7 @@ impl Lines {
         let binary = line.contains(&0) || !line.is_ascii() && std::str::from_utf8(line).is_err();
         if binary {
             return Err(Error::new(self.place(), "binary, not text")
-                .allow("text in UTF-8, plain or compressed with gzip or Zstandard"));
+                .expected("text in UTF-8, plain or compressed with gzip or Zstandard"));
         }
         Ok(Some(&self.buffer[from..to]))
     }
@@ -125,7 +125,7 @@ impl Lines {
                     let problem = if error.kind() == ErrorKind::UnexpectedEof {
                         "the compressed data end early: the file is cut off".to_owned()
                     } else {
-                        format!("cannot be read on: {error}")
+                        format!("cannot be read to its end: {error}")
                     };
                     // The line that it would have been.
                     return Err(Error::new(place(&self.path, self.number + 1), problem));
@@ -262,7 +262,7 @@ impl Records {
         }
     }
 
-    /// After the last record: an error where there was none, or not the devices asked for.
+    /// After the last record: an error if there was none, or none of the wanted devices.
     pub fn finish(&self) -> Result<()> {
         let path = self.lines.path.as_str();
         if self.lines.number == 0 {
@@ -278,7 +278,7 @@ impl Records {
         );
         facts.push(self.format.found());
         facts.retain(|fact| !fact.is_empty());
-        Err(Error::new(path, format!("no requests in it ({})", facts.join("; "))))
+        Err(Error::new(path, format!("no requests in the file ({})", facts.join("; "))))
     }
 
     /// File, for errors.
@@ -353,23 +353,23 @@ fn misfit(record: &Record<'_>, takes: &[&str]) -> Box<Fault> {
         true => format!("multiples of 512 bytes; {option} is the unit that the trace counts in"),
         false => "multiples of 512 bytes".to_owned(),
     };
-    let (reason, field, value, problem, allowed) = if length == 0 {
-        let allowed = "a positive number of bytes, except in a flush".to_owned();
-        (Reason::ZeroLength, "length", length, "zero", allowed)
+    let (reason, field, value, problem, expected) = if length == 0 {
+        let expected = "a positive number of bytes, except in a flush".to_owned();
+        (Reason::ZeroLength, "length", length, "zero", expected)
     } else if offset % SECTOR_BYTES != 0 {
-        let allowed = sectors("sector_bytes");
-        (Reason::Unaligned, "offset in bytes", offset, "not a multiple of 512", allowed)
+        let expected = sectors("sector_bytes");
+        (Reason::Unaligned, "offset in bytes", offset, "not a multiple of 512", expected)
     } else if length % SECTOR_BYTES != 0 {
-        let allowed = sectors("size_unit_bytes");
-        (Reason::Unaligned, "length in bytes", length, "not a multiple of 512", allowed)
+        let expected = sectors("size_unit_bytes");
+        (Reason::Unaligned, "length in bytes", length, "not a multiple of 512", expected)
     } else if offset.checked_add(length).is_none_or(|end| end > END_OF_SPACE) {
-        let allowed = "requests that end at most there".to_owned();
-        (Reason::TooLarge, "offset in bytes", offset, "ends beyond 2^63 bytes", allowed)
+        let expected = "requests that end at most there".to_owned();
+        (Reason::TooLarge, "offset in bytes", offset, "ends beyond 2^63 bytes", expected)
     } else {
-        let allowed = "reads and writes of at most 4 GiB".to_owned();
-        (Reason::TooLarge, "length in bytes", length, "more than 4 GiB", allowed)
+        let expected = "reads and writes of at most 4 GiB".to_owned();
+        (Reason::TooLarge, "length in bytes", length, "more than 4 GiB", expected)
     };
-    Fault::new(reason, field, value.to_string().as_bytes(), problem, allowed)
+    Fault::new(reason, field, value.to_string().as_bytes(), problem, expected)
 }
 
 #[cfg(test)]

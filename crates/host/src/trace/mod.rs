@@ -28,14 +28,14 @@ use policy::{Layout, Replayed, Scale};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::request::{Op, Request};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use summary::{Depth, Tally};
 
 /// How a trace is read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Format, by its name in the roster; left out, it is told from the first line where that is
+    /// Format, by its name in the roster; default: detected from the first line, if that is
     /// certain.
     pub format: Option<String>,
     /// blkparse: which action of each I/O is replayed: Q as submitted (default), D as sent to the
@@ -52,7 +52,7 @@ pub struct Options {
     pub time_unit: Option<String>,
     /// Multiplies all times: 0.5 replays twice as fast.
     pub time_scale: f64,
-    /// What happens on a line that is not exactly what the format says.
+    /// Action on a line that does not match the format exactly.
     pub on_bad_line: BadLine,
     /// What happens to addresses beyond the drive.
     pub address: AddressPolicy,
@@ -60,6 +60,9 @@ pub struct Options {
     pub time: TimePolicy,
     /// Records held back for sorting with `time = "sort-window"`: 4096 if left out.
     pub sort_window: Option<usize>,
+    /// Passes over the trace. The times of a pass follow those of the one before, a mean interval
+    /// between them.
+    pub loops: u64,
 }
 
 impl Default for Options {
@@ -76,6 +79,7 @@ impl Default for Options {
             address: AddressPolicy::Reject,
             time: TimePolicy::Reject,
             sort_window: None,
+            loops: 1,
         }
     }
 }
@@ -118,8 +122,8 @@ pub enum TimePolicy {
     Reject,
     /// They are set to the time of the request before.
     Clamp,
-    /// Requests are sorted by time, `sort_window` of them held back; an error where that is not
-    /// enough.
+    /// Requests are sorted by time within a window of `sort_window` requests; an error if that is
+    /// not enough.
     SortWindow,
 }
 
@@ -131,12 +135,15 @@ const LARGEST_UNIT: u64 = 1 << 30;
 impl Options {
     /// Refuses what cannot be, and what `member` has no use for.
     fn check(&self, member: &Member<Entry>) -> Result<()> {
-        let refuse = |key: &str, problem: String, allowed: &str| {
-            Err(Error::new(format!("trace.{key}"), problem).allow(allowed))
+        let refuse = |key: &str, problem: String, expected: &str| {
+            Err(Error::new(format!("trace.{key}"), problem).expected(expected))
         };
         if !(self.time_scale.is_finite() && self.time_scale > 0.0) {
             let problem = format!("{} is out of range", self.time_scale);
             return refuse("time_scale", problem, "a positive number");
+        }
+        if self.loops == 0 {
+            return refuse("loops", "0 passes".to_owned(), "1 or more");
         }
         if let Some(window) = self.sort_window {
             if !(1..=LARGEST_WINDOW).contains(&window) {
@@ -144,8 +151,9 @@ impl Options {
                 return refuse("sort_window", problem, "1 to 4194304 records");
             }
             if self.time != TimePolicy::SortWindow {
-                let problem = format!("{window}: nothing is sorted");
-                return refuse("sort_window", problem, "only with time = \"sort-window\"");
+                let problem = format!("{window}: records are not sorted");
+                let hint = "use it with time = \"sort-window\"";
+                return Err(Error::new("trace.sort_window", problem).hint(hint));
             }
         }
         let units =
@@ -172,28 +180,31 @@ impl Options {
                     .filter(|other| other.build.takes.contains(&key))
                     .map(|other| other.name)
                     .collect();
-                let problem = format!("format {} says this itself", member.name);
-                return refuse(key, problem, &format!("only with {}", takers.join(", ")));
+                let problem = format!("the format {} defines this itself", member.name);
+                let hint = format!("use it with {}", takers.join(", "));
+                return Err(Error::new(format!("trace.{key}"), problem).hint(hint));
             }
         }
         Ok(())
     }
 
-    /// Refuses what says something of times for a file, read to its end, that has none.
+    /// Refuses options about times for a file, read to its end, without times.
     fn check_times(&self, records: &Records, tally: &Tally) -> Result<()> {
         if records.timed() {
             return Ok(());
         }
         if self.time != TimePolicy::Reject {
-            let problem = format!("{} has no times that could go back", records.path());
-            return Err(Error::new("trace.time", problem).allow("only with traces that have times"));
+            let problem = format!("{} has no times to check", records.path());
+            return Err(
+                Error::new("trace.time", problem).hint("use it with traces that have times")
+            );
         }
         if self.time_scale == 1.0 || tally.span_ns() > 0 {
             return Ok(());
         }
         let problem = format!("{} has no times to scale", records.path());
         Err(Error::new("trace.time_scale", problem)
-            .allow("only with traces that have times or waits"))
+            .hint("use it with traces that have times or waits"))
     }
 
     /// The format that was named, or told from the file's first line.
@@ -238,27 +249,41 @@ pub fn guess(path: &Path) -> Result<&'static Member<Entry>> {
     };
     let candidates = [certain, maybe].concat();
     let problem = if candidates.is_empty() {
-        format!("no known format has lines like `{}`", shown(&first))
+        format!("the line `{}` belongs to no known format", shown(&first))
     } else {
-        format!("the format cannot be told for certain from `{}`", shown(&first))
+        format!("the line `{}` fits several formats", shown(&first))
     };
-    Err(Error::new(place, problem).allow(match candidates.is_empty() {
+    Err(Error::new(place, problem).expected(match candidates.is_empty() {
         true => format!("a trace in one of {}", names(&ROSTER.iter().collect::<Vec<_>>())),
-        false => format!("format = one of {}, by name", names(&candidates)),
+        false => format!("format = one of {}", names(&candidates)),
     }))
 }
 
 /// A trace opened for replay on a drive: a [`Source`] of its requests.
 pub struct Trace {
     records: Replayed,
+    reopen: Reopen,
+    /// Passes that are left after this one.
+    passes_left: u64,
+    passes: u64,
+    /// Begin of this pass, and time from the begin of a pass to that of the next.
+    pass_at: Time,
+    pass_time: Time,
     layout: Layout,
     scale: Scale,
     /// Time of the first request on the file's clock.
     origin_ns: u64,
-    /// Whether there are pauses between requests that have no times of their own.
+    /// Whether there are pauses between requests without times.
     has_waits: bool,
     given: u64,
     summary: Summary,
+}
+
+/// What another pass over a trace needs.
+struct Reopen {
+    path: PathBuf,
+    member: &'static Member<Entry>,
+    options: Options,
 }
 
 /// Opens a trace for a drive of `capacity_bytes`.
@@ -291,16 +316,36 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
             "trace.time_scale",
             format!("{}: times overflow", options.time_scale),
         )
-        .allow("a factor that keeps times below 292 years"));
+        .expected("a factor that keeps times below 292 years"));
     }
     let summary = tally.summary(records, member.name, options.time_scale);
     let has_waits = !summary.timed && tally.span_ns() > 0;
     let layout = Layout::new(options.address, capacity_bytes, records, &mut tally)?;
     let records = Replayed::open(path, member, options)?;
-    Ok(Trace { records, layout, scale, origin_ns, has_waits, given: 0, summary })
+    // The last request of a pass and the first of the next are a mean interval apart.
+    let span_ns = last_ns - origin_ns;
+    let interval_ns = span_ns / (summary.requests.max(2) - 1);
+    let pass_time = Time(scale.apply(span_ns + interval_ns).unwrap_or(u64::MAX));
+    let reopen = Reopen { path: path.to_owned(), member, options: options.clone() };
+    let mut trace = Trace {
+        records,
+        reopen,
+        passes_left: 0,
+        passes: 1,
+        pass_at: Time::ZERO,
+        pass_time,
+        layout,
+        scale,
+        origin_ns,
+        has_waits,
+        given: 0,
+        summary,
+    };
+    trace.repeat(options.loops);
+    Ok(trace)
 }
 
-/// Reads a trace once and says what it holds. Takes memory for its footprint.
+/// Reads a trace once and summarizes it. Takes memory for its footprint.
 ///
 /// Times and their order are those of the file: the time and address policies do not apply.
 pub fn scan(path: &Path, options: &Options) -> Result<Summary> {
@@ -337,20 +382,34 @@ impl Trace {
         &self.summary
     }
 
+    /// Begins the file again.
+    fn next_pass(&mut self) -> Result<()> {
+        let Reopen { path, member, options } = &self.reopen;
+        self.records = Replayed::open(path, member, options)?;
+        self.passes_left -= 1;
+        self.pass_at = self.pass_at.saturating_add(self.pass_time);
+        self.given = 0;
+        Ok(())
+    }
+
     #[cold]
     fn changed(&self, raw: Option<&Raw>) -> Error {
         let path = self.records.records().path();
         let place = raw.map_or(path.to_owned(), |raw| place(path, raw.line));
-        Error::new(place, "the file is not what it was when it was opened")
-            .allow("a file that nobody writes to")
+        Error::new(place, "the file changed after it was opened")
+            .hint("copy the file if another program writes to it")
     }
 }
 
 impl Source for Trace {
     fn next(&mut self, _: Time) -> Result<Option<Arrival>> {
-        let Some(raw) = self.records.next()? else {
-            let whole = self.given == self.summary.requests;
-            return if whole { Ok(None) } else { Err(self.changed(None)) };
+        let raw = loop {
+            match self.records.next()? {
+                Some(raw) => break raw,
+                None if self.given < self.summary.requests => return Err(self.changed(None)),
+                None if self.passes_left == 0 || self.given == 0 => return Ok(None),
+                None => self.next_pass()?,
+            }
         };
         if self.given == self.summary.requests {
             return Err(self.changed(Some(&raw)));
@@ -358,6 +417,7 @@ impl Source for Trace {
         self.given += 1;
         let since = raw.at_ns.checked_sub(self.origin_ns);
         let at = since.and_then(|ns| self.scale.apply(ns)).map(Time);
+        let at = at.map(|at| self.pass_at.saturating_add(at));
         let placed = match raw.op {
             Op::Flush => Some((0, 0)),
             _ => self.layout.place(&raw),
@@ -369,8 +429,13 @@ impl Source for Trace {
         Ok(Some(Arrival { at, request: Request { fua, ..Request::new(raw.op, offset, length) } }))
     }
 
+    fn repeat(&mut self, passes: u64) {
+        self.passes = self.passes.saturating_mul(passes);
+        self.passes_left = self.passes - 1;
+    }
+
     fn total(&self) -> Option<u64> {
-        Some(self.summary.requests)
+        self.summary.requests.checked_mul(self.passes)
     }
 }
 

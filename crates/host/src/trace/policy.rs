@@ -1,4 +1,4 @@
-//! Policies of a replay: for times that go back, and for addresses beyond the drive.
+//! Policies of a replay: for times out of order, and for addresses beyond the drive.
 //!
 //! Neither policy changes the number of requests.
 
@@ -57,7 +57,7 @@ struct Timed {
     window: usize,
     /// Time and line of the record that was given last.
     last: Option<(u64, u64)>,
-    /// `sort-window`: what is held back, by time, then by order in the file.
+    /// `sort-window`: records in the window, by time, then by order in the file.
     held: BTreeMap<(u64, u64), Raw>,
     taken: u64,
 }
@@ -113,18 +113,18 @@ impl Timed {
         let back = seconds(last_ns - raw.at_ns);
         let place = place(self.records.path(), raw.line);
         let problem = format!(
-            "time {} goes back by {back} behind the {} of line {last_line}",
+            "time {} is {back} before the time {} of line {last_line}",
             seconds(raw.at_ns),
             seconds(last_ns)
         );
-        Error::new(place, problem).allow(match self.policy {
+        Error::new(place, problem).hint(match self.policy {
             TimePolicy::SortWindow => format!(
-                "records at most sort_window = {} records out of order; a larger sort_window, or \
-                 time = \"clamp\"",
+                "a record is more than sort_window = {} records out of order; use a larger \
+                 sort_window, or time = \"clamp\"",
                 self.window
             ),
-            _ => "times that do not go back; time = \"sort-window\" sorts them, time = \"clamp\" \
-                  moves late ones to the time of the one before"
+            _ => "time = \"sort-window\" sorts records by time, time = \"clamp\" uses the time of \
+                  the record before"
                 .to_owned(),
         })
     }
@@ -227,7 +227,7 @@ pub enum Layout {
         /// Bytes that addresses wrap around at.
         capacity: u64,
     },
-    /// Only what is touched, without gaps.
+    /// Only accessed units, without gaps.
     Compact(Vec<Packed>),
 }
 
@@ -240,7 +240,7 @@ pub struct Packed {
 }
 
 impl Layout {
-    /// Lays out what the first pass found, in `order`; an error where it does not fit.
+    /// Lays out the result of the first pass in `order`; an error if it does not fit.
     pub fn new(
         policy: AddressPolicy,
         capacity_bytes: u64,
@@ -292,9 +292,10 @@ impl Layout {
                      capacity of {capacity} bytes ({})",
                     format_size(capacity)
                 );
-                return Err(Error::new(place(records.path(), line), problem).allow(
-                    "a larger drive; address = \"wrap\" folds addresses, address = \"compact\" \
-                     packs what is touched; device = [...] chooses devices",
+                return Err(Error::new(place(records.path(), line), problem).hint(
+                    "use a larger drive, address = \"wrap\" (folds addresses), \
+                     address = \"compact\" (packs the addresses in use), or device = [...] to \
+                     choose devices",
                 ));
             }
             bases[index] = (base % u128::from(capacity)) as u64;
@@ -320,8 +321,9 @@ impl Layout {
                 format_size(units.saturating_mul(UNIT_BYTES)),
                 format_size(capacity)
             );
-            return Err(Error::new(records.path(), problem)
-                .allow("a larger drive; address = \"wrap\"; device = [...] chooses devices"));
+            return Err(Error::new(records.path(), problem).hint(
+                "use a larger drive, address = \"wrap\", or device = [...] to choose devices",
+            ));
         }
         Ok(Self::Compact(devices))
     }

@@ -24,7 +24,7 @@ const WIDE_UNITS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 pub struct Summary {
     /// The format it was read as.
     pub format: &'static str,
-    /// Whether its requests are sent at times of their own; if not, a replay is a closed loop.
+    /// Whether its requests are sent at their times; if not, a replay is a closed loop.
     pub timed: bool,
     /// Requests in all, of the devices that were kept.
     pub requests: u64,
@@ -52,6 +52,15 @@ pub struct Summary {
     /// What takes a map of the whole footprint to know: from `scan` only.
     #[serde(flatten)]
     pub space: Option<Space>,
+}
+
+impl Summary {
+    /// Records that the requests are not sent at the times of the file.
+    pub fn set_times_aside(&mut self) {
+        self.timed = false;
+        self.span_s = 0.0;
+        self.interarrival = None;
+    }
 }
 
 /// Requests by operation.
@@ -124,7 +133,7 @@ pub enum Depth {
     Full,
 }
 
-/// The counts behind a summary: of what is fed to it, in the order in which it comes.
+/// The counts behind a summary, of records in their order.
 #[derive(Debug)]
 pub struct Tally {
     depth: Depth,
@@ -150,7 +159,7 @@ pub type Touched = HashMap<u64, u64, BuildHasherDefault<Mix>>;
 #[derive(Debug, Default)]
 pub struct DeviceTally {
     requests: u64,
-    /// One past its last byte, and the line that says so.
+    /// One past its last byte, and the line of that request.
     pub extent: (u64, u64),
     /// Where its last request ended.
     end: Option<u64>,

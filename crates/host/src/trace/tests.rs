@@ -140,7 +140,7 @@ fn a_format_is_guessed_only_where_it_is_certain() {
             }
             Err(error) => {
                 assert!(certain.is_empty(), "{certain:?}");
-                assert!(error.allowed.contains(member.name), "{error}");
+                assert!(error.expected.contains(member.name), "{error}");
             }
         }
     }
@@ -149,7 +149,7 @@ fn a_format_is_guessed_only_where_it_is_certain() {
         ("0\t0 303567 7 0\n", "one of ssdsim"),
         ("13.19 0 303567 7 0\n", "one of disksim"),
         ("1538323200,4247200,128,1,1058\n", "one of tencent"),
-        ("hello\n", "no known format has lines like `hello`"),
+        ("hello\n", "the line `hello` belongs to no known format"),
         ("\n \n", "empty file"),
         ("\u{0}\n", "binary"),
     ] {
@@ -163,16 +163,16 @@ fn a_format_is_guessed_only_where_it_is_certain() {
 fn errors_name_file_line_field_and_value() {
     let options = format("spc");
     let error = fails("0,8,512,R,0.5\n\n0,8,512,Q,0.6\n", &options, TIB);
-    assert!(error.contains(":3: Opcode `Q`: unknown operation; allowed: R, W"), "{error}");
+    assert!(error.contains(":3: Opcode `Q`: unknown operation; expected: R, W"), "{error}");
     for (text, words) in [
         ("", "empty file"),
-        ("\n\n", "no requests in it (2 lines; 2 skipped: blank line)"),
+        ("\n\n", "no requests in the file (2 lines; 2 skipped: blank line)"),
         ("0,8,0,R,0.5\n", ":1: length `0`: zero"),
         ("0,8,100,R,0.5\n", ":1: length in bytes `100`: not a multiple of 512"),
         ("0,18014398509481983,1024,R,0.5\n", "beyond 2^63"),
         ("0,0,8589934592,R,0.5\n", "more than 4 GiB"),
         ("0,8,512,R,0.5\nab\u{0}c\n", ":2: binary, not text"),
-        ("0,8,512,R,0.5\n0,8,512,R,0.4\n", ":2: time 0.400000000 s goes back by 0.100000000 s"),
+        ("0,8,512,R,0.5\n0,8,512,R,0.4\n", ":2: time 0.400000000 s is 0.100000000 s before"),
     ] {
         let error = fails(text, &options, u64::MAX);
         assert!(error.contains(words), "{text:?}: {error}");
@@ -180,7 +180,10 @@ fn errors_name_file_line_field_and_value() {
     let odd = Options { sector_bytes: Some(100), ..format("spc") };
     assert!(fails("0,1,512,R,0.5\n", &odd, TIB).contains("offset in bytes `100`"));
     let none = fails("8,0 0 1 0.5 7 C W 8 + 8 [0]\n", &format("blkparse"), TIB);
-    assert!(none.contains("no requests in it (1 lines; action Q; lines by action: 1 C)"), "{none}");
+    assert!(
+        none.contains("no requests in the file (1 lines; action Q; lines by action: 1 C)"),
+        "{none}"
+    );
     let error = fails("0,8,512,R,0.5\n", &options, 0);
     assert!(error.contains("capacity is zero"), "{error}");
 }
@@ -196,11 +199,14 @@ fn options_are_checked() {
         (Options { sort_window: Some(0), ..format("spc") }, "trace.sort_window: 0 is out of range"),
         (
             Options { sort_window: Some(9), ..format("spc") },
-            "trace.sort_window: 9: nothing is sorted",
+            "trace.sort_window: 9: records are not sorted",
         ),
         (Options { sector_bytes: Some(0), ..format("spc") }, "trace.sector_bytes"),
-        (Options { action: Some("D".into()), ..format("spc") }, "only with blkparse"),
-        (Options { time_unit: Some("us".into()), ..format("spc") }, "only with ssdsim, mqsim"),
+        (Options { action: Some("D".into()), ..format("spc") }, "hint: use it with blkparse"),
+        (
+            Options { time_unit: Some("us".into()), ..format("spc") },
+            "hint: use it with ssdsim, mqsim",
+        ),
         (Options { device: Some(vec![]), ..format("spc") }, "trace.device"),
         (Options { device: Some(vec!["1".into()]), ..format("spc") }, "unknown device `1`"),
     ] {
@@ -378,7 +384,7 @@ fn scaling_needs_times() {
     for error in [scan(&file.0, &options).err(), open(&file.0, &options, TIB).err()] {
         let error = error.expect("refused").to_string();
         assert!(error.starts_with("trace.time_scale: "), "{error}");
-        assert!(error.contains("no times to scale; allowed: only with traces"), "{error}");
+        assert!(error.contains("no times to scale; hint: use it with traces"), "{error}");
     }
 }
 
@@ -417,7 +423,7 @@ fn advice_can_be_followed() {
         }
         let error = fails(line, &options, TIB);
         assert!(
-            error.contains("not a multiple of 512; allowed: multiples of 512 bytes"),
+            error.contains("not a multiple of 512; expected: multiples of 512 bytes"),
             "{error}"
         );
         assert_eq!(error.contains("_bytes"), option.is_some(), "{error}");
@@ -450,7 +456,7 @@ fn a_file_that_changes_is_noticed() {
                 Err(error) => break error,
             }
         };
-        assert!(error.to_string().contains("not what it was"), "{error}");
+        assert!(error.to_string().contains("changed after it was opened"), "{error}");
     }
 }
 

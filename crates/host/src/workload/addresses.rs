@@ -1,4 +1,5 @@
-//! Addresses of a random job: where its requests start, and what a pass over the region has left.
+//! Addresses of a random job: start addresses of its requests, and the rest of a pass over the
+//! region.
 //!
 //! fio keeps a bit for each block, and cuts a request where it meets a block that was sent
 //! (`mark_random_map` of `io_u.c`). Where all requests are one block long a distribution that gives

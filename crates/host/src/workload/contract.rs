@@ -45,7 +45,7 @@ pub trait Distribution: Send {
 
 /// How a distribution is made.
 pub struct Constructor {
-    /// An argument to show in help and to test with: what stands behind `name:`.
+    /// An example of the argument after `name:`, for help and tests.
     pub example: &'static str,
     /// Reads the argument of fio's `random_distribution=name:argument`, empty where there is
     /// none, into parameters.

@@ -1,9 +1,9 @@
 //! Address distributions: where a random request starts. A family; its roster is here.
 //!
 //! A random job of a fio job file draws where its requests start from one member, by fio's own
-//! option `random_distribution=name:argument`. `addresses` keeps what a pass over the region has
-//! left, `permutation` orders blocks without a table, `shares` reads shares of a hundred. How many
-//! requests there are, of which kind and size, and when, is up to [`crate::fio`].
+//! option `random_distribution=name:argument`. `addresses` keeps the rest of a pass over the
+//! region, `permutation` orders blocks without a table, `shares` reads shares of a hundred.
+//! [`crate::fio`] decides the number, kind, size and time of requests.
 
 pub(crate) mod addresses;
 pub mod contract;
@@ -24,7 +24,7 @@ use base::params::Table;
 use base::rng::Rng;
 use base::{Error, Result};
 
-/// Every distribution of addresses; the first is what a job without the option gets.
+/// Every distribution of addresses; the first is the default.
 pub const ROSTER: &[Member<Constructor>] = &[
     random::MEMBER,
     zipf::MEMBER,
@@ -93,10 +93,10 @@ impl Scatter {
         Self { order, blocks, shift }
     }
 
-    fn check(center: Option<f64>, allowed: &str) -> Result<()> {
+    fn check(center: Option<f64>, expected: &str) -> Result<()> {
         match center {
             Some(center) if !(0.0..=1.0).contains(&center) => {
-                Err(Error::new("", format!("center `{center}` is out of range")).allow(allowed))
+                Err(Error::new("", format!("center `{center}` is out of range")).expected(expected))
             }
             _ => Ok(()),
         }
@@ -120,14 +120,14 @@ impl Scatter {
 }
 
 /// Reads `number[:number]`, each of which may be left out.
-fn floats(text: &str, allowed: &str) -> Result<(Option<f64>, Option<f64>)> {
+fn floats(text: &str, expected: &str) -> Result<(Option<f64>, Option<f64>)> {
     let read = |text: &str| {
         let text = text.trim();
         let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         match text.parse::<f64>() {
             _ if text.is_empty() => Ok(None),
             Ok(value) if plain && value.is_finite() => Ok(Some(value)),
-            _ => Err(Error::new("", format!("`{text}` is not a number")).allow(allowed)),
+            _ => Err(Error::new("", format!("`{text}` is not a number")).expected(expected)),
         }
     };
     let (first, second) = text.split_once(':').unwrap_or((text, ""));
@@ -267,7 +267,7 @@ mod tests {
         ] {
             let error = Chosen::read(name, argument).unwrap_err().to_string();
             assert!(error.contains(says), "{name}:{argument}: {error}");
-            assert!(error.contains("allowed"), "{error}");
+            assert!(error.contains("expected"), "{error}");
         }
         let error = Chosen::read("zpif", "").unwrap_err().to_string();
         assert!(error.contains("did you mean `zipf`"), "{error}");

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "normal",
-    summary: "a bell around the center, standard deviation in percent of the space",
+    summary: "Gaussian around the center; standard deviation in percent of the space",
     citation: "",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -39,23 +39,23 @@ impl Default for Params {
     }
 }
 
-const ALLOWED: &str =
+const EXPECTED: &str =
     "normal:stddev[:center] with stddev above 0 and below 100 percent, center from 0 to 1";
 
 impl Params {
     fn checked(self) -> Result<Self> {
         if !(self.stddev_percent > 0.0 && self.stddev_percent < 100.0) {
             let problem = format!("standard deviation `{}` is out of range", self.stddev_percent);
-            return Err(Error::new("", problem).allow(ALLOWED));
+            return Err(Error::new("", problem).expected(EXPECTED));
         }
-        Scatter::check(Some(self.center), ALLOWED)?;
+        Scatter::check(Some(self.center), EXPECTED)?;
         Ok(self)
     }
 }
 
 fn read(text: &str) -> Result<Table> {
     let mut params = Params::default();
-    let (stddev, center) = super::floats(text, ALLOWED)?;
+    let (stddev, center) = super::floats(text, EXPECTED)?;
     params.stddev_percent = stddev.unwrap_or(params.stddev_percent);
     params.center = center.unwrap_or(params.center);
     params::write(&params.checked()?)

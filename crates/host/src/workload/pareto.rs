@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "pareto",
-    summary: "a fraction h of the blocks takes 1 - h of the requests (0.2 is 80/20), scattered",
+    summary: "a fraction h of the blocks gets 1 - h of the requests (0.2: 80/20), scattered",
     citation: "gray1994",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -42,21 +42,23 @@ impl Default for Params {
     }
 }
 
-const ALLOWED: &str = "pareto:h[:center] with h between 0 and 1, center from 0 to 1";
+const EXPECTED: &str = "pareto:h[:center] with h between 0 and 1, center from 0 to 1";
 
 impl Params {
     fn checked(self) -> Result<Self> {
         if !(self.h > 0.0 && self.h < 1.0) {
-            return Err(Error::new("", format!("h `{}` is out of range", self.h)).allow(ALLOWED));
+            return Err(
+                Error::new("", format!("h `{}` is out of range", self.h)).expected(EXPECTED)
+            );
         }
-        Scatter::check(self.center, ALLOWED)?;
+        Scatter::check(self.center, EXPECTED)?;
         Ok(self)
     }
 }
 
 fn read(text: &str) -> Result<Table> {
     let mut params = Params::default();
-    let (h, center) = super::floats(text, ALLOWED)?;
+    let (h, center) = super::floats(text, EXPECTED)?;
     params.h = h.unwrap_or(params.h);
     params.center = center;
     params::write(&params.checked()?)

@@ -13,7 +13,7 @@ use base::{Error, Result};
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "random",
-    summary: "uniform; each block once a pass unless norandommap",
+    summary: "uniform; every block once in each pass, unless norandommap",
     citation: "black2002",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
@@ -24,7 +24,7 @@ fn read(text: &str) -> Result<Table> {
     match text {
         "" => Ok(Table::new()),
         _ => Err(Error::new("", format!("`random` takes no argument, not `{text}`"))
-            .allow("random_distribution=random")),
+            .expected("random_distribution=random")),
     }
 }
 

@@ -3,7 +3,7 @@
 use base::rng::Rng;
 use base::{Error, Result};
 
-/// Reads `a/b:c/d:...` into pairs; what is left out behind a slash is empty.
+/// Reads `a/b:c/d:...` into pairs; a missing part after a slash is empty.
 pub fn pairs(text: &str) -> Vec<(&str, &str)> {
     let pair = |part: &'_ str| -> (usize, usize) {
         let slash = part.find('/').unwrap_or(part.len());
@@ -19,18 +19,18 @@ pub fn pairs(text: &str) -> Vec<(&str, &str)> {
 
 /// Reads a percentage above 0 and at most 100; an empty text is a share to be filled in.
 pub fn percent(text: &str) -> Result<Option<f64>> {
-    let allowed = "a percentage above 0 and at most 100, or nothing for an even part of the rest";
+    let expected = "a percentage above 0 and at most 100, or nothing for an even part of the rest";
     if text.is_empty() {
         return Ok(None);
     }
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     match text.parse::<f64>() {
         Ok(value) if plain && value > 0.0 && value <= 100.0 => Ok(Some(value)),
-        _ => Err(Error::new("", format!("`{text}` is not a share")).allow(allowed)),
+        _ => Err(Error::new("", format!("`{text}` is not a share")).expected(expected)),
     }
 }
 
-/// Fills in what was left out, evenly. Where `whole`, the sum must then be a hundred.
+/// Fills in missing shares evenly. With `whole`, the sum must be a hundred.
 pub fn complete(given: &[Option<f64>], whole: bool) -> Result<Vec<f64>> {
     let sum: f64 = given.iter().flatten().sum();
     let missing = given.iter().filter(|share| share.is_none()).count();
@@ -45,8 +45,8 @@ pub fn complete(given: &[Option<f64>], whole: bool) -> Result<Vec<f64>> {
             0 => format!("shares add up to {sum} %"),
             _ => format!("shares add up to {sum} % and leave nothing for the blank ones"),
         };
-        let allowed = if whole || missing > 0 { "100 % in all" } else { "at most 100 % in all" };
-        return Err(Error::new("", problem).allow(allowed));
+        let expected = if whole || missing > 0 { "100 % in all" } else { "at most 100 % in all" };
+        return Err(Error::new("", problem).expected(expected));
     }
     Ok(given.iter().map(|share| share.unwrap_or(rest / missing as f64)).collect())
 }

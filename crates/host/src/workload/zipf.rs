@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "zipf",
-    summary: "the k-th hottest block has a share of k^-theta, hot blocks scattered",
+    summary: "the k-th hottest block gets a share proportional to k^-theta; hot blocks scattered",
     citation: "hormann1996",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -42,23 +42,22 @@ impl Default for Params {
     }
 }
 
-const ALLOWED: &str = "zipf:theta[:center] with theta above 0 and at most 20, center from 0 to 1";
+const EXPECTED: &str = "zipf:theta[:center] with theta above 0 and at most 20, center from 0 to 1";
 
 impl Params {
     fn checked(self) -> Result<Self> {
         if !(self.theta > 0.0 && self.theta <= 20.0) {
-            return Err(
-                Error::new("", format!("theta `{}` is out of range", self.theta)).allow(ALLOWED)
-            );
+            return Err(Error::new("", format!("theta `{}` is out of range", self.theta))
+                .expected(EXPECTED));
         }
-        Scatter::check(self.center, ALLOWED)?;
+        Scatter::check(self.center, EXPECTED)?;
         Ok(self)
     }
 }
 
 fn read(text: &str) -> Result<Table> {
     let mut params = Params::default();
-    let (theta, center) = super::floats(text, ALLOWED)?;
+    let (theta, center) = super::floats(text, EXPECTED)?;
     params.theta = theta.unwrap_or(params.theta);
     params.center = center;
     params::write(&params.checked()?)

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "zoned",
-    summary: "shares of the requests to zones given in percent of the space",
+    summary: "a share of the requests for each zone; zones in percent of the space",
     citation: "",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -43,10 +43,10 @@ struct ZonePercent {
     size_percent: f64,
 }
 
-const ALLOWED: &str = "zoned:ACCESS/SIZE[:ACCESS/SIZE...] in percent, such as zoned:60/10:40/90";
+const EXPECTED: &str = "zoned:ACCESS/SIZE[:ACCESS/SIZE...] in percent, such as zoned:60/10:40/90";
 
 fn read(text: &str) -> Result<Table> {
-    let pairs = zones(text, ALLOWED)?;
+    let pairs = zones(text, EXPECTED)?;
     let sizes: Vec<_> =
         pairs.iter().map(|&(_, size)| shares::percent(size)).collect::<Result<_>>()?;
     let sizes = shares::complete(&sizes, false)?;
@@ -71,11 +71,11 @@ fn build(table: &Table, space: &Space, rng: Rng) -> Result<Box<dyn Distribution>
 
 /// Splits zones into their share of the requests, which must make a hundred, and the text of
 /// their size.
-pub fn zones<'a>(text: &'a str, allowed: &str) -> Result<Vec<(f64, &'a str)>> {
+pub fn zones<'a>(text: &'a str, expected: &str) -> Result<Vec<(f64, &'a str)>> {
     let pairs = shares::pairs(text);
     if text.is_empty() || pairs.len() > ZONES {
         let problem = format!("{} zones", if text.is_empty() { 0 } else { pairs.len() });
-        return Err(Error::new("", problem).allow(format!("1 to {ZONES} zones, {allowed}")));
+        return Err(Error::new("", problem).expected(format!("1 to {ZONES} zones, {expected}")));
     }
     let given: Vec<_> =
         pairs.iter().map(|(access, _)| shares::percent(access)).collect::<Result<_>>()?;
@@ -106,10 +106,10 @@ impl Zones {
             starts.zip(&ends).map(|(start, &end)| (start, end.saturating_sub(start))).collect();
         if let Some(zone) = places.iter().position(|&(_, length)| length == 0) {
             let problem = format!("zone {} holds no block of the {blocks}", zone + 1);
-            return Err(Error::new("", problem).allow("zones of one block or more"));
+            return Err(Error::new("", problem).expected("at least one block in each zone"));
         }
         if places.is_empty() {
-            return Err(Error::new("", "no zones").allow(format!("1 to {ZONES} zones")));
+            return Err(Error::new("", "no zones").expected(format!("1 to {ZONES} zones")));
         }
         Ok(Box::new(Self { shares: Shares::new(&access), access, places, blocks, rng }))
     }

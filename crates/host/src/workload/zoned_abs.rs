@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Constructor> = Member {
     name: "zoned_abs",
-    summary: "shares of the requests to zones given in bytes",
+    summary: "a share of the requests for each zone; zones in bytes",
     citation: "",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -40,15 +40,15 @@ struct ZoneBytes {
     bytes: u64,
 }
 
-const ALLOWED: &str = "zoned_abs:ACCESS/BYTES[:ACCESS/BYTES...], such as zoned_abs:60/1g:40/9g";
+const EXPECTED: &str = "zoned_abs:ACCESS/BYTES[:ACCESS/BYTES...], such as zoned_abs:60/1g:40/9g";
 
 fn read(text: &str) -> Result<Table> {
     let zone = |(access_percent, size): (f64, &str)| match parse_size(size) {
         // TOML's integers are signed.
         Ok(bytes) if bytes <= i64::MAX as u64 => Ok(ZoneBytes { access_percent, bytes }),
-        _ => Err(Error::new("", format!("`{size}` is not the size of a zone")).allow(ALLOWED)),
+        _ => Err(Error::new("", format!("`{size}` is not the size of a zone")).expected(EXPECTED)),
     };
-    let zones = zones(text, ALLOWED)?.into_iter().map(zone).collect::<Result<_>>()?;
+    let zones = zones(text, EXPECTED)?.into_iter().map(zone).collect::<Result<_>>()?;
     params::write(&Params { zones })
 }
 
@@ -61,7 +61,9 @@ fn build(table: &Table, space: &Space, rng: Rng) -> Result<Box<dyn Distribution>
         if bytes / space.block_bytes > space.blocks {
             let all = format_size(space.blocks.saturating_mul(space.block_bytes));
             let problem = format!("zones of {} do not fit", format_size(bytes));
-            return Err(Error::new("", problem).allow(format!("{all} in all, the job's size")));
+            return Err(
+                Error::new("", problem).expected(format!("{all} in all, the size of the job"))
+            );
         }
         ends.push(bytes / space.block_bytes);
     }

@@ -18,6 +18,7 @@ pub fn session(sets: &[&str], job: &str, precondition: Precondition) -> Result<S
         text: format!("[test]\n{job}\n"),
         place: "test".into(),
         dir: PathBuf::from("."),
+        traces: Box::default(),
     };
     Session::new(loaded, &workload, precondition, 1 << 32)
 }

@@ -79,6 +79,10 @@ impl Array for Cells {
         rber
     }
 
+    fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
+        Some(self.cell.equivalent_hours(hours, celsius))
+    }
+
     fn cell(&self) -> Option<&Arc<Cell>> {
         Some(&self.cell)
     }

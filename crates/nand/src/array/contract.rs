@@ -48,7 +48,7 @@ fn leading(value: u32, bits: u32) -> u32 {
     value >> spare << spare
 }
 
-/// What a read of a page gives back.
+/// The contract of an array model: the error rate of a page.
 ///
 /// Promises: the rate is between 0 and 0.5; the same state gives the same rate; a worn page does
 /// not read better than a fresh one, nor a page after retention or reads than one that has seen
@@ -80,6 +80,12 @@ pub trait Array: Send + Sync {
     /// The model of blocks in single-level mode, whose pages are all of type 0. Left out, they are
     /// as the fast pages of other blocks: a law fitted to all bits of a cell knows no better.
     fn single_level(&self) -> Option<Arc<dyn Array>> {
+        None
+    }
+
+    /// Hours at the temperature that its rates hold for that leave the same mark as `hours` at
+    /// `celsius`, in proportion to `hours`. Nothing where the model has no activation energy.
+    fn equivalent_hours(&self, _hours: f64, _celsius: f64) -> Option<f64> {
         None
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "exponential",
-    summary: "errors grow exponentially with cycles, by threshold voltage; no retention",
+    summary: "errors that grow exponentially with cycles, by threshold voltage; no retention",
     citation: "wang2014",
     schema: schema::<Exponential>,
     check: |table, place| params::write(&read(table, place)?),
@@ -59,8 +59,9 @@ impl Default for Exponential {
 /// The coefficients, checked: a rate that never falls with cycles.
 fn read(table: &Table, place: &str) -> Result<Exponential> {
     let law: Exponential = params::read(table, place)?;
-    let refuse = |key: &str, value: f64, allowed: &str| {
-        Err(Error::new(format!("{place}.{key}"), format!("{value} is out of range")).allow(allowed))
+    let refuse = |key: &str, value: f64, expected: &str| {
+        Err(Error::new(format!("{place}.{key}"), format!("{value} is out of range"))
+            .expected(expected))
     };
     if !(law.vth_v > 0.0 && law.vth_v.is_finite()) {
         return refuse("vth_v", law.vth_v, "a finite number above 0");
@@ -134,7 +135,7 @@ mod tests {
         for text in ["vth_v = 0.0", "beta_2 = -1.0", "beta_1 = -1.0", "page_bits = 0", "b = 1.0"] {
             let table: Table = text.parse().unwrap();
             let error = read(&table, "chip.array").unwrap_err();
-            assert!(!error.allowed.is_empty(), "{error}");
+            assert!(!error.expected.is_empty(), "{error}");
         }
         let table: Table = "alpha_1 = nan".parse().unwrap();
         assert!(read(&table, "chip.array").is_err());

@@ -1,4 +1,4 @@
-//! `ideal`: flash that never errs, for studies of everything else.
+//! `ideal`: flash without bit errors, for studies of other parts.
 
 use super::{Array, Build, PageState};
 use base::family::{Member, NoParams, check, schema};

@@ -23,7 +23,7 @@ use base::shared::Shared;
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// Builds an array model from its checked parameters and the chip's cell, where it has one.
+/// Builds an array model from its checked parameters and the chip's cell, if any.
 pub type Build = fn(&Table, Option<&Arc<Cell>>) -> Result<Arc<dyn Array>>;
 
 /// Every array model.
@@ -39,8 +39,8 @@ pub const ROSTER: &[Member<Build>] = &[
 /// Models that live on without a drive: tables take a third of a second to build, and megabytes.
 static MODELS: Shared<String, dyn Array> = Shared::new(8);
 
-/// The model that `choice` names at `place`, on the chip's cell where it has one: the same one for
-/// all in this process who choose the same.
+/// The model of `choice` at `place`, on the chip's cell if it has one; shared in this process by
+/// equal choices.
 pub fn model(choice: &Choice, cell: Option<&Arc<Cell>>, place: &str) -> Result<Arc<dyn Array>> {
     let mut choice = choice.clone();
     let member = choice.resolve(ROSTER, place)?;
@@ -51,20 +51,32 @@ pub fn model(choice: &Choice, cell: Option<&Arc<Cell>>, place: &str) -> Result<A
 /// Temperature, in degrees Celsius, that the hours of a model are hours at where it says none.
 const REFERENCE_C: f64 = 30.0;
 
-/// Refuses a temperature that nobody keeps data at.
+/// Refuses an unrealistic storage temperature.
 fn check_celsius(place: &str, key: &str, celsius: f64) -> Result<()> {
     if (-100.0..=300.0).contains(&celsius) {
         return Ok(());
     }
     let problem = format!("{celsius} is out of range");
-    Err(Error::new(format!("{place}.{key}"), problem).allow("-100 to 300"))
+    Err(Error::new(format!("{place}.{key}"), problem).expected("-100 to 300"))
 }
 
-/// The cell, for a model that cannot do without.
+/// Refuses an activation energy, in electron volts, that no loss of charge has.
+fn check_activation(place: &str, activation_ev: Option<f64>) -> Result<()> {
+    match activation_ev {
+        Some(ev) if !(0.0..=10.0).contains(&ev) => {
+            let problem = format!("{ev} is out of range");
+            Err(Error::new(format!("{place}.activation_ev"), problem).expected("0 to 10"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The cell, for a model that needs one.
 fn needs_cell<'a>(cell: Option<&'a Arc<Cell>>, name: &str) -> Result<&'a Arc<Cell>> {
     cell.ok_or_else(|| {
-        Error::new("chip.array.name", format!("`{name}` on a chip without `chip.cell`"))
-            .allow("a model that needs no cell, or a chip with a cell")
+        Error::new("chip.array.name", format!("`{name}` on a chip without `chip.cell`")).hint(
+            "choose a model that needs no cell, or give the chip a cell (chip.cell.preset = NAME)",
+        )
     })
 }
 
@@ -140,6 +152,11 @@ mod tests {
                 assert!(more >= less, "{}: {more} after {less}", member.name);
             }
             assert_eq!(array.is_ideal(), last == 0.0, "{}", member.name);
+            let Some(warm) = array.equivalent_hours(100.0, 55.0) else { continue };
+            let cold = array.equivalent_hours(100.0, 25.0).unwrap();
+            assert!(cold < warm, "{}: {cold} h, {warm} h", member.name);
+            let twice = array.equivalent_hours(200.0, 55.0).unwrap();
+            assert!((twice / warm - 2.0).abs() < 1e-12, "{}", member.name);
         }
     }
 }

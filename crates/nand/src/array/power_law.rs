@@ -6,7 +6,8 @@
 //! nothing readable at 2000 cycles, where Cai et al. (DSN'15) found 1e-4 in MLC. So the default is
 //! the printed 3.73e-9 over 768^1.71, for 768 pages a block; the unit was not checked in the paper.
 
-use super::{Array, Build, PageState, REFERENCE_C, check_celsius};
+use super::{Array, Build, PageState, REFERENCE_C, check_activation, check_celsius};
+use crate::cell::acceleration;
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use schemars::JsonSchema;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "power_law",
-    summary: "RBER by power laws of cycles, retention and reads",
+    summary: "RBER: power laws of cycles, retention and reads",
     citation: "kim2019",
     schema: schema::<PowerLaw>,
     check: |table, place| {
@@ -47,8 +48,11 @@ struct PowerLaw {
     p: f64,
     /// Power of reads in the read-disturb term.
     q: f64,
-    /// Temperature that its days are days at: endurance elsewhere is counted from there.
+    /// Temperature at which its retention times hold; other temperatures are converted from it.
     reference_c: f64,
+    /// Activation energy of the retention term in electron volts; unknown if omitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    activation_ev: Option<f64>,
 }
 
 impl Default for PowerLaw {
@@ -65,12 +69,13 @@ impl Default for PowerLaw {
             p: 0.33,
             q: 1.71,
             reference_c: REFERENCE_C,
+            activation_ev: None,
         }
     }
 }
 
 impl PowerLaw {
-    /// Refuses what is no number or negative: no error rate falls with cycles, time or reads.
+    /// Refuses negative values and NaN: no error rate falls with cycles, time or reads.
     fn check(&self, place: &str) -> Result<()> {
         for (key, value) in [
             ("epsilon", self.epsilon),
@@ -85,9 +90,10 @@ impl PowerLaw {
         ] {
             if !(value >= 0.0 && value.is_finite()) {
                 let problem = format!("{value} is out of range");
-                return Err(Error::new(format!("{place}.{key}"), problem).allow("0 or more"));
+                return Err(Error::new(format!("{place}.{key}"), problem).expected("0 or more"));
             }
         }
+        check_activation(place, self.activation_ev)?;
         check_celsius(place, "reference_c", self.reference_c)
     }
 }
@@ -101,8 +107,12 @@ impl Array for PowerLaw {
             + self.alpha * libm::pow(cycles, self.k)
             + self.beta * libm::pow(cycles, self.m) * libm::pow(days, self.n)
             + self.gamma * libm::pow(cycles, self.p) * libm::pow(reads, self.q);
-        // Terms beyond all numbers: 0 x infinity is no number, and then all bits are coin tosses.
+        // Terms that overflow give 0 x infinity, which is not a number: then every bit is random.
         if rber.is_nan() { 0.5 } else { rber.clamp(0.0, 0.5) }
+    }
+
+    fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
+        Some(hours * acceleration(self.activation_ev?, self.reference_c, celsius))
     }
 }
 
@@ -118,7 +128,14 @@ mod tests {
         for text in ["epsilon = nan", "alpha = inf", "n = -0.5", "q = -inf"] {
             let error = checked(text).unwrap_err();
             assert!(error.place.starts_with("chip.array."), "{error}");
-            assert_eq!(error.allowed, "0 or more");
+            assert_eq!(error.expected, "0 or more");
+        }
+        for text in ["activation_ev = nan", "activation_ev = -0.1", "activation_ev = 11"] {
+            let error = checked(text).unwrap_err();
+            assert_eq!(
+                (error.place.as_str(), &*error.expected),
+                ("chip.array.activation_ev", "0 to 10")
+            );
         }
     }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub const MEMBER: Member<Build> = Member {
     name: "retention_law",
-    summary: "RBER by cycles and the logarithm of retention, at a temperature",
+    summary: "RBER: cycles and the logarithm of retention time, with temperature",
     citation: "luo2018",
     schema: schema::<RetentionLaw>,
     check: |table, place| params::write(&read(table, place)?),
@@ -39,7 +39,7 @@ struct RetentionLaw {
     temperature_c: f64,
     /// Temperature at which the coefficients hold.
     reference_c: f64,
-    /// Activation energy of the loss of charge in electron volts; 0 is no effect of temperature.
+    /// Activation energy of charge loss in electron volts; 0: no effect of temperature.
     activation_ev: f64,
 }
 
@@ -61,8 +61,9 @@ impl Default for RetentionLaw {
 /// The coefficients, checked: a rate that never falls with cycles or time.
 fn read(table: &Table, place: &str) -> Result<RetentionLaw> {
     let law: RetentionLaw = params::read(table, place)?;
-    let refuse = |key: &str, value: f64, allowed: &str| {
-        Err(Error::new(format!("{place}.{key}"), format!("{value} is out of range")).allow(allowed))
+    let refuse = |key: &str, value: f64, expected: &str| {
+        Err(Error::new(format!("{place}.{key}"), format!("{value} is out of range"))
+            .expected(expected))
     };
     let rising = [
         ("a_slope", law.a_slope),
@@ -97,6 +98,11 @@ impl Array for RetentionLaw {
         let ln_t = libm::log((page.retention.0 * 3600.0 * self.acceleration()).max(1.0));
         let slope = self.a_slope * cycles + self.b_slope;
         libm::exp(slope * ln_t + self.c_level * cycles + self.d_level).clamp(0.0, 0.5)
+    }
+
+    /// Hours at `temperature_c`, from which the rate goes on to the reference.
+    fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
+        Some(hours * cell::acceleration(self.activation_ev, self.temperature_c, celsius))
     }
 }
 
@@ -142,7 +148,7 @@ mod tests {
         for text in ["a_slope = -1.0", "d_level = inf", "temperature_c = 1000.0", "b = 1.0"] {
             let table: Table = text.parse().unwrap();
             let error = read(&table, "chip.array").unwrap_err();
-            assert!(!error.allowed.is_empty(), "{error}");
+            assert!(!error.expected.is_empty(), "{error}");
         }
     }
 }

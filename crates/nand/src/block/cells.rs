@@ -70,7 +70,7 @@ pub struct CellBlock {
     /// By how much the cells of the last program rose, and where they stood after it.
     rise: Vec<f32>,
     after: Vec<f32>,
-    /// Laws of the levels after so many cycles: those that were asked for last.
+    /// Distributions of the levels after a number of cycles: the most recently used.
     laws: Option<(u32, Arc<[Law]>)>,
     /// Rooms of rows that have been drawn anew.
     spare: Vec<Vec<f32>>,
@@ -90,7 +90,7 @@ impl CellBlock {
         let sites = page_sites(order, cell.levels.gray.cell_bits(), pages)?;
         if page_bytes == 0 || page_bytes > 1 << 20 || pages > 1 << 16 {
             return Err(Error::new("cell block", format!("{pages} pages of {page_bytes} bytes"))
-                .allow("up to 65536 pages of 1 to 1048576 bytes"));
+                .expected("up to 65536 pages of 1 to 1048576 bytes"));
         }
         let parities = if order == PageOrder::EvenOdd { 2 } else { 1 };
         let wordlines = sites.iter().map(|site| site.wordline + 1).max().unwrap_or(0);
@@ -139,7 +139,7 @@ impl CellBlock {
     pub fn site(&self, page: u32) -> Result<PageSite> {
         self.sites.get(page as usize).copied().ok_or_else(|| {
             Error::new("cell block", format!("no page {page}"))
-                .allow(format!("0 to {}", self.sites.len() - 1))
+                .expected(format!("0 to {}", self.sites.len() - 1))
         })
     }
 
@@ -154,7 +154,7 @@ impl CellBlock {
         self.page_bytes * self.pages_per_program()
     }
 
-    /// Erases the block: one more cycle. What the erase takes depends on what the block held.
+    /// Erases the block: one more cycle. The erase time depends on the data of the block.
     pub fn erase(&mut self) -> Effort {
         let filled = self.rows.iter().map(|row| row.filled).sum::<f64>() / self.rows.len() as f64;
         let effort = self.cell.erase_effort(self.pe_cycles, filled);
@@ -195,7 +195,7 @@ impl CellBlock {
             self.site(page)?;
             if level >= levels {
                 return Err(Error::new("cell block", format!("no level {level}"))
-                    .allow(format!("0 to {}", levels - 1)));
+                    .expected(format!("0 to {}", levels - 1)));
             }
         }
         for &(page, level) in held {
@@ -227,13 +227,13 @@ impl CellBlock {
     /// Lets `age` pass at the cell's reference temperature.
     pub fn age_at_reference(&mut self, age: Hours) {
         let hours = age.0;
-        // What is no number, or negative, is no time.
+        // What is not a number, or negative, is no time.
         if hours > 0.0 {
             self.hours += hours.min(1e12);
         }
     }
 
-    /// Reads the block so many times without looking at what comes back.
+    /// Reads the block a number of times and discards the data.
     pub fn disturb(&mut self, reads: u64) {
         self.reads = self.reads.saturating_add(reads);
     }
@@ -248,11 +248,11 @@ impl CellBlock {
         let one_shot = self.cell.levels.order == PageOrder::OneShot;
         if one_shot && site.page_type != 0 {
             return Err(Error::new("cell block", format!("one-shot program at page {page}"))
-                .allow("the first page of a wordline"));
+                .expected("the first page of a wordline"));
         }
         if data.len() != self.program_bytes() {
             return Err(Error::new("cell block", format!("{} bytes of data", data.len()))
-                .allow(format!("{} bytes", self.program_bytes())));
+                .expected(format!("{} bytes", self.program_bytes())));
         }
         let pass = if one_shot { 0 } else { usize::from(site.page_type) };
         let index = self.row_index(site);
@@ -283,7 +283,7 @@ impl CellBlock {
     pub fn sense(&mut self, page: u32, shifts_v: &[f32], out: &mut [u8]) -> Result<Sensed> {
         if out.len() != self.page_bytes {
             return Err(Error::new("cell block", format!("room for {} bytes", out.len()))
-                .allow(format!("{} bytes", self.page_bytes)));
+                .expected(format!("{} bytes", self.page_bytes)));
         }
         let references = self.references(page, shifts_v, &[0.0])?;
         self.sensed(page, |chunk, voltages| {
@@ -314,7 +314,7 @@ impl CellBlock {
     ) -> Result<Sensed> {
         if out.len() != self.page_bytes * 8 {
             return Err(Error::new("cell block", format!("room for {} cells", out.len()))
-                .allow(format!("{} cells", self.page_bytes * 8)));
+                .expected(format!("{} cells", self.page_bytes * 8)));
         }
         let references = self.references(page, shifts_v, offsets_v)?;
         self.reads += offsets_v.len().saturating_sub(1) as u64;
@@ -330,8 +330,8 @@ impl CellBlock {
         Ok(self.took(references.len()))
     }
 
-    /// Threshold voltages of the row in which a page lies, as they are now, without the noise of
-    /// a sensing: what a sweep of the references would find. Counts as no read.
+    /// Threshold voltages of the row in which a page lies, now, without sensing noise: the result
+    /// of a sweep of the references. Does not count as a read.
     pub fn voltages(&mut self, page: u32) -> Result<&[f32]> {
         let index = self.row_index(self.site(page)?);
         self.touch(index);
@@ -364,12 +364,12 @@ impl CellBlock {
         Draws::stream(self.seed, &name)
     }
 
-    /// A stream of what the cells of a row own for life.
+    /// A stream of the permanent properties of the cells of a row.
     fn owned(&self, index: usize, what: &str) -> Draws {
         Draws::stream(self.seed, &format!("cells/{}/own/{index}/{what}", self.number))
     }
 
-    /// The laws of the levels after so many cycles.
+    /// The distributions of the levels after a number of cycles.
     fn laws(&mut self, pe_cycles: u32) -> Arc<[Law]> {
         match &self.laws {
             Some((known, laws)) if *known == pe_cycles => laws.clone(),
@@ -593,7 +593,7 @@ impl CellBlock {
         }
         if all.iter().any(|v| !v.is_finite()) || all.is_empty() || all.len() > 255 {
             return Err(Error::new("cell block", format!("references {all:?}"))
-                .allow("1 to 255 finite voltages"));
+                .expected("1 to 255 finite voltages"));
         }
         Ok(all)
     }

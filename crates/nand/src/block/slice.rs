@@ -13,7 +13,7 @@ use crate::cell::Cell;
 use base::{Error, Result};
 use std::sync::Arc;
 
-/// A page of a drive, and what it has been through.
+/// A page of a drive, and its history.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PageAt {
     /// Its block.
@@ -55,7 +55,7 @@ impl CellSlice {
         let own = self.block.site(at.page)?;
         if word.len() != self.bytes() {
             return Err(Error::new("cell slice", format!("a word of {} bytes", word.len()))
-                .allow(format!("{} bytes", self.bytes())));
+                .expected(format!("{} bytes", self.bytes())));
         }
         self.page = at.page;
         self.block.redraw(at.block, luck, at.state.pe_cycles);

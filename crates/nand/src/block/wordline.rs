@@ -57,7 +57,7 @@ pub struct PageSite {
 pub fn page_sites(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Vec<PageSite>> {
     if !(1..=4).contains(&cell_bits) {
         return Err(
-            Error::new("chip.cell_bits", format!("{cell_bits} bits a cell")).allow("1 to 4")
+            Error::new("chip.cell_bits", format!("{cell_bits} bits a cell")).expected("1 to 4")
         );
     }
     let parities = if order == PageOrder::EvenOdd { 2 } else { 1 };
@@ -67,7 +67,7 @@ pub fn page_sites(order: PageOrder, cell_bits: u32, pages: u32) -> Result<Vec<Pa
             "chip.geometry.pages_per_block",
             format!("{pages} pages do not fill wordlines of {per_wordline}"),
         )
-        .allow(format!("a multiple of {per_wordline} with this cell_bits and page_order")));
+        .expected(format!("a multiple of {per_wordline} with this cell_bits and page_order")));
     }
     let wordlines = pages / per_wordline;
     let mut sites = Vec::with_capacity(pages as usize);

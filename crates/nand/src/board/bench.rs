@@ -59,7 +59,7 @@ impl Row {
         self.real(name, rate).real(&format!("{name}_low"), low).real(&format!("{name}_high"), high)
     }
 
-    /// Adds what was counted in bits.
+    /// Adds counts of bits.
     #[must_use]
     pub fn bits(self, tally: &Tally) -> Self {
         self.whole("bits", tally.bits).whole("bit_errors", tally.bit_errors).rate(
@@ -89,12 +89,12 @@ impl Row {
 pub struct Tally {
     /// Bits read.
     pub bits: u64,
-    /// Those that are not what was written.
+    /// Those that differ from the written ones.
     pub bit_errors: u64,
 }
 
 impl Tally {
-    /// Compares a page with what was written.
+    /// Compares a page with the written data.
     pub fn add(&mut self, written: &[u8], read: &[u8]) {
         self.bits += 8 * written.len() as u64;
         self.bit_errors += differing(written, read);

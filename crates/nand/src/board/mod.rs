@@ -1,9 +1,9 @@
 //! The test board: one raw chip with a clock and an oven, as in Wang (ICS'14) and Grupp (MICRO'09).
 //!
-//! In: commands, data and hours in the oven. Out: what was read, and what each command took. The
-//! trait [`Board`] is what a [procedure](crate::procedure) talks to. [`VirtualBoard`] simulates
-//! one on a [`raw_chip`]; a real one could stand behind the same trait. `bench` is what procedures
-//! have in common: test data, counts of errors, rows of results.
+//! Input: commands, data and hours in the oven. Output: read data, and the time and energy of each
+//! command. The trait [`Board`] is what a [procedure](crate::procedure) talks to. [`VirtualBoard`]
+//! simulates one on a [`raw_chip`]; a real one could stand behind the same trait. `bench` is what
+//! procedures have in common: test data, counts of errors, rows of results.
 
 pub mod bench;
 pub mod raw_chip;
@@ -25,7 +25,7 @@ const OVEN_C: [f64; 2] = [-60.0, 300.0];
 /// refused has changed nothing; a failure that the chip reports is no error but
 /// [`Done::failed`].
 pub trait Board: Send {
-    /// READ ID, and what the data sheet says.
+    /// READ ID, and values of the data sheet.
     fn identity(&self) -> &Identity;
 
     /// Time since the board was switched on.
@@ -58,7 +58,7 @@ pub trait Board: Send {
     /// Keeps the chip, as it is, at a temperature.
     fn bake(&mut self, hours: Hours, celsius: f64) -> Result<()>;
 
-    /// Reads a block so many times without looking at the data.
+    /// Reads a block a number of times and discards the data.
     fn disturb(&mut self, block: u32, reads: u64) -> Result<()> {
         let identity = self.identity();
         let (pages, size) = (u64::from(identity.pages()), identity.page_bytes as usize);
@@ -69,7 +69,7 @@ pub trait Board: Send {
         Ok(())
     }
 
-    /// Programs a block full of zeros and erases it, so many times; leaves it erased.
+    /// Programs a block with zeros and erases it, a number of times; leaves it erased.
     fn cycle(&mut self, block: u32, cycles: u32) -> Result<()> {
         let identity = self.identity();
         let (pages, step) = (identity.pages(), identity.pages_per_program());
@@ -181,11 +181,11 @@ impl Board for VirtualBoard {
 
     fn bake(&mut self, hours: Hours, celsius: f64) -> Result<()> {
         if !(0.0..=1e7).contains(&hours.0) {
-            return Err(Error::new("bake", format!("{} hours", hours.0)).allow("0 to 1e7"));
+            return Err(Error::new("bake", format!("{} hours", hours.0)).expected("0 to 1e7"));
         }
         if !(OVEN_C[0]..=OVEN_C[1]).contains(&celsius) {
             return Err(Error::new("bake", format!("{celsius} C"))
-                .allow(format!("{} to {}", OVEN_C[0], OVEN_C[1])));
+                .expected(format!("{} to {}", OVEN_C[0], OVEN_C[1])));
         }
         self.chip.age(hours, celsius);
         Ok(())

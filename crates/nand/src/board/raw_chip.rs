@@ -53,8 +53,8 @@ impl RawChip {
     /// A die of `config`, whose cells are those of `seed`.
     pub fn new(config: &ChipConfig, seed: u64) -> Result<Self> {
         let cell = config.cell()?.ok_or_else(|| {
-            Error::new("chip.cell", "none: a test board needs the physics of the cell")
-                .allow("a chip with a cell, or a cell laid under it: chip.cell.preset=NAME")
+            Error::new("chip.cell", "missing: a test board needs the physics of the cell")
+                .hint("choose a chip with a cell, or give it one: chip.cell.preset=NAME")
         })?;
         let geometry = &config.geometry;
         let rules = config.rules()?;
@@ -63,14 +63,14 @@ impl RawChip {
         let pages = geometry.pages_per_block;
         if blocks == 0 || blocks > u64::from(u32::MAX) || pages == 0 {
             let problem = format!("{blocks} blocks of {pages} pages");
-            return Err(Error::new("chip.geometry", problem).allow("at least one page"));
+            return Err(Error::new("chip.geometry", problem).expected("at least one page"));
         }
         if page_bytes == 0 || page_bytes > 1 << 20 {
             return Err(Error::new("chip.geometry.page_bytes", format!("{page_bytes} with spare"))
-                .allow("1 to 1048576"));
+                .expected("1 to 1048576"));
         }
         if config.rated_pe_cycles == 0 {
-            return Err(Error::new("chip.rated_pe_cycles", "0").allow("at least 1"));
+            return Err(Error::new("chip.rated_pe_cycles", "0").expected("at least 1"));
         }
         let faults = Faults::new(&config.fault, config.rated_pe_cycles, seed)?;
         geometry.check_bad_blocks()?;
@@ -110,7 +110,7 @@ impl RawChip {
         Status { failed: self.failed, ready: now >= self.ready_at }
     }
 
-    /// RESET: legal at any time; features go back to what they were. An operation under way ends
+    /// RESET: legal at any time; features return to their defaults. An operation under way ends
     /// first, since its cells have changed already: a real chip gives it up halfway.
     pub fn reset(&mut self, now: Time) -> Done {
         self.shifts_v.iter_mut().for_each(Vec::clear);
@@ -138,12 +138,11 @@ impl RawChip {
                 let types = self.shifts_v.len();
                 let Some(shifts) = self.shifts_v.get_mut(*page_type) else {
                     return Err(Error::new("read shift", format!("no page type {page_type}"))
-                        .allow(format!("0 to {}", types - 1)));
+                        .expected(format!("0 to {}", types - 1)));
                 };
                 if shifts_v.iter().any(|v| !v.is_finite() || v.abs() > 100.0) {
-                    return Err(
-                        Error::new("read shift", format!("{shifts_v:?} V")).allow("-100 to 100 V")
-                    );
+                    return Err(Error::new("read shift", format!("{shifts_v:?} V"))
+                        .expected("-100 to 100 V"));
                 }
                 shifts.clone_from(shifts_v);
             }
@@ -154,7 +153,7 @@ impl RawChip {
                         format!("block {block}"),
                         "single-level mode while it holds data",
                     )
-                    .allow("an erased block"));
+                    .expected("an erased block"));
                 }
                 slot.fill.mode = if *on { BlockMode::SingleLevel } else { BlockMode::Native };
             }
@@ -327,14 +326,14 @@ impl RawChip {
         Ok(done)
     }
 
-    /// Lets time pass for what the blocks hold. Not a command.
+    /// Lets time pass for the data of the blocks. Not a command.
     pub fn age(&mut self, hours: Hours, celsius: f64) {
         for slot in self.slots.values_mut() {
             slot.cells.age(hours, celsius);
         }
     }
 
-    /// So many reads of a block whose data nobody wants. Not a command.
+    /// A number of reads of a block without their data. Not a command.
     pub fn disturb(&mut self, block: u32, reads: u64) -> Result<()> {
         self.slot(block)?.cells.disturb(reads);
         Ok(())
@@ -367,7 +366,7 @@ impl RawChip {
         let identity = &self.identity;
         if block >= identity.blocks {
             return Err(Error::new("chip", format!("no block {block}"))
-                .allow(format!("0 to {}", identity.blocks - 1)));
+                .expected(format!("0 to {}", identity.blocks - 1)));
         }
         match self.slots.entry(block) {
             std::collections::btree_map::Entry::Occupied(slot) => Ok(slot.into_mut()),
@@ -388,7 +387,7 @@ impl RawChip {
         let sites = &self.identity.sites;
         sites.get(at.page as usize).copied().ok_or_else(|| {
             Error::new(format!("block {}", at.block), format!("no page {}", at.page))
-                .allow(format!("0 to {}", sites.len() - 1))
+                .expected(format!("0 to {}", sites.len() - 1))
         })
     }
 
@@ -398,14 +397,14 @@ impl RawChip {
         }
         let left = self.ready_at.since(now);
         Err(Error::new("chip", format!("busy for another {left}"))
-            .allow("status and reset until it is ready"))
+            .hint("send status or reset only, until it is ready"))
     }
 
     fn check_good(&self, block: u32) -> Result<()> {
         if !self.any_order && self.is_bad(block) {
             let problem = "marked bad by the factory";
             return Err(Error::new(format!("block {block}"), problem)
-                .allow("a good block, or any after the feature any order"));
+                .hint("use a good block, or set the feature any order first"));
         }
         Ok(())
     }
@@ -522,7 +521,7 @@ fn check_room(given: usize, needed: usize) -> Result<()> {
     if given == needed {
         return Ok(());
     }
-    Err(Error::new("chip", format!("{given} bytes of data")).allow(format!("{needed} bytes")))
+    Err(Error::new("chip", format!("{given} bytes of data")).expected(format!("{needed} bytes")))
 }
 
 #[cfg(test)]

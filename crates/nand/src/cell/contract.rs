@@ -71,7 +71,7 @@ pub struct Coupling {
 
 /// Something that moves threshold voltages.
 pub trait Mechanism: Send + Sync {
-    /// Adds what it does at programming and sensing to the law of `level`.
+    /// Adds its effect at programming and sensing to the distribution of `level`.
     fn shape(&self, _level: usize, _stress: &Stress, _law: &mut Law) {}
 
     /// Adds what it does to the law of number `state` of the states that `passes` passes leave,
@@ -169,7 +169,7 @@ pub trait Mechanism: Send + Sync {
         None
     }
 
-    /// Time of sensing a page at so many references, where this mechanism knows.
+    /// Time of sensing a page at a number of references, if this mechanism defines it.
     fn sense_time(&self, _references: usize) -> Option<Time> {
         None
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "erase",
-    summary: "erase time by wear and by what the block holds",
+    summary: "erase time against wear and the data of the block",
     citation: "wang2014",
     schema: schema::<Erase>,
     check: check::<Erase>,
@@ -42,11 +42,11 @@ struct Erase {
     young_empty_us: f64,
     /// Time of a fresh block that holds the highest level only.
     young_full_us: f64,
-    /// Time that all approach.
+    /// Erase time that all blocks approach with wear.
     old_us: f64,
     /// Time of one erase pulse with its verify.
     pulse_us: f64,
-    /// Cycles after which a block that holds the erased level is 63 % there.
+    /// Cycles after which the erase time of a block of erased cells has made 63 % of its change.
     cycles_empty: f64,
     /// The same for the highest level.
     cycles_full: f64,

@@ -82,7 +82,7 @@ fn check_range(member: &str, key: &str, value: f64, low: f64, high: f64) -> Resu
         Ok(())
     } else {
         Err(Error::new(format!("cell.{member}.{key}"), format!("{value} is out of range"))
-            .allow(format!("{low} to {high}")))
+            .expected(format!("{low} to {high}")))
     }
 }
 
@@ -125,7 +125,7 @@ impl Cell {
             find(ROSTER, "cell", name)?;
             if !value.is_table() {
                 return Err(Error::new(format!("cell.{name}"), format!("{value}"))
-                    .allow("a table of parameters"));
+                    .expected("a table of parameters"));
             }
         }
         let mut mechanisms = Vec::new();
@@ -139,7 +139,7 @@ impl Cell {
         let differs = mechanisms.iter().any(|mechanism| mechanism.differs_by_cell());
         let own = normal_atoms(if differs { OWN_POINTS } else { 1 });
         if config.levels.read_v.is_empty() {
-            // Where nobody placed the references they lie between the levels as they are read.
+            // By default the references are between the levels of fresh cells.
             let fresh = Stress::default();
             let laws = (0..levels.count()).map(|level| law(&levels, &mechanisms, level, &fresh));
             let levels_read: Vec<_> = laws.map(|law| (law.mean(), law.sigma())).collect();
@@ -198,7 +198,7 @@ impl Cell {
         back.fold(v, |v, mechanism| mechanism.origin_v(v, own, stress))
     }
 
-    /// Moves voltages from one state of storage to another. `own` is what each cell owns.
+    /// Moves voltages from one state of storage to another. `own` has the properties of each cell.
     pub fn move_cells(&self, voltages: &mut [f32], own: &[f32], from: &Stress, to: &Stress) {
         for mechanism in &self.mechanisms {
             if mechanism.move_bound_v(from, to) > 0.0 {
@@ -268,7 +268,7 @@ impl Cell {
         self.mechanisms.iter().find_map(|m| m.erase_effort(pe_cycles, filled)).unwrap_or_default()
     }
 
-    /// Time of sensing at so many references.
+    /// Time of sensing at a number of references.
     pub fn sense_time(&self, references: usize) -> Time {
         self.mechanisms.iter().find_map(|m| m.sense_time(references)).unwrap_or_default()
     }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "program",
-    summary: "incremental step pulse programming: overshoot, pulses, verifies, time",
+    summary: "incremental step pulse programming (ISPP): overshoot, pulses, verifies, time",
     citation: "wang2014",
     schema: schema::<Program>,
     check: check::<Program>,
@@ -50,24 +50,24 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Program {
-    /// dVpp: how much higher each pulse is than the one before it.
+    /// dVpp: rise of the voltage from pulse to pulse.
     step_v: f64,
-    /// dVpp of passes that are not the last one; 0: as the last one.
+    /// dVpp of all passes except the last; 0: as in the last pass.
     coarse_step_v: f64,
-    /// beta: rise of a cell for each volt of that.
+    /// beta: rise of a cell for each volt of the step.
     beta: f64,
-    /// Where erased cells start; left out, at the mean of the erased level. Others start where the
-    /// pass before has left them.
+    /// Start voltage of erased cells; default: the mean of the erased level. Other cells start from
+    /// their voltage after the pass before.
     #[serde(skip_serializing_if = "Option::is_none")]
     start_v: Option<f64>,
-    /// Standard deviation over cells of where they start.
+    /// Standard deviation of the start voltage over cells.
     start_sigma_v: f64,
-    /// The slowest cell of a page is so many of those behind.
+    /// Standard deviations by which the slowest cell of a page is behind.
     slow_sigmas: f64,
-    /// Whether the overshoot is a uniform part of the levels' law, inside `vth_sigma_v`; if not,
-    /// levels have the core's shape and all pulses do is to take time.
+    /// Includes the overshoot as a uniform part of each level, within `vth_sigma_v`; if off, levels
+    /// have the core's shape, and pulses only take time.
     overshoot: bool,
-    /// Whether pages are programmed pulse by pulse: slow, and the pulses of each cell are counted.
+    /// Programs pages pulse by pulse: slow, but counts the pulses of each cell.
     by_pulses: bool,
     /// Time of a program besides its pulses and verifies, for each pass (the last value holds for
     /// all later ones).
@@ -120,7 +120,7 @@ impl Built {
         let Program { overshoot, by_pulses, start_sigma_v, step_v, .. } = self.params;
         if by_pulses && step_v == 0.0 {
             return Err(Error::new("cell.program.by_pulses", "no step to program by")
-                .allow("a step_v above 0"));
+                .expected("a step_v above 0"));
         }
         for (index, pass) in levels.passes.iter().enumerate() {
             let last = index + 1 == levels.passes.len();
@@ -138,14 +138,14 @@ impl Built {
                 };
                 return Err(Error::new(
                     format!("cell.program.{key}"),
-                    format!("a step of {rise} V spreads wider than a level of {narrow} V"),
+                    format!("a step of {rise} V is wider than a level of {narrow} V"),
                 )
-                .allow(format!("beta x {key} up to the square root of 12 times {width}")));
+                .expected(format!("beta x {key} of at most sqrt(12) x {width}")));
             }
             if rise > 0.0 && start_sigma_v < 0.45 * rise {
                 let problem = format!("{start_sigma_v} V");
                 let key = if last { "step_v" } else { "coarse_step_v" };
-                return Err(Error::new("cell.program.start_sigma_v", problem).allow(format!(
+                return Err(Error::new("cell.program.start_sigma_v", problem).expected(format!(
                     "at least 0.45 of beta x {key}, so that the overshoot is uniform"
                 )));
             }

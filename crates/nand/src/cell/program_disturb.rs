@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "program_disturb",
-    summary: "programming a wordline again raises its cells, the lowest most",
+    summary: "programming a wordline again raises its cells, the lowest levels most",
     citation: "grupp2009",
     schema: schema::<ProgramDisturb>,
     check: check::<ProgramDisturb>,
@@ -38,9 +38,9 @@ pub const MEMBER: Member<Build> = Member {
 struct ProgramDisturb {
     /// Rise of the erased level's mean by one more program of a fresh wordline, in millivolts.
     rate_mv: f64,
-    /// b of the exponential: how much faster with each volt lower.
+    /// b of the exponential: acceleration for each volt that a cell is lower.
     field_per_v: f64,
-    /// What 1000 cycles add to the rate, relative to it.
+    /// Relative increase of the rate by 1000 cycles.
     worn: f64,
     /// Power of the cycles in that.
     power: f64,

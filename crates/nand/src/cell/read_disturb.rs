@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "read_disturb",
-    summary: "reads raise the cells of a block, the lowest most",
+    summary: "reads raise the cells of a block, the lowest levels most",
     citation: "wang2014",
     schema: schema::<ReadDisturb>,
     check: check::<ReadDisturb>,
@@ -40,13 +40,13 @@ pub const MEMBER: Member<Build> = Member {
 struct ReadDisturb {
     /// Rise of the erased level's mean by one read of a fresh block, in microvolts.
     rate_uv: f64,
-    /// b of the exponential: how much faster with each volt over the oxide.
+    /// b of the exponential: acceleration for each volt over the oxide.
     field_per_v: f64,
     /// Pass voltage of reads: above the highest level.
     v_pass_v: f64,
     /// Pass voltage at which the rate holds.
     v_pass_nominal_v: f64,
-    /// What 1000 cycles add to the rate, relative to it.
+    /// Relative increase of the rate by 1000 cycles.
     worn: f64,
     /// Power of the cycles in that.
     power: f64,

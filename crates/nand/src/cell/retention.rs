@@ -45,21 +45,22 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Retention {
-    /// Voltage of a cell without charge; what stands below does not move.
+    /// Voltage of a cell without charge; cells below it do not move.
     neutral_v: f64,
-    /// Share of the distance to it lost each time that time grows by a factor e.
+    /// Share of the distance to the neutral voltage lost each time the retention time grows by a
+    /// factor e.
     share: f64,
-    /// Time from which the logarithm counts.
+    /// Time at which the logarithm starts.
     time_hours: f64,
-    /// Share lost early, on top.
+    /// Additional share of charge lost early.
     early_share: f64,
-    /// How fast: time constant of the early loss.
+    /// Time constant of the early loss.
     early_hours: f64,
-    /// What 1000 cycles add to either share, relative to it.
+    /// Relative increase of both shares by 1000 cycles.
     worn: f64,
     /// Power of the cycles in that.
     power: f64,
-    /// Standard deviation of a cell's rate over cells, relative to the mean.
+    /// Standard deviation of the loss rate over cells, relative to its mean.
     spread: f64,
     /// Activation energy.
     activation_ev: f64,

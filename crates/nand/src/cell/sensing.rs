@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "sensing",
-    summary: "noise of the sense amplifier; time of a read by its references",
+    summary: "noise of the sense amplifier; read time by number of references",
     citation: "",
     schema: schema::<Sensing>,
     check: check::<Sensing>,
@@ -28,7 +28,7 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Sensing {
-    /// Standard deviation of a new deviate at each sensing.
+    /// Standard deviation of the noise, drawn anew at each sensing.
     noise_v: f64,
     /// Time of a read besides its references.
     fixed_us: f64,

@@ -35,7 +35,7 @@ pub const MEMBER: Member<Build> = Member {
 struct Telegraph {
     /// Mean amplitude of fresh cells.
     mean_v: f64,
-    /// What 1000 cycles add to it.
+    /// Increase by 1000 cycles.
     worn_v: f64,
     /// Power of the cycles in that.
     power: f64,

@@ -1,4 +1,4 @@
-//! `variation`: cells, pages, layers and blocks are not alike.
+//! `variation`: differences between cells, pages, layers and blocks.
 //!
 //! Widths of a wordline's levels are lognormal over wordlines, which makes the error rates of pages
 //! lognormal too, as measured: counts of errors are over-dispersed (Taranalli, arXiv 1602.07743).
@@ -32,11 +32,11 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Variation {
-    /// Gaussian part of every level that comes from the cells, beside that of programming.
+    /// Gaussian width of every level from variation of cells, in addition to programming.
     cell_v: f64,
     /// Standard deviation of the logarithm of a wordline's width, at random.
     page_spread: f64,
-    /// The same from layer to layer: widest at both ends of the block, a cosine.
+    /// The same from layer to layer: a cosine, widest at both ends of the block.
     layer_spread: f64,
 }
 

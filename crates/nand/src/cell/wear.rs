@@ -56,18 +56,18 @@ struct Wear {
     shift_v: f64,
     /// Gaussian part that programmed levels gain.
     widen_v: f64,
-    /// Power of the cycles in those four.
+    /// Power of the cycles in these four.
     power: f64,
-    /// By how much programming starts higher.
+    /// Rise of the start voltage of programming.
     start_shift_v: f64,
     /// Power of the cycles in that.
     start_power: f64,
-    /// Share by which the whole of a program gets shorter.
+    /// Share by which a whole program gets shorter.
     speedup: f64,
     /// Power of the cycles in that.
     speedup_power: f64,
-    /// How much a cycle wears cells that hold a level in it, from the erased one, against one with
-    /// random data; levels that are missing wear as that.
+    /// Wear of a cycle by the level that a cell holds in it, the erased level first, relative to
+    /// random data; missing levels wear like random data.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     by_level: Vec<f64>,
 }

@@ -1,4 +1,4 @@
-//! Times from the cell: what `"cell"` under `chip.timing` stands for.
+//! Times from the cell: the values of `"cell"` under `chip.timing`.
 //!
 //! The pulses, verifies and references of the cell give a time for random data, with every level in
 //! use. Its wear gives factors at a number of cycles, between which the drive interpolates.
@@ -70,7 +70,7 @@ fn check_wear(wear: &[WearPoint], asked: [bool; 3]) -> Result<()> {
             if asked && factor != 1.0 {
                 let problem = format!("{name} = {factor} beside `t_{name}_us = \"cell\"`");
                 return Err(Error::new("chip.timing.wear", problem)
-                    .allow("a time in microseconds, or no factor: the cell wears by itself"));
+                    .hint("give microseconds, or no factor: times of the cell include wear"));
             }
         }
     }
@@ -81,8 +81,8 @@ fn positive(key: &str, mechanism: &str, us: f64) -> Result<()> {
     if us > 0.0 {
         return Ok(());
     }
-    Err(Error::new(format!("chip.timing.{key}"), "\"cell\", but the cell tells none")
-        .allow(format!("microseconds, or times in `chip.cell.{mechanism}`")))
+    Err(Error::new(format!("chip.timing.{key}"), "\"cell\", but the cell has no such time")
+        .hint(format!("give microseconds, or the times of `chip.cell.{mechanism}`")))
 }
 
 #[cfg(test)]

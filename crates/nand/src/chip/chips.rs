@@ -1,8 +1,8 @@
-//! Chips of a drive: the state of every block, and what each command to them takes and gives back.
+//! Chips of a drive: the state of every block, and the time and results of each command.
 //!
-//! The state here is the device's own truth, kept apart from what the FTL believes, so that each
-//! command of the FTL is checked by a second party: pages are programmed in order, once between
-//! erases, and only what has been programmed can be read.
+//! The state here is that of the device, separate from the tables of the FTL, so that each command
+//! of the FTL is checked independently: pages are programmed in order, once between erases, and
+//! only what has been programmed can be read.
 //!
 //! The device has an age, in whole minutes: simulated time ([`Chips::advance_to`]) and leaps
 //! ([`Chips::age`]). A block is born with the first program after its erase, and its data are as
@@ -21,10 +21,12 @@ use super::timing::Timing;
 use crate::array::{self, Array, PageState};
 use crate::cell::Cell;
 use crate::level::gray::{Gray, MOST_REFERENCES};
+use base::archive::{Archive, State};
 use base::memory::{prefetch, table};
 use base::rng::Rng;
 use base::units::Hours;
 use base::{Error, Result, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -32,7 +34,7 @@ use std::sync::Arc;
 const MINUTE: u64 = 60_000_000_000;
 
 /// The age of a device: simulated time and leaps, in minutes.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct DeviceAge {
     leaped: u32,
     simulated: u32,
@@ -51,6 +53,15 @@ impl DeviceAge {
         self.simulated = u32::try_from(now.0 / MINUTE).unwrap_or(u32::MAX);
         self.next = Time((now.0 / MINUTE + 1).saturating_mul(MINUTE));
     }
+}
+
+/// How old data are for the model of errors.
+#[derive(Debug, Clone, Copy)]
+struct Retention {
+    /// Age of data from before the run.
+    before: Hours,
+    /// How much faster time goes than at the temperature that the model's rates hold for.
+    pace: f64,
 }
 
 /// All chips of a drive.
@@ -75,8 +86,7 @@ pub struct Chips {
     knows_single_level: bool,
     errs: bool,
     blocks: Vec<BlockState>,
-    /// Age of data from before the run.
-    retention: Hours,
+    retention: Retention,
     age: DeviceAge,
     /// Pages of blocks that a power cut has left unreadable.
     torn: BTreeSet<(u32, u32)>,
@@ -120,13 +130,25 @@ impl Chips {
             rules,
             arrays: [array.clone(), array],
             knows_single_level: false,
-            retention,
+            retention: Retention { before: retention, pace: 1.0 },
             age: DeviceAge { next: Time(MINUTE), ..DeviceAge::default() },
             torn: BTreeSet::new(),
             oob: None,
             row_key: Rng::stream(seed, "chip/rows").bits(),
             faults,
         })
+    }
+
+    /// Keeps the chips at this temperature: `None` where the model of errors has no activation
+    /// energy. Refuses data that are older so than the model has rates for.
+    pub fn keep_at(&mut self, celsius: f64, cell_bits: u32) -> Option<Result<()>> {
+        let array = &self.arrays[0];
+        let pace = array.equivalent_hours(1.0, celsius)?;
+        let before = Hours(self.retention.before.0 / self.retention.pace * pace);
+        self.retention = Retention { before, pace };
+        let pe_cycles = self.blocks.first().map_or(0, |block| block.pe_cycles);
+        let page_type = cell_bits as u8 - 1;
+        Some(array.reaches(&PageState { page_type, pe_cycles, retention: before, reads: 0 }))
     }
 
     /// Which bit of the cell page `page` of a block is.
@@ -147,7 +169,7 @@ impl Chips {
         self.blocks[block.0 as usize].reads
     }
 
-    /// Whether what is read may differ from what was written.
+    /// Whether read data may differ from written data.
     #[inline]
     pub fn errs(&self) -> bool {
         self.errs
@@ -178,7 +200,7 @@ impl Chips {
         self.faults.has_worn_out(block.0, self.pe_cycles(block))
     }
 
-    /// Brings near what a command to a block will touch.
+    /// Prefetches the state that a command to a block needs.
     #[inline]
     pub fn prefetch(&self, block: Block) {
         prefetch(&self.blocks, block.0 as usize);
@@ -240,8 +262,8 @@ impl Chips {
         self.rules.pages_per_program(mode)
     }
 
-    /// Pages of a block that have been programmed since its erase, torn ones included: what a scan
-    /// finds.
+    /// Pages of a block that have been programmed since its erase, including torn ones, as found by
+    /// a scan.
     #[inline]
     pub fn programmed_pages(&self, block: Block) -> u32 {
         self.blocks[block.0 as usize].fill().next_page
@@ -439,22 +461,63 @@ impl Chips {
     }
 }
 
+impl State for Chips {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self {
+            geometry: _,
+            timing: _,
+            energy: _,
+            features: _,
+            pages_per_program: _,
+            gray: _,
+            rules: _,
+            arrays: _,
+            knows_single_level,
+            errs: _,
+            blocks,
+            retention: _,
+            age,
+            torn,
+            oob,
+            row_key: _,
+            faults: _,
+        } = self;
+        let mut has_single_level = *knows_single_level;
+        let mut keeps_oob = oob.is_some();
+        archive.table(blocks)?;
+        archive.value(age)?;
+        archive.value(torn)?;
+        archive.value(&mut has_single_level)?;
+        archive.value(&mut keeps_oob)?;
+        if has_single_level {
+            self.meet(BlockMode::SingleLevel);
+        }
+        if keeps_oob {
+            self.keep_oob();
+        }
+        self.oob.as_mut().map_or(Ok(()), |oob| oob.exchange(archive))
+    }
+}
+
 /// The state of a page of a block.
 #[inline]
 fn page_state(
     page: u32,
     page_type: u8,
     block: &BlockState,
-    before: Hours,
+    retention: Retention,
     age: DeviceAge,
 ) -> PageState {
-    let before = if page < block.aged_pages() { before } else { Hours(0.0) };
+    let before = if page < block.aged_pages() { retention.before } else { Hours(0.0) };
     let minutes = age.minutes().saturating_sub(block.born());
     PageState {
         page_type,
         pe_cycles: block.pe_cycles,
         // In most runs no minute passes: their reads are spared the division.
-        retention: if minutes == 0 { before } else { Hours(before.0 + f64::from(minutes) / 60.0) },
+        retention: match minutes {
+            0 => before,
+            _ => Hours(before.0 + f64::from(minutes) / 60.0 * retention.pace),
+        },
         reads: block.reads,
     }
 }

@@ -96,7 +96,6 @@ pub enum Feature {
         /// Whether it does.
         on: bool,
     },
-    /// Pages may be programmed in any order, also again: what a drive must not do and a test
-    /// bench wants.
+    /// Pages may be programmed in any order and again: for test benches, not for drives.
     AnyOrder(bool),
 }

@@ -1,4 +1,4 @@
-//! Parameters of a chip, as a file gives them: one for drive and test board.
+//! Parameters of a chip in a file, the same for drive and test board.
 
 use super::cell_times;
 use super::energy::EnergyConfig;
@@ -22,7 +22,7 @@ pub struct ChipConfig {
     pub cell_bits: u32,
     /// Rated program/erase cycles.
     pub rated_pe_cycles: u32,
-    /// How page numbers lie on the wordlines; decides which pages are fast.
+    /// Order of page numbers on the wordlines; decides which pages are fast.
     pub page_order: PageOrder,
     /// Layout of a die.
     pub geometry: GeometryConfig,
@@ -40,13 +40,13 @@ pub struct ChipConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub cell: Option<CellConfig>,
-    /// What a read gives back (a member of the `array` family).
+    /// Bit errors of a read (a member of the `array` family).
     #[schemars(with = "serde_json::Value")]
     pub array: Choice,
 }
 
 impl ChipConfig {
-    /// The chip's cell, checked, where it has one.
+    /// The chip's cell, checked, if any.
     pub fn cell(&self) -> Result<Option<Arc<Cell>>> {
         let built = self.cell.as_ref().map(|cell| {
             Cell::shared(cell, self.cell_bits, self.page_order).map_err(|mut error| {
@@ -82,10 +82,10 @@ pub struct FeaturesConfig {
     pub multi_plane_program: bool,
     /// Pages of several planes of a die are read at the same time.
     pub multi_plane_read: MultiPlaneRead,
-    /// Where two reads of a page are combined into one (NAND-assisted soft decision).
+    /// Place where two sensings of a page are combined (NAND-assisted soft reads).
     pub combined_read: CombinedRead,
-    /// By how much a read shift moves the lowest reference of the cell, of what it moves the
-    /// highest by; those between in proportion. 1 moves all alike.
+    /// Shift of the lowest reference of the cell relative to that of the highest; those between in
+    /// proportion. 1 shifts all alike.
     pub lowest_shift: f32,
 }
 
@@ -96,7 +96,7 @@ impl FeaturesConfig {
             return Ok(());
         }
         Err(Error::new("chip.features.lowest_shift", format!("{}", self.lowest_shift))
-            .allow("0 to 1"))
+            .expected("0 to 1"))
     }
 }
 

@@ -96,7 +96,7 @@ impl Energy {
             if !(0.0..=most).contains(&value) {
                 let place = format!("chip.energy.{key}");
                 return Err(Error::new(place, format!("{value} is out of range"))
-                    .allow(format!("0 to {most}")));
+                    .expected(format!("0 to {most}")));
             }
         }
         let watt = |ma: f64| config.vcc_v * ma * 1e-3;

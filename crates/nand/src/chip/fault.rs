@@ -1,7 +1,7 @@
-//! Faults: which blocks are bad from the factory, and which erases and programs fail.
+//! Faults: factory bad blocks, and erases and programs that fail.
 //!
-//! A block stands so many cycles. The erase that completes them is the first to fail, and programs
-//! of a raw chip fail from then on. A program may also fail by chance.
+//! Each block lasts a number of cycles. The last erase fails, and programs of a raw chip fail from
+//! then on. A program may also fail by chance.
 //!
 //! Not the way to notice wear: chips report success long after they cease to keep data
 //! (Desnoyers, HotStorage'13, section 2), and the blocks of Wang (ICS'14) were cycled 125 times as
@@ -19,13 +19,13 @@ const FARTHEST: f64 = 8.0;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultConfig {
-    /// Cycles after which half of the blocks report failures, in rated cycles.
+    /// Cycles after which half of the blocks report failures, as a multiple of the rated cycles.
     pub median_ratings: f64,
     /// Standard deviation of the logarithm of that over blocks.
     pub spread: f64,
-    /// Chance that a program of a page (of a wordline, where one shot writes it) fails before a
-    /// block's cycles are up, for each plane of it. 80 of 4096 blocks gone after 3000 cycles of 256
-    /// programs, as a data sheet may allow, are 2.6e-8.
+    /// Chance that a program of a page (of a wordline with one-shot programming) fails before the
+    /// block is worn out, for each plane. 80 of 4096 blocks gone after 3000 cycles of 256 programs,
+    /// as a data sheet may allow, are 2.6e-8.
     pub program_failure_chance: f64,
 }
 
@@ -40,7 +40,7 @@ impl Default for FaultConfig {
 }
 
 impl FaultConfig {
-    /// Whether nobody said otherwise.
+    /// Whether it is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -58,7 +58,7 @@ impl FaultConfig {
                     format!("chip.fault.{key}"),
                     format!("{value} is out of range"),
                 )
-                .allow(format!("0 to {most}")));
+                .expected(format!("0 to {most}")));
             }
         }
         Ok(())
@@ -143,7 +143,7 @@ impl Faults {
         self.config.program_fails(self.program_key, block, pe_cycles, page)
     }
 
-    /// Whether a block with so many cycles reports failures: its last erase has failed.
+    /// Whether a block with this many cycles reports failures: its last erase failed.
     #[inline]
     pub fn has_worn_out(&self, block: u32, pe_cycles: u32) -> bool {
         pe_cycles >= self.sound_until

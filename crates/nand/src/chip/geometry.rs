@@ -19,13 +19,13 @@ pub const MAX_PLANES: usize = 16;
 pub struct GeometryConfig {
     /// Planes of a die.
     pub planes_per_die: u32,
-    /// Blocks of a plane, factory bad ones included.
+    /// Blocks of a plane, including factory bad blocks.
     pub blocks_per_plane: u32,
     /// Pages of a block.
     pub pages_per_block: u32,
     /// Data bytes of a page, without the spare area.
     pub page_bytes: u32,
-    /// Spare bytes of a page (parity and metadata live there).
+    /// Spare bytes of a page, for parity and metadata.
     #[serde(default)]
     pub spare_bytes: u32,
     /// Expected share of blocks that are bad from the factory.
@@ -35,19 +35,19 @@ pub struct GeometryConfig {
 
 /// A die of the drive. Neighbouring numbers lie on neighbouring channels, so that counting
 /// through the dies stripes over the channels first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Die(pub u32);
 
 /// A plane, counted over all dies of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Plane(pub u32);
 
 /// A block, counted over all planes of the drive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Block(pub u32);
 
 /// A physical unit: the place of one mapping unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Ppn(pub u32);
 
 impl Ppn {
@@ -62,7 +62,7 @@ impl GeometryConfig {
             return Ok(());
         }
         let problem = format!("{} is out of range", self.bad_block_fraction);
-        Err(Error::new("chip.geometry.bad_block_fraction", problem).allow("0 and more, below 0.5"))
+        Err(Error::new("chip.geometry.bad_block_fraction", problem).expected("0 to below 0.5"))
     }
 }
 
@@ -99,16 +99,16 @@ impl Geometry {
         ] {
             if value == 0 || value > most {
                 return Err(Error::new(place(key), format!("{value} is out of range"))
-                    .allow(format!("1 to {most}")));
+                    .expected(format!("1 to {most}")));
             }
         }
         if !config.page_bytes.is_multiple_of(512) {
             return Err(Error::new(place("page_bytes"), format!("{} bytes", config.page_bytes))
-                .allow("a multiple of 512"));
+                .expected("a multiple of 512"));
         }
         config.check_bad_blocks()?;
         if unit_bytes == 0 || !unit_bytes.is_multiple_of(512) || unit_bytes > config.page_bytes {
-            return Err(Error::new("ftl.unit_bytes", format!("{unit_bytes} bytes")).allow(
+            return Err(Error::new("ftl.unit_bytes", format!("{unit_bytes} bytes")).expected(
                 format!("a multiple of 512 up to the page size, {} bytes", config.page_bytes),
             ));
         }
@@ -123,7 +123,8 @@ impl Geometry {
                 "chip.geometry",
                 format!("{units} mapping units of {unit_bytes} bytes"),
             )
-            .allow("fewer than 4294967295 units; a larger ftl.unit_bytes makes them fewer"));
+            .expected("fewer than 4294967295 units")
+            .hint("use a larger ftl.unit_bytes"));
         }
         let units_per_block = config.pages_per_block * units_per_page;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Modes of a block: all bits of a cell, or one.
+//! Modes of a block: native (all bits of a cell) or single-level.
 
 use crate::level::gray::Gray;
 

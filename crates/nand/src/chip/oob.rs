@@ -1,4 +1,4 @@
-//! Out-of-band areas: what each page keeps beside its data, for whoever scans the flash.
+//! Out-of-band areas: metadata that each page stores beside its data, for scans of the flash.
 //!
 //! An owner for each unit, and a sequence number for each program. They are written when a program
 //! completes, and go with the erase. The store is large (4 bytes a unit, 8 a program), so a drive
@@ -7,6 +7,8 @@
 use super::geometry::{Block, Geometry, Ppn};
 use super::mode::BlockMode;
 use super::rules::PageRules;
+use base::Result;
+use base::archive::{Archive, State};
 use base::memory::table;
 
 /// What stands beside a unit.
@@ -33,6 +35,14 @@ pub struct OobStore {
     sequences: Vec<u64>,
     programs_per_block: u32,
     units_per_page: u32,
+}
+
+impl State for OobStore {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { owners, sequences, programs_per_block: _, units_per_page: _ } = self;
+        archive.table(owners)?;
+        archive.table(sequences)
+    }
 }
 
 impl OobStore {

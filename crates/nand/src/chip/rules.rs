@@ -1,4 +1,4 @@
-//! Rules of a block: which pages it has in each mode, and which of them may be programmed next.
+//! Rules of a block: its pages in each mode, and the page that may be programmed next.
 //!
 //! Pages are programmed in the order of their numbers, once between erases, and all pages of a
 //! wordline by one command where the chip programs it in one shot. A block in single-level mode has
@@ -37,7 +37,7 @@ pub enum Illegal {
 impl Illegal {
     /// The error, at `place`; a page that comes before is called by its number in `shown`.
     pub fn at(self, place: String, shown: impl Fn(u32) -> u32) -> Error {
-        let (what, allowed) = match self {
+        let (what, expected) = match self {
             Self::NoPage => {
                 ("program of a page beyond the last".to_owned(), "a page of the block".to_owned())
             }
@@ -45,15 +45,16 @@ impl Illegal {
             Self::TooEarly(next) => {
                 ("program out of order".to_owned(), format!("page {}", shown(next)))
             }
-            Self::Again => {
-                ("program of a page again".to_owned(), "an erase before, or any order".to_owned())
-            }
+            Self::Again => (
+                "program of a page again".to_owned(),
+                "an erased page, or a chip with any order".to_owned(),
+            ),
             Self::OtherMode(mode) => (
                 format!("program in another mode of a block in {} mode", mode.name()),
-                "an erase before".to_owned(),
+                "an erased block".to_owned(),
             ),
         };
-        Error::new(place, format!("illegal command: {what}")).allow(allowed)
+        Error::new(place, format!("illegal command: {what}")).expected(expected)
     }
 }
 
@@ -162,7 +163,7 @@ impl PageRules {
         if page == block.next_page { Ok(()) } else { Err(self.refusal(block, block.mode, page)) }
     }
 
-    /// What is wrong with a program from `page` on, whatever the order.
+    /// The violation of a program from `page` on, in any order.
     pub fn check_start(&self, mode: BlockMode, page: u32) -> std::result::Result<(), Illegal> {
         if page >= self.pages(mode) {
             Err(Illegal::NoPage)
@@ -189,23 +190,23 @@ impl PageRules {
 /// same number where the chip wants it.
 pub fn check_planes(at: &[PageAddress], planes: u32, same_page: bool) -> Result<()> {
     let Some(&first) = at.first() else {
-        return Err(Error::new("chip", "a command without an address").allow("one or more"));
+        return Err(Error::new("chip", "a command without an address").expected("one or more"));
     };
     for (i, &other) in at.iter().enumerate() {
         if at[..i].iter().any(|before| before.block % planes == other.block % planes) {
             return Err(illegal(other, "two pages of one plane", "one page in each plane"));
         }
         if same_page && other.page != first.page {
-            let allowed = format!("page {}, as in the other planes", first.page);
-            return Err(illegal(other, "multi-plane command", &allowed));
+            let expected = format!("page {}, as in the other planes", first.page);
+            return Err(illegal(other, "multi-plane command", &expected));
         }
     }
     Ok(())
 }
 
 /// A command that the chip does not take.
-pub fn illegal(at: PageAddress, what: &str, allowed: &str) -> Error {
-    Error::new(place(at), format!("illegal command: {what}")).allow(allowed)
+pub fn illegal(at: PageAddress, what: &str, expected: &str) -> Error {
+    Error::new(place(at), format!("illegal command: {what}")).expected(expected)
 }
 
 /// A page in errors.

@@ -2,9 +2,11 @@
 
 use super::mode::BlockMode;
 use super::rules::BlockFill;
+use bytemuck::{Pod, Zeroable};
 
 /// What the silicon knows of a block.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
 pub struct BlockState {
     /// Program/erase cycles.
     pub pe_cycles: u32,
@@ -24,7 +26,7 @@ const MODE: u32 = 62;
 const TORN: u64 = 1 << 63;
 
 impl BlockState {
-    /// Erased, after so many cycles.
+    /// Erased, after a number of cycles.
     #[inline]
     pub fn erased(pe_cycles: u32) -> Self {
         Self { pe_cycles, ..Self::default() }

@@ -1,4 +1,4 @@
-//! Timing: how long operations take, by page type and wear, on the die and on the bus.
+//! Timing: times of operations on die and bus, by page type and wear.
 
 use super::mode::BlockMode;
 use base::units::PerByte;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// One value for all page types, or one for each (lower, middle, upper, top).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a number, or a list of them by page type")]
 pub enum PerPageType {
     /// The same for all.
     One(f64),
@@ -25,7 +25,7 @@ impl PerPageType {
         };
         if values.len() != cell_bits as usize {
             return Err(Error::new(key, format!("{} values", values.len()))
-                .allow(format!("one value, or {cell_bits}: one for each page type")));
+                .expected(format!("one value, or {cell_bits}: one for each page type")));
         }
         for &value in &values {
             positive(value, key)?;
@@ -43,7 +43,7 @@ impl PerPageType {
 pub enum Source<T> {
     /// So many microseconds.
     Given(T),
-    /// `"cell"`: what the pulses and references of `chip.cell` take.
+    /// `"cell"`: the time of the pulses and references of `chip.cell`.
     Cell(FromCell),
 }
 
@@ -65,7 +65,7 @@ impl<T> Source<T> {
         match self {
             Self::Given(time) => Ok(time),
             Self::Cell(_) => Err(Error::new(key, "\"cell\" on a chip without `chip.cell`")
-                .allow("microseconds, or a chip with a cell")),
+                .hint("give microseconds, or give the chip a cell")),
         }
     }
 }
@@ -75,7 +75,7 @@ fn positive(value: f64, key: &str) -> Result<f64> {
     if (0.0..=1e6).contains(&value) {
         Ok(value)
     } else {
-        Err(Error::new(key, format!("{value} is out of range")).allow("0 to 1e6"))
+        Err(Error::new(key, format!("{value} is out of range")).expected("0 to 1e6"))
     }
 }
 
@@ -104,13 +104,13 @@ pub struct TimingConfig {
     /// Copy from page register to cache register (tRCBSY); cache read only.
     #[serde(default)]
     pub t_cache_us: f64,
-    /// From the suspend command to a usable die, while programming; see `suspends_max`.
+    /// Time from a suspend command to a usable die during a program; see `suspends_max`.
     #[serde(default)]
     pub t_program_suspend_us: f64,
-    /// The same while erasing.
+    /// The same during an erase.
     #[serde(default)]
     pub t_erase_suspend_us: f64,
-    /// Extra time that each resume costs.
+    /// Extra time of each resume.
     #[serde(default)]
     pub t_resume_us: f64,
     /// How often one operation may be suspended; 0 switches suspending off.
@@ -119,8 +119,8 @@ pub struct TimingConfig {
     /// Times of blocks that hold one bit a cell; left out, those of the fast page.
     #[serde(default, skip_serializing_if = "SingleLevelConfig::is_default")]
     pub single_level: SingleLevelConfig,
-    /// How times change with wear: factors at program/erase counts, linear between, flat beyond.
-    /// Times of the cell have their own.
+    /// Change of times with wear: factors at P/E cycles, linear between them, constant beyond.
+    /// Times of the cell include their own wear.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wear: Vec<WearPoint>,
 }
@@ -136,17 +136,17 @@ impl TimingConfig {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SingleLevelConfig {
-    /// Array read in single-level mode; left out, that of the fast page.
+    /// Array read in single-level mode; default: that of the fast page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_read_us: Option<f64>,
-    /// Program in single-level mode; left out, that of the fast page, or where `t_program_us` is
+    /// Program in single-level mode; default: that of the fast page or, if `t_program_us` is
     /// `"cell"`, from the pulses for two levels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_program_us: Option<f64>,
 }
 
 impl SingleLevelConfig {
-    /// Whether nobody said otherwise.
+    /// Whether it is the default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -201,7 +201,7 @@ pub struct Timing {
     pub erase_suspend: Time,
     /// Resuming either.
     pub resume: Time,
-    /// Suspends allowed per operation.
+    /// Suspends expected per operation.
     pub suspends_max: u32,
 }
 
@@ -216,19 +216,21 @@ impl Timing {
         };
         if !(1e-3..=1e5).contains(&config.bus_mt_s) {
             let problem = format!("{} MT/s", config.bus_mt_s);
-            return Err(Error::new(key("bus_mt_s"), problem).allow("0.001 to 100000"));
+            return Err(Error::new(key("bus_mt_s"), problem).expected("0.001 to 100000"));
         }
         if !(config.bus_bits == 8 || config.bus_bits == 16) {
-            return Err(Error::new(key("bus_bits"), config.bus_bits.to_string()).allow("8 or 16"));
+            return Err(
+                Error::new(key("bus_bits"), config.bus_bits.to_string()).expected("8 or 16")
+            );
         }
         if config.wear.windows(2).any(|pair| pair[0].pe_cycles >= pair[1].pe_cycles) {
-            return Err(Error::new(key("wear"), "rows out of order").allow("pe_cycles rising"));
+            return Err(Error::new(key("wear"), "rows out of order").expected("pe_cycles rising"));
         }
         for row in &config.wear {
             for factor in [row.read, row.program, row.erase] {
                 if !(factor > 0.0 && factor <= 100.0) {
                     return Err(Error::new(key("wear"), format!("factor {factor}"))
-                        .allow("above 0, up to 100"));
+                        .expected("above 0, up to 100"));
                 }
             }
         }
@@ -305,7 +307,7 @@ impl Timing {
         worn(self.erase, &self.erase_wear, pe_cycles, |row| row.erase)
     }
 
-    /// Shortest and longest array read, whatever the page and its wear.
+    /// Shortest and longest array read, over all pages and wear.
     pub fn read_range(&self) -> (Time, Time) {
         range(&self.read, &self.read_wear, |row| row.read)
     }

@@ -29,7 +29,7 @@ impl Shape {
     pub fn check(self, place: &str) -> Result<Self> {
         match self {
             Self::StudentT(dof) if !(3.0..=200.0).contains(&dof) => {
-                Err(Error::new(place, format!("{dof} degrees of freedom")).allow("3 to 200"))
+                Err(Error::new(place, format!("{dof} degrees of freedom")).expected("3 to 200"))
             }
             shape => Ok(shape),
         }

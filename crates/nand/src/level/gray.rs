@@ -1,4 +1,4 @@
-//! Gray maps: which bits a level holds, and at which read references each page is sensed.
+//! Gray maps: the bits of each level, and the read references of each page.
 //!
 //! Levels count from the erased one, which holds all ones; reference `r` lies between levels
 //! `r - 1` and `r`. Each page type flips at its own references, so neighbouring levels differ in
@@ -42,7 +42,7 @@ impl Gray {
         let names = || MAPS.iter().filter(fits).map(|map| map.name);
         match name {
             None => MAPS.iter().find(fits).ok_or_else(|| {
-                Error::new("chip.cell_bits", format!("{cell_bits} bits a cell")).allow("1 to 4")
+                Error::new("chip.cell_bits", format!("{cell_bits} bits a cell")).expected("1 to 4")
             }),
             Some(name) => MAPS.iter().filter(fits).find(|map| map.name == name).ok_or_else(|| {
                 Error::unknown("cell.levels.gray", "map", name, names().collect::<Vec<_>>())

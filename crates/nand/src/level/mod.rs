@@ -1,4 +1,4 @@
-//! Levels: where the states of a cell lie, which bits they hold, and the passes that program them.
+//! Levels: the voltages of the states of a cell, their bits, and the passes that program them.
 //!
 //! In: the parameters of the levels. Out: [`Levels`], checked. `gray` maps levels to bits,
 //! `distribution` is the law of the voltages of one level, `tails` keeps the tails of a law.
@@ -23,26 +23,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LevelsConfig {
-    /// Name of the map from levels to bits; left out, the usual one.
+    /// Gray code: map from levels to bits; default: the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gray: Option<String>,
     /// Shape of the levels' cores.
     #[serde(default)]
     pub shape: Shape,
-    /// Mean voltages as programmed, from the erased level.
+    /// Mean voltages after programming, the erased level first.
     pub vth_mean_v: Vec<f64>,
-    /// Standard deviations as programmed, fresh.
+    /// Standard deviations after programming, fresh cells.
     pub vth_sigma_v: Vec<f64>,
-    /// Read references between the levels; left out, at equal distance in standard deviations of
-    /// the levels as fresh cells are read, neighbours and noise included.
+    /// Read references between the levels; default: at equal distance from both levels in standard
+    /// deviations of fresh cells, with interference and noise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_v: Vec<f64>,
-    /// How far a state that is not final stays below the lowest level it may become; left out, five
+    /// Distance of an intermediate state below the lowest level that it may become; default: five
     /// standard deviations of both. Much closer, a level loses its lower tail to cells that stand
     /// above it already: `cells` has that, the closed form and tables made from it have not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coarse_margin_v: Option<f64>,
-    /// Standard deviation of states that are not final.
+    /// Standard deviation of intermediate states.
     #[serde(default)]
     pub coarse_sigma_v: f64,
 }
@@ -94,9 +94,9 @@ pub struct Levels {
     pub order: PageOrder,
     /// Shape of the cores.
     pub shape: Shape,
-    /// Mean voltages as programmed, from the erased level.
+    /// Mean voltages after programming, the erased level first.
     pub mean_v: Vec<f64>,
-    /// Standard deviations as programmed, fresh.
+    /// Standard deviations after programming, fresh cells.
     pub sigma_v: Vec<f64>,
     /// Read references, rising: number `r` lies below level `r + 1`.
     pub read_v: Vec<f64>,
@@ -120,7 +120,7 @@ impl Levels {
                 Ok(())
             } else {
                 Err(Error::new(format!("cell.levels.{key}"), format!("{} values", values.len()))
-                    .allow(format!("{needed} for {cell_bits} bits a cell")))
+                    .expected(format!("{needed} for {cell_bits} bits a cell")))
             }
         };
         count("vth_mean_v", &config.vth_mean_v, levels)?;
@@ -142,8 +142,11 @@ impl Levels {
         rising("read_v", &read_v)?;
         for (pair, &v) in config.vth_mean_v.windows(2).zip(&read_v) {
             if !(pair[0]..=pair[1]).contains(&v) {
-                return Err(Error::new("cell.levels.read_v", format!("{v} V beyond its levels"))
-                    .allow(format!("{} to {}, the means on its sides", pair[0], pair[1])));
+                return Err(Error::new(
+                    "cell.levels.read_v",
+                    format!("{v} V is outside its two levels"),
+                )
+                .expected(format!("{} to {}, the means of these levels", pair[0], pair[1])));
             }
         }
         let mut made = Self {
@@ -180,7 +183,7 @@ impl Levels {
                     config.coarse_margin_v()
                 ),
             )
-            .allow("less than the distance of neighbouring levels"));
+            .expected("less than the distance between neighbouring levels"));
         }
         for state in &mut states {
             if state.level == 0 {
@@ -284,7 +287,7 @@ fn rising(key: &str, values: &[f64]) -> Result<()> {
     }
     if values.windows(2).any(|pair| pair[0] >= pair[1]) {
         return Err(Error::new(format!("cell.levels.{key}"), format!("{values:?}"))
-            .allow("voltages that rise from the erased level"));
+            .expected("rising voltages, the erased level first"));
     }
     Ok(())
 }
@@ -294,7 +297,7 @@ fn within(key: &str, value: f64, low: f64, high: f64) -> Result<()> {
         Ok(())
     } else {
         Err(Error::new(format!("cell.levels.{key}"), format!("{value} is out of range"))
-            .allow(format!("{low} to {high}")))
+            .expected(format!("{low} to {high}")))
     }
 }
 
@@ -383,7 +386,9 @@ mod tests {
         assert!(refused(|c| c.vth_sigma_v[0] = 0.0).contains("vth_sigma_v: 0 is out of range"));
         assert!(refused(|c| c.vth_sigma_v[1] = f64::NAN).contains("vth_sigma_v"));
         assert!(refused(|c| c.read_v = vec![1.0, 0.0, 2.0]).contains("read_v"));
-        assert!(refused(|c| c.read_v = vec![0.0, 2.0, 5.0]).contains("5 V beyond its levels"));
+        assert!(
+            refused(|c| c.read_v = vec![0.0, 2.0, 5.0]).contains("5 V is outside its two levels")
+        );
         assert!(refused(|c| c.coarse_margin_v = Some(5.0)).contains("coarse_margin_v"));
         assert!(refused(|c| c.gray = Some("1-1".into())).contains("1-2"));
     }

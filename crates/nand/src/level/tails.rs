@@ -1,4 +1,4 @@
-//! Tails of a level's law: a cache that interpolates between tails worked out before.
+//! Tails of a level's distribution: a cache that interpolates between computed tails.
 //!
 //! Error rates ask for many tails of few laws: at every reference, moved back by storage of every
 //! age. A tail is a sum over dozens of cores; its logarithm is so smooth that a cubic through
@@ -72,7 +72,7 @@ impl LevelTails {
         let kept = &self.kept[side];
         let at = away_v / self.step_v + 1.0;
         let low = at as usize;
-        // What is no number, as of a cell worn beyond all numbers, has no place either.
+        // What is not a number, as of a cell worn beyond all numbers, has no place either.
         if low == 0 || kept.len().saturating_sub(2) <= low {
             return self.exact(side, away_v);
         }

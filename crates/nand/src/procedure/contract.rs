@@ -78,6 +78,6 @@ where
         Ok(())
     } else {
         Err(Error::new(format!("procedure.{key}"), format!("{value} is out of range"))
-            .allow(format!("{low} to {high}")))
+            .expected(format!("{low} to {high}")))
     }
 }

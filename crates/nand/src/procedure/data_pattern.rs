@@ -1,4 +1,4 @@
-//! `data_pattern`: program and erase time against cycles, by what the cells are programmed to.
+//! `data_pattern`: program and erase time against cycles, for each data pattern.
 //!
 //! Blocks full of one level, and of random data, a block for each: Wang (ICS'14), section 4.
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "data_pattern",
-    summary: "program and erase time against cycles, by what the cells hold",
+    summary: "program and erase time against cycles, for each data pattern",
     citation: "wang2014",
     schema: schema::<DataPattern>,
     check: check::<DataPattern>,

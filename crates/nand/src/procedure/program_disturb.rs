@@ -1,4 +1,4 @@
-//! `program_disturb`: pages programmed again without an erase, and which of them survive.
+//! `program_disturb`: errors of pages that are programmed again without an erase.
 //!
 //! As Grupp (MICRO'09) had it: a block is erased and its pages are programmed in order; pages of
 //! one type are programmed again, with new data, before the next page. New data only clear bits, as
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "program_disturb",
-    summary: "pages programmed again without an erase: which of them survive",
+    summary: "errors of pages that are programmed again without an erase",
     citation: "grupp2009",
     schema: schema::<ProgramDisturb>,
     check: check::<ProgramDisturb>,

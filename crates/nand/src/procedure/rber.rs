@@ -1,4 +1,4 @@
-//! `rber`: raw bit error rate of each page type against cycles, after a bake if one is asked for.
+//! `rber`: raw bit error rate of each page type against cycles, optionally after a bake.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};

@@ -1,4 +1,4 @@
-//! `read_disturb`: errors of a block against the reads of it since it was programmed.
+//! `read_disturb`: errors of a block against its reads since it was programmed.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};

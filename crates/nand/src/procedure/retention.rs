@@ -1,4 +1,4 @@
-//! `retention`: errors of a block against its age, in an oven that makes hours of months.
+//! `retention`: errors of a block against retention time, accelerated by an oven.
 //!
 //! For each age the block is erased, programmed, baked from the beginning and read once: reading it
 //! at every age on the way would count the disturb of all those reads as retention. Each point has
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "retention",
-    summary: "errors of each page type against age, at a temperature",
+    summary: "errors of each page type against retention time, at a temperature",
     citation: "desnoyers2013",
     schema: schema::<Retention>,
     check: check::<Retention>,
@@ -31,8 +31,8 @@ pub const MEMBER: Member<Build> = Member {
         if let Some(name) = &params.profile {
             let profile = profile("procedure.profile", name)?;
             if hours.is_some() || temperature_c.is_some() {
-                return Err(Error::new("procedure.profile", "says hours and temperature")
-                    .allow("the profile, or `hours` and `temperature_c`"));
+                return Err(Error::new("procedure.profile", "sets hours and temperature already")
+                    .hint("give the profile, or `hours` and `temperature_c`"));
             }
             (hours, temperature_c) = (Some(profile.hours), Some(profile.celsius));
         }

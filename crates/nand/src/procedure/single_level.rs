@@ -1,4 +1,4 @@
-//! `single_level`: a block that holds one bit a cell, beside one that holds all its bits.
+//! `single_level`: a block in single-level mode beside a block in native mode.
 //!
 //! Fast pages alone are faster and last longer: Grupp (MICRO'09), "MLC as SLC". Where all pages of
 //! a wordline are programmed at once there are none: one bit is then programmed in the fine steps
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "single_level",
-    summary: "one bit a cell against all of them: times and errors against cycles",
+    summary: "single-level mode and native mode: times and errors against cycles",
     citation: "grupp2009",
     schema: schema::<SingleLevel>,
     check: check::<SingleLevel>,
@@ -25,7 +25,7 @@ pub const MEMBER: Member<Build> = Member {
         let cycles = params.cycles.unwrap_or(identity.rated_pe_cycles);
         if identity.gray.cell_bits() == 1 {
             return Err(Error::new("procedure.name", "single_level on a chip of one bit a cell")
-                .allow("a chip of two bits or more"));
+                .expected("a chip of two bits or more"));
         }
         check_range("block", params.block, 0, identity.blocks - 1)?;
         check_range("cycles", cycles, 1, 100_000_000)?;

@@ -34,13 +34,13 @@ pub const MEMBER: Member<Build> = Member {
         check_range("temperature_c", params.temperature_c, -60.0, 300.0)?;
         if params.to_v <= params.from_v {
             let problem = format!("{} V is not above from_v", params.to_v);
-            let allowed = format!("above {} V", params.from_v);
-            return Err(Error::new("procedure.to_v", problem).allow(allowed));
+            let expected = format!("above {} V", params.from_v);
+            return Err(Error::new("procedure.to_v", problem).expected(expected));
         }
         let rows = cell_rows(identity);
         let row = rows.get(params.row as usize).cloned().ok_or_else(|| {
             Error::new("procedure.row", format!("no row {}", params.row))
-                .allow(format!("0 to {}", rows.len() - 1))
+                .expected(format!("0 to {}", rows.len() - 1))
         })?;
         let references = identity.gray.references[0].len();
         Ok(Box::new(Run { params, row, references, before: Vec::new(), levels: Vec::new() }))

@@ -1,4 +1,4 @@
-//! Misreads between two programming passes: cells taken for another state, in closed form.
+//! Misreads between two programming passes: cells read as another state, in closed form.
 //!
 //! A pass reads the states that the pass before left, to know where each cell is to go. A cell on
 //! the wrong side of a reference there goes to a wrong level, and no read afterwards can tell: a

@@ -1,4 +1,4 @@
-//! Sensing: error rates of hard reads, ratios of soft reads, and the best places of references.
+//! Sensing: error rates of hard reads, likelihood ratios of soft reads, and optimal references.
 //!
 //! In: a cell and what it has been through ([`Condition`]). Out: the confusion of its levels, and
 //! what follows from it. `soft_read` is the soft read of a whole page, `misread` the cells that the

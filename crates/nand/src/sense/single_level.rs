@@ -1,4 +1,4 @@
-//! Single-level mode in closed form: the error rate of cells that hold one bit of several.
+//! Single-level mode in closed form: the error rate of multi-level cells that store one bit.
 //!
 //! Such cells stand at two levels as the test board programs them: at the states that the first of
 //! several passes leaves, or, where one shot programs a wordline, at the erased level and the one

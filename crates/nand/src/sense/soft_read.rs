@@ -1,6 +1,6 @@
-//! Soft reads of a page: where references lie, which regions a controller sees, and their ratios.
+//! Soft reads of a page: references, the regions between them, and their likelihood ratios.
 //!
-//! A page of several references is read as a whole: a soft level is two more reads with *all*
+//! A page of several references is read as a whole: a soft read is two more array reads with *all*
 //! references moved, down and up, and what comes back is a bit for each cell and read. So of a
 //! cell it is known what its hard read says, and the innermost pair of reads that differ: whether
 //! it lies near any reference, not near which. That makes 2 levels + 2 regions, counted from the
@@ -9,7 +9,7 @@
 
 use crate::sense::{Condition, Soft};
 
-/// Soft levels at most: seven references around each of the page.
+/// Soft reads at most: seven references around each of the page.
 pub const MOST_LEVELS: usize = 3;
 
 /// Soft reads of pages of one type in one condition.
@@ -26,7 +26,7 @@ pub struct SoftRead {
 }
 
 impl SoftRead {
-    /// With `levels` soft levels (0 to 3), the references of the page moved by `shifts_v`.
+    /// With `levels` soft reads (0 to 3), the references of the page moved by `shifts_v`.
     pub fn new(condition: &Condition, page_type: usize, shifts_v: &[f64], levels: usize) -> Self {
         let levels = levels.min(MOST_LEVELS);
         let told = |offsets: &[f64]| {

@@ -1,4 +1,4 @@
-//! Flushes: who waits until everything that was in the buffer before is on the flash.
+//! Flushes: requests that wait until all earlier data of the buffer are on flash.
 //!
 //! A flush closes an *epoch*. Every buffer slot belongs to the epoch in which it was taken, and a
 //! flush is done when no slot of its epoch or an earlier one is left.
@@ -31,7 +31,7 @@ impl Flushes {
         self.first.wrapping_add(last as u32)
     }
 
-    /// A slot of `epoch` was given back.
+    /// A slot of `epoch` was freed.
     #[inline]
     pub fn release(&mut self, epoch: u32) {
         self.held[epoch.wrapping_sub(self.first) as usize] -= 1;

@@ -1,4 +1,4 @@
-//! The write buffer: what the host has written and the flash does not have yet.
+//! The write buffer: data of the host that are not yet on flash.
 //!
 //! A fixed pool of slots, one for each unit held, an open-addressing index from logical unit to
 //! its newest slot, and lists threaded through the slots: nothing is allocated after the start.
@@ -78,6 +78,8 @@ pub struct Buffer {
     /// Newest slot of each held unit, by hash; `NONE` is an empty cell.
     index: Vec<u32>,
     mask: usize,
+    /// Working space: the slots of a row.
+    order: Vec<u32>,
 }
 
 impl Buffer {
@@ -109,6 +111,7 @@ impl Buffer {
             rows: Rows::new(keys, row_units, dies),
             index: vec![NONE; cells],
             mask: cells - 1,
+            order: Vec::with_capacity(row_units as usize),
         }
     }
 
@@ -240,6 +243,38 @@ impl Buffer {
             lpns.push(entry.lpn);
             slot = entry.next;
         }
+    }
+
+    /// Brings the units of the next row of a key, of `most` units, in order of their numbers.
+    pub fn sort_dirty(&mut self, key: Key, most: u32) {
+        let list = &mut self.rows.lists[key.0 as usize];
+        let slots = &mut self.slots;
+        let mut order = std::mem::take(&mut self.order);
+        let mut slot = list.head;
+        for _ in 0..list.len.min(most) {
+            order.push(slot);
+            slot = slots[slot as usize].next;
+        }
+        let behind = slot;
+        order.sort_unstable_by_key(|&slot| slots[slot as usize].lpn);
+        let mut previous = NONE;
+        for &slot in &order {
+            match previous {
+                NONE => list.head = slot,
+                before => slots[before as usize].next = slot,
+            }
+            slots[slot as usize].previous = previous;
+            previous = slot;
+        }
+        if previous != NONE {
+            slots[previous as usize].next = behind;
+            match behind {
+                NONE => list.tail = previous,
+                after => slots[after as usize].previous = previous,
+            }
+        }
+        order.clear();
+        self.order = order;
     }
 
     /// Takes the first `count` waiting slots of a key: they are in flight now, linked from the one

@@ -1,4 +1,4 @@
-//! Rows of the write buffer: which keys have units to be programmed, and which comes next.
+//! Rows of the write buffer: keys with units to program, and the order of their programs.
 //!
 //! Waiting units gather by key, in lists threaded through the buffer's slots. A key with units is
 //! in one of these queues: keys with a whole row, keys with a short row, keys that wait for the
@@ -110,7 +110,7 @@ impl Rows {
         }
     }
 
-    /// The queue of a key with so many units that need not wait.
+    /// The queue of a key with enough units to be programmed now.
     #[inline]
     fn due(&self, len: u32) -> u32 {
         match len {

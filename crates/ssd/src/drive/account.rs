@@ -1,26 +1,30 @@
-//! What can be asked of a drive besides requests: how a run begins, and what it has done.
+//! Counts and state of a drive for its callers: the start of a run, and what it has done.
 
 use super::request::Request;
 use super::timeline::{SpanKind, Timeline, Track};
 use super::{Ssd, Step};
-use crate::config::SsdConfig;
+use crate::blame::Blame;
 use crate::flash::command::Kind;
-use crate::flash::die::DieTimes;
+use crate::flash::doing::DieTimes;
 use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{Occupancy, Ram, Wear};
 use crate::ftl::{Ftl, FtlCounts};
 use crate::medium::versions::Versions;
 use base::units::Hours;
-use base::{Error, Result, Time};
+use base::{Result, Time};
 use nand::energy::EnergyUse;
 use nand::geometry::{Block, Die};
 
-/// Soft levels that are told apart.
+/// Soft reads that are counted separately.
 pub const MOST_LEVELS: usize = 8;
 
 /// Counts of the controller's own doings.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ControllerCounts {
+    /// Units that requests have read, wholly or in part.
+    pub read_units: u64,
+    /// Units among them that were never written, or were trimmed: reading them needs no flash read.
+    pub unwritten: u64,
     /// Units read from the buffer.
     pub buffer_hits: u64,
     /// Units rewritten in the buffer before they were programmed.
@@ -56,11 +60,17 @@ impl Ssd {
     /// sets every block's wear. Collection that is due begins with the first write; only a drive
     /// that collects in the background is at it when the host comes.
     pub fn start(&mut self, pe_cycles: u32) {
+        self.load_chips(pe_cycles);
+        self.collect_in_background();
+    }
+
+    /// Tells the chips what preconditioning has left, and sets every block's wear: once, before
+    /// anything happens to them.
+    pub fn load_chips(&mut self, pe_cycles: u32) {
         self.ftl.start_run(Some(pe_cycles));
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
             self.flash.chips.load(block, self.ftl.filled_pages(block));
         }
-        self.collect_in_background();
     }
 
     /// Begins another run where the last one has ended: with its wear, and the age of its data.
@@ -80,7 +90,7 @@ impl Ssd {
         self.flash.chips.age(hours);
     }
 
-    /// Lets everything that is under way come to its end, and writes what the buffer holds.
+    /// Completes everything in flight, and programs the data of the buffer.
     pub fn settle(&mut self) -> Result<()> {
         while !matches!(self.step(), Step::Idle) {}
         if self.writer.buffer.held() > 0 && self.has_room() {
@@ -89,27 +99,6 @@ impl Ssd {
             while !matches!(self.step(), Step::Idle) {}
         }
         self.fault()
-    }
-
-    /// The drive as it is, once more, at time zero and with no run begun: what it stores, its wear
-    /// and age, and what has failed. Refuses where anything is under way.
-    pub fn twin(&self, config: &SsdConfig, memory_limit: u64) -> Result<Self> {
-        if !self.is_quiet() {
-            let problem = "a drive with requests or internal work under way cannot be cloned";
-            return Err(Error::new("drive", problem).allow("a run that has come to its end"));
-        }
-        let mut twin = Self::new(config, memory_limit)?;
-        twin.ftl = self.ftl.clone();
-        twin.flash.chips = self.flash.chips.clone();
-        twin.flash.chips.restart_clock();
-        twin.failures = self.failures.clone();
-        twin.reader.copy_given_up(&self.reader);
-        Ok(twin)
-    }
-
-    /// Whether nothing is under way: no request, no internal work, nothing in the buffer.
-    pub fn is_quiet(&self) -> bool {
-        self.outstanding() == 0 && !self.jobs.any_busy() && self.writer.buffer.held() == 0
     }
 
     /// Keeps versions of all data from now on (for tests; before anything is written).
@@ -123,7 +112,7 @@ impl Ssd {
         self.ftl.counts()
     }
 
-    /// Whether what the FTL counts is what the flash does: every slot that was placed has been
+    /// Whether the counts of the FTL agree with the flash: every slot that was placed has been
     /// programmed or is on its way to its die, and every block that was erased is reclaimed or
     /// retired, but for those whose erase is not reported yet (slow).
     pub fn counts_agree(&self) -> bool {
@@ -166,9 +155,19 @@ impl Ssd {
         self.flash.timeline.record(track, index, kind, start, end);
     }
 
-    /// Records the first `limit` spans from now on.
-    pub fn keep_timeline(&mut self, limit: usize) {
-        self.flash.timeline = Timeline::with_limit(limit);
+    /// Records the first `limit` spans that begin at `from` or later.
+    pub fn keep_timeline(&mut self, limit: usize, from: Time) {
+        self.flash.timeline = Timeline::new(limit, from);
+    }
+
+    /// Keeps account of what requests wait for, from now on.
+    pub fn keep_blame(&mut self) {
+        self.flash.blame = Some(Box::new(Blame::new(self.queue_depth())));
+    }
+
+    /// What requests wait for, where it is kept.
+    pub fn blame(&self) -> Option<&Blame> {
+        self.flash.blame.as_deref()
     }
 
     /// What happened when.
@@ -207,14 +206,14 @@ impl Ssd {
         (self.failures.read_only_at != Time::NEVER).then_some(self.failures.read_only_at)
     }
 
-    /// Time that all decoders together were busy.
-    pub fn decoders_busy(&self) -> Time {
-        self.reader.decoders.busy()
+    /// Time that all decoders together were busy, and how many there are.
+    pub fn decoders_busy(&self) -> (Time, usize) {
+        (self.reader.decoders.busy(self.now()), self.reader.decoders.servers())
     }
 
-    /// Time that all encoders together were busy.
-    pub fn encoders_busy(&self) -> Time {
-        self.writer.encoders.busy()
+    /// Time that all encoders together were busy, and how many there are.
+    pub fn encoders_busy(&self) -> (Time, usize) {
+        (self.writer.encoders.busy(self.now()), self.writer.encoders.servers())
     }
 
     /// Energy that all decoders have used.

@@ -1,4 +1,4 @@
-//! Codewords of a page: in how many of them so many units lie.
+//! Codewords of a page: how many of them hold a number of units.
 //!
 //! A page is cut into payloads from its beginning. A unit that is no whole number of them shares
 //! its first and last one with its neighbours, and reading it moves and decodes those whole.

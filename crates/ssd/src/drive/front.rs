@@ -1,7 +1,8 @@
-//! The host's side of the drive: queue slots, the cores that take commands, and the link.
+//! The host interface of the drive: queue slots, controller cores, and the link.
 
 use super::flow::{event, lane};
 use super::{Completion, Parts, Request, Ssd, Stage};
+use crate::blame::Cause;
 use crate::config::SsdConfig;
 use base::Time;
 use base::units::PerByte;
@@ -116,6 +117,9 @@ impl Ssd {
         if let Some(versions) = &mut self.versions {
             versions.submitted(slot);
         }
+        if let Some(blame) = &mut self.flash.blame {
+            blame.begin(slot, arrival, now);
+        }
         let (_, _, ready) = self.front.cores.serve(now, self.front.command_time);
         if request.op == super::Op::Write {
             // Commands leave the cores in their order: the link can be booked now, and the
@@ -139,6 +143,9 @@ impl Ssd {
     #[inline]
     fn send_data_in(&mut self, slot: u32, ready: Time) {
         let Request { offset, length, .. } = self.front.request(slot);
+        if let Some(blame) = &mut self.flash.blame {
+            blame.request(slot).book(ready, Cause::Controller);
+        }
         self.front.slot(slot).cursor = self.units.at(offset) as u32;
         let crossing = self.front.link.time(length);
         let (_, _, end) = self.front.link_in.serve(ready, crossing);

@@ -82,7 +82,7 @@ impl Ssd {
         true
     }
 
-    /// A step of collecting a die is done. Whether that is what the host has waited for.
+    /// A step of collection of a die is done; returns whether the host waited for it.
     pub(super) fn catch_up(&mut self, die: Die) -> bool {
         self.gate.held.contains(die) && self.vacate(die)
     }

@@ -1,4 +1,4 @@
-//! Internal work on the drive's own dies and buses: the jobs of the FTL, each a step at a time.
+//! Internal work on dies and buses: the jobs of the FTL, step by step.
 //!
 //! A job reads from any dies and writes to any: garbage collection of a die is the job that stays
 //! on it. Several run at once. What must wait for another job is parked until one has done a step.
@@ -39,7 +39,7 @@ pub(super) struct Jobs {
     states: Vec<State>,
     /// How many of them are busy.
     busy: u32,
-    /// Idle dies collect what they would not have to yet.
+    /// Idle dies collect in the background, before they must.
     pub(super) background: bool,
     parked: Vec<Parked>,
 }
@@ -127,6 +127,7 @@ impl Ssd {
         match owner {
             // Only a timeline shows it.
             _ if !self.flash.timeline.is_on() => Purpose::Data,
+            Owner::Map(_) => Purpose::Map,
             _ if !self.units.has(Lpn(lpn)) => Purpose::Map,
             Owner::Job(job) | Owner::Moves { job, .. } if self.die_of(job).is_none() => {
                 Purpose::Merge
@@ -135,8 +136,7 @@ impl Ssd {
         }
     }
 
-    /// A drive that takes no writes collects only while somebody waits for room: no more will be
-    /// needed.
+    /// A drive that accepts no writes collects only while a request waits for space.
     #[inline]
     fn may_run(&self, job: Job) -> bool {
         !self.failures.is_read_only() || self.writer.has_work() || self.die_of(job).is_none()
@@ -190,7 +190,7 @@ impl Ssd {
         }
     }
 
-    /// Whether a job, with another step of so many moves, goes round in circles.
+    /// Whether a job, with another step of this many moves, makes no progress.
     fn is_endless(&mut self, job: Job, moves: usize) -> bool {
         let geometry = &self.flash.chips.geometry;
         let units = match self.die_of(job) {
@@ -288,7 +288,8 @@ impl Ssd {
         self.start_named();
     }
 
-    /// A job has no place for what it moves: failed programs took it, or the FTL is broken.
+    /// A job has no place for the data that it moves: failed programs took the space, or the FTL is
+    /// broken.
     #[cold]
     fn no_place(&self, job: Job) -> Error {
         let failed: u64 = self.jobs.states.iter().map(|state| state.failed_rows).sum();
@@ -296,9 +297,10 @@ impl Ssd {
             return Error::new("ftl", "no place for data that collection moves");
         }
         let name = ftl::name_of(job, self.flash.chips.geometry.dies);
-        let problem = format!("{failed} failed programs left {name} no room to collect in");
+        let problem =
+            format!("{failed} failed programs left {name} without free blocks for collection");
         Error::new("chip.fault.program_failure_chance", problem)
-            .allow("a smaller chance, or more ftl.gc_reserve_blocks")
+            .hint("use a smaller chance, or more ftl.gc_reserve_blocks")
     }
 
     /// A program of a job is done.
@@ -383,7 +385,7 @@ impl Ssd {
         self.drain_buffer();
     }
 
-    /// A job has done a step: whoever waits for that goes on.
+    /// A job has done a step: requests and jobs that wait for it continue.
     #[inline]
     fn step_done(&mut self) {
         self.start_named();
@@ -415,8 +417,7 @@ impl Ssd {
         }
     }
 
-    /// New work for the collection of a die comes from outside: that it goes on and on has a
-    /// reason.
+    /// New data of the host arrived: long collection of a die now has a reason.
     pub(crate) fn collect_anew(&mut self, die: Die) {
         self.jobs.host_writes_to(die);
         self.start_collect(die);

@@ -1,9 +1,10 @@
-//! Pages of the map that are on flash: who must wait for one, and what goes on when it is read.
+//! Map pages on flash: requests that wait for one, and what continues after it is read.
 //!
 //! An FTL that keeps its map on flash says what knowing a unit's place costs (`Ftl::access`).
 //! Reads, units that enter the write buffer and trims ask it once; where a page of the map must be
-//! read, one flash read serves all who wait for that page. A page that cannot be corrected counts
-//! as uncorrectable and is used all the same: drives keep their map twice.
+//! read, one flash read serves all who wait for that page. A map that is wrong about a unit costs a
+//! read of the page where it expects the unit, in the same way. A page that cannot be corrected
+//! counts as uncorrectable and is used all the same: drives keep their map twice.
 
 use super::Ssd;
 use super::read::Earlier;
@@ -11,6 +12,7 @@ use crate::flash::command::{Command, NONE, Owner};
 use crate::flash::scheduler::Class;
 use crate::ftl::{Access, Known, Lpn};
 use base::pool::Pool;
+use nand::geometry::Ppn;
 use std::collections::HashMap;
 
 /// Who waits for the map.
@@ -31,7 +33,7 @@ struct Listed {
     next: u32,
 }
 
-/// A page that is being read.
+/// A page that is being read: of the map, or the one where it wrongly expects a unit.
 #[derive(Clone, Copy)]
 struct Fetch {
     page: Lpn,
@@ -60,8 +62,8 @@ impl MapReads {
         }
     }
 
-    /// Adds somebody to those who wait for a page: the number of the read to be started for it, if
-    /// there is none.
+    /// Adds a waiter for a page; returns the number of the read to start for it, if none is in
+    /// flight.
     fn list(&mut self, page: Lpn, waiter: Waiter) -> Option<u32> {
         let entry = self.listed.insert(Listed { waiter, next: NONE });
         if let Some(&fetch) = self.by_page.get(&page) {
@@ -101,7 +103,7 @@ impl Ssd {
         }
     }
 
-    /// Finds out what the flash has of a unit that is new in the buffer.
+    /// Looks up the older data of a unit that is new in the buffer.
     pub(super) fn find_old(&mut self, held: u32) {
         let lpn = self.lpn_held(held);
         match self.ftl.access(lpn, 1, Access::Write) {
@@ -128,9 +130,9 @@ impl Ssd {
     /// Somebody waits for what `known` says.
     fn wait_for_map(&mut self, known: Known, waiter: Waiter) {
         match known {
-            Known::Read(page) => {
+            Known::Read(page) | Known::Mispredicted(page) => {
                 if let Some(fetch) = self.map.list(page, waiter) {
-                    let ppn = self.ftl.lookup(page).expect("a page of the map that is on flash");
+                    let ppn = self.map_place(page).expect("a page to read");
                     let earlier = Earlier::nothing(self.now());
                     self.read_flash(Class::Read, Owner::Map(fetch), ppn, page.0, 1, earlier);
                 }
@@ -139,6 +141,11 @@ impl Ssd {
             Known::Units(_) => unreachable!("what is known is not waited for"),
         }
         self.start_named();
+    }
+
+    /// The place of a page of the map, or the page where it wrongly expects a unit.
+    pub(super) fn map_place(&self, lpn: Lpn) -> Option<Ppn> {
+        if self.units.has(lpn) { self.ftl.mispredicted(lpn) } else { self.ftl.lookup(lpn) }
     }
 
     /// A page of the map has been read: all who waited for it go on.

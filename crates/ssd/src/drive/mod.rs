@@ -1,10 +1,10 @@
 //! The drive: the life of one request, from the host's queue to its completion. Read this first.
 //!
-//! A **read**: a core takes the command (`command_ready`); each unit is looked for in the buffer,
-//! then in the FTL; units that lie in one page become one flash command (`read_units`); the die
-//! and the bus serve it (`flash`); a decoder takes the data (`arrived`); a failure goes round
-//! again as the retry policy says (`read_again`); the last unit sends the data over the link, and
-//! the request is complete. Where the map itself is on flash, its page is read first (`map`).
+//! A **read**: a core takes the command (`command_ready`); each unit is looked up in the buffer,
+//! then in the FTL; units in one page become one flash command (`read_units`); the die and the bus
+//! serve it (`flash`); a decoder takes the data (`arrived`); after a failure the retry policy reads
+//! again (`read_again`); the last unit sends the data over the link, and the request is complete.
+//! Where the map itself is on flash, its page is read first (`map`).
 //!
 //! A **write**: the data cross the link and enter the buffer (`fill_buffer`), which is enough for
 //! an acknowledgement in a write-back drive. Whenever a row of units waits and a die is free, the
@@ -21,6 +21,7 @@
 //! together.
 
 mod account;
+mod at_rest;
 pub(crate) mod codewords;
 mod flow;
 mod front;
@@ -38,6 +39,7 @@ mod write;
 pub use account::{ControllerCounts, MOST_LEVELS};
 pub(crate) use flow::{FLASH_EVENTS, event};
 
+use crate::blame::Cause;
 use crate::config::SsdConfig;
 use crate::failure::Failures;
 use crate::failure::retry::Retry;
@@ -74,7 +76,7 @@ pub struct Parts {
     pub ecc: Time,
 }
 
-/// A request that has come to its end.
+/// A completed request.
 #[derive(Debug, Clone, Copy)]
 pub struct Completion {
     /// What the host gave with it.
@@ -199,29 +201,41 @@ impl Ssd {
     /// Goes on to the next completion or wake-up.
     #[inline]
     pub fn step(&mut self) -> Step {
-        while let Some((_, payload)) = self.events.pop() {
-            let index = payload & event::MASK;
-            match payload >> event::SHIFT {
-                event::READY => self.command_ready(index),
-                event::DATA_IN => self.data_in(index),
-                event::ARRAY => {
-                    let done = self.flash.array_done(&mut self.events, Die(index));
-                    self.done(done, Die(index));
-                }
-                event::TRANSFER => {
-                    let (done, die) = self.flash.transfer_done(&mut self.events, index);
-                    self.done(done, die);
-                }
-                event::DECODED => self.decoded(index),
-                event::ENCODED => self.flash.submit(&mut self.events, index),
-                event::WAKE => return Step::Wake(index),
-                _ => {
-                    self.front.release(index);
-                    return Step::Completed(index);
-                }
+        loop {
+            if let Some(step) = self.step_event() {
+                return step;
             }
         }
-        Step::Idle
+    }
+
+    /// Processes one event; returns its completion for the host, if any.
+    #[inline(always)]
+    pub fn step_event(&mut self) -> Option<Step> {
+        let Some((_, payload)) = self.events.pop() else { return Some(Step::Idle) };
+        let index = payload & event::MASK;
+        match payload >> event::SHIFT {
+            event::READY => self.command_ready(index),
+            event::DATA_IN => self.data_in(index),
+            event::ARRAY => {
+                let done = self.flash.array_done(&mut self.events, Die(index));
+                self.done(done, Die(index));
+            }
+            event::TRANSFER => {
+                let (done, die) = self.flash.transfer_done(&mut self.events, index);
+                self.done(done, die);
+            }
+            event::DECODED => self.decoded(index),
+            event::ENCODED => self.flash.submit(&mut self.events, index),
+            event::WAKE => return Some(Step::Wake(index)),
+            _ => {
+                self.front.release(index);
+                if self.flash.blame.is_some() {
+                    self.blame_rest(index);
+                }
+                return Some(Step::Completed(index));
+            }
+        }
+        None
     }
 
     /// The rule that the firmware broke, if it did: the run is void.
@@ -229,9 +243,28 @@ impl Ssd {
         self.flash.fault.take().map_or(Ok(()), Err)
     }
 
+    /// Books the end of a request, which is complete.
+    #[cold]
+    fn blame_rest(&mut self, slot: u32) {
+        let (now, request) = (self.now(), self.front.request(slot));
+        let cause = match request.op {
+            Op::Read => Cause::Link,
+            Op::Write if !request.fua => Cause::Buffer,
+            Op::Write | Op::Flush => Cause::Program,
+            Op::Trim => Cause::Controller,
+        };
+        if let Some(blame) = &mut self.flash.blame {
+            blame.request(slot).book(now, cause);
+        }
+    }
+
     /// A core has taken the command of a request.
     fn command_ready(&mut self, slot: u32) {
         let request = self.front.request(slot);
+        let now = self.now();
+        if let Some(blame) = &mut self.flash.blame {
+            blame.request(slot).book(now, Cause::Controller);
+        }
         match request.op {
             Op::Read => self.read_units(slot, &request),
             Op::Write => unreachable!("a write goes on with its data"),
@@ -247,7 +280,7 @@ impl Ssd {
         }
     }
 
-    /// A flash command has come out done.
+    /// A flash command completed.
     #[inline(always)]
     fn done(&mut self, done: Done, die: Die) {
         match done {

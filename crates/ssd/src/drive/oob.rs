@@ -1,7 +1,7 @@
-//! Out-of-band areas: the drive writes beside each unit whose it is, when its program completes.
+//! Out-of-band areas: the logical address of each unit, written when its program completes.
 //!
-//! They take memory and time, so a drive keeps them only where somebody asks for it: whoever scans
-//! the flash as a real start-up would.
+//! They take memory and time, so a drive keeps them only on request: for scans of the flash, as at
+//! a real start-up.
 
 use super::Ssd;
 use crate::ftl::{Lpn, Program};
@@ -9,6 +9,11 @@ use nand::chip::Oob;
 use nand::geometry::Ppn;
 
 impl Ssd {
+    /// Whether out-of-band areas are kept.
+    pub(crate) fn keeps_oob(&self) -> bool {
+        self.sequence.is_some()
+    }
+
     /// Keeps out-of-band areas from now on, before anything is written.
     pub fn keep_oob(&mut self) {
         self.flash.chips.keep_oob();

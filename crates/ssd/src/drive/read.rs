@@ -1,4 +1,4 @@
-//! The way of a read: units, pages, dies, decoders, and round again when decoding fails.
+//! The path of a read: units, pages, dies, decoders, and retries after a failed decoding.
 
 use super::flow::{event, lane};
 use super::request::Request;
@@ -7,7 +7,6 @@ use super::{MOST_LEVELS, Parts, Ssd, Stage};
 use crate::buffer::Rest;
 use crate::config::SsdConfig;
 use crate::failure::failed_words::{FailedWord, FailedWords};
-use crate::failure::given_up::GivenUp;
 use crate::failure::retry::Retry;
 use crate::flash::command::{Command, Owner};
 use crate::flash::scheduler::Class;
@@ -18,7 +17,7 @@ use ecc::model::{EccConfig, LEAST_RBER, Model, Word};
 use nand::chip::Chips;
 use nand::geometry::Ppn;
 
-/// When a read was first asked for, and what was spent on it before it began anew.
+/// The time of the first request of a read, and the time spent before it was started again.
 #[derive(Clone, Copy)]
 pub(crate) struct Earlier {
     queued: Time,
@@ -53,8 +52,6 @@ pub(crate) struct Reader {
     clean_decode: Option<Time>,
     /// Codewords of reads that go round again.
     failed: FailedWords,
-    /// Pages that could not be read.
-    given_up: GivenUp,
     /// Tells the luck of this drive's words from that of others'.
     luck_key: u64,
 }
@@ -75,7 +72,6 @@ impl Reader {
             iteration_uj: common.iteration_uj(),
             clean_decode: is_clean.then(|| common.decode_time(0, 0)),
             failed: FailedWords::default(),
-            given_up: GivenUp::default(),
             luck_key: Rng::stream(config.seed, "ecc").bits(),
             ecc,
             retry,
@@ -84,11 +80,6 @@ impl Reader {
 }
 
 impl Reader {
-    /// Takes over which pages could not be read.
-    pub(super) fn copy_given_up(&mut self, from: &Self) {
-        self.given_up = from.given_up.clone();
-    }
-
     /// Codewords of a list that have failed.
     pub(super) fn failed_words(&self, list: u32) -> &[FailedWord] {
         self.failed.words(list)
@@ -100,6 +91,7 @@ impl Ssd {
     pub(super) fn read_units(&mut self, slot: u32, request: &Request) {
         let first = self.units.at(request.offset) as u32;
         let last = self.units.at(request.offset + request.length - 1) as u32;
+        self.counts.read_units += u64::from(last - first + 1);
         // One more than there is, so that nothing completes before all is asked for.
         self.front.slot(slot).pending = 1;
         let earlier = Earlier::nothing(self.now());
@@ -111,8 +103,7 @@ impl Ssd {
         self.read_part_done(slot);
     }
 
-    /// Asks for units `first` to `last`: from the buffer, from the flash, or nothing where there
-    /// is nothing.
+    /// Reads units `first` to `last` from the buffer or the flash; units without data need no read.
     #[inline]
     pub(super) fn read_range(&mut self, slot: u32, first: u32, last: u32, earlier: Earlier) {
         let owner = Owner::Request(slot);
@@ -132,8 +123,11 @@ impl Ssd {
                 }
                 None => {
                     let place = self.ftl.lookup(Lpn(unit));
-                    if let (None, Some(versions)) = (place, &mut self.versions) {
-                        versions.read(slot, unit, 0);
+                    if place.is_none() {
+                        self.counts.unwritten += 1;
+                        if let Some(versions) = &mut self.versions {
+                            versions.read(slot, unit, 0);
+                        }
                     }
                     place
                 }
@@ -181,6 +175,9 @@ impl Ssd {
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
         let purpose = self.purpose(owner, lpn);
         let index = self.flash.hold(queued, Command { words, array, bus, ecc, purpose, ..read });
+        if self.flash.blame.is_some() {
+            self.blame_command(index, owner);
+        }
         self.flash.submit(&mut self.events, index);
     }
 
@@ -221,10 +218,13 @@ impl Ssd {
             self.decode_again(index, now, &mut failed, &mut end);
         }
         let (end, last) = end;
+        if let Some(blame) = &mut self.flash.blame {
+            blame.decoded(index, end, last, attempt > 0);
+        }
         let corrected = self.reader.failed.count(failed) == 0;
         let command = &mut self.flash.commands[index];
         command.failed = failed;
-        if corrected {
+        if corrected && self.versions.is_some() {
             self.note_found(index);
         }
         if end == now {
@@ -272,9 +272,26 @@ impl Ssd {
         }
     }
 
+    /// Opens the account of a read that begins.
+    #[cold]
+    fn blame_command(&mut self, index: u32, owner: Owner) {
+        let now = self.now();
+        if let (Some(blame), Owner::Request(slot)) = (&mut self.flash.blame, owner) {
+            blame.command(index, slot, now);
+        }
+    }
+
+    /// Books a read that has ended to its request.
+    #[cold]
+    fn blame_end(&mut self, index: u32, command: &Command) {
+        if let (Some(blame), Owner::Request(slot)) = (&mut self.flash.blame, command.owner) {
+            blame.end(index, slot, command.die.0);
+        }
+    }
+
     /// Keeps what a read of the host has found, as it left the die: while a decoder is at it,
     /// its place may be erased and written again.
-    #[inline]
+    #[cold]
     fn note_found(&mut self, index: u32) {
         if let Some(versions) = &mut self.versions
             && let Command { owner: Owner::Request(slot), lpn, ppn, units, .. } =
@@ -298,6 +315,9 @@ impl Ssd {
             self.reader.failed.release(&mut failed);
         }
         let command = self.flash.commands.remove(index);
+        if self.flash.blame.is_some() {
+            self.blame_end(index, &command);
+        }
         if !matches!(command.owner, Owner::Job(_)) {
             self.note_read(&command, corrected);
         }
@@ -359,7 +379,7 @@ impl Ssd {
         }
         let (block, page) = self.flash.chips.geometry.page_of(command.ppn);
         let programmed = (page, self.flash.chips.pe_cycles(block));
-        let pages = self.reader.given_up.note(block, programmed, limit);
+        let pages = self.failures.given_up.note(block, programmed, limit);
         if pages >= limit && self.ftl.retire(block) {
             self.start_collect(command.die);
             self.start_named();
@@ -372,15 +392,19 @@ impl Ssd {
         let Command { owner, ppn, lpn: first, units, mut failed, .. } = self.flash.commands[index];
         let Command { queued, array, bus, ecc, .. } = self.flash.commands[index];
         let earlier = Earlier { queued, array, bus, ecc };
+        let is_map = matches!(owner, Owner::Map(_));
+        let place = |lpn| if is_map { self.map_place(lpn) } else { self.ftl.lookup(lpn) };
         let mut places = (0..units).map(|i| (Lpn(first + i), Ppn(ppn.0 + i)));
-        if !matches!(owner, Owner::Request(_) | Owner::Fill(_) | Owner::Map(_))
-            || places.all(|(lpn, ppn)| self.ftl.lookup(lpn) == Some(ppn))
+        if !(is_map || matches!(owner, Owner::Request(_) | Owner::Fill(_)))
+            || places.all(|(lpn, ppn)| place(lpn) == Some(ppn))
         {
             return false;
         }
+        let now_at = place(Lpn(first));
         self.reader.failed.release(&mut failed);
         let command = self.flash.commands.remove(index);
-        match (owner, self.ftl.lookup(Lpn(first))) {
+        self.blame_end(index, &command);
+        match (owner, now_at) {
             (Owner::Request(slot), _) => {
                 self.read_range(slot, first, first + units - 1, earlier);
                 self.read_part_done(slot);

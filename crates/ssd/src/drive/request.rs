@@ -1,4 +1,4 @@
-//! What a drive can be asked to do: the four block commands, in bytes.
+//! Requests to a drive: the four block commands, in bytes.
 
 /// Requests start and end on multiples of this.
 pub const SECTOR_BYTES: u64 = 512;

@@ -41,9 +41,16 @@ impl Stage {
         (server, start, end)
     }
 
-    /// Time that all servers together have been given.
-    pub fn busy(&self) -> Time {
-        self.busy
+    /// Time that all servers together have worked until `now`. What is booked beyond has not
+    /// happened yet; there are no gaps in it, since requests are booked when they arrive.
+    pub fn busy(&self, now: Time) -> Time {
+        let beyond = self.free_at.iter().map(|free_at| free_at.since(now).0).sum();
+        self.busy.since(Time(beyond))
+    }
+
+    /// Servers.
+    pub fn servers(&self) -> usize {
+        self.free_at.len()
     }
 }
 
@@ -58,6 +65,12 @@ mod tests {
         assert_eq!(stage.serve(Time(1), Time(10)), (1, Time(1), Time(11)));
         assert_eq!(stage.serve(Time(2), Time(10)), (0, Time(10), Time(20)));
         assert_eq!(stage.serve(Time(50), Time(1)), (1, Time(50), Time(51)));
-        assert_eq!(stage.busy(), Time(31));
+        assert_eq!(stage.busy(Time(51)), Time(31));
+        // Up to then, and no more than there was time for.
+        assert_eq!(stage.busy(Time(50)), Time(30));
+        stage.serve(Time(50), Time(1000));
+        stage.serve(Time(50), Time(1000));
+        assert_eq!(stage.busy(Time(60)), Time(50));
+        assert_eq!(stage.busy(Time(2000)), Time(2031));
     }
 }

@@ -1,4 +1,4 @@
-//! What happened when on which part of the drive: spans for a timeline viewer.
+//! The timeline: spans of every part of the drive, for a viewer.
 
 use base::Time;
 
@@ -48,11 +48,11 @@ pub enum SpanKind {
     HostTrim = 11,
     /// A flush.
     HostFlush = 12,
-    /// Array read of a soft level, whoever wants it.
+    /// Array read of a soft read, for host or collection.
     SoftRead = 13,
-    /// Data of a soft level from the die.
+    /// Data of a soft read from the die.
     SoftOut = 14,
-    /// Decoding after a soft level.
+    /// Decoding after a soft read.
     SoftDecode = 15,
     /// Encoding.
     Encode = 16,
@@ -111,6 +111,7 @@ pub struct Span {
 pub struct Timeline {
     spans: Vec<Span>,
     limit: usize,
+    from: Time,
     /// Spans that came after the limit.
     pub dropped: u64,
 }
@@ -121,9 +122,9 @@ impl Timeline {
         Self::default()
     }
 
-    /// Records the first `limit` spans.
-    pub fn with_limit(limit: usize) -> Self {
-        Self { spans: Vec::new(), limit, dropped: 0 }
+    /// Records the first `limit` spans that begin at `from` or later.
+    pub fn new(limit: usize, from: Time) -> Self {
+        Self { spans: Vec::new(), limit, from, dropped: 0 }
     }
 
     /// Whether anything is to be recorded.
@@ -135,7 +136,7 @@ impl Timeline {
     /// Records a span, if it is on and there is room.
     #[inline]
     pub fn record(&mut self, track: Track, index: u32, kind: SpanKind, start: Time, end: Time) {
-        if self.limit == 0 || end <= start {
+        if self.limit == 0 || end <= start || start < self.from {
             return;
         }
         if self.spans.len() < self.limit {

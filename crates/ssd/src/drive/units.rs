@@ -1,4 +1,4 @@
-//! Units of the drive: which of them a byte lies in, and how many there are.
+//! Units of the drive: the unit of a byte, and their number.
 
 use crate::ftl::Lpn;
 

@@ -1,4 +1,4 @@
-//! The way of a write: the buffer, rows of units, programs, and what becomes durable when.
+//! The path of a write: the buffer, rows of units, programs, and durability.
 
 use super::flow::event;
 use super::front::Slot;
@@ -6,6 +6,7 @@ use super::read::Earlier;
 use super::request::Request;
 use super::timeline::{SpanKind, Track};
 use super::{Parts, Ssd, Stage};
+use crate::blame::Cause;
 use crate::buffer::flush::Flushes;
 use crate::buffer::{Buffer, NONE, Rest, State};
 use crate::config::SsdConfig;
@@ -72,13 +73,13 @@ impl Writer {
         }
     }
 
-    /// Whether somebody waits for what the buffer holds to be on the flash.
+    /// Whether a request waits until the data of the buffer are on flash.
     #[inline]
     fn is_awaited(&self) -> bool {
         self.durable_waits > 0 || self.flushes.waiting()
     }
 
-    /// Whether somebody waits for that, or for room in the buffer.
+    /// Whether a request waits for that, or for room in the buffer.
     #[inline]
     fn is_urgent(&self) -> bool {
         self.is_awaited() || !self.stalled.is_empty()
@@ -90,8 +91,8 @@ impl Writer {
         self.is_urgent() || self.buffer.rows.has_whole() || self.buffer.rows.has_waiting()
     }
 
-    /// Whether rows that are not full are sent too: somebody waits for what is in them, or for room
-    /// that nothing else makes.
+    /// Whether rows that are not full are programmed too, because a request waits for their data or
+    /// for the room that they free.
     fn sends_short_rows(&self) -> bool {
         self.is_awaited() || (!self.stalled.is_empty() && !self.buffer.rows.has_whole())
     }
@@ -99,13 +100,17 @@ impl Writer {
 
 impl Ssd {
     pub(super) fn data_in(&mut self, slot: u32) {
+        let now = self.now();
+        if let Some(blame) = &mut self.flash.blame {
+            blame.request(slot).book(now, Cause::Link);
+        }
         if self.failures.is_read_only() {
             self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());
             return;
         }
         if !self.writer.stalled.is_empty() || !self.fill_buffer(slot) {
-            // First come, first served: nobody overtakes a stalled write.
+            // First come, first served: no write overtakes a stalled one.
             self.counts.stalls += 1;
             self.writer.stalled.push_back(slot);
         }
@@ -146,7 +151,7 @@ impl Ssd {
         let mut rest = Rest::None;
         if let Some(old) = found {
             let entry = self.writer.buffer.slot(old);
-            // Of what was trimmed nothing is left to be kept.
+            // Trimmed data need not be kept.
             rest = if whole || entry.trimmed { Rest::None } else { entry.rest };
             if entry.state != State::InFlight {
                 if durable && entry.waiter != NONE {
@@ -157,10 +162,10 @@ impl Ssd {
                 return Some(old);
             }
         }
-        // Of a unit that is new here it is yet to be seen what the flash has of it.
+        // The older data of a unit that is new here must still be looked up.
         let state = if found.is_some() { State::Behind } else { State::Filling };
         let held = self.writer.buffer.take(lpn, state)?;
-        let key = key_among(&*self.ftl, self.writer.keys, lpn, request.stream);
+        let key = key_among(&mut *self.ftl, self.writer.keys, lpn, request.stream);
         let entry = self.writer.buffer.slot(held);
         entry.key = key;
         entry.epoch = self.writer.flushes.hold();
@@ -181,8 +186,8 @@ impl Ssd {
         Some(held)
     }
 
-    /// The place of a unit that is new in the buffer is known: what was not written of it is read,
-    /// if there is any; else it waits to be programmed.
+    /// The place of a unit that is new in the buffer is known: its unwritten part is read if it has
+    /// one; otherwise the unit waits for its program.
     #[inline]
     pub(super) fn complete(&mut self, held: u32) {
         let entry = self.writer.buffer.slot(held);
@@ -277,6 +282,9 @@ impl Ssd {
             return Sent::No;
         }
         let Writer { buffer, lpns, row_units, .. } = &mut self.writer;
+        if self.ftl.sorts_rows() {
+            buffer.sort_dirty(key, *row_units);
+        }
         buffer.peek_dirty(key, *row_units, lpns);
         let program = match self.ftl.place(key, lpns, dies) {
             Place::At(program) => program,

@@ -1,4 +1,4 @@
-//! Failed programs and erases: what happens to their blocks and data.
+//! Failed programs and erases: the handling of their blocks and data.
 //!
 //! The block leaves service (`retirement`); if its plane has none to spare, the drive takes no more
 //! writes. The data of a failed program are still in the controller. Data of the host wait in the
@@ -41,7 +41,7 @@ impl Ssd {
     fn give_up(&mut self, block: Block) {
         if !self.ftl.retire(block) {
             let now = self.now();
-            self.failures.read_only_at = self.failures.read_only_at.min(now);
+            self.failures.set_read_only(now);
         }
     }
 }

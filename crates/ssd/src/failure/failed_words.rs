@@ -1,6 +1,6 @@
-//! Codewords that have failed to decode, kept with their read while it goes round again.
+//! Codewords that failed to decode, kept with their read during its retries.
 //!
-//! The hard decision stays in the decoder's buffer (Zuolo 2016, Section II): a soft level brings
+//! The hard decision stays in the decoder's buffer (Zuolo 2016, Section II): a soft read brings
 //! more of the same words, and only those that failed are decoded again. A word is kept as its
 //! luck, which decides the outcome at every level.
 
@@ -23,7 +23,7 @@ pub struct FailedWords {
 }
 
 impl FailedWords {
-    /// Adds a word to a list, which is begun where there is none.
+    /// Adds a word to a list, which is created if needed.
     pub fn add(&mut self, list: &mut u32, word: FailedWord) {
         if *list == NONE {
             *list = self.free.pop().unwrap_or_else(|| {
@@ -34,12 +34,12 @@ impl FailedWords {
         self.lists[*list as usize].push(word);
     }
 
-    /// Takes a list: the words in it. To be given back with `keep` or `release`.
+    /// Takes a list with its words; return it with `keep` or `release`.
     pub fn take(&mut self, list: u32) -> Vec<FailedWord> {
         std::mem::take(&mut self.lists[list as usize])
     }
 
-    /// Gives a list back with the words that are still in it; ends it where there are none.
+    /// Returns a list with the words that are still in it; ends it if it is empty.
     pub fn keep(&mut self, list: &mut u32, words: Vec<FailedWord>) {
         let none = words.is_empty();
         self.lists[*list as usize] = words;

@@ -1,18 +1,19 @@
-//! Pages that could not be read, by block: with enough of them the block is retired.
+//! Uncorrectable pages of each block; a block with enough of them is retired.
 //!
 //! A page that fails again counts once: a host that reads one bad unit over and over says nothing
 //! about the rest of its block.
 
 use nand::geometry::Block;
-use std::collections::HashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A page and the cycle in which it was programmed.
 type Programmed = (u32, u32);
 
 /// Pages given up, for each block that has any.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct GivenUp {
-    pages: HashMap<u32, Vec<Programmed>>,
+    pages: BTreeMap<u32, Vec<Programmed>>,
 }
 
 impl GivenUp {

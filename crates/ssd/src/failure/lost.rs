@@ -1,12 +1,13 @@
-//! Units whose data are lost: they had to be moved or completed, and could not be read.
+//! Lost units: units that had to be moved or completed, but could not be read.
 //!
 //! A drive stores a mark in place of such data; the mark moves as data do. Reads of the unit fail
 //! until it is written whole or trimmed. Here the marks are a set.
 
 use crate::ftl::Lpn;
+use serde::{Deserialize, Serialize};
 
 /// A set of units. It allocates with the first of them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct LostUnits {
     words: Vec<u64>,
     count: u64,

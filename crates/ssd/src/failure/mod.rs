@@ -6,13 +6,15 @@
 
 mod failed_blocks;
 pub mod failed_words;
-pub(crate) mod given_up;
+mod given_up;
 pub(crate) mod lost;
 pub(crate) mod read_reclaim;
 pub mod retirement;
 pub mod retry;
 
-use base::Time;
+use base::archive::{Archive, State};
+use base::{Result, Time};
+use given_up::GivenUp;
 use lost::LostUnits;
 use read_reclaim::ReadReclaim;
 
@@ -21,16 +23,41 @@ use read_reclaim::ReadReclaim;
 pub(crate) struct Failures {
     /// Units whose data are lost.
     pub(crate) lost: LostUnits,
+    /// Pages that could not be read, by block.
+    pub(crate) given_up: GivenUp,
     /// From when on the drive takes no writes: a block has failed, and its plane had none to spare.
     pub(crate) read_only_at: Time,
     /// Blocks that are read too often.
     pub(crate) reclaim: ReadReclaim,
 }
 
+impl State for Failures {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { lost, given_up, read_only_at, reclaim } = self;
+        archive.value(lost)?;
+        archive.value(given_up)?;
+        archive.value(read_only_at)?;
+        reclaim.exchange(archive)
+    }
+}
+
 impl Failures {
     /// None yet.
     pub(crate) fn new(reclaim: ReadReclaim) -> Self {
-        Self { lost: LostUnits::default(), read_only_at: Time::NEVER, reclaim }
+        let (lost, given_up) = (LostUnits::default(), GivenUp::default());
+        Self { lost, given_up, read_only_at: Time::NEVER, reclaim }
+    }
+
+    /// The drive takes no writes from `now` on, if it did before.
+    pub(crate) fn set_read_only(&mut self, now: Time) {
+        self.read_only_at = self.read_only_at.min(now);
+    }
+
+    /// Time begins anew.
+    pub(crate) fn restart_clock(&mut self) {
+        if self.is_read_only() {
+            self.read_only_at = Time::ZERO;
+        }
     }
 
     /// Whether the drive takes no writes any more.

@@ -8,6 +8,7 @@ use crate::failure::retry::Retry;
 use crate::flash::command::Command;
 use crate::ftl::Lpn;
 use crate::space::gc::GcConfig;
+use base::archive::{Archive, State};
 use base::{Error, Result};
 use nand::geometry::Block;
 
@@ -24,6 +25,13 @@ pub(crate) struct ReadReclaim {
     under_way: Vec<Block>,
 }
 
+impl State for ReadReclaim {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { reads: _, rounds: _, at_once: _, under_way } = self;
+        archive.value(under_way)
+    }
+}
+
 impl ReadReclaim {
     /// As `gc` says. Refuses rounds that `retry` never reads.
     pub(crate) fn new(gc: &GcConfig, retry: &dyn Retry) -> Result<Self> {
@@ -31,13 +39,13 @@ impl ReadReclaim {
         let most = rounds.count();
         if most < usize::from(gc.reclaim_rounds) {
             let problem = format!("{} rounds", gc.reclaim_rounds);
-            let allowed = format!("up to {most}: `retry` reads no page again more often");
-            return Err(Error::new("gc.reclaim_rounds", problem).allow(allowed));
+            let expected = format!("at most {most}, the rounds that `retry` reads a page again");
+            return Err(Error::new("gc.reclaim_rounds", problem).expected(expected));
         }
         let or_never = |reads: u32| if reads == 0 { u32::MAX } else { reads };
         let rounds = if gc.reclaim_rounds == 0 { u8::MAX } else { gc.reclaim_rounds };
         if gc.reclaim_at_once == 0 {
-            return Err(Error::new("gc.reclaim_at_once", "0 blocks").allow("at least 1"));
+            return Err(Error::new("gc.reclaim_at_once", "0 blocks").expected("at least 1"));
         }
         let at_once = gc.reclaim_at_once as usize;
         Ok(Self { reads: or_never(gc.reclaim_reads), rounds, at_once, under_way: Vec::new() })

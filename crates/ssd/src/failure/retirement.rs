@@ -12,10 +12,11 @@
 use crate::space::capacity::{good_blocks, share_blocks};
 use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Doomed blocks of a drive.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Retirement {
     doomed: Vec<bool>,
     /// By die: doomed blocks that are full, and whose data are to be moved off.
@@ -37,11 +38,12 @@ impl Retirement {
         let left = good_blocks(geometry, bad);
         if let Some(plane) = left.iter().position(|&left| left < least) {
             let problem =
-                format!("{} blocks of plane {plane} have not failed by then", left[plane]);
-            return Err(Error::new("age.pe_cycles", problem).allow(format!(
-                "cycles at which {least} of each plane are left for the capacity: fewer, a larger \
-                 ftl.overprovisioning, or a milder chip.fault"
-            )));
+                format!("only {} blocks of plane {plane} are left at this wear", left[plane]);
+            return Err(Error::new("age.pe_cycles", problem)
+                .expected(format!(
+                    "cycles that leave {least} blocks of each plane for the capacity"
+                ))
+                .hint("use fewer cycles, a larger ftl.overprovisioning, or a milder chip.fault"));
         }
         Ok(Self {
             doomed: bad.to_vec(),

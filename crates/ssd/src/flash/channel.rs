@@ -4,6 +4,7 @@ use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
 use crate::flash::command::{Done, Fifo, NONE, Queues};
 use crate::flash::die::Phase;
+use crate::flash::doing::Doing;
 use crate::flash::scheduler::Head;
 use base::Time;
 use base::event::EventQueue;
@@ -64,7 +65,7 @@ impl Flash {
         self.start_transfer(events, channel);
     }
 
-    /// Starts the next transfer of a bus, if it is free and somebody waits.
+    /// Starts the next transfer of a bus, if it is free and a transfer waits.
     #[inline]
     pub(crate) fn start_transfer(&mut self, events: &mut EventQueue, channel: u32) {
         let state = &self.channels[channel as usize];
@@ -102,7 +103,7 @@ impl Flash {
         events.push_lane(lane, state.free_at.max(now), self.events.transfer + channel);
     }
 
-    /// A transfer has ended: what it was the end of, and whose data moved.
+    /// A transfer has ended; returns the operation that it completes, and its command.
     pub fn transfer_done(&mut self, events: &mut EventQueue, channel: u32) -> (Done, Die) {
         let now = events.now();
         let state = &mut self.channels[channel as usize];
@@ -112,6 +113,12 @@ impl Flash {
         if self.timeline.is_on() {
             let kind = if loading { SpanKind::DataIn } else { self.data_out_span(die) };
             self.timeline.record(Track::Channel, channel, kind, started, now);
+        }
+        if let Some(blame) = &mut self.blame
+            && !loading
+        {
+            let index = self.dies[die.0 as usize].output.head;
+            blame.sent(index, started, now, self.commands[index].attempt > 0);
         }
         let done = if loading {
             self.data_in(events, die);
@@ -157,7 +164,9 @@ impl Flash {
         *total += longest;
         self.commands[index].array += longest;
         self.set_phase(now, die, Phase::Programming);
+        let doing = Doing::of(&self.commands[index], false);
         let state = &mut self.dies[die.0 as usize];
+        state.doing = doing;
         (state.suspends, state.array_start) = (0, now);
         state.end = now + longest;
         events.push_lane(self.events.program_lane, state.end, self.events.array + die.0);

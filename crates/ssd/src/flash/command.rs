@@ -1,4 +1,4 @@
-//! Flash commands: what the controller asks of a die, and what comes back.
+//! Flash commands of the controller to a die, and their results.
 
 use crate::flash::scheduler::{CLASSES, Class};
 use crate::ftl::Job;
@@ -39,7 +39,7 @@ pub enum Owner {
     Map(u32),
     /// The buffer slots linked from this one.
     Slots(u32),
-    /// A read that this one is a further part of: a soft level has two.
+    /// A read that this one is a further part of: a soft read has two.
     PartOf(u32),
 }
 
@@ -81,7 +81,7 @@ pub struct Command {
     pub job: u32,
     /// How often decoding has failed.
     pub attempt: u8,
-    /// Soft levels that the decoder has after this read; 0 for a hard read.
+    /// Soft reads that the decoder has after this read; 0 for a hard read.
     pub level: u8,
     /// Array reads before each transfer: two are combined in the chip.
     pub senses: u8,

@@ -1,14 +1,14 @@
-//! A die: one array operation at a time, page registers, suspending, and where its time goes.
+//! A die: one array operation at a time, page registers, suspends, and times by kind of work.
 
 use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
 use crate::flash::command::{Command, Done, Fifo, Kind, NONE, Purpose, Queues};
+use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use base::Time;
 use base::event::EventQueue;
 use nand::chip::{CombinedRead, MultiPlaneRead};
 use nand::geometry::{Block, Die, MAX_PLANES};
-use serde::Serialize;
 
 /// Reads of a queue, from its first on, among which others are looked for to join that one.
 const JOIN_WINDOW: usize = 16;
@@ -62,76 +62,44 @@ pub(crate) struct DieState {
     pub(crate) since: Time,
     /// When the array read in progress left the command cycles behind.
     pub(crate) array_start: Time,
+    /// What the array does, while it reads, programs or erases.
+    pub(crate) doing: Doing,
     pub(crate) times: [u64; DOINGS],
 }
 
-/// The accounts of a die's time, in the order of `DieTimes`.
-const READ: usize = 0;
-const PROGRAM: usize = 1;
-const ERASE: usize = 2;
-const WAIT: usize = 3;
-const IDLE: usize = 4;
-pub(crate) const DOINGS: usize = 5;
-
-/// The time of a die, by what it did.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct DieTimes {
-    /// Reading the array, in nanoseconds.
-    pub read_ns: u64,
-    /// Programming.
-    pub program_ns: u64,
-    /// Erasing.
-    pub erase_ns: u64,
-    /// Holding or waiting for data, command cycles, suspending.
-    pub wait_ns: u64,
-    /// Nothing to do.
-    pub idle_ns: u64,
-}
-
-impl DieTimes {
-    /// All of it.
-    pub fn total_ns(&self) -> u64 {
-        self.read_ns + self.program_ns + self.erase_ns + self.wait_ns + self.idle_ns
-    }
-}
-
 impl DieState {
-    /// Books the time since the last change to what the die has been doing.
+    /// Adds the time since the last change to the current kind of work.
     #[inline]
     pub(crate) fn account(&mut self, now: Time) {
         let (doing, worked, waited) = self.spent_until(now);
-        self.times[doing] += worked;
-        self.times[WAIT] += waited;
+        self.times[doing as usize] += worked;
+        self.times[Doing::Wait as usize] += waited;
         self.since = now;
     }
 
-    /// Since the last change: what it has been doing, for how long, and how long it waited.
+    /// Since the last change: the kind of work, its time, and the waiting time.
     #[inline]
-    fn spent_until(&self, now: Time) -> (usize, u64, u64) {
+    fn spent_until(&self, now: Time) -> (Doing, u64, u64) {
         let spent = now.since(self.since).0;
-        let mut doing = match self.phase {
-            Phase::Idle => IDLE,
-            Phase::Reading => READ,
-            Phase::Programming => PROGRAM,
-            Phase::Erasing => ERASE,
-            Phase::Holding | Phase::Blocked | Phase::Loading | Phase::Suspending => WAIT,
+        let doing = match self.phase {
+            Phase::Reading | Phase::Programming | Phase::Erasing => self.doing,
+            // With data in its registers, or something suspended, it is not idle: it waits.
+            Phase::Idle if self.output.is_empty() && self.suspended.is_none() => Doing::Idle,
+            Phase::Suspending => Doing::Suspend,
+            Phase::Idle | Phase::Holding | Phase::Blocked | Phase::Loading => Doing::Wait,
         };
-        // With data in its registers, or something suspended, it is not idle: it waits.
-        if doing == IDLE && !(self.output.is_empty() && self.suspended.is_none()) {
-            doing = WAIT;
-        }
         // Command cycles come first; the start of an operation that is over lies behind us.
         let cycles = self.array_start.since(self.since).0.min(spent);
         (doing, spent - cycles, cycles)
     }
 
-    pub(crate) fn times_at(&self, now: Time) -> DieTimes {
+    /// Everything that it has done up to now.
+    pub(crate) fn times_at(&self, now: Time) -> [u64; DOINGS] {
         let (doing, worked, waited) = self.spent_until(now);
         let mut times = self.times;
-        times[doing] += worked;
-        times[WAIT] += waited;
-        let [read_ns, program_ns, erase_ns, wait_ns, idle_ns] = times;
-        DieTimes { read_ns, program_ns, erase_ns, wait_ns, idle_ns }
+        times[doing as usize] += worked;
+        times[Doing::Wait as usize] += waited;
+        times
     }
 }
 
@@ -236,7 +204,7 @@ impl Flash {
         self.sense_from(events, die, start);
     }
 
-    /// The next read of a page that is read twice: the array, and what it is kept in, are free.
+    /// The next read of a page that is read twice: array and register are free.
     pub(crate) fn sense_again(&mut self, events: &mut EventQueue, die: Die) {
         self.sense_from(events, die, events.now());
     }
@@ -254,7 +222,9 @@ impl Flash {
             other = self.commands[other].next;
         }
         self.set_phase(events.now(), die, Phase::Reading);
+        let doing = Doing::of(&self.commands[index], true);
         let state = &mut self.dies[die.0 as usize];
+        state.doing = doing;
         state.senses -= 1;
         // To the second register: to go out from there, or to make room for another read.
         let is_copied = match state.senses {
@@ -367,6 +337,7 @@ impl Flash {
         self.set_phase(now, die, Phase::Erasing);
         let state = &mut self.dies[die.0 as usize];
         (state.active, state.suspends, state.array_start) = (index, 0, start);
+        state.doing = Doing::Erase;
         state.end = start + longest;
         events.push(state.end, self.events.array + die.0);
         self.suspend_for_reads(events, die);
@@ -384,6 +355,9 @@ impl Flash {
         let done = match state.phase {
             Phase::Reading => {
                 self.span(now, die, read_span(&self.commands[index]));
+                if self.blame.is_some() {
+                    self.blame_sense(now, die);
+                }
                 let state = &self.dies[die.0 as usize];
                 let more = state.senses > 0;
                 let needs_output = !more || !self.combines_in_page_buffer();
@@ -418,6 +392,20 @@ impl Flash {
         };
         self.start_die(events, die);
         done
+    }
+
+    /// Books the array read that has ended to the requests that waited for it.
+    #[cold]
+    fn blame_sense(&mut self, now: Time, die: Die) {
+        let Self { blame: Some(blame), dies, commands, .. } = self else { return };
+        let state = &dies[die.0 as usize];
+        let mut index = state.active;
+        while index != NONE {
+            let Command { attempt, next, .. } = commands[index];
+            let times = [state.since, state.array_start, now];
+            blame.sensed(index, &state.times, times, attempt > 0);
+            index = next;
+        }
     }
 
     pub(crate) fn finish(&mut self, now: Time, die: Die) {
@@ -503,7 +491,12 @@ impl Flash {
         let now = events.now();
         self.set_phase(now, die, suspended.phase);
         let resume = self.chips.timing.resume;
+        let doing = match suspended.phase {
+            Phase::Erasing => Doing::Erase,
+            _ => Doing::of(&self.commands[suspended.command], false),
+        };
         let state = &mut self.dies[die.0 as usize];
+        state.doing = doing;
         state.suspended = None;
         state.active = suspended.command;
         state.array_start = now;

@@ -1,4 +1,4 @@
-//! Buses and dies: flash commands go in, and come out done.
+//! Buses and dies: flash commands in, completed commands out.
 //!
 //! A die does one array operation at a time; a bus moves one page's data at a time. A read is
 //! command - array - transfer; a program is transfer - array; an erase is command - array. With
@@ -7,19 +7,22 @@
 //! left. The scheduler chooses which class a free die or a free bus serves next. Command cycles are
 //! short and go ahead of waiting transfers: they are booked on the bus when a die starts.
 //!
-//! `die` holds what a die does, `channel` what a bus does; this file holds them together.
+//! `die` simulates a die, `channel` a bus; this file connects them.
 
 pub mod channel;
 pub mod command;
 pub mod die;
 pub mod die_set;
+pub mod doing;
 pub mod scheduler;
 
+use crate::blame::Blame;
 use crate::drive::timeline::Timeline;
 use crate::failure::retry::Reread;
 use crate::flash::channel::ChannelState;
 use crate::flash::command::{Command, Fifo, NONE, Owner, Queues};
-use crate::flash::die::{DOINGS, DieState, DieTimes, Phase};
+use crate::flash::die::{DieState, Phase};
+use crate::flash::doing::{DOINGS, DieTimes, Doing};
 use crate::flash::scheduler::{Class, Head, Scheduler};
 use crate::ftl::Program;
 use crate::medium::cells::CellMedium;
@@ -30,7 +33,7 @@ use nand::chip::Chips;
 use nand::energy::OperationTimes;
 use nand::geometry::Die;
 
-/// Counts of what the flash has done.
+/// Counts of flash operations.
 #[derive(Debug, Clone, Default)]
 pub struct FlashCounts {
     /// Pages sensed.
@@ -89,6 +92,8 @@ pub struct Flash {
     pub counts: FlashCounts,
     /// Spans for the timeline.
     pub timeline: Timeline,
+    /// What requests wait for, if asked for.
+    pub(crate) blame: Option<Box<Blame>>,
     /// First command that broke a rule of the chip.
     pub fault: Option<Error>,
 }
@@ -116,6 +121,7 @@ impl Flash {
             bus_next: NONE,
             since: Time::ZERO,
             array_start: Time::ZERO,
+            doing: Doing::Idle,
             times: [0; DOINGS],
         };
         let channel = || ChannelState {
@@ -138,6 +144,7 @@ impl Flash {
             order: 0,
             counts: FlashCounts::default(),
             timeline: Timeline::off(),
+            blame: None,
             fault: None,
         }
     }
@@ -153,7 +160,7 @@ impl Flash {
 
     /// Where the time of each die went, up to now.
     pub fn die_times(&self, now: Time) -> Vec<DieTimes> {
-        self.dies.iter().map(|die| die.times_at(now)).collect()
+        self.dies.iter().map(|die| DieTimes::of(&die.times_at(now))).collect()
     }
 
     /// Busy and idle time of each channel, up to now.
@@ -180,6 +187,9 @@ impl Flash {
         let command = &mut self.commands[index];
         command.order = order;
         let (die, class) = (command.die, command.class);
+        if self.blame.is_some() {
+            self.blame_wait(events.now(), die, index);
+        }
         self.append(die, class, index);
         self.suspend_for_reads(events, die);
         self.start_die(events, die);
@@ -193,26 +203,39 @@ impl Flash {
         (read.transfers, read.shift_v) = (reread.transfers, reread.shift_v as f32);
     }
 
-    /// Has all transfers of a read that goes round again ahead of its class. Each is a command of
-    /// its own; the others are parts of the first.
+    /// Issues all transfers of a retried read ahead of its class. Each is a separate command; the
+    /// others are parts of the first.
     pub fn go_ahead(&mut self, events: &mut EventQueue, index: u32) {
         let whole = self.commands[index];
         for _ in 1..whole.transfers {
             let owner = Owner::PartOf(index);
             let part = Command { owner, array: Time::ZERO, bus: Time::ZERO, ..whole };
             let part = self.commands.insert(part);
+            if let Some(blame) = &mut self.blame {
+                blame.part(part, index);
+                self.blame_wait(events.now(), whole.die, part);
+            }
             self.push_front(part);
         }
+        self.blame_wait(events.now(), whole.die, index);
         self.push_front(index);
         self.suspend_for_reads(events, whole.die);
         self.start_die(events, whole.die);
     }
 
-    /// Has the next transfer of a read that goes round again behind all that wait for its die. Its
-    /// data must be where they were: an erase of their block can only be asked for after this.
+    /// Issues the next transfer of a retried read behind all commands of its die. Its data must be
+    /// where they were: an erase of their block can only be asked for after this.
     pub fn go_behind(&mut self, events: &mut EventQueue, index: u32) {
         self.commands[index].next = NONE;
         self.submit(events, index);
+    }
+
+    /// Keeps what the die of a command has done before the command waits for it.
+    #[cold]
+    fn blame_wait(&mut self, now: Time, die: Die, index: u32) {
+        if let Some(blame) = &mut self.blame {
+            blame.wait(index, self.dies[die.0 as usize].times_at(now));
+        }
     }
 
     fn push_front(&mut self, index: u32) {
@@ -246,6 +269,13 @@ impl Flash {
         };
         let whole = &mut self.commands[first];
         whole.transfers -= 1;
+        if let Some(blame) = &mut self.blame
+            && whole.transfers == 0
+            && first != index
+        {
+            // The read waited for its last part.
+            blame.part(first, index);
+        }
         (whole.transfers == 0).then_some(first)
     }
 

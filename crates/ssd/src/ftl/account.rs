@@ -1,15 +1,19 @@
-//! The account of an FTL: what it has done, where every unit is, and the memory it needs.
+//! The account of an FTL: its counts, the place of every unit, and its RAM.
+
+use serde::{Deserialize, Serialize};
 
 /// How much an FTL has done since its counts were last reset: units when they are placed (those of
 /// a program that fails are padding from then on), blocks when they are reported erased (levelled
 /// ones when they are picked, read reclaims when they are accepted). A run compares them with
 /// what the flash has done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FtlCounts {
     /// Units written for the host.
     pub host_units: u64,
     /// Units moved.
     pub moved_units: u64,
+    /// Those among them that were moved for static wear levelling.
+    pub levelled_units: u64,
     /// Unit slots programmed without data.
     pub padding_units: u64,
     /// Blocks reclaimed.
@@ -27,7 +31,7 @@ pub struct FtlCounts {
 }
 
 /// Merges of log blocks: how a log block became, or gave its data to, a data block.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Merges {
     /// The log block was written whole and in order: it becomes the data block.
     pub switch: u64,
@@ -37,8 +41,8 @@ pub struct Merges {
     pub full: u64,
 }
 
-/// Accesses to a map that is kept on flash and cached in memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// Accesses to a map that may cost reads: on flash and cached in memory, or learned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MapCounts {
     /// Map pages read.
     pub reads: u64,
@@ -50,10 +54,12 @@ pub struct MapCounts {
     pub hits: u64,
     /// Units whose entry was not.
     pub misses: u64,
+    /// Pages of data read because the map expected a unit there, wrongly.
+    pub mispredictions: u64,
 }
 
 impl FtlCounts {
-    /// Unit slots programmed, for whatever reason.
+    /// Unit slots programmed, for any reason.
     pub fn programmed_units(&self) -> u64 {
         self.host_units + self.moved_units + self.padding_units + self.map.writes
     }
@@ -92,8 +98,8 @@ pub struct Wear {
     pub max: u32,
 }
 
-/// Memory that the drive's firmware would need, by use: what the modelled tables hold, whatever the
-/// simulator keeps beside them.
+/// RAM that the drive's firmware would need, by use: the modelled tables, without additional tables
+/// of the simulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ram {
     /// What for.

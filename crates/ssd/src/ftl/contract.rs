@@ -1,17 +1,18 @@
-//! The contract of an FTL: a pure state machine that says where data live.
+//! The contract of an FTL: a pure state machine that maps logical units to flash.
 //!
-//! It has no clock, no queue and no thread. The controller asks it where a unit is (`lookup`), what
-//! finding that out costs (`access`), where new data go (`place`, then `programmed` when the flash
-//! has them), and what it wants done inside (`step` of a job, then `erased`). Because time is
-//! nobody's argument, the same code runs under the engine and, through `write_untimed`, as fast as
-//! memory allows: preconditioning is exact.
+//! It has no clock, no queue and no thread. The controller asks for the place of a unit (`lookup`),
+//! the cost of this lookup (`access`), the place of new data (`place`, then `programmed` when they
+//! are on flash), and for internal work (`step` of a job, then `erased`). No call has time as an
+//! argument, so the same code runs under the engine and, through `write_untimed`, as fast as memory
+//! allows: preconditioning is exact.
 
 pub use super::account::{FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear};
 use super::untimed;
-pub use super::untimed::Untimed;
+pub use super::untimed::{Device, Flawless, Untimed};
 pub use crate::flash::die_set::DieSet;
 use crate::space::gc::{GcConfig, Victims};
 use base::Result;
+use base::archive::State;
 use base::params::Table;
 use dyn_clone::DynClone;
 use nand::chip::BlockMode;
@@ -34,9 +35,9 @@ impl Lpn {
 pub struct Stream(pub u8);
 
 impl Stream {
-    /// Data moved by internal jobs, in blocks of their own.
+    /// Data moved by internal jobs, in separate blocks.
     pub const GC: Self = Self(0);
-    /// Pages of the map, in blocks of their own.
+    /// Map pages, in separate blocks.
     pub const MAP: Self = Self(u8::MAX);
 
     /// Data written by the host under key `key`, in blocks that the host writes to.
@@ -59,7 +60,7 @@ pub const MOST_STREAMS: u32 = 8;
 
 /// Internal work, by number: that of die `d` has number `d`, and the work that belongs to no die
 /// has the numbers above.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job(pub u32);
 
 impl Job {
@@ -73,17 +74,20 @@ impl Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
-    /// Bytes of a mapping unit; 0 takes the smaller of 4096 and the page.
+    /// Bytes of a mapping unit; 0 is the smaller of 4096 and the page size.
     pub unit_bytes: u32,
-    /// Physical over logical capacity, minus one, all good blocks counted.
+    /// Over-provisioning (OP): physical / logical capacity - 1, all good blocks counted.
     pub overprovisioning: f64,
     /// Free blocks of each plane that only garbage collection may open.
     pub gc_reserve_blocks: u32,
+    /// Controller memory for the tables of the FTL in bytes: one that needs more is refused. 0 is
+    /// no limit.
+    pub ram_bytes: u64,
 }
 
 impl Default for FtlConfig {
     fn default() -> Self {
-        Self { unit_bytes: 0, overprovisioning: 0.07, gc_reserve_blocks: 1 }
+        Self { unit_bytes: 0, overprovisioning: 0.07, gc_reserve_blocks: 1, ram_bytes: 0 }
     }
 }
 
@@ -164,8 +168,8 @@ pub enum Place {
     At(Program),
     /// Not now: once that has happened it can be asked again. Rows of other keys may go meanwhile.
     Later(Until),
-    /// None of these dies takes data of this key before an internal job has erased a block of it.
-    /// An FTL with more than [`MOST_STREAMS`] keys says so of all keys alike.
+    /// None of these dies can take data of this key before an internal job has erased a block. An
+    /// FTL with more than [`MOST_STREAMS`] keys gives the same answer for all keys.
     NoRoom,
 }
 
@@ -204,10 +208,13 @@ pub enum Access {
 /// The cost of knowing the places of units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Known {
-    /// Nothing for so many of the units from the first on, at least one.
+    /// Free for this many units from the first on, at least one.
     Units(u32),
     /// A read of this page of the map, for the first of them.
     Read(Lpn),
+    /// A read of the page where the map wrongly expects this unit, the first of them: see
+    /// [`Ftl::mispredicted`].
+    Mispredicted(Lpn),
     /// It cannot be found out before an internal job has done a step.
     Later,
 }
@@ -215,8 +222,8 @@ pub enum Known {
 /// How much room collection is to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// As much as the host needs to go on: what a drive is left with when writes never pause.
-    /// Preconditioning works so.
+    /// As much as the host needs to continue, as under writes that never pause. Preconditioning
+    /// uses it.
     Blocked,
     /// As much as `gc.start_free_blocks` says.
     Due,
@@ -258,7 +265,7 @@ impl Work {
     }
 }
 
-/// A unit to be moved: what it is and where it was.
+/// A unit to move, and its old place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
     /// The unit, or [`Lpn::HOLE`].
@@ -309,27 +316,32 @@ impl<'a> Carried<'a> {
 /// `programmed`; a place handed out is not handed out again before its block was reported `erased`;
 /// pages of a block are handed out in order; a block is given to erase only when nothing in it is
 /// mapped; if `place` refuses, some job has work, or a program is under way; no two jobs move one
-/// unit at a time; and internal work comes to an end while the host waits. For that it must gain: a
-/// victim set gives back its dead units, less the padding of the rows that move it. Where the last
-/// row of each set is padded that may be nothing, and collection goes round in circles. So rows are
-/// filled across victims (`Draining`), and no set is begun that has less than a row to gain.
+/// unit at a time; and internal work ends while the host waits. For that it must gain space: a
+/// victim set frees its invalid units, minus the padding of the rows that move its data. If the
+/// last row of each set is padded, the gain may be zero, and collection never ends. So rows are
+/// filled across victims (`Draining`), and a set with less than a row to gain is not started.
 ///
-/// What it says of itself is what it has done: `counts`, `wear`, `filled_pages` and `occupancy` are
-/// held against an account of the calls, and against the flash.
+/// Its reports are correct: `counts`, `wear`, `filled_pages` and `occupancy` are compared with an
+/// account of the calls, and with the flash.
 ///
-/// Room that failed programs take is not promised: where it comes from what is kept for collection,
-/// `place_moves` may refuse what a job moves.
+/// Space taken by failed programs is not promised: if it comes from the reserve of collection,
+/// `place_moves` may refuse a move.
 ///
 /// The controller promises: every `Program` is reported once, `programmed` or `not_programmed`, two
 /// programs of the same logical unit in the order in which they were placed; `step` of a job is
 /// called again only when its last answer has been carried out; and units are written and trimmed
 /// only after `access` has called their entries known.
-pub trait Ftl: Send + DynClone {
+pub trait Ftl: Send + DynClone + State {
     /// Logical units of the drive.
     fn logical_units(&self) -> u32;
 
-    /// Units that the largest program carries: what a caller of `place` should bring.
+    /// Units of the largest program, which a caller of `place` should bring.
     fn row_units(&self) -> u32;
+
+    /// Whether the units of a row are to come in order of their numbers.
+    fn sorts_rows(&self) -> bool {
+        false
+    }
 
     /// How many keys there are.
     fn keys(&self) -> u32 {
@@ -337,15 +349,15 @@ pub trait Ftl: Send + DynClone {
     }
 
     /// The key of data of `lpn` that the host writes under stream hint `hint`. Asked when they
-    /// enter the write buffer, and not again if they are rewritten there. The FTL may go by what it
-    /// knows itself, such as how often units are rewritten. The answer is taken modulo `keys`;
-    /// nobody asks where that is 1.
-    fn key_of(&self, _lpn: Lpn, hint: u8) -> Key {
+    /// enter the write buffer, and not again if they are rewritten there. The FTL may use its own
+    /// knowledge, such as rewrite counts or the units that it was asked about before: it must take
+    /// any unit under any key. The answer is taken modulo `keys`; it is not asked if that is 1.
+    fn key_of(&mut self, _lpn: Lpn, hint: u8) -> Key {
         Key(hint.into())
     }
 
-    /// Where the newest data of a unit, or a page of the map, are; `None` where there are none.
-    /// The truth, free of cost: `access` says what a drive must do to know it.
+    /// The place of the newest data of a unit, or of a map page; `None` without data. It is the
+    /// truth, free of cost: `access` gives the cost of the lookup in a drive.
     fn lookup(&self, lpn: Lpn) -> Option<Ppn>;
 
     /// Whether `access` may have a cost. Nobody asks it where not.
@@ -358,7 +370,14 @@ pub trait Ftl: Send + DynClone {
         Known::Units(count)
     }
 
-    /// The page of the map that `access` has asked for was read. The entries that it has of `count`
+    /// The page of data, other than that of its place, where the map expects a unit: it was
+    /// programmed, and says where the unit is. It is not given to erase as long as it is the answer
+    /// here. `None` where the map is right.
+    fn mispredicted(&self, _lpn: Lpn) -> Option<Ppn> {
+        None
+    }
+
+    /// The page that `access` has asked for was read. The entries that it has of `count`
     /// units from `first` on are in memory now: for how many of them, at least one, they are known.
     fn map_read(&mut self, _first: Lpn, count: u32, _access: Access) -> u32 {
         count
@@ -368,16 +387,15 @@ pub trait Ftl: Send + DynClone {
     /// one of `dies`.
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place;
 
-    /// The same for the first of what a job moves, wherever it is to go.
+    /// The same for the first units that a job moves, to any die.
     fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place;
 
     /// The flash holds the data of `program`. A unit that a job has moved and that is elsewhere by
     /// now stays there.
     fn programmed(&mut self, program: &Program, carried: Carried);
 
-    /// The program has failed: its places hold nothing and are padding, and what it carried has
-    /// yet to be placed again; what was mapped is mapped where it was. The blocks that failed are
-    /// retired by themselves.
+    /// The program failed: its places become padding, and its data must be placed again; the map
+    /// still has their old places. Failed blocks are retired separately.
     fn not_programmed(&mut self, program: &Program, carried: Carried);
 
     /// Forgets the data of a unit.
@@ -389,9 +407,8 @@ pub trait Ftl: Send + DynClone {
     /// Whether a job has work of this urgency.
     fn wants(&self, job: Job, urgency: Urgency) -> bool;
 
-    /// A job that has work now which no call of `wants` need be made for: one of the drive's, or
-    /// that of a die without which something cannot go on. Each is told once. To be asked after any
-    /// other call.
+    /// A job with work that needs no call of `wants`: a job of the drive, or of a die that blocks
+    /// others. Each is returned once. Ask after any other call.
     fn wanted(&mut self) -> Option<Job> {
         None
     }
@@ -408,20 +425,19 @@ pub trait Ftl: Send + DynClone {
     /// A block given by `step` has been erased.
     fn erased(&mut self, block: Block);
 
-    /// Takes a block out of use: pages of it could not be read, or a program of it has failed.
-    /// A job moves its data off, in its own time, and once it has been reported `erased` it is
-    /// bad. A block whose erase has failed is retired just before it is reported `erased`: it goes
-    /// at once, or, where collection counts on what it gives, serves once more as if it had not.
-    /// `erased` counts it in `retired_blocks` if it has gone, and else in `reclaimed_blocks`. True
-    /// where the block is on its way out or bad, since now or before; false where what is left
-    /// would be too small: a drive whose erase has failed then takes no more writes.
+    /// Retires a block: its pages could not be read, or a program of it failed. A job moves its
+    /// data later, and after the block is reported `erased` it is bad. A block whose erase failed
+    /// is retired just before it is reported `erased`: at once, or, if collection needs its space,
+    /// after one more use. `erased` counts it in `retired_blocks` if it is retired, otherwise in
+    /// `reclaimed_blocks`. True if the block is being retired or bad, now or before; false if the
+    /// remaining space would be too small: a drive whose erase failed then accepts no more writes.
     fn retire(&mut self, _block: Block) -> bool {
         false
     }
 
-    /// Has the data of a full block moved elsewhere, in its own time, for they have been read very
-    /// often, or only just: once erased the block is used on. True where that is new; false where
-    /// the block is on its way already, is being written to, or there is no room to move it now.
+    /// Moves the data of a full block elsewhere (read reclaim), because it was read very often or
+    /// with many retries; the block is used again after its erase. True if this is new; false if
+    /// the block is already being moved, is open, or there is no space to move it now.
     fn reclaim(&mut self, _block: Block) -> bool {
         false
     }
@@ -441,8 +457,7 @@ pub trait Ftl: Send + DynClone {
     /// What has been done.
     fn counts(&self) -> FtlCounts;
 
-    /// Starts counting anew, and sets the wear of every block, where it is not to go on from what
-    /// it is.
+    /// Resets the counts, and sets the wear of every block if one is given.
     fn start_run(&mut self, pe_cycles: Option<u32>);
 
     /// Where every physical unit is accounted for, by counting (slow).
@@ -454,6 +469,12 @@ pub trait Ftl: Send + DynClone {
     /// Memory that the firmware needs, by use.
     fn ram(&self) -> Vec<Ram>;
 
+    /// Bytes that it keeps beside the data of a page, for a start-up without its memory: by default
+    /// the owner of each unit and the number of the program.
+    fn spare_bytes(&self, units_per_page: u32) -> u32 {
+        4 * units_per_page + 8
+    }
+
     /// Bytes of the simulator's own tables for each logical unit.
     fn bytes_per_unit(&self) -> f64;
 
@@ -461,12 +482,12 @@ pub trait Ftl: Send + DynClone {
     /// key in order. Refuses when no die takes data and internal work changes nothing: a broken
     /// promise.
     fn write_untimed(&mut self, lpns: &[Lpn], untimed: &mut Untimed) -> Result<()> {
-        untimed::write(self, lpns, untimed)
+        untimed::write(self, lpns, untimed, &mut Flawless)
     }
 
-    /// Forgets the data of a unit without time, whatever of the map must be read for it.
+    /// Trims a unit without time, including reads of map pages.
     fn trim_untimed(&mut self, lpn: Lpn, untimed: &mut Untimed) -> Result<()> {
-        untimed::trim(self, lpn, untimed)
+        untimed::trim(self, lpn, untimed, &mut Flawless)
     }
 
     /// Overwrites `count` units drawn by `draw`, without time.
@@ -476,12 +497,23 @@ pub trait Ftl: Send + DynClone {
         draw: &mut dyn FnMut() -> Lpn,
         untimed: &mut Untimed,
     ) -> Result<()> {
-        untimed::overwrite(self, count, draw, untimed)
+        untimed::overwrite(self, count, draw, untimed, &mut Flawless)
+    }
+
+    /// The same on a device that wears and fails.
+    fn overwrite_on(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        untimed::overwrite(self, count, draw, untimed, device)
     }
 
     /// Carries out a job that is so urgent, without time: how many steps it took.
     fn settle_untimed(&mut self, job: Job, urgency: Urgency, untimed: &mut Untimed) -> Result<u64> {
-        untimed::settle(self, job, urgency, untimed)
+        untimed::settle(self, job, urgency, untimed, &mut Flawless)
     }
 }
 
@@ -489,6 +521,6 @@ dyn_clone::clone_trait_object!(Ftl);
 
 /// The key, of `keys` that `ftl` has, of data of `lpn`.
 #[inline]
-pub fn key_among<F: Ftl + ?Sized>(ftl: &F, keys: u32, lpn: Lpn, hint: u8) -> Key {
+pub fn key_among<F: Ftl + ?Sized>(ftl: &mut F, keys: u32, lpn: Lpn, hint: u8) -> Key {
     if keys == 1 { Key(0) } else { Key(ftl.key_of(lpn, hint).0 % keys) }
 }

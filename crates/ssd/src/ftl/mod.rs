@@ -1,13 +1,17 @@
-//! The flash translation layers: where a logical unit lives.
+//! The flash translation layers (FTLs): the place of each logical unit on flash.
 //!
-//! A family. `contract` is what the controller and an FTL promise each other, `account` what an
-//! FTL reports of itself, `untimed` the way through it that takes no time. Each member is a room or
-//! file of its own, named in `ROSTER` and nowhere else.
+//! A family. `contract` has the promises of controller and FTL, `account` the counts of an FTL,
+//! `untimed` its operation without time. Each member is a separate room or file, named only in
+//! `ROSTER`. `blocks` and `log_blocks` are what members with a coarse map are built of.
 
 pub mod account;
 mod bast;
+mod blocks;
 pub mod contract;
 mod dftl;
+mod fast;
+mod learned;
+mod log_blocks;
 mod page;
 mod untimed;
 
@@ -20,4 +24,5 @@ pub(crate) use untimed::{endless, most_effort, name_of};
 use base::family::Member;
 
 /// Every FTL.
-pub const ROSTER: &[Member<Build>] = &[page::MEMBER, dftl::MEMBER, bast::MEMBER];
+pub const ROSTER: &[Member<Build>] =
+    &[page::MEMBER, dftl::MEMBER, learned::MEMBER, bast::MEMBER, fast::MEMBER];

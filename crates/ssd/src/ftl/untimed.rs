@@ -1,11 +1,43 @@
-//! The untimed way through an FTL: writes, and all internal work that they cause, as fast as memory
-//! allows. The calls are those that the controller makes, back to back.
+//! Untimed operation of an FTL: writes, and all internal work that they cause, as fast as memory
+//! allows. The calls are those that the controller makes, back to back. Each program and erase goes
+//! to a device: to chips that wear and fail, or to [`Flawless`] ones.
 
 use super::contract::{
-    Access, Carried, DieSet, Ftl, Job, Key, Known, Lpn, MOST_STREAMS, Place, Step, Urgency, Work,
-    key_among,
+    Access, Carried, DieSet, Ftl, Job, Key, Known, Lpn, MOST_STREAMS, Place, Program, Step,
+    Urgency, Work, key_among,
 };
 use base::{Error, Result};
+use nand::geometry::Block;
+
+/// The flash under untimed work.
+pub trait Device {
+    /// Programs: lists the blocks whose program has failed in `failed`, which comes empty. Refuses
+    /// what a chip would refuse.
+    fn program(&mut self, program: &Program, failed: &mut Vec<Block>) -> Result<()>;
+
+    /// Erases a block: whether that went well.
+    fn erase(&mut self, block: Block) -> bool;
+
+    /// A block that has failed must stay in use: the drive takes no more writes.
+    fn cannot_spare(&mut self);
+}
+
+/// Flash that does not wear and never fails: that of preconditioning.
+pub struct Flawless;
+
+impl Device for Flawless {
+    #[inline]
+    fn program(&mut self, _: &Program, _: &mut Vec<Block>) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline]
+    fn erase(&mut self, _: Block) -> bool {
+        true
+    }
+
+    fn cannot_spare(&mut self) {}
+}
 
 /// Working space of the untimed way.
 #[derive(Clone)]
@@ -18,6 +50,8 @@ pub struct Untimed {
     /// Units of a batch with their keys.
     keyed: Vec<(u32, Lpn)>,
     lpns: Vec<Lpn>,
+    /// Blocks whose program has just failed.
+    failed: Vec<Block>,
 }
 
 impl Untimed {
@@ -29,19 +63,21 @@ impl Untimed {
             running: Vec::new(),
             keyed: Vec::new(),
             lpns: Vec::new(),
+            failed: Vec::new(),
         }
     }
 }
 
 /// Writes units, those of a key in order.
-pub(super) fn write<F: Ftl + ?Sized>(
+pub(super) fn write<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     lpns: &[Lpn],
     untimed: &mut Untimed,
+    device: &mut D,
 ) -> Result<()> {
     let keys = ftl.keys();
     if keys == 1 {
-        return write_of_key(ftl, Key(0), lpns, untimed);
+        return write_of_key(ftl, Key(0), lpns, untimed, device);
     }
     let mut keyed = std::mem::take(&mut untimed.keyed);
     let mut of_key = std::mem::take(&mut untimed.lpns);
@@ -50,7 +86,7 @@ pub(super) fn write<F: Ftl + ?Sized>(
     for run in keyed.chunk_by(|a, b| a.0 == b.0) {
         of_key.clear();
         of_key.extend(run.iter().map(|&(_, lpn)| lpn));
-        write_of_key(ftl, Key(run[0].0), &of_key, untimed)?;
+        write_of_key(ftl, Key(run[0].0), &of_key, untimed, device)?;
     }
     keyed.clear();
     (untimed.keyed, untimed.lpns) = (keyed, of_key);
@@ -59,11 +95,12 @@ pub(super) fn write<F: Ftl + ?Sized>(
 
 /// Overwrites `count` units drawn by `draw`. Addresses are drawn ahead so that the cache misses of
 /// different units overlap.
-pub(super) fn overwrite<F: Ftl + ?Sized>(
+pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     count: u64,
     draw: &mut dyn FnMut() -> Lpn,
     untimed: &mut Untimed,
+    device: &mut D,
 ) -> Result<()> {
     const AHEAD: usize = 128;
     const HALF: usize = AHEAD / 2;
@@ -79,9 +116,9 @@ pub(super) fn overwrite<F: Ftl + ?Sized>(
     let mut batches = vec![Vec::with_capacity(full); batches as usize];
     let mut write_batch = |ftl: &mut F, key: u32, batch: &mut Vec<Lpn>| -> Result<()> {
         if keys <= MOST_STREAMS {
-            write_of_key(ftl, Key(key), batch, untimed)?;
+            write_of_key(ftl, Key(key), batch, untimed, device)?;
         } else {
-            write(ftl, batch, untimed)?;
+            write(ftl, batch, untimed, device)?;
         }
         batch.clear();
         Ok(())
@@ -105,28 +142,40 @@ pub(super) fn overwrite<F: Ftl + ?Sized>(
 }
 
 /// Forgets the data of a unit.
-pub(super) fn trim<F: Ftl + ?Sized>(ftl: &mut F, lpn: Lpn, untimed: &mut Untimed) -> Result<()> {
+pub(super) fn trim<F: Ftl + ?Sized, D: Device + ?Sized>(
+    ftl: &mut F,
+    lpn: Lpn,
+    untimed: &mut Untimed,
+    device: &mut D,
+) -> Result<()> {
     if ftl.has_map_on_flash() {
-        know(ftl, lpn, Access::Trim, untimed)?;
+        know(ftl, lpn, Access::Trim, untimed, device)?;
     }
     ftl.trim(lpn);
-    settle_wanted(ftl, untimed)
+    settle_wanted(ftl, untimed, device)
 }
 
 /// Writes units of one key.
-fn write_of_key<F: Ftl + ?Sized>(
+fn write_of_key<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     key: Key,
     lpns: &[Lpn],
     untimed: &mut Untimed,
+    device: &mut D,
 ) -> Result<()> {
     let row = ftl.row_units() as usize;
     let has_map = ftl.has_map_on_flash();
-    let (mut rest, mut known) = (lpns, 0);
+    let mut sorted = Vec::new();
+    if ftl.sorts_rows() {
+        sorted.extend_from_slice(lpns);
+        // What a row has twice stays in order.
+        sorted.chunks_mut(row).for_each(|row| row.sort());
+    }
+    let (mut rest, mut known) = (if sorted.is_empty() { lpns } else { &sorted[..] }, 0);
     while !rest.is_empty() {
         if has_map {
             for &lpn in &rest[known..row.min(rest.len())] {
-                know(ftl, lpn, Access::Write, untimed)?;
+                know(ftl, lpn, Access::Write, untimed, device)?;
             }
             known = row.min(rest.len());
         } else {
@@ -134,15 +183,16 @@ fn write_of_key<F: Ftl + ?Sized>(
         }
         match ftl.place(key, &rest[..known], &untimed.dies) {
             Place::At(program) => {
-                ftl.programmed(&program, Carried::Host);
-                rest = &rest[program.units as usize..];
-                known -= program.units as usize;
-                settle(ftl, Job::of(program.die), Urgency::Blocked, untimed)?;
-                settle_wanted(ftl, untimed)?;
+                if programs(ftl, &program, Carried::Host, untimed, device)? {
+                    rest = &rest[program.units as usize..];
+                    known -= program.units as usize;
+                }
+                settle(ftl, Job::of(program.die), Urgency::Blocked, untimed, device)?;
+                settle_wanted(ftl, untimed, device)?;
             }
             Place::NoRoom | Place::Later(_) => {
-                if settle_all(ftl, untimed)? == 0 {
-                    return Err(broken("no die takes data, and none has anything to collect"));
+                if settle_all(ftl, untimed, device)? == 0 {
+                    return Err(broken("no die accepts data, and no die has a block to collect"));
                 }
             }
         }
@@ -150,23 +200,24 @@ fn write_of_key<F: Ftl + ?Sized>(
     Ok(())
 }
 
-/// Makes the entry of a unit known, whatever pages of the map that takes.
-fn know<F: Ftl + ?Sized>(
+/// Loads the map entry of a unit, with all reads of map pages that this needs.
+fn know<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     lpn: Lpn,
     access: Access,
     untimed: &mut Untimed,
+    device: &mut D,
 ) -> Result<()> {
     loop {
         match ftl.access(lpn, 1, access) {
             Known::Units(_) => return Ok(()),
-            Known::Read(_) => {
+            Known::Read(_) | Known::Mispredicted(_) => {
                 ftl.map_read(lpn, 1, access);
-                return settle_wanted(ftl, untimed);
+                return settle_wanted(ftl, untimed, device);
             }
             Known::Later => {
-                if settle_all(ftl, untimed)? == 0 {
-                    return Err(broken("no entry of the map can be read, and no job has work"));
+                if settle_all(ftl, untimed, device)? == 0 {
+                    return Err(broken("no map page can be read, and no job has work"));
                 }
             }
         }
@@ -174,46 +225,56 @@ fn know<F: Ftl + ?Sized>(
 }
 
 /// Carries out the jobs that the FTL names.
-fn settle_wanted<F: Ftl + ?Sized>(ftl: &mut F, untimed: &mut Untimed) -> Result<()> {
+fn settle_wanted<F: Ftl + ?Sized, D: Device + ?Sized>(
+    ftl: &mut F,
+    untimed: &mut Untimed,
+    device: &mut D,
+) -> Result<()> {
     while let Some(job) = ftl.wanted() {
-        settle(ftl, job, Urgency::Blocked, untimed)?;
+        settle(ftl, job, Urgency::Blocked, untimed, device)?;
     }
     Ok(())
 }
 
 /// Carries out all jobs as far as the host needs: how many steps they took.
-fn settle_all<F: Ftl + ?Sized>(ftl: &mut F, untimed: &mut Untimed) -> Result<u64> {
+fn settle_all<F: Ftl + ?Sized, D: Device + ?Sized>(
+    ftl: &mut F,
+    untimed: &mut Untimed,
+    device: &mut D,
+) -> Result<u64> {
     let mut steps = 0;
     for job in 0..ftl.jobs() {
-        steps += settle(ftl, Job(job), Urgency::Blocked, untimed)?;
+        steps += settle(ftl, Job(job), Urgency::Blocked, untimed, device)?;
     }
     Ok(steps)
 }
 
 /// Carries out a job that is so urgent: how many steps it took.
-pub(super) fn settle<F: Ftl + ?Sized>(
+pub(super) fn settle<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     job: Job,
     urgency: Urgency,
     untimed: &mut Untimed,
+    device: &mut D,
 ) -> Result<u64> {
     if untimed.running.contains(&job) || !ftl.wants(job, urgency) {
         return Ok(0);
     }
     untimed.running.push(job);
     let mut work = untimed.works.pop().unwrap_or_default();
-    let steps = run(ftl, job, urgency, &mut work, untimed);
+    let steps = run(ftl, job, urgency, &mut work, untimed, device);
     untimed.works.push(work);
     untimed.running.pop();
     steps
 }
 
-fn run<F: Ftl + ?Sized>(
+fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     job: Job,
     urgency: Urgency,
     work: &mut Work,
     untimed: &mut Untimed,
+    device: &mut D,
 ) -> Result<u64> {
     let most = most_effort(ftl.logical_units().into());
     let (mut effort, mut steps) = (0, 0);
@@ -222,10 +283,17 @@ fn run<F: Ftl + ?Sized>(
         effort += 1 + work.moves.len() as u64;
         match step {
             Step::Done => break,
-            Step::Move => move_units(ftl, job, work, untimed)?,
-            Step::Erase => work.blocks.iter().for_each(|&block| ftl.erased(block)),
+            Step::Move => move_units(ftl, job, work, untimed, device)?,
+            Step::Erase => {
+                for &block in &work.blocks {
+                    if !device.erase(block) && !ftl.retire(block) {
+                        device.cannot_spare();
+                    }
+                    ftl.erased(block);
+                }
+            }
             Step::Wait => {
-                if settle_all(ftl, untimed)? == 0 {
+                if settle_all(ftl, untimed, device)? == 0 {
                     break;
                 }
             }
@@ -238,23 +306,48 @@ fn run<F: Ftl + ?Sized>(
     Ok(steps)
 }
 
+/// Programs: whether that went well. What has not can be placed again.
+#[inline]
+fn programs<F: Ftl + ?Sized, D: Device + ?Sized>(
+    ftl: &mut F,
+    program: &Program,
+    carried: Carried,
+    untimed: &mut Untimed,
+    device: &mut D,
+) -> Result<bool> {
+    device.program(program, &mut untimed.failed)?;
+    if untimed.failed.is_empty() {
+        ftl.programmed(program, carried);
+        return Ok(true);
+    }
+    for block in untimed.failed.drain(..) {
+        if !ftl.retire(block) {
+            device.cannot_spare();
+        }
+    }
+    ftl.not_programmed(program, carried);
+    Ok(false)
+}
+
 /// Moves the units that a step has listed.
-fn move_units<F: Ftl + ?Sized>(
+fn move_units<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     job: Job,
     work: &Work,
     untimed: &mut Untimed,
+    device: &mut D,
 ) -> Result<()> {
     let mut rest = &work.moves[..];
     while !rest.is_empty() {
         match ftl.place_moves(job, rest) {
             Place::At(program) => {
                 let (now, later) = rest.split_at(program.units as usize);
-                ftl.programmed(&program, Carried::Moves(job, now));
-                rest = later;
+                if programs(ftl, &program, Carried::Moves(job, now), untimed, device)? {
+                    rest = later;
+                }
             }
             Place::NoRoom | Place::Later(_) => {
-                if settle_all(ftl, untimed)? == 0 {
+                if settle_all(ftl, untimed, device)? == 0 {
                     return Err(broken("no place for data that collection moves"));
                 }
             }
@@ -265,21 +358,21 @@ fn move_units<F: Ftl + ?Sized>(
 
 /// The FTL broke a promise: the run ends with this.
 fn broken(problem: &str) -> Error {
-    Error::new("ftl", problem).allow("nothing of the kind: a defect of the FTL")
+    Error::new("ftl", problem).hint("this is a defect of the FTL; please report it")
 }
 
-/// Steps and moved units after which internal work on `units` goes round in circles: it has moved
-/// all of them so often, and no data of the host came in between. A policy that draws its victims
-/// misses a block in so many rounds once in e^32 times.
+/// Steps and moved units after which internal work on `units` counts as endless: it has moved all
+/// of them this often, without new data of the host. A random policy misses a block in so many
+/// rounds once in e^32 times.
 pub(crate) fn most_effort(units: u64) -> u64 {
     32 * (units + 4096)
 }
 
-/// Internal work goes round in circles.
+/// Internal work is endless.
 #[cold]
 pub(crate) fn endless() -> Error {
     broken("collection of a die does not end: it moves data and gains nothing")
-        .allow("nothing of the kind: a defect of the FTL or of the policy that picks victims")
+        .hint("this is a defect of the FTL or of the GC policy; please report it")
 }
 
 /// The die of a job, for messages.

@@ -1,4 +1,4 @@
-//! Real cells under a decoder that reads them: where `array` and `ecc::model` meet in full.
+//! Real cells and the decoder that reads them: the meeting point of `array` and `ecc::model`.
 //!
 //! With an array of cells and a model of real words, what a die senses is not a rate but this
 //! page's cells: each codeword is written to cells of its page, drawn from its luck, which age as
@@ -64,10 +64,11 @@ impl CellMedium {
         let geometry = &config.chip.geometry;
         let room = 8 * (u64::from(geometry.page_bytes) + u64::from(geometry.spare_bytes));
         if bits as u64 > room {
-            let problem = format!("codewords of {bits} bits in real cells, {room} a page");
-            return Err(Error::new("ecc.code", problem).allow(
-                "a page, chip.geometry.spare_bytes included, that holds one; or chip.array.name = \
-                 \"table\", which has rates and no cells",
+            let problem =
+                format!("a codeword of {bits} bits does not fit in a page of {room} bits");
+            return Err(Error::new("ecc.code", problem).hint(
+                "use a larger page (chip.geometry.spare_bytes included), or chip.array.name = \
+                 \"table\", which needs no cells",
             ));
         }
         let bytes = bits.div_ceil(8);

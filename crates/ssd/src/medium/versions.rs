@@ -1,4 +1,4 @@
-//! Versions of stored units: tests compare what is read with what was written.
+//! Versions of stored units: tests compare reads with writes.
 //!
 //! Off in ordinary runs. When on, every write request has a version, a unit on the flash or in
 //! the buffer carries the version it was written with, and a read reports the versions it found.

@@ -1,14 +1,17 @@
 //! Valid units of each block, and the blocks that can be collected.
 //!
 //! A full block is a candidate until a victim policy or another job takes it. The invalid units of
-//! a plane's candidates are counted as they change. Some candidates are marked: their data are to
-//! be moved whatever the policy says. Until then the policy may take them too.
+//! a plane's candidates are counted as they change. Some candidates are marked: their data must be
+//! moved regardless of the policy. Until then the policy may take them too.
 
 use crate::space::gc::{BlockWord, Victims};
+use base::Result;
+use base::archive::{Archive, State};
 use base::memory::{prefetch, table};
 use nand::geometry::{Block, Die, Geometry, Plane};
+use serde::{Deserialize, Serialize};
 
-/// Blocks of a drive, with what is valid in them.
+/// Blocks of a drive, with their valid units.
 #[derive(Clone)]
 pub struct Candidates {
     units_per_block: u32,
@@ -21,10 +24,20 @@ pub struct Candidates {
 }
 
 /// The candidates of a plane.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Tally {
     blocks: u32,
     dead_units: u64,
+}
+
+impl State for Candidates {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { units_per_block: _, words, victims, planes, marked, planes_per_die: _ } = self;
+        archive.table(words)?;
+        victims.exchange(archive)?;
+        archive.value(planes)?;
+        archive.value(marked)
+    }
 }
 
 impl Candidates {
@@ -104,7 +117,7 @@ impl Candidates {
         self.leave(plane, block);
     }
 
-    /// Marks a candidate; false where it is marked already, or none.
+    /// Marks a candidate; false if it is already marked, or not a candidate.
     pub fn mark(&mut self, plane: Plane, block: Block) -> bool {
         let marked = &mut self.marked[(plane.0 / self.planes_per_die) as usize];
         let is_new = self.words[block.0 as usize].is_closed() && !marked.contains(&block);

@@ -1,4 +1,4 @@
-//! Logical capacity: how much of the flash the host sees, and which over-provisioning can work.
+//! Logical capacity: the space that the host sees, and the least over-provisioning.
 
 use base::{Error, Result};
 use nand::geometry::Geometry;
@@ -21,22 +21,23 @@ pub fn logical_units(
     let least_good = good_blocks(geometry, bad).into_iter().min().unwrap_or(0);
     let place = "ftl.overprovisioning";
     if !(0.0..=MOST).contains(&overprovisioning) {
-        let problem = format!("{overprovisioning} makes the logical drive larger than its flash");
-        return Err(Error::new(place, problem).allow("0 to 100 (physical / logical - 1)"));
+        let problem = format!("{overprovisioning} is out of range");
+        return Err(Error::new(place, problem).expected("0 to 100 (physical / logical - 1)"));
     }
     if least_good <= held {
         return Err(Error::new(
             "chip.geometry.blocks_per_plane",
             format!("{least_good} good blocks in a plane"),
         )
-        .allow(format!(
-            "more than {held}: gc.start_free_blocks and one open block for each stream"
+        .expected(format!(
+            "more than {held} (gc.start_free_blocks and one open block for each stream)"
         )));
     }
     let logical = (good as f64 / (1.0 + overprovisioning)) as u64;
     if logical == 0 {
         let problem = format!("{overprovisioning} leaves nothing of {good} physical units");
-        return Err(Error::new(place, problem).allow("less, or a larger chip.geometry"));
+        return Err(Error::new(place, problem)
+            .hint("use less over-provisioning, or a larger chip.geometry"));
     }
     // One block more than the held ones must be dead, or there is nothing to gain anywhere.
     let most =
@@ -48,7 +49,7 @@ pub fn logical_units(
         let least = ((good as f64 / most as f64 - 1.0) * 1e4).ceil() / 1e4;
         let problem =
             format!("{overprovisioning} leaves {logical} logical of {good} physical units");
-        return Err(Error::new(place, problem).allow(if least <= MOST {
+        return Err(Error::new(place, problem).expected(if least <= MOST {
             format!("at least {least:.4} with this geometry: {why}")
         } else {
             format!("a chip.geometry with more blocks in a plane: {why}")
@@ -94,7 +95,7 @@ mod tests {
         for (blocks, pages) in [(23, 18), (31, 7), (40, 10), (101, 258), (2048, 64)] {
             for held in 1..12 {
                 let Err(error) = units(blocks, pages, 0.0, held) else { continue };
-                let least = error.allowed.split(' ').nth(2).and_then(|text| text.parse().ok());
+                let least = error.expected.split(' ').nth(2).and_then(|text| text.parse().ok());
                 let least: f64 = least.unwrap_or_else(|| panic!("{error}"));
                 units(blocks, pages, least, held).unwrap();
                 named += 1;
@@ -108,6 +109,6 @@ mod tests {
         assert!(units(4, 1, 100.0, 1).unwrap_err().problem.contains("leaves nothing"));
         // Here no over-provisioning helps: all blocks but one are held.
         let error = units(4, 64, 0.0, 3).unwrap_err();
-        assert!(error.allowed.starts_with("a chip.geometry with more blocks"), "{error}");
+        assert!(error.expected.starts_with("a chip.geometry with more blocks"), "{error}");
     }
 }

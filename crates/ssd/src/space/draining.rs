@@ -7,9 +7,10 @@
 use crate::ftl::{Lpn, Move};
 use base::memory::prefetch;
 use nand::geometry::{Block, Geometry, Ppn};
+use serde::{Deserialize, Serialize};
 
 /// Victims of one die.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Draining {
     /// Blocks that still hold data.
     pub victims: Vec<Block>,

@@ -1,8 +1,10 @@
-//! Free blocks of each plane, least worn first, and how many the poorest plane of a group has.
+//! Free blocks of each plane, least worn first, and the fewest of any plane of a group.
 //!
 //! A group is the planes that are programmed together: a row needs a block in each of them. The
 //! number of free blocks is asked for at every step, so it is counted as it changes.
 
+use base::Result;
+use base::archive::{Archive, State};
 use base::units::Divisor;
 use nand::geometry::{Block, Plane};
 use std::cmp::Reverse;
@@ -18,6 +20,15 @@ pub struct FreeBlocks {
     /// By group, counted over all dies, without those.
     fewest: Vec<u32>,
     joined: Divisor,
+}
+
+impl State for FreeBlocks {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { planes, claimed, fewest, joined: _ } = self;
+        archive.value(planes)?;
+        archive.table(claimed)?;
+        archive.table(fewest)
+    }
 }
 
 impl FreeBlocks {

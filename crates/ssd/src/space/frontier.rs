@@ -1,9 +1,10 @@
 //! Write frontiers: an open block in each plane that a program joins, and the page that comes next.
 
 use nand::geometry::{Block, Geometry, MAX_PLANES};
+use serde::{Deserialize, Serialize};
 
 /// An open block in each plane that a program joins, and the page it stands at.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Frontier {
     /// The block of each plane.
     pub blocks: [Block; MAX_PLANES],

@@ -1,4 +1,4 @@
-//! The parts that FTLs are built of: blocks that are free, open, full, or on their way to an erase.
+//! Components of FTLs: free, open and full blocks, and victims before their erase.
 //!
 //! Each part keeps one kind of fact about blocks and knows nothing of maps. `gc` is the family of
 //! policies that pick the blocks to be emptied next.

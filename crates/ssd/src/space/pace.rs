@@ -1,4 +1,4 @@
-//! The pace of a die: how far the host may run ahead of collection.
+//! The pace of a die: the lead that host writes may have over garbage collection.
 //!
 //! Host programs go before collection and are striped over the dies. Left alone, all dies use up
 //! their free blocks in step, and then wait in step until each has moved the data of whole blocks.

@@ -6,6 +6,8 @@
 //! hot, as in Chang's Dual-Pool, SAC'07).
 
 use crate::ftl::contract::Wear;
+use base::Result;
+use base::archive::{Archive, State};
 use nand::geometry::{Block, Geometry, Plane};
 use std::ops::Range;
 
@@ -23,6 +25,15 @@ pub struct BlockWear {
     static_delta: u32,
     /// Collections of each group since the last look, by its first plane.
     collected: Vec<u32>,
+}
+
+impl State for BlockWear {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { pe_cycles, bad, static_delta: _, collected } = self;
+        archive.table(pe_cycles)?;
+        archive.value(bad)?;
+        archive.table(collected)
+    }
 }
 
 impl BlockWear {

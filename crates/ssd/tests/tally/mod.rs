@@ -1,6 +1,7 @@
 //! An FTL with an account of what it does, kept from its answers alone: what it says of itself, and
 //! what it has promised, is held against that.
 
+use base::archive::{Archive, State};
 use base::rng::Rng;
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use ssd::build::{chips, context};
@@ -114,6 +115,7 @@ impl Tally {
         // Of what jobs move, what is new of the map is known to the FTL alone.
         let known = FtlCounts {
             levelled_blocks: 0,
+            levelled_units: 0,
             moved_units: told.moved_units + told.map.writes,
             merges: Merges::default(),
             map: MapCounts::default(),
@@ -124,6 +126,7 @@ impl Tally {
         // Victims count as levelled when they are picked: a set of each die may be under way.
         let most = told.reclaimed_blocks + told.retired_blocks + u64::from(self.geometry.planes());
         assert!(told.levelled_blocks <= most, "{told:?}");
+        assert!(told.levelled_units <= told.moved_units, "{told:?}");
         let mut known = Occupancy::default();
         let page = u64::from(self.geometry.units_per_page);
         let whole = u64::from(self.geometry.units_per_block());
@@ -189,6 +192,12 @@ impl Tally {
         let of = &mut self.counts;
         *(if is_moved { &mut of.moved_units } else { &mut of.host_units }) += u64::from(units);
         self.placed.insert((program.blocks[0].0, program.page), lpns);
+    }
+}
+
+impl State for Tally {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> base::Result<()> {
+        self.ftl.exchange(archive)
     }
 }
 
@@ -335,9 +344,23 @@ impl Ftl for Tally {
             Known::Read(page) => {
                 assert!(page.0 >= self.ftl.logical_units() && self.ftl.lookup(page).is_some());
             }
+            Known::Mispredicted(lpn) => {
+                let read = self.ftl.mispredicted(lpn).unwrap();
+                assert_ne!(self.ftl.lookup(lpn).unwrap(), read);
+                let (block, page) = self.geometry.page_of(read);
+                assert!(page < self.blocks[block.0 as usize].pages, "{read:?} has no data");
+            }
             Known::Later => {}
         }
         known
+    }
+
+    fn mispredicted(&self, lpn: Lpn) -> Option<Ppn> {
+        self.ftl.mispredicted(lpn)
+    }
+
+    fn sorts_rows(&self) -> bool {
+        self.ftl.sorts_rows()
     }
 
     fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32 {
@@ -354,7 +377,7 @@ impl Ftl for Tally {
         self.ftl.keys()
     }
 
-    fn key_of(&self, lpn: Lpn, hint: u8) -> Key {
+    fn key_of(&mut self, lpn: Lpn, hint: u8) -> Key {
         self.ftl.key_of(lpn, hint)
     }
 

@@ -1,4 +1,4 @@
-//! `threshold`, `profile` and `exact` beside each other: the same words, and the same answers.
+//! Tests that `threshold`, `profile` and `exact` agree on the same codewords.
 
 use super::super::{Constructor, Decode, EccConfig, Model, ROSTER, Word, resolve};
 use crate::codec::Codec;
@@ -42,7 +42,7 @@ fn count(model: &mut dyn Model, rber: f64, level: u8, words: u32) -> [f64; 3] {
 }
 
 /// A decoder that corrects t errors for certain: all three models say the same of every word, and
-/// of every number of soft levels.
+/// of every number of soft reads.
 #[test]
 fn bounded_distance_is_one_thing_in_three_models() {
     // 40 errors in 4616 bits are a rate of 0.0087, 72 in 9193 one of 0.0078.
@@ -90,7 +90,7 @@ fn measured() -> (EccConfig, Profile) {
 }
 
 /// An LDPC code, measured here: the model that plays it back and the one that decodes agree on
-/// failures and iterations, by hard decision and with a soft level, on and between measured rates.
+/// failures and iterations, by hard decision and with a soft read, on and between measured rates.
 #[test]
 fn what_was_measured_is_what_is_decoded() {
     let (common, profile) = measured();
@@ -134,7 +134,7 @@ fn nothing_is_claimed_that_was_not_measured() {
         undetected: vec![0; 4],
         iterations: vec![vec![400, 600], vec![100, 900], vec![0, 500, 500], vec![0, 0, 1000]],
     };
-    // At the soft level counts scatter the wrong way round, and one is above that of the hard read.
+    // At the soft read counts scatter the wrong way round, and one is above that of the hard read.
     let levels = vec![level(0, [0, 20, 500, 1000]), level(2, [0, 30, 25, 990])];
     let mut profile = Profile::new(&codec, "code", "awgn", 1, "a test").unwrap();
     profile.level = levels;
@@ -199,10 +199,14 @@ fn a_code_says_how_many_errors_it_corrects() {
         assert_eq!(resolved(code, params).unwrap(), table(complete), "{params}");
     }
     for (params, said) in [
-        ("t = 39", "ecc.t: 39 with the code `code`; allowed: 40, or leave it out"),
+        (
+            "t = 39",
+            "ecc.t: 39 with the code `code`; expected: 40; hint: leave it out: the code gives it",
+        ),
         (
             "t_soft = [108]",
-            "ecc.t_soft: [108] with the code `code`; allowed: [40], or leave it out",
+            "ecc.t_soft: [108] with the code `code`; expected: [40]; hint: leave it out: the code \
+             gives it",
         ),
     ] {
         assert_eq!(resolved(BCH, params).unwrap_err(), said);
@@ -220,8 +224,8 @@ fn threshold_asks_for_the_t_of_an_ldpc_code() {
     let ldpc = with_code(LDPC, None);
     for params in ["", "t_soft = [300]"] {
         let said = resolved(&ldpc, params).unwrap_err().to_string();
-        assert!(said.starts_with("ecc.t: missing with the code `code`"), "{said}");
-        assert!(said.contains("profile or exact"), "{said}");
+        assert!(said.starts_with("ecc.t: missing: the code `code`"), "{said}");
+        assert!(said.contains("ecc.model = \"profile\" or \"exact\""), "{said}");
     }
     assert_eq!(resolved(&ldpc, "t = 30").unwrap(), Some(30));
     assert_eq!(resolved(&EccConfig::default(), "").unwrap(), Some(100), "no code: the default");
@@ -239,7 +243,7 @@ fn errors_name_file_and_reason() {
     let member: &Member<Constructor> = find(ROSTER, "ecc.model", "profile").unwrap();
     let said =
         text((member.build.build)(&with_code(LDPC, None), &Table::new()).map(drop).unwrap_err());
-    assert!(said.contains("has not been measured"), "{said}");
+    assert!(said.contains("has no profile"), "{said}");
     let code = NamedCode::read(LDPC, "code.toml", None).unwrap();
     for (key, mut config) in [
         ("ecc.payload_bytes", EccConfig { payload_bytes: 4096, ..EccConfig::default() }),
@@ -247,6 +251,6 @@ fn errors_name_file_and_reason() {
         ("ecc.code_hash", EccConfig { code_hash: "0".into(), ..EccConfig::default() }),
     ] {
         let said = text(config.take_code(code.clone()).unwrap_err());
-        assert!(said.contains(key) && said.contains("or leave it out"), "{said}");
+        assert!(said.contains(key) && said.contains("leave it out"), "{said}");
     }
 }

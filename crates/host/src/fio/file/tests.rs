@@ -7,7 +7,7 @@ use ssd::request::Request;
 const CAPACITY: u64 = 1 << 30;
 
 fn read(text: &str) -> Result<Loaded> {
-    parse(text, "job.fio", Path::new("/nowhere"), CAPACITY, 1)
+    parse(text, "job.fio", Path::new("/nowhere"), &Target::new(CAPACITY, 1))
 }
 
 /// One job with options separated by blanks.
@@ -129,7 +129,7 @@ fn clones_have_streams_and_places_of_their_own() {
 #[test]
 fn seeds_decide() {
     let first = |text: &str, seed| {
-        let loaded = parse(text, "job.fio", Path::new(""), CAPACITY, seed).unwrap();
+        let loaded = parse(text, "job.fio", Path::new(""), &Target::new(CAPACITY, seed)).unwrap();
         requests(&mut { loaded.jobs }[0], 100)
     };
     let (plain, fixed) = ("[j]\nrw=randread\n", "[j]\nrw=randread\nrandseed=7\n");
@@ -139,7 +139,7 @@ fn seeds_decide() {
     assert_eq!(first(fixed, 1), first(plain, 7));
     // Another job before it, or another option, changes nothing.
     let after = "[a]\nrw=randread\n[j]\nrw=randread\niodepth=9\n";
-    let mut loaded = parse(after, "job.fio", Path::new(""), CAPACITY, 1).unwrap();
+    let mut loaded = parse(after, "job.fio", Path::new(""), &Target::new(CAPACITY, 1)).unwrap();
     assert_eq!(requests(&mut loaded.jobs[1], 100), first(plain, 1));
 }
 
@@ -153,12 +153,12 @@ fn notices_name_each_option_once() {
     for part in [
         "job.fio:2: `ioengine`",
         "job.fio:3: `direct`",
-        "job.fio:5: runs always repeat",
+        "job.fio:5: runs are always repeatable",
         "job.fio:7: `filename`",
         "`group_reporting`",
         "`exitall`",
         "job.fio:15: `time_based` without runtime",
-        "job.fio:16: `replay_no_stall` means nothing without read_iolog",
+        "job.fio:16: `replay_no_stall` has no effect without read_iolog",
     ] {
         assert_eq!(has(part), 1, "{part}: {notices:?}");
     }
@@ -181,7 +181,7 @@ fn bad_input_is_told_with_its_place() {
         ("[j]\nbsrange=1-2k", &["bsrange", "`1`"]),
         ("[j]\nba=100", &["ba: `100`", "multiple of 512"]),
         ("[j]\nrw=randrad", &["rw: `randrad`", "randread", "did you mean `randread`"]),
-        ("[j]\nrw=read:-8k", &["rw: `-8k`", "backwards"]),
+        ("[j]\nrw=read:-8k", &["rw: `-8k`", "0 or more"]),
         ("[j]\nrw=randread:0", &["rw: `0`", "from 1"]),
         ("[j]\nrw_sequencer=x", &["rw_sequencer: `x`", "identical"]),
         ("[j]\niodepth=0", &["iodepth: `0`", "whole number from 1"]),
@@ -195,7 +195,7 @@ fn bad_input_is_told_with_its_place() {
         ("[j]\nnumjobs=2\nsize=600m\noffset_increment=500m", &["job.fio:3", "size"]),
         ("[j]\nsize=1000", &["size", "whole sectors"]),
         ("[j]\nsize=4k\nbs=8k", &["job.fio:2", "size", "8 KiB"]),
-        ("[j]\nrw=rw\nsize=4k\nbs=4k,8k", &["job.fio:3", "cannot hold a write of 8 KiB"]),
+        ("[j]\nrw=rw\nsize=4k\nbs=4k,8k", &["job.fio:3", "too small for a write of 8 KiB"]),
         ("[j]\nsize=101%", &["size: `101%`", "1% to 100%"]),
         ("[j]\nsize=x", &["size: `x`", "or a percentage"]),
         ("[j]\nio_size=100", &["io_size", "whole sectors"]),
@@ -219,18 +219,32 @@ fn bad_input_is_told_with_its_place() {
         ("[j]\nwrite_hint=forever", &["write_hint: `forever`", "extreme"]),
         ("[j]\nsync=perhaps", &["sync: `perhaps`", "dsync"]),
         ("[j]\nloops=0", &["loops: `0`"]),
-        ("[j]\nsize=${SIZE}", &["job.fio:2", "size: `${SIZE}`", "variable", "every machine"]),
-        ("[j]\nbs=$pagesize", &["bs: `$pagesize`", "variable"]),
+        ("[j]\nsize=${SIZE}", &["job.fio:2", "size: not supported", "variable", "every machine"]),
+        ("[j]\nbs=$pagesize", &["bs: not supported", "`$pagesize`"]),
         ("[j]\nzonemode=zbd", &["zonemode: `zbd`", "none"]),
-        ("[j]\nwait_for=a", &["`wait_for` is not supported", "stonewall"]),
+        ("[j]\nwait_for=a", &["not supported: `wait_for`", "stonewall"]),
         ("[j]\nkb_base=1000", &["kb_base: `1000`", "1024"]),
-        ("[j]\nread_iolog=:", &["read_iolog", "names no file"]),
+        ("[j]\nss=iops", &["job.fio:2", "`iops` is not a criterion", "iops:2%"]),
+        (
+            "[a]\nss=iops:1%\nss_dur=4\nss_interval=0",
+            &["job.fio:4: steadystate_check_interval", "at most ss_dur"],
+        ),
+        (
+            "[a]\nss=iops:1%\nss_dur=4\nss_interval=5000",
+            &["job.fio:4: steadystate_check_interval", "at most ss_dur"],
+        ),
+        (
+            "[a]\nss=iops:1%\nss_dur=4\n[b]\nss=bw:1%\nss_dur=4",
+            &["job.fio:5: steadystate", "same for all"],
+        ),
+        ("[j]\nread_iolog=:", &["read_iolog", "does not name a file"]),
         ("[j]\n\nread_iolog=none.log", &["job.fio:3: read_iolog: /nowhere/none.log: No such"]),
     ] {
         let error = read(text).map(|_| ()).expect_err(text).to_string();
         assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
     }
-    let error = load(Path::new("/nowhere/a.fio"), CAPACITY, 1).map(|_| ()).unwrap_err();
+    let error =
+        load(Path::new("/nowhere/a.fio"), &Target::new(CAPACITY, 1)).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("/nowhere/a.fio: cannot be read"), "{error}");
 }
 
@@ -293,7 +307,7 @@ fn traces_are_replayed_by_clones_in_turn() {
                 [w]\nread_iolog=waits.log\niodepth=8\nthinktime=5\n\
                 [d]\nread_iolog=timed.log\niodepth=8\n\
                 [p]\nread_iolog=timed.log\nthinktime=5\n";
-    let mut jobs = parse(text, "job.fio", &dir, CAPACITY, 1).unwrap().jobs;
+    let mut jobs = parse(text, "job.fio", &dir, &Target::new(CAPACITY, 1)).unwrap().jobs;
     let paces: Vec<Pace> = jobs.iter().map(|job| job.pace.clone()).collect();
     let closed = |depth| Pace::Closed { depth };
     let expected = [Pace::Open, closed(1), Pace::Open, closed(8), closed(8)];
@@ -326,14 +340,14 @@ fn options_of_replays_are_noticed_or_refused() {
     let read = |log: &str, options: &str| {
         let options = options.replace(' ', "\n");
         let text = format!("[global]\nrandrepeat\n[j]\nread_iolog={log}.log\n{options}\n");
-        parse(&text, "job.fio", &dir, CAPACITY, 1)
+        parse(&text, "job.fio", &dir, &Target::new(CAPACITY, 1))
     };
-    let passed = "rw=write bs=8k size=1m offset=1g io_size=9k number_ios=1 loops=9 rate_iops=5 \
-                  fsync=1 norandommap rwmixread=9 time_based";
+    let passed = "rw=write bs=8k size=1m offset=1g io_size=9k number_ios=1 rate_iops=5 fsync=1 \
+                  norandommap rwmixread=9 time_based";
     for log in ["timed", "plain"] {
         let loaded = read(log, passed).unwrap();
-        assert_eq!(loaded.notices.len(), 12, "{:?}", loaded.notices);
-        let size = "job.fio:7: `size` means nothing to a replay and is ignored, as by fio";
+        assert_eq!(loaded.notices.len(), 11, "{:?}", loaded.notices);
+        let size = "job.fio:7: `size` has no effect on a replay; ignored, as in fio";
         assert!(loaded.notices.iter().any(|notice| notice == size), "{:?}", loaded.notices);
         let pace = if log == "timed" { Pace::Open } else { Pace::Closed { depth: 1 } };
         assert_eq!(
@@ -341,6 +355,12 @@ fn options_of_replays_are_noticed_or_refused() {
             (pace, true)
         );
     }
+    // Both entries of the log, three times.
+    let looped = read("timed", "loops=3").unwrap();
+    assert_eq!(
+        looped.jobs[0].source.total(),
+        read("timed", "").unwrap().jobs[0].source.total().map(|n| 3 * n)
+    );
     let notices = read("timed", "replay_no_stall replay_time_scale=50 iodepth=2").unwrap().notices;
     assert!(matches!(&notices[..], [one] if one.contains("job.fio:6: `replay_time_scale`")));
     for (log, options, parts) in [
@@ -349,7 +369,7 @@ fn options_of_replays_are_noticed_or_refused() {
             "replay_time_scale=50",
             &["job.fio:5: replay_time_scale: ", "no times to scale"][..],
         ),
-        ("plain", "sync=1", &["job.fio:5: sync: not built for a replay", "without read_iolog"]),
+        ("plain", "sync=1", &["job.fio:5: sync: not supported: in a replay", "without read_iolog"]),
         ("plain", "write_hint=long", &["job.fio:5: write_hint: "]),
         ("plain", "end_fsync", &["job.fio:5: end_fsync: "]),
         ("timed", "fsync_on_close", &["job.fio:5: fsync_on_close: "]),
@@ -382,7 +402,7 @@ fn example_jobs_load_and_open_with_what_they_show() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{path:?}");
         for capacity in [64 << 20, 512 << 30] {
-            let mut loaded = load(&path, capacity, 1).unwrap();
+            let mut loaded = load(&path, &Target::new(capacity, 1)).unwrap();
             assert!(loaded.notices.is_empty(), "{path:?}: {:?}", loaded.notices);
             for job in &mut loaded.jobs {
                 assert_eq!(requests(job, 1000).len(), 1000, "{path:?}");

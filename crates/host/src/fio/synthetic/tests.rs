@@ -1,7 +1,7 @@
 //! Tests of synthetic requests: sequences of fio, shares, coverage, and the bounds of the region.
 
 use super::*;
-use crate::fio::parse;
+use crate::fio::{Target, parse};
 use proptest::prelude::{any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use proptest::strategy::{Just, Strategy};
 use std::path::Path;
@@ -11,7 +11,7 @@ const CAPACITY: u64 = 1 << 20;
 /// The source of one job, its options separated by blanks.
 fn source(options: &str, capacity: u64) -> Box<dyn Source> {
     let text = format!("[job]\n{}", options.replace(' ', "\n"));
-    let mut jobs = parse(&text, "job.fio", Path::new(""), capacity, 1).unwrap().jobs;
+    let mut jobs = parse(&text, "job.fio", Path::new(""), &Target::new(capacity, 1)).unwrap().jobs;
     jobs.swap_remove(0).source
 }
 

@@ -1,4 +1,4 @@
-//! `blkparse`: the default text output of blkparse, which prints what blktrace recorded in Linux.
+//! `blkparse`: the default text output of blkparse, which prints the events of blktrace in Linux.
 //!
 //! Brunelle, "Block I/O Layer Tracing: blktrace", HP, 2006, and blkparse(1):
 //! `maj,min cpu seq seconds.ns pid action RWBS sector + nsectors [process]`, sectors of 512 bytes.
@@ -40,7 +40,7 @@ pub const MEMBER: Member<Entry> = Member {
 const REPLAYED: [&str; 5] = ["Q", "D", "C", "G", "I"];
 /// Every action that blkparse prints.
 const ACTIONS: &[u8] = b"QMFGSRDCPUTIXBAmK";
-const NAMES: &str = "maj,min cpu seq time pid action RWBS, then the action's own";
+const NAMES: &str = "maj,min cpu seq time pid action RWBS, then fields of the action";
 const SECTOR: u64 = 512;
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -141,8 +141,8 @@ impl Format for Blkparse {
             if self.footer || line.starts_with(b"Input file ") {
                 return Ok(Parsed::Nothing);
             }
-            let allowed = "an event line that begins with major,minor, or the closing statistics";
-            return Err(Fault::new(Reason::Field, "device", line, "no major,minor", allowed));
+            let expected = "an event line that begins with major,minor, or the closing statistics";
+            return Err(Fault::new(Reason::Field, "device", line, "no major,minor", expected));
         }
         let mut words = each_word(line);
         let mut header = [&line[..0]; 7];
@@ -184,9 +184,9 @@ impl Format for Blkparse {
                  blktrace set its clock",
                 step_ns as f64 / 1e9
             );
-            let allowed = "steps of at most one day; on_bad_line = \"skip\" keeps the events of \
+            let expected = "steps of at most one day; on_bad_line = \"skip\" keeps the events of \
                            the clock that most have";
-            return Err(Fault::new(Reason::Clock, "time", time, problem, allowed));
+            return Err(Fault::new(Reason::Clock, "time", time, problem, expected));
         }
         let (device, fua) = (Device::Name(device), fua && op == Op::Write);
         let record = Record { at_ns, device, op, fua, offset, length };

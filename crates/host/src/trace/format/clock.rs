@@ -1,4 +1,4 @@
-//! Clocks of a trace: the times of events that two clocks have stamped, brought onto one.
+//! Clocks of a trace: times of events from two clocks, converted to one.
 
 /// Stamps further apart than this are of two clocks: one day.
 const STEP_NS: u64 = 86_400 * 1_000_000_000;

@@ -70,11 +70,11 @@ pub enum Parsed<'a> {
 
 /// The reader of one format.
 ///
-/// Promises: no line makes it panic; a good line costs no allocation; times are the file's own,
-/// in whole nanoseconds that never went through a floating-point number; sizes and offsets are in
-/// bytes; a line that is not exactly what the format says is a [`Fault`] that names the field and
-/// the value, and leaves the reader able to go on with the next line. What holds for every format
-/// (positive lengths, multiples of 512, order of times, the drive's size) is checked outside.
+/// Promises: no line makes it panic; a good line costs no allocation; times are the file's own, in
+/// whole nanoseconds that never went through a floating-point number; sizes and offsets are in
+/// bytes; a line that does not match the format exactly is a [`Fault`] with the field and the
+/// value, and the reader can continue with the next line. Checks for every format (positive
+/// lengths, multiples of 512, order of times, the drive's size) is checked outside.
 pub trait Format: Send {
     /// Reads one line, which comes without its end and is neither blank nor binary.
     fn line<'a>(&mut self, line: &'a [u8]) -> Parse<Parsed<'a>>;
@@ -84,8 +84,8 @@ pub trait Format: Send {
         String::from_utf8_lossy(name).into_owned()
     }
 
-    /// Whether requests are sent at their times, whatever the drive does. Where they are not, times
-    /// are the ends of pauses, or all the same.
+    /// Whether requests are sent at their times, independent of the drive. Otherwise times are ends
+    /// of pauses, or all equal.
     fn timed(&self) -> bool {
         true
     }
@@ -151,7 +151,7 @@ impl Reason {
             Self::NoDirection => "no direction",
             Self::FieldCount => "wrong field count",
             Self::Header => "header missing",
-            Self::Field => "not what the field holds",
+            Self::Field => "not a value of the field",
             Self::Sign => "signed number",
             Self::Lossy => "lossy number",
             Self::Blank => "blank in a field",
@@ -165,7 +165,7 @@ impl Reason {
     }
 }
 
-/// A bad line: why, which field, which value, and what would be taken.
+/// A bad line: the reason, the field, the value, and what is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The kind, for counting.
@@ -176,8 +176,8 @@ pub struct Fault {
     pub value: String,
     /// What is wrong with it.
     pub problem: String,
-    /// What is allowed.
-    pub allowed: String,
+    /// What is expected.
+    pub expected: String,
 }
 
 impl Fault {
@@ -188,15 +188,15 @@ impl Fault {
         field: &'static str,
         value: &[u8],
         problem: impl Into<String>,
-        allowed: impl Into<String>,
+        expected: impl Into<String>,
     ) -> Box<Self> {
-        let (problem, allowed) = (problem.into(), allowed.into());
-        Box::new(Self { reason, field, value: shown(value), problem, allowed })
+        let (problem, expected) = (problem.into(), expected.into());
+        Box::new(Self { reason, field, value: shown(value), problem, expected })
     }
 
     /// As an error at `place`, a file and line.
     pub fn at(&self, place: String) -> Error {
-        Error::new(place, self.to_string()).allow(self.allowed.clone())
+        Error::new(place, self.to_string()).expected(self.expected.clone())
     }
 }
 
@@ -257,7 +257,7 @@ pub(super) mod trial {
             match read(member, &Options::default(), &text) {
                 Ok(records) => panic!("{}: {line:?} was read as {records:?}", member.name),
                 Err(fault) => {
-                    let sentence = format!("{fault}; {}", fault.allowed);
+                    let sentence = format!("{fault}; {}", fault.expected);
                     assert_eq!(fault.reason, *reason, "{line:?}: {sentence}");
                     assert!(sentence.contains(words), "{line:?}: {sentence}");
                 }

@@ -52,15 +52,15 @@ impl Format for DiskSim {
     #[inline]
     fn line<'a>(&mut self, line: &'a [u8]) -> Parse<Parsed<'a>> {
         if line.len() > LONGEST {
-            let allowed = "lines of at most 200 characters";
-            return Err(Fault::new(Reason::FieldCount, "line", line, "too long", allowed));
+            let expected = "lines of at most 200 characters";
+            return Err(Fault::new(Reason::FieldCount, "line", line, "too long", expected));
         }
         let names = "arrival_ms devno blkno bcount flags";
         let [time, device, block, count, flags] = words::<5>(line, names)?;
         if !time.contains(&b'.') && time.iter().all(u8::is_ascii_digit) {
             let problem = "has no point: SSDsim's nanoseconds?";
-            let allowed = "milliseconds with a point, as 13.191135; format ssdsim reads whole ns";
-            return Err(Fault::new(Reason::Field, "arrival_ms", time, problem, allowed));
+            let expected = "milliseconds with a point, as 13.191135; format ssdsim reads whole ns";
+            return Err(Fault::new(Reason::Field, "arrival_ms", time, problem, expected));
         }
         let at_ns = decimal("arrival_ms", time, 1_000_000)?;
         let device = Device::Number(unsigned("devno", device)?);
@@ -75,8 +75,8 @@ impl Format for DiskSim {
 fn hexadecimal(text: &[u8]) -> Parse<u32> {
     let digits = text.strip_prefix(b"0x").unwrap_or(text);
     if digits.is_empty() || digits.len() > 8 || !digits.iter().all(u8::is_ascii_hexdigit) {
-        let allowed = "up to eight hexadecimal digits; bit 0 set is a read";
-        return Err(Fault::new(Reason::Field, "flags", text, "not hexadecimal", allowed));
+        let expected = "up to eight hexadecimal digits; bit 0 set is a read";
+        return Err(Fault::new(Reason::Field, "flags", text, "not hexadecimal", expected));
     }
     Ok(digits.iter().fold(0, |value, &digit| {
         let nibble = if digit <= b'9' { digit - b'0' } else { (digit | 0x20) - b'a' + 10 };

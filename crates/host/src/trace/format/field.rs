@@ -37,7 +37,7 @@ pub fn words<'a, const N: usize>(line: &'a [u8], names: &str) -> Parse<[&'a [u8]
     if count == N { Ok(found) } else { Err(miscounted(line, b' ', N, names)) }
 }
 
-/// The words of a line: what stands between blanks and tabs.
+/// The words of a line, separated by blanks and tabs.
 pub fn each_word(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty())
 }
@@ -50,7 +50,7 @@ pub fn miscounted(line: &[u8], separator: u8, wanted: usize, names: &str) -> Box
         _ => (each_word(line).count(), "blanks"),
     };
     let hint = if separator == b',' && line.contains(&b'\t') {
-        "; it has tabs, as a spreadsheet's copy has"
+        "; it has tabs, like a copy from a spreadsheet"
     } else if separator != b',' && line.contains(&b',') {
         "; it has commas"
     } else {
@@ -100,8 +100,8 @@ fn long_unsigned(field: &'static str, text: &[u8]) -> Parse<u64> {
         Some(value) if !text.is_empty() => Ok(value),
         Some(_) => Err(Fault::new(Reason::Field, field, text, "empty", "a whole number")),
         None => {
-            let allowed = "a whole number below 2^64";
-            Err(Fault::new(Reason::TooLarge, field, text, "does not fit 64 bits", allowed))
+            let expected = "a whole number below 2^64";
+            Err(Fault::new(Reason::TooLarge, field, text, "does not fit 64 bits", expected))
         }
     }
 }
@@ -111,8 +111,8 @@ fn long_unsigned(field: &'static str, text: &[u8]) -> Parse<u64> {
 pub fn unsigned32(field: &'static str, text: &[u8]) -> Parse<u32> {
     let value = unsigned(field, text)?;
     u32::try_from(value).map_err(|_| {
-        let allowed = "a whole number below 2^32";
-        Fault::new(Reason::TooLarge, field, text, "does not fit 32 bits", allowed)
+        let expected = "a whole number below 2^32";
+        Fault::new(Reason::TooLarge, field, text, "does not fit 32 bits", expected)
     })
 }
 
@@ -125,16 +125,16 @@ pub fn in_units(field: &'static str, text: &[u8], unit: u64) -> Parse<u64> {
 
 #[cold]
 fn overflows(field: &'static str, text: &[u8], unit: u64) -> Box<Fault> {
-    let allowed = format!("at most {}", u64::MAX / unit.max(1));
-    Fault::new(Reason::TooLarge, field, text, format!("times {unit} exceeds 2^64"), allowed)
+    let expected = format!("at most {}", u64::MAX / unit.max(1));
+    Fault::new(Reason::TooLarge, field, text, format!("times {unit} exceeds 2^64"), expected)
 }
 
 /// A decimal number `whole.fraction` of a unit of `unit_ns` nanoseconds (a power of ten), in
 /// nanoseconds. Both parts must be there; digits below a nanosecond round to the nearest.
 #[inline]
 pub fn decimal(field: &'static str, text: &[u8], unit_ns: u64) -> Parse<u64> {
-    const ALLOWED: &str = "a decimal number with digits on both sides of its point";
-    let bad = || not_a_number(field, text, ALLOWED);
+    const EXPECTED: &str = "a decimal number with digits on both sides of its point";
+    let bad = || not_a_number(field, text, EXPECTED);
     let point = text.iter().position(|&byte| byte == b'.').ok_or_else(bad)?;
     let (whole, fraction) = (&text[..point], &text[point + 1..]);
     if whole.is_empty() || fraction.is_empty() || !whole.iter().all(u8::is_ascii_digit) {
@@ -159,9 +159,9 @@ pub fn decimal(field: &'static str, text: &[u8], unit_ns: u64) -> Parse<u64> {
     ns.ok_or_else(|| overflows(field, text, unit_ns))
 }
 
-/// Says what is wrong with something that should be a number.
+/// The problem with text that should be a number.
 #[cold]
-fn not_a_number(field: &'static str, text: &[u8], allowed: &str) -> Box<Fault> {
+fn not_a_number(field: &'static str, text: &[u8], expected: &str) -> Box<Fault> {
     let has = |wanted: fn(&u8) -> bool| text.iter().any(wanted);
     let numeric = |byte: &u8| byte.is_ascii_digit() || b".eE+-".contains(byte);
     let (reason, problem) = if text.is_empty() {
@@ -169,21 +169,21 @@ fn not_a_number(field: &'static str, text: &[u8], allowed: &str) -> Box<Fault> {
     } else if has(u8::is_ascii_whitespace) {
         (Reason::Blank, "has a blank in it")
     } else if has(u8::is_ascii_digit) && has(|b| b"eE".contains(b)) && text.iter().all(numeric) {
-        (Reason::Lossy, "lossy number: an exponent, as a spreadsheet writes it; digits are lost")
+        (Reason::Lossy, "an exponent, as a spreadsheet writes it: digits are lost")
     } else if text[0] == b'-' || text[0] == b'+' {
         (Reason::Sign, "has a sign")
-    } else if has(|&b| b == b'.') && text.iter().all(numeric) && !allowed.contains("decimal") {
+    } else if has(|&b| b == b'.') && text.iter().all(numeric) && !expected.contains("decimal") {
         (Reason::Field, "has a decimal point")
     } else {
         (Reason::Field, "not a number")
     };
-    Fault::new(reason, field, text, problem, allowed)
+    Fault::new(reason, field, text, problem, expected)
 }
 
 /// An operation that the format does not have.
 #[cold]
-pub fn unknown_operation(field: &'static str, text: &[u8], allowed: &str) -> Box<Fault> {
-    Fault::new(Reason::Operation, field, text, "unknown operation", allowed)
+pub fn unknown_operation(field: &'static str, text: &[u8], expected: &str) -> Box<Fault> {
+    Fault::new(Reason::Operation, field, text, "unknown operation", expected)
 }
 
 /// A unit of time by name: as `(multiplier, divisor)` to nanoseconds.

@@ -68,7 +68,7 @@ impl FioIolog {
             _ => return Err(Fault::new(Reason::Header, "first line", line, "unknown", VERSIONS)),
         };
         if self.version != 0 && self.version != version {
-            let problem = "another version than the log began with";
+            let problem = "a different version from the first line";
             return Err(Fault::new(Reason::Header, "header", line, problem, VERSIONS));
         }
         self.version = version;
@@ -94,8 +94,8 @@ impl FioIolog {
             (b"close", Some(open)) => *open = false,
             (b"open" | b"close", None) => return fault("was not added before"),
             _ => {
-                let allowed = "add, open, close; or I/O with its range";
-                return Err(unknown_operation("action", action, allowed));
+                let expected = "add, open, close; or I/O with its range";
+                return Err(unknown_operation("action", action, expected));
             }
         }
         Ok(())
@@ -123,8 +123,8 @@ impl Format for FioIolog {
         };
         let (name, action) = (words.next().ok_or_else(short)?, words.next().ok_or_else(short)?);
         if name.len() > LONGEST_NAME {
-            let allowed = "names of at most 255 characters";
-            return Err(Fault::new(Reason::Field, "filename", name, "too long", allowed));
+            let expected = "names of at most 255 characters";
+            return Err(Fault::new(Reason::Field, "filename", name, "too long", expected));
         }
         let (offset, length) = (words.next(), words.next());
         if words.next().is_some() || offset.is_some() && length.is_none() {
@@ -151,23 +151,23 @@ impl Format for FioIolog {
                 if offset >= SHORTEST_WAIT_US {
                     let sum = offset.checked_mul(1000).and_then(|ns| self.clock_ns.checked_add(ns));
                     self.clock_ns = sum.ok_or_else(|| {
-                        let allowed = "waits that sum up to less than 2^64 ns";
-                        Fault::new(Reason::TooLarge, "wait", wait, "too long", allowed)
+                        let expected = "waits with a sum below 2^64 ns";
+                        Fault::new(Reason::TooLarge, "wait", wait, "too long", expected)
                     })?;
                 }
                 return Ok(Parsed::Nothing);
             }
             b"wait" => {
-                let allowed = "times before the lines, and no waits, in version 3";
-                return Err(unknown_operation("action", action, allowed));
+                let expected = "times before the lines, and no waits, in version 3";
+                return Err(unknown_operation("action", action, expected));
             }
             b"add" | b"open" | b"close" => {
                 let problem = "a range after add, open or close";
                 return Err(Fault::new(Reason::FieldCount, "line", line, problem, form));
             }
             _ => {
-                let allowed = "read, write, trim, sync, datasync, wait, add, open, close";
-                return Err(unknown_operation("action", action, allowed));
+                let expected = "read, write, trim, sync, datasync, wait, add, open, close";
+                return Err(unknown_operation("action", action, expected));
             }
         };
         self.request(at_ns, name, op, offset, length)
@@ -189,8 +189,8 @@ impl FioIolog {
         length: u64,
     ) -> Parse<Parsed<'a>> {
         if self.files.get(name) != Some(&true) {
-            let allowed = "I/O to files after their add and open";
-            return Err(Fault::new(Reason::NotOpen, "filename", name, "is not open", allowed));
+            let expected = "I/O to files after their add and open";
+            return Err(Fault::new(Reason::NotOpen, "filename", name, "is not open", expected));
         }
         let device = Device::Name(name);
         Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
@@ -255,7 +255,7 @@ mod tests {
             ("a add\na open\na write -1 4096", Reason::Sign, "offset"),
             ("a add\na open\na add 0 4096", Reason::FieldCount, "range"),
             ("a add\na open\na wait 99999999999999999 0", Reason::TooLarge, "wait"),
-            ("a add\nfio version 3 iolog", Reason::Header, "another version"),
+            ("a add\nfio version 3 iolog", Reason::Header, "a different version"),
         ];
         trial::refuses(&MEMBER, "fio version 2 iolog\n", &v2);
         let v3 = [

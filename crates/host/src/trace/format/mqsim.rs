@@ -76,9 +76,9 @@ fn miscut(line: &[u8]) -> Box<Fault> {
     if each_word(line).count() != 5 {
         return miscounted(line, b' ', 5, NAMES);
     }
-    let problem = "more than the single blanks that MQSim separates fields by";
-    let allowed = "exactly one blank between fields; format ssdsim takes any blanks and tabs";
-    Fault::new(Reason::Blank, "line", line, problem, allowed)
+    let problem = "MQSim separates fields by single blanks";
+    let expected = "exactly one blank between fields; the format ssdsim takes any blanks and tabs";
+    Fault::new(Reason::Blank, "line", line, problem, expected)
 }
 
 #[cfg(test)]

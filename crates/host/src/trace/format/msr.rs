@@ -44,8 +44,8 @@ impl Format for Msr {
         let [time, host, disk, kind, offset, size, response] = fields::<7>(line, b',', NAMES)?;
         let at_ns = in_units("Timestamp", time, TICK_NS)?;
         if host.is_empty() || host.iter().any(u8::is_ascii_whitespace) {
-            let allowed = "a host's name, without blanks";
-            return Err(Fault::new(Reason::Field, "Hostname", host, "not a name", allowed));
+            let expected = "a host's name, without blanks";
+            return Err(Fault::new(Reason::Field, "Hostname", host, "not a name", expected));
         }
         unsigned("DiskNumber", disk)?;
         let op = match kind {

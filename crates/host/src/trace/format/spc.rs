@@ -58,8 +58,8 @@ impl Format for Spc {
             _ => return Err(unknown_operation("Opcode", opcode, "R, W")),
         };
         if !time.contains(&b'.') {
-            let allowed = "seconds with a point, as 0.551706";
-            return Err(Fault::new(Reason::Field, "Timestamp", time, "has no point", allowed));
+            let expected = "seconds with a point, as 0.551706";
+            return Err(Fault::new(Reason::Field, "Timestamp", time, "has no point", expected));
         }
         let at_ns = decimal("Timestamp", time, 1_000_000_000)?;
         Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))

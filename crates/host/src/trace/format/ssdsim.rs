@@ -53,8 +53,8 @@ impl Format for SsdSim {
         let [time, device, lsn, size, op] = words::<5>(line, "time dev lsn size op")?;
         if time.contains(&b'.') {
             let problem = "has a point: DiskSim's milliseconds?";
-            let allowed = "a whole number of ns (or of time_unit); format disksim reads ms";
-            return Err(Fault::new(Reason::Field, "time", time, problem, allowed));
+            let expected = "a whole number of ns (or of time_unit); format disksim reads ms";
+            return Err(Fault::new(Reason::Field, "time", time, problem, expected));
         }
         let at_ns = self.time_unit.read("time", time)?;
         let device = Device::Number(unsigned("dev", device)?);

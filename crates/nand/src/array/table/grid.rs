@@ -13,13 +13,13 @@ use base::{Error, Result};
 
 /// Points of each axis that rates are worked out at, at least.
 const FINE: u32 = 32;
-/// Rates below this are told from none by nobody.
+/// Rates below this are indistinguishable from none.
 const LEAST: f64 = 1e-15;
 
 /// No page reads worse.
 const MOST_RATE: f64 = 0.5;
 
-/// Tails above this are those of levels that cannot be told apart: what is more says nothing.
+/// Tails above this belong to indistinguishable levels; larger values have no meaning.
 const MOST_TAIL: f64 = 0.1;
 
 /// What the axes are called where they end.
@@ -51,12 +51,14 @@ impl Grid {
     /// erased cells by volts where they are many.
     pub fn new(most: [f64; 3], nodes: u32) -> Result<Self> {
         if !(2..=64).contains(&nodes) {
-            return Err(Error::new("chip.array.nodes", format!("{nodes} points")).allow("2 to 64"));
+            return Err(
+                Error::new("chip.array.nodes", format!("{nodes} points")).expected("2 to 64")
+            );
         }
         for (key, most) in MOST_KEYS.into_iter().zip(most) {
             if !(1.0..=1e9).contains(&most) {
                 return Err(
-                    Error::new(format!("chip.array.{key}"), format!("{most}")).allow("1 to 1e9")
+                    Error::new(format!("chip.array.{key}"), format!("{most}")).expected("1 to 1e9")
                 );
             }
         }

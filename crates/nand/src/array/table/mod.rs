@@ -13,9 +13,9 @@ mod rows;
 
 pub use grid::Grid;
 
-use super::{Array, Build, PageState, REFERENCE_C, check_celsius, needs_cell};
+use super::{Array, Build, PageState, REFERENCE_C, check_activation, check_celsius, needs_cell};
 use crate::block::draw;
-use crate::cell::Cell;
+use crate::cell::{Cell, acceleration};
 use crate::level::distribution::upper_quantile;
 use crate::sense::{Condition, Worn, single_level};
 use base::family::{Member, check, schema};
@@ -29,20 +29,33 @@ use std::sync::{Arc, OnceLock};
 
 pub const MEMBER: Member<Build> = Member {
     name: "table",
-    summary: "rates by cycles, hours and reads, tabulated from the cell or from measurements",
+    summary: "RBER table over cycles, hours and reads, from the cell or from measurements",
     citation: "",
     schema: schema::<Params>,
     check: check::<Params>,
     build: |table, cell| {
         let params: Params = params::read(table, "chip.array")?;
         check_celsius("chip.array", "reference_c", params.reference_c)?;
+        check_activation("chip.array", params.activation_ev)?;
         let table = if params.points.is_empty() {
             let cell = needs_cell(cell, "table` without `points")?;
             let Params { pe_cycles_max, hours_max, reads_max, nodes, .. } = params;
             let most = [pe_cycles_max, hours_max, reads_max];
+            if params.page_spread != 0.0 {
+                let problem = "without `points` pages differ as those of the chip's cell";
+                return Err(Error::new("chip.array.page_spread", problem)
+                    .hint("set chip.cell.variation.page_spread, or give points"));
+            }
+            if params.activation_ev.is_some() {
+                let problem = "without `points` the rates are those of the chip's cell";
+                return Err(Error::new("chip.array.activation_ev", problem)
+                    .hint("set chip.cell.retention.activation_ev, or give points"));
+            }
             RateTable::characterize(cell, &Grid::new(most, nodes)?)
         } else {
-            RateTable::from_points(&params.points, params.page_spread)?
+            let table = RateTable::from_points(&params.points, params.page_spread)?;
+            let arrhenius = params.activation_ev.map(|ev| (ev, params.reference_c));
+            RateTable { arrhenius, ..table }
         };
         Ok(Arc::new(table))
     },
@@ -58,16 +71,20 @@ struct Params {
     hours_max: f64,
     /// Most reads of the grid.
     reads_max: f64,
-    /// Points of each axis at which the cell is asked (2 to 64), of cycles and reads twice as many.
+    /// Grid points of each axis (2 to 64); cycles and reads have twice as many.
     nodes: u32,
-    /// Measured points, a full grid in any order; left out, they are taken from the chip's cell.
+    /// Measured points, a full grid in any order; if omitted, they come from the chip's cell.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     points: Vec<Point>,
     /// Standard deviation over pages of the logarithm of the rate, for measured points.
     page_spread: f64,
-    /// Temperature that the hours of measured points are hours at: endurance elsewhere is counted
-    /// from there.
+    /// Temperature at which the hours of measured points hold; other temperatures are converted
+    /// from it.
     reference_c: f64,
+    /// Activation energy in electron volts that converts the hours of measured points to other
+    /// temperatures; unknown if omitted. A cell has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    activation_ev: Option<f64>,
 }
 
 impl Default for Params {
@@ -80,6 +97,7 @@ impl Default for Params {
             points: Vec::new(),
             page_spread: 0.0,
             reference_c: REFERENCE_C,
+            activation_ev: None,
         }
     }
 }
@@ -100,7 +118,7 @@ pub struct Point {
 
 /// Units of the axes of measured points.
 const UNITS: [f64; 3] = [100.0, 1.0, 1000.0];
-/// Reference shifts that are tabulated: so many on each side, so far apart.
+/// Tabulated reference shifts: their number on each side, and their distance.
 const SHIFTS: usize = 5;
 const SHIFT_V: f64 = 0.08;
 
@@ -113,6 +131,8 @@ pub struct RateTable {
     /// Quantiles of a standard normal: which page is how good.
     quantiles: Box<[f64; QUANTILES]>,
     cells: Option<Cells>,
+    /// Activation energy and temperature of measured points, if known.
+    arrhenius: Option<(f64, f64)>,
     rows: Rows,
     /// Where so many reads lie on their axis: the blocks of a drive are read about as often.
     by_reads: Box<[Position]>,
@@ -155,7 +175,8 @@ impl RateTable {
         let quantiles = Box::new(std::array::from_fn(quantile));
         let axes = Axes::new(grid);
         let by_reads = (0..BY_READS).map(|reads| axes.position(2, reads.into())).collect();
-        Self { axes, page_types, rates, quantiles, cells: None, rows: Rows::new(), by_reads }
+        let (cells, arrhenius, rows) = (None, None, Rows::new());
+        Self { axes, page_types, rates, quantiles, cells, arrhenius, rows, by_reads }
     }
 
     /// Of `cell`, asked at every point of `grid`.
@@ -175,7 +196,7 @@ impl RateTable {
         // So few kinds of pages keep the mean of a factor that is no wider.
         if !(0.0..=1.0).contains(&page_spread) {
             return Err(
-                Error::new("chip.array.page_spread", format!("{page_spread}")).allow("0 to 1")
+                Error::new("chip.array.page_spread", format!("{page_spread}")).expected("0 to 1")
             );
         }
         for point in points {
@@ -183,7 +204,7 @@ impl RateTable {
                 && point.rber.iter().all(|rate| (0.0..=0.5).contains(rate));
             if !sound || point.rber.len() != page_types || page_types == 0 {
                 return Err(Error::new(place, format!("{point:?}"))
-                    .allow("values up to 1e9, and as many rates up to 0.5 as page types"));
+                    .expected("values up to 1e9, and as many rates up to 0.5 as page types"));
             }
         }
         let axes: [Vec<f64>; 3] = std::array::from_fn(|axis| {
@@ -204,7 +225,7 @@ impl RateTable {
             }
         }
         if points.len() != nodes || rates.iter().any(|rate| rate[0].is_nan()) {
-            return Err(Error::new(place, format!("{} points", points.len())).allow(format!(
+            return Err(Error::new(place, format!("{} points", points.len())).expected(format!(
                 "each of the {nodes} combinations of their cycles, hours and reads once"
             )));
         }
@@ -341,12 +362,19 @@ impl Array for RateTable {
         Some(built.clone())
     }
 
+    fn equivalent_hours(&self, hours: f64, celsius: f64) -> Option<f64> {
+        match &self.cells {
+            Some(cells) => Some(cells.cell.equivalent_hours(hours, celsius)),
+            None => self.arrhenius.map(|(ev, at_c)| hours * acceleration(ev, at_c, celsius)),
+        }
+    }
+
     fn reaches(&self, page: &PageState) -> Result<()> {
         let page_types = usize::from(page.page_type) + 1;
         if page_types != self.page_types {
             let problem = format!("{} rates a point", self.page_types);
             return Err(Error::new("chip.array.points", problem)
-                .allow(format!("{page_types}: one for each bit of a cell (chip.cell_bits)")));
+                .expected(format!("{page_types}: one for each bit of a cell (chip.cell_bits)")));
         }
         let asked = [f64::from(page.pe_cycles), page.retention.0];
         for (axis, (asked, what)) in asked.into_iter().zip(["cycles", "hours"]).enumerate() {
@@ -355,9 +383,9 @@ impl Array for RateTable {
                 Some(_) => (MOST_KEYS[axis], format!("a larger {}", MOST_KEYS[axis])),
                 None => ("points", "more points".to_owned()),
             };
-            let problem = format!("rates up to {most:.0} {what}, asked for {asked}");
+            let problem = format!("the rates end at {most:.0} {what}, and {asked} are asked for");
             return Err(Error::new(format!("chip.array.{key}"), problem)
-                .allow(format!("{cure}, or a drive that is less worn and old")));
+                .hint(format!("use {cure}, or a drive with less wear and retention")));
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ impl Rows {
         &self.places[(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % ROWS]
     }
 
-    /// Entry number `at` of the row of pages as worn and old as `page`, where it is kept.
+    /// Entry number `at` of the row of pages in the state of `page`, if it is kept.
     #[inline]
     pub fn get(&self, page: &PageState, at: usize) -> Option<Entry> {
         let hours = page.retention.0.to_bits();

@@ -60,7 +60,7 @@ fn data_come_back_and_rules_hold() {
         assert_eq!(bench.read(page(2, at)), vec![0x30 + at as u8; 128], "page {at}");
     }
     let again = bench.program(page(2, 3), 0).unwrap_err().to_string();
-    assert!(again.contains("block 2 page 3") && again.contains("an erase before"), "{again}");
+    assert!(again.contains("block 2 page 3") && again.contains("an erased page"), "{again}");
     let order = bench.program(page(4, 5), 0).unwrap_err().to_string();
     assert!(order.contains("out of order") && order.contains("page 0"), "{order}");
     let size = bench.with(|chip, now| chip.program(page(4, 0), &[0; 5], now)).unwrap_err();

@@ -57,6 +57,42 @@ fn data_are_as_old_as_their_block() {
     assert!(rber(&mut chips, 1) > rber(&mut chips, 0));
 }
 
+/// A year at 30 C is 506 hours at 52 C (JESD218): old data, and hours that pass in the run.
+#[test]
+fn data_age_by_the_temperature_of_the_drive() {
+    let warm = format!("{LAW}\nactivation_ev = 1.1");
+    let mut chips = chips(3, PageOrder::OneShot, &warm);
+    chips.load(Block(0), 6);
+    chips.program(Block(1), 0).unwrap();
+    chips.keep_at(52.0, 3).unwrap().unwrap();
+    chips.age(Hours(506.0));
+    let hours = |block: u32| chips.state(Block(block), 0).retention.0;
+    assert!((hours(1) / 8760.0 - 1.0).abs() < 0.005, "{}", hours(1));
+    assert!((hours(0) / (hours(1) / 506.0 * 1006.0) - 1.0).abs() < 1e-9, "{}", hours(0));
+    // At the temperature that the law holds for hours are hours, to the bit.
+    chips.keep_at(30.0, 3).unwrap().unwrap();
+    assert_eq!(chips.state(Block(1), 0).retention.0, 506.0);
+}
+
+/// What knows no activation energy says so; points that were measured are not passed.
+#[test]
+fn temperatures_that_a_law_does_not_know() {
+    let keep = |array: &str, celsius: f64| {
+        chips(3, PageOrder::OneShot, array).keep_at(celsius, 3).map(|kept| kept.is_ok())
+    };
+    let rates = "rber = [1e-4, 1e-4, 1e-4]";
+    let points = format!(
+        "name = 'table'\npoints = [{{ pe_cycles = 100, hours = 0, reads = 0, {rates} }}, \
+         {{ pe_cycles = 100, hours = 1000, reads = 0, {rates} }}]"
+    );
+    for array in [LAW, "name = 'exponential'", &points] {
+        assert_eq!(keep(array, 40.0), None, "{array}");
+    }
+    let known = format!("{points}\nactivation_ev = 1.1");
+    assert_eq!([25.0, 30.0, 40.0].map(|c| keep(&known, c)), [Some(true), Some(true), Some(false)]);
+    assert_eq!(keep("name = 'retention_law'", 85.0), Some(true));
+}
+
 /// A block in single-level mode has a third of the pages, its own times, and keeps its mode.
 #[test]
 fn single_level_blocks() {

@@ -1,4 +1,4 @@
-//! A policy that breaks its promise ends the run, timed and untimed, and does not hang it.
+//! Tests of a GC policy that breaks its promise: it ends the run, timed and untimed.
 
 use crate::build::{chips, context};
 use crate::drive::request::{Op, Request};
@@ -6,11 +6,18 @@ use crate::ftl::{self, Lpn, Untimed};
 use crate::space::gc::{BlockWord, Victims};
 use crate::{Ssd, Step, test_drive};
 use base::Error;
+use base::archive::{Archive, State};
 use base::rng::Rng;
 
 /// Takes the block that was filled last: the one that collection has just filled, for ever.
 #[derive(Clone)]
 struct Last(Vec<u32>);
+
+impl State for Last {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> base::Result<()> {
+        archive.value(&mut self.0)
+    }
+}
 
 impl Victims for Last {
     fn closed(&mut self, _: u32, block: u32, _: u32, _: u64) {
@@ -40,7 +47,7 @@ fn drive() -> Ssd {
 fn is_told(error: &Error) {
     assert_eq!(error.place, "ftl");
     assert!(error.problem.contains("collection of a die does not end"), "{error}");
-    assert!(error.allowed.contains("policy"), "{error}");
+    assert!(error.hint.contains("policy"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a read that goes round again costs, to the nanosecond.
+//! Tests of the latency of reads with retries, to the nanosecond.
 
 use crate::drive::request::{Op, Request};
 use crate::drive::timeline::{SpanKind, Track};
@@ -141,14 +141,14 @@ impl Model for FailsForEver {
     }
 }
 
-/// A hard failure of unit 0 and one soft level, of the policy called `name`; reads of other units
+/// A hard failure of unit 0 and one soft read, of the policy called `name`; reads of other units
 /// decode at once.
 fn one_level(name: &str, sets: &[&str], reads: &[(u64, u64)]) -> (Ssd, Vec<u64>) {
     let retry = format!("retry.name={name}");
     let sets: Vec<&str> = sets.iter().copied().chain([retry.as_str()]).collect();
     let mut ssd = drive(&sets, 3);
     ssd.reader.ecc = Box::new(FailsAtFirst(1));
-    ssd.keep_timeline(100);
+    ssd.keep_timeline(100, Time::ZERO);
     let done = read(&mut ssd, reads);
     assert!(done.iter().all(|(completion, _)| !completion.failed));
     assert_eq!(ssd.counts().soft_reads[..2], [1, 0]);
@@ -161,19 +161,19 @@ fn validate(what: &str, ours: u64, expected: u64, source: &str) {
     assert_eq!(ours, expected, "{what}");
 }
 
-/// Zuolo 2016, Fig. 2, 3 and 5: a read with one soft level, alone on its bus.
+/// Zuolo 2016, Fig. 2, 3 and 5: a read with one soft read, alone on its bus.
 #[test]
 fn one_soft_level_alone() {
     let hard = C + A + B + D;
     let alone = [(0, 0)];
     let (_, sd) = one_level("soft_decision", &[], &alone);
     let source = "hard read, 2 x (command + array + transfer), decode";
-    validate("QD1 read, one soft level, SD, ns", sd[0], hard + 2 * (C + A + B) + D, source);
+    validate("QD1 read, one soft read, SD, ns", sd[0], hard + 2 * (C + A + B) + D, source);
     let cache = ["chip.features.cache_read=true"];
     let (_, sd) = one_level("soft_decision", &cache, &alone);
     let source = "the second array read overlaps the first transfer";
     validate(
-        "QD1 read, one soft level, SD, cache read, ns",
+        "QD1 read, one soft read, SD, cache read, ns",
         sd[0],
         hard + 2 * (C + A) + B + D,
         source,
@@ -181,7 +181,7 @@ fn one_soft_level_alone() {
     for cache in [&[][..], &cache] {
         let (_, nasd) = one_level("nand_assisted", cache, &alone);
         let source = "hard read, command, 2 x array, transfer, decode";
-        validate("QD1 read, one soft level, NASD, ns", nasd[0], hard + C + 2 * A + B + D, source);
+        validate("QD1 read, one soft read, NASD, ns", nasd[0], hard + C + 2 * A + B + D, source);
     }
 }
 
@@ -204,12 +204,12 @@ fn one_soft_level_against_another_die() {
     let (sd, latency) = one_level("soft_decision", &[two], &reads);
     let source = "as alone, and a whole transfer of the other die";
     let alone = hard + 2 * (C + A + B) + D;
-    validate("one soft level, SD, bus contended, ns", latency[0], alone + B, source);
+    validate("one soft read, SD, bus contended, ns", latency[0], alone + B, source);
     assert_eq!(latency[1], B - 1000 + C + A + B + D, "the other came first");
     assert_eq!(on_the_bus(&sd), [DataOut, SoftOut, DataOut, SoftOut]);
     let (nasd, latency) = one_level("nand_assisted", &[two], &reads);
     let (source, alone) = ("as alone: the other comes after it", hard + C + 2 * A + B + D);
-    validate("one soft level, NASD, bus contended, ns", latency[0], alone, source);
+    validate("one soft read, NASD, bus contended, ns", latency[0], alone, source);
     assert_eq!(on_the_bus(&nasd), [DataOut, SoftOut, DataOut]);
 }
 
@@ -224,7 +224,7 @@ fn one_soft_level_against_another_die_with_cache_read() {
     let source = "as alone, and the rest of the other die's transfer";
     let alone = hard + 2 * (C + A) + B + D;
     validate(
-        "one soft level, SD, cache read, contended, ns",
+        "one soft read, SD, cache read, contended, ns",
         latency[0],
         alone + B - C - 200,
         source,
@@ -233,7 +233,7 @@ fn one_soft_level_against_another_die_with_cache_read() {
     // Its second read needs no command and is earlier by that.
     let (nasd, latency) = one_level("nand_assisted", &sets, &reads);
     let alone = hard + C + 2 * A + B + D;
-    let what = "one soft level, NASD, cache read, contended, ns";
+    let what = "one soft read, NASD, cache read, contended, ns";
     validate(what, latency[0], alone + B - 700 + C, source);
     assert_eq!(on_the_bus(&nasd), [DataOut, DataOut, SoftOut]);
 }
@@ -290,14 +290,14 @@ fn a_combined_read_behind_a_page_that_leaves() {
     }
 }
 
-/// In turn: other reads of the die that wait by then come before each read of a soft level; no
+/// In turn: other reads of the die that wait by then come before each read of a soft read; no
 /// erase does, though it is older than their turn.
 #[test]
 fn soft_reads_wait_their_turn() {
     use SpanKind::{Read, SoftRead};
     let alone = C + A + B + D + 2 * (C + A + B) + D;
     let (_, sd) = one_level("soft_decision", &["retry.in_turn=true"], &[(0, 0)]);
-    validate("QD1 read, one soft level, SD in turn, ns", sd[0], alone, "one after the other");
+    validate("QD1 read, one soft read, SD in turn, ns", sd[0], alone, "one after the other");
     let cache = ["retry.in_turn=true", "chip.features.cache_read=true"];
     let (_, sd) = one_level("soft_decision", &cache, &[(0, 0)]);
     assert_eq!(sd[0], alone, "the second is asked for when the first has arrived");

@@ -1,4 +1,4 @@
-//! The FTL decides by what it knows which units share a program, timed and untimed.
+//! Tests of the units that share a program, timed and untimed.
 
 use crate::drive::request::{Op, Request};
 use crate::ftl::contract::{Occupancy, Ram, Wear};
@@ -7,6 +7,7 @@ use crate::ftl::{
     Untimed, Urgency, Work,
 };
 use crate::{Ssd, Step, test_drive};
+use base::archive::{Archive, State};
 use base::rng::Rng;
 use nand::chip::BlockMode;
 use nand::geometry::{Block, MAX_PLANES, Ppn};
@@ -24,6 +25,12 @@ struct HotAndCold {
 /// Units of a page, which is a program.
 const ROW: u32 = 4;
 
+impl State for HotAndCold {
+    fn exchange(&mut self, _: &mut Archive<'_>) -> base::Result<()> {
+        unreachable!("nobody saves it")
+    }
+}
+
 impl Ftl for HotAndCold {
     fn logical_units(&self) -> u32 {
         64
@@ -31,7 +38,7 @@ impl Ftl for HotAndCold {
     fn keys(&self) -> u32 {
         2
     }
-    fn key_of(&self, Lpn(lpn): Lpn, _: u8) -> Key {
+    fn key_of(&mut self, Lpn(lpn): Lpn, _: u8) -> Key {
         Key(u32::from(lpn < self.hot))
     }
     fn row_units(&self) -> u32 {

@@ -26,7 +26,7 @@ mod tests {
         (0..100).map_while(|attempt| retry.after_failure(attempt)).collect()
     }
 
-    /// Every member gives up in the end, each round reads and transfers something, and soft levels
+    /// Every member gives up in the end, each round reads and transfers something, and soft reads
     /// come in their order after all hard reads.
     #[test]
     fn gives_up_in_the_end() {

@@ -1,8 +1,8 @@
-//! `nand_assisted`: soft levels whose two reads the chip combines before one transfer (Zuolo 2016,
+//! `nand_assisted`: soft reads whose two reads the chip combines before one transfer (Zuolo 2016,
 //! Fig. 3 and 5b).
 //!
-//! The chip reads the page twice and sends the XOR of both. Where it combines them
-//! (`chip.features.combined_read`) says what the die can do meanwhile.
+//! The chip reads the page twice and sends the XOR of both. The place where it combines them
+//! (`chip.features.combined_read`) decides what the die can do in the meantime.
 
 use super::soft_decision::{SoftParams, checked};
 use super::{Build, Reread, Retry};
@@ -11,7 +11,7 @@ use base::params;
 
 pub const MEMBER: Member<Build> = Member {
     name: "nand_assisted",
-    summary: "soft levels, each of two reads combined in the chip and one transfer",
+    summary: "soft reads of two sensings each, combined in the chip and sent in one transfer",
     citation: "zuolo2016",
     schema: schema::<SoftParams>,
     check: checked,

@@ -1,11 +1,11 @@
-//! `none`: a page that does not decode at first is lost.
+//! `none`: no retry; a page that fails to decode once is lost.
 
 use super::{Build, Reread, Retry};
 use base::family::{Member, NoParams, check, schema};
 
 pub const MEMBER: Member<Build> = Member {
     name: "none",
-    summary: "give up at the first failure",
+    summary: "no retry: the first failure is final",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,

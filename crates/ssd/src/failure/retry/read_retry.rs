@@ -1,8 +1,8 @@
-//! `read_retry`: hard reads with the references moved, step by step; then soft levels around the
+//! `read_retry`: hard reads with the references moved, step by step; then soft reads around the
 //! best of them (Cai et al., Proc. IEEE 105, 2017).
 //!
-//! Cells lose charge while data are kept, and the valleys between levels sink: a hard read of the
-//! moved references errs less, where the chip's model has references to move.
+//! Cells lose charge while data are kept, and the valleys between levels sink: a hard read at
+//! shifted references has fewer errors, if the model of the chip has references.
 
 use super::soft_decision::check_levels;
 use super::{Build, Reread, Retry};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "read_retry",
-    summary: "hard reads with the references moved by a table, then soft levels",
+    summary: "hard reads with references shifted by a table, then soft reads",
     citation: "cai2017",
     schema: schema::<Params>,
     check: checked,
@@ -25,17 +25,17 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// The retry table: how far references are moved in each step, in volts; the lower ones by less
-    /// where `chip.features.lowest_shift` says so.
+    /// Retry table: shift of the references in each step, in volts; `chip.features.lowest_shift`
+    /// makes it smaller for lower references.
     shifts_v: Vec<f64>,
-    /// Soft levels after the table; 0 gives the page up.
+    /// Soft reads after the table of shifts; 0 is none.
     max_levels: u8,
-    /// Soft levels combined in the chip, as with `nand_assisted`.
+    /// Soft reads combined in the chip, as with `nand_assisted`.
     combined: bool,
-    /// Each read of a round waits its turn behind the reads of its die and is asked for when the
-    /// one before it has arrived; otherwise all of them go ahead of the others at once.
+    /// Reads of one round are issued one after the other, each behind the waiting reads of its die;
+    /// if off, all of them are issued at once, ahead of other reads.
     in_turn: bool,
-    /// Pages of a block that were given up before the block is retired; 0 never retires one.
+    /// Uncorrectable pages of a block after which the block is retired; 0 retires none.
     retire_after: u32,
 }
 
@@ -61,7 +61,7 @@ fn checked(table: &Table, place: &str) -> Result<Table> {
     let steps = &given.shifts_v;
     if steps.len() > MOST_STEPS || !steps.iter().all(|shift| (-10.0..=10.0).contains(shift)) {
         return Err(Error::new(format!("{place}.shifts_v"), format!("{steps:?}"))
-            .allow(format!("up to {MOST_STEPS} shifts from -10 to 10 V")));
+            .expected(format!("up to {MOST_STEPS} shifts from -10 to 10 V")));
     }
     params::write(&given)
 }

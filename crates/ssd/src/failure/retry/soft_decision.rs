@@ -1,8 +1,8 @@
-//! `soft_decision`: soft levels one after the other, every read of them transferred (Zuolo 2016,
+//! `soft_decision`: soft reads one after the other, every read of them transferred (Zuolo 2016,
 //! Fig. 2 and 5a).
 //!
 //! A level is two page reads with the references moved to either side of the hard one, and two
-//! transfers. Each read is a command of its own: others may take die and bus between the two.
+//! transfers. Each read is a separate command: others may use die and bus between the two.
 
 use super::{Build, Reread, Retry};
 use base::family::{Member, schema};
@@ -13,23 +13,23 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "soft_decision",
-    summary: "soft levels, each of two reads and two transfers",
+    summary: "soft reads of two sensings and two transfers each",
     citation: "zuolo2016",
     schema: schema::<SoftParams>,
     check: checked,
     build: |table| Ok(Box::new(SoftDecision(params::read(table, "retry")?))),
 };
 
-/// Parameters of the policies that go up soft levels.
+/// Parameters of the policies that go up soft reads.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SoftParams {
-    /// Soft levels before a page is given up.
+    /// Soft reads before a read fails for good.
     pub max_levels: u8,
-    /// Each read of a level waits its turn behind the reads of its die and is asked for when the
-    /// one before it has arrived; otherwise all of them go ahead of the others at once.
+    /// Soft reads of one level are issued one after the other, each behind the waiting reads of its
+    /// die; if off, all of them are issued at once, ahead of other reads.
     pub in_turn: bool,
-    /// Pages of a block that were given up before the block is retired; 0 never retires one.
+    /// Uncorrectable pages of a block after which the block is retired; 0 retires none.
     pub retire_after: u32,
 }
 
@@ -50,7 +50,7 @@ pub(super) fn check_levels(levels: u8, place: &str) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(format!("{place}.max_levels"), format!("{levels} levels"))
-        .allow(format!("0 to {MOST_LEVELS}")))
+        .expected(format!("0 to {MOST_LEVELS}")))
 }
 
 pub(super) fn checked(table: &Table, place: &str) -> Result<Table> {

@@ -6,7 +6,7 @@ use base::family::{Member, NoParams, check, schema};
 
 pub const MEMBER: Member<Build> = Member {
     name: "fifo",
-    summary: "in the order of arrival, whoever asks",
+    summary: "in order of arrival",
     citation: "",
     schema: schema::<NoParams>,
     check: check::<NoParams>,

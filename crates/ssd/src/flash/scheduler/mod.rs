@@ -1,4 +1,4 @@
-//! Schedulers: which command goes next on a die and on a bus. A family; its roster is here.
+//! Schedulers: the order of commands on a die and on a bus. A family; its roster is here.
 
 pub mod contract;
 mod fifo;

@@ -1,4 +1,4 @@
-//! `out_of_order`: reads before writes before garbage collection, until somebody has waited too
+//! `out_of_order`: reads before writes before garbage collection, until a command has waited too
 //! long; then the oldest goes first.
 
 use super::fifo::oldest;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "out_of_order",
-    summary: "reads before writes before collection, with a starvation limit",
+    summary: "reads first, then writes, then garbage collection, with a starvation limit",
     citation: "tavakkol2018",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -18,7 +18,7 @@ pub const MEMBER: Member<Build> = Member {
         let params: Params = params::read(table, "scheduler")?;
         if !(0.0..=1e9).contains(&params.starvation_us) {
             let problem = format!("{} us", params.starvation_us);
-            return Err(Error::new("scheduler.starvation_us", problem).allow("0 to 1e9"));
+            return Err(Error::new("scheduler.starvation_us", problem).expected("0 to 1e9"));
         }
         Ok(Box::new(OutOfOrder {
             limit: Time::from_us(params.starvation_us),
@@ -31,7 +31,7 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Whoever has waited longer than this goes first, the oldest before the others.
+    /// A command that has waited longer than this goes first, the oldest before the others.
     starvation_us: f64,
     /// Host reads suspend programs and erases (on chips that can; see `chip.timing`).
     suspend: bool,

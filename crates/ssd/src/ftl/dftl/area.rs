@@ -1,4 +1,4 @@
-//! Where the pages of a map lie on flash, and which of them are to be written.
+//! Map pages: their places on flash, and those to be written.
 //!
 //! Each page has a *home*, a group of planes of one die, and is written to no other: so the work of
 //! a die never meets that of another, and pages of one home share programs. A home has a few blocks
@@ -8,7 +8,10 @@ use crate::ftl::contract::Move;
 use crate::ftl::page::{Own, PageFtl};
 use crate::ftl::{Job, Lpn};
 use crate::space::draining::Draining;
+use base::Result;
+use base::archive::{Archive, State};
 use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A flag for each page or block.
@@ -43,7 +46,7 @@ impl Flags {
 }
 
 /// A group of planes of a die, and the pages of the map that live there.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct Home {
     /// Pages to be written, oldest first.
     queue: VecDeque<u32>,
@@ -52,7 +55,7 @@ struct Home {
 }
 
 /// What the last step of a die's job was about.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// Data of the host, moved by collection.
     #[default]
@@ -64,7 +67,7 @@ pub(super) enum Phase {
 }
 
 /// A die's work on the map.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct OfDie {
     phase: Phase,
     draining: Draining,
@@ -87,11 +90,38 @@ pub(super) struct Area {
     queued: Flags,
     writing: Flags,
     reading: Flags,
-    /// Units of a program of one plane: fewer are not written unless somebody waits.
+    /// Units of a program of one plane: fewer are written only if a request waits.
     worth: usize,
     /// Pages in all queues.
     waiting: usize,
     named: VecDeque<Job>,
+}
+
+impl State for Area {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self {
+            first: _,
+            homes,
+            groups: _,
+            dies,
+            full,
+            is_map_block: Flags(is_map_block),
+            queued: Flags(queued),
+            writing: Flags(writing),
+            reading: Flags(reading),
+            worth: _,
+            waiting,
+            named,
+        } = self;
+        archive.value(homes)?;
+        archive.value(dies)?;
+        archive.value(full)?;
+        for flags in [is_map_block, queued, writing, reading] {
+            archive.table(flags)?;
+        }
+        archive.value(waiting)?;
+        archive.value(named)
+    }
 }
 
 impl Area {
@@ -148,7 +178,7 @@ impl Area {
         (0..groups).map(move |group| (die.0 * groups + group, group))
     }
 
-    /// Queues a page to be written; in its own time, or because somebody waits for it.
+    /// Queues a page to be written, at any time or because a request waits for it.
     pub(super) fn queue(&mut self, page: u32, is_urgent: bool) {
         let home = self.home(page);
         let queue = &mut self.homes[home as usize];
@@ -196,7 +226,7 @@ impl Area {
         }
     }
 
-    /// A job that has work on the map; each is told once.
+    /// A job with work on the map; each is returned once.
     #[inline]
     pub(super) fn named(&mut self) -> Option<Job> {
         let job = self.named.pop_front()?;
@@ -204,7 +234,7 @@ impl Area {
         Some(job)
     }
 
-    /// A page is about to be read for its entries: whether nobody reads it already.
+    /// Starts a read of a page for its entries; false if a read is already in flight.
     pub(super) fn begin_read(&mut self, page: u32) -> bool {
         self.reading.insert(page)
     }
@@ -235,7 +265,7 @@ impl Area {
         (self.kept(page, die, group) <= 1 && full().next().is_some()) || full().any(is_doomed)
     }
 
-    /// Whether a home has pages that are worth a program, or that somebody waits for.
+    /// Whether a home has enough pages for a program, or pages that a request waits for.
     fn is_due(&self, home: u32) -> bool {
         let Home { queue, is_urgent } = &self.homes[home as usize];
         !queue.is_empty() && (*is_urgent || queue.len() >= self.worth)

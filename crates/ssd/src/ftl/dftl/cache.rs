@@ -1,24 +1,11 @@
-//! The cached part of a map: entries of the units used last, and which of them are newer than the
-//! map on flash.
+//! The cache of a map: entries of units, and which of them are newer than the map on flash.
 //!
-//! Entries stand in a list from the one used last to the one used longest ago, and in a list of
-//! those of their map page. An open-addressing table finds them by unit. Nothing is allocated after
-//! the start.
+//! Entries stand in the order of the policy (`order`), and in a list of those of their map page. An
+//! open-addressing table finds them by unit. Nothing is allocated after the start.
 
-/// No entry.
-const NONE: u32 = u32::MAX;
-
-#[derive(Clone, Copy)]
-struct Entry {
-    lpn: u32,
-    /// Neighbours in the order of use.
-    newer: u32,
-    older: u32,
-    /// Neighbours among the entries of the same map page.
-    before: u32,
-    after: u32,
-    is_dirty: bool,
-}
+use super::order::{Entry, MapCachePolicy, NONE, Order};
+use base::Result;
+use base::archive::{Archive, State};
 
 /// Entries in memory.
 #[derive(Clone)]
@@ -28,24 +15,33 @@ pub(super) struct Cache {
     /// Entry of each unit, by hash; `NONE` is an empty cell.
     cells: Vec<u32>,
     shift: u32,
-    newest: u32,
-    oldest: u32,
+    order: Order,
     /// Units that a map page covers, and the first of its entries that are here.
     per_page: u32,
     of_page: Vec<u32>,
 }
 
+impl State for Cache {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { entries, most, cells, shift: _, order, per_page: _, of_page } = self;
+        archive.value(entries)?;
+        entries.reserve_exact(most.saturating_sub(entries.len()));
+        archive.table(cells)?;
+        archive.value(order)?;
+        archive.table(of_page)
+    }
+}
+
 impl Cache {
     /// Room for `most` entries of a map of `pages` pages with `per_page` entries each.
-    pub(super) fn new(most: usize, pages: u32, per_page: u32) -> Self {
+    pub(super) fn new(policy: MapCachePolicy, most: usize, pages: u32, per_page: u32) -> Self {
         let cells = (2 * most).next_power_of_two().max(4);
         Self {
             entries: Vec::with_capacity(most),
             most,
             cells: vec![NONE; cells],
             shift: 32 - cells.trailing_zeros(),
-            newest: NONE,
-            oldest: NONE,
+            order: Order::new(policy, most, pages, per_page),
             per_page,
             of_page: vec![NONE; pages as usize],
         }
@@ -80,15 +76,38 @@ impl Cache {
         }
     }
 
-    /// Whether the entry of a unit is here; it is the one used last then.
+    /// A request asks for the entry of a unit: whether it is here.
     #[inline]
-    pub(super) fn touch(&mut self, lpn: u32) -> bool {
+    pub(super) fn ask(&mut self, lpn: u32) -> bool {
         let Some(entry) = self.find(lpn) else { return false };
-        if self.newest != entry {
-            self.unlink(entry);
-            self.link_newest(entry);
-        }
+        self.order.asked(&mut self.entries, entry);
         true
+    }
+
+    /// The request that has asked for an entry has changed it: whether it is still here.
+    #[inline]
+    pub(super) fn change(&mut self, lpn: u32) -> bool {
+        let Some(entry) = self.find(lpn) else { return false };
+        self.order.changed(&mut self.entries, entry);
+        self.entries[entry as usize].is_dirty = true;
+        true
+    }
+
+    /// Entries behind that of `lpn`, of the same page, that are worth reading with it.
+    pub(super) fn ahead(&self, lpn: u32) -> u32 {
+        let Order::Nodes(nodes) = &self.order else { return 0 };
+        if !nodes.reads_ahead() {
+            return 0;
+        }
+        let in_page = lpn % self.per_page;
+        let before = (1..=in_page).take_while(|back| self.is_here(lpn - back)).count() as u32;
+        let free = (self.most - self.entries.len()) as u32;
+        before.min(self.per_page - 1 - in_page).min(free + nodes.coldest())
+    }
+
+    /// Whether the entry of a unit is here.
+    pub(super) fn is_here(&self, lpn: u32) -> bool {
+        self.find(lpn).is_some()
     }
 
     /// Notes that the place of a unit has changed: whether its entry is here to take that.
@@ -104,23 +123,21 @@ impl Cache {
     pub(super) fn insert(&mut self, lpn: u32, is_dirty: bool) -> Option<u32> {
         let mut written = None;
         let entry = if self.entries.len() < self.most {
-            let blank =
-                Entry { lpn, newer: NONE, older: NONE, before: NONE, after: NONE, is_dirty };
-            self.entries.push(blank);
+            self.entries.push(Entry::new(lpn, is_dirty));
             self.entries.len() as u32 - 1
         } else {
-            let oldest = self.oldest;
-            written = self.evict(oldest);
-            let entry = &mut self.entries[oldest as usize];
+            let victim = self.order.victim(&self.entries);
+            written = self.evict(victim);
+            let entry = &mut self.entries[victim as usize];
             (entry.lpn, entry.is_dirty) = (lpn, is_dirty);
-            oldest
+            victim
         };
         let mut cell = self.home(lpn);
         while self.cells[cell] != NONE {
             cell = (cell + 1) & (self.cells.len() - 1);
         }
         self.cells[cell] = entry;
-        self.link_newest(entry);
+        self.order.added(&mut self.entries, entry);
         let page = self.page_of(lpn) as usize;
         let after = std::mem::replace(&mut self.of_page[page], entry);
         let own = &mut self.entries[entry as usize];
@@ -142,8 +159,11 @@ impl Cache {
         if after != NONE {
             self.entries[after as usize].before = before;
         }
-        self.unlink(entry);
+        self.order.removed(&mut self.entries, entry);
         self.erase_cell(lpn);
+        if is_dirty && matches!(self.order, Order::Nodes(_)) {
+            self.clean(page);
+        }
         is_dirty.then_some(page)
     }
 
@@ -154,28 +174,6 @@ impl Cache {
             let entry = &mut self.entries[other as usize];
             entry.is_dirty = false;
             other = entry.after;
-        }
-    }
-
-    fn unlink(&mut self, entry: u32) {
-        let Entry { newer, older, .. } = self.entries[entry as usize];
-        match newer {
-            NONE => self.newest = older,
-            newer => self.entries[newer as usize].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => self.entries[older as usize].newer = newer,
-        }
-    }
-
-    fn link_newest(&mut self, entry: u32) {
-        let older = std::mem::replace(&mut self.newest, entry);
-        let own = &mut self.entries[entry as usize];
-        (own.newer, own.older) = (NONE, older);
-        match older {
-            NONE => self.oldest = entry,
-            older => self.entries[older as usize].newer = entry,
         }
     }
 
@@ -216,11 +214,11 @@ mod tests {
             steps in prop::collection::vec((0u32..40, any::<bool>()), 1..400),
             cleans in any::<bool>(),
         ) {
-            let mut cache = Cache::new(7, 10, 4);
+            let mut cache = Cache::new(MapCachePolicy::Lru, 7, 10, 4);
             let (mut order, mut dirty) = (Vec::new(), BTreeMap::new());
             for (lpn, writes) in steps {
                 let is_here = order.contains(&lpn);
-                prop_assert_eq!(cache.touch(lpn), is_here);
+                prop_assert_eq!(cache.ask(lpn), is_here);
                 order.retain(|&other| other != lpn);
                 order.push(lpn);
                 if is_here {
@@ -240,6 +238,86 @@ mod tests {
                         |(_, is_dirty)| *is_dirty = false,
                     );
                 }
+            }
+        }
+
+        /// With two segments, what was asked for again stays longest: against plain lists.
+        #[test]
+        fn protects_what_was_asked_for_again(
+            steps in prop::collection::vec((0u32..16, any::<bool>()), 1..400),
+        ) {
+            let mut cache = Cache::new(MapCachePolicy::SegmentedLru, 10, 4, 4);
+            let (mut probation, mut protected) = (Vec::new(), Vec::new());
+            for (lpn, changes) in steps {
+                let is_here = probation.contains(&lpn) || protected.contains(&lpn);
+                prop_assert_eq!(cache.ask(lpn), is_here);
+                if is_here {
+                    probation.retain(|&other| other != lpn);
+                    protected.retain(|&other| other != lpn);
+                    protected.push(lpn);
+                    if protected.len() > 8 {
+                        probation.push(protected.remove(0));
+                    }
+                } else {
+                    if probation.len() + protected.len() == 10 {
+                        probation.remove(0);
+                    }
+                    cache.insert(lpn, false);
+                    probation.push(lpn);
+                }
+                if changes {
+                    prop_assert!(cache.change(lpn));
+                }
+                if let Some(at) = probation.iter().position(|&other| other == lpn) && changes {
+                    let renewed = probation.remove(at);
+                    probation.push(renewed);
+                }
+            }
+        }
+
+        /// By map page, a clean entry leaves before a dirty one, and a dirty one cleans its page.
+        #[test]
+        fn gives_up_the_page_used_longest_ago(
+            steps in prop::collection::vec((0u32..40, any::<bool>()), 1..400),
+        ) {
+            let mut cache = Cache::new(MapCachePolicy::Tpftl, 7, 10, 4);
+            // Pages from the one used longest ago on, with their entries in the same order.
+            let mut pages: Vec<(u32, Vec<(u32, bool)>)> = Vec::new();
+            for (lpn, writes) in steps {
+                let find = |pages: &[(u32, Vec<(u32, bool)>)]| {
+                    pages.iter().position(|&(page, _)| page == lpn / 4)
+                };
+                let of_page = |page: &(u32, Vec<(u32, bool)>)| page.1.iter().any(|e| e.0 == lpn);
+                let is_here = pages.iter().any(of_page);
+                prop_assert_eq!(cache.ask(lpn), is_here);
+                let mut dirty = false;
+                if is_here {
+                    let mut page = pages.remove(find(&pages).unwrap());
+                    let at = page.1.iter().position(|entry| entry.0 == lpn).unwrap();
+                    dirty = page.1.remove(at).1;
+                    pages.push(page);
+                } else {
+                    let mut expected = None;
+                    if pages.iter().map(|page| page.1.len()).sum::<usize>() == 7 {
+                        let (page, entries) = &mut pages[0];
+                        let others = entries.len() - 1;
+                        let clean = entries[..others].iter().position(|entry| !entry.1);
+                        if entries.remove(clean.unwrap_or(0)).1 {
+                            expected = Some(*page);
+                            entries.iter_mut().for_each(|entry| entry.1 = false);
+                        }
+                        if entries.is_empty() {
+                            pages.remove(0);
+                        }
+                    }
+                    prop_assert_eq!(cache.insert(lpn, writes), expected);
+                    let page = find(&pages).map_or((lpn / 4, Vec::new()), |at| pages.remove(at));
+                    pages.push(page);
+                }
+                if writes {
+                    prop_assert!(cache.change(lpn));
+                }
+                pages.last_mut().unwrap().1.push((lpn, dirty || writes));
             }
         }
     }

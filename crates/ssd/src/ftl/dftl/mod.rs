@@ -2,16 +2,18 @@
 //! ASPLOS'09).
 //!
 //! Data live as with `page`. The map lies in pages on flash (`area`), found through a directory in
-//! memory; entries of the units used last are in memory (`cache`). A miss costs a read of the map
-//! page. A dirty entry that makes room for another has its page read and written again; such pages
-//! wait until they fill a program of one plane. Collection writes the map pages of the units that
-//! it has moved before it erases their old blocks; where the entry of a unit is in memory, only
-//! that changes ("lazy copying").
+//! memory; entries of units are in memory (`cache`), and leave in the `order` of a policy. A miss
+//! costs a read of the map page. A dirty entry that makes room for another has its page read and
+//! written again; such pages wait until they fill a program of one plane. Collection writes the map
+//! pages of the units that it has moved before it erases their old blocks; where the entry of a
+//! unit is in memory, only that changes ("lazy copying").
 //!
 //! Where the whole map fits the cache it stays there, and nothing of it is on flash.
 
 mod area;
 mod cache;
+mod nodes;
+mod order;
 
 use super::contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, MapCounts, Move,
@@ -19,16 +21,18 @@ use super::contract::{
 };
 use super::page::{Own, PageFtl, PageParams};
 use area::{Area, Phase};
+use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use cache::Cache;
 use nand::geometry::{Block, Die, Ppn};
+use order::MapCachePolicy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "dftl",
-    summary: "page-mapped; the map on flash, its entries cached on demand",
+    summary: "page-level mapping: the map in flash, its entries cached on demand",
     citation: "gupta2009",
     schema: schema::<Params>,
     check: check::<Params>,
@@ -41,6 +45,8 @@ pub const MEMBER: Member<Build> = Member {
 /// Bytes of an entry in memory (which unit, and where) and on flash.
 const CACHED_BYTES: u64 = 8;
 const STORED_BYTES: u32 = 4;
+/// State of a block in memory, at most.
+const MOST_BLOCK_BYTES: f64 = 64.0;
 /// Fewest entries that a drive works with.
 const LEAST_ENTRIES: u64 = 64;
 
@@ -48,17 +54,20 @@ const LEAST_ENTRIES: u64 = 64;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Params {
-    /// Memory for entries of the map, 8 bytes each. A map that fits with 4 bytes a unit stays in
-    /// memory whole. The default is assumed: memory on the controller's own chip.
+    /// RAM for cached map entries, 8 bytes each. A map that fits with 4 bytes a unit stays in RAM
+    /// as a whole. Less where `ftl.ram_bytes` leaves less. The default is assumed: SRAM of the
+    /// controller.
     map_cache_bytes: u64,
-    /// A page of the map that is written cleans all its entries in memory, and not those alone that
-    /// had to leave.
+    /// Which cached entry makes room for another: `lru`, `segmented_lru` or `tpftl`.
+    map_cache_policy: MapCachePolicy,
+    /// Writing a map page cleans all its cached entries, not only the evicted ones. Always so
+    /// with `tpftl`.
     map_batch: bool,
-    /// Data moved by garbage collection go to blocks of their own, as with `page`.
+    /// Garbage collection writes moved data to separate blocks, as with `page`.
     separate_gc_stream: bool,
     /// Write frontiers for the host's stream hints (1 to 8), as with `page`.
     host_streams: u8,
-    /// Static wear levelling of blocks of data, as with `page`; 0 switches it off.
+    /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
 }
 
@@ -68,6 +77,7 @@ impl Default for Params {
             PageParams::default();
         Self {
             map_cache_bytes: 2 << 20,
+            map_cache_policy: MapCachePolicy::Lru,
             map_batch: true,
             separate_gc_stream,
             host_streams,
@@ -78,7 +88,7 @@ impl Default for Params {
 
 /// With the whole map in memory it is `page`; else there are pages of it on flash.
 fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
-    let &Params { map_cache_bytes, map_batch, .. } = params;
+    let &Params { map_cache_bytes, map_cache_policy, map_batch, .. } = params;
     let page_params = PageParams {
         separate_gc_stream: params.separate_gc_stream,
         host_streams: params.host_streams,
@@ -89,10 +99,18 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     if map_cache_bytes / CACHED_BYTES < LEAST_ENTRIES {
         let problem = format!("{map_cache_bytes} bytes");
         return Err(Error::new("ftl.map_cache_bytes", problem)
-            .allow(format!("at least {}", LEAST_ENTRIES * CACHED_BYTES)));
+            .expected(format!("at least {}", LEAST_ENTRIES * CACHED_BYTES)));
+    }
+    if map_cache_policy == MapCachePolicy::Tpftl && !map_batch {
+        let problem = "false with `ftl.map_cache_policy = \"tpftl\"`, which writes in batches";
+        return Err(Error::new("ftl.map_batch", problem).expected("true"));
     }
     let sold = f64::from(most_units) / (1.0 + context.config.overprovisioning);
-    if map_cache_bytes as f64 >= f64::from(STORED_BYTES) * sold {
+    let (limit, blocks) = (context.config.ram_bytes, context.geometry.blocks());
+    let whole = f64::from(STORED_BYTES) * sold;
+    // Of the state of blocks more is reckoned with than it takes.
+    let has_room = limit == 0 || whole + f64::from(blocks) * MOST_BLOCK_BYTES <= limit as f64;
+    if map_cache_bytes as f64 >= whole && has_room {
         return Ok(Box::new(PageFtl::new(context, &page_params, Own::NOTHING)?));
     }
     let per_page = context.geometry.unit_bytes / STORED_BYTES;
@@ -100,12 +118,20 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
     let own = Area::own(&context.geometry, context.planes_per_program, most_pages);
     let page = PageFtl::new(context, &page_params, own)?;
     let pages = page.logical_units.div_ceil(per_page);
-    let entries = (map_cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
+    let ram = page.ram();
+    let others = ram.iter().filter(|ram| ram.name != "map").map(|ram| ram.bytes);
+    let others = others.sum::<u64>() + 4 * u64::from(pages);
+    let cache_bytes = match limit {
+        0 => map_cache_bytes,
+        // Too little is refused with the need.
+        _ => limit.saturating_sub(others).clamp(LEAST_ENTRIES * CACHED_BYTES, map_cache_bytes),
+    };
+    let entries = (cache_bytes / CACHED_BYTES).min(page.logical_units.into()) as usize;
     let dies = page.geometry.dies as usize;
     Ok(Box::new(Dftl {
         area: Area::new(&page, pages),
-        cache: Cache::new(entries, pages, per_page),
-        cache_bytes: map_cache_bytes,
+        cache: Cache::new(map_cache_policy, entries, pages, per_page),
+        cache_bytes,
         batch: map_batch,
         per_page,
         most_waiting: 4 * page.row_units as usize * dies,
@@ -135,13 +161,9 @@ struct Dftl {
 }
 
 impl Dftl {
-    /// Takes the entry of a unit in, if it is not here.
-    fn load(&mut self, lpn: u32, is_dirty: bool) {
-        if self.cache.touch(lpn) {
-            if is_dirty {
-                self.cache.set_dirty(lpn);
-            }
-        } else if let Some(page) = self.cache.insert(lpn, is_dirty) {
+    /// Takes the entry of a unit in, which is not here.
+    fn insert(&mut self, lpn: u32, is_dirty: bool) {
+        if let Some(page) = self.cache.insert(lpn, is_dirty) {
             self.area.queue(page, false);
         }
     }
@@ -150,14 +172,28 @@ impl Dftl {
     fn load_run(&mut self, first: u32, count: u32) -> u32 {
         let to_end = self.per_page - first % self.per_page;
         let count = count.min(to_end).min(self.cache.most() as u32 / 2);
-        (first..first + count).for_each(|lpn| self.load(lpn, false));
+        for lpn in first..first + count {
+            if !self.cache.ask(lpn) {
+                self.insert(lpn, false);
+            }
+        }
         count
+    }
+
+    /// Takes in entries that nobody has asked for yet, from `first` on: their page was read.
+    fn load_ahead(&mut self, first: u32, count: u32) {
+        let end = (first + count).min(self.page.logical_units);
+        for lpn in first..end {
+            if !self.cache.is_here(lpn) {
+                self.insert(lpn, false);
+            }
+        }
     }
 
     /// Units from `first` on whose entries are in memory, at most `count`.
     fn known(&mut self, first: u32, count: u32) -> u32 {
         let mut known = 0;
-        while known < count && self.cache.touch(first + known) {
+        while known < count && self.cache.ask(first + known) {
             known += 1;
         }
         known
@@ -178,7 +214,11 @@ impl Dftl {
                 continue;
             }
             match carried {
-                Carried::Host => self.load(lpn, true),
+                Carried::Host => {
+                    if !self.cache.change(lpn) {
+                        self.insert(lpn, true);
+                    }
+                }
                 Carried::Moves(job, _) => {
                     if !self.cache.set_dirty(lpn) {
                         self.touched[job.0 as usize].push(self.cache.page_of(lpn));
@@ -220,6 +260,29 @@ impl Dftl {
             touched.pop();
         }
         false
+    }
+}
+
+impl State for Dftl {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self {
+            page,
+            area,
+            cache,
+            cache_bytes: _,
+            batch: _,
+            per_page: _,
+            most_waiting: _,
+            counts,
+            touched,
+            erases,
+        } = self;
+        page.exchange(archive)?;
+        area.exchange(archive)?;
+        cache.exchange(archive)?;
+        archive.value(counts)?;
+        archive.value(touched)?;
+        archive.value(erases)
     }
 }
 
@@ -276,8 +339,10 @@ impl Ftl for Dftl {
 
     fn map_read(&mut self, Lpn(first): Lpn, count: u32, _: Access) -> u32 {
         self.area.end_read(self.cache.page_of(first));
+        let ahead = self.cache.ahead(first);
         let loaded = self.load_run(first, count);
         self.counts.misses += u64::from(loaded);
+        self.load_ahead(first + loaded, (ahead + 1).saturating_sub(loaded));
         loaded
     }
 

@@ -1,9 +1,9 @@
-//! `page`: any unit anywhere, a full map in memory, log-structured writing.
+//! `page`: page-level mapping, the whole map in RAM, log-structured writes.
 //!
 //! Host data are striped over the dies that can take them, round robin, channels first; inside a
-//! die one program fills all planes that the chip joins. Garbage collection stays inside a die
-//! and, unless told otherwise, writes to blocks of its own. Two flat arrays of 32-bit words make
-//! the map; a physical unit is valid when the two point at each other, so no bitmap is kept.
+//! die one program fills all planes that the chip joins. Garbage collection stays inside a die and
+//! by default writes to separate blocks. Two flat arrays of 32-bit words make the map; a physical
+//! unit is valid when the two point at each other, so no bitmap is kept.
 
 use super::contract::{
     Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
@@ -22,13 +22,13 @@ use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
 use base::{Error, Result, params};
 use nand::chip::BlockMode;
-use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Plane, Ppn};
+use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "page",
-    summary: "any unit anywhere: full map in memory, log-structured",
+    summary: "page-level mapping: log-structured, the whole map in RAM",
     citation: "desnoyers2012",
     schema: schema::<PageParams>,
     check: check::<PageParams>,
@@ -42,14 +42,14 @@ pub const MEMBER: Member<Build> = Member {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct PageParams {
-    /// Data moved by garbage collection go to blocks of their own.
+    /// Garbage collection writes moved data to separate blocks.
     pub(super) separate_gc_stream: bool,
-    /// Write frontiers for the host's stream hints (1 to 8). Hints count modulo this: of 2, the
-    /// second has what fio calls `short` and `long`, the first has all else.
+    /// Write frontiers for the host's stream hints (1 to 8). Hints count modulo this number: with
+    /// 2, the second gets fio's `short` and `long`, the first all others.
     pub(super) host_streams: u8,
-    /// Static wear levelling: when the cycles of a plane's blocks are further apart than this,
-    /// the data of the least worn block go to the most worn free one. Looked at once in 64
-    /// collections, or in as many as this if that is less. 0 switches it off.
+    /// Static wear levelling: if the cycles of the blocks of a plane differ by more than this, the
+    /// data of the least worn block move to the most worn free block. Checked once in 64
+    /// collections, or once in this many if that is less. 0 switches it off.
     pub(super) static_wear_delta: u32,
 }
 
@@ -59,6 +59,7 @@ impl Default for PageParams {
     }
 }
 
+mod state;
 mod victims;
 
 /// Marks a physical unit without data.
@@ -117,7 +118,7 @@ impl PageFtl {
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
         if !(1..=8).contains(&params.host_streams) {
             let problem = format!("{} streams", params.host_streams);
-            return Err(Error::new("ftl.host_streams", problem).allow("1 to 8"));
+            return Err(Error::new("ftl.host_streams", problem).expected("1 to 8"));
         }
         if geometry.planes_per_die % planes_per_program != 0 {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
@@ -126,12 +127,12 @@ impl PageFtl {
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks) + streams + own.blocks;
         let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
         if config.gc_reserve_blocks == 0 {
-            return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").allow("at least 1"));
+            return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
         }
         if gc.start_free_blocks <= config.gc_reserve_blocks {
             let problem = format!("{} free blocks", gc.start_free_blocks);
-            return Err(Error::new("gc.start_free_blocks", problem).allow(format!(
-                "more than ftl.gc_reserve_blocks, {}, or the host stalls for ever",
+            return Err(Error::new("gc.start_free_blocks", problem).expected(format!(
+                "more than ftl.gc_reserve_blocks, {}: otherwise the host stalls for ever",
                 config.gc_reserve_blocks
             )));
         }
@@ -307,19 +308,19 @@ impl PageFtl {
         let room = (self.joined - frontier.planes_done) * plane_units;
         let units = room.min(lpns.len() as u32);
         let planes = units.div_ceil(plane_units);
-        let mut program = Program {
+        let mut blocks = frontier.blocks;
+        if frontier.planes_done > 0 {
+            blocks.copy_within(frontier.planes_done as usize.., 0);
+        }
+        let program = Program {
             die,
             units,
             page: frontier.page,
             planes: planes as u8,
             stream,
             mode: BlockMode::Native,
-            blocks: [Block(0); MAX_PLANES],
+            blocks,
         };
-        let done = frontier.planes_done as usize;
-        for i in 0..planes as usize {
-            program.blocks[i] = frontier.blocks[done + i];
-        }
         let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
         let mut left = units;
         for page in program.page..program.page + self.pages_per_program {
@@ -440,7 +441,11 @@ impl Ftl for PageFtl {
         if is_row && cold.is_none() {
             self.turn(die, self.gc_frontier);
         }
-        self.counts.moved_units += u64::from(program.units);
+        let units = u64::from(program.units);
+        self.counts.moved_units += units;
+        if self.collections[die.0 as usize].is_levelling {
+            self.counts.levelled_units += units;
+        }
         Place::At(program)
     }
 
@@ -478,8 +483,13 @@ impl Ftl for PageFtl {
         self.pad(program);
         let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
         let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
-        *of -= u64::from(program.units);
-        *padding_units += u64::from(program.units);
+        let units = u64::from(program.units);
+        *of -= units;
+        *padding_units += units;
+        let is_levelling = self.collections[program.die.0 as usize].is_levelling;
+        if is_levelling && !matches!(carried, Carried::Host) {
+            self.counts.levelled_units -= units;
+        }
         self.close_full(program);
     }
 

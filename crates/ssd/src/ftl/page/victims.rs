@@ -1,6 +1,5 @@
-//! Victim selection of `page`: which blocks of a die to empty next. Blocks of a group of planes
-//! that is short of free ones, the least worn ones now and then, and blocks that are to be moved
-//! off.
+//! Victim selection of `page`: the blocks of a die to empty next. Blocks of a group of planes that
+//! is short of free ones, the least worn ones now and then, and blocks that are to be moved off.
 
 use super::{Draining, PageFtl, Urgency};
 use nand::geometry::{Block, Die, Plane};

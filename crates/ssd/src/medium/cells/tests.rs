@@ -64,9 +64,10 @@ fn only_real_words_on_real_cells_have_a_medium() {
 fn a_word_that_no_page_holds_is_refused() {
     let small = ["chip.geometry.page_bytes=512", "ftl.unit_bytes=512"];
     let refused = Ssd::new(&config(&small), 1 << 30).map(drop).unwrap_err().to_string();
-    assert!(refused.contains("4616 bits") && refused.contains("4096 a page"), "{refused}");
+    assert!(refused.contains("4616 bits") && refused.contains("page of 4096 bits"), "{refused}");
     assert!(refused.contains("spare_bytes"), "{refused}");
-    drive(&[&small[..], &["chip.geometry.spare_bytes=65"]].concat());
+    // 65 bytes of the word, and 12 of the FTL.
+    drive(&[&small[..], &["chip.geometry.spare_bytes=77"]].concat());
     drive(&[&small[..], &["chip.array.name=table"]].concat());
     let sets = ["chip.geometry.pages_per_block=13"];
     let refused = Ssd::new(&config(&sets), 1 << 30).map(drop).unwrap_err().to_string();
@@ -88,7 +89,7 @@ fn read(cells: &mut CellMedium, shift_v: f32, level: u8, luck: f64, reads: u32) 
     reading
 }
 
-/// The same luck is the same word, whatever was read meanwhile and by whom: a soft level finds the
+/// The same luck is the same word, whatever was read meanwhile and by whom: a soft read finds the
 /// hard bits and tells more of them, moved references find the same voltages.
 #[test]
 fn a_word_read_again_is_the_same_word() {
@@ -178,7 +179,7 @@ fn a_read_keeps_what_it_sensed() {
     }
 }
 
-/// Hard reads with moved references, then soft levels.
+/// Hard reads with moved references, then soft reads.
 struct Rounds;
 
 impl Retry for Rounds {

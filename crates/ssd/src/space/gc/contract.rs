@@ -1,8 +1,10 @@
 //! The contract of a victim policy: full blocks and invalidated units go in, victims come out.
 
 use base::Result;
+use base::archive::{Archive, State};
 use base::params::Table;
 use base::rng::Rng;
+use bytemuck::{Pod, Zeroable};
 use dyn_clone::DynClone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,26 +13,27 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GcConfig {
-    /// A plane with fewer free blocks than this is collected. At least `ftl.gc_reserve_blocks`
-    /// plus one: the host stalls at the reserve.
+    /// Garbage collection starts in a plane with fewer free blocks than this. At least
+    /// `ftl.gc_reserve_blocks` + 1, because the host stalls at the reserve.
     pub start_free_blocks: u32,
-    /// A plane of an idle die with fewer free blocks than this is collected in the background;
-    /// 0 switches it off. `page` aims at half of a plane's spare blocks at most: with more of them
-    /// free nothing dead would be left to collect.
+    /// A plane of an idle die with fewer free blocks than this is collected in the background; 0
+    /// switches it off. `page` aims at no more than half of a plane's spare blocks: with more free
+    /// blocks, no invalid data would be left to collect.
     pub background_free_blocks: u32,
-    /// Whether the host pays as it writes: while a die is collected, its next host program waits
-    /// until collection has gained as much as the last one took. Without, the host goes ahead
-    /// until the die is at its reserve, and waits for whole blocks then.
+    /// Paces the host: while garbage collection runs on a die, the next host program waits until
+    /// collection has freed as much space as the last program used. If off, the host runs ahead
+    /// until the die is at its reserve, and then waits for whole blocks.
     pub paced: bool,
-    /// Read reclaim: pages read of a block since its erase after which its data are moved, and
-    /// read disturb begins anew. 0 switches it off.
+    /// Read reclaim: page reads of a block since its erase after which its data move to another
+    /// block, which ends its read disturb. 0 switches it off.
     pub reclaim_reads: u32,
-    /// Read reclaim: rounds of reading again (see `retry`) that save a page, after which the data
-    /// of its block are moved. 0 switches it off. Where fresh data take as many, it never ends.
+    /// Read reclaim: retry rounds that a page needed (see `retry`), after which the data of its
+    /// block move to another block. 0 switches it off. If fresh data need as many rounds, reclaim
+    /// never ends.
     pub reclaim_rounds: u8,
-    /// Blocks that are reclaimed for their reads at the same time, in the whole drive; others wait
-    /// until they are read again. Moving one off waits for the host like all collection: on a die
-    /// that is never idle, `scheduler.starvation_us` for each step.
+    /// Read reclaim: blocks of the drive that are reclaimed at the same time; others wait until
+    /// their next read. Reclaim waits for the host like all collection: on a die that is never
+    /// idle, up to `scheduler.starvation_us` for each step.
     pub reclaim_at_once: u32,
 }
 
@@ -66,7 +69,8 @@ impl Shape {
 }
 
 /// State of a block in one word: its valid units, and whether it is a candidate.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(transparent)]
 pub struct BlockWord(u32);
 
 impl BlockWord {
@@ -129,7 +133,7 @@ pub type VictimsBuild = fn(&Shape, &Table, Rng) -> Result<Box<dyn Victims>>;
 /// units keeps the promise, and so does one that takes the oldest block first or draws. One that
 /// takes the block filled last breaks it. `clock` counts host units written: the FTL has no other
 /// time, and the clock stands still while the host waits.
-pub trait Victims: Send + DynClone {
+pub trait Victims: Send + DynClone + State {
     /// A block became full with `valid` valid units.
     fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64);
 
@@ -150,6 +154,14 @@ dyn_clone::clone_trait_object!(Victims);
 pub struct CandidateSet {
     planes: Vec<Vec<u32>>,
     position: Vec<u32>,
+}
+
+impl State for CandidateSet {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { planes, position } = self;
+        archive.value(planes)?;
+        archive.table(position)
+    }
 }
 
 impl CandidateSet {

@@ -6,11 +6,13 @@
 
 use super::contract::CandidateSet;
 use super::{BlockWord, Victims, VictimsBuild};
+use base::Result;
+use base::archive::{Archive, State};
 use base::family::{Member, NoParams, check, schema};
 
 pub const MEMBER: Member<VictimsBuild> = Member {
     name: "cost_benefit",
-    summary: "most space for least copying, old blocks first",
+    summary: "most space for the least copying, weighted by age",
     citation: "rosenblum1992",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
@@ -36,6 +38,14 @@ impl CostBenefit {
         let invalid = f64::from(self.units_per_block - valid);
         // A block without valid units costs nothing to copy: it comes before all others.
         age * invalid / (2.0 * f64::from(valid)).max(1e-9)
+    }
+}
+
+impl State for CostBenefit {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { units_per_block: _, set, closed_at } = self;
+        set.exchange(archive)?;
+        archive.table(closed_at)
     }
 }
 

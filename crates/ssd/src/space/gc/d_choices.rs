@@ -2,9 +2,10 @@
 
 use super::contract::CandidateSet;
 use super::{BlockWord, Victims, VictimsBuild};
+use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::rng::Rng;
-use base::{Error, params};
+use base::{Error, Result, params};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +18,7 @@ pub const MEMBER: Member<VictimsBuild> = Member {
     build: |shape, table, rng| {
         let Params { d } = params::read(table, "gc")?;
         if d == 0 || d > 1000 {
-            return Err(Error::new("gc.d", format!("{d} choices")).allow("1 to 1000"));
+            return Err(Error::new("gc.d", format!("{d} choices")).expected("1 to 1000"));
         }
         Ok(Box::new(DChoices { d, set: CandidateSet::new(shape), rng }))
     },
@@ -42,6 +43,14 @@ struct DChoices {
     d: u32,
     set: CandidateSet,
     rng: Rng,
+}
+
+impl State for DChoices {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { d: _, set, rng } = self;
+        set.exchange(archive)?;
+        archive.value(rng)
+    }
 }
 
 impl Victims for DChoices {

@@ -1,14 +1,16 @@
-//! `fifo`: the block that was filled first (least recently written cleaning).
+//! `fifo`: the oldest block, filled first (least recently written cleaning).
 //!
 //! Write amplification under uniform writes has a closed form: A = 1/(1 - exp(-alpha/A)).
 
 use super::{BlockWord, Victims, VictimsBuild};
+use base::Result;
+use base::archive::{Archive, State};
 use base::family::{Member, NoParams, check, schema};
 use std::collections::VecDeque;
 
 pub const MEMBER: Member<VictimsBuild> = Member {
     name: "fifo",
-    summary: "the block that was filled first",
+    summary: "the oldest block: filled first",
     citation: "desnoyers2012",
     schema: schema::<NoParams>,
     check: check::<NoParams>,
@@ -17,6 +19,12 @@ pub const MEMBER: Member<VictimsBuild> = Member {
 
 #[derive(Clone)]
 struct Fifo(Vec<VecDeque<u32>>);
+
+impl State for Fifo {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        archive.value(&mut self.0)
+    }
+}
 
 impl Victims for Fifo {
     fn closed(&mut self, plane: u32, block: u32, _: u32, _: u64) {

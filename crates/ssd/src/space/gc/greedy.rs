@@ -7,8 +7,11 @@
 
 use super::contract::Shape;
 use super::{BlockWord, Victims, VictimsBuild};
+use base::Result;
+use base::archive::{Archive, State};
 use base::family::{Member, NoParams, check, schema};
 use base::memory::table;
+use bytemuck::{Pod, Zeroable};
 
 pub const MEMBER: Member<VictimsBuild> = Member {
     name: "greedy",
@@ -21,7 +24,8 @@ pub const MEMBER: Member<VictimsBuild> = Member {
 
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 struct Link {
     previous: u32,
     next: u32,
@@ -40,7 +44,8 @@ struct Greedy {
 }
 
 /// Which lists of a plane are kept.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 struct Span {
     /// No list below this holds anything.
     least: u32,
@@ -121,6 +126,15 @@ impl Greedy {
             self.insert(plane, block, word.valid());
         }
         Some(least)
+    }
+}
+
+impl State for Greedy {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { blocks_per_plane: _, lists: _, margin: _, heads, links, planes } = self;
+        archive.table(heads)?;
+        archive.table(links)?;
+        archive.table(planes)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Garbage collection policies: which block to reclaim next. A family; its roster is here.
+//! Garbage collection policies: the selection of victims. A family; its roster is here.
 
 pub mod contract;
 mod cost_benefit;

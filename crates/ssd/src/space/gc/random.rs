@@ -2,6 +2,8 @@
 
 use super::contract::CandidateSet;
 use super::{BlockWord, Victims, VictimsBuild};
+use base::Result;
+use base::archive::{Archive, State};
 use base::family::{Member, NoParams, check, schema};
 use base::rng::Rng;
 
@@ -18,6 +20,14 @@ pub const MEMBER: Member<VictimsBuild> = Member {
 struct Random {
     set: CandidateSet,
     rng: Rng,
+}
+
+impl State for Random {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { set, rng } = self;
+        set.exchange(archive)?;
+        archive.value(rng)
+    }
 }
 
 impl Victims for Random {

@@ -1,0 +1,50 @@
+//! Complete configuration of a drive, as a text that needs no other file: the part of a saved drive
+//! that makes it independent of the files that it was loaded from.
+
+use super::{Loaded, Origins};
+use base::params::{self, Table};
+use base::{Error, Result};
+use ecc::model::named_code::NamedCode;
+use serde::{Deserialize, Serialize};
+use ssd::config::SsdConfig;
+
+/// Everything that a drive is built from, and what reports say of it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Resolved {
+    /// TOML of the drive.
+    config: String,
+    /// TOML of the code that it names, and of the profile that was measured of that.
+    code: Option<(String, Option<String>)>,
+    summary: String,
+    cite: Vec<String>,
+}
+
+impl Resolved {
+    /// That of a drive.
+    pub(crate) fn of(loaded: &Loaded) -> Result<Self> {
+        let table = params::write(&loaded.config)?;
+        let config =
+            toml::to_string(&table).map_err(|error| Error::new("drive", error.to_string()))?;
+        let code = loaded.config.code.as_ref().map(|code| {
+            let (code, profile) = code.texts();
+            (code.to_owned(), profile.map(str::to_owned))
+        });
+        Ok(Self { config, code, summary: loaded.summary.clone(), cite: loaded.cite.clone() })
+    }
+
+    /// The drive once more; `place` names it in errors. Its file's `[run]` table is not part of it.
+    pub(crate) fn load(self, place: &str) -> Result<Loaded> {
+        let Self { config, code, summary, cite } = self;
+        let config: SsdConfig = params::read(&params::parse(&config, place)?, place)?;
+        let code = code.map(|(code, profile)| {
+            NamedCode::read(&code, place, profile.as_ref().map(|text| (text.as_str(), place)))
+        });
+        let config = SsdConfig { code: code.transpose()?, ..config };
+        let origins = Origins { place: place.to_owned(), ..Origins::default() };
+        let files = vec![place.into()];
+        Ok(Loaded { config, summary, cite, run: Table::new(), files, origins })
+    }
+}
+
+#[cfg(test)]
+mod tests;

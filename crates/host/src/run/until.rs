@@ -1,0 +1,83 @@
+//! End of a run by its own course: after so many requests, a time, drive writes, or once settled.
+
+use super::settling::{Goal, Metric, Rule};
+use base::{Error, Result, Time};
+
+/// When a run ends. Its jobs are repeated as often as that takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Until {
+    /// So many requests are complete.
+    Requests(u64),
+    /// So much time has passed.
+    Time(Time),
+    /// The host has written the drive so many times.
+    DriveWrites(f64),
+    /// A metric has settled, or does not do so.
+    Settled(Goal),
+}
+
+const EXPECTED: &str = "settled, settled=METRIC, pts, pts=METRIC, requests as 100000, simulated \
+                        time as 2s, or drive writes as 1.5x";
+
+impl Until {
+    /// Reads `settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`. `key` is what errors call it.
+    pub fn parse(key: &str, text: &str) -> Result<Self> {
+        let refuse = || Error::new(key, format!("`{text}`")).expected(EXPECTED);
+        let (name, metric) = text.split_once('=').unwrap_or((text, "write_amplification"));
+        let rule = match name {
+            "settled" => Some(Rule::Trend),
+            "pts" => Some(Rule::Pts),
+            _ => None,
+        };
+        if let Some(rule) = rule {
+            // SNIA's tests watch the rate.
+            let metric = if rule == Rule::Pts && name == text { "iops" } else { metric };
+            let metric = Metric::parse(key, metric)?;
+            return Ok(Self::Settled(Goal { metric, rule }));
+        }
+        let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(digits);
+        if unit.is_empty() {
+            let requests = number.parse().ok().filter(|&requests: &u64| requests > 0);
+            return requests.map(Self::Requests).ok_or_else(refuse);
+        }
+        let number: f64 = number.parse().ok().filter(|&n: &f64| n > 0.0).ok_or_else(refuse)?;
+        let seconds = match unit {
+            "x" => return Ok(Self::DriveWrites(number)),
+            "ns" => 1e-9,
+            "us" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "h" => 3600.0,
+            _ => return Err(refuse()),
+        };
+        let ns = number * seconds * 1e9;
+        if ns >= Time::LIMIT.ns() as f64 || ns < 1.0 {
+            return Err(refuse());
+        }
+        Ok(Self::Time(Time(ns as u64)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_understood() {
+        let of = |text| Until::parse("until", text).unwrap();
+        let goal = |metric, rule| Until::Settled(Goal { metric, rule });
+        assert_eq!(of("settled"), goal(Metric::WriteAmplification, Rule::Trend));
+        assert_eq!(of("settled=p99.9"), goal(Metric::Percentile(99.9), Rule::Trend));
+        assert_eq!(of("pts"), goal(Metric::Iops, Rule::Pts));
+        assert_eq!(of("pts=bandwidth"), goal(Metric::Bandwidth, Rule::Pts));
+        assert_eq!(of("100000"), Until::Requests(100_000));
+        assert_eq!(of("250ms"), Until::Time(Time(250_000_000)));
+        assert_eq!(of("1.5x"), Until::DriveWrites(1.5));
+        let texts = ["", "0", "1.5", "2y", "x", "settled=", "pts=p101", "1e999s", "0.1ns", "-1"];
+        for text in texts {
+            let error = Until::parse("until", text).unwrap_err().to_string();
+            assert!(error.starts_with("until: "), "{error}");
+        }
+    }
+}

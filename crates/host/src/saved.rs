@@ -1,0 +1,129 @@
+//! Saved drives: one file with the configuration of a drive and its state.
+//!
+//! The file begins with a line of text that names it. Behind that all is in frames with checksums
+//! (`base::archive`): the version that wrote it, the configuration with its hash, the history of
+//! the drive, and its tables. Tables stand there as they are in memory, with the byte order of the
+//! machine, so that a large drive is saved as fast as the disk takes it.
+
+use crate::config::Resolved;
+use crate::drive::Drive;
+use crate::report::config_hash;
+use base::archive::{Archive, State as _};
+use base::{Error, Result};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// First line of the file.
+const NAME: &[u8] = b"nandlab drive\n";
+
+/// Raise this with any change of the data that `State` writes, or of their meaning.
+const LAYOUT: u32 = 3;
+
+/// The version that reads a file must be the one that wrote it.
+fn version() -> String {
+    let order = if cfg!(target_endian = "little") { "" } else { ", big endian" };
+    format!("{}, layout {LAYOUT}{order}", env!("CARGO_PKG_VERSION"))
+}
+
+impl Drive {
+    /// Writes the drive to a file: beside it first, so that an old file stays whole if this fails.
+    /// Through a link, the file that it leads to is written. Refuses a drive that is being
+    /// preconditioned, or is under a run, and a path that is a folder, a device or a pipe.
+    pub fn save(&mut self, path: &Path) -> Result<()> {
+        if !self.is_preconditioned() {
+            let problem = "its preconditioning has not ended";
+            return Err(Error::new("drive", problem).hint("let the preconditioning end first"));
+        }
+        let target = target(path).map_err(|error| placed(error, path))?;
+        let part = part_of(&target);
+        let written =
+            self.write(&part).and_then(|()| fs::rename(&part, &target).map_err(not_saved));
+        if written.is_err() {
+            // What is left of it is of no use to anybody; if it cannot go, that is not the error.
+            let _ = fs::remove_file(&part);
+        }
+        written.map_err(|error| placed(error, path))
+    }
+
+    /// Reads a drive from a file, within `memory_limit` bytes. Refuses other files, drives of
+    /// another version, and files that were cut short or changed.
+    pub fn load(path: &Path, memory_limit: u64) -> Result<Self> {
+        let read = File::open(path)
+            .map_err(|error| Error::new("", error.to_string()).expected("a saved drive"))
+            .and_then(|mut file| Self::read(&mut file, path, memory_limit));
+        read.map_err(|error| placed(error, path))
+    }
+
+    fn write(&mut self, path: &Path) -> Result<()> {
+        let mut file = File::create_new(path).map_err(not_saved)?;
+        file.write_all(NAME).map_err(not_saved)?;
+        let mut archive = Archive::saving(&mut file);
+        archive.value(&mut version())?;
+        archive.value(&mut Resolved::of(&self.loaded)?)?;
+        archive.value(&mut config_hash(&self.loaded.config)?)?;
+        self.exchange(&mut archive)?;
+        archive.end()?;
+        file.sync_all().map_err(not_saved)
+    }
+
+    fn read(file: &mut File, path: &Path, memory_limit: u64) -> Result<Self> {
+        let mut name = [0; NAME.len()];
+        if file.read_exact(&mut name).is_err() || name != NAME {
+            let problem = "this is not a saved drive";
+            return Err(Error::new("", problem).expected("a file that `nandlab save` wrote"));
+        }
+        let mut archive = Archive::loading(file);
+        let mut saved_by = String::new();
+        archive.value(&mut saved_by)?;
+        if saved_by != version() {
+            let problem = format!("saved by nandlab {saved_by}");
+            return Err(Error::new("", problem)
+                .expected(format!("nandlab {}", version()))
+                .hint("save the drive again with this version"));
+        }
+        let (mut resolved, mut hash) = (Resolved::default(), String::new());
+        archive.value(&mut resolved)?;
+        archive.value(&mut hash)?;
+        let loaded = resolved.load(&path.display().to_string())?;
+        if config_hash(&loaded.config)? != hash {
+            let problem = "the hash of its configuration is not the saved one";
+            return Err(Error::new("", problem).hint("save the drive again"));
+        }
+        let mut drive = Self::new(loaded, memory_limit)?;
+        drive.exchange(&mut archive)?;
+        archive.end()?;
+        Ok(drive)
+    }
+}
+
+/// The file that `path` is, or will be. Renaming onto a device or a pipe would put an end to it.
+fn target(path: &Path) -> Result<PathBuf> {
+    let Ok(real) = path.canonicalize() else { return Ok(path.to_owned()) };
+    if real.is_file() {
+        return Ok(real);
+    }
+    Err(Error::new("", "this is a folder, a device or a pipe").expected("a file"))
+}
+
+/// Name of the new file until it is whole: another one for every thread and process that saves.
+fn part_of(target: &Path) -> PathBuf {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    name.push(format!(".{}.{count}.part", std::process::id()));
+    target.with_file_name(name)
+}
+
+fn not_saved(error: std::io::Error) -> Error {
+    Error::new("", format!("not saved: {error}"))
+}
+
+/// An error of the file itself, with the file's name.
+fn placed(error: Error, path: &Path) -> Error {
+    if error.place.is_empty() { error.at(path.display().to_string()) } else { error }
+}
+
+#[cfg(test)]
+mod tests;

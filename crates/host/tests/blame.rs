@@ -1,0 +1,105 @@
+//! Tests of blame: what a request waited for adds up to its latency, and names the right cause.
+
+mod running;
+
+use host::report::Outside;
+use host::run::tails::Tails;
+use running::session;
+use ssd::blame::{CAUSE_NAMES, CAUSES};
+use ssd::precondition::Precondition;
+use ssd::request::Op;
+
+/// Mean time of requests of `op` by cause, in nanoseconds, of those at least as slow as
+/// `least_ns`.
+fn causes(tails: &Tails, op: Op, least_ns: u64) -> [f64; CAUSES] {
+    let (mut sums, mut requests) = ([0; CAUSES], 0);
+    for (index, bucket) in tails.buckets(op).iter().enumerate() {
+        if Tails::edge_ns(index) >= least_ns {
+            requests += bucket.requests;
+            sums.iter_mut().zip(bucket.causes).for_each(|(sum, time)| *sum += time);
+        }
+    }
+    sums.map(|sum| sum as f64 / requests as f64)
+}
+
+fn of(means: &[f64; CAUSES], name: &str) -> f64 {
+    means[CAUSE_NAMES.iter().position(|known| *known == name).unwrap()]
+}
+
+/// Runs a job: its tails. The sums are right, and all requests are there.
+fn tails(sets: &[&str], job: &str) -> Tails {
+    let mut session = session(sets, job, Precondition::Steady).unwrap();
+    session.run.keep_blame();
+    while !session.advance(10_000).unwrap() {}
+    let report = session.report(Outside::default()).unwrap();
+    assert_eq!(report["checks"]["blame_error_ns"], 0, "{sets:?}");
+    let tails = *session.run.tails.take().unwrap();
+    let totals = session.run.totals();
+    for op in Op::ALL {
+        let (buckets, latency) = (tails.buckets(op), &totals.of(op).latency);
+        let requests: u64 = buckets.iter().map(|bucket| bucket.requests).sum();
+        let sum: u128 = buckets.iter().flat_map(|b| b.causes).map(u128::from).sum();
+        assert_eq!((requests, sum), (latency.count(), latency.sum_ns()), "{sets:?} {op:?}");
+    }
+    let slowest = tails.slowest();
+    assert!(slowest.windows(2).all(|pair| pair[0].latency_ns >= pair[1].latency_ns));
+    assert_eq!(slowest[0].latency_ns, totals.latency().max_ns());
+    tails
+}
+
+const STORM: &str = "rw=randrw\nbssplit=4k/60:16k/20:3k/20\niodepth=32\nnumber_ios=6000\n\
+                     norandommap\nfsync=50\n[trims]\nrw=randtrim\nbs=8k\nnumber_ios=300";
+
+/// Whatever a drive does, and whatever goes wrong in it.
+#[test]
+fn every_storm_adds_up() {
+    let errs = [
+        "chip.array={name='power_law', epsilon=0.001, alpha=0.0, beta=0.0, gamma=0.0}",
+        "ecc.model=shares",
+        "ecc.failures=[0.1, 0.02, 0.01]",
+    ];
+    let drives: Vec<Vec<&str>> = vec![
+        vec![],
+        vec!["ftl.name=dftl", "ftl.map_cache_bytes=65536"],
+        vec!["ftl.name=bast", "ftl.overprovisioning=0.6"],
+        vec!["scheduler.name=out_of_order", "chip.timing.suspends_max=4"],
+        vec!["chip.features.cache_read=true", "chip.features.multi_plane_read=\"independent\""],
+        vec!["buffer.bytes=65536", "drive.queue_depth=4"],
+        [&errs[..], &["retry.name=soft_decision"]].concat(),
+        [&errs[..], &["retry.name=nand_assisted"]].concat(),
+    ];
+    for sets in drives {
+        tails(&sets, STORM);
+    }
+}
+
+/// One read at a time waits for nobody.
+#[test]
+fn a_read_alone_is_its_own_time() {
+    let tails = tails(&[], "rw=randread\nbs=4k\nnumber_ios=2000");
+    let means = causes(&tails, Op::Read, 0);
+    for name in CAUSE_NAMES.iter().filter(|name| name.starts_with("die:")) {
+        assert_eq!(of(&means, name), 0.0, "{name}");
+    }
+    assert!(of(&means, "array read") > 10_000.0 && of(&means, "transfer") > 1000.0);
+}
+
+/// Slow reads beside writes wait for programs, collection and erases; deep reads for each other.
+#[test]
+fn the_cause_of_a_tail_has_its_name() {
+    let reads = tails(&[], "rw=randread\nbs=4k\niodepth=64\nnumber_ios=20000");
+    let means = causes(&reads, Op::Read, 0);
+    assert!(of(&means, "die: host reads") > of(&means, "array read"), "{means:?}");
+    let mixed = "rw=randrw\nrwmixread=70\nbs=4k\niodepth=16\nnumber_ios=40000\nnorandommap";
+    let mixed = tails(&["chip.timing.suspends_max=0"], mixed);
+    let slowest = mixed.slowest();
+    let slow = causes(&mixed, Op::Read, slowest[999].latency_ns);
+    let behind = of(&slow, "die: garbage collection") + of(&slow, "die: erase");
+    let all: f64 = slow.iter().sum();
+    assert!(behind > 0.4 * all, "{slow:?}");
+    assert!(of(&slow, "array read") < 0.2 * all);
+    // A small buffer makes writes wait for room.
+    let writes = tails(&["buffer.bytes=65536"], "rw=randwrite\nbs=4k\niodepth=32\nnumber_ios=5000");
+    let means = causes(&writes, Op::Write, 0);
+    assert!(of(&means, "buffer") > 0.8 * means.iter().sum::<f64>(), "{means:?}");
+}

@@ -1,0 +1,170 @@
+//! Tests of settling: runs that have not settled say so, and runs that are to settle end there.
+
+mod running;
+
+use host::report::Outside;
+use host::run::until::Until;
+use host::session::{Session, Workload};
+use host::trace::Options;
+use running::{number, run, session};
+use serde_json::Value;
+use ssd::precondition::Precondition;
+
+/// Runs a job until it ends in this way.
+fn run_until(sets: &[&str], job: &str, precondition: Precondition, until: &str) -> Value {
+    let mut session = session(sets, job, precondition).unwrap();
+    session.plan(None, Some(Until::parse("until", until).unwrap()));
+    while !session.advance(10_000).unwrap() {}
+    session.report(Outside::default()).unwrap()
+}
+
+/// 200 MiB.
+const SMALL: &[&str] = &["drive.channels=1", "drive.dies_per_channel=1"];
+
+const WRITES: &str = "rw=randwrite\nbs=4k\niodepth=16\nnorandommap";
+
+/// Of every drive, state and length: a run that calls itself settled has the amplification of a
+/// long run, and one that is far from it does not.
+#[test]
+fn a_run_that_has_not_settled_says_so() {
+    let (mut said, mut unsaid) = (0, 0);
+    for overprovisioning in ["0.15", "0.28", "0.5"] {
+        let set = format!("ftl.overprovisioning={overprovisioning}");
+        let sets = [SMALL, &[&set]].concat();
+        let long = run_until(&sets, WRITES, Precondition::Steady, "settled");
+        let truth = number(&long["settled"]["settled_value"]);
+        for start in [Precondition::Fill, Precondition::Steady, Precondition::Rested] {
+            for drive_writes in ["0.05x", "0.3x", "1x", "3x"] {
+                let report = run_until(&sets, WRITES, start, drive_writes);
+                let settled = &report["settled"];
+                let off = (number(&settled["run_value"]) / truth - 1.0).abs();
+                let what = format!("{set} {start:?} {drive_writes}: {settled} of {truth}");
+                if settled["ok"] == true {
+                    assert!(off < 0.15, "{what}");
+                    said += 1;
+                } else {
+                    unsaid += 1;
+                    // Nothing that stands for the drive is called unsettled, where it can be known.
+                    assert!(off > 0.05 || start == Precondition::Fill, "{what}");
+                }
+                let written = number(&settled["drive_writes"]);
+                let asked: f64 = drive_writes.trim_end_matches('x').parse().unwrap();
+                assert!(written >= asked && written < asked + 0.1, "{what}");
+            }
+        }
+    }
+    assert!(said >= 8 && unsaid >= 8, "{said} {unsaid}");
+}
+
+#[test]
+fn a_run_ends_where_it_is_told_to() {
+    let job = &format!("{WRITES}\nnumber_ios=100");
+    let report = run_until(SMALL, job, Precondition::Fill, "20000");
+    let completed = number(&report["host"]["requests_completed"]);
+    assert!((20_000.0..20_200.0).contains(&completed), "{completed}");
+    let report = run_until(SMALL, job, Precondition::Fill, "80ms");
+    let took = number(&report["sim"]["simulated_s"]);
+    assert!((0.08..0.1).contains(&took), "{took}");
+    // What is read settles as well; the jobs before the last group run once.
+    let job = "rw=write\nbs=64k\nsize=1m\n[then]\nstonewall\nrw=randread\nbs=4k\nsize=1m";
+    for until in ["settled=iops", "settled=p99", "pts"] {
+        let report = run_until(SMALL, job, Precondition::Fill, until);
+        assert_eq!(report["settled"]["ok"], true, "{until}: {}", report["settled"]);
+        assert_eq!(report["host"]["write"]["requests"], 16, "{until}");
+        assert!(number(&report["host"]["read"]["requests"]) > 5.0 * 16384.0, "{until}");
+    }
+    // Drive writes of a job that only reads never come.
+    let mut session = session(SMALL, "rw=randread\nbs=4k\nsize=64k", Precondition::None).unwrap();
+    session.plan(None, Some(Until::DriveWrites(1.0)));
+    let error = session.advance(u64::MAX).unwrap_err().to_string();
+    assert!(error.starts_with("until: none of the first"), "{error}");
+    // Nothing is written: there is no amplification, and an end all the same.
+    let report = run_until(SMALL, "rw=randread\nbs=4k", Precondition::Fill, "settled");
+    assert!(report["settled"]["ok"].is_null());
+}
+
+/// SNIA's rule holds on a drive that pauses before it collects: its word is taken as it is.
+#[test]
+fn the_rule_of_snia_ends_a_run() {
+    let report = run_until(SMALL, WRITES, Precondition::Steady, "pts");
+    assert_eq!(
+        (&report["settled"]["rule"], &report["settled"]["metric"]),
+        (&"pts".into(), &"iops".into())
+    );
+    assert!(number(&report["settled"]["drive_writes"]) >= 1.25);
+}
+
+/// fio's own options end a job as they do there.
+#[test]
+fn a_job_ends_in_fios_steady_state() {
+    let job = "rw=randread\nbs=4k\niodepth=4\ntime_based\nruntime=100\nss=iops:5%\nss_dur=20ms\n\
+               ss_ramp=10ms\nss_interval=1ms";
+    let report = run(SMALL, job, Precondition::Fill).unwrap();
+    let took = number(&report["sim"]["simulated_s"]);
+    assert!((0.03..0.2).contains(&took), "{took}");
+    assert_eq!(
+        (&report["settled"]["rule"], &report["settled"]["ok"]),
+        (&"fio".into(), &true.into())
+    );
+    // A criterion that is never met leaves the job its own end.
+    let job = &job.replace("runtime=100", "runtime=100ms").replace("5%", "0.000001");
+    let report = run(SMALL, job, Precondition::Fill).unwrap();
+    let took = number(&report["sim"]["simulated_s"]);
+    assert!((0.1..0.11).contains(&took), "{took}");
+    assert_eq!(report["settled"]["ok"], false);
+}
+
+/// What is skipped is in no figure, and the rest is measured from time zero on.
+#[test]
+fn a_beginning_is_left_out() {
+    let skip = |job: &str, until: Option<&str>| {
+        let mut session = session(SMALL, job, Precondition::None).unwrap();
+        let parse = |text| Until::parse("until", text).unwrap();
+        session.plan(Some(parse("1x")), until.map(parse));
+        while !session.advance(10_000).unwrap() {}
+        session.measure()?;
+        while !session.advance(10_000).unwrap() {}
+        session.report(Outside::default())
+    };
+    // 51,200 units of 4 KiB: three drive writes, of which one is left out.
+    let job = format!("{WRITES}\nnumber_ios=153600\nrandrepeat=1");
+    let report = skip(&job, None).unwrap();
+    let left = number(&report["host"]["requests_completed"]);
+    assert!((102_300.0..=102_400.0).contains(&left), "{left}");
+    assert!((number(&report["settled"]["drive_writes"]) - left / 51_200.0).abs() < 1e-9);
+    assert!(report["checks"]["conservation"]["ok"].as_bool().unwrap());
+    // An empty drive has nothing to collect at first.
+    let whole = run(SMALL, &job, Precondition::None).unwrap();
+    let amplification = |report: &Value| number(&report["settled"]["run_value"]);
+    assert!(amplification(&whole) < 0.95 * amplification(&report));
+    // A job too short for it, and the same one repeated.
+    let job = format!("{WRITES}\nnumber_ios=1000");
+    assert!(skip(&job, None).unwrap_err().to_string().contains("skip: the workload ended"));
+    assert!(number(&skip(&job, Some("5000")).unwrap()["host"]["requests_completed"]) >= 5000.0);
+}
+
+/// A trace that is repeated goes on a mean interval after its end.
+#[test]
+fn traces_are_repeated() {
+    let path = std::env::temp_dir().join(format!("nandlab-loops-{}", std::process::id()));
+    let lines: Vec<String> =
+        (0..10).map(|i| format!("{} f write {} 4096\n", 1000 * i, i * 4096)).collect();
+    std::fs::write(&path, format!("fio version 3 iolog\n0 f add\n0 f open\n{}", lines.concat()))
+        .unwrap();
+    let run = |loops: u64, until: Option<&str>| {
+        let options = Box::new(Options { loops, ..Options::default() });
+        let workload = Workload::Trace { path: path.clone(), options, depth: None };
+        let loaded = host::config::load("tiny", &[]).unwrap();
+        let mut session = Session::new(loaded, &workload, Precondition::Fill, 1 << 32).unwrap();
+        session.plan(None, until.map(|text| Until::parse("until", text).unwrap()));
+        while !session.advance(10_000).unwrap() {}
+        session.report(Outside::default()).unwrap()
+    };
+    let seconds = |report: &Value| number(&report["sim"]["simulated_s"]);
+    let (once, thrice) = (run(1, None), run(3, None));
+    assert_eq!(thrice["host"]["requests_completed"], 30);
+    assert!((seconds(&thrice) - seconds(&once) - 0.02).abs() < 0.0005, "{}", seconds(&thrice));
+    let endless = run(1, Some("640"));
+    assert_eq!(number(&endless["host"]["requests_completed"]), 640.0);
+    std::fs::remove_file(path).unwrap();
+}

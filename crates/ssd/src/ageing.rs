@@ -1,0 +1,119 @@
+//! Ageing by writes: uniform random overwrites without time, until the blocks reach a number of
+//! program/erase cycles more. The flash is in the loop: its blocks wear, and their programs and
+//! erases fail as they do in a run.
+
+use crate::drive::Ssd;
+use crate::ftl::contract::Device;
+use crate::ftl::{Lpn, Program, Untimed};
+use base::rng::Rng;
+use base::{Error, Result};
+use nand::chip::Chips;
+use nand::geometry::Block;
+
+/// Units written between looks at the flash: a drive that takes no more writes gets few of them.
+const BATCH: u64 = 1024;
+
+/// An ageing in progress.
+pub struct Ageing {
+    untimed: Untimed,
+    rng: Rng,
+    /// The units that hold data, where not all do.
+    some: Option<Vec<u32>>,
+    units: u64,
+    erases: u64,
+    wanted: u64,
+    is_over: bool,
+}
+
+impl Ageing {
+    /// Of a drive whose blocks are to have `cycles` cycles more on average. What it holds is
+    /// overwritten, and nothing else: refuses a drive that holds nothing.
+    pub fn new(ssd: &Ssd, cycles: u32, seed: u64) -> Result<Self> {
+        let ftl = &*ssd.ftl;
+        let all = ftl.logical_units();
+        let mapped = (0..all).filter(|&unit| ftl.lookup(Lpn(unit)).is_some());
+        let units = mapped.clone().count() as u64;
+        if units == 0 {
+            let problem = "the drive holds no data to overwrite";
+            return Err(Error::new("age.cycles", problem).hint("precondition the drive first"));
+        }
+        if ssd.keeps_oob() {
+            let problem = "ageing without time does not write out-of-band areas";
+            return Err(Error::new("age.cycles", problem).hint("use a drive without keep_oob"));
+        }
+        let geometry = &ssd.flash.chips.geometry;
+        let bad = ftl.occupancy().bad / u64::from(geometry.units_per_block());
+        let good = u64::from(geometry.blocks()) - bad;
+        Ok(Self {
+            untimed: Untimed::new(geometry.dies),
+            // By the wear: a second ageing of a drive draws other units than its first.
+            rng: Rng::stream(seed, &format!("ageing/{}", ftl.wear().mean)),
+            some: (units < u64::from(all)).then(|| mapped.collect()),
+            units,
+            erases: 0,
+            wanted: good * u64::from(cycles),
+            is_over: cycles == 0 || ssd.failures.is_read_only(),
+        })
+    }
+
+    /// Whether the blocks have their cycles, or the drive takes no more writes.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Erases so far, and those that are wanted.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.erases, self.wanted)
+    }
+
+    /// Does a part of the work: about `units` units.
+    pub fn advance(&mut self, ssd: &mut Ssd, units: u64) -> Result<()> {
+        let mut written = 0;
+        while written < units && !self.is_over {
+            let Self { rng, some, untimed, .. } = self;
+            let mut draw = || {
+                let at = rng.below(self.units);
+                Lpn(some.as_ref().map_or(at as u32, |some| some[at as usize]))
+            };
+            let mut device = Worn { chips: &mut ssd.flash.chips, erases: 0, is_full: false };
+            ssd.ftl.overwrite_on(BATCH, &mut draw, untimed, &mut device)?;
+            let Worn { erases, is_full, .. } = device;
+            if is_full {
+                ssd.failures.set_read_only(ssd.now());
+            }
+            written += BATCH;
+            self.erases += erases;
+            self.is_over = is_full || self.erases >= self.wanted;
+        }
+        Ok(())
+    }
+}
+
+/// The chips of a drive under untimed work.
+struct Worn<'a> {
+    chips: &'a mut Chips,
+    erases: u64,
+    is_full: bool,
+}
+
+impl Device for Worn<'_> {
+    fn program(&mut self, program: &Program, failed: &mut Vec<Block>) -> Result<()> {
+        for &block in program.blocks() {
+            self.chips.program_in(program.mode, block, program.page)?;
+            if self.chips.programs_fail() && self.chips.program_failed(block, program.page) {
+                failed.push(block);
+            }
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, block: Block) -> bool {
+        self.chips.erase(block);
+        self.erases += 1;
+        !self.chips.has_failed(block)
+    }
+
+    fn cannot_spare(&mut self) {
+        self.is_full = true;
+    }
+}

@@ -1,0 +1,51 @@
+//! A drive at rest: its state between runs, which clones and saved drives contain.
+
+use super::Ssd;
+use crate::config::SsdConfig;
+use base::archive::{Archive, State};
+use base::{Error, Result};
+
+impl Ssd {
+    /// A copy of the drive at time zero, before a run: its data, wear, age and failures. Refused
+    /// while anything is in flight.
+    pub fn twin(&self, config: &SsdConfig, memory_limit: u64) -> Result<Self> {
+        self.check_rest()?;
+        let mut twin = Self::new(config, memory_limit)?;
+        twin.ftl = self.ftl.clone();
+        twin.flash.chips = self.flash.chips.clone();
+        twin.flash.chips.restart_clock();
+        twin.failures = self.failures.clone();
+        twin.failures.restart_clock();
+        twin.sequence = self.sequence;
+        Ok(twin)
+    }
+
+    /// Whether nothing is under way: no request, no internal work, nothing in the buffer.
+    pub fn is_quiet(&self) -> bool {
+        self.outstanding() == 0 && !self.jobs.any_busy() && self.writer.buffer.held() == 0
+    }
+
+    fn check_rest(&self) -> Result<()> {
+        if self.is_quiet() {
+            return Ok(());
+        }
+        let problem = "it cannot be cloned or saved while requests or internal work are under way";
+        Err(Error::new("drive", problem).hint("let the run end first"))
+    }
+}
+
+/// The state of a drive at rest. Time begins anew when it is taken over.
+impl State for Ssd {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        self.check_rest()?;
+        self.ftl.exchange(archive)?;
+        self.flash.chips.exchange(archive)?;
+        self.failures.exchange(archive)?;
+        archive.value(&mut self.sequence)?;
+        if archive.is_loading() {
+            self.flash.chips.restart_clock();
+            self.failures.restart_clock();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,449 @@
+//! Physical blocks: free ones, their virtual blocks, and blocks to retire.
+//!
+//! A virtual block takes a free block of each plane of a set. The number of virtual blocks is the
+//! sum, over the sets, of the free blocks of the poorest plane: a bad block costs a virtual block
+//! only in the poorest plane.
+
+use super::layout::{Cursor, Layout};
+use crate::ftl::contract::{DieSet, Occupancy, Program};
+use crate::space::free_blocks::FreeBlocks;
+use crate::space::wear::BlockWear;
+
+use base::archive::{Archive, State};
+use nand::geometry::{Block, Die, Plane, Ppn};
+use serde::{Deserialize, Serialize};
+
+/// No block, no virtual block, no log.
+pub const NONE: u32 = u32::MAX;
+
+/// A virtual block, by number.
+pub type Virtual = u32;
+
+/// What a virtual block is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Use {
+    /// Nothing: it is not in use, or waits for an erase.
+    Nothing,
+    /// It holds data of this logical block, or group of logical blocks.
+    Data(u32),
+    /// It is the log block of this number.
+    Log(u32),
+    /// A merge copies this logical block to it.
+    Copies(u32),
+}
+
+/// Blocks of each plane that have some property, and the virtual blocks that they make.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Stock {
+    of_plane: Vec<u32>,
+    of_set: Vec<u32>,
+    pub total: u32,
+}
+
+impl Stock {
+    fn new(layout: &Layout, is_in: impl Fn(Block) -> bool) -> Self {
+        let geometry = &layout.geometry;
+        let planes = (0..geometry.planes()).map(Plane);
+        let count = |plane| {
+            let first = geometry.first_block(plane).0;
+            let blocks = (first..first + geometry.blocks_per_plane).map(Block);
+            blocks.filter(|&block| is_in(block)).count() as u32
+        };
+        let of_plane = planes.map(count).collect();
+        let mut stock = Self { of_plane, of_set: vec![0; layout.sets as usize], total: 0 };
+        (0..layout.sets).for_each(|set| stock.count(layout, set));
+        stock
+    }
+
+    /// Virtual blocks that a set makes.
+    fn fewest(&self, layout: &Layout, set: u32) -> u32 {
+        let planes = layout.planes(set).map(|plane| self.of_plane[plane.0 as usize]);
+        planes.min().unwrap_or(0)
+    }
+
+    fn count(&mut self, layout: &Layout, set: u32) {
+        let now = self.fewest(layout, set);
+        self.total -= std::mem::replace(&mut self.of_set[set as usize], now);
+        self.total += now;
+    }
+
+    /// A plane has one block fewer.
+    fn lose(&mut self, layout: &Layout, plane: Plane) {
+        self.of_plane[plane.0 as usize] -= 1;
+        self.count(layout, layout.set_of(plane));
+    }
+
+    /// The total if a plane had one block fewer.
+    fn total_without(&self, layout: &Layout, plane: Plane) -> u32 {
+        let set = layout.set_of(plane);
+        let has_fewest = self.of_plane[plane.0 as usize] == self.of_set[set as usize];
+        self.total - u32::from(has_fewest && self.total > 0)
+    }
+}
+
+/// All physical blocks.
+#[derive(Clone)]
+pub struct Pool {
+    pub layout: Layout,
+    free: FreeBlocks,
+    /// Virtual blocks that the free blocks of each set make, and their sum.
+    free_of_set: Vec<u32>,
+    pub free_total: u32,
+    pub wear: BlockWear,
+    /// By block: pages handed out since its erase.
+    filled: Vec<u32>,
+    /// By block: its index in `blocks`, if it is part of a virtual block.
+    home: Vec<u32>,
+    /// By virtual block: its blocks.
+    blocks: Vec<Block>,
+    /// By virtual block: what it is used for.
+    uses: Vec<Use>,
+    /// By virtual block: blocks that are yet to be erased.
+    unerased: Vec<u32>,
+    unused: Vec<Virtual>,
+    /// Virtual blocks without data: those that nobody has taken to erase, and all.
+    pub dead: Vec<Virtual>,
+    pub dying: u32,
+    next_set: u32,
+    /// By block: it is to leave, or has left.
+    doomed: Vec<bool>,
+    /// Free blocks that are to leave.
+    pub leaving: Vec<Block>,
+    /// Blocks that are not bad, and those of them that are not to leave.
+    pub good: Stock,
+    pub sound: Stock,
+}
+
+impl State for Pool {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> base::Result<()> {
+        let Self {
+            layout: _,
+            free,
+            free_of_set,
+            free_total,
+            wear,
+            filled,
+            home,
+            blocks,
+            uses,
+            unerased,
+            unused,
+            dead,
+            dying,
+            next_set,
+            doomed,
+            leaving,
+            good,
+            sound,
+        } = self;
+        free.exchange(archive)?;
+        wear.exchange(archive)?;
+        for table in [free_of_set, filled, home, unerased] {
+            archive.table(table)?;
+        }
+        archive.value(blocks)?;
+        archive.value(uses)?;
+        for list in [unused, dead] {
+            archive.value(list)?;
+        }
+        for number in [free_total, dying, next_set] {
+            archive.value(number)?;
+        }
+        archive.value(doomed)?;
+        archive.value(leaving)?;
+        archive.value(good)?;
+        archive.value(sound)
+    }
+}
+
+impl Pool {
+    /// Of blocks that have seen `pe_cycles` each, all free but the `bad` ones.
+    pub fn new(layout: Layout, pe_cycles: u32, bad: Vec<bool>) -> Self {
+        let geometry = &layout.geometry;
+        let mut free = FreeBlocks::new(geometry.planes(), layout.joined);
+        let is_good = |block: Block| !bad[block.0 as usize];
+        for block in (0..geometry.blocks()).map(Block).filter(|&block| is_good(block)) {
+            free.push(geometry.plane_of(block), block, pe_cycles);
+        }
+        let (good, sound) = (Stock::new(&layout, is_good), Stock::new(&layout, is_good));
+        let count = (geometry.blocks() / layout.stripe) as usize;
+        Self {
+            free,
+            free_of_set: good.of_set.clone(),
+            free_total: good.total,
+            wear: BlockWear::new(geometry, pe_cycles, bad.clone(), 0),
+            filled: vec![0; bad.len()],
+            home: vec![NONE; bad.len()],
+            blocks: vec![Block(0); count * layout.stripe as usize],
+            uses: vec![Use::Nothing; count],
+            unerased: vec![0; count],
+            unused: (0..count as u32).rev().collect(),
+            dead: Vec::with_capacity(count),
+            dying: 0,
+            next_set: 0,
+            doomed: bad,
+            leaving: Vec::new(),
+            good,
+            sound,
+            layout,
+        }
+    }
+
+    /// Virtual blocks that all but the `bad` blocks make.
+    pub fn count(layout: &Layout, bad: &[bool]) -> u32 {
+        Stock::new(layout, |block| !bad[block.0 as usize]).total
+    }
+
+    /// Virtual blocks that there can be.
+    pub fn virtual_blocks(&self) -> u32 {
+        self.uses.len() as u32
+    }
+
+    /// Virtual blocks in use, those without data too.
+    pub fn in_use(&self) -> u32 {
+        self.uses.len() as u32 - self.unused.len() as u32
+    }
+
+    #[inline]
+    pub fn blocks(&self, of: Virtual) -> &[Block] {
+        let stripe = self.layout.stripe as usize;
+        &self.blocks[of as usize * stripe..][..stripe]
+    }
+
+    /// The unit at a position of a virtual block.
+    #[inline]
+    pub fn ppn(&self, of: Virtual, position: u32) -> Ppn {
+        let (index, page, slot) = self.layout.place(position);
+        let block = self.blocks[(of * self.layout.stripe + index) as usize];
+        self.layout.geometry.ppn(block, page, slot)
+    }
+
+    /// The die of a row of a virtual block.
+    #[inline]
+    pub fn die(&self, of: Virtual, row: u32) -> Die {
+        let index = of * self.layout.stripe + self.layout.first_of(row);
+        self.layout.geometry.die_of(self.blocks[index as usize])
+    }
+
+    /// The virtual block that a block is part of, and its index there.
+    #[inline]
+    pub fn home(&self, block: Block) -> Option<(Virtual, u32)> {
+        let home = self.home[block.0 as usize];
+        (home != NONE).then(|| (home / self.layout.stripe, home % self.layout.stripe))
+    }
+
+    /// The virtual block that a unit lies in.
+    #[inline]
+    pub fn of(&self, ppn: Ppn) -> Virtual {
+        self.home[self.layout.geometry.block_of(ppn).0 as usize] / self.layout.stripe
+    }
+
+    /// The virtual block that a program goes to, and where it begins there.
+    #[inline]
+    pub fn cursor(&self, program: &Program) -> (Virtual, Cursor) {
+        let home = self.home[program.blocks[0].0 as usize];
+        let (of, index) = (home / self.layout.stripe, home % self.layout.stripe);
+        (of, self.layout.cursor(index, program.page))
+    }
+
+    /// What a virtual block is used for.
+    #[inline]
+    pub fn use_of(&self, of: Virtual) -> Use {
+        self.uses[of as usize]
+    }
+
+    /// A virtual block is used for something else from now on.
+    pub fn change_use(&mut self, of: Virtual, to: Use) {
+        self.uses[of as usize] = to;
+    }
+
+    /// Pages of a block that have been handed out since its erase.
+    pub fn filled(&self, block: Block) -> u32 {
+        self.filled[block.0 as usize]
+    }
+
+    /// A program is handed out.
+    #[inline]
+    pub fn handed_out(&mut self, program: &Program) {
+        for block in program.blocks() {
+            self.filled[block.0 as usize] += self.layout.pages_per_program;
+        }
+    }
+
+    /// A set with a free virtual block whose first row one of `dies` takes, or else the die to wait
+    /// for.
+    pub fn find(&self, dies: &DieSet) -> Result<u32, Option<Die>> {
+        let mut wait_for = None;
+        for i in 0..self.layout.sets {
+            let set = (self.next_set + i) % self.layout.sets;
+            if self.free_of_set[set as usize] > 0 {
+                let die = self.layout.first_die(set);
+                if dies.contains(die) {
+                    return Ok(set);
+                }
+                wait_for = wait_for.or(Some(die));
+            }
+        }
+        Err(wait_for)
+    }
+
+    /// The next set with a free virtual block.
+    pub fn any_set(&self) -> Option<u32> {
+        let sets = (0..self.layout.sets).map(|i| (self.next_set + i) % self.layout.sets);
+        sets.into_iter().find(|&set| self.free_of_set[set as usize] > 0)
+    }
+
+    /// Takes a free virtual block of a set.
+    pub fn take(&mut self, set: u32, to: Use) -> Virtual {
+        let of = self.unused.pop().expect("as many as the blocks make");
+        self.next_set = if set + 1 == self.layout.sets { 0 } else { set + 1 };
+        self.uses[of as usize] = to;
+        for (index, plane) in (of * self.layout.stripe..).zip(self.layout.planes(set)) {
+            let block = self.free.pop(plane).expect("the set has one");
+            self.blocks[index as usize] = block;
+            self.home[block.0 as usize] = index;
+        }
+        self.count_free(set);
+        of
+    }
+
+    fn count_free(&mut self, set: u32) {
+        let now = self.layout.lanes(set).map(|lane| self.free.fewest(lane)).min().unwrap_or(0);
+        self.free_total -= std::mem::replace(&mut self.free_of_set[set as usize], now);
+        self.free_total += now;
+    }
+
+    /// A virtual block holds nothing any more: it is to be erased.
+    pub fn bury(&mut self, of: Virtual) {
+        self.uses[of as usize] = Use::Nothing;
+        self.dead.push(of);
+        self.dying += 1;
+    }
+
+    /// Lists the blocks to be erased of all virtual blocks that nobody has taken to erase. Blocks
+    /// that nothing was written to are free as they are.
+    pub fn list_dead(&mut self, blocks: &mut Vec<Block>) {
+        while let Some(of) = self.dead.pop() {
+            let first = blocks.len();
+            for index in 0..self.layout.stripe {
+                let block = self.blocks[(of * self.layout.stripe + index) as usize];
+                if self.filled[block.0 as usize] > 0 || self.doomed[block.0 as usize] {
+                    blocks.push(block);
+                } else {
+                    let plane = self.layout.geometry.plane_of(block);
+                    self.home[block.0 as usize] = NONE;
+                    self.free.push(plane, block, self.wear.cycles(block));
+                    self.count_free(self.layout.set_of(plane));
+                }
+            }
+            self.unerased[of as usize] = (blocks.len() - first) as u32;
+            if blocks.len() == first {
+                self.gone(of);
+            }
+        }
+    }
+
+    fn gone(&mut self, of: Virtual) {
+        self.unused.push(of);
+        self.dying -= 1;
+    }
+
+    /// A block has been erased. It leaves if it is doomed and `can_go`: whether it has.
+    pub fn erased(&mut self, block: Block, can_go: bool) -> bool {
+        let index = block.0 as usize;
+        let cycles = self.wear.erased(block);
+        self.filled[index] = 0;
+        if let Some((of, _)) = self.home(block) {
+            self.home[index] = NONE;
+            self.unerased[of as usize] -= 1;
+            if self.unerased[of as usize] == 0 {
+                self.gone(of);
+            }
+        }
+        let plane = self.layout.geometry.plane_of(block);
+        if self.doomed[index] && can_go {
+            self.wear.retire(block);
+            self.good.lose(&self.layout, plane);
+            return true;
+        }
+        if self.doomed[index] {
+            self.leaving.push(block);
+        }
+        self.free.push(plane, block, cycles);
+        self.count_free(self.layout.set_of(plane));
+        false
+    }
+
+    /// Whether a block is to leave, or has left.
+    #[inline]
+    pub fn is_doomed(&self, block: Block) -> bool {
+        self.doomed[block.0 as usize]
+    }
+
+    /// Whether any block of a virtual block is to leave.
+    pub fn has_doomed(&self, of: Virtual) -> bool {
+        self.blocks(of).iter().any(|&block| self.is_doomed(block))
+    }
+
+    /// Virtual blocks that could be had if all that are doomed had left, and this one too.
+    pub fn sound_without(&self, block: Block) -> u32 {
+        self.sound.total_without(&self.layout, self.layout.geometry.plane_of(block))
+    }
+
+    /// Virtual blocks that could be had if this one had left.
+    pub fn good_without(&self, block: Block) -> u32 {
+        self.good.total_without(&self.layout, self.layout.geometry.plane_of(block))
+    }
+
+    /// Dooms a block.
+    pub fn doom(&mut self, block: Block) {
+        self.doomed[block.0 as usize] = true;
+        self.sound.lose(&self.layout, self.layout.geometry.plane_of(block));
+        if self.home[block.0 as usize] == NONE {
+            self.leaving.push(block);
+        }
+    }
+
+    /// Whether a block that was to leave when it was free still is.
+    pub fn is_leaving(&self, block: Block) -> bool {
+        self.home[block.0 as usize] == NONE && !self.wear.is_bad(block)
+    }
+
+    /// Takes a block that is to leave out of the free ones: it is erased a last time.
+    pub fn take_out(&mut self, block: Block) {
+        let plane = self.layout.geometry.plane_of(block);
+        self.free.take(plane, block);
+        self.count_free(self.layout.set_of(plane));
+        self.leaving.retain(|&other| other != block);
+    }
+
+    /// Starts a run with `pe_cycles` on every block.
+    pub fn start_run(&mut self, pe_cycles: u32) {
+        self.wear.start_run(pe_cycles);
+        self.free.set_wear(pe_cycles);
+    }
+
+    /// Where every physical unit is, with so many mapped ones.
+    pub fn occupancy(&self, mapped: u64) -> Occupancy {
+        let geometry = &self.layout.geometry;
+        let per_block = u64::from(geometry.units_per_block());
+        let mut occupancy = Occupancy { mapped, ..Occupancy::default() };
+        for block in (0..geometry.blocks()).map(Block) {
+            if self.wear.is_bad(block) {
+                occupancy.bad += per_block;
+                continue;
+            }
+            let filled = u64::from(self.filled(block) * geometry.units_per_page);
+            occupancy.free += per_block - filled;
+            occupancy.invalid += filled;
+        }
+        occupancy.invalid -= mapped;
+        occupancy
+    }
+
+    /// Bytes of the block tables.
+    pub fn bytes(&self) -> usize {
+        let by_virtual = 4 * self.blocks.len() + 12 * self.uses.len();
+        by_virtual + 4 * (self.filled.len() + self.home.len()) + self.wear.bytes()
+    }
+}

@@ -1,0 +1,85 @@
+//! Data blocks: the virtual block of each logical block, and the valid units in it.
+
+use crate::ftl::blocks::pool::{NONE, Virtual};
+use base::Result;
+use base::archive::{Archive, State};
+
+/// The block map.
+#[derive(Clone)]
+pub(super) struct Data {
+    /// By logical block.
+    of: Vec<Virtual>,
+    /// By logical unit: whether its newest data lie in the data block.
+    is_newest: Vec<u64>,
+    /// By logical block: how many do.
+    newest: Vec<u32>,
+}
+
+impl State for Data {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { of, is_newest, newest } = self;
+        archive.table(of)?;
+        archive.table(is_newest)?;
+        archive.table(newest)
+    }
+}
+
+impl Data {
+    /// Empty tables for a number of logical blocks and units.
+    pub(super) fn new(blocks: u32, units: u32) -> Self {
+        Self {
+            of: vec![NONE; blocks as usize],
+            is_newest: vec![0; units.div_ceil(64) as usize],
+            newest: vec![0; blocks as usize],
+        }
+    }
+
+    /// The data block of a logical block.
+    #[inline]
+    pub(super) fn of(&self, block: u32) -> Virtual {
+        self.of[block as usize]
+    }
+
+    /// Gives a logical block another one, of which nothing is the newest yet: the old one.
+    pub(super) fn replace(&mut self, block: u32, new: Virtual) -> Option<Virtual> {
+        debug_assert!(self.newest[block as usize] == 0);
+        let old = std::mem::replace(&mut self.of[block as usize], new);
+        (old != NONE).then_some(old)
+    }
+
+    /// Units of a logical block whose newest data lie in its data block.
+    #[inline]
+    pub(super) fn newest(&self, block: u32) -> u32 {
+        self.newest[block as usize]
+    }
+
+    /// Whether the newest data of a unit lie there.
+    #[inline]
+    pub(super) fn has(&self, unit: u32) -> bool {
+        self.is_newest[unit as usize / 64] >> (unit % 64) & 1 != 0
+    }
+
+    /// The newest data of a unit of a logical block lie there from now on.
+    pub(super) fn add(&mut self, block: u32, unit: u32) {
+        self.newest[block as usize] += u32::from(!self.has(unit));
+        self.is_newest[unit as usize / 64] |= 1 << (unit % 64);
+    }
+
+    /// They do so no longer.
+    #[inline]
+    pub(super) fn drop(&mut self, block: u32, unit: u32) {
+        self.newest[block as usize] -= u32::from(self.has(unit));
+        self.is_newest[unit as usize / 64] &= !(1 << (unit % 64));
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        4 * (self.of.len() + self.newest.len()) + 8 * self.is_newest.len()
+    }
+
+    /// The first unit of a logical block of so many units, from its first on, whose newest data
+    /// lie there: its offset.
+    pub(super) fn first(&self, first: u32, size: u32) -> Option<u32> {
+        (0..size).find(|&offset| self.has(first + offset))
+    }
+}

@@ -1,0 +1,149 @@
+//! Log blocks: whom each serves, how far it is written, and the units placed in it.
+
+use crate::ftl::blocks::layout::Cursor;
+use crate::ftl::blocks::pool::{NONE, Virtual};
+use base::Result;
+use base::archive::{self, Archive};
+use serde::{Deserialize, Serialize};
+
+/// What is being done with a log block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum State {
+    /// It takes data of the host, or is full.
+    Open,
+    /// What is missing before the next write of the host is to be copied to it.
+    Filling,
+    /// It is to be emptied.
+    Queued,
+    /// A merge copies to it.
+    Taken,
+}
+
+/// A log block.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Log {
+    /// The set of logical blocks that it serves; `NONE` if it is not in use.
+    pub set: u32,
+    /// The logical block of its first unit.
+    pub block: u32,
+    /// It takes one logical block, in order.
+    pub is_in_order: bool,
+    /// It takes a sequential stream, beside the log blocks of its set.
+    pub is_sequential: bool,
+    pub state: State,
+    /// The virtual block; `NONE` while a merge has it.
+    pub target: Virtual,
+    /// Where the next program goes.
+    pub cursor: Cursor,
+    /// All that was written to it is of one logical block and lies at its own position.
+    pub is_aligned: bool,
+    /// Programs of the host that have not been reported.
+    pub flying: u32,
+    /// Merges under way that empty it.
+    pub merges: u32,
+    /// Counts up: the oldest has the least.
+    pub order: u64,
+    /// Position up to which it is to be filled.
+    pub until: u32,
+    /// Position from which on there may be valid units of a logical block that nobody merges.
+    pub scan: u32,
+}
+
+impl Log {
+    const UNUSED: Self = Self {
+        set: NONE,
+        block: NONE,
+        is_in_order: false,
+        is_sequential: false,
+        state: State::Open,
+        target: NONE,
+        cursor: Cursor { row: 0, plane: 0 },
+        is_aligned: true,
+        flying: 0,
+        merges: 0,
+        order: 0,
+        until: 0,
+        scan: 0,
+    };
+}
+
+/// All log blocks.
+#[derive(Clone)]
+pub(super) struct Logs {
+    logs: Vec<Log>,
+    units: usize,
+    /// By log and position: the unit that was placed there.
+    owner: Vec<u32>,
+    unused: Vec<u32>,
+}
+
+impl archive::State for Logs {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { logs, units: _, owner, unused } = self;
+        archive.value(logs)?;
+        archive.table(owner)?;
+        archive.value(unused)
+    }
+}
+
+impl Logs {
+    /// For `count` logs of `units` units.
+    pub(super) fn new(count: u32, units: u32) -> Self {
+        Self {
+            logs: vec![Log::UNUSED; count as usize],
+            units: units as usize,
+            owner: vec![NONE; count as usize * units as usize],
+            unused: (0..count).rev().collect(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn log(&self, log: u32) -> &Log {
+        &self.logs[log as usize]
+    }
+
+    #[inline]
+    pub(super) fn log_mut(&mut self, log: u32) -> &mut Log {
+        &mut self.logs[log as usize]
+    }
+
+    /// The logs in use, by number.
+    pub(super) fn used(&self) -> impl Iterator<Item = (u32, &Log)> {
+        (0..).zip(&self.logs).filter(|(_, log)| log.set != NONE)
+    }
+
+    /// The number that the next log gets.
+    pub(super) fn next(&self) -> u32 {
+        *self.unused.last().expect("as many as may be opened")
+    }
+
+    /// Takes a log for a set, and a logical block in it.
+    pub(super) fn take(&mut self, set: u32, block: u32, target: Virtual, order: u64) -> u32 {
+        let number = self.unused.pop().expect("as many as may be opened");
+        self.logs[number as usize] = Log { set, block, target, order, ..Log::UNUSED };
+        number
+    }
+
+    /// Gives a log back.
+    pub(super) fn release(&mut self, log: u32) {
+        self.logs[log as usize] = Log::UNUSED;
+        self.unused.push(log);
+    }
+
+    /// The unit placed at a position.
+    #[inline]
+    pub(super) fn owner(&self, log: u32, position: u32) -> u32 {
+        self.owner[log as usize * self.units + position as usize]
+    }
+
+    /// Notes the unit placed at a position.
+    #[inline]
+    pub(super) fn own(&mut self, log: u32, position: u32, unit: u32) {
+        self.owner[log as usize * self.units + position as usize] = unit;
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> usize {
+        4 * self.owner.len() + self.logs.len() * size_of::<Log>()
+    }
+}

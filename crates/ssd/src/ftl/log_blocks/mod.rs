@@ -1,0 +1,455 @@
+//! FTLs with a block map and log blocks: one engine, and rules that tell its members apart.
+//!
+//! Contents: logical blocks, each with at most one data block that has its units in order; logical
+//! blocks share log blocks by sets, and log blocks take host writes. Input: host writes and trims
+//! (`host`); output: programs, merges and erases (`merge`, `work`). `data`, `places` and `logs` map
+//! the newest data, and `relocation` handles blocks that fail or are read too often. Virtual blocks
+//! are those of the room `blocks`.
+//!
+//! A unit is in a log block if `places` says so, otherwise in its data block. A merge copies the
+//! newest data of one logical block to one virtual block, which becomes its data block. A log block
+//! is emptied by merges of all logical blocks that have valid units in it.
+
+mod data;
+mod host;
+mod logs;
+mod merge;
+mod places;
+mod relocation;
+mod streams;
+mod work;
+
+use super::blocks::layout::Layout;
+use super::blocks::pool::{NONE, Pool};
+use super::contract::{
+    Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
+    Step, Stream, Urgency, Wear, Work,
+};
+use crate::space::capacity::logical_units;
+use base::archive::{Archive, State};
+use base::{Error, Result};
+use data::Data;
+use logs::Logs;
+use merge::Merge;
+use nand::geometry::{Block, Ppn};
+use places::Places;
+use std::collections::VecDeque;
+use streams::Streams;
+use work::Task;
+
+/// Label of all programs to log blocks.
+const HOST: Stream = Stream::host(0);
+
+/// Merges side by side, at least: on larger drives as many as there are dies.
+const JOBS: u32 = 8;
+
+/// Log blocks that are left when the drive has no block more to spare, of so many.
+fn least_logs(log_blocks: u32) -> u32 {
+    log_blocks.div_ceil(2)
+}
+
+/// Which log blocks are emptied when one is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emptied {
+    /// The oldest one.
+    Oldest,
+    /// All of the set that it belongs to.
+    Set,
+}
+
+/// What tells the members apart.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// Physical blocks of a virtual one; 0 is the planes of a program.
+    pub stripe: u32,
+    /// Logical blocks of a set, which share log blocks.
+    pub set_blocks: u32,
+    /// Log blocks of a set, at most.
+    pub set_logs: u32,
+    /// Log blocks of the drive, at most.
+    pub log_blocks: u32,
+    /// The parameter that says so.
+    pub log_key: &'static str,
+    /// How many there are if that is 0, of so many logical blocks and room for so many.
+    pub default_logs: fn(u32, u32) -> u32,
+    /// Further log blocks, each for a stream of writes in order.
+    pub sequential_logs: u32,
+    /// A log block takes its logical block in order, and nothing else.
+    pub is_in_order: bool,
+    pub emptied: Emptied,
+    /// Virtual blocks that the host leaves free for merges, at least. A merge with failed programs
+    /// takes up to three before it gives one back, or two if it gives its log back with it.
+    pub least_reserve: u32,
+}
+
+#[derive(Clone)]
+pub struct LogBlocks {
+    rules: Rules,
+    pool: Pool,
+    logical_units: u32,
+    logical_blocks: u32,
+    /// Virtual blocks that the host leaves free for merges.
+    reserve: u32,
+    /// Log blocks of sets at most, and as far as blocks that have failed leave room for them.
+    log_blocks: u32,
+    log_limit: u32,
+    data: Data,
+    places: Places,
+    logs: Logs,
+    /// By set, as many as it may have: its logs.
+    logs_of: Vec<u32>,
+    /// By set: the log that is written to.
+    current: Vec<u32>,
+    streams: Streams,
+    /// Logs of sets that are open, and how many of any kind there have been.
+    opened: u32,
+    order: u64,
+    /// By die: the log that a program of the host is under way to.
+    flying_on: Vec<u32>,
+    /// Logs of sets among the opened ones that are being emptied, and all logs that jobs are to
+    /// empty or to fill.
+    merging: u32,
+    queued: VecDeque<u32>,
+    /// Virtual blocks that merges have taken to copy to.
+    lent: u32,
+    /// By set: the epoch in which it last asked for a log. With each log that comes free another
+    /// begins: all that wait ask again then.
+    asked: Vec<u32>,
+    epoch: u32,
+    /// Sets that have asked in this one.
+    demand: u32,
+    /// What the jobs do, the merge of each, and how many of them do something.
+    tasks: Vec<Task>,
+    merges: Vec<Merge>,
+    active: u32,
+    /// By logical block: a job merges it.
+    is_merging: Vec<bool>,
+    /// A job has been named that has not begun.
+    is_told: bool,
+    /// By logical block: it is to be moved. In the order in which that was found.
+    forced: Vec<bool>,
+    forced_queue: VecDeque<u32>,
+    counts: FtlCounts,
+}
+
+impl LogBlocks {
+    /// An empty drive with these rules.
+    pub fn new(context: Context, mut rules: Rules) -> Result<Self> {
+        let Context { geometry, planes_per_program, pages_per_program, config, .. } = context;
+        let overprovisioning = config.overprovisioning;
+        let layout = Layout::new(geometry, planes_per_program, pages_per_program, rules.stripe)?;
+        let reserve = config.gc_reserve_blocks.saturating_mul(layout.sets).max(rules.least_reserve);
+        let sequential = rules.sequential_logs;
+        // At least a log block must be left beside the reserve.
+        let held = reserve.saturating_add(1 + sequential).div_ceil(layout.sets);
+        let Context { pe_cycles, mut bad, failed, .. } = context;
+        let logical_units = logical_units(&layout.geometry, &bad, overprovisioning, held)?;
+        let logical_blocks = logical_units.div_ceil(layout.units);
+        let dies = layout.geometry.dies;
+        // What they copy at the same time is no more than two rows of each die.
+        let jobs = dies.max(JOBS).min(2 * layout.sets);
+        let sold = Pool::count(&layout, &bad);
+        let beside = logical_blocks + reserve + sequential;
+        let most = sold.saturating_sub(beside);
+        let log_blocks = match rules.log_blocks {
+            0 => (rules.default_logs)(logical_blocks, most).min(most),
+            given => given,
+        };
+        if log_blocks > most || most == 0 {
+            let problem = format!("{log_blocks} log blocks");
+            return Err(Error::new(rules.log_key, problem)
+                .expected(format!(
+                    "at most {most}: of {sold} blocks of this stripe, {logical_blocks} hold data \
+                     and {} stay free for merges",
+                    reserve + sequential
+                ))
+                .hint("a larger ftl.overprovisioning leaves room for more"));
+        }
+        failed.iter().for_each(|block| bad[block.0 as usize] = true);
+        let pool = Pool::new(layout, pe_cycles, bad);
+        let least = beside + least_logs(log_blocks);
+        if pool.sound.total < least {
+            let problem =
+                format!("only {} blocks of this stripe are left at this wear", pool.sound.total);
+            return Err(Error::new("age.pe_cycles", problem)
+                .expected(format!("cycles that leave {least} blocks for the capacity"))
+                .hint("use fewer cycles, a larger ftl.overprovisioning, or a milder chip.fault"));
+        }
+        rules.set_blocks = rules.set_blocks.min(logical_blocks);
+        rules.set_logs = rules.set_logs.min(log_blocks);
+        let sets = logical_blocks.div_ceil(rules.set_blocks) as usize;
+        let (units, blocks) = (pool.layout.units, logical_blocks as usize);
+        Ok(Self {
+            logical_units,
+            logical_blocks,
+            reserve,
+            log_blocks,
+            log_limit: log_blocks.min(pool.sound.total - beside),
+            data: Data::new(logical_blocks, logical_units),
+            places: Places::new(logical_units, pool.virtual_blocks()),
+            logs: Logs::new(log_blocks + sequential, units),
+            logs_of: vec![NONE; sets * rules.set_logs as usize],
+            current: vec![NONE; sets],
+            streams: Streams::new(sequential),
+            opened: 0,
+            order: 0,
+            flying_on: vec![NONE; dies as usize],
+            merging: 0,
+            queued: VecDeque::with_capacity((log_blocks + sequential) as usize),
+            lent: 0,
+            asked: vec![0; sets],
+            epoch: 1,
+            demand: 0,
+            tasks: vec![Task::Idle; jobs as usize],
+            merges: (0..jobs).map(|_| Merge::none()).collect(),
+            active: 0,
+            is_merging: vec![false; blocks],
+            is_told: false,
+            forced: vec![false; blocks],
+            forced_queue: VecDeque::new(),
+            counts: FtlCounts::default(),
+            pool,
+            rules,
+        })
+    }
+
+    /// Where the newest data of a unit are.
+    #[inline]
+    fn find(&self, unit: u32) -> Option<Ppn> {
+        self.places.at(unit).or_else(|| {
+            let has = self.data.has(unit);
+            has.then(|| {
+                let (block, offset) = self.pool.layout.split(unit);
+                self.pool.ppn(self.data.of(block), offset)
+            })
+        })
+    }
+
+    /// The set of a logical block.
+    #[inline]
+    fn set_of(&self, block: u32) -> u32 {
+        if self.rules.set_blocks == 1 { block } else { block / self.rules.set_blocks }
+    }
+
+    /// The logs that a set may have: numbers, or `NONE`.
+    fn slots(&mut self, set: u32) -> &mut [u32] {
+        let logs = self.rules.set_logs as usize;
+        &mut self.logs_of[set as usize * logs..][..logs]
+    }
+
+    /// The first unit of a logical block.
+    #[inline]
+    fn first_of(&self, block: u32) -> u32 {
+        block * self.pool.layout.units
+    }
+
+    /// Units of a logical block: the last one may be shorter.
+    #[inline]
+    fn size_of(&self, block: u32) -> u32 {
+        let units = self.pool.layout.units;
+        units.min(self.logical_units - block * units)
+    }
+
+    /// All that wait for a log ask again.
+    fn new_epoch(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        self.demand = 0;
+    }
+}
+
+impl State for LogBlocks {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self {
+            rules: _,
+            pool,
+            logical_units: _,
+            logical_blocks: _,
+            reserve: _,
+            log_blocks: _,
+            log_limit,
+            data,
+            places,
+            logs,
+            logs_of,
+            current,
+            streams,
+            opened,
+            order,
+            flying_on,
+            merging,
+            queued,
+            lent,
+            asked,
+            epoch,
+            demand,
+            tasks,
+            merges,
+            active,
+            is_merging,
+            is_told,
+            forced,
+            forced_queue,
+            counts,
+        } = self;
+        pool.exchange(archive)?;
+        data.exchange(archive)?;
+        places.exchange(archive)?;
+        logs.exchange(archive)?;
+        streams.exchange(archive)?;
+        for table in [logs_of, current, flying_on, asked] {
+            archive.table(table)?;
+        }
+        for number in [log_limit, opened, merging, lent, epoch, demand, active] {
+            archive.value(number)?;
+        }
+        for queue in [queued, forced_queue] {
+            archive.value(queue)?;
+        }
+        for flags in [is_merging, forced] {
+            archive.value(flags)?;
+        }
+        archive.value(order)?;
+        archive.value(tasks)?;
+        archive.value(merges)?;
+        archive.value(is_told)?;
+        archive.value(counts)
+    }
+}
+
+impl Ftl for LogBlocks {
+    fn logical_units(&self) -> u32 {
+        self.logical_units
+    }
+
+    fn row_units(&self) -> u32 {
+        self.pool.layout.row_units
+    }
+
+    fn keys(&self) -> u32 {
+        self.current.len() as u32 + self.rules.sequential_logs
+    }
+
+    fn key_of(&mut self, lpn: Lpn, _hint: u8) -> Key {
+        let (block, offset) = self.pool.layout.split(lpn.0);
+        match self.streams.of(lpn.0, offset) {
+            Some(stream) => Key(self.current.len() as u32 + stream),
+            None => Key(self.set_of(block)),
+        }
+    }
+
+    #[inline]
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.find(lpn.0)
+    }
+
+    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        match key.0.checked_sub(self.current.len() as u32) {
+            Some(stream) => self.place_stream(stream, lpns, dies),
+            None if self.rules.is_in_order => self.place_in_order(key.0, lpns, dies),
+            None => self.place_anywhere(key.0, lpns, dies),
+        }
+    }
+
+    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
+        self.place_copies(job, moves)
+    }
+
+    fn programmed(&mut self, program: &Program, carried: Carried) {
+        match carried {
+            Carried::Host => self.host_reported(program, true),
+            Carried::Moves(..) => self.copies_reported(program, carried, true),
+        }
+    }
+
+    fn not_programmed(&mut self, program: &Program, carried: Carried) {
+        match carried {
+            Carried::Host => self.host_reported(program, false),
+            Carried::Moves(..) => self.copies_reported(program, carried, false),
+        }
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.places.clear(&self.pool, lpn.0);
+        self.data.drop(self.pool.layout.split(lpn.0).0, lpn.0);
+    }
+
+    fn jobs(&self) -> u32 {
+        self.pool.layout.geometry.dies + self.tasks.len() as u32
+    }
+
+    fn wants(&self, job: Job, _urgency: Urgency) -> bool {
+        self.job_wants(job)
+    }
+
+    #[inline]
+    fn wanted(&mut self) -> Option<Job> {
+        self.job_wanted()
+    }
+
+    fn step(&mut self, job: Job, _urgency: Urgency, work: &mut Work) -> Step {
+        self.next_step(job, work)
+    }
+
+    fn erased(&mut self, block: Block) {
+        let can_go = self.pool.is_doomed(block) && self.can_go(block);
+        if self.pool.erased(block, can_go) {
+            self.counts.retired_blocks += 1;
+        } else {
+            self.counts.reclaimed_blocks += 1;
+        }
+        self.new_epoch();
+    }
+
+    fn retire(&mut self, block: Block) -> bool {
+        self.doom(block)
+    }
+
+    fn reclaim(&mut self, block: Block) -> bool {
+        self.move_off(block)
+    }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        self.pool.filled(block)
+    }
+
+    fn counts(&self) -> FtlCounts {
+        self.counts
+    }
+
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
+        self.counts = FtlCounts::default();
+        if let Some(pe_cycles) = pe_cycles {
+            self.pool.start_run(pe_cycles);
+        }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        let units = (0..self.logical_units).map(Lpn);
+        self.pool.occupancy(units.filter(|&lpn| self.lookup(lpn).is_some()).count() as u64)
+    }
+
+    fn wear(&self) -> Wear {
+        self.pool.wear.spread()
+    }
+
+    fn ram(&self) -> Vec<Ram> {
+        let logs = u64::from(self.log_blocks + self.rules.sequential_logs);
+        let mut ram = vec![Ram { name: "block_map", bytes: 4 * u64::from(self.logical_blocks) }];
+        ram.push(if self.rules.is_in_order {
+            // The block and the next page of each.
+            Ram { name: "open_blocks", bytes: 12 * logs }
+        } else {
+            Ram { name: "log_maps", bytes: 4 * logs * u64::from(self.pool.layout.units) }
+        });
+        ram.push(Ram { name: "blocks", bytes: self.pool.bytes() as u64 });
+        ram
+    }
+
+    fn bytes_per_unit(&self) -> f64 {
+        let tables = self.data.bytes() + self.places.bytes() + self.logs.bytes();
+        let by_set = 4 * (self.logs_of.len() + self.current.len() + self.asked.len());
+        let by_block = self.forced.len() + self.is_merging.len();
+        let bytes = tables + self.pool.bytes() + by_set + by_block;
+        bytes as f64 / f64::from(self.logical_units)
+    }
+}

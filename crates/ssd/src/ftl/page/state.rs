@@ -1,0 +1,50 @@
+//! Saved state of `page`: everything that does not follow from the configuration.
+
+use super::PageFtl;
+use base::Result;
+use base::archive::{Archive, State};
+
+impl State for PageFtl {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self {
+            geometry: _,
+            joined: _,
+            pages_per_program: _,
+            row_units: _,
+            logical_units: _,
+            streams: _,
+            host_streams: _,
+            gc_frontier: _,
+            reserve: _,
+            gc: _,
+            pace: _,
+            map,
+            owner,
+            candidates,
+            wear,
+            free,
+            frontiers,
+            groups: _,
+            next_group,
+            next_die,
+            collections,
+            retirement,
+            had_turn,
+            clock,
+            counts,
+        } = self;
+        archive.table(map)?;
+        archive.table(owner)?;
+        candidates.exchange(archive)?;
+        wear.exchange(archive)?;
+        free.exchange(archive)?;
+        archive.value(frontiers)?;
+        archive.table(next_group)?;
+        archive.value(next_die)?;
+        archive.value(collections)?;
+        archive.value(retirement)?;
+        archive.value(had_turn)?;
+        archive.value(clock)?;
+        archive.value(counts)
+    }
+}

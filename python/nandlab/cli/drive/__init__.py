@@ -1,0 +1,1 @@
+"""Commands that build a drive: `run`, `save`, `ftl`."""

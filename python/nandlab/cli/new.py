@@ -1,0 +1,47 @@
+"""``nandlab new``: writes a commented drive file or fio job file to begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.display.terminal import guarded
+from nandlab.given.outputs import check_new, check_outputs
+from nandlab.given.replacement import write_text
+
+app = typer.Typer(
+    help="Writes a commented file to begin with: a drive, or a fio job.", no_args_is_help=True
+)
+
+File = Annotated[Path, typer.Argument(help="New file; - prints it.", metavar="FILE|-")]
+
+
+@app.command()
+@guarded
+def drive(file: File) -> None:
+    """Writes a drive file with every key that a drive needs, its meaning and unit."""
+    from nandlab.templates import drive_text
+
+    _write(file, drive_text, f"nandlab run --drive {file} --workload JOB.fio")
+
+
+@app.command()
+@guarded
+def job(file: File) -> None:
+    """Writes a fio job file with the options that are used most."""
+    from nandlab.templates import JOB
+
+    _write(file, lambda: JOB, f"nandlab run --drive tiny --workload {file}")
+
+
+def _write(file: Path, text: Callable[[], str], how: str) -> None:
+    if file == Path("-"):
+        print(text(), end="")
+        return
+    check_outputs({"new": file}, [])
+    check_new("new", file)
+    write_text(file, text())
+    print(f"wrote {file}; run it: {how}")

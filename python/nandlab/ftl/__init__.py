@@ -1,0 +1,1 @@
+"""FTLs as Python sees them: what each needs of a drive."""

@@ -1,0 +1,149 @@
+"""Files to begin with: a drive file and a fio job file, every key with its meaning and unit."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from nandlab import catalogue
+from nandlab.given.toml import parse_toml, toml_value
+from nandlab.keys import Key, keys
+
+LIKE = "tiny"
+"""The preset whose values the drive file has: small, so that a first run takes seconds."""
+
+_SECTIONS = (
+    "drive",
+    "chip",
+    "ftl",
+    "gc",
+    "scheduler",
+    "retry",
+    "ecc",
+    "buffer",
+    "controller",
+    "host",
+    "age",
+)
+
+_CHOICES = ("preset", "name", "model")
+"""Keys that decide which others there are; they stand first."""
+
+_OF_THE_CHIP = ("chip.geometry.", "chip.features.")
+"""Keys of a chip that studies change most; its preset has them all."""
+
+NEEDED = (
+    *(f"drive.{key}" for key in ("channels", "dies_per_channel", "queue_depth")),
+    "chip.preset",
+    *(f"{family}.name" for family in ("ftl", "gc", "scheduler", "retry")),
+    "ecc.model",
+)
+"""Keys without a default, but for those that a chip's preset gives."""
+
+_DRIVE = f"""\
+# A drive: the same as the preset `{LIKE}`, until you change it.
+#
+# A line with `#` before its key shows a default (`...`: none); take the `#` away to change it.
+# `nandlab explain KEY` tells more of a key, `nandlab presets chip` lists chips, and
+# `nandlab run --drive THIS_FILE --workload JOB.fio` runs it.
+"""
+
+JOB = """\
+# A fio job file: what a host asks of the drive. Names and meaning are fio's.
+# `nandlab run --drive DRIVE.toml --workload THIS_FILE` runs it.
+
+[global]
+# What every job does, unless it says otherwise.
+# Bytes of a request, a multiple of 512; suffixes are powers of 1024: 512, 4k, 1m
+bs=4k
+# Requests in flight at the same time
+iodepth=16
+
+[mixed]
+# read, write, trim, randread, randwrite, randtrim, rw (mixed, in order), randrw (mixed, at random)
+rw=randrw
+# Reads of a mixed job, in percent
+rwmixread=70
+# Requests to send. Others that end a job: io_size (bytes), runtime with time_based=1 (time: 10s)
+number_ios=20000
+# The part of the drive that is used, in bytes or percent; the whole drive if left out
+#size=50%
+# Where requests go: random, zipf:1.2, pareto:0.2, normal:10, zoned:60/10:40/90
+#random_distribution=zipf:1.2
+# Draw each address anew; otherwise every block comes once before any comes again
+#norandommap=1
+# Requests a second at most; otherwise each one is sent when an earlier one completes
+#rate_iops=5000
+# A flush after so many writes
+#fsync=32
+# Identical jobs side by side
+#numjobs=1
+# Requests that complete in this time are left out of the report's latencies and rates
+#ramp_time=1s
+"""
+
+
+def drive_text() -> str:
+    """The text of a drive file with all keys, as TOML."""
+    of_preset = parse_toml(catalogue.show(f"drive/{LIKE}"), LIKE)
+    config = catalogue.load_config(LIKE).config
+    # What the presets of chip and host have, which lie under their sections.
+    under = {
+        "chip": dict(_flat(catalogue.chip(of_preset["chip"]))),
+        "host": dict(_flat(config["host"])),
+    }
+    known = keys()
+    # Keys outside of sections must stand before the first one.
+    lines = [_DRIVE, 'summary = "a drive of my own"']
+    lines += _described(next(one for one in known if one.path == "seed"))
+    lines += [f"seed = {config['seed']}"]
+    for section in _SECTIONS:
+        given = dict(_flat(of_preset.get(section, {})))
+        lines += ["", f"[{section}]", *_section(section, known, given, under.get(section, {}))]
+    return "\n".join(lines) + "\n"
+
+
+def _section(
+    section: str, known: list[Key], given: dict[str, Any], under: dict[str, Any]
+) -> Iterator[str]:
+    """The keys of a section that its choice of a member has, given ones first.
+
+    Args:
+        section: of the drive.
+        known: every key.
+        given: what the preset has in the section.
+        under: what the preset of chip or host has. Of the many keys of a chip, those that are
+            changed most are shown.
+    """
+    member = given.get("name", given.get("model"))
+    own = [one for one in known if one.path.startswith(f"{section}.")]
+    named = {one.path.removeprefix(f"{section}."): one for one in own}
+    for name in sorted(given, key=lambda name: name not in _CHOICES):
+        yield from _described(named[name])
+        yield f"{name} = {toml_value(given[name])}"
+    for name, one in named.items():
+        if name in given or (one.members and member not in one.members):
+            continue
+        if section == "chip" and not one.path.startswith(_OF_THE_CHIP):
+            continue
+        yield from _described(one)
+        value = toml_value(under[name]) if name in under else one.default or "..."
+        yield f"#{name} = {value}"
+
+
+def _flat(tables: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tables.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _described(one: Key) -> Iterator[str]:
+    """Comments above a key: its meaning, its unit, and what it may be."""
+    meaning = " ".join(one.meaning.split()).rstrip(".") or "Which one"
+    what = f"in {one.unit}" if one.unit else one.kind
+    need = "; needed" if one.path in NEEDED else ""
+    for line in textwrap.wrap(f"{meaning} ({what}{need})", 96, break_long_words=False):
+        yield f"# {line}"

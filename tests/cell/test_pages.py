@@ -1,0 +1,54 @@
+"""Pages by name: the same as by number, in cells and endurances."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import nandlab
+from nandlab.cell.pages import PAGE_TYPES
+
+STRESS = {"pe_cycles": 1000, "hours": 24.0}
+
+
+@pytest.mark.parametrize(("name", "bits"), [("slc", 1), ("wang2014_mlc", 2), ("tlc_3d", 3)])
+def test_a_name_is_its_number(name: str, bits: int):
+    cell = nandlab.cell(name)
+    assert cell.cell_bits == bits
+    for number, page in enumerate(PAGE_TYPES[bits]):
+        assert cell.rber(page, **STRESS) == cell.rber(number, **STRESS)
+        assert cell.best_shifts_v(page, **STRESS) == cell.best_shifts_v(number, **STRESS)
+        assert repr(cell.soft(page, 2, **STRESS)) == repr(cell.soft(number, 2, **STRESS))
+
+
+def test_a_page_that_a_cell_does_not_have():
+    cell = nandlab.cell("wang2014_mlc")
+    for given in ("middle", "Upper", "2", 2, -1, 0.5, None, True):
+        with pytest.raises(nandlab.NandlabError, match="cell: page_type") as caught:
+            cell.rber(given)  # type: ignore[arg-type]
+        assert "lower, upper" in str(caught.value)
+
+
+def test_endurance_of_a_page():
+    asked = {"retention_hours": 24.0}
+    for number, page in enumerate(PAGE_TYPES[3]):
+        by_name = nandlab.endurance("tlc_3d", page_type=page, **asked).points
+        assert by_name == nandlab.endurance("tlc_3d", page_type=number, **asked).points
+    for page in ("lower", 0):
+        assert nandlab.endurance({"name": "power_law"}, page_type=page, **asked).points
+    with pytest.raises(nandlab.NandlabError, match="unknown page `top`"):
+        nandlab.endurance("tlc_3d", page_type="top", **asked)
+    command = ["endurance", "tlc_3d", "--hours", "24", "--json", "-"]
+    found = [
+        subprocess.run(
+            [sys.executable, "-m", "nandlab", *command, "--page-type", page],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for page in ("upper", "2")
+    ]
+    assert json.loads(found[0]) == json.loads(found[1])

@@ -1,0 +1,93 @@
+"""What an FTL needs of a drive's hardware: controller memory, and bytes in the spare area."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from conftest import MIXED, Ended
+
+import nandlab
+from nandlab.catalogue import roster
+
+
+def needs(name: str, **given: object) -> nandlab.FtlNeeds:
+    (row,) = (row for row in nandlab.ftls("tiny", set=given) if row.name == name)
+    return row
+
+
+def test_every_member_has_a_row():
+    rows = nandlab.ftls("tiny")
+    assert [row.name for row in rows] == [member.name for member in roster("ftl")]
+    for row in rows:
+        assert row.refused == ""
+        assert row.total_bytes == sum(row.ram_bytes.values()) > 0
+        assert row.spare_bytes > 0
+        assert row.bytes_per_gib == pytest.approx(row.total_bytes / row.capacity_bytes * 2**30)
+
+
+def test_a_page_map_takes_four_bytes_a_unit():
+    row = needs("page")
+    assert row.ram_bytes["map"] == row.capacity_bytes // 4096 * 4
+
+
+def test_memory_is_what_the_report_says():
+    for row in nandlab.ftls("tiny"):
+        result = nandlab.run("tiny", MIXED, set={"ftl.name": row.name})
+        told = result.to_dict()["ftl"]["ram_bytes"]
+        if row.name == "learned":
+            # Grows with what is written: the row is that of an empty drive.
+            assert told["total"] > row.total_bytes
+        else:
+            assert told == {"total": row.total_bytes, **row.ram_bytes}
+
+
+def test_memory_is_limited():
+    row = needs("page")
+    limit = row.total_bytes
+    assert nandlab.run("tiny", MIXED, set={"ftl.ram_bytes": limit}).checks.ok
+    with pytest.raises(nandlab.NandlabError, match=f"{limit - 1} bytes; `page` needs {limit} "):
+        nandlab.run("tiny", MIXED, set={"ftl.ram_bytes": limit - 1})
+    refused = needs("page", **{"ftl.ram_bytes": limit - 1}).refused
+    assert f"at least {limit}, or 0 for no limit" in refused
+
+
+def test_a_map_on_flash_is_cached_within_the_limit():
+    """On a drive whose whole map would fit its cache."""
+    whole = needs("dftl")
+    assert "map" in whole.ram_bytes
+    for limit in (whole.total_bytes - 1, 300_000, 100_000):
+        row = needs("dftl", **{"ftl.ram_bytes": limit})
+        assert row.refused == ""
+        assert row.ram_bytes["map_cache"] > 0
+        assert limit - 8 < row.total_bytes <= limit
+    assert "at least" in needs("dftl", **{"ftl.ram_bytes": 10_000}).refused
+    given = {"ftl.name": "dftl", "ftl.ram_bytes": 100_000}
+    assert (
+        nandlab.run("tiny", MIXED, set=given, precondition="fill").to_dict()["ftl"]["map"]["reads"]
+        > 0
+    )
+
+
+def test_a_code_that_leaves_too_little_spare_area_is_refused():
+    """Eight words of 577 bytes: 520 bytes of parity, and none for the FTL."""
+    given = {"chip.geometry.page_bytes": 4096, "ecc.code": "bch_512_t40", "ecc.model": "threshold"}
+
+    def rows(spare_bytes: int) -> list[nandlab.FtlNeeds]:
+        return nandlab.ftls("tiny", set={**given, "chip.geometry.spare_bytes": spare_bytes})
+
+    for row in rows(520 + 11):
+        assert f"`{row.name}` keeps 12 bytes in the spare area of a page" in row.refused
+        assert "at most 11, which the code `bch_512_t40` leaves" in row.refused
+    # Nothing is known of an area of 0 bytes.
+    for row in [*rows(520 + 12), *rows(0)]:
+        assert (row.refused, row.spare_bytes) == ("", 12)
+
+
+def test_command(nandlab: Callable[..., Ended]):
+    ended = nandlab("ftl", "--drive", "mqsim_default", "--json", "-").succeeded()
+    rows = {row["name"]: row for row in ended.json}
+    assert rows["page"]["bytes_per_gib"] == pytest.approx(2**20, rel=0.01)
+    assert rows["dftl"]["total_bytes"] < rows["page"]["total_bytes"] / 50
+    assert "477 MiB map" in ended.err or "476 MiB map" in ended.err
+    assert "unknown key" in nandlab("ftl", "--set", "ftl.nmae=page").refused()

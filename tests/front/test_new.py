@@ -1,0 +1,71 @@
+"""Files to begin with: they run as they are, and hold every key that a drive needs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nandlab
+from nandlab.catalogue import load_config
+from nandlab.keys import keys
+from nandlab.templates import JOB, LIKE, NEEDED, drive_text
+
+
+def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    call = [sys.executable, "-m", "nandlab", *arguments]
+    return subprocess.run(call, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def test_they_run_as_they_are(tmp_path: Path):
+    for kind, name in (("drive", "mine.toml"), ("job", "mine.fio")):
+        done = command("new", kind, name, folder=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "nandlab run" in done.stdout
+    done = command("run", "--drive", "mine.toml", "--workload", "mine.fio", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    again = command("new", "drive", "mine.toml", folder=tmp_path)
+    assert again.returncode == 2
+    assert "mine.toml exists already" in again.stderr
+    assert command("new", "job", "-", folder=tmp_path).stdout == JOB
+
+
+def test_the_drive_is_its_preset(tmp_path: Path):
+    file = tmp_path / "mine.toml"
+    file.write_text(drive_text())
+    assert load_config(str(file)).config_hash == load_config(LIKE).config_hash
+
+
+def test_it_has_what_a_drive_needs(tmp_path: Path):
+    """What the engine says is missing of a drive without any key."""
+    with pytest.raises(nandlab.NandlabError) as caught:
+        load_config({})
+    told = str(caught.value).partition("missing keys ")[2].partition(";")[0]
+    assert set(told.split(", ")) == set(NEEDED)
+    text = drive_text()
+    assert text.count("; needed)") + text.count(";\n# needed)") == len(NEEDED)
+
+
+def test_every_default_can_be_taken(tmp_path: Path):
+    """Each commented key with a value, with its `#` away, leaves the drive as it was."""
+    text = drive_text()
+    commented = re.findall(r"^#([a-z_.]+ = (?!\.\.\.).*)$", text, flags=re.M)
+    assert len(commented) > 30
+    file = tmp_path / "mine.toml"
+    file.write_text(re.sub(r"^#([a-z_.]+ = (?!\.\.\.))", r"\1", text, flags=re.M))
+    assert load_config(str(file)).config_hash == load_config(LIKE).config_hash
+
+
+def test_its_keys_are_those_of_the_schema():
+    section, seen = "", 0
+    known = {one.path for one in keys()}
+    for line in drive_text().splitlines():
+        if header := re.fullmatch(r"\[(\w+)\]", line):
+            section = f"{header[1]}."
+        elif given := re.match(r"#?([a-z_.]+) = ", line):
+            assert f"{section}{given[1]}" in known, line
+            seen += 1
+    assert seen > 50

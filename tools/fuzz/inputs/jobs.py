@@ -1,0 +1,110 @@
+"""Jobs: fio job files with options of every kind, allowed or not."""
+
+from __future__ import annotations
+
+from fuzz.inputs.dice import Dice
+
+_SIZES = ("0", "512", "1k", "4k", "8k", "64k", "1M", "16M", "100M", "1g", "10%", "100%", "3333")
+_TIMES = ("0", "1", "1us", "500us", "3ms", "20ms", "1s", "10m", "3d")
+_SHARES = ("0", "1", "30", "50", "99", "100")
+_COUNTS = ("0", "1", "2", "3", "7", "64", "1000")
+
+#: Options and what they may be; sane values only: others are drawn in their place.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "bs": ("512", "1k", "4k", "4k", "8k", "16k", "128k", "1M", "4k,8k", "4k,8k,64k", "1536"),
+    "bsrange": ("512-4k", "4k-64k", "1k-128k,4k-8k"),
+    "bssplit": ("4k/60:64k/40", "512/10:4k/80:1M/", "4k/50:8k/50,1k/100"),
+    "bs_unaligned": ("", "1"),
+    "ba": ("512", "4k", "64k", "1M"),
+    "size": _SIZES,
+    "offset": _SIZES,
+    "offset_align": ("512", "4k", "1M"),
+    "offset_increment": ("1M", "10%"),
+    "io_size": _SIZES[1:9],
+    "loops": ("1", "2", "5"),
+    "iodepth": ("1", "2", "7", "32", "256", "4096"),
+    "numjobs": ("1", "2", "5", "40"),
+    "ramp_time": _TIMES,
+    "startdelay": (*_TIMES, "1ms-5ms"),
+    "rwmixread": _SHARES,
+    "rwmixwrite": _SHARES,
+    "random_distribution": (
+        *("random", "zipf:1.2", "zipf:0.5:0.3", "pareto:0.2", "normal:20", "zipf:0", "pareto:1"),
+        *("zoned:60/10:30/20:10/70", "zoned_abs:50/1M:50/10M", "normal:0", "zipf:20"),
+    ),
+    "percentage_random": (*_SHARES, "10,90", "50,0,100"),
+    "norandommap": ("", "1", "0"),
+    "randseed": ("0", "1", "12345678901234"),
+    "rate": ("1M", "10M", "100k,200k", "1g"),
+    "rate_iops": ("1", "100", "10000", "1000,50", "1000000000"),
+    "rate_process": ("linear", "poisson"),
+    "thinktime": _TIMES[:6],
+    "thinktime_blocks": _COUNTS[1:],
+    "fsync": _COUNTS,
+    "fdatasync": _COUNTS,
+    "end_fsync": ("0", "1"),
+    "fsync_on_close": ("0", "1"),
+    "sync": ("0", "1", "sync", "dsync", "none"),
+    "write_hint": ("short", "medium", "long", "extreme", "none"),
+    "rw_sequencer": ("sequential", "identical"),
+    "stonewall": ("",),
+    "name": ("a b", "x"),
+    "direct": ("1",),
+    "ioengine": ("libaio",),
+    "group_reporting": ("",),
+    "randrepeat": ("0", "1"),
+    "replay_no_stall": ("1",),
+    "zonemode": ("none",),
+    "kb_base": ("1024",),
+}
+
+#: Lines that are refused, or may be one day.
+_REFUSED = (
+    *("ss=iops:5%", "ss_dur=1s", "steadystate=iops:5%", "zonemode=strided", "kb_base=1000"),
+    *("include x", "bs=${BS}", "latency_target=5ms", "flow=1", "verify_only", "profile=tiobench"),
+)
+
+_KINDS = (
+    *("read", "write", "trim", "randread", "randwrite", "randtrim", "rw", "readwrite", "randrw"),
+    *("trimwrite", "randtrimwrite", "randread:8", "write:4k", "rw:64k", "randrw:2"),
+)
+
+
+def file(dice: Dice) -> bytes:
+    """A job file."""
+    wild = dice.one((0.0, 0.0, 0.05, 0.2)) if dice.is_wild else 0.0
+    lines = []
+    if dice.chance(0.3):
+        lines += ["[global]", *_options(dice, wild, 4)]
+    for number in range(dice.one((1, 1, 1, 1, 2, 2, 3, 6))):
+        lines.append(dice.odd() if dice.spoils(0.05) else f"[job{number}]")
+        lines.append(f"rw={dice.one(_KINDS)}")
+        lines += _end(dice)
+        lines += _options(dice, wild, 8)
+    if dice.spoils(0.1):
+        lines.insert(dice.randint(0, len(lines)), dice.odd())
+    return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def _end(dice: Dice) -> list[str]:
+    """What makes a job end soon."""
+    how = dice.random()
+    if how < 0.75:
+        return [f"number_ios={dice.one((1, 2, 10, 300, 1000, 2000, 5000))}"]
+    if how < 0.9:
+        return ["time_based", f"runtime={dice.one(('1ms', '20ms', '300us', '1s'))}"]
+    if how < 0.97:
+        return [f"io_size={dice.one(('64k', '1M', '16M'))}"]
+    return []
+
+
+def _options(dice: Dice, wild: float, most: int) -> list[str]:
+    """Some options, a few of them with values that few would write."""
+    lines = []
+    for option in dice.some(tuple(OPTIONS), most):
+        value = dice.odd() if dice.chance(wild) else dice.one(OPTIONS[option])
+        name = dice.odd() if dice.chance(wild / 10) else option
+        lines.append(f"{name}={value}" if value or dice.chance(0.2) else name)
+    if dice.spoils(0.05):
+        lines.append(dice.one(_REFUSED))
+    return lines
