@@ -31,7 +31,7 @@ def test_a_key() -> None:
     found = key("ftl.map_cache_bytes")
     assert found.members == ("dftl",)
     assert found.unit == "bytes"
-    assert key("ftl.overprovisioning").members == ("page", "dftl", "learned", "bast")
+    assert key("ftl.overprovisioning").members == tuple(one.name for one in roster("ftl"))
     assert key("ftl.overprovisioning").default == "0.07"
     assert "dftl" in key("ftl.name").kind
     assert key("chip.timing.t_erase_us").unit == "microseconds"
