@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import nandlab
+from nandlab.catalogue import roster
 from nandlab.keys import key, keys, written
 
 
