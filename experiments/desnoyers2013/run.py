@@ -4,6 +4,7 @@ One function for each row of `reference.csv`; `nandlab papers desnoyers2013` run
 """
 
 from functools import cache
+from itertools import pairwise
 
 import nandlab
 from nandlab.catalogue import chip
@@ -163,6 +164,196 @@ def spare_left_percent():
     return 100 * spare_left_bytes(8) / 64
 
 
+# --- Section 3: what a controller with 5 KB can hold ---------------------------------------------
+
+
+def stick_bytes(stripe):
+    """Memory of the FTL of a USB stick with blocks joined by so many."""
+    given = {"ftl.stripe": stripe, "ftl.ram_bytes": 0}
+    (row,) = (row for row in nandlab.ftls("usb_stick_2005", set=given) if row.name == "block")
+    return row.total_bytes
+
+
+def stick_of_erase_blocks_bytes():
+    return stick_bytes(1)
+
+
+def stick_of_virtual_blocks_bytes():
+    """Eight blocks of 512 KB joined."""
+    return stick_bytes(8)
+
+
+# --- Section 4: drives ---------------------------------------------------------------------------
+
+MIB = 2**20
+FRACTIONS = (1, 2, 4, 8, 16, 32)
+
+#: Drives of an eighth of the blocks, in an eighth of the paper's ten minutes.
+SCALE = 8
+MINUTES = 10
+
+DRIVES = {"page": "ssd_2010_page", "fast": "ssd_2010_fast"}
+
+
+@cache
+def prepared(drive, *given):
+    """A drive with all of its space written in order."""
+    small = {"chip.geometry.blocks_per_plane": 2048 // SCALE, "buffer.bytes": 32 * MIB // SCALE}
+    return nandlab.Drive(drive, set={**small, **dict(given)}).precondition("fill")
+
+
+def job(direction, block, area, amount):
+    """One thread of direct I/O to the first `area` bytes."""
+    return (
+        f"[job]\nrw={direction}\nbs={block}\niodepth=1\nnorandommap=1\nsize={area}\n{amount}\n"
+    )
+
+
+@cache
+def throughput(ftl, fraction):
+    """Random writes of 32 KiB to a fraction of the drive: seconds of the whole drive, and MB/s."""
+    drive = prepared(DRIVES[ftl])
+    area = drive.capacity_bytes // fraction // 32768 * 32768
+    run = drive.clone().run(
+        job("randwrite", "32k", area, f"time_based=1\nruntime={60 * MINUTES // SCALE}")
+    )
+    series = run.series
+    times = series["time_s"].to_numpy() * SCALE
+    rate = series["write_mb_s"].to_numpy()
+    # Twenty points a minute, each the mean of what it covers.
+    points = 20 * MINUTES
+    of_point = (times * points / (60 * MINUTES)).astype(int)
+    return [
+        (60 * MINUTES * point / points, float(rate[of_point == point].mean()))
+        for point in range(points)
+        if (of_point == point).any()
+    ]
+
+
+def levels(ftl, fraction):
+    """MB/s in the first half minute, and in the last two minutes."""
+    found = throughput(ftl, fraction)
+    first = [rate for time, rate in found if time < 30]
+    last = [rate for time, rate in found if time >= 60 * (MINUTES - 2)]
+    return sum(first) / len(first), sum(last) / len(last)
+
+
+def drop_s(ftl, fraction):
+    """When throughput falls below the middle of both; None where it hardly falls."""
+    before, after = levels(ftl, fraction)
+    if after > 0.8 * before:
+        return None
+    return next(time for time, rate in throughput(ftl, fraction) if rate < (before + after) / 2)
+
+
+def drop_spread(ftl):
+    """The latest drop over the earliest."""
+    drops = [drop for drop in (drop_s(ftl, fraction) for fraction in FRACTIONS) if drop is not None]
+    return max(drops) / min(drops)
+
+
+def drop_spread_page():
+    return drop_spread("page")
+
+
+def drop_spread_fast():
+    return drop_spread("fast")
+
+
+def random_write_small_region():
+    """In the end; the less of both drives."""
+    return min(levels(ftl, 32)[1] / levels(ftl, 1)[1] for ftl in DRIVES)
+
+
+def levels_that_rise():
+    """Steps to the next smaller fraction that leave the level of both drives as high or higher."""
+    return sum(
+        levels(ftl, half)[1] >= 0.98 * levels(ftl, whole)[1]
+        for ftl in DRIVES
+        for whole, half in pairwise(FRACTIONS)
+    )
+
+
+LOG_BLOCKS = 32
+
+
+@cache
+def bast_mb_s(direction, areas):
+    """Writes of 32 KiB to an area of so many times the log blocks of BAST, in the long run."""
+    drive = prepared(
+        "ssd_2010_page",
+        ("ftl.name", "bast"),
+        ("ftl.stripe", 16),
+        ("ftl.log_blocks", LOG_BLOCKS),
+    )
+    area = int(areas * LOG_BLOCKS) * 16 * 512 * 1024
+    run = drive.clone().run(job(direction, "32k", area, f"io_size={6 * area}"), skip="50%")
+    return run.bandwidth_mb_s
+
+
+def bast_slowdown():
+    """Random against sequential writes, in the same area."""
+    return bast_mb_s("write", 1) / bast_mb_s("randwrite", 1)
+
+
+def bast_slowdown_beyond():
+    """The same for an area twice as large."""
+    return bast_mb_s("write", 2) / bast_mb_s("randwrite", 2)
+
+
+@cache
+def aligned_amplification(channels, block_mib):
+    """Write amplification of random writes of this size, aligned to it, on the FAST-like drive."""
+    drive = prepared("ssd_2010_fast", ("drive.channels", channels), ("ftl.stripe", 2 * channels))
+    size = block_mib * MIB
+    area = drive.capacity_bytes // size * size
+    amount = f"io_size={2 * area}"
+    run = drive.clone().run(job("randwrite", int(size), int(area), amount), skip="50%")
+    return run.write_amplification
+
+
+def effective_block_8_channels():
+    """Eight channels, two planes in each, blocks of 512 KiB."""
+    return aligned_amplification(8, 8)
+
+
+def erase_block_8_channels():
+    """What a chip erases."""
+    return aligned_amplification(8, 0.5)
+
+
+def effective_block_10_channels():
+    return aligned_amplification(10, 10)
+
+
+def power_of_two_10_channels():
+    return aligned_amplification(10, 8)
+
+
+@cache
+def emmc(direction, block):
+    """Requests in order, one at a time, to the eMMC."""
+    drive = prepared_emmc()
+    return drive.clone().run(job(direction, block, "256m", "io_size=64m"))
+
+
+@cache
+def prepared_emmc():
+    return nandlab.Drive("emmc_2011").precondition("fill")
+
+
+def emmc_read_ms():
+    return emmc("read", "4k").latency.mean / 1e3
+
+
+def emmc_small_reads():
+    return emmc("read", "4k").bandwidth_mb_s / emmc("read", "1m").bandwidth_mb_s
+
+
+def emmc_small_writes():
+    return emmc("write", "4k").bandwidth_mb_s / emmc("write", "1m").bandwidth_mb_s
+
+
 # --- Section 2, read and write speeds: by the board -----------------------------------------------
 
 
@@ -194,34 +385,65 @@ def fast_page_steps():
 
 
 def picture():
-    """Erase time for each page against program time, and endurance by retention."""
-    from nandlab.display.picture import COLOURS, finish, new_figure
+    """Erase time for each page, endurance by retention, and random writes over time (Figure 2)."""
+    from nandlab.display.picture import new_figure
 
-    figure = new_figure(8.0, 7.2)
-    above, below = figure.subplots(2, 1)
+    figure = new_figure(11.0, 7.6)
+    (erase, endurance), below = figure.subplots(2, 2)
+    draw_erase(erase)
+    draw_endurance(endurance)
+    for ftl, title, axes in zip(DRIVES, ("page-mapped", "FAST-like"), below, strict=True):
+        draw_throughput(axes, ftl, title)
+    return figure
+
+
+def draw_erase(axes):
+    from nandlab.display.picture import COLOURS, finish
+
     names = ["SLC\nA-SLC4", "SLC\nA-SLC2", "MLC\nL41B", "MLC\nL95B"]
     shares = [erase_share_percent(name) for name in CHIPS]
-    bars = above.bar(names, shares, color=COLOURS["read"], width=0.6)
-    above.bar_label(bars, [f"{share:.1f} %" for share in shares], padding=3)
-    above.set_ylim(0, 13)
-    above.set_ylabel("erase / program of a page (%)")
-    finish(above, "an erase, shared by its pages")
+    bars = axes.bar(names, shares, color=COLOURS["read"], width=0.6)
+    axes.bar_label(bars, [f"{share:.1f} %" for share in shares], padding=3)
+    axes.set_ylim(0, 13)
+    axes.set_ylabel("erase / program of a page (%)")
+    finish(axes, "an erase, shared by its pages")
+
+
+def draw_endurance(axes):
+    from nandlab.display.picture import COLOURS, finish
+
     years = (0.083, 0.25, 0.5, 1, 2, 5, 10)
     for law, colour, label in (
         ("retention_law", "read", "3D NAND, law of Luo 2018"),
         ("power_law", "write", "72-layer TLC, law of Kim 2019"),
     ):
         shown = [(year, cycles(law, year)) for year in years if cycles(law, year) > 0]
-        below.plot(*zip(*shown, strict=True), "o-", color=COLOURS[colour], label=label, lw=2.2)
-    below.set_xscale("log")
-    below.set_yscale("log")
-    below.set_xticks([0.083, 0.25, 1, 10], ["1 month", "3 months", "1 year", "10 years"])
-    below.xaxis.minorticks_off()
-    below.set_xlabel("retention time, at 30 °C")
-    below.set_ylabel("endurance (P/E cycles)")
-    below.legend(loc="lower left", frameon=False)
-    finish(below, "endurance is a function of retention")
-    return figure
+        axes.plot(*zip(*shown, strict=True), "o-", color=COLOURS[colour], label=label, lw=2.2)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks([0.083, 0.25, 1, 10], ["1 month", "3 months", "1 year", "10 years"])
+    axes.xaxis.minorticks_off()
+    axes.set_xlabel("retention time, at 30 °C")
+    axes.set_ylabel("endurance (P/E cycles)")
+    axes.legend(loc="lower left", frameon=False)
+    finish(axes, "endurance is a function of retention")
+
+
+def draw_throughput(axes, ftl, title):
+    """One line for each fraction of the drive."""
+    from matplotlib import colormaps
+    from nandlab.display.picture import finish
+
+    for i, fraction in enumerate(FRACTIONS):
+        times, rates = zip(*throughput(ftl, fraction), strict=True)
+        colour = colormaps["viridis"](i / len(FRACTIONS))
+        axes.plot([time / 60 for time in times], rates, color=colour, label=f"1/{fraction}")
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(0, MINUTES)
+    axes.set_xlabel("time (minutes)")
+    axes.set_ylabel("random writes of 32 KiB (MB/s)")
+    axes.legend(loc="upper right", frameon=False, title="of the drive", ncols=2)
+    finish(axes, f"{title} drive, written in order before")
 
 
 if __name__ == "__main__":

@@ -126,18 +126,18 @@ def test_damage_changes_files():
         mutation(b"", Dice("1"))
 
 
-def test_most_tame_runs_are_accepted(tmp_path: Path):
+def test_many_tame_runs_are_accepted(tmp_path: Path):
     """Else nothing but the checks of inputs would be tried."""
     child.prepare()
     codes = []
     for number in range(200):
-        if Dice(f"5/{number}").is_wild or len(codes) == 12:
+        if Dice(f"5/{number}").is_wild or len(codes) == 20:
             continue
         case = kinds.draw(5, number, "run")
         outcomes = running.run(case, tmp_path / str(number), lambda: False)
         assert outcomes is not None
         codes += [outcome.code for outcome in outcomes]
-    assert codes.count(2) <= len(codes) / 2, codes
+    assert codes.count(0) >= len(codes) / 3, codes
 
 
 # --- Running and keeping -------------------------------------------------------------------------

@@ -18,11 +18,14 @@ from derived.markdown import code, table
 QUICK_TESTS = (
     "--lib",
     "--test=bast",
+    "--test=block",
     "--test=cell_presets",
     "--test=closed_forms",
     "--test=decoders",
     "--test=dftl",
     "--test=error_correction",
+    "--test=fast",
+    "--test=log_group",
     "--test=read_reclaim",
     "--test=real_cells",
     "--test=retirement",
@@ -143,6 +146,16 @@ def _any(*prefixes: str) -> Callable[[Row], bool]:
 SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     (
         (
+            "Maps on flash and log blocks",
+            "Uniform writes to one plane, untimed. `dftl`: reads and writes of map pages a host "
+            "write, a share C/N of the entries in memory; the others: write amplification and erases "
+            "with L log blocks for U data blocks of P pages. `crates/ssd/tests/dftl.rs`, and the "
+            "file of each FTL beside it.",
+        ),
+        _holds("dftl:", ", bast,", ", fast,", ", log_group,", ", block,"),
+    ),
+    (
+        (
             "Write amplification",
             "One plane of blocks of 64 units, uniform writes unless said, after six overwrites, "
             "measured over four (hot and cold: eight and four). alpha is physical over logical; "
@@ -151,15 +164,6 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
             "`crates/ssd/tests/write_amplification.rs`.",
         ),
         _is("write amplification"),
-    ),
-    (
-        (
-            "Maps on flash and log blocks",
-            "Uniform writes to one plane, untimed. `dftl`: reads and writes of map pages a host "
-            "write, a share C/N of the entries in memory; `bast`: write amplification with L log "
-            "blocks for U data blocks of P pages. `crates/ssd/tests/dftl.rs`, `bast.rs` beside it.",
-        ),
-        _holds("dftl:", "BAST", "bast"),
     ),
     (
         (

@@ -55,8 +55,14 @@ const BIG_TPFTL: &[&str] =
     &[BIG[0], BIG[1], BIG_DFTL[2], BIG_DFTL[3], "ftl.map_cache_policy=tpftl"];
 /// The large one with learned segments.
 const BIG_LEARNED: &[&str] = &[BIG[0], BIG[1], "ftl.name=learned"];
-/// The small one with log blocks.
+/// The small one with each of the other FTLs; a tenth of its map in memory with `dftl`.
+const SMALL_DFTL: &[&str] =
+    &[SMALL[0], SMALL[1], "ftl.name=dftl", "ftl.map_cache_bytes=1677722"];
+const SMALL_LEARNED: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=learned"];
 const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
+const SMALL_FAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=fast"];
+const SMALL_LOG_GROUP: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=log_group"];
+const SMALL_BLOCK: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=block", "ftl.open_blocks=64"];
 /// Parameters of all drives: plain 4 KiB mapping, a 16 MiB buffer, write amplification of two.
 const COMMON: &[&str] = &[
     "ftl.unit_bytes=4096",
@@ -379,6 +385,62 @@ const CASES: &[Case] = &[
         name: "bast sequential write QD64, 8 GiB",
         goal: (2.5e6, 1e6),
         drive: SMALL_BAST,
+        job: "rw=write",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "dftl steady write QD64, 8 GiB",
+        goal: (1e6, 5e5),
+        drive: SMALL_DFTL,
+        job: "rw=randwrite",
+        precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "learned steady write QD64, 8 GiB",
+        goal: (1e6, 5e5),
+        drive: SMALL_LEARNED,
+        job: "rw=randwrite",
+        precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "fast steady write QD64, 8 GiB",
+        goal: (1e6, 5e5),
+        drive: SMALL_FAST,
+        job: "rw=randwrite",
+        precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "log_group steady write QD64, 8 GiB",
+        goal: (1e6, 5e5),
+        drive: SMALL_LOG_GROUP,
+        job: "rw=randwrite",
+        precondition: Precondition::Steady,
+        slow: false,
+    },
+    Case {
+        name: "fast sequential write QD64, 8 GiB",
+        goal: (2e6, 5e5),
+        drive: SMALL_FAST,
+        job: "rw=write",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "log_group sequential write QD64, 8 GiB",
+        goal: (2e6, 5e5),
+        drive: SMALL_LOG_GROUP,
+        job: "rw=write",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "block sequential write QD64, 8 GiB",
+        goal: (2e6, 5e5),
+        drive: SMALL_BLOCK,
         job: "rw=write",
         precondition: Precondition::Fill,
         slow: false,

@@ -159,6 +159,13 @@ def _saved(dice: Dice, case: Case) -> None:
     case.steps.append(Command([*words, "--quiet"]))
 
 
+def _needs(dice: Dice, case: Case) -> None:
+    """What each FTL needs of a drive."""
+    name, sets = drives.small(dice)
+    given = {"--drive": [name], **_sets(sets), "--json": ["n.json"]}
+    case.steps = [Command(options.line(dice, "ftl", given, most=1))]
+
+
 def _board(dice: Dice, case: Case) -> None:
     """A procedure on the test board, perhaps resumed."""
     procedure = dice.one([member.name for member in catalogue.roster("procedure")])
@@ -396,6 +403,7 @@ KINDS: dict[str, Kind] = {
     "replay": Kind(_replay, 12),
     "parts": Kind(_parts, 10),
     "saved": Kind(_saved, 5),
+    "needs": Kind(_needs, 2),
     "trace": Kind(_trace, 4),
     "board": Kind(_board, 4),
     "fit": Kind(_fit, 9),

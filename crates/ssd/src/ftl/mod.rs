@@ -6,12 +6,14 @@
 
 pub mod account;
 mod bast;
+mod block;
 mod blocks;
 pub mod contract;
 mod dftl;
 mod fast;
 mod learned;
 mod log_blocks;
+mod log_group;
 mod page;
 mod untimed;
 
@@ -24,5 +26,12 @@ pub(crate) use untimed::{endless, most_effort, name_of};
 use base::family::Member;
 
 /// Every FTL.
-pub const ROSTER: &[Member<Build>] =
-    &[page::MEMBER, dftl::MEMBER, learned::MEMBER, bast::MEMBER, fast::MEMBER];
+pub const ROSTER: &[Member<Build>] = &[
+    page::MEMBER,
+    dftl::MEMBER,
+    learned::MEMBER,
+    bast::MEMBER,
+    fast::MEMBER,
+    log_group::MEMBER,
+    block::MEMBER,
+];

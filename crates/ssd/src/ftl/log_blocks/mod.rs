@@ -151,8 +151,12 @@ impl LogBlocks {
         let sold = Pool::count(&layout, &bad);
         let beside = logical_blocks + reserve + sequential;
         let most = sold.saturating_sub(beside);
+        let sets = logical_blocks.div_ceil(rules.set_blocks);
         let log_blocks = match rules.log_blocks {
-            0 => (rules.default_logs)(logical_blocks, most).min(most),
+            0 => {
+                let of_sets = sets.saturating_mul(rules.set_logs);
+                (rules.default_logs)(logical_blocks, most).min(most).min(of_sets)
+            }
             given => given,
         };
         if log_blocks > most || most == 0 {
@@ -177,7 +181,6 @@ impl LogBlocks {
         }
         rules.set_blocks = rules.set_blocks.min(logical_blocks);
         rules.set_logs = rules.set_logs.min(log_blocks);
-        let sets = logical_blocks.div_ceil(rules.set_blocks) as usize;
         let (units, blocks) = (pool.layout.units, logical_blocks as usize);
         Ok(Self {
             logical_units,
@@ -188,8 +191,8 @@ impl LogBlocks {
             data: Data::new(logical_blocks, logical_units),
             places: Places::new(logical_units, pool.virtual_blocks()),
             logs: Logs::new(log_blocks + sequential, units),
-            logs_of: vec![NONE; sets * rules.set_logs as usize],
-            current: vec![NONE; sets],
+            logs_of: vec![NONE; (sets * rules.set_logs) as usize],
+            current: vec![NONE; sets as usize],
             streams: Streams::new(sequential),
             opened: 0,
             order: 0,
@@ -197,7 +200,7 @@ impl LogBlocks {
             merging: 0,
             queued: VecDeque::with_capacity((log_blocks + sequential) as usize),
             lent: 0,
-            asked: vec![0; sets],
+            asked: vec![0; sets as usize],
             epoch: 1,
             demand: 0,
             tasks: vec![Task::Idle; jobs as usize],
@@ -434,15 +437,22 @@ impl Ftl for LogBlocks {
 
     fn ram(&self) -> Vec<Ram> {
         let logs = u64::from(self.log_blocks + self.rules.sequential_logs);
-        let mut ram = vec![Ram { name: "block_map", bytes: 4 * u64::from(self.logical_blocks) }];
-        ram.push(if self.rules.is_in_order {
-            // The block and the next page of each.
-            Ram { name: "open_blocks", bytes: 12 * logs }
-        } else {
-            Ram { name: "log_maps", bytes: 4 * logs * u64::from(self.pool.layout.units) }
-        });
-        ram.push(Ram { name: "blocks", bytes: self.pool.bytes() as u64 });
-        ram
+        let blocks = u64::from(self.pool.virtual_blocks());
+        let number = if blocks <= 1 << 16 { 2 } else { 4 };
+        let block_map = Ram { name: "block_map", bytes: number * u64::from(self.logical_blocks) };
+        if self.rules.is_in_order {
+            // The logical block, the open block, the next unit and the order of each; which blocks
+            // are free, a bit each. Their cycles are in the spare areas.
+            let open_blocks = Ram { name: "open_blocks", bytes: (2 * number + 8) * logs };
+            return vec![block_map, open_blocks, Ram { name: "blocks", bytes: blocks.div_ceil(8) }];
+        }
+        let log_maps = 4 * logs * u64::from(self.pool.layout.units);
+        let blocks = self.pool.bytes() as u64;
+        vec![
+            block_map,
+            Ram { name: "log_maps", bytes: log_maps },
+            Ram { name: "blocks", bytes: blocks },
+        ]
     }
 
     fn bytes_per_unit(&self) -> f64 {
