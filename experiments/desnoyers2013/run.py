@@ -188,8 +188,8 @@ def stick_of_virtual_blocks_bytes():
 MIB = 2**20
 FRACTIONS = (1, 2, 4, 8, 16, 32)
 
-#: Drives of an eighth of the blocks, in an eighth of the paper's ten minutes.
-SCALE = 8
+#: Drives of a sixteenth of the blocks, in a sixteenth of the paper's ten minutes.
+SCALE = 16
 MINUTES = 10
 
 DRIVES = {"page": "ssd_2010_page", "fast": "ssd_2010_fast"}
@@ -217,7 +217,7 @@ def throughput(ftl, fraction):
     run = drive.clone().run(
         job("randwrite", "32k", area, f"time_based=1\nruntime={60 * MINUTES // SCALE}")
     )
-    series = run.series
+    series = run.series()
     times = series["time_s"].to_numpy() * SCALE
     rate = series["write_mb_s"].to_numpy()
     # Twenty points a minute, each the mean of what it covers.
@@ -274,7 +274,7 @@ def levels_that_rise():
     )
 
 
-LOG_BLOCKS = 32
+LOG_BLOCKS = 16
 
 
 @cache
@@ -287,7 +287,9 @@ def bast_mb_s(direction, areas):
         ("ftl.log_blocks", LOG_BLOCKS),
     )
     area = int(areas * LOG_BLOCKS) * 16 * 512 * 1024
-    run = drive.clone().run(job(direction, "32k", area, f"io_size={6 * area}"), skip="50%")
+    run = drive.clone().run(
+        job(direction, "32k", area, f"io_size={6 * area}"), skip=str(3 * area // 32768)
+    )
     return run.bandwidth_mb_s
 
 
@@ -305,10 +307,10 @@ def bast_slowdown_beyond():
 def aligned_amplification(channels, block_mib):
     """Write amplification of random writes of this size, aligned to it, on the FAST-like drive."""
     drive = prepared("ssd_2010_fast", ("drive.channels", channels), ("ftl.stripe", 2 * channels))
-    size = block_mib * MIB
-    area = drive.capacity_bytes // size * size
-    amount = f"io_size={2 * area}"
-    run = drive.clone().run(job("randwrite", int(size), int(area), amount), skip="50%")
+    size = int(block_mib * MIB)
+    blocks = drive.capacity_bytes // size
+    amount = f"number_ios={2 * blocks}"
+    run = drive.clone().run(job("randwrite", size, blocks * size, amount), skip=str(blocks))
     return run.write_amplification
 
 
@@ -437,13 +439,17 @@ def draw_throughput(axes, ftl, title):
     for i, fraction in enumerate(FRACTIONS):
         times, rates = zip(*throughput(ftl, fraction), strict=True)
         colour = colormaps["viridis"](i / len(FRACTIONS))
-        axes.plot([time / 60 for time in times], rates, color=colour, label=f"1/{fraction}")
-    axes.set_ylim(bottom=0)
+        # The mean of each twelve seconds.
+        minutes = [time / 60 for time in times[::4]]
+        parts = [rates[first : first + 4] for first in range(0, len(rates), 4)]
+        means = [sum(part) / len(part) for part in parts]
+        axes.plot(minutes, means, color=colour, label=f"1/{fraction}")
+    axes.set_ylim(0, 1.35 * throughput(ftl, 1)[0][1])
     axes.set_xlim(0, MINUTES)
     axes.set_xlabel("time (minutes)")
     axes.set_ylabel("random writes of 32 KiB (MB/s)")
-    axes.legend(loc="upper right", frameon=False, title="of the drive", ncols=2)
-    finish(axes, f"{title} drive, written in order before")
+    axes.legend(loc="upper right", frameon=False, title="of the drive", ncols=3)
+    finish(axes, f"{title} SSD, filled in order first")
 
 
 if __name__ == "__main__":

@@ -56,8 +56,7 @@ const BIG_TPFTL: &[&str] =
 /// The large one with learned segments.
 const BIG_LEARNED: &[&str] = &[BIG[0], BIG[1], "ftl.name=learned"];
 /// The small one with each of the other FTLs; a tenth of its map in memory with `dftl`.
-const SMALL_DFTL: &[&str] =
-    &[SMALL[0], SMALL[1], "ftl.name=dftl", "ftl.map_cache_bytes=1677722"];
+const SMALL_DFTL: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=dftl", "ftl.map_cache_bytes=1677722"];
 const SMALL_LEARNED: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=learned"];
 const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
 const SMALL_FAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=fast"];

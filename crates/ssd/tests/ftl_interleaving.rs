@@ -13,7 +13,7 @@ use base::rng::Rng;
 use nand::geometry::{Block, Die};
 use ssd::ftl::contract::key_among;
 use ssd::ftl::{
-    Access, Build, Carried, DieSet, Ftl, Job, Known, Lpn, Move, Place, Program, ROSTER, Step,
+    Access, Build, Carried, DieSet, Ftl, Job, Key, Known, Lpn, Move, Place, Program, ROSTER, Step,
     Until, Urgency, Work,
 };
 use std::collections::{BTreeSet, VecDeque};
@@ -60,6 +60,8 @@ struct Trial {
     /// It writes in order, and where it goes on.
     in_order: bool,
     next: u64,
+    /// The row that it has drawn last.
+    row: (Key, Vec<Lpn>),
 }
 
 /// What a drive is refused for that has too little spare.
@@ -137,6 +139,7 @@ impl Trial {
             single: one(rng, &[false, true]),
             in_order: failures.chance(0.2),
             next: 0,
+            row: (Key(0), Vec::new()),
             ftl,
             rng: rng.clone(),
             dies,
@@ -163,14 +166,8 @@ impl Trial {
         true
     }
 
-    /// Data of the host to a die that has none of it on the way; false where none takes any.
+    /// New data of the host.
     fn write(&mut self) -> bool {
-        let mut open = DieSet::none(self.dies.len() as u32);
-        for (die, programs) in (0..).zip(&self.dies) {
-            if programs.iter().all(|(.., first)| first.is_some()) {
-                open.insert(Die(die));
-            }
-        }
         let units = u64::from(self.ftl.logical_units());
         let row = u64::from(self.ftl.row_units());
         let length = if self.single { 1 } else { 1 + self.rng.below(row) };
@@ -186,10 +183,27 @@ impl Trial {
         lpns.retain(|&lpn| {
             !self.flying.contains(&lpn.0) && key_among(&mut self.ftl, keys, lpn, hint) == key
         });
-        if open.is_empty() || lpns.is_empty() {
+        if lpns.is_empty() {
             self.next += 1;
             return true;
         }
+        self.row = (key, lpns);
+        self.send()
+    }
+
+    /// The row that the host has drawn last goes to a die that has none of its data on the way;
+    /// false where none takes it.
+    fn send(&mut self) -> bool {
+        let mut open = DieSet::none(self.dies.len() as u32);
+        for (die, programs) in (0..).zip(&self.dies) {
+            if programs.iter().all(|(.., first)| first.is_some()) {
+                open.insert(Die(die));
+            }
+        }
+        if open.is_empty() {
+            return true;
+        }
+        let (key, mut lpns) = self.row.clone();
         for &lpn in &lpns {
             if !self.know(lpn, Access::Write) {
                 return false;
@@ -212,9 +226,9 @@ impl Trial {
         true
     }
 
-    /// The same; where none takes any, what is under way comes to its end.
-    fn write_or_settle(&mut self) -> bool {
-        let is_written = self.write();
+    /// The same row once more; where no die takes it, what is under way comes to its end.
+    fn send_or_settle(&mut self) -> bool {
+        let is_written = self.send();
         if !is_written {
             self.settle();
         }
@@ -365,7 +379,7 @@ impl Trial {
             if drawn < weights[0] {
                 if !self.write() {
                     self.settle();
-                    let goes_on = self.is_full || (0..100).any(|_| self.write_or_settle());
+                    let goes_on = self.is_full || (0..100).any(|_| self.send_or_settle());
                     assert!(goes_on, "the host is stalled for ever");
                 }
             } else if drawn < weights[0] + weights[1] {

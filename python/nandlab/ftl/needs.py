@@ -47,7 +47,8 @@ def ftls(
 ) -> list[FtlNeeds]:
     """What each FTL needs for a drive, in the order of the roster.
 
-    Parameters of ``[ftl]`` that only other members have are left out, unless `set` gives them.
+    What a drive file gives its own FTL beside the common parameters is left out for the others, unless
+    `set` gives it.
 
     Args:
         drive: name of a preset, path of a TOML file, or a mapping of its tables.

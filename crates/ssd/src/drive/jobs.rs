@@ -42,13 +42,15 @@ pub(super) struct Jobs {
     /// Idle dies collect in the background, before they must.
     pub(super) background: bool,
     parked: Vec<Parked>,
+    /// A job has come to its end without a step.
+    pub(super) has_ended: bool,
 }
 
 impl Jobs {
     /// For `count` jobs, none of them under way.
     pub(super) fn new(count: u32, background: bool) -> Self {
         let states = (0..count).map(|_| State::default()).collect();
-        Self { states, busy: 0, background, parked: Vec::new() }
+        Self { states, busy: 0, background, parked: Vec::new(), has_ended: false }
     }
 
     /// Whether a job is under way.
@@ -99,6 +101,10 @@ impl Ssd {
                 self.unpark(job);
             } else {
                 self.start_job(job);
+                if !self.jobs.is_busy(job) {
+                    // Nothing else tells those that wait for it.
+                    self.jobs.has_ended = true;
+                }
             }
         }
     }
@@ -389,6 +395,7 @@ impl Ssd {
     #[inline]
     fn step_done(&mut self) {
         self.start_named();
+        self.jobs.has_ended = false;
         if self.writer.buffer.rows.wake_job() {
             self.drain_buffer();
         }

@@ -245,9 +245,15 @@ impl Ssd {
     /// where they must not wait.
     #[inline]
     pub(super) fn drain_buffer(&mut self) {
-        self.drain_rows(true);
-        if self.writer.buffer.rows.count(false) > 0 && self.writer.sends_short_rows() {
-            self.drain_rows(false);
+        loop {
+            self.drain_rows(true);
+            if self.writer.buffer.rows.count(false) > 0 && self.writer.sends_short_rows() {
+                self.drain_rows(false);
+            }
+            let has_ended = std::mem::take(&mut self.jobs.has_ended);
+            if !has_ended || !self.writer.buffer.rows.wake_job() {
+                return;
+            }
         }
     }
 

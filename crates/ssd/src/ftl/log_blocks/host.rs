@@ -167,7 +167,7 @@ impl LogBlocks {
         let padding = u64::from(planes * layout.plane_units - units);
         let after = layout.after(cursor, planes);
         let log = self.logs.log_mut(number);
-        (log.is_aligned, log.cursor) = (is_aligned, after);
+        (log.is_aligned, log.cursor, log.patience) = (is_aligned, after, 0);
         log.flying += 1;
         if log.is_in_order {
             // The one that has rested longest is the oldest.
@@ -203,7 +203,7 @@ impl LogBlocks {
         if std::mem::replace(&mut self.asked[set as usize], self.epoch) != self.epoch {
             self.demand += 1;
         }
-        if i64::from(self.demand) > self.expected() && (self.merging as usize) < self.tasks.len() {
+        if self.is_short() {
             match self.oldest() {
                 Some(log) if self.conclude(log) => return None,
                 Some(log) if self.rules.emptied == Emptied::Set => {
@@ -213,7 +213,33 @@ impl LogBlocks {
                 None => {}
             }
         }
-        Some(self.wait_for_log())
+        self.wait_for_rows().or_else(|| Some(self.wait_for_log()))
+    }
+
+    /// Whether more sets wait for a log than there will be logs, and a job is free to empty one.
+    fn is_short(&self) -> bool {
+        i64::from(self.demand) > self.expected() && (self.merging as usize) < self.tasks.len()
+    }
+
+    /// A row has come to a log that is written in order. If another set waits for a log, this one is
+    /// emptied, or all ask again.
+    fn give_way(&mut self, number: u32) {
+        if self.is_short() && Self::is_idle(self.logs.log(number)) {
+            self.queue(number);
+        } else {
+            self.calls |= self.demand > 0;
+        }
+    }
+
+    /// A set waits for a log and all others have been filled for rows that are still to come. It is
+    /// to ask again, until one of them has waited in vain.
+    fn wait_for_rows(&mut self) -> Option<Place> {
+        let is_busy = self.active > 0 || !self.queued.is_empty() || self.pool.dying > 0;
+        let awaiting = self.logs.used().find(|(_, log)| log.is_awaiting());
+        let number = awaiting.filter(|_| !is_busy)?.0;
+        self.logs.log_mut(number).patience -= 1;
+        self.calls = true;
+        Some(Place::Later(Until::Job))
     }
 
     /// Opens a log for a stream, or returns what it must wait for.
@@ -263,7 +289,7 @@ impl LogBlocks {
 
     /// Whether a log can be emptied now, and is not.
     fn is_idle(log: &Log) -> bool {
-        log.state == State::Open && log.flying == 0
+        log.state == State::Open && log.flying == 0 && !log.is_awaiting()
     }
 
     /// The oldest log of a set that can be emptied now.
@@ -305,10 +331,15 @@ impl LogBlocks {
         let (is_aligned, is_in_order, cursor, block) =
             (log.is_aligned, log.is_in_order, log.cursor, log.block);
         // Written whole and in order: it is the data block from now on.
-        if is_aligned && self.pool.layout.first(cursor) >= self.size_of(block) {
-            self.conclude(number);
-        } else if !is_aligned && is_in_order && !self.conclude(number) {
+        let is_whole = is_aligned && self.pool.layout.first(cursor) >= self.size_of(block);
+        let is_broken = !is_aligned && is_in_order;
+        if (is_whole || is_broken) && self.conclude(number) {
+            return;
+        }
+        if is_broken {
             self.queue(number);
+        } else if self.rules.is_in_order {
+            self.give_way(number);
         }
     }
 }

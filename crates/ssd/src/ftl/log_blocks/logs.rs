@@ -45,11 +45,19 @@ pub(super) struct Log {
     pub order: u64,
     /// Position up to which it is to be filled.
     pub until: u32,
+    /// It has been filled for a row of the host that has not come yet: so many others may ask for
+    /// a log before it is taken to have been trimmed.
+    pub patience: u32,
     /// Position from which on there may be valid units of a logical block that nobody merges.
     pub scan: u32,
 }
 
 impl Log {
+    /// Whether a row of the host is to come, for which it has been filled.
+    pub(super) fn is_awaiting(&self) -> bool {
+        self.patience > 0
+    }
+
     const UNUSED: Self = Self {
         set: NONE,
         block: NONE,
@@ -63,6 +71,7 @@ impl Log {
         merges: 0,
         order: 0,
         until: 0,
+        patience: 0,
         scan: 0,
     };
 }

@@ -82,7 +82,7 @@ impl LogBlocks {
     /// A log is to be emptied.
     pub(super) fn queue(&mut self, number: u32) {
         let log = self.logs.log_mut(number);
-        (log.state, log.scan) = (State::Queued, 0);
+        (log.state, log.scan, log.patience) = (State::Queued, 0, 0);
         self.merging += u32::from(!log.is_sequential);
         self.queued.push_back(number);
         self.close(number);
@@ -169,6 +169,7 @@ impl LogBlocks {
             self.queued.retain(|&other| other != number);
         }
         self.logs.release(number);
+        self.calls |= self.rules.is_in_order && self.demand > 0;
         self.new_epoch();
     }
 
@@ -200,6 +201,11 @@ impl LogBlocks {
     /// position on that was last found: it, and where.
     pub(super) fn find_claim(&self, number: u32) -> Option<(u32, u32)> {
         let log = self.logs.log(number);
+        if log.is_in_order {
+            // It also holds copies, which have no owner here.
+            let is_free = self.places.live(log.target) > 0 && !self.is_merging[log.block as usize];
+            return is_free.then_some((log.block, 0));
+        }
         let layout = &self.pool.layout;
         let end = layout.units.min((log.cursor.row + 1) * layout.row_units);
         (log.scan..end).find_map(|position| {
@@ -387,6 +393,8 @@ impl LogBlocks {
         self.is_merging[block as usize] = false;
         let log = self.logs.log_mut(number);
         (log.target, log.cursor, log.state) = (target, cursor, State::Open);
+        // All other sets may be asked before.
+        log.patience = self.current.len() as u32;
         self.pool.change_use(target, Use::Log(number));
         if self.pool.has_doomed(target) {
             self.queue(number);

@@ -126,6 +126,8 @@ pub struct LogBlocks {
     is_merging: Vec<bool>,
     /// A job has been named that has not begun.
     is_told: bool,
+    /// Sets that wait for a job are to ask again, though none has done anything.
+    calls: bool,
     /// By logical block: it is to be moved. In the order in which that was found.
     forced: Vec<bool>,
     forced_queue: VecDeque<u32>,
@@ -208,6 +210,7 @@ impl LogBlocks {
             active: 0,
             is_merging: vec![false; blocks],
             is_told: false,
+            calls: false,
             forced: vec![false; blocks],
             forced_queue: VecDeque::new(),
             counts: FtlCounts::default(),
@@ -290,6 +293,8 @@ impl State for LogBlocks {
             active,
             is_merging,
             is_told,
+            // Nobody waits for a drive at rest.
+            calls: _,
             forced,
             forced_queue,
             counts,

@@ -49,7 +49,8 @@ impl LogBlocks {
             && self.queued.is_empty()
             && self.pool.leaving.is_empty()
             && self.forced_queue.is_empty()
-            && self.opened <= self.log_limit;
+            && self.opened <= self.log_limit
+            && !self.calls;
         if is_quiet || self.is_told {
             return None;
         }
@@ -69,7 +70,8 @@ impl LogBlocks {
 
     /// Whether there is work that no job is at.
     fn has_work(&self) -> bool {
-        !self.pool.dead.is_empty()
+        self.calls
+            || !self.pool.dead.is_empty()
             || self.next_claim().is_some_and(|(log, _)| self.can_begin(log))
             || self.can_leave().is_some()
             || self.surplus().is_some()
@@ -163,6 +165,7 @@ impl LogBlocks {
 
     /// Gives a job work.
     fn take_work(&mut self, index: usize, work: &mut Work) -> Step {
+        self.calls = false;
         loop {
             if !self.pool.dead.is_empty() {
                 self.pool.list_dead(&mut work.blocks);
