@@ -31,7 +31,8 @@ def test_a_key() -> None:
     found = key("ftl.map_cache_bytes")
     assert found.members == ("dftl",)
     assert found.unit == "bytes"
-    assert key("ftl.overprovisioning").members == ("page", "dftl", "learned", "bast")
+    all_ftls = ("page", "dftl", "learned", "bast", "fast", "superblock")
+    assert key("ftl.overprovisioning").members == all_ftls
     assert key("ftl.overprovisioning").default == "0.07"
     assert "dftl" in key("ftl.name").kind
     assert key("chip.timing.t_erase_us").unit == "microseconds"

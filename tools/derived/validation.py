@@ -26,6 +26,7 @@ QUICK_TESTS = (
     "--test=read_reclaim",
     "--test=real_cells",
     "--test=retirement",
+    "--test=superblock",
 )
 SLOW_TESTS = ("--test", "write_amplification")
 

@@ -57,6 +57,8 @@ const BIG_TPFTL: &[&str] =
 const BIG_LEARNED: &[&str] = &[BIG[0], BIG[1], "ftl.name=learned"];
 /// The small one with log blocks.
 const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
+/// The small one with superblocks.
+const SMALL_SUPERBLOCK: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=superblock"];
 /// Parameters of all drives: plain 4 KiB mapping, a 16 MiB buffer, write amplification of two.
 const COMMON: &[&str] = &[
     "ftl.unit_bytes=4096",
@@ -379,6 +381,22 @@ const CASES: &[Case] = &[
         name: "bast sequential write QD64, 8 GiB",
         goal: (2.5e6, 1e6),
         drive: SMALL_BAST,
+        job: "rw=write",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "superblock random read QD64, 8 GiB",
+        goal: (5e6, 2e6),
+        drive: SMALL_SUPERBLOCK,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "superblock sequential write QD64, 8 GiB",
+        goal: (2.5e6, 1e6),
+        drive: SMALL_SUPERBLOCK,
         job: "rw=write",
         precondition: Precondition::Fill,
         slow: false,

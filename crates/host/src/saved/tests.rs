@@ -34,6 +34,7 @@ fn the_layout_has_its_number() {
         ]),
         layout(&["ftl.name=learned"]),
         layout(&["ftl.name=bast", "ftl.overprovisioning=0.5"]),
+        layout(&["ftl.name=superblock", "ftl.overprovisioning=0.5"]),
     ];
     let known = [
         (1_948_467, 2_021_827_220_301_090_951),

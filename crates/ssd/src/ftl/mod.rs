@@ -13,6 +13,7 @@ mod fast;
 mod learned;
 mod log_blocks;
 mod page;
+mod superblock;
 mod untimed;
 
 pub use contract::{
@@ -25,4 +26,4 @@ use base::family::Member;
 
 /// Every FTL.
 pub const ROSTER: &[Member<Build>] =
-    &[page::MEMBER, dftl::MEMBER, learned::MEMBER, bast::MEMBER, fast::MEMBER];
+    &[page::MEMBER, dftl::MEMBER, learned::MEMBER, bast::MEMBER, fast::MEMBER, superblock::MEMBER];
