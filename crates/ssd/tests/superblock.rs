@@ -1,5 +1,5 @@
 //! `superblock` against its closed forms: write amplification, erases and kinds of merges; against
-//! `bast` where each superblock has hot units; and a timed run against the same writes without time.
+//! `bast` where superblocks have hot units; and a timed run against the same writes without time.
 
 #[allow(dead_code, reason = "not every helper is of use here")]
 mod drive;

@@ -1,5 +1,5 @@
-//! Places of units that may be anywhere in a virtual block: those of log blocks, of what a merge has
-//! copied so far, or of a superblock.
+//! Places of units that may be anywhere in a virtual block: those of log blocks, of what a merge
+//! has copied so far, or of a superblock.
 
 use super::pool::{Pool, Virtual};
 use base::Result;

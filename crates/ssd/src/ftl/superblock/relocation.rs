@@ -1,7 +1,8 @@
 //! Relocation of blocks that are retired or were read too often, by a pass over their superblock.
 
+use super::Superblocks;
+use super::build::least_updates;
 use super::group::State;
-use super::{Superblocks, least_updates};
 use crate::ftl::blocks::pool::Use;
 use nand::geometry::Block;
 

@@ -1,7 +1,8 @@
 //! Victims: which blocks of a superblock a pass empties.
 //!
-//! Those with the fewest valid units, and of them as few as it takes. Where a superblock has an open
-//! block, they can be copied to the rest of it, or it can be emptied as well: whichever copies less.
+//! Those with the fewest valid units, and of them as few as it takes. Where a superblock has an
+//! open block, they can be copied to the rest of it, or it can be emptied as well: whichever copies
+//! less.
 
 use super::Superblocks;
 use super::pass::{Kind, room};
