@@ -302,11 +302,11 @@ impl Ftl for Superblocks {
         ]
     }
 
-    /// The superblock (4 bytes), the number of the program (8), and where in the superblock each
-    /// unit belongs.
+    /// The number of the program (8 bytes), the owner of the first unit (4), which tells the
+    /// superblock, and where in the superblock each further unit belongs.
     fn spare_bytes(&self, units_per_page: u32) -> u32 {
         let offset = bytes_below(u64::from(self.group_units.get()));
-        4 + 8 + offset * units_per_page
+        8 + 4 + offset * (units_per_page - 1)
     }
 
     fn bytes_per_unit(&self) -> f64 {
