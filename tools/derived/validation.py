@@ -158,9 +158,10 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
             "Maps on flash and log blocks",
             "Uniform writes to one plane, untimed. `dftl`: reads and writes of map pages a host "
             "write, a share C/N of the entries in memory; `bast`: write amplification with L log "
-            "blocks for U data blocks of P pages. `crates/ssd/tests/dftl.rs`, `bast.rs` beside it.",
+            "blocks for U data blocks of P pages; `superblock`: N data blocks with up to M update "
+            "blocks. `crates/ssd/tests/dftl.rs`, `bast.rs` and `superblock.rs` beside it.",
         ),
-        _holds("dftl:", "BAST", "bast"),
+        _holds("dftl:", "BAST", "bast", "superblock"),
     ),
     (
         (
