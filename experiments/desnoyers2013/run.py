@@ -204,9 +204,7 @@ def prepared(drive, *given):
 
 def job(direction, block, area, amount):
     """One thread of direct I/O to the first `area` bytes."""
-    return (
-        f"[job]\nrw={direction}\nbs={block}\niodepth=1\nnorandommap=1\nsize={area}\n{amount}\n"
-    )
+    return f"[job]\nrw={direction}\nbs={block}\niodepth=1\nnorandommap=1\nsize={area}\n{amount}\n"
 
 
 @cache
@@ -434,6 +432,7 @@ def draw_endurance(axes):
 def draw_throughput(axes, ftl, title):
     """One line for each fraction of the drive."""
     from matplotlib import colormaps
+
     from nandlab.display.picture import finish
 
     for i, fraction in enumerate(FRACTIONS):

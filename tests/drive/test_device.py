@@ -20,7 +20,7 @@ def report(result: nandlab.Result) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("ftl", ["page", "dftl", "bast"])
+@pytest.mark.parametrize("ftl", ["page", "dftl", "bast", "superblock"])
 def test_a_run_on_a_clone_is_the_run_that_preconditioned_itself(ftl: str) -> None:
     sets = {"ftl.name": ftl, "ftl.overprovisioning": 0.6}
     if ftl == "dftl":

@@ -28,7 +28,7 @@ def of_drive(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("ftl", ["page", "dftl", "learned", "bast"])
+@pytest.mark.parametrize("ftl", ["page", "dftl", "learned", "bast", "superblock"])
 def test_a_loaded_drive_is_the_drive(ftl: str, tmp_path: Path) -> None:
     sets = {"ftl.name": ftl, "ftl.overprovisioning": 0.6}
     drive = nandlab.Drive("tiny", set=sets).precondition("steady")

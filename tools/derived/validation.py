@@ -29,6 +29,7 @@ QUICK_TESTS = (
     "--test=read_reclaim",
     "--test=real_cells",
     "--test=retirement",
+    "--test=superblock",
 )
 SLOW_TESTS = ("--test", "write_amplification")
 
@@ -148,11 +149,11 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
         (
             "Maps on flash and log blocks",
             "Uniform writes to one plane, untimed. `dftl`: reads and writes of map pages a host "
-            "write, a share C/N of the entries in memory; the others: write amplification and erases "
-            "with L log blocks for U data blocks of P pages. `crates/ssd/tests/dftl.rs`, and the "
-            "file of each FTL beside it.",
+            "write, a share C/N of the entries in memory; the others: write amplification and "
+            "erases with L log blocks for U data blocks of P pages. `crates/ssd/tests/dftl.rs`, "
+            "and the file of each FTL beside it.",
         ),
-        _holds("dftl:", ", bast,", ", fast,", ", log_group,", ", block,"),
+        _holds("dftl:", ", bast,", ", fast,", ", log_group,", ", block,", "superblock"),
     ),
     (
         (

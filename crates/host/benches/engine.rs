@@ -62,6 +62,8 @@ const SMALL_BAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=bast"];
 const SMALL_FAST: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=fast"];
 const SMALL_LOG_GROUP: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=log_group"];
 const SMALL_BLOCK: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=block", "ftl.open_blocks=64"];
+/// The small one with superblocks.
+const SMALL_SUPERBLOCK: &[&str] = &[SMALL[0], SMALL[1], "ftl.name=superblock"];
 /// Parameters of all drives: plain 4 KiB mapping, a 16 MiB buffer, write amplification of two.
 const COMMON: &[&str] = &[
     "ftl.unit_bytes=4096",
@@ -440,6 +442,22 @@ const CASES: &[Case] = &[
         name: "block sequential write QD64, 8 GiB",
         goal: (2e6, 5e5),
         drive: SMALL_BLOCK,
+        job: "rw=write",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "superblock random read QD64, 8 GiB",
+        goal: (5e6, 2e6),
+        drive: SMALL_SUPERBLOCK,
+        job: "rw=randread",
+        precondition: Precondition::Fill,
+        slow: false,
+    },
+    Case {
+        name: "superblock sequential write QD64, 8 GiB",
+        goal: (2.5e6, 1e6),
+        drive: SMALL_SUPERBLOCK,
         job: "rw=write",
         precondition: Precondition::Fill,
         slow: false,

@@ -62,6 +62,7 @@ fn every_storm_adds_up() {
         vec![],
         vec!["ftl.name=dftl", "ftl.map_cache_bytes=65536"],
         vec!["ftl.name=bast", "ftl.overprovisioning=0.6"],
+        vec!["ftl.name=superblock", "ftl.overprovisioning=0.6"],
         vec!["scheduler.name=out_of_order", "chip.timing.suspends_max=4"],
         vec!["chip.features.cache_read=true", "chip.features.multi_plane_read=\"independent\""],
         vec!["buffer.bytes=65536", "drive.queue_depth=4"],

@@ -230,6 +230,12 @@ fn firmware(dice: &mut Dice) {
             dice.maybe(0.3, "ftl.stripe", &[1, 1, 2]);
             dice.maybe(0.3, "ftl.log_blocks", &[1]);
         }
+        "superblock" => {
+            dice.maybe(0.3, "ftl.stripe", &[1, 1, 2]);
+            dice.maybe(0.3, "ftl.log_blocks", &[1]);
+            dice.maybe(0.5, "ftl.superblock_blocks", &[1, 2, 5]);
+            dice.maybe(0.5, "ftl.update_blocks", &[1, 2, 3]);
+        }
         _ => {}
     }
     let overprovisioning = dice.one(&[0.1, 0.28, 0.5, 1.0, 2.5]);

@@ -41,7 +41,7 @@ fn run(drive: Drive, text: &str) -> (Value, Drive) {
     (report, session.drive_left().unwrap())
 }
 
-const FTLS: [&[&str]; 7] = [
+const FTLS: [&[&str]; 8] = [
     &[],
     &["chip.array={name='power_law'}", "ecc={model='threshold', t=2}"],
     &["ftl.name=dftl", "ftl.map_cache_bytes=4096", "ftl.overprovisioning=0.5"],
@@ -59,6 +59,7 @@ const FTLS: [&[&str]; 7] = [
     ],
     &["ftl.name=learned", "ftl.gamma=16", "ftl.overprovisioning=0.5"],
     &["ftl.name=bast", "ftl.overprovisioning=0.5"],
+    &["ftl.name=superblock", "ftl.overprovisioning=0.5"],
 ];
 
 #[test]

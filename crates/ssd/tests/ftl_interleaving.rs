@@ -113,6 +113,7 @@ impl Trial {
             format!("ftl.group_blocks={}", one(layouts, &[1, 2, 5])),
             format!("ftl.group_logs={}", one(layouts, &[1, 2, 3])),
             format!("ftl.update_blocks={}", one(layouts, &[1, 2, 3])),
+            format!("ftl.superblock_blocks={}", one(layouts, &[1, 2, 4])),
             // With these cycles one block in twenty-four has failed, or one in six.
             "chip.fault={median_ratings=1.0,spread=0.4}".into(),
             format!("age.pe_cycles={}", one(failures, &[0, 0, 1500, 2000])),

@@ -47,8 +47,8 @@ def ftls(
 ) -> list[FtlNeeds]:
     """What each FTL needs for a drive, in the order of the roster.
 
-    What a drive file gives its own FTL beside the common parameters is left out for the others, unless
-    `set` gives it.
+    What a drive file gives its own FTL beside the common parameters is left out for the others,
+    unless `set` gives it.
 
     Args:
         drive: name of a preset, path of a TOML file, or a mapping of its tables.

@@ -34,6 +34,7 @@ fn the_layout_has_its_number() {
         ]),
         layout(&["ftl.name=learned"]),
         layout(&["ftl.name=bast", "ftl.overprovisioning=0.5"]),
+        layout(&["ftl.name=superblock", "ftl.overprovisioning=0.5"]),
     ];
     let known = [
         (1_948_467, 2_021_827_220_301_090_951),
@@ -45,6 +46,7 @@ fn the_layout_has_its_number() {
         (1_838_209, 9_851_353_681_350_680_934),
         (1_959_558, 2_857_790_828_954_827_172),
         (861_694, 3_045_536_621_150_238_994),
+        (1_833_233, 5_641_580_864_272_567_542),
     ];
     assert_eq!((LAYOUT, found), (3, known));
 }

@@ -15,6 +15,7 @@ mod learned;
 mod log_blocks;
 mod log_group;
 mod page;
+mod superblock;
 mod untimed;
 
 pub use contract::{
@@ -34,4 +35,5 @@ pub const ROSTER: &[Member<Build>] = &[
     fast::MEMBER,
     log_group::MEMBER,
     block::MEMBER,
+    superblock::MEMBER,
 ];

@@ -16,12 +16,23 @@ pub const PAGES: u32 = 64;
 /// The FTL of this name with these parameters, and `spare` blocks beside those of the data and
 /// three that merges need.
 pub fn ftl_of(name: &str, spare: u32, params: &[(&str, u32)]) -> Box<dyn Ftl> {
-    let blocks = BLOCKS + spare + 3;
+    ftl_in(name, BLOCKS, PAGES, spare, params)
+}
+
+/// The same with so many logical blocks of so many pages.
+pub fn ftl_in(
+    name: &str,
+    logical: u32,
+    pages: u32,
+    spare: u32,
+    params: &[(&str, u32)],
+) -> Box<dyn Ftl> {
+    let blocks = logical + spare + 3;
     let geometry = Geometry::new(
         &GeometryConfig {
             planes_per_die: 1,
             blocks_per_plane: blocks,
-            pages_per_block: PAGES,
+            pages_per_block: pages,
             page_bytes: 4096,
             spare_bytes: 0,
             bad_block_fraction: 0.0,
@@ -30,11 +41,11 @@ pub fn ftl_of(name: &str, spare: u32, params: &[(&str, u32)]) -> Box<dyn Ftl> {
         4096,
     )
     .unwrap();
-    let shape = Shape { planes: 1, blocks_per_plane: blocks, units_per_block: PAGES };
+    let shape = Shape { planes: 1, blocks_per_plane: blocks, units_per_block: pages };
     let policy = Choice::named("greedy").resolve(gc::ROSTER, "gc").unwrap();
     let victims = (policy.build)(&shape, &Table::new(), Rng::stream(1, "gc")).unwrap();
     // A little less, so that rounding takes no unit.
-    let overprovisioning = f64::from(blocks) / f64::from(BLOCKS) - 1.0 - 1e-9;
+    let overprovisioning = f64::from(blocks) / f64::from(logical) - 1.0 - 1e-9;
     let context = Context {
         bad: vec![false; blocks as usize],
         failed: Vec::new(),
@@ -52,7 +63,7 @@ pub fn ftl_of(name: &str, spare: u32, params: &[(&str, u32)]) -> Box<dyn Ftl> {
     }
     let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
     let ftl = (member.build)(context, &choice.params).unwrap();
-    assert_eq!(ftl.logical_units(), BLOCKS * PAGES);
+    assert_eq!(ftl.logical_units(), logical * pages);
     ftl
 }
 

@@ -1,7 +1,9 @@
 //! Virtual blocks: physical blocks of several planes that are mapped, written and erased as one.
 //!
 //! What FTLs with a coarse map are built of. `layout` places a logical block's units on the planes
-//! of a virtual block; `pool` has the physical blocks, free and in use, worn and doomed.
+//! of a virtual block; `pool` has the physical blocks, free and in use, worn and doomed; `places`
+//! maps units that may be anywhere in a virtual block.
 
 pub mod layout;
+pub mod places;
 pub mod pool;

@@ -320,22 +320,40 @@ impl Pool {
         self.dying += 1;
     }
 
+    /// A virtual block holds nothing any more: it is free if nothing was written to it, and else is
+    /// to be erased.
+    pub fn give_back(&mut self, of: Virtual) {
+        let is_unwritten = |block: &Block| self.filled(*block) == 0 && !self.is_doomed(*block);
+        let is_free = self.blocks(of).iter().all(is_unwritten);
+        self.bury(of);
+        if is_free {
+            self.dead.pop();
+            self.free_unwritten(of);
+            self.gone(of);
+        }
+    }
+
+    /// Frees the blocks of a virtual block that nothing was written to.
+    fn free_unwritten(&mut self, of: Virtual) {
+        for index in 0..self.layout.stripe {
+            let block = self.blocks[(of * self.layout.stripe + index) as usize];
+            if self.filled(block) == 0 && !self.is_doomed(block) {
+                let plane = self.layout.geometry.plane_of(block);
+                self.home[block.0 as usize] = NONE;
+                self.free.push(plane, block, self.wear.cycles(block));
+                self.count_free(self.layout.set_of(plane));
+            }
+        }
+    }
+
     /// Lists the blocks to be erased of all virtual blocks that nobody has taken to erase. Blocks
     /// that nothing was written to are free as they are.
     pub fn list_dead(&mut self, blocks: &mut Vec<Block>) {
         while let Some(of) = self.dead.pop() {
             let first = blocks.len();
-            for index in 0..self.layout.stripe {
-                let block = self.blocks[(of * self.layout.stripe + index) as usize];
-                if self.filled[block.0 as usize] > 0 || self.doomed[block.0 as usize] {
-                    blocks.push(block);
-                } else {
-                    let plane = self.layout.geometry.plane_of(block);
-                    self.home[block.0 as usize] = NONE;
-                    self.free.push(plane, block, self.wear.cycles(block));
-                    self.count_free(self.layout.set_of(plane));
-                }
-            }
+            let is_written = |block: &&Block| self.filled(**block) > 0 || self.is_doomed(**block);
+            blocks.extend(self.blocks(of).iter().filter(is_written));
+            self.free_unwritten(of);
             self.unerased[of as usize] = (blocks.len() - first) as u32;
             if blocks.len() == first {
                 self.gone(of);

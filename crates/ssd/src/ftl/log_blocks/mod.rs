@@ -14,12 +14,12 @@ mod data;
 mod host;
 mod logs;
 mod merge;
-mod places;
 mod relocation;
 mod streams;
 mod work;
 
 use super::blocks::layout::Layout;
+use super::blocks::places::Places;
 use super::blocks::pool::{NONE, Pool};
 use super::contract::{
     Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
@@ -32,7 +32,6 @@ use data::Data;
 use logs::Logs;
 use merge::Merge;
 use nand::geometry::{Block, Ppn};
-use places::Places;
 use std::collections::VecDeque;
 use streams::Streams;
 use work::Task;
