@@ -1,7 +1,8 @@
 //! A drive for Python, between runs: preconditioned, aged, cloned, saved.
 
 use crate::configuration::Config;
-use crate::patience::patiently;
+use crate::own::OwnFtl;
+use crate::patience::begun;
 use crate::refuse;
 use base::Error;
 use pyo3::prelude::*;
@@ -59,7 +60,8 @@ impl Drive {
     #[new]
     fn new(py: Python<'_>, config: &Config, memory_limit: u64) -> PyResult<Self> {
         let loaded = config.loaded().clone();
-        let drive = patiently(py, move || host::drive::Drive::new(loaded, memory_limit))?;
+        let is_python = loaded.config.own_ftl.is_some();
+        let drive = begun(py, is_python, move || host::drive::Drive::new(loaded, memory_limit))?;
         Ok(Self { drive: Mutex::new(Some(drive)) })
     }
 
@@ -114,8 +116,16 @@ impl Drive {
 
     /// Reads a drive from a file within a memory limit in bytes.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, memory_limit: u64) -> PyResult<Self> {
-        let drive = patiently(py, move || host::drive::Drive::load(&path, memory_limit))?;
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        memory_limit: u64,
+        ftl: Option<&OwnFtl>,
+    ) -> PyResult<Self> {
+        let own = ftl.map(|ftl| ftl.0.clone());
+        let is_python = own.is_some();
+        let load = move || host::drive::Drive::load_with(&path, memory_limit, own);
+        let drive = begun(py, is_python, load)?;
         Ok(Self { drive: Mutex::new(Some(drive)) })
     }
 
