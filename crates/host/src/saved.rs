@@ -8,10 +8,10 @@
 use crate::config::Resolved;
 use crate::drive::Drive;
 use crate::report::config_hash;
-use base::family::Choice;
-use ssd::ftl::own::OwnFtl;
 use base::archive::{Archive, State as _};
+use base::family::Choice;
 use base::{Error, Result};
+use ssd::ftl::own::OwnFtl;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -75,12 +75,7 @@ impl Drive {
         file.sync_all().map_err(not_saved)
     }
 
-    fn read(
-        file: &mut File,
-        path: &Path,
-        memory_limit: u64,
-        own: Option<OwnFtl>,
-    ) -> Result<Self> {
+    fn read(file: &mut File, path: &Path, memory_limit: u64, own: Option<OwnFtl>) -> Result<Self> {
         let mut name = [0; NAME.len()];
         if file.read_exact(&mut name).is_err() || name != NAME {
             let problem = "this is not a saved drive";

@@ -218,7 +218,8 @@ fn reads_return_the_newest_version_from_log_blocks() {
         &["chip.geometry.bad_block_fraction=0.05", "chip.timing.suspends_max=3"],
         &["chip.geometry.page_bytes=4096", "ftl.group_logs=4", "ftl.update_blocks=4"],
     ];
-    for member in ssd::ftl::ROSTER.iter().filter(|member| !["page", "dftl", "learned"].contains(&member.name))
+    for member in
+        ssd::ftl::ROSTER.iter().filter(|member| !["page", "dftl", "learned"].contains(&member.name))
     {
         for mode in modes {
             for (chance, seed) in [(0.0, 0), (0.0, 1), (0.0005, 2), (0.02, 3)] {

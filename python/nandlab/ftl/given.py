@@ -85,9 +85,7 @@ def given_ftl(given: object) -> GivenFtl:
         raise refusal("ftl", f"{given!r}", expected)
     made: Any = given() if isinstance(given, type) else given
     kind = type(made)
-    has = [
-        name for name in _METHODS[base] if getattr(kind, name, None) is not getattr(base, name)
-    ]
+    has = [name for name in _METHODS[base] if getattr(kind, name, None) is not getattr(base, name)]
     is_whole = base is Ftl
     missing = [name for name in _NEEDED if is_whole and name not in has]
     if missing:
@@ -131,9 +129,7 @@ def _source(kind: type) -> bytes:
     try:
         return inspect.getsource(kind).encode()
     except (OSError, TypeError):
-        codes = [
-            value.__code__ for value in vars(kind).values() if hasattr(value, "__code__")
-        ]
+        codes = [value.__code__ for value in vars(kind).values() if hasattr(value, "__code__")]
         return repr([_compiled(code) for code in codes]).encode()
 
 

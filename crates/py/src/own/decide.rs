@@ -108,7 +108,9 @@ impl Decide for Deciding {
             streams: self.given.streams,
             open_blocks: self.given.open_blocks,
             collects: self.collect.is_some(),
-            is_told: [&self.programmed, &self.erased, &self.trimmed].into_iter().any(Option::is_some),
+            is_told: [&self.programmed, &self.erased, &self.trimmed]
+                .into_iter()
+                .any(Option::is_some),
         }
     }
 

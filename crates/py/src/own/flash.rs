@@ -160,11 +160,8 @@ impl Flash {
         &self,
         py: Python<'py>,
         die: u32,
-    ) -> PyResult<(
-        Bound<'py, PyArray1<u32>>,
-        Bound<'py, PyArray1<u32>>,
-        Bound<'py, PyArray1<u64>>,
-    )> {
+    ) -> PyResult<(Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>)>
+    {
         let (blocks, valid, age) = self.of_die(die, |view| {
             let blocks: Vec<u32> = view.full_blocks(die).collect();
             let valid: Vec<u32> = blocks.iter().map(|&block| view.valid(block)).collect();

@@ -70,12 +70,7 @@ impl OwnFtl {
 /// Holds an FTL to its promises, in `storms` of each kind on small drives with `sets`: what it has
 /// gone through, as JSON.
 #[pyfunction]
-pub fn check_ftl(
-    py: Python<'_>,
-    ftl: &OwnFtl,
-    sets: Vec<String>,
-    storms: u64,
-) -> PyResult<String> {
+pub fn check_ftl(py: Python<'_>, ftl: &OwnFtl, sets: Vec<String>, storms: u64) -> PyResult<String> {
     let mut check = ssd::conformance::Check::new(ftl.0.clone(), &sets, storms).map_err(refuse)?;
     while !py.detach(|| check.advance()).map_err(refuse)? {
         py.check_signals()?;

@@ -7,8 +7,7 @@ use super::SPARE;
 use super::tally::{Tally, broken, hold};
 use crate::ftl::contract::key_among;
 use crate::ftl::{
-    Access, Carried, DieSet, Ftl, Job, Known, Lpn, Move, Place, Program, Step, Until, Urgency,
-    Work,
+    Access, Carried, DieSet, Ftl, Job, Known, Lpn, Move, Place, Program, Step, Until, Urgency, Work,
 };
 use base::Result;
 use base::rng::Rng;

@@ -96,7 +96,12 @@ impl Check {
             let key = set.strip_prefix("ftl.").and_then(|set| set.split('=').next());
             key.is_none_or(|key| self.own.has_parameter(key))
         };
-        shape.iter().filter(is_there).map(ToString::to_string).chain(self.sets.iter().cloned()).collect()
+        shape
+            .iter()
+            .filter(is_there)
+            .map(ToString::to_string)
+            .chain(self.sets.iter().cloned())
+            .collect()
     }
 
     fn tally(&self, sets: &[String]) -> Result<Tally> {

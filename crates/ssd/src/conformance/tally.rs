@@ -1,10 +1,6 @@
 //! An FTL with an account of what it does, kept from its answers alone: what it says of itself, and
 //! what it has promised, is held against that.
 
-use base::archive::{Archive, State};
-use base::rng::Rng;
-use base::{Error, Result};
-use nand::geometry::{Block, Die, Geometry, Ppn};
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
 use crate::ftl::contract::{MapCounts, Merges, Occupancy, Ram, Wear};
@@ -12,6 +8,10 @@ use crate::ftl::{
     Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
     Stream, Urgency, Work,
 };
+use base::archive::{Archive, State};
+use base::rng::Rng;
+use base::{Error, Result};
+use nand::geometry::{Block, Die, Geometry, Ppn};
 use std::collections::BTreeMap;
 
 /// Refuses what breaks a promise, with what was seen of it.

@@ -3,11 +3,11 @@
 //! A block of a view is a set: the blocks of all planes that a program joins, the n-th good block
 //! of each. It is opened, written row by row, filled, emptied and erased as one.
 
+use crate::failure::retirement::Retirement;
 use crate::ftl::contract::{Context, FtlCounts, Lpn};
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::frontier::Frontier;
 use crate::space::wear::BlockWear;
-use crate::failure::retirement::Retirement;
 use base::archive::{Archive, State};
 use base::memory::table;
 use base::{Error, Result};
