@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Refuses what breaks a promise, with what was seen of it.
 macro_rules! hold {
     ($kept:expr, $($seen:tt)+) => {
-        if !$kept {
+        if let false = $kept {
             return Err(super::tally::broken(format!($($seen)+)));
         }
     };

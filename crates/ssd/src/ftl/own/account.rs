@@ -31,8 +31,8 @@ impl Placed {
         let view = &self.view;
         let page = u64::from(view.geometry.units_per_page);
         let whole = u64::from(view.geometry.units_per_block());
-        let mut occupancy = Occupancy::default();
-        occupancy.mapped = view.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64;
+        let mapped = view.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64;
+        let mut occupancy = Occupancy { mapped, ..Occupancy::default() };
         let mut written = 0;
         for block in (0..view.geometry.blocks()).map(Block) {
             if view.wear.is_bad(block) {
