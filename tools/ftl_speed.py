@@ -6,6 +6,7 @@ Random writes of 4 KiB on the preset `tiny` in steady state; each figure is the 
 from __future__ import annotations
 
 import nandlab
+from nandlab.ftl import Ftl, PageHooks
 
 JOB = (
     "[write]\nrw=randwrite\nbs=4k\niodepth=64\nnorandommap=1\n"
@@ -13,7 +14,7 @@ JOB = (
 )
 
 
-class Whole(nandlab.ftl.Ftl):
+class Whole(Ftl):
     """Two streams by the time since the last write, the emptiest block, collection in time."""
 
     streams = 2
@@ -58,7 +59,7 @@ class Whole(nandlab.ftl.Ftl):
         return self.flash.free_blocks(die) < self.flash.start_free_blocks
 
 
-class Hooks(nandlab.ftl.PageHooks):
+class Hooks(PageHooks):
     """The same decisions over `page`."""
 
     streams = 2

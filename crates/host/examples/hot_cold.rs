@@ -1,7 +1,7 @@
 //! An FTL in one file: units that were rewritten lately share rows and blocks.
 //!
-//! `cargo run --release --example hot_cold -- hot.fio` runs a job file with it on the preset `tiny`,
-//! from a steady state, and prints the report.
+//! `cargo run --release --example hot_cold -- hot.fio` runs a job file with it on the preset
+//! `tiny`, from a steady state, and prints the report.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,5 +1,5 @@
-//! Batches: an FTL without time, under random batches of writes and trims, against an account of its
-//! calls.
+//! Batches: an FTL without time, under random batches of writes and trims, against an account of
+//! its calls.
 
 use super::tally::{Tally, hold};
 use crate::ftl::{Ftl, Lpn, Untimed};

@@ -20,7 +20,7 @@ pub use decide::{Candidate, Decide, Facts, HookFacts, Hooks};
 pub use view::{Status, View};
 
 use super::contract::{Context, Ftl, FtlConfig};
-use super::page;
+use super::page::PageParams;
 use base::family::schema;
 use base::params::Table;
 use base::{Error, Result};
@@ -78,7 +78,7 @@ impl OwnFtl {
     /// for the streams, which the hooks say.
     pub fn has_parameter(&self, key: &str) -> bool {
         let has = |schema: serde_json::Value| schema["properties"][key].is_object();
-        let is_of_page = self.is_page && key != STREAMS && has((page::MEMBER.schema)());
+        let is_of_page = self.is_page && key != STREAMS && has(schema::<PageParams>());
         is_of_page || has(schema::<FtlConfig>())
     }
 
