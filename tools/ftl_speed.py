@@ -8,10 +8,7 @@ from __future__ import annotations
 import nandlab
 from nandlab.ftl import Ftl, PageHooks
 
-JOB = (
-    "[write]\nrw=randwrite\nbs=4k\niodepth=64\nnorandommap=1\n"
-    "number_ios=200000\nrandom_distribution=zipf:1.1\n"
-)
+JOB = "[write]\nrw=randwrite\nbs=4k\niodepth=64\nnorandommap=1\nnumber_ios=200000\n"
 
 
 class Whole(Ftl):
