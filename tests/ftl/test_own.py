@@ -418,6 +418,32 @@ def test_runs_on_threads() -> None:
             assert found == expected
 
 
+def test_a_method_that_asks_for_its_own_drive_is_refused() -> None:
+    drives: list[nandlab.Drive] = []
+
+    class Curious(Plain):
+        def place(self, stream: int, units: tuple[int, ...], dies: tuple[int, ...]) -> int | None:
+            assert drives[0].capacity_bytes > 0
+            return super().place(stream, units, dies)
+
+    drives.append(nandlab.Drive("tiny", ftl=Curious))
+    for act in (lambda: drives[0].precondition("fill"), lambda: drives[0].run(JOB)):
+        with pytest.raises(
+            nandlab.NandlabError, match=r"Curious\.place\(0.*this drive is in a run"
+        ):
+            act()
+
+
+def test_another_thread_waits_for_a_drive() -> None:
+    drive = nandlab.Drive("tiny", ftl=Told)
+    preconditioning = threading.Thread(target=lambda: drive.precondition("steady"))
+    preconditioning.start()
+    while preconditioning.is_alive():
+        assert drive.capacity_bytes > 0
+    preconditioning.join()
+    assert drive.run(JOB).checks.ok
+
+
 def test_a_drive_is_saved_with_an_ftl_that_says_its_state(tmp_path: Path) -> None:
     path = tmp_path / "x.nldrive"
     drive = nandlab.Drive("tiny", ftl=Plain).precondition("fill")

@@ -136,8 +136,7 @@ impl Simulation {
     /// Gives the drive back as the run has left it.
     fn give_back(&mut self, py: Python<'_>, drive: &Drive) -> PyResult<()> {
         let session = self.session();
-        drive.put(py.detach(|| session.drive_left()).map_err(refuse)?);
-        Ok(())
+        drive.put(py.detach(|| session.drive_left()).map_err(refuse)?)
     }
 
     /// Does a part of the preconditioning: True when it is finished.
