@@ -19,12 +19,15 @@ __all__ = [
     "Coder",
     "Config",
     "Drive",
+    "Flash",
     "Frames",
     "NandlabError",
+    "OwnFtl",
     "Simulation",
     "Survey",
     "acceleration",
     "bibliography",
+    "check_ftl",
     "clopper_pearson",
     "code_facts",
     "ecc_point",
@@ -77,7 +80,106 @@ class Config:
     @staticmethod
     def of_tables(tables: str, place: str, sets: list[str]) -> Config: ...
     def ftl_needs(self, memory_limit: int) -> tuple[int, list[tuple[str, int]], int]: ...
+    def with_ftl(self, ftl: OwnFtl) -> Config: ...
     def json(self) -> str: ...
+
+@final
+class OwnFtl:
+    def __new__(
+        cls,
+        object: object,
+        name: str,
+        is_whole: bool,
+        methods: list[str],
+        streams: int,
+        open_blocks: int,
+        facts: str,
+    ) -> OwnFtl: ...
+
+def check_ftl(ftl: OwnFtl, sets: list[str], storms: int) -> str: ...
+
+@final
+class Flash:
+    """What an FTL in Python sees of its drive; all but sizes inside its methods only.
+
+    A block is what one program command opens: the physical blocks of all joined planes.
+    """
+
+    @property
+    def dies(self) -> int: ...
+    @property
+    def blocks(self) -> int:
+        """Blocks in all; those of a die follow each other."""
+
+    @property
+    def blocks_per_die(self) -> int: ...
+    @property
+    def rows_per_block(self) -> int: ...
+    @property
+    def row_units(self) -> int: ...
+    @property
+    def block_units(self) -> int: ...
+    @property
+    def logical_units(self) -> int:
+        """Units that the host sees."""
+
+    @property
+    def reserve(self) -> int:
+        """Free blocks of each die that only collection may open (``ftl.gc_reserve_blocks``)."""
+
+    @property
+    def start_free_blocks(self) -> int:
+        """Free blocks below which a die is collected (``gc.start_free_blocks``)."""
+
+    @property
+    def clock(self) -> int:
+        """Host units placed since the drive was built."""
+
+    def die_of(self, block: int) -> int: ...
+    def status(self, block: int) -> str:
+        """``bad``, ``free``, ``open``, ``full`` or ``being emptied``."""
+
+    def valid(self, block: int) -> int:
+        """Valid units of a block."""
+
+    def room(self, block: int) -> int:
+        """Units that still go into an open block; 0 where it is not open."""
+
+    def cycles(self, block: int) -> int: ...
+    def age(self, block: int) -> int:
+        """Units that the host has written since a block became full."""
+
+    def free_blocks(self, die: int) -> int:
+        """How many free blocks a die has."""
+
+    def free_block(self, die: int) -> int | None:
+        """The free block with the fewest cycles."""
+
+    def open_block(self, die: int, stream: int | None = None) -> int | None:
+        """The open block with room that a stream has opened, or collection (None)."""
+
+    def next_block(self, die: int, stream: int | None = None) -> int | None:
+        """`open_block`, or else `free_block`, but for a stream only beyond the reserve."""
+
+    def full_blocks(self, die: int) -> NDArray[np.uint32]: ...
+    def candidates(
+        self, die: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
+        """The full blocks of a die, the valid units of each, and the age of each."""
+
+    def emptiest(self, die: int) -> int | None:
+        """The full block with the fewest valid units, if any of its units is dead."""
+
+    def is_short(self, die: int, is_idle: bool = False) -> bool:
+        """Whether a die has fewer free blocks than ``gc`` says."""
+
+    def block_of(self, unit: int) -> int | None:
+        """The block that holds the newest data of a unit."""
+
+    def units_of(self, block: int) -> NDArray[np.uint32]:
+        """The units whose newest data a block holds."""
+
+    def __deepcopy__(self, _memo: object, /) -> Flash: ...
 
 @final
 class Drive:
@@ -92,7 +194,7 @@ class Drive:
     def pe_cycles(self) -> tuple[int, float, int]: ...
     def save(self, path: str) -> None: ...
     @staticmethod
-    def load(path: str, memory_limit: int) -> Drive: ...
+    def load(path: str, memory_limit: int, ftl: OwnFtl | None) -> Drive: ...
     def config(self) -> Config: ...
     def preconditioned_to(self) -> str: ...
     def capacity_bytes(self) -> int: ...

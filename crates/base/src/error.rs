@@ -1,7 +1,9 @@
 //! Errors: the place, the problem, what is expected there, a hint, and the nearest valid name.
 
+use std::any::Any;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// Result with the house's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
@@ -30,7 +32,27 @@ pub struct Refusal {
     pub hint: String,
     /// The nearest valid name, where a name was misspelt.
     pub nearest: Option<String>,
+    /// The exception of a user's own code that caused it.
+    pub cause: Option<Cause>,
 }
+
+/// The exception of a user's own code: a front end knows its type, and shows where it was raised.
+#[derive(Clone)]
+pub struct Cause(pub Arc<dyn Any + Send + Sync>);
+
+impl fmt::Debug for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an exception")
+    }
+}
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Cause {}
 
 impl Error {
     /// An error at `place`.
@@ -41,6 +63,7 @@ impl Error {
             expected: String::new(),
             hint: String::new(),
             nearest: None,
+            cause: None,
         }))
     }
 
@@ -74,6 +97,13 @@ impl Error {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
+        self
+    }
+
+    /// Adds the exception that caused it.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Any + Send + Sync) -> Self {
+        self.cause = Some(Cause(Arc::new(cause)));
         self
     }
 

@@ -9,7 +9,9 @@ use crate::config::Resolved;
 use crate::drive::Drive;
 use crate::report::config_hash;
 use base::archive::{Archive, State as _};
+use base::family::Choice;
 use base::{Error, Result};
+use ssd::ftl::own::OwnFtl;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -50,9 +52,14 @@ impl Drive {
     /// Reads a drive from a file, within `memory_limit` bytes. Refuses other files, drives of
     /// another version, and files that were cut short or changed.
     pub fn load(path: &Path, memory_limit: u64) -> Result<Self> {
+        Self::load_with(path, memory_limit, None)
+    }
+
+    /// The same for a drive with an FTL of one's own, which must be the one that it was saved with.
+    pub fn load_with(path: &Path, memory_limit: u64, own: Option<OwnFtl>) -> Result<Self> {
         let read = File::open(path)
             .map_err(|error| Error::new("", error.to_string()).expected("a saved drive"))
-            .and_then(|mut file| Self::read(&mut file, path, memory_limit));
+            .and_then(|mut file| Self::read(&mut file, path, memory_limit, own));
         read.map_err(|error| placed(error, path))
     }
 
@@ -68,7 +75,7 @@ impl Drive {
         file.sync_all().map_err(not_saved)
     }
 
-    fn read(file: &mut File, path: &Path, memory_limit: u64) -> Result<Self> {
+    fn read(file: &mut File, path: &Path, memory_limit: u64, own: Option<OwnFtl>) -> Result<Self> {
         let mut name = [0; NAME.len()];
         if file.read_exact(&mut name).is_err() || name != NAME {
             let problem = "this is not a saved drive";
@@ -86,7 +93,9 @@ impl Drive {
         let (mut resolved, mut hash) = (Resolved::default(), String::new());
         archive.value(&mut resolved)?;
         archive.value(&mut hash)?;
-        let loaded = resolved.load(&path.display().to_string())?;
+        let mut loaded = resolved.load(&path.display().to_string())?;
+        check_own(&loaded.config.ftl, own.as_ref())?;
+        loaded.config.own_ftl = own;
         if config_hash(&loaded.config)? != hash {
             let problem = "the hash of its configuration is not the saved one";
             return Err(Error::new("", problem).hint("save the drive again"));
@@ -96,6 +105,20 @@ impl Drive {
         archive.end()?;
         Ok(drive)
     }
+}
+
+/// Refuses another FTL of one's own than the drive has.
+fn check_own(saved: &Choice, own: Option<&OwnFtl>) -> Result<()> {
+    let facts = saved.params.get("own").and_then(|facts| facts.as_table());
+    let problem = match (facts, own) {
+        (None, None) => return Ok(()),
+        (Some(facts), Some(own)) if *facts == own.facts && saved.name == own.name => return Ok(()),
+        (Some(_), None) => format!("its FTL `{}` is of its user's own", saved.name),
+        (Some(_), Some(own)) => format!("`{}` is not the FTL that it was saved with", own.name),
+        (None, Some(_)) => format!("it was saved with the FTL `{}`", saved.name),
+    };
+    Err(Error::new("ftl", problem)
+        .hint("give the same class, with the same source and attributes, or none if it had none"))
 }
 
 /// The file that `path` is, or will be. Renaming onto a device or a pipe would put an end to it.

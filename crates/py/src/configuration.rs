@@ -1,6 +1,7 @@
 //! Configuration of a drive: loaded and checked once, then used for runs and boards.
 
-use crate::patience::patiently;
+use crate::own::OwnFtl;
+use crate::patience::{begun, patiently};
 use crate::refuse;
 use base::params::Table;
 use host::config::{self, Loaded};
@@ -45,6 +46,14 @@ impl Config {
         Ok(Self { loaded })
     }
 
+    /// The same drive with an FTL in Python.
+    fn with_ftl(&self, ftl: &OwnFtl) -> PyResult<Self> {
+        let mut loaded = self.loaded.clone();
+        let config = loaded.config.clone().with_own_ftl(ftl.0.clone());
+        loaded.config = config.map_err(|error| refuse(loaded.explain(error)))?;
+        Ok(Self { loaded })
+    }
+
     /// Where the value of a key was written: file and line, or the assignment.
     fn origin(&self, path: &str) -> Option<String> {
         self.loaded.origin(path)
@@ -64,7 +73,8 @@ impl Config {
         memory_limit: u64,
     ) -> PyResult<(u64, Vec<(&'static str, u64)>, u32)> {
         let loaded = self.loaded.clone();
-        let FtlNeeds { capacity_bytes, ram, spare_bytes } = patiently(py, move || {
+        let is_python = loaded.config.own_ftl.is_some();
+        let FtlNeeds { capacity_bytes, ram, spare_bytes } = begun(py, is_python, move || {
             FtlNeeds::of(&loaded.config, memory_limit).map_err(|error| loaded.explain(error))
         })?;
         let ram = ram.into_iter().map(|part| (part.name, part.bytes)).collect();

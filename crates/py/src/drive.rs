@@ -1,18 +1,26 @@
 //! A drive for Python, between runs: preconditioned, aged, cloned, saved.
 
 use crate::configuration::Config;
-use crate::patience::patiently;
+use crate::own::OwnFtl;
+use crate::patience::begun;
 use crate::refuse;
 use base::Error;
 use pyo3::prelude::*;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{ThreadId, current, sleep};
+use std::time::Duration;
+
+/// How often a thread looks whether another one has let go of a drive.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 
 /// A drive that no run has at the moment; nothing while one does.
 #[pyclass(frozen)]
 pub struct Drive {
     drive: Mutex<Option<host::drive::Drive>>,
+    /// The thread that does something with it: an FTL in Python may ask for its own drive.
+    holder: Mutex<Option<ThreadId>>,
 }
 
 /// The state of a drive by its name.
@@ -25,8 +33,28 @@ pub fn state(name: &str) -> PyResult<Precondition> {
 }
 
 impl Drive {
-    fn lock(&self) -> MutexGuard<'_, Option<host::drive::Drive>> {
-        self.drive.lock().unwrap_or_else(PoisonError::into_inner)
+    fn of(drive: host::drive::Drive) -> Self {
+        Self { drive: Mutex::new(Some(drive)), holder: Mutex::new(None) }
+    }
+
+    fn holder(&self) -> MutexGuard<'_, Option<ThreadId>> {
+        self.holder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The drive, once no other thread has it. Who waits lets Python go on: the other thread may
+    /// be in an FTL in Python. A method of that which asks for its own drive is refused.
+    fn lock(&self) -> PyResult<MutexGuard<'_, Option<host::drive::Drive>>> {
+        loop {
+            match self.drive.try_lock() {
+                Ok(drive) => return Ok(drive),
+                Err(TryLockError::Poisoned(error)) => return Ok(error.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if *self.holder() == Some(current().id()) {
+                return Err(in_use());
+            }
+            Python::attach(|py| py.detach(|| sleep(BETWEEN_LOOKS)));
+        }
     }
 
     /// Does something with the drive.
@@ -34,17 +62,22 @@ impl Drive {
         &self,
         act: impl FnOnce(&mut host::drive::Drive) -> base::Result<T>,
     ) -> PyResult<T> {
-        act(self.lock().as_mut().ok_or_else(in_use)?).map_err(refuse)
+        let mut drive = self.lock()?;
+        *self.holder() = Some(current().id());
+        let done = drive.as_mut().ok_or_else(in_use).and_then(|drive| act(drive).map_err(refuse));
+        *self.holder() = None;
+        done
     }
 
     /// Lends it to a run.
     pub fn take(&self) -> PyResult<host::drive::Drive> {
-        self.lock().take().ok_or_else(in_use)
+        self.lock()?.take().ok_or_else(in_use)
     }
 
     /// Takes it back from a run.
-    pub fn put(&self, drive: host::drive::Drive) {
-        *self.lock() = Some(drive);
+    pub fn put(&self, drive: host::drive::Drive) -> PyResult<()> {
+        *self.lock()? = Some(drive);
+        Ok(())
     }
 }
 
@@ -59,8 +92,9 @@ impl Drive {
     #[new]
     fn new(py: Python<'_>, config: &Config, memory_limit: u64) -> PyResult<Self> {
         let loaded = config.loaded().clone();
-        let drive = patiently(py, move || host::drive::Drive::new(loaded, memory_limit))?;
-        Ok(Self { drive: Mutex::new(Some(drive)) })
+        let is_python = loaded.config.own_ftl.is_some();
+        let drive = begun(py, is_python, move || host::drive::Drive::new(loaded, memory_limit))?;
+        Ok(Self::of(drive))
     }
 
     /// Begins to bring the drive into this state.
@@ -82,7 +116,7 @@ impl Drive {
     /// The same drive once more.
     fn clone(&self, py: Python<'_>) -> PyResult<Self> {
         let twin = py.detach(|| self.with(|drive| drive.twin()))?;
-        Ok(Self { drive: Mutex::new(Some(twin)) })
+        Ok(Self::of(twin))
     }
 
     /// Lets a number of hours pass at once.
@@ -114,9 +148,17 @@ impl Drive {
 
     /// Reads a drive from a file within a memory limit in bytes.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf, memory_limit: u64) -> PyResult<Self> {
-        let drive = patiently(py, move || host::drive::Drive::load(&path, memory_limit))?;
-        Ok(Self { drive: Mutex::new(Some(drive)) })
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        memory_limit: u64,
+        ftl: Option<&OwnFtl>,
+    ) -> PyResult<Self> {
+        let own = ftl.map(|ftl| ftl.0.clone());
+        let is_python = own.is_some();
+        let load = move || host::drive::Drive::load_with(&path, memory_limit, own);
+        let drive = begun(py, is_python, load)?;
+        Ok(Self::of(drive))
     }
 
     /// What it was built from.

@@ -10,6 +10,7 @@ mod drive;
 mod ecc;
 mod flash;
 mod memory;
+mod own;
 mod patience;
 mod rosters;
 mod simulation;
@@ -27,7 +28,7 @@ create_exception!(
 
 /// The one conversion of errors.
 fn refuse(error: base::Error) -> PyErr {
-    NandlabError::new_err(error.to_string())
+    own::with_cause(&error, NandlabError::new_err(error.to_string()))
 }
 
 /// The native part of nandlab.
@@ -59,6 +60,8 @@ mod _core {
     use super::ecc::Coder;
     #[pymodule_export]
     use super::flash::{Array, acceleration, page_sites, retention_profiles};
+    #[pymodule_export]
+    use super::own::{Flash, OwnFtl, check_ftl};
     #[pymodule_export]
     use super::rosters::{families, roster};
     #[pymodule_export]

@@ -39,6 +39,16 @@ pub fn patiently<T: Send + 'static>(
     }
 }
 
+/// The same for work that calls Python where `is_python`: on this thread, as a thread that is left
+/// behind must hold nothing of Python's.
+pub fn begun<T: Send + 'static>(
+    py: Python<'_>,
+    is_python: bool,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    if is_python { py.detach(work).map_err(refuse) } else { patiently(py, work) }
+}
+
 /// Does `count` steps of `work` on this thread, whose CPU time somebody takes, without the GIL, and
 /// looks at signals between pieces that are long enough for that to cost nothing.
 pub fn in_pieces(

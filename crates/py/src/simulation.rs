@@ -3,7 +3,7 @@
 use crate::catalogue::trace_options;
 use crate::configuration::Config;
 use crate::drive::{Drive, state};
-use crate::patience::patiently;
+use crate::patience::begun;
 use crate::refuse;
 use base::Error;
 use base::Time;
@@ -88,7 +88,8 @@ impl Simulation {
         let workload = workload_of(kind, workload, options, depth)?;
         let (goal, passes) = goal_of(precondition)?;
         let loaded = config.loaded().clone();
-        let session = patiently(py, move || {
+        let is_python = loaded.config.own_ftl.is_some();
+        let session = begun(py, is_python, move || {
             let mut session = Session::new(loaded, &workload, goal, memory_limit)?;
             if let Some(passes) = passes {
                 session.precondition_by_trace(&workload, passes)?;
@@ -135,8 +136,7 @@ impl Simulation {
     /// Gives the drive back as the run has left it.
     fn give_back(&mut self, py: Python<'_>, drive: &Drive) -> PyResult<()> {
         let session = self.session();
-        drive.put(py.detach(|| session.drive_left()).map_err(refuse)?);
-        Ok(())
+        drive.put(py.detach(|| session.drive_left()).map_err(refuse)?)
     }
 
     /// Does a part of the preconditioning: True when it is finished.

@@ -76,12 +76,23 @@ impl Ssd {
     /// Builds the drive of a completed configuration. `memory_limit` bytes may be used for it:
     /// a drive that needs more is refused with the estimate.
     pub fn new(config: &SsdConfig, memory_limit: u64) -> Result<Self> {
+        Self::with_ftl(config, memory_limit, None)
+    }
+
+    /// The same with an FTL that is built already.
+    pub(crate) fn with_ftl(
+        config: &SsdConfig,
+        memory_limit: u64,
+        ftl: Option<Box<dyn Ftl>>,
+    ) -> Result<Self> {
         check_memory(config, memory_limit)?;
         let chips = chips(config)?;
         check_commands(config, &chips.geometry)?;
-        let context = context(config, &chips)?;
-        let gc = context.gc.clone();
-        let ftl = build_ftl(config, context)?;
+        let gc = config.gc_parts()?.0;
+        let ftl = match ftl {
+            Some(ftl) => ftl,
+            None => build_ftl(config, context(config, &chips)?)?,
+        };
         let mut choice = config.scheduler.clone();
         let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
         let mut choice = config.retry.clone();
@@ -159,10 +170,16 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
 }
 
 /// Builds the FTL, and refuses one that the hardware has no room for.
-fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
+pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     let units_per_page = context.geometry.units_per_page;
     let (FtlConfig { ram_bytes: limit, .. }, mut choice) = config.ftl_parts()?;
-    let ftl = (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params)?;
+    let ftl = match &config.own_ftl {
+        Some(own) => {
+            choice.params.remove("own");
+            own.build(context, &choice.params)?
+        }
+        None => (choice.resolve(ftl::ROSTER, "ftl")?.build)(context, &choice.params)?,
+    };
     let parts = ftl.ram();
     let needed: u64 = parts.iter().map(|part| part.bytes).sum();
     if limit > 0 && needed > limit {

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ftl::FtlConfig;
+use crate::ftl::own::{OwnFtl, STREAMS};
 use crate::space::gc::GcConfig;
 
 /// How the flash is arranged.
@@ -126,6 +127,10 @@ pub struct SsdConfig {
     #[serde(skip)]
     #[schemars(skip)]
     pub code: Option<NamedCode>,
+    /// The FTL, where it is not of the roster: `ftl` names it, and has its facts.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub own_ftl: Option<OwnFtl>,
     /// Write buffer.
     #[serde(default)]
     pub buffer: BufferConfig,
@@ -186,6 +191,25 @@ impl SsdConfig {
         self.ecc = params::write(&common)?;
         self.ecc.insert("model".into(), choice.name.into());
         params::merge(&mut self.ecc, choice.params);
+        Ok(self)
+    }
+
+    /// The same drive with an FTL of one's own in the place of that of the roster, whose shared
+    /// parameters it takes over. Hooks take over the parameters of `page` too.
+    pub fn with_own_ftl(mut self, own: OwnFtl) -> Result<Self> {
+        let (common, member) = self.ftl_parts()?;
+        if own.is_page && member.name != "page" {
+            let problem = format!("`{}` is over `page`, and the drive has another FTL", own.name);
+            return Err(Error::new("ftl.name", problem).expected("page"));
+        }
+        let mut params = params::write(&common)?;
+        if own.is_page {
+            params::merge(&mut params, member.params);
+            params.remove(STREAMS);
+        }
+        params.insert("own".into(), own.facts.clone().into());
+        self.ftl = Choice { name: own.name.clone(), params };
+        self.own_ftl = Some(own);
         Ok(self)
     }
 

@@ -5,13 +5,14 @@
 //! data, with the components in `space`; `failure` handles failures; `medium` holds stored data;
 //! `blame` keeps account of what requests wait for. `build` constructs a drive from its parameters
 //! (`config`), `precondition` brings it into its state before a run, and `ageing` wears it by
-//! writes without time.
+//! writes without time. `conformance` holds FTLs to their promises.
 
 pub mod ageing;
 pub mod blame;
 pub mod buffer;
 pub mod build;
 pub mod config;
+pub mod conformance;
 pub mod drive;
 pub mod failure;
 pub mod flash;

@@ -4,93 +4,16 @@
 
 #[allow(dead_code, reason = "the FTL is asked without its drive")]
 mod drive;
-mod tally;
 
 use base::archive::{Archive, State};
-use base::rng::Rng;
 use nand::geometry::{Block, Ppn};
+use ssd::conformance::batches::Batches;
+use ssd::conformance::tally::Tally;
 use ssd::ftl::contract::{Occupancy, Ram, Wear};
 use ssd::ftl::{
     Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Place, Program, ROSTER, Step, Untimed,
     Urgency, Work,
 };
-use std::collections::BTreeSet;
-use tally::Tally;
-
-/// An FTL under random batches and trims.
-struct Trial {
-    ftl: Tally,
-    untimed: Untimed,
-    rng: Rng,
-    written: BTreeSet<u32>,
-}
-
-impl Trial {
-    fn new(sets: &[String]) -> Self {
-        let ftl = Tally::new(&drive::config(sets)).unwrap();
-        let untimed = Untimed::new(ftl.geometry.dies);
-        let rng = Rng::stream(9, "conformance");
-        Self { ftl, untimed, rng, written: BTreeSet::new() }
-    }
-
-    /// A batch of any length, hot enough to hold the same unit twice, and some trims.
-    fn round(&mut self) {
-        let Self { ftl, untimed, rng, written } = self;
-        let units = u64::from(ftl.logical_units());
-        let length = 1 + rng.below(3 * u64::from(ftl.row_units()));
-        let span = if rng.chance(0.5) { 1 + units / 50 } else { units };
-        let mut batch: Vec<Lpn> = (0..8 * length).map(|_| Lpn(rng.below(span) as u32)).collect();
-        if rng.chance(0.2) {
-            // In order, as files are written.
-            let first = batch[0].0;
-            batch = (first..ftl.logical_units()).take(8 * length as usize).map(Lpn).collect();
-        }
-        ftl.write_untimed(&batch, untimed).unwrap();
-        written.extend(batch.iter().map(|lpn| lpn.0));
-        for _ in 0..rng.below(20) {
-            let lpn = rng.below(units) as u32;
-            ftl.trim_untimed(Lpn(lpn), untimed).unwrap();
-            written.remove(&lpn);
-        }
-    }
-
-    fn rounds(&mut self, count: u32) {
-        for round in 0..count {
-            self.round();
-            if round % 50 == 49 {
-                self.check();
-            }
-        }
-    }
-
-    fn check(&mut self) {
-        for lpn in 0..self.ftl.logical_units() {
-            let is_there = self.ftl.lookup(Lpn(lpn)).is_some();
-            assert_eq!(is_there, self.written.contains(&lpn), "unit {lpn}");
-        }
-        self.ftl.check();
-    }
-
-    /// Retires blocks, free, open and full ones: those that it says it will are gone in the end,
-    /// and not used again (the account sees to that).
-    fn retire(&mut self) {
-        let blocks = u64::from(self.ftl.geometry.blocks());
-        for _ in 0..20 {
-            let block = Block(self.rng.below(blocks) as u32);
-            if self.ftl.retire(block) {
-                assert!(self.ftl.retire(block), "{block:?} twice");
-            }
-        }
-        for _ in 0..2000 {
-            if self.ftl.doomed() == 0 {
-                break;
-            }
-            self.round();
-        }
-        assert_eq!(self.ftl.doomed(), 0, "blocks that were to be retired are still in use");
-        self.rounds(100);
-    }
-}
 
 #[test]
 fn reports_are_what_has_been_done() {
@@ -121,22 +44,22 @@ fn reports_are_what_has_been_done() {
                 sets.push("ftl.overprovisioning=2.5".to_owned());
             }
             let hold = || {
-                let mut trial = Trial::new(&sets);
-                trial.ftl.check();
-                trial.rounds(400);
+                let mut trial = Batches::new(Tally::new(&drive::config(&sets)).unwrap(), 9);
+                trial.ftl.check().unwrap();
+                trial.rounds(400).unwrap();
                 assert!(trial.ftl.counts().reclaimed_blocks > 0, "no collection");
                 // A run begins on what is there: counts are reset, wear is set.
                 for pe_cycles in [70, 0] {
                     trial.ftl.start_run(Some(pe_cycles));
-                    trial.check();
-                    trial.rounds(100);
+                    trial.check().unwrap();
+                    trial.rounds(100).unwrap();
                 }
                 trial.ftl.fail_erases(0.1);
-                trial.rounds(200);
+                trial.rounds(200).unwrap();
                 let has_retired = trial.ftl.counts().retired_blocks > 0;
                 assert_eq!(has_retired, trial.ftl.retires(), "no block has left");
                 trial.ftl.fail_erases(0.0);
-                trial.retire();
+                trial.retire().unwrap();
                 assert!(trial.ftl.labels_are_right(), "collection's programs called the host's");
             };
             assert!(std::panic::catch_unwind(hold).is_ok(), "{sets:?}: see above");

@@ -44,6 +44,7 @@ EXAMPLES = {
         "nandlab run --drive tiny --workload jobs.fio --plot run.png",
         "nandlab run --drive modern_tlc --trace disk.csv.gz --json report.json",
         "nandlab run my.toml --set gc.name=fifo --set drive.channels=4 --seed 7",
+        "nandlab run --drive tiny --workload jobs.fio --ftl my_ftl.py",
     ),
     "save": (
         "nandlab save --drive tiny --precondition steady --out steady.nldrive",

@@ -13,6 +13,8 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Source, ready_arrays, simulate
 from nandlab.drive.workload import plan
+from nandlab.ftl.bases import Ftl, PageHooks
+from nandlab.ftl.given import given_ftl
 from nandlab.given.arguments import called, flag, named, number, whole
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
@@ -50,9 +52,10 @@ class Drive:
         drive: name of a preset, path of a TOML file, or a mapping of its tables.
         set: parameters to change, as for `nandlab.run`.
         seed: seed of every random stream; goes before the drive's.
+        ftl: an FTL in Python, as for `nandlab.run`. A clone of the drive has a deep copy of it.
 
     Raises:
-        NandlabError: a drive or an assignment that is refused.
+        NandlabError: a drive, an assignment or an FTL that is refused.
     """
 
     def __init__(
@@ -61,8 +64,9 @@ class Drive:
         *,
         set: Mapping[str, object] | Sequence[str] = (),
         seed: int | None = None,
+        ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     ) -> None:
-        source = Source.of(drive, set, seed)
+        source = Source.of(drive, set, seed, ftl)
         self._begin(source, _core.Drive(source.loaded.native, memory_limit_bytes()), "none")
 
     def _begin(self, source: Source, native: _core.Drive, state: str) -> None:
@@ -123,7 +127,8 @@ class Drive:
 
         Raises:
             NandlabError: a file that cannot be written, or one that the drive was made from; a
-                drive whose preconditioning was interrupted.
+                drive whose preconditioning was interrupted, or whose FTL is a Python object
+                without the methods ``saved`` and ``restore``.
         """
         file = Path(named("path", path))
         check_outputs({"path": file}, self.files)
@@ -131,15 +136,25 @@ class Drive:
         return self
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Drive:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
+    ) -> Drive:
         """Reads a drive that `save` wrote.
+
+        Args:
+            path: of the file.
+            ftl: the FTL in Python that the drive was saved with, if it was.
 
         Raises:
             NandlabError: no such file, no saved drive, one of another version of nandlab, or one
                 that was cut short or changed.
         """
         name = named("path", path)
-        native = _core.Drive.load(name, memory_limit_bytes())
+        own = None if ftl is None else given_ftl(ftl)
+        native = _core.Drive.load(name, memory_limit_bytes(), own and own.native())
         drive = cls.__new__(cls)
         source = Source(name, [], config_of(native.config()))
         drive._begin(source, native, native.preconditioned_to())

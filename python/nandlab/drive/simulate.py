@@ -19,6 +19,8 @@ from nandlab.drive.notices import beyond_belief, unsettled, unwritten, without_e
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.result import Result
 from nandlab.drive.workload import Plan, plan
+from nandlab.ftl.bases import Ftl, PageHooks
+from nandlab.ftl.given import given_ftl
 from nandlab.given.arguments import called, flag, number, seeded, whole
 from nandlab.given.assignments import assignments
 from nandlab.given.outputs import check_kind, check_outputs
@@ -69,6 +71,7 @@ def run(
     set: Mapping[str, object] | Sequence[str] = (),
     precondition: str | None = None,
     seed: int | None = None,
+    ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     requests: bool | str | PathLike[str] = False,
     explain: bool = False,
     timeline: bool | str | PathLike[str] = False,
@@ -104,6 +107,9 @@ def run(
             (then collected until it has all the room that it keeps); ``trace`` or ``trace=N``
             (filled, then the writes and trims of the trace, N times, without time).
         seed: seed of every random stream; goes before the drive's.
+        ftl: an FTL in Python instead of the drive's: a class below `nandlab.ftl.Ftl` or
+            `nandlab.ftl.PageHooks`, or an object of one. The report names it, with a hash of its
+            source.
         requests: keeps every request for `Result.requests`: in memory with True, which takes about
             90 bytes for each, or in this ``.parquet`` file.
         explain: keeps account of what every request waits for, for `Result.explain` and
@@ -124,7 +130,7 @@ def run(
             ``result`` holds what was done. Further ones change nothing until it is complete.
         Unwritten: an OSError: a file of the run cannot be written; its ``result`` is complete.
     """
-    source = Source.of(drive, set, seed)
+    source = Source.of(drive, set, seed, ftl)
     what = plan(
         source.name,
         source.loaded.run,
@@ -172,12 +178,17 @@ class Source:
         drive: str | PathLike[str] | Mapping[str, Any],
         set: Mapping[str, object] | Sequence[str],
         seed: int | None,
+        ftl: object = None,
     ) -> Source:
-        """Loads a drive."""
+        """Loads a drive, with an FTL in Python if there is one."""
         given, sets = drive_of(drive), assignments(set)
         if seed is not None:
             sets.append(f"seed={seeded(seed)}")
-        loaded = load_config(given, sets)
+        if ftl is None:
+            loaded = load_config(given, sets)
+        else:
+            own = given_ftl(ftl)
+            loaded = own.on(load_config(given, own.assigned(sets)))
         return cls(given if isinstance(given, str) else "drive", sets, loaded)
 
 

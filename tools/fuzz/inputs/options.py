@@ -129,6 +129,7 @@ _LEFT_OUT = (
     "--help",
     "--from",
     "--folder",
+    "--ftl",
     "--set",
     "--install-completion",
     "--show-completion",

@@ -241,6 +241,7 @@ impl Run {
                             .hint("use fewer requests, higher rates, shorter pauses and delays"));
                     }
                     if self.under_way > 0 {
+                        self.ssd.stalled()?;
                         // The check that other simulators lack: a lost request is an error.
                         let lost = format!("{} requests never completed", self.under_way);
                         return Err(Error::new("drive", lost)

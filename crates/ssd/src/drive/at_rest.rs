@@ -10,8 +10,9 @@ impl Ssd {
     /// while anything is in flight.
     pub fn twin(&self, config: &SsdConfig, memory_limit: u64) -> Result<Self> {
         self.check_rest()?;
-        let mut twin = Self::new(config, memory_limit)?;
-        twin.ftl = self.ftl.clone();
+        let mut ftl = self.ftl.clone();
+        ftl.fault().map_or(Ok(()), Err)?;
+        let mut twin = Self::with_ftl(config, memory_limit, Some(ftl))?;
         twin.flash.chips = self.flash.chips.clone();
         twin.flash.chips.restart_clock();
         twin.failures = self.failures.clone();

@@ -240,7 +240,14 @@ impl Ssd {
 
     /// The rule that the firmware broke, if it did: the run is void.
     pub fn fault(&mut self) -> Result<()> {
-        self.flash.fault.take().map_or(Ok(()), Err)
+        // What the FTL says is the cause, what was seen of it the consequence.
+        let of_flash = self.flash.fault.take();
+        self.ftl.fault().or(of_flash).map_or(Ok(()), Err)
+    }
+
+    /// The promise that the FTL has broken if requests wait and nothing is under way.
+    pub fn stalled(&mut self) -> Result<()> {
+        self.ftl.stalled().map_or(Ok(()), Err)
     }
 
     /// Books the end of a request, which is complete.

@@ -11,9 +11,9 @@ use super::untimed;
 pub use super::untimed::{Device, Flawless, Untimed};
 pub use crate::flash::die_set::DieSet;
 use crate::space::gc::{GcConfig, Victims};
-use base::Result;
 use base::archive::State;
 use base::params::Table;
+use base::{Error, Result};
 use dyn_clone::DynClone;
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
@@ -509,6 +509,17 @@ pub trait Ftl: Send + DynClone + State {
         device: &mut dyn Device,
     ) -> Result<()> {
         untimed::overwrite(self, count, draw, untimed, device)
+    }
+
+    /// The promise that was broken by whoever decides outside of the roster. From then on the FTL
+    /// takes no data and has no work, and the run ends with this.
+    fn fault(&mut self) -> Option<Error> {
+        None
+    }
+
+    /// The promise that is broken if requests wait and nothing is under way, where that is known.
+    fn stalled(&mut self) -> Option<Error> {
+        None
     }
 
     /// Carries out a job that is so urgent, without time: how many steps it took.

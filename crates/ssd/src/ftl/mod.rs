@@ -2,7 +2,8 @@
 //!
 //! A family. `contract` has the promises of controller and FTL, `account` the counts of an FTL,
 //! `untimed` its operation without time. Each member is a separate room or file, named only in
-//! `ROSTER`. `blocks` and `log_blocks` are what members with a coarse map are built of.
+//! `ROSTER`. `blocks` and `log_blocks` are what members with a coarse map are built of. `own` is
+//! for FTLs that are not in the roster.
 
 pub mod account;
 mod bast;
@@ -14,6 +15,7 @@ mod fast;
 mod learned;
 mod log_blocks;
 mod log_group;
+pub mod own;
 mod page;
 mod superblock;
 mod untimed;

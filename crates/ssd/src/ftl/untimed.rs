@@ -77,7 +77,8 @@ pub(super) fn write<F: Ftl + ?Sized, D: Device + ?Sized>(
 ) -> Result<()> {
     let keys = ftl.keys();
     if keys == 1 {
-        return write_of_key(ftl, Key(0), lpns, untimed, device);
+        write_of_key(ftl, Key(0), lpns, untimed, device)?;
+        return sound(ftl);
     }
     let mut keyed = std::mem::take(&mut untimed.keyed);
     let mut of_key = std::mem::take(&mut untimed.lpns);
@@ -90,7 +91,7 @@ pub(super) fn write<F: Ftl + ?Sized, D: Device + ?Sized>(
     }
     keyed.clear();
     (untimed.keyed, untimed.lpns) = (keyed, of_key);
-    Ok(())
+    sound(ftl)
 }
 
 /// Overwrites `count` units drawn by `draw`. Addresses are drawn ahead so that the cache misses of
@@ -138,7 +139,7 @@ pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
     for (key, batch) in (0..).zip(&mut batches) {
         write_batch(ftl, key, batch)?;
     }
-    Ok(())
+    sound(ftl)
 }
 
 /// Forgets the data of a unit.
@@ -152,7 +153,8 @@ pub(super) fn trim<F: Ftl + ?Sized, D: Device + ?Sized>(
         know(ftl, lpn, Access::Trim, untimed, device)?;
     }
     ftl.trim(lpn);
-    settle_wanted(ftl, untimed, device)
+    settle_wanted(ftl, untimed, device)?;
+    sound(ftl)
 }
 
 /// Writes units of one key.
@@ -192,7 +194,8 @@ fn write_of_key<F: Ftl + ?Sized, D: Device + ?Sized>(
             }
             Place::NoRoom | Place::Later(_) => {
                 if settle_all(ftl, untimed, device)? == 0 {
-                    return Err(broken("no die accepts data, and no die has a block to collect"));
+                    let problem = "no die accepts data, and no die has a block to collect";
+                    return Err(broken_by(ftl, problem));
                 }
             }
         }
@@ -268,6 +271,12 @@ pub(super) fn settle<F: Ftl + ?Sized, D: Device + ?Sized>(
     steps
 }
 
+/// Refuses to go on once the FTL has broken a promise.
+#[inline]
+fn sound<F: Ftl + ?Sized>(ftl: &mut F) -> Result<()> {
+    ftl.fault().map_or(Ok(()), Err)
+}
+
 fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     job: Job,
@@ -300,7 +309,7 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
         }
         steps += 1;
         if effort > most {
-            return Err(endless());
+            return Err(ftl.fault().unwrap_or_else(endless));
         }
     }
     Ok(steps)
@@ -348,12 +357,18 @@ fn move_units<F: Ftl + ?Sized, D: Device + ?Sized>(
             }
             Place::NoRoom | Place::Later(_) => {
                 if settle_all(ftl, untimed, device)? == 0 {
-                    return Err(broken("no place for data that collection moves"));
+                    return Err(broken_by(ftl, "no place for data that collection moves"));
                 }
             }
         }
     }
     Ok(())
+}
+
+/// What the FTL says of the promise that it has broken, or else what was seen of that.
+#[cold]
+fn broken_by<F: Ftl + ?Sized>(ftl: &mut F, problem: &str) -> Error {
+    ftl.fault().or_else(|| ftl.stalled()).unwrap_or_else(|| broken(problem))
 }
 
 /// The FTL broke a promise: the run ends with this.

@@ -53,6 +53,11 @@ impl Candidates {
         }
     }
 
+    /// Another policy picks from now on, which knows the candidates.
+    pub fn ask(&mut self, victims: Box<dyn Victims>) {
+        self.victims = victims;
+    }
+
     /// The valid units of a block, and its state.
     #[inline]
     pub fn word(&self, block: Block) -> BlockWord {

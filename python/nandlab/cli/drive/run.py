@@ -16,6 +16,7 @@ from nandlab.drive.device import Drive
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import TIMELINE_SPANS, Interrupted
 from nandlab.drive.simulate import run as simulate
+from nandlab.ftl.source import ftl_in, shown_causes
 from nandlab.given.completion import key_of_a_drive, preset_of
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
@@ -76,6 +77,10 @@ def run(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
+    ftl: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.py[:CLASS]", help="FTL in Python instead of the drive's."),
+    ] = None,
     json: Annotated[
         Path | None, typer.Option(metavar="FILE|-", help="Report.", rich_help_panel=_OUT)
     ] = None,
@@ -203,7 +208,8 @@ def run(
         check_percent("--explain", explain)
 
     code, failures = 0, list[OSError]()
-    with ProgressBar(is_shown=not quiet) as bar:
+    with shown_causes(), ProgressBar(is_shown=not quiet) as bar:
+        own = None if ftl is None else ftl_in("--ftl", ftl)
         what: _What = {
             "trace": trace,
             "format": format,
@@ -235,7 +241,7 @@ def run(
         }
         try:
             if saved is not None:
-                result = Drive.load(saved).run(workload, **what, is_last=True)
+                result = Drive.load(saved, ftl=own).run(workload, **what, is_last=True)
             else:
                 result = simulate(
                     chosen,
@@ -243,6 +249,7 @@ def run(
                     set=set or [],
                     precondition=precondition,
                     seed=seed,
+                    ftl=own,
                     **what,
                 )
         except Interrupted as stop:

@@ -1,17 +1,34 @@
 //! An FTL with an account of what it does, kept from its answers alone: what it says of itself, and
 //! what it has promised, is held against that.
 
+use crate::build::{build_ftl, chips, context};
+use crate::config::SsdConfig;
+use crate::ftl::contract::{MapCounts, Merges, Occupancy, Ram, Wear};
+use crate::ftl::{
+    Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
+    Stream, Urgency, Work,
+};
 use base::archive::{Archive, State};
 use base::rng::Rng;
+use base::{Error, Result};
 use nand::geometry::{Block, Die, Geometry, Ppn};
-use ssd::build::{chips, context};
-use ssd::config::SsdConfig;
-use ssd::ftl::contract::{MapCounts, Merges, Occupancy, Ram, Wear};
-use ssd::ftl::{
-    Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, ROSTER,
-    Step, Stream, Urgency, Work,
-};
 use std::collections::BTreeMap;
+
+/// Refuses what breaks a promise, with what was seen of it.
+macro_rules! hold {
+    ($kept:expr, $($seen:tt)+) => {
+        if let false = $kept {
+            return Err(super::tally::broken(format!($($seen)+)));
+        }
+    };
+}
+pub(super) use hold;
+
+/// A promise that the FTL has broken.
+#[cold]
+pub(super) fn broken(seen: String) -> Error {
+    Error::new("ftl", seen).hint("the promises of an FTL stand in crates/ssd/src/ftl/contract.rs")
+}
 
 /// What is known of a block.
 #[derive(Default, Clone)]
@@ -30,9 +47,10 @@ struct OfBlock {
     of_collection: bool,
 }
 
-/// An FTL of the roster, and the account.
+/// An FTL, and the account.
 #[derive(Clone)]
 pub struct Tally {
+    /// Of its flash.
     pub geometry: Geometry,
     ftl: Box<dyn Ftl>,
     pages_per_program: u32,
@@ -48,19 +66,20 @@ pub struct Tally {
     failing: (f64, Rng),
     /// It takes blocks out of use.
     retires: bool,
+    /// The first promise that was broken.
+    broken: Option<Error>,
 }
 
 impl Tally {
     /// Of the drive that `config` describes, or why there is none.
-    pub fn new(config: &SsdConfig) -> base::Result<Self> {
+    pub fn new(config: &SsdConfig) -> Result<Self> {
         let context = context(config, &chips(config)?)?;
-        let (_, mut choice) = config.ftl_parts()?;
         let block =
             |&is_bad: &bool| OfBlock { is_bad, cycles: context.pe_cycles, ..OfBlock::default() };
         let mut blocks: Vec<OfBlock> = context.bad.iter().map(block).collect();
         context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
         let (geometry, pages_per_program) = (context.geometry.clone(), context.pages_per_program);
-        let ftl = (choice.resolve(ROSTER, "ftl")?.build)(context, &choice.params)?;
+        let ftl = build_ftl(config, context)?;
         Ok(Self {
             map: vec![None; ftl.logical_units() as usize],
             geometry,
@@ -73,7 +92,15 @@ impl Tally {
             is_mislabelled: false,
             failing: (0.0, Rng::stream(config.seed, "failing erases")),
             retires: false,
+            broken: None,
         })
+    }
+
+    /// Keeps the first promise that is broken.
+    fn note(&mut self, held: Result<()>) {
+        if let Err(error) = held {
+            self.broken.get_or_insert(error);
+        }
     }
 
     /// Lets this share of all erases fail from now on.
@@ -90,7 +117,7 @@ impl Tally {
             if let Some(ppn) = place {
                 let block = self.geometry.block_of(ppn);
                 let mapped = &mut self.blocks[block.0 as usize].mapped;
-                *mapped = mapped.checked_add_signed(by).unwrap();
+                *mapped = mapped.saturating_add_signed(by);
             }
         }
     }
@@ -106,10 +133,12 @@ impl Tally {
     }
 
     /// Holds what the FTL says of itself against the account. Nothing may be under way.
-    pub fn check(&mut self) {
-        assert!(self.placed.is_empty());
+    pub fn check(&mut self) -> Result<()> {
+        self.fault().map_or(Ok(()), Err)?;
+        hold!(self.placed.is_empty(), "programs that were never reported");
         for (lpn, &place) in (0..).zip(&self.map) {
-            assert_eq!(self.ftl.lookup(Lpn(lpn)), place, "unit {lpn}");
+            let told = self.ftl.lookup(Lpn(lpn));
+            hold!(told == place, "unit {lpn} is at {place:?}, and is said to be at {told:?}");
         }
         let told = self.ftl.counts();
         // Of what jobs move, what is new of the map is known to the FTL alone.
@@ -121,18 +150,20 @@ impl Tally {
             map: MapCounts::default(),
             ..told
         };
-        assert_eq!(known, self.counts, "what it has done");
-        assert!(self.ftl.ram().iter().all(|ram| ram.bytes > 0), "{:?}", self.ftl.ram());
+        let done = self.counts;
+        hold!(known == done, "it has done {done:?}, and says {known:?}");
+        hold!(self.ftl.ram().iter().all(|ram| ram.bytes > 0), "{:?}", self.ftl.ram());
         // Victims count as levelled when they are picked: a set of each die may be under way.
         let most = told.reclaimed_blocks + told.retired_blocks + u64::from(self.geometry.planes());
-        assert!(told.levelled_blocks <= most, "{told:?}");
-        assert!(told.levelled_units <= told.moved_units, "{told:?}");
+        hold!(told.levelled_blocks <= most, "{told:?}");
+        hold!(told.levelled_units <= told.moved_units, "{told:?}");
         let mut known = Occupancy::default();
         let page = u64::from(self.geometry.units_per_page);
         let whole = u64::from(self.geometry.units_per_block());
         let mut cycles = Vec::new();
         for (number, block) in (0..).map(Block).zip(&self.blocks) {
-            assert_eq!(self.ftl.filled_pages(number), block.pages, "pages of {number:?}");
+            let (told, pages) = (self.ftl.filled_pages(number), block.pages);
+            hold!(told == pages, "{number:?} has {pages} pages, and {told} are told");
             if block.is_bad {
                 known.bad += whole;
                 continue;
@@ -142,14 +173,17 @@ impl Tally {
             known.free += whole - page * u64::from(block.pages);
             known.invalid += page * u64::from(block.pages) - u64::from(block.mapped);
         }
-        assert_eq!(self.ftl.occupancy(), known, "where every unit is");
+        let told = self.ftl.occupancy();
+        hold!(told == known, "units are {known:?}, and {told:?} are told");
         let Wear { min, mean, max } = self.ftl.wear();
-        let (least, most) = (*cycles.iter().min().unwrap(), *cycles.iter().max().unwrap());
-        assert_eq!((min, max), (least, most), "wear");
+        let least = cycles.iter().copied().min().unwrap_or(0);
+        let most = cycles.iter().copied().max().unwrap_or(0);
+        hold!((min, max) == (least, most), "cycles are {least} to {most}, not {min} to {max}");
         let known = cycles.iter().copied().map(f64::from).sum::<f64>() / cycles.len() as f64;
-        assert!((mean - known).abs() < 1e-9 * known.max(1.0), "mean wear {mean}, not {known}");
+        hold!((mean - known).abs() < 1e-9 * known.max(1.0), "mean wear {mean}, not {known}");
         let bytes = self.ftl.bytes_per_unit();
-        assert!(bytes > 0.0 && bytes.is_finite(), "a map of {bytes} bytes a unit");
+        hold!(bytes > 0.0 && bytes.is_finite(), "a map of {bytes} bytes a unit");
+        Ok(())
     }
 
     /// Whether what collection places is called the host's only by an FTL whose host and collection
@@ -161,53 +195,97 @@ impl Tally {
 
 impl Tally {
     /// Holds a program that was placed for the first of `lpns` against the account.
-    fn placed(&mut self, program: &Program, lpns: Vec<Lpn>, is_moved: bool) {
-        assert!((1..=lpns.len() as u32).contains(&program.units), "{program:?}");
-        assert!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
+    fn placed(&mut self, program: &Program, lpns: Vec<Lpn>, is_moved: bool) -> Result<()> {
+        hold!((1..=lpns.len() as u32).contains(&program.units), "{program:?}");
+        hold!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
         let mut planes = Vec::new();
         for &number in program.blocks() {
-            assert_eq!(self.geometry.die_of(number), program.die, "{program:?}");
+            hold!(self.geometry.die_of(number) == program.die, "{program:?}");
             planes.push(self.geometry.plane_of(number));
             let block = &mut self.blocks[number.0 as usize];
-            assert!(!block.is_bad, "{program:?} in a bad block");
-            assert_eq!(block.pages, program.page, "{program:?} out of order");
+            hold!(!block.is_bad, "{program:?} in a bad block");
+            hold!(block.pages == program.page, "{program:?} out of order");
             block.pages += self.pages_per_program;
-            assert!(block.pages <= self.geometry.pages_per_block, "{program:?}");
+            hold!(block.pages <= self.geometry.pages_per_block, "{program:?}");
             // Programs with different labels may reach the die in any order.
             let label = *block.label.get_or_insert(program.stream);
-            assert_eq!(label, program.stream, "{program:?}");
+            hold!(label == program.stream, "{program:?}");
             block.flying += 1;
             *(if is_moved { &mut block.of_collection } else { &mut block.of_host }) = true;
             self.is_shared |= block.of_host && block.of_collection;
         }
         planes.sort();
-        assert!(planes.is_sorted_by(|a, b| a < b), "{program:?}: a plane twice");
+        hold!(planes.is_sorted_by(|a, b| a < b), "{program:?}: a plane twice");
         self.is_mislabelled |= is_moved && !program.stream.is_internal();
         let lpns = lpns[..program.units as usize].to_vec();
         let units = lpns.iter().filter(|&&lpn| lpn != Lpn::HOLE).count() as u32;
         let pages = u32::from(program.planes) * self.pages_per_program;
         let slots = pages * self.geometry.units_per_page;
-        assert!(program.units <= slots, "{program:?}: more units than slots");
+        hold!(program.units <= slots, "{program:?}: more units than slots");
         self.counts.padding_units += u64::from(slots - units);
         let of = &mut self.counts;
         *(if is_moved { &mut of.moved_units } else { &mut of.host_units }) += u64::from(units);
         self.placed.insert((program.blocks[0].0, program.page), lpns);
+        Ok(())
+    }
+
+    /// Holds a step against the map.
+    fn stepped(&self, step: Step, work: &Work) -> Result<()> {
+        match step {
+            Step::Move => hold!(!work.moves.is_empty(), "a step that moves nothing"),
+            Step::Erase => hold!(!work.blocks.is_empty(), "a step that erases nothing"),
+            Step::Done | Step::Wait => {
+                let is_idle = work.moves.is_empty() && work.blocks.is_empty();
+                hold!(is_idle, "a step {step:?} with work");
+            }
+        }
+        for unit in &work.moves {
+            let is_read = unit.from != Ppn::NONE;
+            hold!(!is_read || self.ftl.lookup(unit.lpn) == Some(unit.from), "{unit:?}");
+        }
+        Ok(())
+    }
+
+    /// Holds the cost of an access against the map.
+    fn asked(&self, known: Known, count: u32) -> Result<()> {
+        match known {
+            Known::Units(units) => hold!((1..=count).contains(&units), "{units} units known"),
+            Known::Read(page) => {
+                let is_map = page.0 >= self.ftl.logical_units();
+                hold!(is_map && self.ftl.lookup(page).is_some(), "{page:?} is no map page");
+            }
+            Known::Mispredicted(lpn) => {
+                let Some(read) = self.ftl.mispredicted(lpn) else {
+                    return Err(broken(format!("{lpn:?} is where it was predicted")));
+                };
+                hold!(self.ftl.lookup(lpn) != Some(read), "{lpn:?} is at {read:?}");
+                let (block, page) = self.geometry.page_of(read);
+                let pages = self.blocks[block.0 as usize].pages;
+                hold!(page < pages, "{read:?} has no data");
+            }
+            Known::Later => {}
+        }
+        Ok(())
     }
 }
 
 impl State for Tally {
-    fn exchange(&mut self, archive: &mut Archive<'_>) -> base::Result<()> {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         self.ftl.exchange(archive)
     }
 }
 
 impl Ftl for Tally {
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        assert!(key.0 < self.ftl.keys());
+        debug_assert!(key.0 < self.ftl.keys());
         let place = self.ftl.place(key, lpns, dies);
         if let Place::At(program) = &place {
-            assert!(dies.contains(program.die), "{program:?}");
-            self.placed(program, lpns.to_vec(), false);
+            let held = if dies.contains(program.die) {
+                self.placed(program, lpns.to_vec(), false)
+            } else {
+                Err(broken(format!("{program:?} to a die that takes none")))
+            };
+            self.note(held);
         }
         place
     }
@@ -215,14 +293,15 @@ impl Ftl for Tally {
     fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
         let place = self.ftl.place_moves(job, moves);
         if let Place::At(program) = &place {
-            self.placed(program, moves.iter().map(|unit| unit.lpn).collect(), true);
+            let held = self.placed(program, moves.iter().map(|unit| unit.lpn).collect(), true);
+            self.note(held);
         }
         place
     }
 
     fn programmed(&mut self, program: &Program, carried: Carried) {
         self.ftl.programmed(program, carried);
-        let lpns = self.placed.remove(&(program.blocks[0].0, program.page)).unwrap();
+        let lpns = self.placed.remove(&(program.blocks[0].0, program.page)).unwrap_or_default();
         for (i, lpn) in (0..).zip(lpns).filter(|&(_, lpn)| lpn != Lpn::HOLE) {
             let from = carried.moves().get(i as usize).map(|unit| unit.from);
             let now = self.map.get(lpn.0 as usize).copied().flatten();
@@ -237,7 +316,7 @@ impl Ftl for Tally {
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
         self.ftl.not_programmed(program, carried);
-        let lpns = self.placed.remove(&(program.blocks[0].0, program.page)).unwrap();
+        let lpns = self.placed.remove(&(program.blocks[0].0, program.page)).unwrap_or_default();
         let units = lpns.iter().filter(|&&lpn| lpn != Lpn::HOLE).count() as u64;
         let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
         let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
@@ -259,7 +338,10 @@ impl Ftl for Tally {
             self.retire(number);
         }
         let block = &self.blocks[number.0 as usize];
-        assert!(block.mapped == 0 && block.flying == 0, "{number:?} holds data, and is erased");
+        if block.mapped > 0 || block.flying > 0 {
+            self.note(Err(broken(format!("{number:?} holds data, and is erased"))));
+        }
+        let block = &self.blocks[number.0 as usize];
         // A doomed block may be used again before it goes: whether it has gone shows.
         let before = if block.is_doomed { self.ftl.occupancy().bad } else { u64::MAX };
         self.ftl.erased(number);
@@ -275,8 +357,11 @@ impl Ftl for Tally {
     fn retire(&mut self, number: Block) -> bool {
         let is_taken = self.ftl.retire(number);
         let block = &mut self.blocks[number.0 as usize];
-        assert!(is_taken || !block.is_doomed, "{number:?} is on its way");
+        let is_kept = is_taken || !block.is_doomed;
         block.is_doomed |= is_taken;
+        if !is_kept {
+            self.note(Err(broken(format!("{number:?} is on its way, and is refused"))));
+        }
         self.retires |= is_taken;
         is_taken
     }
@@ -285,14 +370,18 @@ impl Ftl for Tally {
         let is_new = self.ftl.reclaim(number);
         let block = &self.blocks[number.0 as usize];
         let is_full = block.pages == self.geometry.pages_per_block && block.flying == 0;
-        assert!(!is_new || (is_full && !block.is_bad), "{number:?} is not full, and reclaimed");
+        if is_new && (!is_full || block.is_bad) {
+            self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
+        }
         self.counts.read_reclaims += u64::from(is_new);
         is_new
     }
 
     fn start_run(&mut self, pe_cycles: Option<u32>) {
         self.ftl.start_run(pe_cycles);
-        assert_eq!(self.ftl.counts(), FtlCounts::default(), "a run begins");
+        if self.ftl.counts() != FtlCounts::default() {
+            self.note(Err(broken(format!("{:?} as a run begins", self.ftl.counts()))));
+        }
         self.counts = FtlCounts::default();
         if let Some(pe_cycles) = pe_cycles {
             self.blocks.iter_mut().for_each(|block| block.cycles = pe_cycles);
@@ -305,15 +394,8 @@ impl Ftl for Tally {
 
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
         let step = self.ftl.step(job, urgency, work);
-        match step {
-            Step::Move => assert!(!work.moves.is_empty()),
-            Step::Erase => assert!(!work.blocks.is_empty()),
-            Step::Done | Step::Wait => assert!(work.moves.is_empty() && work.blocks.is_empty()),
-        }
-        for unit in &work.moves {
-            let is_read = unit.from != Ppn::NONE;
-            assert!(!is_read || self.ftl.lookup(unit.lpn) == Some(unit.from), "{unit:?}");
-        }
+        let held = self.stepped(step, work);
+        self.note(held);
         step
     }
 
@@ -339,19 +421,8 @@ impl Ftl for Tally {
 
     fn access(&mut self, first: Lpn, count: u32, access: Access) -> Known {
         let known = self.ftl.access(first, count, access);
-        match known {
-            Known::Units(units) => assert!((1..=count).contains(&units)),
-            Known::Read(page) => {
-                assert!(page.0 >= self.ftl.logical_units() && self.ftl.lookup(page).is_some());
-            }
-            Known::Mispredicted(lpn) => {
-                let read = self.ftl.mispredicted(lpn).unwrap();
-                assert_ne!(self.ftl.lookup(lpn).unwrap(), read);
-                let (block, page) = self.geometry.page_of(read);
-                assert!(page < self.blocks[block.0 as usize].pages, "{read:?} has no data");
-            }
-            Known::Later => {}
-        }
+        let held = self.asked(known, count);
+        self.note(held);
         known
     }
 
@@ -365,7 +436,9 @@ impl Ftl for Tally {
 
     fn map_read(&mut self, first: Lpn, count: u32, access: Access) -> u32 {
         let known = self.ftl.map_read(first, count, access);
-        assert!((1..=count).contains(&known));
+        if !(1..=count).contains(&known) {
+            self.note(Err(broken(format!("{known} of {count} units known"))));
+        }
         known
     }
 
@@ -407,5 +480,14 @@ impl Ftl for Tally {
 
     fn bytes_per_unit(&self) -> f64 {
         self.ftl.bytes_per_unit()
+    }
+
+    fn fault(&mut self) -> Option<Error> {
+        // What the FTL says is the cause, what was seen of it the consequence.
+        self.ftl.fault().or_else(|| self.broken.clone())
+    }
+
+    fn stalled(&mut self) -> Option<Error> {
+        self.ftl.stalled()
     }
 }

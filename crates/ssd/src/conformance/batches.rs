@@ -1,0 +1,91 @@
+//! Batches: an FTL without time, under random batches of writes and trims, against an account of
+//! its calls.
+
+use super::tally::{Tally, hold};
+use crate::ftl::{Ftl, Lpn, Untimed};
+use base::Result;
+use base::rng::Rng;
+use nand::geometry::Block;
+use std::collections::BTreeSet;
+
+/// An FTL under random batches and trims.
+pub struct Batches {
+    /// The FTL and its account.
+    pub ftl: Tally,
+    untimed: Untimed,
+    rng: Rng,
+    written: BTreeSet<u32>,
+}
+
+impl Batches {
+    /// Of a new FTL.
+    pub fn new(ftl: Tally, seed: u64) -> Self {
+        let untimed = Untimed::new(ftl.geometry.dies);
+        let rng = Rng::stream(seed, "conformance");
+        Self { ftl, untimed, rng, written: BTreeSet::new() }
+    }
+
+    /// A batch of any length, hot enough to hold the same unit twice, and some trims.
+    fn round(&mut self) -> Result<()> {
+        let Self { ftl, untimed, rng, written } = self;
+        let units = u64::from(ftl.logical_units());
+        let length = 1 + rng.below(3 * u64::from(ftl.row_units()));
+        let span = if rng.chance(0.5) { 1 + units / 50 } else { units };
+        let mut batch: Vec<Lpn> = (0..8 * length).map(|_| Lpn(rng.below(span) as u32)).collect();
+        if rng.chance(0.2) {
+            // In order, as files are written.
+            let first = batch[0].0;
+            batch = (first..ftl.logical_units()).take(8 * length as usize).map(Lpn).collect();
+        }
+        ftl.write_untimed(&batch, untimed)?;
+        written.extend(batch.iter().map(|lpn| lpn.0));
+        for _ in 0..rng.below(20) {
+            let lpn = rng.below(units) as u32;
+            ftl.trim_untimed(Lpn(lpn), untimed)?;
+            written.remove(&lpn);
+        }
+        Ok(())
+    }
+
+    /// So many rounds; now and then the account is compared.
+    pub fn rounds(&mut self, count: u32) -> Result<()> {
+        for round in 0..count {
+            self.round()?;
+            if round % 50 == 49 {
+                self.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds what is mapped, and what the FTL reports, against the account.
+    pub fn check(&mut self) -> Result<()> {
+        for lpn in 0..self.ftl.logical_units() {
+            let is_there = self.ftl.lookup(Lpn(lpn)).is_some();
+            let was_written = self.written.contains(&lpn);
+            hold!(is_there == was_written, "unit {lpn} was written: {was_written}");
+        }
+        self.ftl.check()
+    }
+
+    /// Retires blocks, free, open and full ones: those that it says it will are gone in the end,
+    /// and not used again (the account sees to that).
+    pub fn retire(&mut self) -> Result<()> {
+        let blocks = u64::from(self.ftl.geometry.blocks());
+        for _ in 0..20 {
+            let block = Block(self.rng.below(blocks) as u32);
+            if self.ftl.retire(block) {
+                hold!(self.ftl.retire(block), "{block:?} is refused when it is retired twice");
+            }
+        }
+        for _ in 0..2000 {
+            if self.ftl.doomed() == 0 {
+                break;
+            }
+            self.round()?;
+        }
+        let doomed = self.ftl.doomed();
+        hold!(doomed == 0, "{doomed} blocks that were to be retired are still in use");
+        self.rounds(100)
+    }
+}

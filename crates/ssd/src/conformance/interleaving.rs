@@ -1,0 +1,458 @@
+//! Interleaving: an FTL under a controller that does its promises in any order that they allow.
+//! Programs, moves and erases of all dies lie open side by side for as long as chance wants. What
+//! collection moves must always have a place, nothing may be erased that is still mapped, and what
+//! is stalled must get going again.
+
+use super::SPARE;
+use super::tally::{Tally, broken, hold};
+use crate::ftl::contract::key_among;
+use crate::ftl::{
+    Access, Carried, DieSet, Ftl, Job, Key, Known, Lpn, Move, Place, Program, Step, Until, Urgency,
+    Work,
+};
+use base::Result;
+use base::rng::Rng;
+use nand::geometry::{Block, Die};
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::AddAssign;
+
+/// A program that is under way: of these units of the host, or of a job from so many of its moves
+/// on.
+type UnderWay = (Program, Vec<Lpn>, Option<(Job, usize)>);
+
+/// What a job is at.
+#[derive(Default)]
+enum At {
+    #[default]
+    Nothing,
+    /// These are moved: those up to the index are placed, and so many of their programs are not
+    /// reported yet.
+    Move(Vec<Move>, usize, usize),
+    /// These are erased.
+    Erase(Vec<Block>),
+}
+
+/// An FTL under such a controller.
+pub struct Interleaving {
+    ftl: Tally,
+    rng: Rng,
+    /// By die: placed, and not yet reported.
+    dies: Vec<VecDeque<UnderWay>>,
+    jobs: Vec<At>,
+    /// Jobs that the FTL has named.
+    wanted: Vec<Job>,
+    /// Units on their way to the flash from the host, and those that it has written.
+    flying: BTreeSet<u32>,
+    written: BTreeSet<u32>,
+    erases: u64,
+    /// Of all programs the share that fail, what draws them, and how many have.
+    failing: (f64, Rng),
+    failed: u64,
+    /// What failed programs took was more than there was: collection has no place.
+    is_full: bool,
+    /// The host writes units one by one; how often to a few hot ones, and how many those are.
+    single: bool,
+    hot: f64,
+    hot_units: u64,
+    /// It writes in order, and where it goes on.
+    in_order: bool,
+    next: u64,
+    /// The row that it has drawn last.
+    row: (Key, Vec<Lpn>),
+}
+
+/// One of them, drawn.
+fn one<T: Copy>(rng: &mut Rng, of: &[T]) -> T {
+    of[rng.below(of.len() as u64) as usize]
+}
+
+impl Interleaving {
+    /// A drive drawn from `seed`, with as little spare as it takes, built from assignments; `None`
+    /// where it takes none.
+    pub fn new(seed: u64, build: impl Fn(&[String]) -> Result<Tally>) -> Result<Option<Self>> {
+        let rng = &mut Rng::stream(seed, "interleaving");
+        let failures = &mut Rng::stream(seed, "failures");
+        let per_program = one(rng, &[1, 1, 2, 3]);
+        let reserve = one(rng, &[1, 1, 2]);
+        let layouts = &mut Rng::stream(seed, "layouts");
+        let policies: Vec<&str> = crate::gc::ROSTER.iter().map(|member| member.name).collect();
+        let (dies, planes) = (one(rng, &[1, 2, 3]), one(rng, &[1, 2, 3, 4]));
+        let sets = [
+            format!("chip.cell_bits={per_program}"),
+            "chip.page_order=one_shot".into(),
+            "chip.timing.t_program_us=700".into(),
+            "chip.timing.t_read_us=50".into(),
+            format!("seed={seed}"),
+            "drive.channels=1".into(),
+            format!("drive.dies_per_channel={dies}"),
+            format!("chip.geometry.planes_per_die={planes}"),
+            format!("chip.features.multi_plane_program={}", one(rng, &[false, true, true])),
+            format!("chip.geometry.page_bytes={}", 4096 * one(rng, &[1, 2])),
+            format!("chip.geometry.pages_per_block={}", per_program * one(rng, &[1, 1, 2, 5])),
+            format!("chip.geometry.blocks_per_plane={}", one(rng, &[9, 12, 20])),
+            format!("chip.geometry.bad_block_fraction={}", one(rng, &[0.0, 0.1])),
+            format!("gc.name={}", one(rng, &policies)),
+            format!("ftl.gc_reserve_blocks={reserve}"),
+            format!("gc.start_free_blocks={}", reserve + one(rng, &[1, 1, 2])),
+            format!("ftl.separate_gc_stream={}", one(rng, &[false, true])),
+            format!("ftl.host_streams={}", one(rng, &[1, 1, 2])),
+            format!("ftl.static_wear_delta={}", one(rng, &[0, 2])),
+            format!("ftl.stripe={}", one(layouts, &[0, 0, 1, planes, dies * planes])),
+            format!("ftl.log_blocks={}", one(layouts, &[0, 0, 1])),
+            format!("ftl.map_cache_policy={}", one(layouts, &["lru", "segmented_lru", "tpftl"])),
+            format!("ftl.gamma={}", one(layouts, &[0, 1, 4, 16])),
+            format!("ftl.compaction_units={}", one(layouts, &[0, 100])),
+            format!("ftl.open_blocks={}", one(layouts, &[0, 1, 1])),
+            format!("ftl.sequential_logs={}", one(layouts, &[0, 1, 2])),
+            format!("ftl.group_blocks={}", one(layouts, &[1, 2, 5])),
+            format!("ftl.group_logs={}", one(layouts, &[1, 2, 3])),
+            format!("ftl.update_blocks={}", one(layouts, &[1, 2, 3])),
+            format!("ftl.superblock_blocks={}", one(layouts, &[1, 2, 4])),
+            // With these cycles one block in twenty-four has failed, or one in six.
+            "chip.fault={median_ratings=1.0,spread=0.4}".into(),
+            format!("age.pe_cycles={}", one(failures, &[0, 0, 1500, 2000])),
+        ];
+        let spare = [0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 25.0];
+        let mut found = None;
+        for overprovisioning in spare {
+            let spare = format!("ftl.overprovisioning={overprovisioning}");
+            let sets: Vec<String> = sets.iter().cloned().chain([spare]).collect();
+            match build(&sets) {
+                Ok(ftl) => {
+                    found = Some(ftl);
+                    break;
+                }
+                // The drive is too small for so little spare, or altogether: no other reason.
+                Err(error) if SPARE.contains(&error.place.as_str()) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let Some(mut ftl) = found else { return Ok(None) };
+        ftl.fail_erases(one(failures, &[0.0, 0.0, 0.01, 0.1]));
+        let dies: Vec<_> = (0..ftl.geometry.dies).map(|_| VecDeque::new()).collect();
+        let jobs = (0..ftl.jobs()).map(|_| At::default()).collect();
+        let units = u64::from(ftl.logical_units());
+        Ok(Some(Self {
+            hot: one(rng, &[0.0, 0.5, 0.9, 0.99]),
+            hot_units: units.min(1 + one(rng, &[3, units / 8])),
+            single: one(rng, &[false, true]),
+            in_order: failures.chance(0.2),
+            next: 0,
+            row: (Key(0), Vec::new()),
+            ftl,
+            rng: rng.clone(),
+            dies,
+            jobs,
+            wanted: Vec::new(),
+            flying: BTreeSet::new(),
+            written: BTreeSet::new(),
+            erases: 0,
+            failing: (one(failures, &[0.0, 0.0, 0.001, 0.02]), failures.clone()),
+            failed: 0,
+            is_full: false,
+        }))
+    }
+
+    /// Makes the entry of a unit known; false where that must wait.
+    fn know(&mut self, lpn: Lpn, access: Access) -> bool {
+        if self.ftl.has_map_on_flash() {
+            match self.ftl.access(lpn, 1, access) {
+                Known::Units(_) => {}
+                Known::Read(_) | Known::Mispredicted(_) => _ = self.ftl.map_read(lpn, 1, access),
+                Known::Later => return false,
+            }
+        }
+        true
+    }
+
+    /// New data of the host.
+    fn write(&mut self) -> Result<bool> {
+        let units = u64::from(self.ftl.logical_units());
+        let row = u64::from(self.ftl.row_units());
+        let length = if self.single { 1 } else { 1 + self.rng.below(row) };
+        let span = if self.rng.chance(self.hot) { self.hot_units } else { units };
+        let mut lpns: Vec<Lpn> = (0..length).map(|_| Lpn(self.rng.below(span) as u32)).collect();
+        if self.in_order {
+            // Each goes on where the last one ended.
+            let first = self.next;
+            lpns = (first..first + length).map(|unit| Lpn((unit % units) as u32)).collect();
+        }
+        let (keys, hint) = (self.ftl.keys(), self.rng.below(2) as u8);
+        let key = key_among(&mut self.ftl, keys, lpns[0], hint);
+        lpns.retain(|&lpn| {
+            !self.flying.contains(&lpn.0) && key_among(&mut self.ftl, keys, lpn, hint) == key
+        });
+        if lpns.is_empty() {
+            self.next += 1;
+            return Ok(true);
+        }
+        self.row = (key, lpns);
+        self.send()
+    }
+
+    /// The row that the host has drawn last goes to a die that has none of its data on the way;
+    /// false where none takes it.
+    fn send(&mut self) -> Result<bool> {
+        let mut open = DieSet::none(self.dies.len() as u32);
+        for (die, programs) in (0..).zip(&self.dies) {
+            if programs.iter().all(|(.., first)| first.is_some()) {
+                open.insert(Die(die));
+            }
+        }
+        if open.is_empty() {
+            return Ok(true);
+        }
+        let (key, mut lpns) = self.row.clone();
+        for &lpn in &lpns {
+            if !self.know(lpn, Access::Write) {
+                return Ok(false);
+            }
+        }
+        let program = match self.ftl.place(key, &lpns, &open) {
+            Place::At(program) => program,
+            // The host comes again when the program on that die is done.
+            Place::Later(Until::Die(die)) => {
+                hold!(!open.contains(die), "a row waits for {die:?}, which is free");
+                return Ok(true);
+            }
+            Place::Later(Until::Job | Until::Erase) | Place::NoRoom => return Ok(false),
+        };
+        hold!(open.contains(program.die), "{program:?} to a die that takes none");
+        lpns.truncate(program.units as usize);
+        self.next += u64::from(program.units);
+        self.flying.extend(lpns.iter().map(|lpn| lpn.0));
+        self.dies[program.die.0 as usize].push_back((program, lpns, None));
+        Ok(true)
+    }
+
+    /// The same row once more; where no die takes it, what is under way comes to its end.
+    fn send_or_settle(&mut self) -> Result<bool> {
+        let is_written = self.send()?;
+        if !is_written {
+            self.settle()?;
+        }
+        Ok(is_written || self.is_full)
+    }
+
+    /// The oldest program of a die is done.
+    fn programmed(&mut self, die: usize) -> bool {
+        let Some((program, lpns, first)) = self.dies[die].pop_front() else {
+            return false;
+        };
+        let has_failed = self.failing.1.chance(self.failing.0);
+        if has_failed {
+            self.failed += 1;
+            self.ftl.retire(one(&mut self.failing.1, program.blocks()));
+        }
+        let Some((job, first)) = first else {
+            lpns.iter().for_each(|lpn| _ = self.flying.remove(&lpn.0));
+            if has_failed {
+                // The host thinks better of it: what it had written before is still there.
+                self.ftl.not_programmed(&program, Carried::Host);
+            } else {
+                self.ftl.programmed(&program, Carried::Host);
+                self.written.extend(lpns.iter().map(|lpn| lpn.0));
+            }
+            return true;
+        };
+        let At::Move(mut moves, mut placed, pending) =
+            std::mem::take(&mut self.jobs[job.0 as usize])
+        else {
+            unreachable!("moves are programmed for a move")
+        };
+        let units = first..first + program.units as usize;
+        let carried = Carried::Moves(job, &moves[units.clone()]);
+        if has_failed {
+            self.ftl.not_programmed(&program, carried);
+            // They are placed again, behind all others.
+            let again = moves[units].to_vec();
+            moves.extend(again);
+        } else {
+            self.ftl.programmed(&program, carried);
+        }
+        placed = placed.min(moves.len());
+        self.jobs[job.0 as usize] = At::Move(moves, placed, pending - 1);
+        true
+    }
+
+    /// A job goes on by a step, if it is its turn.
+    fn go_on(&mut self, job: Job, urgency: Urgency) -> bool {
+        let index = job.0 as usize;
+        match std::mem::take(&mut self.jobs[index]) {
+            At::Nothing => {
+                if !self.ftl.wants(job, urgency) {
+                    return false;
+                }
+                let mut work = Work::default();
+                self.jobs[index] = match self.ftl.step(job, urgency, &mut work) {
+                    Step::Done | Step::Wait => return false,
+                    Step::Move => At::Move(work.moves, 0, 0),
+                    Step::Erase => At::Erase(work.blocks),
+                };
+                true
+            }
+            At::Move(moves, placed, pending) if placed == moves.len() => {
+                if pending > 0 {
+                    self.jobs[index] = At::Move(moves, placed, pending);
+                }
+                pending == 0
+            }
+            At::Move(moves, mut placed, mut pending) => {
+                let place = self.ftl.place_moves(job, &moves[placed..]);
+                let is_placed = matches!(place, Place::At(_));
+                if let Place::At(program) = place {
+                    self.dies[program.die.0 as usize].push_back((
+                        program,
+                        Vec::new(),
+                        Some((job, placed)),
+                    ));
+                    placed += program.units as usize;
+                    pending += 1;
+                }
+                self.jobs[index] = At::Move(moves, placed, pending);
+                is_placed
+            }
+            At::Erase(blocks) => {
+                for block in blocks {
+                    self.ftl.erased(block);
+                    self.erases += 1;
+                }
+                true
+            }
+        }
+    }
+
+    /// Everything that is under way comes to its end, with all internal work that it calls for.
+    fn settle(&mut self) -> Result<()> {
+        for _ in 0..100_000 {
+            let mut moved = false;
+            for die in 0..self.dies.len() {
+                moved |= self.programmed(die);
+            }
+            while let Some(job) = self.ftl.wanted() {
+                self.wanted.push(job);
+            }
+            for job in std::mem::take(&mut self.wanted) {
+                moved |= self.go_on(job, Urgency::Due);
+            }
+            for job in 0..self.jobs.len() {
+                moved |= self.go_on(Job(job as u32), Urgency::Due);
+            }
+            self.ftl.fault().map_or(Ok(()), Err)?;
+            if !moved {
+                let is_stuck = |at: &At| matches!(at, At::Move(..));
+                self.is_full = self.jobs.iter().any(is_stuck);
+                hold!(!self.is_full || self.failed > 0, "no place for what a job moves");
+                return Ok(());
+            }
+        }
+        Err(broken("internal work does not end".into()))
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.settle()?;
+        if self.is_full {
+            return Ok(());
+        }
+        let units = self.ftl.logical_units();
+        let mut places = BTreeSet::new();
+        for lpn in 0..units {
+            let place = self.ftl.lookup(Lpn(lpn));
+            let was_written = self.written.contains(&lpn);
+            hold!(place.is_some() == was_written, "unit {lpn} was written: {was_written}");
+            hold!(place.is_none_or(|ppn| places.insert(ppn.0)), "two units at {place:?}");
+        }
+        self.ftl.check()
+    }
+
+    /// So many steps: what came of them, and the FTL.
+    pub fn run(mut self, steps: u32) -> Result<(Outcome, Tally)> {
+        // How eager the host is, and how quick flash and collection are.
+        let weights = [0; 3].map(|_| 1 + self.rng.below(12));
+        let retires = self.rng.chance(0.2);
+        let reclaims = one(&mut self.failing.1, &[0.0, 0.0, 0.1, 0.5]);
+        for _ in 0..steps {
+            if self.is_full {
+                break;
+            }
+            let die = self.rng.below(self.dies.len() as u64) as usize;
+            let drawn = self.rng.below(weights.iter().sum::<u64>() + 1);
+            if drawn < weights[0] {
+                if !self.write()? {
+                    self.settle()?;
+                    let mut goes_on = self.is_full;
+                    for _ in 0..100 {
+                        goes_on = goes_on || self.send_or_settle()?;
+                    }
+                    hold!(goes_on, "the host is stalled for ever");
+                }
+            } else if drawn < weights[0] + weights[1] {
+                self.programmed(die);
+            } else if drawn < weights.iter().sum() {
+                let urgency = match self.rng.below(3) {
+                    0 => Urgency::Blocked,
+                    1 => Urgency::Due,
+                    _ => Urgency::Idle,
+                };
+                let job = self.rng.below(self.jobs.len() as u64);
+                self.go_on(Job(job as u32), urgency);
+            } else if self.failing.1.chance(reclaims) {
+                let blocks = self.ftl.geometry.blocks();
+                self.ftl.reclaim(Block(self.failing.1.below(blocks.into()) as u32));
+            } else if retires && self.rng.chance(0.02) {
+                if let Some((program, ..)) = self.dies[die].front() {
+                    let block = program.blocks[0];
+                    self.ftl.retire(block);
+                }
+            } else {
+                let units = u64::from(self.ftl.logical_units());
+                let lpn = self.rng.below(units) as u32;
+                if !self.flying.contains(&lpn) && self.know(Lpn(lpn), Access::Trim) {
+                    self.ftl.trim(Lpn(lpn));
+                    self.written.remove(&lpn);
+                }
+            }
+        }
+        if !self.is_full {
+            self.check()?;
+        }
+        let outcome = Outcome {
+            ran: 1,
+            erases: self.erases,
+            retired: self.ftl.counts().retired_blocks,
+            retires: self.ftl.retires().into(),
+            failed: self.failed,
+            full: self.is_full.into(),
+        };
+        Ok((outcome, self.ftl))
+    }
+}
+
+/// What trials have done: how many there were, blocks that they erased and retired, those that
+/// retired any, programs that failed, and those that were over by that.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Outcome {
+    /// Trials.
+    pub ran: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Blocks retired.
+    pub retired: u64,
+    /// Trials that retired any.
+    pub retires: u64,
+    /// Programs that failed.
+    pub failed: u64,
+    /// Trials that were over by that.
+    pub full: u64,
+}
+
+impl AddAssign for Outcome {
+    fn add_assign(&mut self, other: Self) {
+        self.ran += other.ran;
+        self.erases += other.erases;
+        self.retired += other.retired;
+        self.retires += other.retires;
+        self.failed += other.failed;
+        self.full += other.full;
+    }
+}

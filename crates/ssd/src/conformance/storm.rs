@@ -1,0 +1,197 @@
+//! Storm: random requests to a whole drive against a plain map; every read returns the newest
+//! version.
+
+use super::tally::{broken, hold};
+use crate::request::{Op, Request};
+use crate::{Ssd, Step};
+use base::Result;
+use base::rng::Rng;
+use std::collections::BTreeMap;
+
+/// What a unit may read as: the versions of the last completed write, and of writes, trims in
+/// flight since.
+#[derive(Default, Clone)]
+struct Truth {
+    settled: u64,
+    flying: BTreeMap<u64, u64>,
+}
+
+/// A request in flight: its version, itself, and what a read may return, by unit.
+type InFlight = (u64, Request, BTreeMap<u32, Vec<u64>>);
+
+/// A drive under a storm.
+pub struct Storm {
+    /// The drive.
+    pub ssd: Ssd,
+    rng: Rng,
+    truth: Vec<Truth>,
+    /// By slot: sequence number, and what reads may return by unit.
+    requests: BTreeMap<u32, InFlight>,
+    submitted: u64,
+    completed: u64,
+}
+
+impl Storm {
+    /// On a new drive.
+    pub fn new(mut ssd: Ssd, seed: u64) -> Self {
+        ssd.keep_payload();
+        ssd.start(0);
+        let units = (ssd.capacity_bytes() / ssd.unit_bytes()) as usize;
+        Self {
+            ssd,
+            rng: Rng::stream(seed, "storm"),
+            truth: vec![Truth::default(); units],
+            requests: BTreeMap::new(),
+            submitted: 0,
+            completed: 0,
+        }
+    }
+
+    fn draw(&mut self) -> Request {
+        let sectors = self.ssd.capacity_bytes() / 512;
+        // A hot tenth and a few very hot units make rewrites, coalescing and reads of data in
+        // flight frequent.
+        let span = match self.rng.below(10) {
+            0..2 => 8 * 16,
+            2..6 => sectors / 10,
+            _ => sectors,
+        };
+        let length = match self.rng.below(4) {
+            0 => 8,
+            1 => 1 + self.rng.below(15),
+            _ => 8 * (1 + self.rng.below(12)),
+        };
+        let mut offset = self.rng.below(span - length);
+        if self.rng.chance(0.7) {
+            offset -= offset % 8;
+        }
+        let op = match self.rng.below(100) {
+            0..55 => Op::Write,
+            55..90 => Op::Read,
+            90..97 => Op::Trim,
+            _ => return Request::FLUSH,
+        };
+        let mut request = Request::new(op, 512 * offset, 512 * length);
+        request.fua = op == Op::Write && self.rng.chance(0.1);
+        request.stream = self.rng.below(3) as u8;
+        request
+    }
+
+    /// Units that the request changes (or reads); a trim only those wholly inside.
+    fn touched(&self, request: &Request) -> std::ops::Range<u32> {
+        let (end, unit) = (request.offset + request.length, self.ssd.unit_bytes());
+        match request.op {
+            Op::Flush => 0..0,
+            Op::Trim => request.offset.div_ceil(unit) as u32..(end / unit) as u32,
+            _ => (request.offset / unit) as u32..end.div_ceil(unit) as u32,
+        }
+    }
+
+    /// Units of the drive.
+    pub fn units(&self) -> u32 {
+        self.truth.len() as u32
+    }
+
+    fn submit(&mut self) {
+        let request = self.draw();
+        let units = self.touched(&request);
+        // Overlapping changes in flight have no defined order: keep them apart, as hosts do.
+        let clash = |other: &Request| {
+            let theirs = self.touched(other);
+            units.start < theirs.end && theirs.start < units.end && other.op != Op::Read
+        };
+        if request.op != Op::Read && self.requests.values().any(|(_, other, _)| clash(other)) {
+            return;
+        }
+        self.submitted += 1;
+        let version = self.submitted;
+        let now = self.ssd.now();
+        let slot = self.ssd.submit(request, version as u32, now);
+        let mut allowed = BTreeMap::new();
+        for unit in units {
+            let truth = &mut self.truth[unit as usize];
+            match request.op {
+                Op::Write => {
+                    truth.flying.insert(version, version);
+                }
+                Op::Trim => {
+                    truth.flying.insert(version, 0);
+                }
+                _ => {
+                    let mut versions = vec![truth.settled];
+                    versions.extend(truth.flying.values());
+                    allowed.insert(unit, versions);
+                }
+            }
+        }
+        // A read in flight may also see what has just been sent.
+        if matches!(request.op, Op::Write | Op::Trim) {
+            let seen = if request.op == Op::Write { version } else { 0 };
+            let units = self.touched(&request);
+            for (_, _, allowed) in self.requests.values_mut() {
+                for unit in units.clone() {
+                    if let Some(versions) = allowed.get_mut(&unit) {
+                        versions.push(seen);
+                    }
+                }
+            }
+        }
+        self.requests.insert(slot, (version, request, allowed));
+    }
+
+    /// Sends so many requests, and holds what comes of them against the map.
+    pub fn run(&mut self, requests: u64) -> Result<()> {
+        while self.completed < requests {
+            while self.ssd.has_room() && self.submitted < requests {
+                self.submit();
+            }
+            match self.ssd.step() {
+                Step::Completed(slot) => {
+                    self.completed += 1;
+                    let Some((version, request, allowed)) = self.requests.remove(&slot) else {
+                        return Err(broken(format!("slot {slot} completed twice")));
+                    };
+                    let done = self.ssd.completed(slot);
+                    hold!(done.token == version as u32, "another request completed: {request:?}");
+                    let is_refused =
+                        done.failed && request.op == Op::Write && self.ssd.read_only_at().is_some();
+                    let is_lost = done.failed && self.ssd.counts().uncorrectable > 0;
+                    hold!(is_refused || !done.failed || is_lost, "{request:?} failed");
+                    if is_refused {
+                        for unit in self.touched(&request) {
+                            self.truth[unit as usize].flying.remove(&version);
+                        }
+                    } else if request.op == Op::Read {
+                        let found = self.ssd.found(slot);
+                        hold!(found.len() == allowed.len(), "every unit once: {request:?}");
+                        for (unit, version) in found {
+                            let versions = allowed.get(unit).map_or(&[][..], Vec::as_slice);
+                            hold!(
+                                versions.contains(version),
+                                "unit {unit} read as version {version}, not one of {versions:?}"
+                            );
+                        }
+                    } else {
+                        for unit in self.touched(&request) {
+                            let truth = &mut self.truth[unit as usize];
+                            truth.settled = truth.flying.remove(&version).unwrap_or_default();
+                        }
+                    }
+                }
+                Step::Wake(_) => {}
+                Step::Idle => {
+                    self.ssd.fault()?;
+                    self.ssd.stalled()?;
+                    let lost = self.submitted - self.completed;
+                    return Err(broken(format!("{lost} of {} requests lost", self.submitted)));
+                }
+            }
+        }
+        self.ssd.fault()?;
+        let occupancy = self.ssd.occupancy();
+        let all = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
+        hold!(all == self.ssd.physical_units(), "{occupancy:?} of {}", self.ssd.physical_units());
+        hold!(self.ssd.counts_agree(), "{:?} is not what was done", self.ssd.ftl_counts());
+        Ok(())
+    }
+}

@@ -1,0 +1,442 @@
+//! What a whole FTL of one's own sees of the flash: blocks with their state, and where units are.
+//!
+//! A block of a view is a set: the blocks of all planes that a program joins, the n-th good block
+//! of each. It is opened, written row by row, filled, emptied and erased as one.
+
+use crate::failure::retirement::Retirement;
+use crate::ftl::contract::{Context, FtlCounts, Lpn};
+use crate::space::capacity::{good_blocks, logical_units, share_blocks};
+use crate::space::frontier::Frontier;
+use crate::space::wear::BlockWear;
+use base::archive::{Archive, State};
+use base::memory::table;
+use base::{Error, Result};
+use nand::geometry::{Block, Die, Geometry, Ppn};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Marks a physical unit without data.
+pub(super) const PADDING: u32 = u32::MAX;
+
+/// The state of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Status {
+    /// It is out of use.
+    Bad,
+    /// It is erased.
+    Free,
+    /// It is written to.
+    Open,
+    /// It is written whole.
+    Full,
+    /// Its data are being moved elsewhere, then it is erased.
+    Victim,
+}
+
+impl Status {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bad => "bad",
+            Self::Free => "free",
+            Self::Open => "open",
+            Self::Full => "full",
+            Self::Victim => "being emptied",
+        }
+    }
+}
+
+/// A block of the view.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Set {
+    pub(super) status: Status,
+    /// The stream that has opened it. Programs of what collection has opened (`None`) wait behind
+    /// those of the host.
+    pub(super) stream: Option<u32>,
+    pub(super) frontier: Frontier,
+    pub(super) valid: u32,
+    /// Physical pages whose programs have been reported.
+    pub(super) reported: u32,
+    /// Physical blocks that are still to be reported erased.
+    pub(super) erasing: u32,
+    /// Host units placed when it became full.
+    pub(super) filled_at: u64,
+}
+
+/// The flash as the FTL sees it.
+#[derive(Clone)]
+pub struct View {
+    pub(super) geometry: Geometry,
+    pub(super) joined: u32,
+    pub(super) pages_per_program: u32,
+    logical_units: u32,
+    pub(super) reserve: u32,
+    start: u32,
+    background: u32,
+    pub(super) open_blocks: u32,
+    sets_per_die: u32,
+    pub(super) sets: Vec<Set>,
+    /// Physical blocks of each set, and the set of each physical block.
+    members: Vec<Block>,
+    set_of: Vec<u32>,
+    pub(super) map: Vec<u32>,
+    pub(super) owner: Vec<u32>,
+    /// By die: cycles and number of the free blocks.
+    pub(super) free: Vec<BTreeSet<(u32, u32)>>,
+    /// By die: open blocks with room, and dead units in full ones.
+    pub(super) open: Vec<Vec<u32>>,
+    pub(super) dead: Vec<u64>,
+    pub(super) wear: BlockWear,
+    pub(super) clock: u64,
+    pub(super) counts: FtlCounts,
+}
+
+impl View {
+    pub(super) fn new(context: Context, open_blocks: u32) -> Result<Self> {
+        let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
+        let Context { mut bad, failed, pe_cycles, .. } = context;
+        let reserve = config.gc_reserve_blocks;
+        if reserve == 0 {
+            return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
+        }
+        if gc.start_free_blocks <= reserve {
+            let problem = format!("{} free blocks", gc.start_free_blocks);
+            return Err(Error::new("gc.start_free_blocks", problem)
+                .expected(format!("more than ftl.gc_reserve_blocks, {reserve}")));
+        }
+        let held = gc.start_free_blocks + open_blocks;
+        let logical = logical_units(&geometry, &bad, config.overprovisioning, held)?;
+        failed.iter().for_each(|block| bad[block.0 as usize] = true);
+        // Refuses a drive that has lost too many blocks.
+        Retirement::new(&geometry, &bad, logical, held)?;
+        let good = good_blocks(&geometry, &bad);
+        let fewest = good.iter().copied().min().unwrap_or(0);
+        let spare = fewest.saturating_sub(share_blocks(&geometry, logical));
+        let groups = geometry.planes_per_die / planes_per_program;
+        let mut view = Self {
+            joined: planes_per_program,
+            pages_per_program,
+            logical_units: logical,
+            reserve,
+            start: gc.start_free_blocks,
+            background: gc.background_free_blocks.min(spare / 2),
+            open_blocks,
+            sets_per_die: groups * geometry.blocks_per_plane,
+            sets: Vec::new(),
+            members: Vec::new(),
+            set_of: vec![u32::MAX; geometry.blocks() as usize],
+            map: table(logical as usize, Ppn::NONE.0),
+            owner: table(geometry.units() as usize, PADDING),
+            free: vec![BTreeSet::new(); geometry.dies as usize],
+            open: vec![Vec::new(); geometry.dies as usize],
+            dead: vec![0; geometry.dies as usize],
+            wear: BlockWear::new(&geometry, pe_cycles, bad, 0),
+            clock: 0,
+            counts: FtlCounts::default(),
+            geometry,
+        };
+        view.make_sets();
+        Ok(view)
+    }
+
+    /// Joins the n-th good blocks of the planes of each group.
+    fn make_sets(&mut self) {
+        let (planes, per_plane) = (self.geometry.planes(), self.geometry.blocks_per_plane);
+        for first in (0..planes).step_by(self.joined as usize) {
+            let good: Vec<Vec<Block>> = (first..first + self.joined)
+                .map(|plane| (plane * per_plane..(plane + 1) * per_plane).map(Block))
+                .map(|blocks| blocks.filter(|&block| !self.wear.is_bad(block)).collect())
+                .collect();
+            let whole = good.iter().map(Vec::len).min().unwrap_or(0);
+            for n in 0..per_plane as usize {
+                let number = self.sets.len() as u32;
+                let mut set = Set {
+                    status: Status::Bad,
+                    stream: None,
+                    frontier: Frontier::CLOSED,
+                    valid: 0,
+                    reported: 0,
+                    erasing: 0,
+                    filled_at: 0,
+                };
+                if n < whole {
+                    set.status = Status::Free;
+                    for (i, blocks) in good.iter().enumerate() {
+                        set.frontier.blocks[i] = blocks[n];
+                        self.set_of[blocks[n].0 as usize] = number;
+                    }
+                    let worn = self.wear.cycles(set.frontier.blocks[0]);
+                    self.free[(number / self.sets_per_die) as usize].insert((worn, number));
+                }
+                self.members.extend(&set.frontier.blocks[..self.joined as usize]);
+                self.sets.push(set);
+            }
+        }
+    }
+
+    /// Dies.
+    pub fn dies(&self) -> u32 {
+        self.geometry.dies
+    }
+
+    /// Blocks in all. Those of a die follow each other.
+    pub fn blocks(&self) -> u32 {
+        self.sets.len() as u32
+    }
+
+    /// Blocks of a die.
+    pub fn blocks_per_die(&self) -> u32 {
+        self.sets_per_die
+    }
+
+    /// Rows of a block.
+    pub fn rows_per_block(&self) -> u32 {
+        self.geometry.pages_per_block / self.pages_per_program
+    }
+
+    /// Units of a row.
+    pub fn row_units(&self) -> u32 {
+        self.joined * self.pages_per_program * self.geometry.units_per_page
+    }
+
+    /// Units of a block.
+    pub fn block_units(&self) -> u32 {
+        self.joined * self.geometry.units_per_block()
+    }
+
+    /// Units that the host sees.
+    pub fn logical_units(&self) -> u32 {
+        self.logical_units
+    }
+
+    /// Free blocks of each die that only collection may open (`ftl.gc_reserve_blocks`).
+    pub fn reserve(&self) -> u32 {
+        self.reserve
+    }
+
+    /// Free blocks of a die below which it is collected (`gc.start_free_blocks`).
+    pub fn start_free_blocks(&self) -> u32 {
+        self.start
+    }
+
+    /// Host units placed since the drive was built.
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// The die of a block.
+    pub fn die_of(&self, block: u32) -> u32 {
+        block / self.sets_per_die
+    }
+
+    /// The state of a block; bad where there is no such block.
+    pub fn status(&self, block: u32) -> Status {
+        self.sets.get(block as usize).map_or(Status::Bad, |set| set.status)
+    }
+
+    /// Valid units of a block.
+    pub fn valid(&self, block: u32) -> u32 {
+        self.sets.get(block as usize).map_or(0, |set| set.valid)
+    }
+
+    /// Units that still go into an open block; 0 where it is not open.
+    pub fn room(&self, block: u32) -> u32 {
+        match self.sets.get(block as usize) {
+            Some(Set { status: Status::Open, frontier, .. }) => {
+                let pages = self.pages_per_program;
+                let left = frontier.left_pages(pages, self.joined, &self.geometry);
+                left * self.geometry.units_per_page
+            }
+            _ => 0,
+        }
+    }
+
+    /// Program/erase cycles of a block.
+    pub fn cycles(&self, block: u32) -> u32 {
+        self.first_member(block).map_or(0, |member| self.wear.cycles(member))
+    }
+
+    /// Units that the host has written since a block became full; 0 where it is not.
+    pub fn age(&self, block: u32) -> u64 {
+        match self.sets.get(block as usize) {
+            Some(set) if set.status == Status::Full => self.clock - set.filled_at,
+            _ => 0,
+        }
+    }
+
+    /// Free blocks of a die.
+    pub fn free_blocks(&self, die: u32) -> u32 {
+        self.free.get(die as usize).map_or(0, |free| free.len() as u32)
+    }
+
+    /// The free block of a die with the fewest cycles, of equals the one with the lowest number.
+    pub fn free_block(&self, die: u32) -> Option<u32> {
+        self.free.get(die as usize)?.first().map(|&(_, block)| block)
+    }
+
+    /// The open block of a die with room that a stream of the host has opened, or collection
+    /// (`None`).
+    pub fn open_block(&self, die: u32, stream: Option<u32>) -> Option<u32> {
+        let is_its = |block: &&u32| self.sets[**block as usize].stream == stream;
+        self.open.get(die as usize)?.iter().find(is_its).copied()
+    }
+
+    /// The block of a die for the next row of a stream of the host, or of collection (`None`): the
+    /// open one, or else the least worn free one. The host leaves the reserve.
+    pub fn next_block(&self, die: u32, stream: Option<u32>) -> Option<u32> {
+        let kept = if stream.is_some() { self.reserve } else { 0 };
+        let free = || self.free_block(die).filter(|_| self.free_blocks(die) > kept);
+        self.open_block(die, stream).or_else(free)
+    }
+
+    /// Full blocks of a die.
+    pub fn full_blocks(&self, die: u32) -> impl Iterator<Item = u32> {
+        let first = die.saturating_mul(self.sets_per_die).min(self.blocks());
+        let last = (first + self.sets_per_die).min(self.blocks());
+        (first..last).filter(|&block| self.sets[block as usize].status == Status::Full)
+    }
+
+    /// The full block of a die with the fewest valid units, if any of its units is dead.
+    pub fn emptiest(&self, die: u32) -> Option<u32> {
+        let least = self.full_blocks(die).min_by_key(|&block| self.valid(block))?;
+        (self.valid(least) < self.block_units()).then_some(least)
+    }
+
+    /// Whether a die has fewer free blocks than `gc` says.
+    pub fn is_short(&self, die: u32, is_idle: bool) -> bool {
+        let least = if is_idle { self.background.max(self.start) } else { self.start };
+        self.free_blocks(die) < least
+    }
+
+    /// The block that holds the newest data of a unit.
+    pub fn block_of(&self, unit: Lpn) -> Option<u32> {
+        let ppn = *self.map.get(unit.0 as usize)?;
+        (ppn != Ppn::NONE.0).then(|| self.set_at(ppn))
+    }
+
+    /// The units whose newest data a block holds, in the order of their places.
+    pub fn units_of(&self, block: u32) -> Vec<Lpn> {
+        let mut units = Vec::new();
+        if self.status(block) == Status::Bad {
+            return units;
+        }
+        for page in 0..self.geometry.pages_per_block {
+            for &member in self.members(block) {
+                let first = self.geometry.ppn(member, page, 0).0;
+                for ppn in first..first + self.geometry.units_per_page {
+                    let lpn = self.owner[ppn as usize];
+                    if self.map.get(lpn as usize) == Some(&ppn) {
+                        units.push(Lpn(lpn));
+                    }
+                }
+            }
+        }
+        units
+    }
+
+    /// The physical blocks of a block.
+    pub(super) fn members(&self, block: u32) -> &[Block] {
+        &self.members[(block * self.joined) as usize..][..self.joined as usize]
+    }
+
+    fn first_member(&self, block: u32) -> Option<Block> {
+        (self.status(block) != Status::Bad).then(|| self.members(block)[0])
+    }
+
+    /// The block of a physical block; `None` for one that belongs to none.
+    #[inline]
+    pub(super) fn set_of(&self, block: Block) -> Option<u32> {
+        let set = self.set_of[block.0 as usize];
+        (set != u32::MAX).then_some(set)
+    }
+
+    #[inline]
+    pub(super) fn set_at(&self, ppn: u32) -> u32 {
+        self.set_of[self.geometry.block_of(Ppn(ppn)).0 as usize]
+    }
+
+    /// Opens a free block.
+    pub(super) fn open(&mut self, block: u32, stream: Option<u32>) {
+        let (die, worn) = (self.die_of(block) as usize, self.cycles(block));
+        self.free[die].remove(&(worn, block));
+        self.open[die].push(block);
+        let set = &mut self.sets[block as usize];
+        (set.status, set.stream, set.valid, set.reported) = (Status::Open, stream, 0, 0);
+        set.frontier.open();
+    }
+
+    /// A physical block has been erased; whether its set is free now.
+    pub(super) fn erased(&mut self, block: Block) -> Option<u32> {
+        self.wear.erased(block);
+        let number = self.set_of(block)?;
+        let set = &mut self.sets[number as usize];
+        set.erasing = set.erasing.saturating_sub(1);
+        if set.erasing > 0 {
+            return None;
+        }
+        set.status = Status::Free;
+        let (worn, die) = (self.cycles(number), self.die_of(number));
+        self.free[die as usize].insert((worn, number));
+        Some(number)
+    }
+
+    /// The unit at `ppn` is no longer the newest of anything.
+    #[inline]
+    pub(super) fn died(&mut self, ppn: u32) {
+        let number = self.set_at(ppn);
+        let set = &mut self.sets[number as usize];
+        set.valid -= 1;
+        if set.status == Status::Full {
+            self.dead[(number / self.sets_per_die) as usize] += 1;
+        }
+    }
+
+    /// Sets the wear of every block.
+    pub(super) fn set_wear(&mut self, pe_cycles: u32) {
+        self.wear.start_run(pe_cycles);
+        for free in &mut self.free {
+            *free = free.iter().map(|&(_, block)| (pe_cycles, block)).collect();
+        }
+    }
+
+    /// The die, as the contract names it.
+    pub(super) fn die(&self, block: u32) -> Die {
+        Die(self.die_of(block))
+    }
+}
+
+impl State for View {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self {
+            geometry: _,
+            joined: _,
+            pages_per_program: _,
+            logical_units: _,
+            reserve: _,
+            start: _,
+            background: _,
+            open_blocks: _,
+            sets_per_die: _,
+            sets,
+            members: _,
+            set_of: _,
+            map,
+            owner,
+            free,
+            open,
+            dead,
+            wear,
+            clock,
+            counts,
+        } = self;
+        archive.value(sets)?;
+        archive.table(map)?;
+        archive.table(owner)?;
+        archive.value(free)?;
+        archive.value(open)?;
+        archive.table(dead)?;
+        wear.exchange(archive)?;
+        archive.value(clock)?;
+        archive.value(counts)
+    }
+}

@@ -1,0 +1,177 @@
+//! FTLs that are brought along: a good one passes conformance, and each broken promise is an error
+//! that names the method, the call and the rule.
+
+use base::params::Table;
+use base::{Error, Result};
+use nand::geometry::Die;
+use ssd::Ssd;
+use ssd::conformance::{Check, small_config};
+use ssd::ftl::own::{Candidate, Decide, Facts, HookFacts, Hooks, OwnFtl, View};
+use ssd::ftl::{DieSet, Lpn, Move, Untimed};
+use std::sync::Arc;
+
+/// Logs on all dies in turn, and the mistake that it makes.
+#[derive(Clone, Copy)]
+struct Logs {
+    turn: u32,
+    mistake: &'static str,
+}
+
+impl Decide for Logs {
+    fn facts(&self) -> Facts {
+        let streams = if self.mistake == "stream" { 2 } else { 1 };
+        let collects = self.mistake == "collect";
+        Facts { streams, collects, is_told: true, ..Facts::default() }
+    }
+
+    fn stream(&mut self, _: &Arc<View>, _: Lpn, _: u8) -> Result<u32> {
+        Ok(2)
+    }
+
+    fn place(
+        &mut self,
+        view: &Arc<View>,
+        stream: u32,
+        _: &[Lpn],
+        dies: &DieSet,
+    ) -> Result<Option<u32>> {
+        match self.mistake {
+            "place" => return Ok(view.full_blocks(0).next().or(view.next_block(0, Some(0)))),
+            "refusal" => return Ok(None),
+            "error" => return Err(Error::new("", "by my own hand")),
+            _ => {}
+        }
+        for die in (self.turn..view.dies()).chain(0..self.turn) {
+            if dies.contains(Die(die))
+                && let Some(block) = view.next_block(die, Some(stream))
+            {
+                self.turn = die + 1;
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    fn place_moves(&mut self, view: &Arc<View>, die: u32, _: &[Move]) -> Result<u32> {
+        let die = if self.mistake == "moves" { view.dies() } else { die };
+        Ok(view.next_block(die, None).unwrap_or(u32::MAX))
+    }
+
+    fn victim(&mut self, view: &Arc<View>, die: u32) -> Result<Option<u32>> {
+        Ok(match self.mistake {
+            "victim" => view.open_block(die, Some(0)),
+            "endless" => view.full_blocks(die).max_by_key(|&block| view.valid(block)),
+            _ => view.emptiest(die),
+        })
+    }
+
+    fn collect(&mut self, _: &Arc<View>, _: u32, _: bool) -> Result<bool> {
+        Err(Error::new("", "by my own hand"))
+    }
+
+    fn twin(&self, _: &Arc<View>) -> Result<Box<dyn Decide>> {
+        Ok(Box::new(*self))
+    }
+}
+
+fn own(mistake: &'static str) -> OwnFtl {
+    OwnFtl::whole("Logs", Table::new(), move || Ok(Box::new(Logs { turn: 0, mistake })))
+}
+
+/// Conformance of an FTL to its end.
+fn checked(own: OwnFtl) -> Result<u64> {
+    let mut check = Check::new(own, &[], 1)?;
+    while !check.advance()? {}
+    Ok(check.passed().requests)
+}
+
+#[test]
+fn a_good_one_passes() {
+    assert!(checked(own("")).unwrap() > 20_000);
+}
+
+#[test]
+fn a_broken_promise_is_named() {
+    for (mistake, call, rule) in [
+        ("stream", "Logs.stream(", "a stream, 0 to 1"),
+        ("place", "Logs.place(0, (", "a free block, or an open one with room"),
+        ("refusal", "Logs.place(0, (", "if a row is refused, collection must have work"),
+        ("moves", "Logs.place_moves(", "a block, 0 to"),
+        ("victim", "Logs.victim(", "a full block of die"),
+        ("endless", "Logs.victim(", "internal work ends while the host waits"),
+        ("error", "Logs.place(0, (", ""),
+    ] {
+        let error = checked(own(mistake)).unwrap_err();
+        assert!(error.place.starts_with(call), "{mistake}: {error}");
+        assert!(error.expected.contains(rule), "{mistake}: {error}");
+    }
+    // It is asked with time alone.
+    let error = checked(own("collect")).unwrap_err();
+    assert_eq!(error.problem, "by my own hand", "{error}");
+    assert!(error.place.starts_with("Logs.collect("), "{error}");
+}
+
+/// Hooks that do what `page` does, but for a mistake.
+#[derive(Clone, Copy)]
+struct Greedy(&'static str);
+
+impl Hooks for Greedy {
+    fn facts(&self) -> HookFacts {
+        HookFacts { streams: 2, has_stream: true, has_victim: true, has_collect: true }
+    }
+
+    fn stream(&mut self, unit: Lpn, _: u8) -> Result<u32> {
+        Ok(if self.0 == "stream" { 2 } else { unit.0 % 2 })
+    }
+
+    fn victim(&mut self, _: u32, candidates: &[Candidate]) -> Result<u32> {
+        let least = candidates.iter().min_by_key(|candidate| candidate.valid);
+        Ok(least.filter(|_| self.0 != "victim").map_or(u32::MAX, |least| least.block))
+    }
+
+    fn collect(&mut self, _: u32, free_blocks: u32, _: bool) -> Result<bool> {
+        if self.0 == "collect" {
+            return Err(Error::new("", "by my own hand"));
+        }
+        Ok(free_blocks < 4)
+    }
+
+    fn twin(&self) -> Result<Box<dyn Hooks>> {
+        Ok(Box::new(*self))
+    }
+}
+
+#[test]
+fn hooks_are_held_to_their_rules() {
+    let own =
+        |mistake| OwnFtl::hooks("Greedy", Table::new(), move || Ok(Box::new(Greedy(mistake))));
+    assert!(checked(own("")).unwrap() > 20_000);
+    for (mistake, call) in
+        [("stream", "Greedy.stream("), ("victim", "Greedy.victim("), ("collect", "Greedy.collect(")]
+    {
+        let error = checked(own(mistake)).unwrap_err();
+        assert!(error.place.starts_with(call), "{mistake}: {error}");
+    }
+}
+
+/// A clone goes its own way: what one writes, the other does not see.
+#[test]
+fn clones_are_apart() {
+    for own in [own(""), OwnFtl::hooks("Greedy", Table::new(), || Ok(Box::new(Greedy(""))))] {
+        let config = small_config(&["ftl.overprovisioning=0.9"]).unwrap();
+        let config = config.with_own_ftl(own).unwrap();
+        let mut ssd = Ssd::new(&config, 1 << 30).unwrap();
+        let mut untimed = Untimed::new(ssd.dies());
+        let units = ssd.ftl_mut().logical_units();
+        let write = |ssd: &mut Ssd, untimed: &mut Untimed, step: u32| {
+            let lpns: Vec<Lpn> = (0..3 * units).map(|i| Lpn(i * step % units)).collect();
+            ssd.ftl_mut().write_untimed(&lpns, untimed).unwrap();
+            ssd.ftl_counts()
+        };
+        write(&mut ssd, &mut untimed, 7);
+        let mut twin = ssd.twin(&config, 1 << 30).unwrap();
+        let first = write(&mut ssd, &mut untimed, 11);
+        assert_eq!(write(&mut twin, &mut untimed, 11), first);
+        assert!(first.reclaimed_blocks > 0);
+    }
+}

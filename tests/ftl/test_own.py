@@ -1,0 +1,478 @@
+"""FTLs in Python: good ones, each broken promise by its name, exceptions, clones, saved drives."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nandlab
+from nandlab.ftl import Ftl, PageHooks
+
+JOB = "[mix]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=3000\nnorandommap=1\n"
+WRITES = "[w]\nrw=randwrite\nbs=4k\niodepth=16\nnumber_ios=20000\nnorandommap=1\n"
+MEASURED = ("wall_s", "precondition_wall_s", "requests_per_wall_s", "peak_rss_mb")
+
+
+def report(result: nandlab.Result) -> dict[str, Any]:
+    """The report without what the machine decides."""
+    found = result.to_dict()
+    found["sim"] = {key: value for key, value in found["sim"].items() if key not in MEASURED}
+    return found
+
+
+class Plain(Ftl):
+    """A log on each die, in turn; the emptiest block is the victim."""
+
+    turn = 0
+
+    def place(self, stream: int, units: tuple[int, ...], dies: tuple[int, ...]) -> int | None:
+        for die in sorted(dies, key=lambda die: (die < self.turn, die)):
+            block = self.flash.next_block(die, stream)
+            if block is not None:
+                self.turn = die + 1
+                return block
+        return None
+
+    def place_moves(self, die: int, units: tuple[int, ...]) -> int:
+        block = self.flash.next_block(die)
+        assert block is not None
+        return block
+
+
+class Told(Plain):
+    """It has every method, and keeps a map of its own."""
+
+    streams = 2
+    open_blocks = 3
+
+    def begin(self) -> None:
+        self.where = [-1] * self.flash.logical_units
+        self.calls = {"victim": 0, "collect": 0, "erased": 0, "trimmed": 0}
+
+    def stream(self, unit: int, hint: int) -> int:
+        return int(unit < self.flash.logical_units // 10)
+
+    def victim(self, die: int) -> int | None:
+        self.calls["victim"] += 1
+        blocks, valid, age = self.flash.candidates(die)
+        assert len(blocks) == len(valid) == len(age) == len(self.flash.full_blocks(die))
+        if len(blocks) == 0:
+            return None
+        victim = int(blocks[valid.argmin()])
+        assert self.flash.emptiest(die) in (victim, None) or valid.min() == self.flash.valid(victim)
+        units = self.flash.units_of(victim)
+        assert len(units) == self.flash.valid(victim)
+        assert all(self.flash.block_of(int(unit)) == victim for unit in units)
+        return victim
+
+    def collect(self, die: int, is_idle: bool) -> bool:
+        self.calls["collect"] += 1
+        return self.flash.free_blocks(die) < 5
+
+    def programmed(self, block: int, units: tuple[int, ...], is_moved: bool) -> None:
+        for unit in units:
+            assert self.flash.block_of(unit) == block
+            self.where[unit] = block
+
+    def erased(self, block: int) -> None:
+        self.calls["erased"] += 1
+        assert self.flash.status(block) == "free"
+        assert self.flash.valid(block) == 0
+
+    def trimmed(self, unit: int) -> None:
+        self.calls["trimmed"] += 1
+        self.where[unit] = -1
+        assert self.flash.block_of(unit) is None
+
+
+class Streams(PageHooks):
+    """Two streams by address, the emptiest block, collection earlier than `page` begins."""
+
+    streams = 2
+
+    def stream(self, unit: int, hint: int) -> int:
+        return int(unit < 20000)
+
+    def victim(self, plane: int, blocks: Any, valid: Any, age: Any) -> int:
+        assert len(blocks) == len(valid) == len(age) > 0
+        return int(blocks[valid.argmin()])
+
+    def collect(self, die: int, free_blocks: int, is_idle: bool) -> bool:
+        return free_blocks < 5
+
+
+@pytest.mark.parametrize("ftl", [Plain, Told, Streams])
+@pytest.mark.parametrize("precondition", ["none", "steady"])
+def test_a_run_is_sound_and_repeats(ftl: Any, precondition: str) -> None:
+    first = nandlab.run("tiny", JOB, precondition=precondition, ftl=ftl)
+    assert first.checks.ok
+    again = nandlab.run("tiny", JOB, precondition=precondition, ftl=ftl)
+    assert report(first) == report(again)
+    if precondition == "steady":
+        assert first.to_dict()["sim"]["precondition_write_amplification"] > 1.1
+
+
+def test_hooks_that_do_what_page_does_are_page() -> None:
+    class Nothing(PageHooks):
+        pass
+
+    class Greedy(PageHooks):
+        def victim(self, plane: int, blocks: Any, valid: Any, age: Any) -> int:
+            return int(blocks[valid.argmin()])
+
+    for set in ({}, {"ftl.static_wear_delta": 5, "gc.background_free_blocks": 6}):
+        page = report(nandlab.run("tiny", WRITES, precondition="steady", set=set))
+        hooked = report(nandlab.run("tiny", WRITES, precondition="steady", set=set, ftl=Nothing))
+        for key in ("host", "ftl", "nand", "jobs"):
+            assert hooked[key] == page[key]
+        greedy = nandlab.run("tiny", WRITES, precondition="steady", set=set, ftl=Greedy)
+        found, expected = greedy.to_dict()["ftl"], page["ftl"]
+        amplification = "write_amplification"
+        assert found[amplification] == pytest.approx(expected[amplification], rel=0.03)
+
+
+def test_a_plain_log_is_about_page() -> None:
+    page = nandlab.run("tiny", WRITES, precondition="steady").to_dict()
+    plain = nandlab.run("tiny", WRITES, precondition="steady", ftl=Plain).to_dict()
+    name = "precondition_write_amplification"
+    assert plain["sim"][name] == pytest.approx(page["sim"][name], rel=0.05)
+
+
+def test_the_report_names_the_class_and_its_parameters() -> None:
+    class Windowed(Plain):
+        def __init__(self, window: int) -> None:
+            self.window = window
+            self.seen: set[int] = set()
+
+    page = nandlab.run("tiny", JOB)
+    runs = [nandlab.run("tiny", JOB, ftl=ftl) for ftl in (Plain, Windowed(3), Windowed(4))]
+    hashes = {run.to_dict()["nandlab"]["config_hash"] for run in (page, *runs)}
+    assert len(hashes) == 4
+    config = runs[1].to_dict()["nandlab"]["config"]["ftl"]
+    assert config["name"] == "Windowed"
+    assert config["own"]["class"].endswith("Windowed")
+    assert config["own"]["attributes"]["window"] == 3
+    assert len(config["own"]["source"]) == 16
+    again = nandlab.run("tiny", JOB, ftl=Windowed(3)).to_dict()["nandlab"]
+    assert again["config_hash"] == runs[1].to_dict()["nandlab"]["config_hash"]
+
+
+@pytest.mark.parametrize("ftl", [Plain, Told, Streams])
+def test_conformance(ftl: Any) -> None:
+    found = nandlab.ftl.check(ftl, storms=1)
+    assert found.name == ftl.__name__
+    assert found.drives >= 12
+    assert found.requests > 20000
+    assert min(found.host_units, found.moved_units, found.erases) > 1000
+
+
+# --- Broken promises -----------------------------------------------------------------------------
+
+
+def of(**methods: Callable[..., Any]) -> type[Plain]:
+    """A plain FTL with other methods."""
+    return type("Mine", (Plain,), methods)
+
+
+def once(later: int, answer: Callable[[Any], Any], name: str) -> Callable[..., Any]:
+    """A method that answers as the plain one does, and then so."""
+    usual = getattr(Plain, name)
+
+    def method(self: Any, *given: Any) -> Any:
+        self.called = getattr(self, "called", 0) + 1
+        return answer(self) if self.called > later else usual(self, *given)
+
+    return method
+
+
+def eager(flash: Any, die: int) -> int:
+    """The open block of a die or any free one, and none left for collection."""
+    block = flash.open_block(die, 0)
+    return flash.free_block(die) if block is None else block
+
+
+BROKEN: list[tuple[type[Plain], str, str]] = [
+    (of(place=lambda *_: 10**6), r"Mine\.place\(0, \(.*\), \(0, 1, 2, 3\)\)", "there is no block"),
+    (of(place=lambda *_: "x"), r"Mine\.place\(0", "returned 'x'; expected: a block"),
+    (of(place=lambda *_: -1), r"Mine\.place\(0", "returned -1"),
+    (of(place=lambda *_: None), r"Mine\.place\(0", "None, and no job has work"),
+    (
+        of(place=lambda self, stream, units, dies: self.flash.free_block(dies[0])),
+        r"Mine\.place\(0",
+        "blocks of die . are open already.*open_blocks",
+    ),
+    (
+        of(place=once(3000, lambda self: int(self.flash.full_blocks(0)[0]), "place")),
+        r"Mine\.place\(0",
+        "is full; expected: a free block, or an open one",
+    ),
+    (
+        of(place=lambda self, stream, units, dies: eager(self.flash, dies[0])),
+        r"Mine\.place\(0",
+        "one of the last 1 free ones.*gc_reserve_blocks",
+    ),
+    (
+        of(place=once(6000, lambda self: self.flash.open_block(0), "place")),
+        r"Mine\.place\(0",
+        "was opened by `place_moves`|None",
+    ),
+    (of(place_moves=lambda *_: None), r"Mine\.place_moves\(\d, \(", "returned None.*reserve"),
+    (of(place_moves=lambda *_: 10**6), r"Mine\.place_moves\(\d", "there is no block"),
+    (of(victim=lambda *_: 10**6), r"Mine\.victim\(\d\)", "there is no block.*a full block of die"),
+    (
+        of(victim=lambda self, die: self.flash.free_block(die)),
+        r"Mine\.victim\(\d\)",
+        "is free; expected: a full block of die",
+    ),
+    (
+        of(victim=lambda self, die: int(self.flash.full_blocks((die + 1) % 4)[0])),
+        r"Mine\.victim\((\d)\)",
+        r"belongs to die \d; expected: a full block of die",
+    ),
+    (of(victim=lambda *_: None), r"Mine\.place\(0", "no job has work"),
+    (
+        of(victim=lambda self, die: int(max(self.flash.full_blocks(die), key=self.flash.valid))),
+        r"Mine\.victim\(\d\)",
+        "units were moved.*internal work ends",
+    ),
+    (of(streams=2, stream=lambda *_: 2), r"Mine\.stream\(\d+, 0\)", "2 is no stream.*0 to 1"),
+    (of(streams=2, stream=lambda *_: None), r"Mine\.stream\(\d+, 0\)", "returned None"),
+]
+
+
+@pytest.mark.parametrize(("ftl", "call", "rule"), BROKEN)
+@pytest.mark.parametrize("precondition", ["none", "steady"])
+def test_a_broken_promise_is_named(
+    ftl: type[Plain], call: str, rule: str, precondition: str
+) -> None:
+    small = {"chip.geometry.blocks_per_plane": 24, "ftl.overprovisioning": 0.5}
+    job = WRITES.replace("20000", "80000")
+    with pytest.raises(nandlab.NandlabError, match=f"(?s){call}.*({rule})") as caught:
+        nandlab.run("tiny", job, precondition=precondition, set=small, ftl=ftl)
+    assert "please report" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("ftl", "call", "rule"), BROKEN[:4] + BROKEN[8:13])
+def test_check_names_it_too(ftl: type[Plain], call: str, rule: str) -> None:
+    any_dies = call.replace(r"\(0, 1, 2, 3\)", r"\(.*\)")
+    with pytest.raises(nandlab.NandlabError, match=f"(?s){any_dies}.*({rule})"):
+        nandlab.ftl.check(ftl, storms=1)
+
+
+@pytest.mark.parametrize(
+    ("methods", "call", "rule"),
+    [
+        ({"streams": 2, "stream": lambda *_: 5}, r"Mine\.stream\(\d+, 0\)", "5 is no stream"),
+        ({"victim": lambda *_: 10**6}, r"Mine\.victim\(\d, \d+ blocks\)", "not among the blocks"),
+        ({"victim": lambda *_: "x"}, r"Mine\.victim\(\d", "returned 'x'"),
+    ],
+)
+def test_a_broken_hook_is_named(methods: dict[str, Any], call: str, rule: str) -> None:
+    mine = type("Mine", (PageHooks,), methods)
+    with pytest.raises(nandlab.NandlabError, match=f"{call}.*{rule}"):
+        nandlab.run("tiny", WRITES, precondition="steady", ftl=mine)
+
+
+# --- Exceptions ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["begin", "stream", "place", "place_moves", "victim", "collect"])
+def test_an_exception_keeps_its_traceback(name: str) -> None:
+    def fails(self: Any, *_: Any) -> Any:
+        raise ZeroDivisionError("by my own hand")
+
+    mine = type("Mine", (Plain,), {name: fails, "streams": 2, "open_blocks": 3})
+    with pytest.raises(
+        nandlab.NandlabError, match=rf"Mine\.{name}\(.*ZeroDivisionError: by my"
+    ) as caught:
+        nandlab.run("tiny", WRITES.replace("20000", "200000"), precondition="fill", ftl=mine)
+    cause = caught.value.__cause__
+    assert isinstance(cause, ZeroDivisionError)
+    trace = cause.__traceback__
+    assert trace is not None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    assert trace.tb_frame.f_code is fails.__code__
+
+
+def test_ctrl_c_ends_a_run_and_a_method_that_does_not_end() -> None:
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals go to the main thread")
+
+    class Endless(Plain):
+        def place(self, stream: int, units: tuple[int, ...], dies: tuple[int, ...]) -> int | None:
+            if self.flash.clock > 5000:
+                while True:
+                    time.sleep(0.01)
+            return super().place(stream, units, dies)
+
+    def press() -> None:
+        for _ in range(2):
+            time.sleep(0.7)
+            signal.raise_signal(signal.SIGINT)
+
+    for ftl in (Endless, Plain):
+        presses = threading.Thread(target=press)
+        presses.start()
+        endless = "[w]\nrw=randwrite\nbs=4k\ntime_based\nruntime=100000\n"
+        begun = time.monotonic()
+        try:
+            with pytest.raises(nandlab.Interrupted) as caught:
+                nandlab.run("tiny", endless, ftl=ftl)
+            assert time.monotonic() - begun < 5
+            assert caught.value.result.to_dict()["host"]["requests_completed"] > 100
+        finally:
+            try:
+                presses.join()
+            except KeyboardInterrupt:
+                presses.join()
+
+
+# --- Arguments -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (3, "below nandlab.ftl.Ftl"),
+        (Ftl, "below nandlab.ftl.Ftl"),
+        (dict, "below nandlab.ftl.Ftl"),
+        (type("Mine", (Ftl,), {"place": Plain.place}), "no method `place_moves`"),
+        (of(streams=9), r"Mine\.streams: 9"),
+        (of(open_blocks=0), r"Mine\.open_blocks: 0"),
+        (of(stream=lambda *_: 0), "never asked"),
+    ],
+)
+def test_what_is_refused(given: Any, said: str) -> None:
+    with pytest.raises(nandlab.NandlabError, match=said):
+        nandlab.run("tiny", JOB, ftl=given)
+
+
+def test_no_other_ftl_beside_it() -> None:
+    for sets in ({"ftl.name": "dftl"}, {"ftl.host_streams": 2}):
+        for ftl in (Plain, Streams):
+            with pytest.raises(nandlab.NandlabError, match=r"ftl\."):
+                nandlab.run("tiny", JOB, set=sets, ftl=ftl)
+    # That of the drive's file is not meant.
+    tables = {"drive_preset": "tiny", "ftl": {"name": "dftl", "map_cache_bytes": 4096}}
+    assert nandlab.run(tables, JOB, ftl=Plain).checks.ok
+
+
+def test_the_flash_is_seen_inside_of_methods_only() -> None:
+    kept: list[Any] = []
+
+    class Keeping(Plain):
+        def begin(self) -> None:
+            kept.append(self.flash)
+
+    nandlab.run("tiny", JOB, ftl=Keeping)
+    assert kept[0].dies == 4
+    with pytest.raises(nandlab.NandlabError, match="inside a method"):
+        kept[0].valid(0)
+
+    class Asking(Plain):
+        def begin(self) -> None:
+            self.flash.valid(10**6)
+
+    with pytest.raises(nandlab.NandlabError, match=r"begin\(\).*no block 1000000; expected: 0 to"):
+        nandlab.run("tiny", JOB, ftl=Asking)
+
+
+# --- Drives as objects ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ftl", [Told, Streams])
+def test_a_clone_has_a_copy_of_the_ftl(ftl: Any) -> None:
+    alone = nandlab.run("tiny", JOB, precondition="steady", ftl=ftl)
+    drive = nandlab.Drive("tiny", ftl=ftl).precondition("steady")
+    clones = [drive.clone(), drive.clone()]
+    for one in (*clones, drive):
+        assert report(one.run(JOB)) == report(alone)
+    # What one has learned does not reach another one.
+    assert report(clones[0].run(WRITES)) == report(drive.run(WRITES))
+
+
+def test_a_clone_that_cannot_be_copied_is_refused() -> None:
+    class Locked(Plain):
+        def begin(self) -> None:
+            self.lock = threading.Lock()
+
+    drive = nandlab.Drive("tiny", ftl=Locked).precondition("fill")
+    with pytest.raises(nandlab.NandlabError, match=r"(?s)Locked: a clone.*lock.*__deepcopy__"):
+        drive.clone()
+
+
+def test_runs_on_threads() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    drive = nandlab.Drive("tiny", ftl=Told).precondition("steady")
+    expected = report(drive.clone().run(JOB))
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map(lambda one: report(one.run(JOB)), [drive.clone() for _ in range(3)]):
+            assert found == expected
+
+
+def test_a_method_that_asks_for_its_own_drive_is_refused() -> None:
+    drives: list[nandlab.Drive] = []
+
+    class Curious(Plain):
+        def place(self, stream: int, units: tuple[int, ...], dies: tuple[int, ...]) -> int | None:
+            assert drives[0].capacity_bytes > 0
+            return super().place(stream, units, dies)
+
+    drives.append(nandlab.Drive("tiny", ftl=Curious))
+    for act in (lambda: drives[0].precondition("fill"), lambda: drives[0].run(JOB)):
+        with pytest.raises(
+            nandlab.NandlabError, match=r"Curious\.place\(0.*this drive is in a run"
+        ):
+            act()
+
+
+def test_another_thread_waits_for_a_drive() -> None:
+    drive = nandlab.Drive("tiny", ftl=Told)
+    preconditioning = threading.Thread(target=lambda: drive.precondition("steady"))
+    preconditioning.start()
+    while preconditioning.is_alive():
+        assert drive.capacity_bytes > 0
+    preconditioning.join()
+    assert drive.run(JOB).checks.ok
+
+
+def test_a_drive_is_saved_with_an_ftl_that_says_its_state(tmp_path: Path) -> None:
+    path = tmp_path / "x.nldrive"
+    drive = nandlab.Drive("tiny", ftl=Plain).precondition("fill")
+    with pytest.raises(nandlab.NandlabError, match=r"not supported: saving.*`saved` and `restore`"):
+        drive.save(path)
+    assert not path.exists()
+
+    class Saved(Plain):
+        def saved(self) -> str:
+            return str(self.turn)
+
+        def restore(self, text: str) -> None:
+            self.turn = int(text)
+
+    drive = nandlab.Drive("tiny", ftl=Saved).precondition("steady")
+    drive.save(path)
+    for given, said in [(None, "user's own"), (Plain, "not the FTL that it was saved with")]:
+        with pytest.raises(nandlab.NandlabError, match=said):
+            nandlab.Drive.load(path, ftl=given)
+    loaded = nandlab.Drive.load(path, ftl=Saved)
+    for key in ("host", "ftl", "nand"):
+        assert report(loaded.run(JOB))[key] == report(drive.run(JOB))[key]
+    nandlab.Drive("tiny").save(path)
+    with pytest.raises(nandlab.NandlabError, match="was saved with the FTL `page`"):
+        nandlab.Drive.load(path, ftl=Plain)
+
+
+def test_ages_by_writes() -> None:
+    drive = nandlab.Drive("tiny", ftl=Told, set={"chip.geometry.blocks_per_plane": 32})
+    drive.precondition("fill").age(cycles=3)
+    assert drive.pe_cycles.mean >= 3
+    assert drive.run(JOB).checks.ok
