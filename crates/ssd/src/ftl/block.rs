@@ -3,7 +3,7 @@
 //!
 //! The rules: a logical block that is written gets an open block, which takes its data in order and
 //! each at its own position. A write further on has the units between copied first. A write further
-//! back ends the open block: the rest of the logical block is copied behind, and the next open block
+//! back ends the open block: the rest of the logical block is copied behind, and a new open block
 //! begins. When all are in use, the one that has rested longest is ended.
 
 use super::contract::Build;

@@ -221,8 +221,8 @@ impl LogBlocks {
         i64::from(self.demand) > self.expected() && (self.merging as usize) < self.tasks.len()
     }
 
-    /// A row has come to a log that is written in order. If another set waits for a log, this one is
-    /// emptied, or all ask again.
+    /// A row has come to a log that is written in order. If another set waits for a log, this one
+    /// is emptied, or all ask again.
     fn give_way(&mut self, number: u32) {
         if self.is_short() && Self::is_idle(self.logs.log(number)) {
             self.queue(number);
