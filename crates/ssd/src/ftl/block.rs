@@ -37,8 +37,7 @@ pub const MEMBER: Member<Build> = Member {
     },
 };
 
-/// Open blocks where nothing is said (assumed: about as many as memory cards of 2011 can write to
-/// in turn without a loss of speed).
+/// Open blocks where nothing is said (assumed).
 const OPEN_BLOCKS: u32 = 4;
 
 /// Parameters of `block`.

@@ -2,8 +2,11 @@
 //!
 //! What FTLs with a coarse map are built of. `layout` places a logical block's units on the planes
 //! of a virtual block; `pool` has the physical blocks, free and in use, worn and doomed; `places`
-//! maps units that may be anywhere in a virtual block.
+//! maps units that may be anywhere in a virtual block; `demand` counts those that wait for a virtual
+//! block, and `task` is the work of a job.
 
+pub mod demand;
 pub mod layout;
 pub mod places;
 pub mod pool;
+pub mod task;

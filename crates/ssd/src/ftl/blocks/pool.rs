@@ -413,6 +413,18 @@ impl Pool {
         self.good.total_without(&self.layout, self.layout.geometry.plane_of(block))
     }
 
+    /// Whether there are enough virtual blocks without a block: those in use and `reserve` free
+    /// ones. Of those in use, `lent` come back.
+    pub fn can_go(&self, block: Block, lent: u32, reserve: u32) -> bool {
+        self.good_without(block) >= self.in_use() - self.dying - lent + reserve
+    }
+
+    /// A free block that is to leave, and can.
+    pub fn can_leave(&self, lent: u32, reserve: u32) -> Option<Block> {
+        let can_go = |&block: &Block| self.is_leaving(block) && self.can_go(block, lent, reserve);
+        self.leaving.iter().copied().find(can_go)
+    }
+
     /// Dooms a block.
     pub fn doom(&mut self, block: Block) {
         self.doomed[block.0 as usize] = true;

@@ -200,9 +200,7 @@ impl LogBlocks {
             };
         }
         // One log is to be emptied for each set that waits, as far as jobs can.
-        if std::mem::replace(&mut self.asked[set as usize], self.epoch) != self.epoch {
-            self.demand += 1;
-        }
+        self.demand.ask(set);
         if self.is_short() {
             match self.oldest() {
                 Some(log) if self.conclude(log) => return None,
@@ -218,7 +216,8 @@ impl LogBlocks {
 
     /// Whether more sets wait for a log than there will be logs, and a job is free to empty one.
     fn is_short(&self) -> bool {
-        i64::from(self.demand) > self.expected() && (self.merging as usize) < self.tasks.len()
+        i64::from(self.demand.waiting()) > self.expected()
+            && (self.merging as usize) < self.tasks.len()
     }
 
     /// A row has come to a log that is written in order. If another set waits for a log, this one
@@ -227,13 +226,16 @@ impl LogBlocks {
         if self.is_short() && Self::is_idle(self.logs.log(number)) {
             self.queue(number);
         } else {
-            self.calls |= self.demand > 0;
+            self.calls |= self.demand.waiting() > 0;
         }
     }
 
     /// A set waits for a log and all others have been filled for rows that are still to come. It is
     /// to ask again, until one of them has waited in vain.
     fn wait_for_rows(&mut self) -> Option<Place> {
+        if !self.rules.is_in_order {
+            return None;
+        }
         let is_busy = self.active > 0 || !self.queued.is_empty() || self.pool.dying > 0;
         let awaiting = self.logs.used().find(|(_, log)| log.is_awaiting());
         let number = awaiting.filter(|_| !is_busy)?.0;

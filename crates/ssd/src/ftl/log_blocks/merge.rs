@@ -13,6 +13,7 @@ use super::logs::State;
 use super::{HOST, LogBlocks};
 use crate::ftl::blocks::layout::Cursor;
 use crate::ftl::blocks::pool::{NONE, Use, Virtual};
+use crate::ftl::blocks::task::Task;
 use crate::ftl::contract::{Carried, Job, Lpn, Move, Place, Program, Stream, Until};
 use serde::{Deserialize, Serialize};
 
@@ -169,8 +170,8 @@ impl LogBlocks {
             self.queued.retain(|&other| other != number);
         }
         self.logs.release(number);
-        self.calls |= self.rules.is_in_order && self.demand > 0;
-        self.new_epoch();
+        self.calls |= self.rules.is_in_order && self.demand.waiting() > 0;
+        self.demand.begin_anew();
     }
 
     /// Whether a merge for this log copies behind what it has.
@@ -463,8 +464,8 @@ impl LogBlocks {
     #[cold]
     fn stall(&mut self, index: usize) -> Place {
         self.merges[index].is_stalled = true;
-        let is_at_work = |(task, merge): (&super::work::Task, &Merge)| match task {
-            super::work::Task::Copying => !merge.is_stalled,
+        let is_at_work = |(task, merge): (&Task, &Merge)| match task {
+            Task::Copying => !merge.is_stalled,
             other => !other.is_idle(),
         };
         if self.tasks.iter().zip(&self.merges).any(is_at_work) {

@@ -18,9 +18,11 @@ mod relocation;
 mod streams;
 mod work;
 
+use super::blocks::demand::Demand;
 use super::blocks::layout::Layout;
 use super::blocks::places::Places;
 use super::blocks::pool::{NONE, Pool};
+use super::blocks::task::Task;
 use super::contract::{
     Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
     Step, Stream, Urgency, Wear, Work,
@@ -34,7 +36,6 @@ use merge::Merge;
 use nand::geometry::{Block, Ppn};
 use std::collections::VecDeque;
 use streams::Streams;
-use work::Task;
 
 /// Label of all programs to log blocks.
 const HOST: Stream = Stream::host(0);
@@ -111,12 +112,8 @@ pub struct LogBlocks {
     queued: VecDeque<u32>,
     /// Virtual blocks that merges have taken to copy to.
     lent: u32,
-    /// By set: the epoch in which it last asked for a log. With each log that comes free another
-    /// begins: all that wait ask again then.
-    asked: Vec<u32>,
-    epoch: u32,
-    /// Sets that have asked in this one.
-    demand: u32,
+    /// Sets that wait for a log.
+    demand: Demand,
     /// What the jobs do, the merge of each, and how many of them do something.
     tasks: Vec<Task>,
     merges: Vec<Merge>,
@@ -201,9 +198,7 @@ impl LogBlocks {
             merging: 0,
             queued: VecDeque::with_capacity((log_blocks + sequential) as usize),
             lent: 0,
-            asked: vec![0; sets as usize],
-            epoch: 1,
-            demand: 0,
+            demand: Demand::new(sets),
             tasks: vec![Task::Idle; jobs as usize],
             merges: (0..jobs).map(|_| Merge::none()).collect(),
             active: 0,
@@ -254,12 +249,6 @@ impl LogBlocks {
         let units = self.pool.layout.units;
         units.min(self.logical_units - block * units)
     }
-
-    /// All that wait for a log ask again.
-    fn new_epoch(&mut self) {
-        self.epoch = self.epoch.wrapping_add(1);
-        self.demand = 0;
-    }
 }
 
 impl State for LogBlocks {
@@ -284,8 +273,6 @@ impl State for LogBlocks {
             merging,
             queued,
             lent,
-            asked,
-            epoch,
             demand,
             tasks,
             merges,
@@ -303,10 +290,11 @@ impl State for LogBlocks {
         places.exchange(archive)?;
         logs.exchange(archive)?;
         streams.exchange(archive)?;
-        for table in [logs_of, current, flying_on, asked] {
+        demand.exchange(archive)?;
+        for table in [logs_of, current, flying_on] {
             archive.table(table)?;
         }
-        for number in [log_limit, opened, merging, lent, epoch, demand, active] {
+        for number in [log_limit, opened, merging, lent, active] {
             archive.value(number)?;
         }
         for queue in [queued, forced_queue] {
@@ -398,13 +386,13 @@ impl Ftl for LogBlocks {
     }
 
     fn erased(&mut self, block: Block) {
-        let can_go = self.pool.is_doomed(block) && self.can_go(block);
+        let can_go = self.pool.is_doomed(block) && self.pool.can_go(block, self.lent, self.reserve);
         if self.pool.erased(block, can_go) {
             self.counts.retired_blocks += 1;
         } else {
             self.counts.reclaimed_blocks += 1;
         }
-        self.new_epoch();
+        self.demand.begin_anew();
     }
 
     fn retire(&mut self, block: Block) -> bool {
@@ -461,7 +449,7 @@ impl Ftl for LogBlocks {
 
     fn bytes_per_unit(&self) -> f64 {
         let tables = self.data.bytes() + self.places.bytes() + self.logs.bytes();
-        let by_set = 4 * (self.logs_of.len() + self.current.len() + self.asked.len());
+        let by_set = 4 * (self.logs_of.len() + self.current.len()) + self.demand.bytes();
         let by_block = self.forced.len() + self.is_merging.len();
         let bytes = tables + self.pool.bytes() + by_set + by_block;
         bytes as f64 / f64::from(self.logical_units)

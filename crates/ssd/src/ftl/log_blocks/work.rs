@@ -6,27 +6,8 @@
 use super::LogBlocks;
 use super::logs::State;
 use crate::ftl::blocks::pool::NONE;
+use crate::ftl::blocks::task::Task;
 use crate::ftl::contract::{Job, Step, Work};
-use nand::geometry::Block;
-use serde::{Deserialize, Serialize};
-
-/// What a job is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Task {
-    Idle,
-    /// It copies what belongs to its merge.
-    Copying,
-    /// It erases blocks, and then goes on with its merge, if that is not done.
-    Erasing {
-        goes_on: bool,
-    },
-}
-
-impl Task {
-    pub(super) fn is_idle(self) -> bool {
-        self == Self::Idle
-    }
-}
 
 impl LogBlocks {
     fn index(&self, job: Job) -> Option<usize> {
@@ -73,7 +54,7 @@ impl LogBlocks {
         self.calls
             || !self.pool.dead.is_empty()
             || self.next_claim().is_some_and(|(log, _)| self.can_begin(log))
-            || self.can_leave().is_some()
+            || self.pool.can_leave(self.lent, self.reserve).is_some()
             || self.surplus().is_some()
             || self.forced_block().is_some()
     }
@@ -104,12 +85,6 @@ impl LogBlocks {
     fn surplus(&self) -> Option<u32> {
         let is_due = self.opened - self.merging > self.log_limit && self.can_begin_full();
         is_due.then(|| self.oldest()).flatten()
-    }
-
-    /// A free block that is to leave, and without which there are enough.
-    fn can_leave(&self) -> Option<Block> {
-        let leaving = self.pool.leaving.iter().copied();
-        leaving.into_iter().find(|&block| self.pool.is_leaving(block) && self.can_go(block))
     }
 
     /// A logical block that is to be moved, and can be now.
@@ -170,10 +145,10 @@ impl LogBlocks {
             if !self.pool.dead.is_empty() {
                 self.pool.list_dead(&mut work.blocks);
                 if work.blocks.is_empty() {
-                    self.new_epoch();
+                    self.demand.begin_anew();
                     continue;
                 }
-            } else if let Some(block) = self.can_leave() {
+            } else if let Some(block) = self.pool.can_leave(self.lent, self.reserve) {
                 self.pool.take_out(block);
                 work.blocks.push(block);
             }

@@ -1,14 +1,14 @@
 //! Construction: parameters, and how many update blocks the drive has room for.
 
-use super::demand::Demand;
 use super::group::Superblock;
 use super::owners::Owners;
 use super::pass::Pass;
-use super::work::Task;
 use super::{LEAST_RESERVE, Superblocks};
+use crate::ftl::blocks::demand::Demand;
 use crate::ftl::blocks::layout::Layout;
 use crate::ftl::blocks::places::Places;
 use crate::ftl::blocks::pool::{NONE, Pool};
+use crate::ftl::blocks::task::Task;
 use crate::ftl::contract::{Context, FtlCounts};
 use crate::space::capacity::logical_units;
 use base::units::Divisor;

@@ -13,7 +13,6 @@
 //! areas of the data pages.
 
 mod build;
-mod demand;
 mod group;
 mod host;
 mod owners;
@@ -22,8 +21,10 @@ mod relocation;
 mod victims;
 mod work;
 
+use super::blocks::demand::Demand;
 use super::blocks::places::Places;
 use super::blocks::pool::{Pool, Virtual};
+use super::blocks::task::Task;
 use super::contract::{
     Build, Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
     Step, Stream, Urgency, Wear, Work,
@@ -33,13 +34,11 @@ use base::family::{Member, check, schema};
 use base::units::Divisor;
 use base::{Error, Result, params};
 use build::SuperblockParams;
-use demand::Demand;
 use group::Superblock;
 use nand::geometry::{Block, Ppn};
 use owners::Owners;
 use pass::Pass;
 use std::collections::VecDeque;
-use work::Task;
 
 pub const MEMBER: Member<Build> = Member {
     name: "superblock",
@@ -249,7 +248,7 @@ impl Ftl for Superblocks {
     }
 
     fn erased(&mut self, block: Block) {
-        let can_go = self.pool.is_doomed(block) && self.can_go(block);
+        let can_go = self.pool.is_doomed(block) && self.pool.can_go(block, self.lent, self.reserve);
         if self.pool.erased(block, can_go) {
             self.counts.retired_blocks += 1;
         } else {

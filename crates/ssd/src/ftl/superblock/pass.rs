@@ -8,6 +8,7 @@ use super::group::State;
 use super::{HOST, Superblocks};
 use crate::ftl::blocks::layout::{Cursor, Layout};
 use crate::ftl::blocks::pool::{NONE, Use, Virtual};
+use crate::ftl::blocks::task::Task;
 use crate::ftl::contract::{Carried, Job, Lpn, Move, Place, Program, Until};
 use serde::{Deserialize, Serialize};
 
@@ -230,8 +231,8 @@ impl Superblocks {
     #[cold]
     fn stall(&mut self, index: usize) -> Place {
         self.passes[index].is_stalled = true;
-        let is_at_work = |(task, pass): (&super::work::Task, &Pass)| match task {
-            super::work::Task::Copying => !pass.is_stalled,
+        let is_at_work = |(task, pass): (&Task, &Pass)| match task {
+            Task::Copying => !pass.is_stalled,
             other => !other.is_idle(),
         };
         if self.tasks.iter().zip(&self.passes).any(is_at_work) {

@@ -45,12 +45,6 @@ impl Superblocks {
         self.forced.iter().find(can_move).copied()
     }
 
-    /// Whether there is enough without a block.
-    pub(super) fn can_go(&self, block: Block) -> bool {
-        let held = self.pool.in_use() - self.pool.dying - self.lent;
-        self.pool.good_without(block) >= held + self.reserve
-    }
-
     /// Dooms a block, if the drive has it to spare.
     pub(super) fn doom(&mut self, block: Block) -> bool {
         if self.pool.is_doomed(block) {

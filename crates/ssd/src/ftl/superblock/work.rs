@@ -6,27 +6,8 @@
 use super::Superblocks;
 use super::group::State;
 use super::pass::Kind;
+use crate::ftl::blocks::task::Task;
 use crate::ftl::contract::{Job, Step, Work};
-use nand::geometry::Block;
-use serde::{Deserialize, Serialize};
-
-/// What a job is at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Task {
-    Idle,
-    /// It copies what belongs to its pass.
-    Copying,
-    /// It erases blocks, and then goes on with its pass, if that is not done.
-    Erasing {
-        goes_on: bool,
-    },
-}
-
-impl Task {
-    pub(super) fn is_idle(self) -> bool {
-        self == Self::Idle
-    }
-}
 
 impl Superblocks {
     fn index(&self, job: Job) -> Option<usize> {
@@ -62,7 +43,7 @@ impl Superblocks {
     pub(super) fn has_work(&self) -> bool {
         !self.pool.dead.is_empty()
             || (!self.queued.is_empty() && self.can_begin())
-            || self.can_leave().is_some()
+            || self.pool.can_leave(self.lent, self.reserve).is_some()
             || self.surplus().is_some()
             || self.forced_group().is_some()
     }
@@ -78,12 +59,6 @@ impl Superblocks {
     fn surplus(&self) -> Option<u32> {
         let is_due = self.used > self.log_limit + self.giving && self.can_begin();
         is_due.then(|| self.oldest()).flatten()
-    }
-
-    /// A free block that is to leave, and without which there are enough.
-    fn can_leave(&self) -> Option<Block> {
-        let leaving = self.pool.leaving.iter().copied();
-        leaving.into_iter().find(|&block| self.pool.is_leaving(block) && self.can_go(block))
     }
 
     /// The next step of a job.
@@ -133,7 +108,7 @@ impl Superblocks {
         loop {
             if !self.pool.dead.is_empty() {
                 self.pool.list_dead(&mut work.blocks);
-            } else if let Some(block) = self.can_leave() {
+            } else if let Some(block) = self.pool.can_leave(self.lent, self.reserve) {
                 self.pool.take_out(block);
                 work.blocks.push(block);
             }

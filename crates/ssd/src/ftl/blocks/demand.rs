@@ -1,14 +1,15 @@
-//! Demand: how many superblocks wait for an update block.
+//! Demand: how many wait for a virtual block.
 //!
-//! Each asks again and again, and counts once in an epoch. With each erase another epoch begins.
+//! Each asks again and again, and counts once in an epoch. When room has come free another epoch
+//! begins: all that wait ask again then.
 
 use base::Result;
 use base::archive::{Archive, State};
 
 /// Those that wait.
 #[derive(Clone)]
-pub(super) struct Demand {
-    /// By superblock: the epoch in which it last asked.
+pub struct Demand {
+    /// By asker: the epoch in which it last asked.
     asked: Vec<u32>,
     epoch: u32,
     /// How many have asked in this one.
@@ -25,14 +26,19 @@ impl State for Demand {
 }
 
 impl Demand {
-    /// Of so many superblocks none waits.
-    pub(super) fn new(superblocks: u32) -> Self {
-        Self { asked: vec![0; superblocks as usize], epoch: 1, waiting: 0 }
+    /// Of so many askers none waits.
+    pub fn new(askers: u32) -> Self {
+        Self { asked: vec![0; askers as usize], epoch: 1, waiting: 0 }
     }
 
-    /// A superblock waits: how many do.
-    pub(super) fn ask(&mut self, superblock: u32) -> u32 {
-        let asked = &mut self.asked[superblock as usize];
+    /// How many wait.
+    pub fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// One waits: how many do.
+    pub fn ask(&mut self, asker: u32) -> u32 {
+        let asked = &mut self.asked[asker as usize];
         if std::mem::replace(asked, self.epoch) != self.epoch {
             self.waiting += 1;
         }
@@ -40,13 +46,13 @@ impl Demand {
     }
 
     /// All that wait ask again.
-    pub(super) fn begin_anew(&mut self) {
+    pub fn begin_anew(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         self.waiting = 0;
     }
 
     /// Bytes that it takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         4 * self.asked.len()
     }
 }
