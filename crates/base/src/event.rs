@@ -217,6 +217,13 @@ impl EventQueue {
         }
     }
 
+    /// Forgets all that was asked for; the clock stays.
+    pub fn clear(&mut self) {
+        self.heap.clear();
+        self.lanes.iter_mut().for_each(|lane| (lane.len, lane.last) = (0, 0));
+        self.waiting = 0;
+    }
+
     /// Whether something was asked for that [`pop`](Self::pop) has not given yet.
     pub fn is_pending(&self) -> bool {
         self.waiting != 0
@@ -303,6 +310,19 @@ impl EventQueue {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn forgets_what_was_asked_for() {
+        let mut queue = EventQueue::new();
+        queue.push_lane(0, Time(5), 1);
+        queue.push_lane(0, Time(70), 2);
+        queue.push(Time(60), 3);
+        assert_eq!(queue.pop(), Some((Time(5), 1)));
+        queue.clear();
+        assert_eq!((queue.pop(), queue.now()), (None, Time(5)));
+        queue.push_lane(0, Time(6), 4);
+        assert_eq!(queue.pop(), Some((Time(6), 4)));
+    }
 
     #[test]
     fn nothing_happens_beyond_the_limit() {

@@ -58,11 +58,25 @@ impl<T: Copy> Pool<T> {
         value
     }
 
+    /// Takes all numbers back.
+    pub fn clear(&mut self) {
+        self.values.clear();
+        self.free.clear();
+        #[cfg(debug_assertions)]
+        self.is_taken.clear();
+    }
+
     /// Everything that is under way (slow).
     pub fn taken(&self) -> impl Iterator<Item = &T> {
+        self.numbered().map(|(_, value)| value)
+    }
+
+    /// The same with their numbers (slow).
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, &T)> {
         let mut is_free = vec![false; self.values.len()];
         self.free.iter().for_each(|&number| is_free[number as usize] = true);
-        self.values.iter().zip(is_free).filter(|(_, is_free)| !is_free).map(|(value, _)| value)
+        let numbered = (0..).zip(&self.values).zip(is_free);
+        numbered.filter(|(_, is_free)| !is_free).map(|(numbered, _)| numbered)
     }
 }
 

@@ -5,10 +5,10 @@ use crate::config::Loaded;
 use base::archive::{Archive, State};
 use base::units::Hours;
 use base::{Error, Result};
-use ssd::Ssd;
 use ssd::ageing::Ageing;
 use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
+use ssd::{Cut, Ssd, Started};
 
 /// A drive, between runs.
 pub struct Drive {
@@ -149,6 +149,27 @@ impl Drive {
 
     fn put_to_use(&mut self) {
         self.life.put_to_use(&mut self.ssd, self.loaded.config.age.pe_cycles);
+    }
+
+    /// Cuts the power of the drive: its memory is gone, what is on flash stays. Refuses a drive
+    /// without recovery, or one that is off.
+    pub fn cut(&mut self) -> Result<Cut> {
+        self.put_to_use();
+        self.ssd.cut()
+    }
+
+    /// Goes on with the start-up after a cut, for so many events of the drive: what it took, once
+    /// the drive is ready. Refuses a drive whose power has not been cut.
+    pub fn recover(&mut self, events: u64) -> Result<Option<Started>> {
+        if self.ssd.is_on() || self.ssd.is_off() {
+            self.ssd.power_on(&self.loaded.config)?;
+        }
+        self.ssd.advance_start_up(events)
+    }
+
+    /// Whether its power has been cut.
+    pub fn is_off(&self) -> bool {
+        self.ssd.is_off()
     }
 
     /// The same drive once more. Refuses while anything is under way in it.

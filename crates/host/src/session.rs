@@ -13,6 +13,7 @@ use crate::run::settling::Goal;
 use crate::run::until::Until;
 use crate::{fio, trace};
 use base::{Error, Result, Time};
+use ssd::Started;
 use ssd::precondition::Precondition;
 use std::path::{Path, PathBuf};
 
@@ -141,6 +142,10 @@ impl Session {
     /// The same with a workload that is open already.
     pub fn with(drive: Drive, opened: Opened) -> Result<Self> {
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
+        if ssd.is_off() {
+            let problem = "the power of this drive has been cut";
+            return Err(Error::new("drive", problem).hint("recover it first"));
+        }
         let submit_time = Time::from_us(loaded.config.host.submit_us);
         let files = loaded.files.iter().cloned().chain(opened.files).collect();
         let mut run = Run::new(ssd, opened.jobs, submit_time)?;
@@ -170,6 +175,27 @@ impl Session {
             self.until = until;
         }
         skip.or(self.until).into_iter().for_each(|end| self.run.end_at(end));
+    }
+
+    /// Cuts the power `time` after the beginning of the run, which ends there. Refuses a drive
+    /// without recovery. Before the run begins.
+    pub fn cut_at(&mut self, time: Time) -> Result<()> {
+        if !self.run.ssd.can_recover() {
+            let problem = "the power cannot be cut: this drive has no recovery";
+            return Err(Error::new("recovery.name", problem)
+                .expected("scan_pages, scan_blocks or checkpoint"));
+        }
+        self.run.cut_at(time);
+        Ok(())
+    }
+
+    /// Starts the drive up after a cut, for so many events: what that took, once it is over.
+    pub fn start_up(&mut self, events: u64) -> Result<Option<Started>> {
+        let ssd = &mut self.run.ssd;
+        if ssd.is_off() {
+            ssd.power_on(&self.loaded.config)?;
+        }
+        ssd.advance_start_up(events)
     }
 
     /// Begins what is left of the run, from time zero on, with all counts at zero. Refuses where

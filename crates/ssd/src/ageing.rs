@@ -37,10 +37,6 @@ impl Ageing {
             let problem = "the drive holds no data to overwrite";
             return Err(Error::new("age.cycles", problem).hint("precondition the drive first"));
         }
-        if ssd.keeps_oob() {
-            let problem = "ageing without time does not write out-of-band areas";
-            return Err(Error::new("age.cycles", problem).hint("use a drive without keep_oob"));
-        }
         let geometry = &ssd.flash.chips.geometry;
         let bad = ftl.occupancy().bad / u64::from(geometry.units_per_block());
         let good = u64::from(geometry.blocks()) - bad;
@@ -85,6 +81,7 @@ impl Ageing {
             self.erases += erases;
             self.is_over = is_full || self.erases >= self.wanted;
         }
+        ssd.note_stored();
         Ok(())
     }
 }

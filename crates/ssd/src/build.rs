@@ -1,7 +1,7 @@
 //! Construction of a drive from its parameters, refused before memory is allocated.
 
 use crate::config::SsdConfig;
-use crate::drive::{DriveParts, FLASH_EVENTS, Ssd, event};
+use crate::drive::{DriveParts, FLASH_EVENTS, Ssd, check_recovery, event, recovery_of};
 use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::retry::{self, Reread, Retry};
@@ -9,6 +9,8 @@ use crate::flash::{Flash, scheduler};
 use crate::ftl::contract::Ram;
 use crate::ftl::{self, Context, Ftl, FtlConfig};
 use crate::medium::cells::CellMedium;
+use crate::recovery::backup::Backup;
+use crate::recovery::log::Log;
 use crate::space::gc::{self, contract::Shape};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
@@ -88,6 +90,7 @@ impl Ssd {
         check_memory(config, memory_limit)?;
         let chips = chips(config)?;
         check_commands(config, &chips.geometry)?;
+        let kept = kept_blocks(config, &chips)?;
         let gc = config.gc_parts()?.0;
         let ftl = match ftl {
             Some(ftl) => ftl,
@@ -107,8 +110,8 @@ impl Ssd {
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;
-        let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, background, failures };
-        Ok(Self::assemble(config, parts))
+        let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, background, failures, kept };
+        Self::assemble(config, parts)
     }
 }
 
@@ -127,6 +130,9 @@ pub fn chips(config: &SsdConfig) -> Result<Chips> {
     {
         keep_at(&mut chips, celsius, &config.chip)?;
     }
+    if recovery_of(config)?.has_summaries() {
+        chips.keep_summaries(SUMMARY_BYTES, config.chip.geometry.page_bytes)?;
+    }
     Ok(chips)
 }
 
@@ -144,7 +150,13 @@ fn keep_at(chips: &mut Chips, celsius: f64, chip: &ChipConfig) -> Result<()> {
 /// What the FTL of a completed configuration is built from, on these chips.
 pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     let geometry = chips.geometry.clone();
-    let (gc, mut choice) = config.gc_parts()?;
+    let (mut gc, mut choice) = config.gc_parts()?;
+    let mut common = config.ftl_parts()?.0;
+    if recovery_of(config)?.can_recover() {
+        // A power cut may cost a row of each open block: one block more is kept for collection.
+        common.gc_reserve_blocks += 1;
+        gc.start_free_blocks += 1;
+    }
     let shape = Shape {
         planes: geometry.planes(),
         blocks_per_plane: geometry.blocks_per_plane,
@@ -153,7 +165,10 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
     let policy = choice.resolve(gc::ROSTER, "gc")?;
     let victims = (policy.build)(&shape, &choice.params, Rng::stream(config.seed, "gc"))?;
     let joins = config.chip.features.multi_plane_program;
-    let bad = bad_blocks(config, &geometry);
+    let mut bad = bad_blocks(config, &geometry);
+    for block in kept_blocks(config, chips)?.all() {
+        bad[block.0 as usize] = true;
+    }
     let good = (0..geometry.blocks()).map(Block).filter(|block| !bad[block.0 as usize]);
     let failed = good.filter(|&block| chips.failed_before(block)).collect();
     Ok(Context {
@@ -161,7 +176,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         failed,
         planes_per_program: if joins { geometry.planes_per_die } else { 1 },
         pages_per_program: chips.pages_per_program,
-        config: config.ftl_parts()?.0,
+        config: common,
         gc,
         victims,
         pe_cycles: config.age.pe_cycles,
@@ -194,6 +209,7 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
             ));
     }
     check_spare_area(ftl.spare_bytes(units_per_page), config)?;
+    check_recovery(config, &*ftl)?;
     Ok(ftl)
 }
 
@@ -240,6 +256,47 @@ fn check_spare_area(needed: u32, config: &SsdConfig) -> Result<()> {
     Err(Error::new("ftl.name", problem)
         .expected(format!("at most {left}, which the code `{}` leaves", ecc.code))
         .hint("use a code with more metadata_bytes, or a larger chip.geometry.spare_bytes"))
+}
+
+/// Bytes of a unit in a summary: its owner, and the number of its data.
+const SUMMARY_BYTES: u32 = 12;
+
+/// Bytes that the tables of an FTL may take in a checkpoint: of a unit, and of a block.
+const CHECKPOINT_BYTES: (u64, u64) = (5, 64);
+
+/// Blocks that a drive keeps for itself.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kept {
+    /// For its log.
+    pub log: Vec<Block>,
+    /// For copies of pages that a power cut could spoil.
+    pub backup: Vec<Block>,
+}
+
+impl Kept {
+    fn all(&self) -> impl Iterator<Item = Block> {
+        self.log.iter().chain(&self.backup).copied()
+    }
+}
+
+/// Blocks that the drive keeps for itself: the FTL knows them as bad.
+fn kept_blocks(config: &SsdConfig, chips: &Chips) -> Result<Kept> {
+    let recovery = recovery_of(config)?;
+    if !recovery.can_recover() {
+        return Ok(Kept::default());
+    }
+    let geometry = &chips.geometry;
+    let units = u64::from(geometry.units());
+    let (of_unit, of_block) = CHECKPOINT_BYTES;
+    let of_ftl = of_unit * units + of_block * u64::from(geometry.blocks());
+    let tables = units.div_ceil(8) + if recovery.checkpoint_units() > 0 { of_ftl } else { 0 };
+    let per_die = Log::blocks_per_die(tables, chips);
+    let bad = bad_blocks(config, geometry);
+    let log = Log::choose(geometry, per_die, &bad);
+    let can_spoil = (0..geometry.pages_per_block).any(|page| !chips.pages_under(page).is_empty());
+    let has_backup = config.recovery_parts()?.0.backup && can_spoil;
+    let backup = if has_backup { Backup::choose(chips, &bad, &log) } else { Vec::new() };
+    Ok(Kept { log, backup })
 }
 
 /// Factory bad blocks: those of the first die are those of a chip of its own.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ftl::FtlConfig;
 use crate::ftl::own::{OwnFtl, STREAMS};
+use crate::recovery::RecoveryConfig;
 use crate::space::gc::GcConfig;
 
 /// How the flash is arranged.
@@ -23,6 +24,13 @@ pub struct DriveConfig {
     pub dies_per_channel: u32,
     /// Commands that the drive processes at the same time; further ones wait in the host's queues.
     pub queue_depth: u32,
+    /// Capacitors keep the drive at work when the power is cut, until its write buffer is on flash.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub capacitors: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The controller's processors.
@@ -120,6 +128,10 @@ pub struct SsdConfig {
     /// What to do when decoding fails.
     #[schemars(with = "serde_json::Value")]
     pub retry: Choice,
+    /// What the drive writes for its start-up after a power cut, and reads then.
+    #[serde(default = "no_recovery", skip_serializing_if = "is_no_recovery")]
+    #[schemars(with = "serde_json::Value")]
+    pub recovery: Choice,
     /// Decoding: `model` chooses the member.
     #[schemars(with = "serde_json::Value")]
     pub ecc: Table,
@@ -137,6 +149,14 @@ pub struct SsdConfig {
     /// State at the start.
     #[serde(default)]
     pub age: AgeConfig,
+}
+
+fn no_recovery() -> Choice {
+    Choice { name: "none".into(), params: Table::new() }
+}
+
+fn is_no_recovery(choice: &Choice) -> bool {
+    choice.name == "none"
 }
 
 fn one() -> u64 {
@@ -186,6 +206,7 @@ impl SsdConfig {
         complete::<GcConfig, _>(&mut self.gc, crate::space::gc::ROSTER, "gc")?;
         self.scheduler.resolve(crate::flash::scheduler::ROSTER, "scheduler")?;
         self.retry.resolve(crate::failure::retry::ROSTER, "retry")?;
+        complete::<RecoveryConfig, _>(&mut self.recovery, crate::recovery::ROSTER, "recovery")?;
         let (common, mut choice) = self.ecc_parts()?;
         ecc::model::resolve(&common, &mut choice)?;
         self.ecc = params::write(&common)?;
@@ -273,6 +294,11 @@ impl SsdConfig {
     /// The shared parameters of garbage collection and its policy's.
     pub fn gc_parts(&self) -> Result<(GcConfig, Choice)> {
         split(&self.gc, "gc")
+    }
+
+    /// The shared parameters of recovery and its member's.
+    pub fn recovery_parts(&self) -> Result<(RecoveryConfig, Choice)> {
+        split(&self.recovery, "recovery")
     }
 
     /// The shared parameters of decoding and its model's.

@@ -2,7 +2,8 @@
 //!
 //! Read `drive` first: the life of one request, from the host's queue to its completion. `buffer`
 //! holds host data that are not yet on flash; `flash` runs the dies and the buses; `ftl` places
-//! data, with the components in `space`; `failure` handles failures; `medium` holds stored data;
+//! data, with the components in `space`; `failure` handles failures; `recovery`
+//! finds the data again after a power cut; `medium` holds stored data;
 //! `blame` keeps account of what requests wait for. `build` constructs a drive from its parameters
 //! (`config`), `precondition` brings it into its state before a run, and `ageing` wears it by
 //! writes without time. `conformance` holds FTLs to their promises.
@@ -19,11 +20,12 @@ pub mod flash;
 pub mod ftl;
 pub mod medium;
 pub mod precondition;
+pub mod recovery;
 pub mod space;
 #[cfg(test)]
 mod test_drive;
 
-pub use drive::{Completion, Parts, Ssd, Step, request, timeline};
+pub use drive::{Completion, Cut, Parts, PowerCounts, Ssd, Started, Step, request, timeline};
 pub use failure::retry;
 pub use flash::{doing, scheduler};
 pub use space::gc;

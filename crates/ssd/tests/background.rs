@@ -27,7 +27,7 @@ fn work(ssd: &mut Ssd, writes: u32, reads: u32) {
             read = reads;
         }
         match ssd.step() {
-            Step::Completed(_) => {}
+            Step::Completed(_) | Step::Ready => {}
             Step::Wake(_) if !ssd.has_room() => {}
             Step::Wake(_) => {
                 let now = ssd.now();

@@ -33,7 +33,7 @@ fn send(ssd: &mut Ssd, requests: u32, share: f64, writes: f64) {
                 assert!(!ssd.completed(slot).failed);
                 done += 1;
             }
-            Step::Wake(_) => unreachable!("nobody asked"),
+            Step::Wake(_) | Step::Ready => unreachable!("nobody asked"),
             Step::Idle => break,
         }
     }

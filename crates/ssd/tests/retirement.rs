@@ -34,7 +34,7 @@ fn send(ssd: &mut Ssd, mut next: impl FnMut(&Ssd) -> Option<(Op, u64)>) -> (u64,
         match ssd.step() {
             Step::Completed(slot) if ssd.completed(slot).failed => failed += 1,
             Step::Completed(_) => done += 1,
-            Step::Wake(_) => unreachable!("nobody asked"),
+            Step::Wake(_) | Step::Ready => unreachable!("nobody asked"),
             Step::Idle => break,
         }
     }

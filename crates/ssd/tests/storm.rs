@@ -127,16 +127,18 @@ fn out_of_band_areas_say_whose_each_unit_is() {
             &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
             &["chip.fault.program_failure_chance=0.002", "ftl.gc_reserve_blocks=2"],
         ] {
-            let sets = drive::of_ftl(member, &[&["ftl.overprovisioning=2.5"], shape].concat());
+            let sets = drive::of_ftl(
+                member,
+                &[&["ftl.overprovisioning=2.5", "recovery.name=scan_pages"], shape].concat(),
+            );
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
             let mut storm = storm(&sets, 5);
-            storm.ssd.keep_oob();
             storm.run(6_000).unwrap();
             let mut found = 0;
             for lpn in 0..storm.units() {
                 if let Some(ppn) = storm.ssd.lookup(Lpn(lpn)) {
                     let oob = storm.ssd.oob(ppn).expect("a page that was programmed");
-                    assert_eq!(oob.owner, lpn, "{sets:?}");
+                    assert_eq!(oob.unit.owner, lpn, "{sets:?}");
                     found += 1;
                 }
             }

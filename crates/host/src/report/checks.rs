@@ -20,7 +20,7 @@ impl Session {
         let physical = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
         let expected = self.expected();
         let all_complete = expected.is_none_or(|requests| requests == run.completed)
-            && (!run.is_finished() || run.issued == run.completed);
+            && (!run.is_finished() || run.issued == run.completed + run.lost_requests());
         let counts_agree = run.ssd.counts_agree();
         Ok(json!({
             "little_law_error": self.little_law_error(),
@@ -32,6 +32,7 @@ impl Session {
                 "expected": expected,
                 "issued": run.issued,
                 "completed": run.completed,
+                "lost": run.lost_requests(),
                 "counts_agree": counts_agree,
                 "mapped_units": occupancy.mapped,
                 "free_units": occupancy.free,
@@ -93,15 +94,26 @@ impl Session {
                 longest = longest.max(range.1);
             }
         }
+        // Those of the log and of copies have a time of their own, and summaries that of a page.
+        let kept = u128::from(counts.kept_programs.1.0);
+        programs.add(Spent { least: kept, most: kept });
+        let all = (0..4).map(|page_type| timing.program_range(page_type));
+        let (least, most) = all.fold((Time::NEVER, Time::ZERO), |(least, most), range| {
+            (least.min(range.0), most.max(range.1))
+        });
+        let summary = ssd.summary_programs();
+        programs.add(Spent::at(counts.summaries * summary, (least, most)));
+        longest = longest.max(most * (1 + summary));
         let programs = programs.cut_short(dies.len(), longest);
 
         // An erase takes one block or one of each plane.
         let (least, most) = timing.erase_range();
         let planes = u64::from(chip.geometry.planes_per_die);
+        let erased = counts.erases + counts.kept_erases;
         let mut erases = resumes;
         erases.add(Spent {
-            least: Spent::at(counts.erases.div_ceil(planes), (least, least)).least,
-            most: Spent::at(counts.erases, (most, most)).most,
+            least: Spent::at(erased.div_ceil(planes), (least, least)).least,
+            most: Spent::at(erased, (most, most)).most,
         });
         let erases = erases.cut_short(dies.len(), most);
 

@@ -12,6 +12,7 @@ use base::stats::Latency;
 use base::{Result, Time};
 use nand::wordline::{PageOrder, page_type_name};
 use serde_json::{Map, Value, json};
+use ssd::Started;
 use ssd::config::SsdConfig;
 use ssd::doing::DieTimes;
 use ssd::request::Op;
@@ -78,6 +79,7 @@ impl Session {
         report.insert("dies".into(), self.dies());
         report.insert("ecc".into(), self.ecc());
         report.insert("buffer".into(), self.buffer());
+        report.insert("power".into(), self.power());
         report.insert("checks".into(), self.checks()?);
         Ok(Value::Object(report))
     }
@@ -161,6 +163,50 @@ impl Session {
             "ram_bytes": ram_bytes,
             "unit_bytes": ssd.unit_bytes(),
             "mapping_bytes_per_unit": ssd.ftl_bytes_per_unit(),
+        })
+    }
+
+    /// What the drive writes for its start-up, and what a cut of its power has taken; `null` of a
+    /// drive without recovery.
+    fn power(&self) -> Value {
+        let ssd = &self.run.ssd;
+        let Some(counts) = ssd.power_counts() else { return Value::Null };
+        let units = counts.pages() * u64::from(ssd.units_per_page());
+        let programmed = ssd.ftl_counts().programmed_units() + units;
+        let written = self.run.write_bytes as f64 / ssd.unit_bytes() as f64;
+        json!({
+            "summary_pages": counts.summary_pages,
+            "trim_pages": counts.trim_pages,
+            "opened_pages": counts.opened_pages,
+            "table_pages": counts.table_pages,
+            "backup_pages": counts.backup_pages,
+            "log_erases": counts.log_erases,
+            "tables": counts.tables,
+            // With these pages beside those of the FTL.
+            "write_amplification": ratio(programmed as f64, written),
+            "cut": self.run.cut().map(|cut| json!({
+                "at_s": cut.at.s(),
+                "requests": cut.requests,
+                "buffered_units": cut.buffered_units,
+                "torn_programs": cut.torn_programs,
+                "torn_erases": cut.torn_erases,
+                "held_up_s": cut.held_up.s(),
+            })),
+            // Filled in when the drive has started up.
+            "start_up": null,
+        })
+    }
+
+    /// What a start-up took, as the report has it.
+    pub fn started(started: &Started) -> Value {
+        json!({
+            "time_s": started.time.s(),
+            "log_reads": started.log_reads,
+            "page_reads": started.page_reads,
+            "summary_reads": started.summary_reads,
+            "erased_blocks": started.erased_blocks,
+            "restored_units": started.restored_units,
+            "mapped_units": started.mapped_units,
         })
     }
 

@@ -19,7 +19,7 @@ use runner::{Phase, Runner};
 use settling::{Mark, Settling};
 use ssd::request::{Op, Request};
 use ssd::timeline::{SpanKind, Track};
-use ssd::{Completion, Ssd, Step};
+use ssd::{Completion, Cut, Ssd, Step};
 use stats::{JobStats, RequestLog, Series};
 use tails::Tails;
 use until::Until;
@@ -32,6 +32,9 @@ const MOST_JOBS: usize = 1 << 16;
 
 /// Requests after which time must have passed: more than any drive holds at a time.
 const MOST_AT_ONCE: u64 = 1 << 20;
+
+/// The wake-up at which the power is cut: no job has this number.
+const CUT: u32 = u32::MAX;
 
 /// Completions between two looks at how the run goes.
 const BETWEEN_LOOKS: u64 = 1 << 6;
@@ -75,6 +78,9 @@ pub struct Run {
     looked_at: Time,
     finished: bool,
     started: bool,
+    /// When the power is to be cut, and what that has taken.
+    cut_at: Option<Time>,
+    cut: Option<Cut>,
 }
 
 impl Run {
@@ -117,6 +123,8 @@ impl Run {
             looked_at: Time::ZERO,
             finished: false,
             started: false,
+            cut_at: None,
+            cut: None,
         })
     }
 
@@ -126,6 +134,21 @@ impl Run {
             self.settling.watch(goal);
         }
         self.until = Some(until);
+    }
+
+    /// Cuts the power at this time: the run ends there. Before it begins.
+    pub fn cut_at(&mut self, time: Time) {
+        self.cut_at = Some(time);
+    }
+
+    /// What a cut of the power has taken, if there was one.
+    pub fn cut(&self) -> Option<&Cut> {
+        self.cut.as_ref()
+    }
+
+    /// Requests that the drive had taken when its power was cut, and did not answer.
+    pub fn lost_requests(&self) -> u64 {
+        self.cut.map_or(0, |cut| cut.requests)
     }
 
     /// Lets the jobs of the last group go on for ever. Before the run begins.
@@ -212,6 +235,9 @@ impl Run {
     pub fn advance_within(&mut self, completions: u64, mut events: u64) -> Result<bool> {
         if !self.started {
             self.started = true;
+            if let Some(time) = self.cut_at {
+                self.ssd.wake_at(time, CUT);
+            }
             self.start_group(0)?;
         }
         let stop = self.completed.saturating_add(completions);
@@ -226,6 +252,13 @@ impl Run {
                     self.finished = self.under_way == 0
                         && (self.is_stopped || self.runners.iter().all(Runner::is_over));
                 }
+                Step::Wake(CUT) => {
+                    self.cut = Some(self.ssd.cut()?);
+                    (self.is_stopped, self.finished) = (true, true);
+                    let now = self.ssd.now();
+                    self.runners.iter_mut().for_each(|runner| runner.stop(now));
+                }
+                Step::Ready => {}
                 Step::Wake(job) => {
                     let job = job as usize;
                     self.runners[job].wake = Time::NEVER;

@@ -14,7 +14,7 @@ use super::energy::Energy;
 use super::fault::Faults;
 use super::geometry::{Block, Geometry, Ppn};
 use super::mode::BlockMode;
-use super::oob::{Oob, OobStore};
+use super::oob::{Oob, OobStore, Owned};
 use super::rules::{BlockFill, Illegal, PageRules};
 use super::state::BlockState;
 use super::timing::Timing;
@@ -92,6 +92,8 @@ pub struct Chips {
     torn: BTreeSet<(u32, u32)>,
     /// Where it was asked for.
     oob: Option<OobStore>,
+    /// Pages behind the data of a block that its summary takes.
+    summary_pages: u32,
     /// Tells the rows of this drive from those of others.
     row_key: u64,
     faults: Faults,
@@ -134,6 +136,7 @@ impl Chips {
             age: DeviceAge { next: Time(MINUTE), ..DeviceAge::default() },
             torn: BTreeSet::new(),
             oob: None,
+            summary_pages: 0,
             row_key: Rng::stream(seed, "chip/rows").bits(),
             faults,
         })
@@ -214,8 +217,10 @@ impl Chips {
     /// The same of a block in this mode.
     pub fn load_in(&mut self, mode: BlockMode, block: Block, pages: u32) {
         self.meet(mode);
+        let is_full = pages == self.geometry.pages_per_block;
+        let next_page = if is_full { pages + self.summary_pages } else { pages };
         let state = &mut self.blocks[block.0 as usize];
-        state.set_fill(BlockFill { next_page: pages, mode });
+        state.set_fill(BlockFill { next_page, mode });
         state.set_aged_pages(pages);
         state.set_born(self.age.minutes());
     }
@@ -262,11 +267,64 @@ impl Chips {
         self.rules.pages_per_program(mode)
     }
 
-    /// Pages of a block that have been programmed since its erase, including torn ones, as found by
-    /// a scan.
+    /// Pages of data of a block that have been programmed since its erase, including torn ones, as
+    /// found by a scan.
     #[inline]
     pub fn programmed_pages(&self, block: Block) -> u32 {
-        self.blocks[block.0 as usize].fill().next_page
+        self.blocks[block.0 as usize].fill().next_page.min(self.geometry.pages_per_block)
+    }
+
+    /// Keeps the last pages of each block for a summary of the others: `bytes` for each of their
+    /// units. They are programmed with the last page of data. Before anything is written.
+    pub fn keep_summaries(&mut self, bytes: u32, page_bytes: u32) -> Result<()> {
+        let pages = self.geometry.pages_per_block;
+        let needed = u64::from(bytes) * u64::from(self.geometry.units_per_block());
+        let needed = needed.div_ceil(page_bytes.into()) as u32;
+        self.summary_pages = needed.next_multiple_of(self.pages_per_program);
+        if self.summary_pages >= pages {
+            let problem = format!("a summary of {needed} pages in a block of {pages}");
+            return Err(Error::new("recovery.name", problem).hint("use larger pages or units"));
+        }
+        self.geometry = self.geometry.with_pages(pages - self.summary_pages);
+        Ok(())
+    }
+
+    /// Pages of a block that its summary takes.
+    pub fn summary_pages(&self) -> u32 {
+        self.summary_pages
+    }
+
+    /// Pages that a program from `page` on could spoil, if the power fails: earlier ones of its cells,
+    /// and of those of a summary that follows.
+    pub fn pages_under(&self, page: u32) -> Vec<u32> {
+        if !self.faults.may_lose_pairs() || self.pages_per_program > 1 {
+            return Vec::new();
+        }
+        let row = |page: u32| {
+            let site = self.rules.site(BlockMode::Native, page);
+            (site.wordline, site.parity)
+        };
+        let behind = if self.is_summarised(page) { self.summary_pages } else { 0 };
+        let rows: Vec<_> = (page..=page + behind).map(row).collect();
+        (0..page).filter(|&earlier| rows.contains(&row(earlier))).collect()
+    }
+
+    /// Whether the program from `page` on is the last one of a block, and its summary follows it.
+    #[inline]
+    pub fn is_summarised(&self, page: u32) -> bool {
+        self.summary_pages > 0 && page + self.pages_per_program == self.geometry.pages_per_block
+    }
+
+    /// Senses a page for a scan, programmed or not: how long it takes and the bit error rate. A page
+    /// without data shows that at once.
+    pub fn scan(&mut self, block: Block, page: u32) -> Result<(Time, f64)> {
+        let state = &self.blocks[block.0 as usize];
+        let BlockFill { next_page, mode } = state.fill();
+        if page < next_page {
+            return self.read(block, page, 0.0);
+        }
+        let page_type = self.rules.site(mode, page).page_type;
+        Ok((self.timing.read_in(mode, page_type, state.pe_cycles), 0.0))
     }
 
     /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
@@ -356,7 +414,25 @@ impl Chips {
             self.meet(mode);
         }
         let page_type = self.rules.site(mode, page).page_type;
-        Ok(self.timing.program_in(mode, page_type, pe_cycles))
+        let time = self.timing.program_in(mode, page_type, pe_cycles);
+        if self.summary_pages > 0 && mode == BlockMode::Native && self.is_summarised(page) {
+            return Ok(time + self.program_summary(block));
+        }
+        Ok(time)
+    }
+
+    /// Programs the summary of a block, behind its last page of data.
+    #[cold]
+    fn program_summary(&mut self, block: Block) -> Time {
+        let state = &mut self.blocks[block.0 as usize];
+        let BlockFill { next_page, mode } = state.fill();
+        let pages = next_page..next_page + self.summary_pages;
+        state.set_fill(BlockFill { next_page: pages.end, mode });
+        let pe_cycles = state.pe_cycles;
+        let times = pages.step_by(self.pages_per_program as usize).map(|page| {
+            self.timing.program_in(mode, self.rules.site(mode, page).page_type, pe_cycles)
+        });
+        times.fold(Time::ZERO, |sum, time| sum + time)
     }
 
     /// Sees to the errors of blocks in this mode: their model is built for the first of them.
@@ -386,20 +462,23 @@ impl Chips {
     }
 
     /// The power fails while the last program of a block is under way: its pages cannot be read,
-    /// nor can those that its cells held before. The block takes further programs.
+    /// nor, by chance (`chip.fault.paired_page_loss`), those that its cells held before. The block
+    /// takes further programs.
     pub fn tear_program(&mut self, block: Block) {
         let state = &mut self.blocks[block.0 as usize];
-        let BlockFill { next_page, mode } = state.fill();
-        let Some(first) = next_page.checked_sub(self.rules.pages_per_program(mode)) else { return };
+        let (BlockFill { next_page, mode }, pe_cycles) = (state.fill(), state.pe_cycles);
+        let data_pages = next_page.min(self.geometry.pages_per_block);
+        let per_program = self.rules.pages_per_program(mode);
+        let Some(first) = data_pages.checked_sub(per_program) else { return };
         state.tear();
         let row = |page: u32| {
             let site = self.rules.site(mode, page);
             (site.wordline, site.parity)
         };
         let rows: Vec<_> = (first..next_page).map(row).collect();
-        self.torn.extend(
-            (0..next_page).filter(|&page| rows.contains(&row(page))).map(|page| (block.0, page)),
-        );
+        let loses_pairs = self.faults.pairs_are_lost(block.0, pe_cycles, first);
+        let is_lost = |&page: &u32| page >= first || (loses_pairs && rows.contains(&row(page)));
+        self.torn.extend((0..next_page).filter(is_lost).map(|page| (block.0, page)));
         if let Some(oob) = &mut self.oob {
             // A lower page is lost with the upper one, its area too.
             let torn = self.torn.range((block.0, 0)..=(block.0, u32::MAX));
@@ -437,15 +516,18 @@ impl Chips {
         OobStore::bytes(&self.geometry, &self.rules)
     }
 
-    /// Writes the out-of-band areas of the program from `page` on, which has completed: the owners
-    /// of its units in the order of their places, those that are left padding. Nothing where no
-    /// areas are kept.
+    /// Writes the out-of-band areas of the program from `page` on, which has completed: its units in
+    /// the order of their places, those that are left padding. A tag of 0 leaves that of the block.
+    /// Nothing where no areas are kept.
     #[inline]
-    pub fn write_oob(&mut self, block: Block, page: u32, owners: &[u32], sequence: u64) {
+    pub fn write_oob(&mut self, block: Block, page: u32, units: &[Owned], stamp: u64, tag: u64) {
         let Some(oob) = &mut self.oob else { return };
         let mode = self.blocks[block.0 as usize].fill().mode;
         let pages = (self.geometry.ppn(block, page, 0), self.rules.pages_per_program(mode));
-        oob.write((block, self.rules.program_of(mode, page)), pages, owners, sequence);
+        oob.write((block, self.rules.program_of(mode, page)), pages, units, stamp);
+        if tag != 0 {
+            oob.set_tag(block, tag);
+        }
     }
 
     /// What stands beside a unit: nothing where its page has not been programmed to the end, was
@@ -458,6 +540,20 @@ impl Chips {
             return None;
         }
         self.oob.as_ref()?.read(ppn, block, self.rules.program_of(mode, page))
+    }
+
+    /// When the program of a page completed, if it did and the page can be read.
+    pub fn stamp(&self, block: Block, page: u32) -> Option<u64> {
+        let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill();
+        if page >= next_page {
+            return None;
+        }
+        self.oob.as_ref()?.stamp(block, self.rules.program_of(mode, page))
+    }
+
+    /// The tag of a block, if its areas can be read.
+    pub fn tag(&self, block: Block) -> u64 {
+        self.oob.as_ref().map_or(0, |oob| oob.tag(block))
     }
 }
 
@@ -479,6 +575,7 @@ impl State for Chips {
             age,
             torn,
             oob,
+            summary_pages: _,
             row_key: _,
             faults: _,
         } = self;

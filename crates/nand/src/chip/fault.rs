@@ -27,6 +27,10 @@ pub struct FaultConfig {
     /// block is worn out, for each plane. 80 of 4096 blocks gone after 3000 cycles of 256 programs,
     /// as a data sheet may allow, are 2.6e-8.
     pub program_failure_chance: f64,
+    /// Chance that a program that the power cuts off spoils the earlier pages of its cells too: the
+    /// lower page under an upper one. The default is assumed: with multi-pass programming the cells
+    /// stand between two levels.
+    pub paired_page_loss: f64,
 }
 
 /// The most of it: a drive must get its data written in the end.
@@ -35,7 +39,12 @@ const MOST_PROGRAM_FAILURES: f64 = 0.1;
 impl Default for FaultConfig {
     fn default() -> Self {
         // Above the 125 ratings that Wang's blocks went through.
-        Self { median_ratings: 150.0, spread: 0.1, program_failure_chance: 0.0 }
+        Self {
+            median_ratings: 150.0,
+            spread: 0.1,
+            program_failure_chance: 0.0,
+            paired_page_loss: 1.0,
+        }
     }
 }
 
@@ -51,6 +60,7 @@ impl FaultConfig {
             ("median_ratings", self.median_ratings, 1e9),
             ("spread", self.spread, 5.0),
             ("program_failure_chance", self.program_failure_chance, MOST_PROGRAM_FAILURES),
+            ("paired_page_loss", self.paired_page_loss, 1.0),
         ];
         for (key, value, most) in keys {
             if !(0.0..=most).contains(&value) {
@@ -141,6 +151,18 @@ impl Faults {
     #[inline]
     pub fn program_fails(&self, block: u32, pe_cycles: u32, page: u32) -> bool {
         self.config.program_fails(self.program_key, block, pe_cycles, page)
+    }
+
+    /// Whether a program that the power cuts off may spoil earlier pages.
+    pub fn may_lose_pairs(&self) -> bool {
+        self.config.paired_page_loss > 0.0
+    }
+
+    /// Whether a program from `page` on that the power cuts off spoils the earlier pages of its cells.
+    pub fn pairs_are_lost(&self, block: u32, pe_cycles: u32, page: u32) -> bool {
+        let place = u64::from(block) << 32 | u64::from(page);
+        let drawn = unit(mix(mix(!self.program_key ^ place) ^ u64::from(pe_cycles)));
+        drawn < self.config.paired_page_loss
     }
 
     /// Whether a block with this many cycles reports failures: its last erase failed.

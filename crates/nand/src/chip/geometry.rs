@@ -141,6 +141,12 @@ impl Geometry {
         })
     }
 
+    /// The same with `pages` pages in a block: the others are used for something else.
+    pub fn with_pages(&self, pages: u32) -> Self {
+        let by_units_per_block = Divisor::new(pages * self.units_per_page);
+        Self { pages_per_block: pages, by_units_per_block, ..self.clone() }
+    }
+
     /// Planes in all.
     pub fn planes(&self) -> u32 {
         self.dies * self.planes_per_die

@@ -22,4 +22,4 @@ pub mod timing;
 pub use chips::Chips;
 pub use config::{ChipConfig, CombinedRead, FeaturesConfig, MultiPlaneRead};
 pub use mode::BlockMode;
-pub use oob::Oob;
+pub use oob::{Oob, Owned};

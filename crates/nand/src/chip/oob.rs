@@ -1,8 +1,9 @@
 //! Out-of-band areas: metadata that each page stores beside its data, for scans of the flash.
 //!
-//! An owner for each unit, and a sequence number for each program. They are written when a program
-//! completes, and go with the erase. The store is large (4 bytes a unit, 8 a program), so a drive
-//! has one only where it asks for it.
+//! For each unit its owner and the sequence number of its data; for each program a stamp; for each
+//! block the tag that its FTL gave it. They are written when a program completes, and go with the
+//! erase. The store is large (12 bytes a unit, 8 a program), so a drive has one only where it asks
+//! for it.
 
 use super::geometry::{Block, Geometry, Ppn};
 use super::mode::BlockMode;
@@ -11,37 +12,56 @@ use base::Result;
 use base::archive::{Archive, State};
 use base::memory::table;
 
+/// A unit as a program writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owned {
+    /// Whom it belongs to: its logical address, or [`Owned::PADDING`].
+    pub owner: u32,
+    /// When its data were written, counted over the drive. A copy has the number of its data.
+    pub sequence: u64,
+    /// Its data could not be read when they were moved or completed: a mark stands in their place.
+    pub is_lost: bool,
+}
+
+impl Owned {
+    /// A unit that holds nothing.
+    pub const PADDING: Self = Self { owner: u32::MAX, sequence: 0, is_lost: false };
+}
+
 /// What stands beside a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Oob {
-    /// Whom the unit belongs to: its logical address, or [`Oob::PADDING`].
-    pub owner: u32,
-    /// When its program was issued, counted over the drive.
-    pub sequence: u64,
-}
-
-impl Oob {
-    /// The owner of a unit that holds nothing.
-    pub const PADDING: u32 = u32::MAX;
+    /// The unit.
+    pub unit: Owned,
+    /// When its program completed, counted over the drive.
+    pub stamp: u64,
 }
 
 /// No program has completed there.
 const NOT_WRITTEN: u64 = u64::MAX;
+/// Marks a lost unit, in its sequence number.
+const LOST: u64 = 1 << 63;
 
 /// The areas of all pages of a drive.
 #[derive(Debug, Clone)]
 pub struct OobStore {
     owners: Vec<u32>,
     sequences: Vec<u64>,
+    stamps: Vec<u64>,
+    /// By block.
+    tags: Vec<u64>,
     programs_per_block: u32,
     units_per_page: u32,
 }
 
 impl State for OobStore {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { owners, sequences, programs_per_block: _, units_per_page: _ } = self;
+        let Self { owners, sequences, stamps, tags, programs_per_block: _, units_per_page: _ } =
+            self;
         archive.table(owners)?;
-        archive.table(sequences)
+        archive.table(sequences)?;
+        archive.table(stamps)?;
+        archive.table(tags)
     }
 }
 
@@ -51,8 +71,10 @@ impl OobStore {
         let programs_per_block = Self::programs(rules);
         let programs = geometry.blocks() as usize * programs_per_block as usize;
         Self {
-            owners: table(geometry.units() as usize, Oob::PADDING),
-            sequences: table(programs, NOT_WRITTEN),
+            owners: table(geometry.units() as usize, Owned::PADDING.owner),
+            sequences: table(geometry.units() as usize, 0),
+            stamps: table(programs, NOT_WRITTEN),
+            tags: table(geometry.blocks() as usize, 0),
             programs_per_block,
             units_per_page: geometry.units_per_page,
         }
@@ -61,7 +83,7 @@ impl OobStore {
     /// Bytes that it takes.
     pub fn bytes(geometry: &Geometry, rules: &PageRules) -> u64 {
         let programs = u64::from(geometry.blocks()) * u64::from(Self::programs(rules));
-        4 * u64::from(geometry.units()) + 8 * programs
+        12 * u64::from(geometry.units()) + 8 * (programs + u64::from(geometry.blocks()))
     }
 
     /// Programs of a block, in the mode that has more.
@@ -77,41 +99,60 @@ impl OobStore {
         block.0 as usize * self.programs_per_block as usize + program as usize
     }
 
-    /// Program number `program` of a block has completed: units from `first` on belong to `owners`,
-    /// and those that are left of its `pages` pages to nobody.
+    /// Program number `program` of a block has completed: its `pages` pages hold `units` from
+    /// `first` on, and padding behind them.
     pub fn write(
         &mut self,
         (block, program): (Block, u32),
         (first, pages): (Ppn, u32),
-        owners: &[u32],
-        sequence: u64,
+        units: &[Owned],
+        stamp: u64,
     ) {
         let at = self.at(block, program);
-        self.sequences[at] = sequence;
-        let units = (pages * self.units_per_page) as usize;
-        let places = &mut self.owners[first.0 as usize..][..units];
-        let (owned, padding) = places.split_at_mut(owners.len().min(units));
-        owned.copy_from_slice(&owners[..owned.len()]);
-        padding.fill(Oob::PADDING);
+        self.stamps[at] = stamp;
+        let places = first.0 as usize..(first.0 + pages * self.units_per_page) as usize;
+        let units = units.iter().copied().chain(std::iter::repeat(Owned::PADDING));
+        for (place, unit) in places.zip(units) {
+            self.owners[place] = unit.owner;
+            self.sequences[place] = unit.sequence | if unit.is_lost { LOST } else { 0 };
+        }
+    }
+
+    /// The tag of a block.
+    pub fn tag(&self, block: Block) -> u64 {
+        self.tags[block.0 as usize]
+    }
+
+    /// Tags a block.
+    pub fn set_tag(&mut self, block: Block, tag: u64) {
+        self.tags[block.0 as usize] = tag;
+    }
+
+    /// When program number `program` of a block completed, if it did and can be read.
+    pub fn stamp(&self, block: Block, program: u32) -> Option<u64> {
+        let stamp = self.stamps[self.at(block, program)];
+        (stamp != NOT_WRITTEN).then_some(stamp)
     }
 
     /// What stands beside a unit that program number `program` of its block writes; nothing where
     /// none has completed.
     pub fn read(&self, ppn: Ppn, block: Block, program: u32) -> Option<Oob> {
-        let sequence = self.sequences[self.at(block, program)];
-        let owner = self.owners[ppn.0 as usize];
-        (sequence != NOT_WRITTEN).then_some(Oob { owner, sequence })
+        let stamp = self.stamp(block, program)?;
+        let (owner, sequence) = (self.owners[ppn.0 as usize], self.sequences[ppn.0 as usize]);
+        let unit = Owned { owner, sequence: sequence & !LOST, is_lost: sequence & LOST != 0 };
+        Some(Oob { unit, stamp })
     }
 
     /// Program number `program` of a block has left nothing that can be read.
     pub fn lose(&mut self, block: Block, program: u32) {
         let at = self.at(block, program);
-        self.sequences[at] = NOT_WRITTEN;
+        self.stamps[at] = NOT_WRITTEN;
     }
 
     /// The block is erased.
     pub fn erase(&mut self, block: Block) {
         let first = self.at(block, 0);
-        self.sequences[first..][..self.programs_per_block as usize].fill(NOT_WRITTEN);
+        self.stamps[first..][..self.programs_per_block as usize].fill(NOT_WRITTEN);
+        self.tags[block.0 as usize] = 0;
     }
 }

@@ -43,6 +43,11 @@ impl Flushes {
         self.held.push_back(0);
     }
 
+    /// Whether nothing is held, and nobody waits.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.held[0] == 0
+    }
+
     /// Whether anybody waits.
     #[inline]
     pub fn waiting(&self) -> bool {

@@ -66,6 +66,8 @@ pub struct Slot {
     previous: u32,
     /// Version of the data (see `medium::versions`).
     pub version: u64,
+    /// Number of the data, where the drive can lose power.
+    pub sequence: u64,
 }
 
 /// The buffer.
@@ -98,6 +100,7 @@ impl Buffer {
             next: NONE,
             previous: NONE,
             version: 0,
+            sequence: 0,
         };
         let mut slots = vec![empty; capacity as usize];
         for (i, slot) in slots.iter_mut().enumerate() {
@@ -113,6 +116,24 @@ impl Buffer {
             mask: cells - 1,
             order: Vec::with_capacity(row_units as usize),
         }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        let (capacity, rows) = (self.slots.len() as u32, &self.rows);
+        *self = Self::new(capacity, rows.keys(), rows.row_units(), rows.dies());
+    }
+
+    /// The units held.
+    pub fn held_units(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().filter(|slot| slot.state != State::Free).map(|slot| slot.lpn.0)
+    }
+
+    /// Units held whose writes need not wait for the flash.
+    pub fn acknowledged(&self) -> u64 {
+        let is_it =
+            |slot: &&Slot| slot.state != State::Free && slot.waiter == NONE && !slot.trimmed;
+        self.slots.iter().filter(is_it).count() as u64
     }
 
     /// Slots in use.

@@ -68,6 +68,21 @@ impl Rows {
         }
     }
 
+    /// How many keys there are.
+    pub(super) fn keys(&self) -> u32 {
+        self.lists.len() as u32
+    }
+
+    /// Units of a row.
+    pub(super) fn row_units(&self) -> u32 {
+        self.row_units
+    }
+
+    /// How many dies there are.
+    pub(super) fn dies(&self) -> u32 {
+        self.queues.len() as u32 - OF_DIES
+    }
+
     /// Units of a key that wait to be programmed.
     #[inline]
     pub fn len(&self, key: Key) -> u32 {

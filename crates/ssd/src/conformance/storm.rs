@@ -1,6 +1,7 @@
 //! Storm: random requests to a whole drive against a plain map; every read returns the newest
 //! version.
 
+use super::durable::Durable;
 use super::tally::{broken, hold};
 use crate::request::{Op, Request};
 use crate::{Ssd, Step};
@@ -29,6 +30,7 @@ pub struct Storm {
     requests: BTreeMap<u32, InFlight>,
     submitted: u64,
     completed: u64,
+    pub(super) durable: Durable,
 }
 
 impl Storm {
@@ -44,6 +46,7 @@ impl Storm {
             requests: BTreeMap::new(),
             submitted: 0,
             completed: 0,
+            durable: Durable::new(units),
         }
     }
 
@@ -105,6 +108,9 @@ impl Storm {
         }
         self.submitted += 1;
         let version = self.submitted;
+        if request.op == Op::Flush {
+            self.durable.flush_sent(version);
+        }
         let now = self.ssd.now();
         let slot = self.ssd.submit(request, version as u32, now);
         let mut allowed = BTreeMap::new();
@@ -145,7 +151,54 @@ impl Storm {
             while self.ssd.has_room() && self.submitted < requests {
                 self.submit();
             }
-            match self.ssd.step() {
+            let step = self.ssd.step();
+            self.take(&step)?;
+        }
+        self.ssd.fault()?;
+        let occupancy = self.ssd.occupancy();
+        let all = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
+        hold!(all == self.ssd.physical_units(), "{occupancy:?} of {}", self.ssd.physical_units());
+        hold!(self.ssd.counts_agree(), "{:?} is not what was done", self.ssd.ftl_counts());
+        Ok(())
+    }
+
+    /// Goes on for so many events of the drive, which always has requests to do.
+    pub(super) fn run_events(&mut self, events: u64) -> Result<()> {
+        for _ in 0..events {
+            while self.ssd.has_room() {
+                self.submit();
+            }
+            if let Some(step) = self.ssd.step_event() {
+                self.take(&step)?;
+            }
+        }
+        self.ssd.fault()
+    }
+
+    /// All requests are gone: what each unit reads as now, which is durable.
+    pub(super) fn forget_requests(&mut self, found: impl Fn(&Ssd, u32) -> u64) {
+        // The drive has sent itself a flush where capacitors kept it at work.
+        self.submitted = self.ssd.versions.as_ref().map_or(self.submitted, |all| all.latest());
+        self.completed = self.submitted;
+        self.requests.clear();
+        for (unit, truth) in (0..).zip(&mut self.truth) {
+            let version = found(&self.ssd, unit);
+            *truth = Truth { settled: version, flying: BTreeMap::new() };
+            self.durable.found(unit, version);
+        }
+    }
+
+    /// What a unit may read as after a power cut.
+    pub(super) fn allowed(&self, unit: u32) -> Vec<u64> {
+        let mut allowed = self.durable.since(unit);
+        allowed.extend(self.truth[unit as usize].flying.values());
+        allowed
+    }
+
+    /// Holds a step of the drive against the map.
+    fn take(&mut self, step: &Step) -> Result<()> {
+        {
+            match *step {
                 Step::Completed(slot) => {
                     self.completed += 1;
                     let Some((version, request, allowed)) = self.requests.remove(&slot) else {
@@ -175,10 +228,14 @@ impl Storm {
                         for unit in self.touched(&request) {
                             let truth = &mut self.truth[unit as usize];
                             truth.settled = truth.flying.remove(&version).unwrap_or_default();
+                            self.durable.completed(unit, truth.settled, request.fua);
+                        }
+                        if request.op == Op::Flush {
+                            self.durable.flush_done(version);
                         }
                     }
                 }
-                Step::Wake(_) => {}
+                Step::Wake(_) | Step::Ready => {}
                 Step::Idle => {
                     self.ssd.fault()?;
                     self.ssd.stalled()?;
@@ -187,11 +244,6 @@ impl Storm {
                 }
             }
         }
-        self.ssd.fault()?;
-        let occupancy = self.ssd.occupancy();
-        let all = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
-        hold!(all == self.ssd.physical_units(), "{occupancy:?} of {}", self.ssd.physical_units());
-        hold!(self.ssd.counts_agree(), "{:?} is not what was done", self.ssd.ftl_counts());
         Ok(())
     }
 }

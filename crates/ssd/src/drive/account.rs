@@ -4,7 +4,7 @@ use super::request::Request;
 use super::timeline::{SpanKind, Timeline, Track};
 use super::{Ssd, Step};
 use crate::blame::Blame;
-use crate::flash::command::Kind;
+use crate::flash::command::{Kind, Owner};
 use crate::flash::doing::DieTimes;
 use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{Occupancy, Ram, Wear};
@@ -71,11 +71,15 @@ impl Ssd {
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
             self.flash.chips.load(block, self.ftl.filled_pages(block));
         }
+        self.note_stored();
     }
 
     /// Begins another run where the last one has ended: with its wear, and the age of its data.
     pub fn start_again(&mut self) {
         self.ftl.start_run(None);
+        if let Some(power) = &mut self.power {
+            power.start_run();
+        }
         self.collect_in_background();
     }
 
@@ -109,17 +113,27 @@ impl Ssd {
 
     /// What the FTL has done since the start of the run.
     pub fn ftl_counts(&self) -> FtlCounts {
-        self.ftl.counts()
+        let mut counts = self.ftl.counts();
+        match &self.power {
+            // A drive that is off has an FTL whose counts are among those before.
+            Some(power) if !power.is_rebuilt => power.before,
+            Some(power) => {
+                counts.add(&power.before);
+                counts
+            }
+            None => counts,
+        }
     }
 
     /// Whether the counts of the FTL agree with the flash: every slot that was placed has been
     /// programmed or is on its way to its die, and every block that was erased is reclaimed or
     /// retired, but for those whose erase is not reported yet (slow).
     pub fn counts_agree(&self) -> bool {
-        let Self { flash: Flash { chips, commands, programs, counts, .. }, ftl, .. } = self;
+        let Flash { chips, commands, programs, counts, .. } = &self.flash;
         let (mut coming, mut erasing) = (0, 0);
         for command in commands.taken() {
             match command.kind {
+                _ if matches!(command.owner, Owner::Log(_) | Owner::Scan) => {}
                 Kind::Program if command.transfers > 0 => {
                     coming += u64::from(programs[command.job].planes);
                 }
@@ -128,10 +142,15 @@ impl Ssd {
             }
         }
         let pages = counts.programs + coming * u64::from(chips.pages_per_program);
-        let told = ftl.counts();
+        let told = self.ftl_counts();
         let erased = told.reclaimed_blocks + told.retired_blocks;
         told.programmed_units() == pages * u64::from(chips.geometry.units_per_page)
             && (counts.erases.saturating_sub(erasing)..=counts.erases).contains(&erased)
+    }
+
+    /// Programs that a summary of a block takes.
+    pub fn summary_programs(&self) -> u64 {
+        u64::from(self.flash.chips.summary_pages() / self.flash.chips.pages_per_program)
     }
 
     /// Where every physical unit is accounted for (slow).
@@ -236,6 +255,11 @@ impl Ssd {
     /// Whether there is more to happen than simulated time is good for.
     pub fn is_out_of_time(&self) -> bool {
         self.events.is_pending()
+    }
+
+    /// Mapping units of a page.
+    pub fn units_per_page(&self) -> u32 {
+        self.flash.chips.geometry.units_per_page
     }
 
     /// Bytes of a mapping unit.

@@ -3,7 +3,7 @@
 use super::Ssd;
 use crate::config::SsdConfig;
 use base::archive::{Archive, State};
-use base::{Error, Result};
+use base::{Error, Result, Time};
 
 impl Ssd {
     /// A copy of the drive at time zero, before a run: its data, wear, age and failures. Refused
@@ -17,13 +17,22 @@ impl Ssd {
         twin.flash.chips.restart_clock();
         twin.failures = self.failures.clone();
         twin.failures.restart_clock();
-        twin.sequence = self.sequence;
+        if let (Some(power), Some(own)) = (&self.power, &mut twin.power) {
+            own.take_over(power);
+            if !own.is_on() {
+                twin.front.cut(Time::ZERO);
+            }
+        }
         Ok(twin)
     }
 
     /// Whether nothing is under way: no request, no internal work, nothing in the buffer.
     pub fn is_quiet(&self) -> bool {
-        self.outstanding() == 0 && !self.jobs.any_busy() && self.writer.buffer.held() == 0
+        let is_logging = self.power.as_ref().is_some_and(|power| power.is_busy());
+        self.outstanding() == 0
+            && !self.jobs.any_busy()
+            && self.writer.buffer.held() == 0
+            && !is_logging
     }
 
     fn check_rest(&self) -> Result<()> {
@@ -39,10 +48,16 @@ impl Ssd {
 impl State for Ssd {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         self.check_rest()?;
+        if self.is_off() {
+            let problem = "its power has been cut";
+            return Err(Error::new("drive", problem).hint("recover it before it is saved"));
+        }
         self.ftl.exchange(archive)?;
         self.flash.chips.exchange(archive)?;
         self.failures.exchange(archive)?;
-        archive.value(&mut self.sequence)?;
+        if let Some(power) = &mut self.power {
+            power.exchange(archive)?;
+        }
         if archive.is_loading() {
             self.flash.chips.restart_clock();
             self.failures.restart_clock();

@@ -32,6 +32,8 @@ impl Slot {
 pub(super) struct Front {
     pub(super) slots: Vec<Slot>,
     free_slots: Vec<u32>,
+    /// The drive has no power, or starts up: there are no free slots.
+    is_closed: bool,
     cores: Stage,
     command_time: Time,
     link_in: Stage,
@@ -47,6 +49,7 @@ impl Front {
         Self {
             slots: vec![blank; depth as usize],
             free_slots: (0..depth).rev().collect(),
+            is_closed: false,
             cores: Stage::new(config.controller.cores),
             command_time: Time::from_us(config.controller.command_us),
             link_in: Stage::new(1),
@@ -85,7 +88,22 @@ impl Front {
     /// Requests in the drive.
     #[inline]
     pub(super) fn outstanding(&self) -> usize {
-        self.slots.len() - self.free_slots.len()
+        if self.is_closed { 0 } else { self.slots.len() - self.free_slots.len() }
+    }
+
+    /// The power is gone: requests are forgotten, and none is taken.
+    pub(super) fn cut(&mut self, now: Time) {
+        self.free_slots.clear();
+        self.is_closed = true;
+        for stage in [&mut self.cores, &mut self.link_in, &mut self.link_out] {
+            stage.stop(now);
+        }
+    }
+
+    /// Requests are taken again.
+    pub(super) fn open(&mut self) {
+        self.free_slots.extend((0..self.slots.len() as u32).rev());
+        self.is_closed = false;
     }
 }
 

@@ -9,7 +9,7 @@ use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
 use crate::ftl::{self, Carried, Job, Lpn, Move, Place, Program, Step, Stream, Urgency, Work};
 use base::Error;
-use nand::chip::BlockMode;
+use nand::chip::{BlockMode, Owned};
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use std::ops::Range;
 
@@ -18,6 +18,8 @@ use std::ops::Range;
 struct State {
     is_busy: bool,
     work: Work,
+    /// What stands beside the units that it moves, where the drive can lose power.
+    owned: Vec<Owned>,
     /// Reads, programs or erases of its step that are not done, and moves that wait for a place.
     pending: u32,
     /// Steps, and units moved in them, since it began or the host last wrote to its die.
@@ -74,6 +76,17 @@ impl Jobs {
     #[inline]
     pub(super) fn host_writes_to(&mut self, die: Die) {
         self.state(Job::of(die)).effort = 0;
+    }
+
+    /// A job waits no longer for what it depends on to be noted.
+    pub(super) fn noted(&mut self, job: Job) {
+        self.state(job).pending -= 1;
+    }
+
+    /// What a program of a job carries.
+    pub(super) fn moves(&self, job: Job, first: u32, units: u32) -> Vec<Move> {
+        let moves = &self.states[job.0 as usize].work.moves;
+        moves[first as usize..(first + units) as usize].to_vec()
     }
 
     /// A program of the job's die has failed, and left nothing.
@@ -181,7 +194,12 @@ impl Ssd {
             _ if is_endless => {
                 self.flash.fault.get_or_insert(ftl::endless());
             }
-            Step::Move => self.read_moves(job, &work.moves),
+            Step::Move => {
+                if self.power.is_some() {
+                    self.note_moves(job, &work.moves);
+                }
+                self.read_moves(job, &work.moves);
+            }
             Step::Erase => self.erase(job, &work.blocks),
             Step::Wait => self.jobs.parked.push(Parked::Step(job)),
         }
@@ -194,6 +212,26 @@ impl Ssd {
         } else if step == Step::Wait {
             self.start_named();
         }
+    }
+
+    /// Notes what is to stand beside units that a job moves: the numbers of their data, or new ones.
+    /// Before they are read: what is read may be of no use, and erased, when its copy is programmed.
+    #[cold]
+    fn note_moves(&mut self, job: Job, moves: &[Move]) {
+        let is_new = self.ftl.renews(job);
+        let chips = &self.flash.chips;
+        let Some(power) = &mut self.power else { return };
+        let owned = moves.iter().map(|&Move { lpn: Lpn(owner), from }| {
+            if owner == Lpn::HOLE.0 {
+                return Owned::PADDING;
+            }
+            match (from != Ppn::NONE).then(|| chips.oob(from)).flatten() {
+                Some(oob) if !is_new => Owned { owner, ..oob.unit },
+                _ => Owned { owner, sequence: power.number(), is_lost: false },
+            }
+        });
+        let owned = owned.collect();
+        self.jobs.state(job).owned = owned;
     }
 
     /// Whether a job, with another step of this many moves, makes no progress.
@@ -320,8 +358,14 @@ impl Ssd {
                 versions.copy(unit.from, to);
             }
         }
-        if self.sequence.is_some() {
-            self.note_owners(program, |_, lpns| lpns.extend(moved.iter().map(|unit| unit.lpn)));
+        if self.power.is_some() {
+            let units = first as usize..(first + program.units) as usize;
+            self.note_owners(program, |drive, owned| {
+                owned.extend_from_slice(&drive.jobs.state(job).owned[units]);
+                for unit in owned.iter_mut().filter(|unit| **unit != Owned::PADDING) {
+                    unit.is_lost |= drive.failures.lost.any(unit.owner, 1);
+                }
+            });
         }
         let state = self.jobs.state(job);
         state.work = work;
@@ -348,6 +392,16 @@ impl Ssd {
 
     /// Erases blocks for a job: those of one die that follow each other by one command.
     fn erase(&mut self, job: Job, blocks: &[Block]) {
+        if self.power.is_some() && self.waits_to_erase(job, blocks) {
+            // Until then the step is not over.
+            self.jobs.state(job).pending += 1;
+            return;
+        }
+        self.erase_now(job, blocks);
+    }
+
+    /// Erases them without waiting for anything.
+    pub(super) fn erase_now(&mut self, job: Job, blocks: &[Block]) {
         let mut rest = blocks;
         while let Some(&first) = rest.first() {
             let geometry = &self.flash.chips.geometry;
@@ -371,6 +425,11 @@ impl Ssd {
     pub(super) fn erased(&mut self, index: u32) {
         let command = self.flash.commands.remove(index);
         let program = self.flash.programs.remove(command.job);
+        match command.owner {
+            Owner::Log(_) => return self.log_erased(&program),
+            Owner::Scan => return self.spoilt_erased(),
+            _ => {}
+        }
         for &block in program.blocks() {
             if self.flash.chips.has_failed(block) {
                 self.erase_failed(block);

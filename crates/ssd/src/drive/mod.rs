@@ -29,17 +29,24 @@ mod gate;
 mod jobs;
 mod map;
 mod oob;
+mod power;
 mod read;
 pub mod request;
 pub mod stage;
+mod start_up;
 pub mod timeline;
 mod units;
 mod write;
 
 pub use account::{ControllerCounts, MOST_LEVELS};
 pub(crate) use flow::{FLASH_EVENTS, event};
+pub(crate) use power::recovery_of;
+pub use power::{Cut, PowerCounts};
+pub use start_up::Started;
+pub(crate) use start_up::check_recovery;
 
 use crate::blame::Cause;
+use crate::build::Kept;
 use crate::config::SsdConfig;
 use crate::failure::Failures;
 use crate::failure::retry::Retry;
@@ -56,6 +63,7 @@ use gate::Gate;
 use jobs::Jobs;
 use map::MapReads;
 use nand::geometry::Die;
+use power::Power;
 use read::Reader;
 use request::{Op, Request};
 use stage::Stage;
@@ -100,6 +108,8 @@ pub enum Step {
     Completed(u32),
     /// A wake-up that the host asked for.
     Wake(u32),
+    /// The drive has started up after a power cut, and takes requests.
+    Ready,
     /// Nothing is under way.
     Idle,
 }
@@ -113,6 +123,8 @@ pub(crate) struct DriveParts {
     pub retry: Box<dyn Retry>,
     pub background: bool,
     pub failures: Failures,
+    /// Blocks that the drive itself writes to.
+    pub kept: Kept,
 }
 
 /// A drive.
@@ -130,21 +142,22 @@ pub struct Ssd {
     pub(crate) counts: ControllerCounts,
     /// What is stored, where tests want to know.
     pub(crate) versions: Option<Versions>,
-    /// Programs so far, where out-of-band areas are kept.
-    sequence: Option<u64>,
+    /// What a drive with a recovery keeps for its start-up.
+    power: Option<Box<Power>>,
     units: Units,
     codewords: Codewords,
 }
 
 impl Ssd {
     /// Puts the parts together; see `build` for where they come from.
-    pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Self {
-        let DriveParts { flash, ftl, ecc, ecc_common, retry, background, failures } = parts;
+    pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Result<Self> {
+        let DriveParts { flash, ftl, ecc, ecc_common, retry, background, failures, kept } = parts;
+        let power = Power::new(config, &flash.chips, &kept)?;
         let geometry = &flash.chips.geometry;
         let dies = geometry.dies;
         let codewords = Codewords::new(geometry, &ecc_common);
         let units = Units::new(ftl.logical_units(), geometry.unit_bytes);
-        Self {
+        let ssd = Self {
             events: EventQueue::new(),
             front: Front::new(config),
             reader: Reader::new(config, &flash.chips, ecc, &ecc_common, retry),
@@ -155,12 +168,14 @@ impl Ssd {
             failures,
             counts: ControllerCounts::default(),
             versions: None,
-            sequence: None,
+            power: power.map(Box::new),
             units,
             codewords,
             flash,
             ftl,
-        }
+        };
+        ssd.check_log()?;
+        Ok(ssd)
     }
 
     /// Simulated time.
@@ -227,6 +242,7 @@ impl Ssd {
             event::DECODED => self.decoded(index),
             event::ENCODED => self.flash.submit(&mut self.events, index),
             event::WAKE => return Some(Step::Wake(index)),
+            event::READY_AGAIN => return Some(Step::Ready),
             _ => {
                 self.front.release(index);
                 if self.flash.blame.is_some() {
@@ -277,7 +293,10 @@ impl Ssd {
             Op::Write => unreachable!("a write goes on with its data"),
             Op::Trim => self.trim_units(slot, &request),
             Op::Flush => {
-                if self.writer.buffer.held() == 0 {
+                if self.power.is_some() {
+                    self.log_trims(true);
+                }
+                if self.writer.buffer.held() == 0 && self.writer.flushes.is_idle() {
                     self.acknowledge(slot, self.now());
                 } else {
                     self.writer.flushes.wait(slot);

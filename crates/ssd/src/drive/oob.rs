@@ -1,28 +1,23 @@
-//! Out-of-band areas: the logical address of each unit, written when its program completes.
+//! Out-of-band areas: the owner of each unit and the number of its data, written when its program
+//! completes.
 //!
-//! They take memory and time, so a drive keeps them only on request: for scans of the flash, as at
-//! a real start-up.
+//! They take memory and time, so only a drive with a recovery keeps them.
 
 use super::Ssd;
-use crate::ftl::{Lpn, Program};
-use nand::chip::Oob;
-use nand::geometry::Ppn;
+use crate::ftl::{Ftl, Lpn, Program};
+use nand::chip::{Chips, Oob, Owned};
+use nand::geometry::{Block, Ppn};
 
 impl Ssd {
-    /// Whether out-of-band areas are kept.
-    pub(crate) fn keeps_oob(&self) -> bool {
-        self.sequence.is_some()
-    }
-
-    /// Keeps out-of-band areas from now on, before anything is written.
-    pub fn keep_oob(&mut self) {
-        self.flash.chips.keep_oob();
-        self.sequence = Some(0);
-    }
-
     /// What stands beside a unit; nothing where its program has not completed.
     pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
         self.flash.chips.oob(ppn)
+    }
+
+    /// The version of a unit on flash (with `keep_payload`); 0 without data.
+    pub fn stored(&self, lpn: Lpn) -> u64 {
+        let place = self.ftl.lookup(lpn);
+        place.zip(self.versions.as_ref()).map_or(0, |(ppn, versions)| versions.stored(ppn))
     }
 
     /// Where the newest data of a unit are, as the FTL has it.
@@ -35,26 +30,49 @@ impl Ssd {
     pub(super) fn note_owners(
         &mut self,
         program: &Program,
-        list: impl FnOnce(&mut Self, &mut Vec<Lpn>),
+        list: impl FnOnce(&mut Self, &mut Vec<Owned>),
     ) {
-        let mut lpns = Vec::new();
-        list(self, &mut lpns);
-        let Some(sequence) = &mut self.sequence else { return };
-        *sequence += 1;
+        let mut owned = Vec::new();
+        list(self, &mut owned);
+        let Some(power) = &mut self.power else { return };
+        let stamp = power.number();
         let chips = &mut self.flash.chips;
         let units = chips.geometry.units_per_page as usize;
         let (planes, pages) =
             (program.blocks().len(), chips.pages_per_program_in(program.mode) as usize);
-        let mut owners = Vec::with_capacity(pages * units);
+        if chips.is_summarised(program.page) {
+            power.counts.summary_pages += planes as u64 * u64::from(chips.summary_pages());
+        }
+        let mut of_block = Vec::with_capacity(pages * units);
         for (plane, &block) in program.blocks().iter().enumerate() {
-            owners.clear();
+            of_block.clear();
             // Units go through the planes first, then through the pages of a wordline.
             for page in 0..pages {
                 let first = (page * planes + plane) * units;
-                let of_slot = |slot| lpns.get(first + slot).map_or(Oob::PADDING, |lpn: &Lpn| lpn.0);
-                owners.extend((0..units).map(of_slot));
+                let of_slot = |slot| owned.get(first + slot).copied().unwrap_or(Owned::PADDING);
+                of_block.extend((0..units).map(of_slot));
             }
-            chips.write_oob(block, program.page, &owners, *sequence);
+            chips.write_oob(block, program.page, &of_block, stamp, self.ftl.tag(block));
+        }
+    }
+}
+
+/// Writes the areas of all that is stored, as the FTL has it: of what has been written without time.
+pub(super) fn note_stored(chips: &mut Chips, ftl: &dyn Ftl, stamp: u64) {
+    let geometry = chips.geometry.clone();
+    let mut owned = vec![Owned::PADDING; geometry.units() as usize];
+    for unit in 0..ftl.logical_units() + ftl.own_units() {
+        if let Some(ppn) = ftl.lookup(Lpn(unit)) {
+            owned[ppn.0 as usize] = Owned { owner: unit, sequence: stamp, is_lost: false };
+        }
+    }
+    let per_program = chips.pages_per_program;
+    let units = (per_program * geometry.units_per_page) as usize;
+    for block in (0..geometry.blocks()).map(Block) {
+        let tag = ftl.tag(block);
+        for page in (0..chips.programmed_pages(block)).step_by(per_program as usize) {
+            let first = geometry.ppn(block, page, 0).0 as usize;
+            chips.write_oob(block, page, &owned[first..first + units], stamp, tag);
         }
     }
 }

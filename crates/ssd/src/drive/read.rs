@@ -80,6 +80,12 @@ impl Reader {
 }
 
 impl Reader {
+    /// The power is gone: what was being decoded is forgotten.
+    pub(super) fn cut(&mut self, now: Time) {
+        self.failed = FailedWords::default();
+        self.decoders.stop(now);
+    }
+
     /// Codewords of a list that have failed.
     pub(super) fn failed_words(&self, list: u32) -> &[FailedWord] {
         self.failed.words(list)
@@ -318,7 +324,7 @@ impl Ssd {
         if self.flash.blame.is_some() {
             self.blame_end(index, &command);
         }
-        if !matches!(command.owner, Owner::Job(_)) {
+        if !matches!(command.owner, Owner::Job(_) | Owner::Scan) {
             self.note_read(&command, corrected);
         }
         match command.owner {
@@ -338,7 +344,8 @@ impl Ssd {
             }
             Owner::Job(job) => self.move_read(job),
             Owner::Map(fetch) => self.map_page_read(fetch, &command),
-            Owner::Moves { .. } | Owner::Slots(_) | Owner::PartOf(_) => {
+            Owner::Scan => self.scanned(command.die),
+            Owner::Log(_) | Owner::Moves { .. } | Owner::Slots(_) | Owner::PartOf(_) => {
                 unreachable!("only whole reads are decoded")
             }
         }
@@ -350,7 +357,9 @@ impl Ssd {
         let Some(reread) = self.reader.retry.after_failure(command.attempt) else {
             self.counts.uncorrectable += 1;
             self.note_found(index);
-            self.note_given_up(&command);
+            if command.owner != Owner::Scan {
+                self.note_given_up(&command);
+            }
             return false;
         };
         if self.read_elsewhere(index) {
@@ -381,6 +390,7 @@ impl Ssd {
         let programmed = (page, self.flash.chips.pe_cycles(block));
         let pages = self.failures.given_up.note(block, programmed, limit);
         if pages >= limit && self.ftl.retire(block) {
+            self.failures.doomed.insert(block.0);
             self.start_collect(command.die);
             self.start_named();
         }

@@ -48,6 +48,13 @@ impl Stage {
         self.busy.since(Time(beyond))
     }
 
+    /// Breaks off what is under way or booked: all servers are free.
+    pub fn stop(&mut self, now: Time) {
+        self.busy = self.busy(now);
+        self.free_at.iter_mut().for_each(|free_at| *free_at = (*free_at).min(now));
+        self.all_free_at = self.all_free_at.min(now);
+    }
+
     /// Servers.
     pub fn servers(&self) -> usize {
         self.free_at.len()

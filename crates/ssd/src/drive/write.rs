@@ -1,14 +1,14 @@
 //! The path of a write: the buffer, rows of units, programs, and durability.
 
 use super::flow::event;
-use super::front::Slot;
+use super::front;
 use super::read::Earlier;
 use super::request::Request;
 use super::timeline::{SpanKind, Track};
 use super::{Parts, Ssd, Stage};
 use crate::blame::Cause;
 use crate::buffer::flush::Flushes;
-use crate::buffer::{Buffer, NONE, Rest, State};
+use crate::buffer::{Buffer, NONE, Rest, Slot, State};
 use crate::config::SsdConfig;
 use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
@@ -16,6 +16,7 @@ use crate::ftl::contract::key_among;
 use crate::ftl::{Carried, Ftl, Job, Key, Lpn, Place, Program, Stream};
 use base::Time;
 use ecc::model::EccConfig;
+use nand::chip::Owned;
 use std::collections::VecDeque;
 
 /// Write buffer and encoders, and who waits for them.
@@ -29,6 +30,8 @@ pub(super) struct Writer {
     pub(super) flushes: Flushes,
     /// Requests that wait until a buffer slot is durable.
     durable_waits: u32,
+    /// The drive itself waits for that: what it restores after a power cut.
+    pub(super) is_restoring: bool,
     /// Writes that wait for room in the buffer.
     stalled: VecDeque<u32>,
     pub(super) encoders: Stage,
@@ -66,6 +69,7 @@ impl Writer {
             keys: ftl.keys(),
             flushes: Flushes::default(),
             durable_waits: 0,
+            is_restoring: false,
             stalled: VecDeque::new(),
             encoders: Stage::new(encoders),
             encode_time: Time::from_us(ecc.t_encode_us),
@@ -73,10 +77,18 @@ impl Writer {
         }
     }
 
+    /// Forgets what the buffer holds, and who waits.
+    pub(super) fn forget(&mut self) {
+        self.buffer.clear();
+        (self.flushes, self.durable_waits) = (Flushes::default(), 0);
+        self.is_restoring = false;
+        self.stalled.clear();
+    }
+
     /// Whether a request waits until the data of the buffer are on flash.
     #[inline]
     fn is_awaited(&self) -> bool {
-        self.durable_waits > 0 || self.flushes.waiting()
+        self.durable_waits > 0 || self.flushes.waiting() || self.is_restoring
     }
 
     /// Whether a request waits for that, or for room in the buffer.
@@ -133,6 +145,9 @@ impl Ssd {
             if let Some(versions) = &self.versions {
                 self.writer.buffer.slot(held).version = versions.version(slot);
             }
+            if let Some(power) = &mut self.power {
+                self.writer.buffer.slot(held).sequence = power.number();
+            }
             self.front.slot(slot).cursor += 1;
         }
         if !durable {
@@ -186,6 +201,17 @@ impl Ssd {
         Some(held)
     }
 
+    /// A buffer slot for a copy of a unit that a power cut has spoilt.
+    pub(super) fn hold_copy(&mut self, lpn: Lpn, is_lost: bool) -> Option<u32> {
+        let held = self.writer.buffer.take(lpn, State::Filling)?;
+        let key = key_among(&mut *self.ftl, self.writer.keys, lpn, 0);
+        let entry = self.writer.buffer.slot(held);
+        entry.key = key;
+        entry.rest = if is_lost { Rest::Lost } else { Rest::None };
+        entry.epoch = self.writer.flushes.hold();
+        Some(held)
+    }
+
     /// The place of a unit that is new in the buffer is known: its unwritten part is read if it has
     /// one; otherwise the unit waits for its program.
     #[inline]
@@ -207,7 +233,7 @@ impl Ssd {
 
     /// The page of the map has been read for a unit that is new in the buffer.
     pub(super) fn old_found(&mut self, held: u32) {
-        if self.writer.buffer.slot(held).trimmed {
+        if self.is_dropped(held) {
             self.release(held);
             self.retry_stalled();
         } else {
@@ -221,13 +247,25 @@ impl Ssd {
         if entry.rest == Rest::OnFlash {
             entry.rest = if is_read { Rest::None } else { Rest::Lost };
         }
-        if entry.trimmed {
+        if self.is_dropped(held) {
             self.release(held);
             self.retry_stalled();
         } else {
             self.writer.buffer.push_dirty(held);
         }
         self.drain_buffer();
+    }
+
+    /// Whether data of the buffer were trimmed, and need not be programmed any more.
+    fn is_dropped(&mut self, held: u32) -> bool {
+        self.writer.buffer.slot(held).trimmed && !self.is_promised(held)
+    }
+
+    /// Whether a request waits for data of the buffer to be durable: they are programmed even if they
+    /// are trimmed meanwhile. The trim may be lost with the power, and older data would come back.
+    fn is_promised(&mut self, held: u32) -> bool {
+        self.power.is_some()
+            && (self.writer.flushes.waiting() || self.writer.buffer.slot(held).waiter != NONE)
     }
 
     /// The unit that a buffer slot holds.
@@ -324,15 +362,18 @@ impl Ssd {
         let mut command =
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
         command.purpose = match program.stream {
-            Stream::MAP => Purpose::Map,
+            Stream::MAP | Stream::LOG => Purpose::Map,
             _ => self.purpose(owner, 0),
         };
         let index = self.flash.hold(self.now(), command);
+        if self.power.is_some() && self.waits_to_begin(&program, index, pages.into()) {
+            return;
+        }
         self.encode(index, u64::from(pages));
     }
 
     /// The data of a program go through the encoders, and on to the die.
-    fn encode(&mut self, index: u32, pages: u64) {
+    pub(super) fn encode(&mut self, index: u32, pages: u64) {
         let now = self.now();
         let words = pages * u64::from(self.codewords.of_page());
         self.counts.encoded += words;
@@ -357,20 +398,24 @@ impl Ssd {
         let program = self.flash.programs.remove(command.job);
         let has_failed = self.take_failures(&program);
         match command.owner {
+            Owner::Log(record) => self.logged(record, program.planes, has_failed),
             Owner::Moves { job, first } if has_failed => self.move_elsewhere(&program, job, first),
             Owner::Slots(first) if has_failed => self.write_elsewhere(&program, first),
             Owner::Moves { job, first } => self.moved(&program, job, first),
             Owner::Slots(first) => {
                 self.ftl.programmed(&program, Carried::Host);
-                if self.sequence.is_some() {
-                    self.note_owners(&program, |drive, lpns| {
+                if self.power.is_some() {
+                    self.note_owners(&program, |drive, owned| {
                         let mut held = first;
                         for _ in 0..program.units {
                             let entry = drive.writer.buffer.slot(held);
-                            lpns.push(entry.lpn);
-                            held = entry.next;
+                            let Slot { lpn: Lpn(owner), sequence, rest, next, .. } = *entry;
+                            let is_lost = rest == Rest::Lost;
+                            owned.push(Owned { owner, sequence, is_lost });
+                            held = next;
                         }
                     });
+                    self.count_host_units(program.units);
                 }
                 self.vacate(program.die);
                 let Command { queued, array: flash, bus, ecc, .. } = command;
@@ -394,6 +439,8 @@ impl Ssd {
                         if self.writer.buffer.slot(entry.successor).trimmed {
                             // Newer data were trimmed: those that are mapped now are gone too.
                             self.unmap(entry.lpn);
+                        }
+                        if self.is_dropped(entry.successor) {
                             self.release(entry.successor);
                         } else {
                             self.writer.buffer.push_dirty(entry.successor);
@@ -409,12 +456,16 @@ impl Ssd {
                 self.start_named();
                 self.retry_stalled();
                 self.drain_buffer();
+                if self.writer.is_restoring {
+                    self.end_restore();
+                }
             }
             Owner::Request(_)
             | Owner::Fill(_)
             | Owner::Job(_)
             | Owner::Map(_)
-            | Owner::PartOf(_) => {
+            | Owner::PartOf(_)
+            | Owner::Scan => {
                 unreachable!("reads are not programmed")
             }
         }
@@ -429,6 +480,12 @@ impl Ssd {
             self.write_part_done(entry.waiter);
         }
         self.writer.flushes.release(entry.epoch);
+        self.end_flushes();
+    }
+
+    /// Flushes that wait for nothing any more are complete.
+    #[inline]
+    pub(super) fn end_flushes(&mut self) {
         let now = self.now();
         while let Some(slot) = self.writer.flushes.ready() {
             self.acknowledge(slot, now);
@@ -436,7 +493,7 @@ impl Ssd {
     }
 
     pub(super) fn write_part_done(&mut self, slot: u32) {
-        let Slot { ref done, cursor, .. } = *self.front.slot(slot);
+        let front::Slot { ref done, cursor, .. } = *self.front.slot(slot);
         let last = self.units.at(done.request.offset + done.request.length - 1) as u32;
         let entry = self.front.slot(slot);
         entry.pending -= 1;
@@ -473,16 +530,19 @@ impl Ssd {
     }
 
     pub(super) fn trim_range(&mut self, first: u32, end: u32) {
+        if self.power.is_some() && first < end {
+            self.note_trim(first, end);
+        }
         for unit in first..end {
             let mut has_data = false;
             if let Some(held) = self.writer.buffer.find(Lpn(unit)) {
-                let entry = self.writer.buffer.slot(held);
-                has_data = !entry.trimmed;
-                if entry.state == State::Dirty {
+                let Slot { trimmed, state, .. } = *self.writer.buffer.slot(held);
+                has_data = !trimmed;
+                if state == State::Dirty && !self.is_promised(held) {
                     self.writer.buffer.unlink_dirty(held);
                     self.release(held);
                 } else {
-                    entry.trimmed = true;
+                    self.writer.buffer.slot(held).trimmed = true;
                 }
             }
             has_data |= self.ftl.lookup(Lpn(unit)).is_some();

@@ -39,6 +39,7 @@ impl Ssd {
 
     /// A block leaves, or the drive takes no more writes.
     fn give_up(&mut self, block: Block) {
+        self.failures.doomed.insert(block.0);
         if !self.ftl.retire(block) {
             let now = self.now();
             self.failures.set_read_only(now);

@@ -17,6 +17,7 @@ use base::{Result, Time};
 use given_up::GivenUp;
 use lost::LostUnits;
 use read_reclaim::ReadReclaim;
+use std::collections::BTreeSet;
 
 /// The failures of a drive so far.
 #[derive(Clone)]
@@ -29,14 +30,17 @@ pub(crate) struct Failures {
     pub(crate) read_only_at: Time,
     /// Blocks that are read too often.
     pub(crate) reclaim: ReadReclaim,
+    /// Blocks that have been given up, those that are retired by now too.
+    pub(crate) doomed: BTreeSet<u32>,
 }
 
 impl State for Failures {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { lost, given_up, read_only_at, reclaim } = self;
+        let Self { lost, given_up, read_only_at, reclaim, doomed } = self;
         archive.value(lost)?;
         archive.value(given_up)?;
         archive.value(read_only_at)?;
+        archive.value(doomed)?;
         reclaim.exchange(archive)
     }
 }
@@ -45,7 +49,8 @@ impl Failures {
     /// None yet.
     pub(crate) fn new(reclaim: ReadReclaim) -> Self {
         let (lost, given_up) = (LostUnits::default(), GivenUp::default());
-        Self { lost, given_up, read_only_at: Time::NEVER, reclaim }
+        let doomed = BTreeSet::new();
+        Self { lost, given_up, read_only_at: Time::NEVER, reclaim, doomed }
     }
 
     /// The drive takes no writes from `now` on, if it did before.

@@ -2,7 +2,7 @@
 
 use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::flash::command::{Done, Fifo, NONE, Queues};
+use crate::flash::command::{Done, Fifo, NONE, Owner, Queues};
 use crate::flash::die::Phase;
 use crate::flash::doing::Doing;
 use crate::flash::scheduler::Head;
@@ -30,6 +30,13 @@ impl ChannelState {
         self.busy += time;
         self.free_at = start + time;
         start
+    }
+
+    /// Breaks off what is moving, and forgets what is booked.
+    pub(crate) fn stop(&mut self, now: Time) {
+        self.busy = self.busy.since(self.free_at.since(now));
+        self.free_at = self.free_at.min(now);
+        (self.active, self.queues) = (NONE, Queues::EMPTY);
     }
 }
 
@@ -147,6 +154,7 @@ impl Flash {
             return;
         }
         let job = self.programs[command.job];
+        let is_ftl = !matches!(command.owner, Owner::Log(_));
         self.chips.advance_to(now);
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
@@ -154,14 +162,22 @@ impl Flash {
                 self.fault.get_or_insert(error);
                 Time::ZERO
             });
-            self.counts.programs += u64::from(self.chips.pages_per_program_in(job.mode));
+            if is_ftl {
+                self.counts.programs += u64::from(self.chips.pages_per_program_in(job.mode));
+            }
             self.counts.times.program += time;
             longest = longest.max(time);
         }
-        let page_type = usize::from(self.chips.page_type(job.page));
-        let (count, total) = &mut self.counts.program_time[page_type];
-        *count += 1;
-        *total += longest;
+        if is_ftl {
+            let page_type = usize::from(self.chips.page_type(job.page));
+            let (count, total) = &mut self.counts.program_time[page_type];
+            *count += 1;
+            *total += longest;
+            self.counts.summaries += u64::from(self.chips.is_summarised(job.page));
+        } else {
+            self.counts.kept_programs.0 += 1;
+            self.counts.kept_programs.1 += longest;
+        }
         self.commands[index].array += longest;
         self.set_phase(now, die, Phase::Programming);
         let doing = Doing::of(&self.commands[index], false);

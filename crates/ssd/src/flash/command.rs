@@ -39,6 +39,10 @@ pub enum Owner {
     Map(u32),
     /// The buffer slots linked from this one.
     Slots(u32),
+    /// The log of the drive: the record of this number.
+    Log(u32),
+    /// A start-up.
+    Scan,
     /// A read that this one is a further part of: a soft read has two.
     PartOf(u32),
 }

@@ -2,7 +2,7 @@
 
 use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::flash::command::{Command, Done, Fifo, Kind, NONE, Purpose, Queues};
+use crate::flash::command::{Command, Done, Fifo, Kind, NONE, Owner, Purpose, Queues};
 use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use base::Time;
@@ -304,7 +304,12 @@ impl Flash {
     pub(crate) fn sense(&mut self, index: u32) -> Time {
         let command = &mut self.commands[index];
         let (block, page) = self.chips.geometry.page_of(command.ppn);
-        let (time, rber) = self.chips.read(block, page, command.shift_v).unwrap_or_else(|error| {
+        let sensed = if command.owner == Owner::Scan {
+            self.chips.scan(block, page)
+        } else {
+            self.chips.read(block, page, command.shift_v)
+        };
+        let (time, rber) = sensed.unwrap_or_else(|error| {
             self.fault.get_or_insert(error);
             (Time::ZERO, 0.0)
         });
@@ -324,12 +329,14 @@ impl Flash {
 
     pub(crate) fn start_erase(&mut self, events: &mut EventQueue, die: Die, index: u32) {
         let now = events.now();
-        let job = self.programs[self.commands[index].job];
+        let Command { job, owner, .. } = self.commands[index];
+        let (job, is_ftl) = (self.programs[job], matches!(owner, Owner::Job(_)));
         self.chips.advance_to(now);
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.erase(block);
-            self.counts.erases += 1;
+            self.counts.erases += u64::from(is_ftl);
+            self.counts.kept_erases += u64::from(!is_ftl);
             self.counts.times.erase += time;
             longest = longest.max(time);
         }

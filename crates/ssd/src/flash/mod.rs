@@ -14,6 +14,7 @@ pub mod command;
 pub mod die;
 pub mod die_set;
 pub mod doing;
+mod power;
 pub mod scheduler;
 
 use crate::blame::Blame;
@@ -46,6 +47,12 @@ pub struct FlashCounts {
     pub erases: u64,
     /// Those among them whose erase failed.
     pub failed_erases: u64,
+    /// Programs of the drive's log and copies, and their time.
+    pub kept_programs: (u64, Time),
+    /// Blocks of these that were erased, and those that a start-up has erased.
+    pub kept_erases: u64,
+    /// Programs that a summary followed.
+    pub summaries: u64,
     /// Suspends of programs and erases.
     pub suspends: u64,
     /// Reads that joined another on other planes.

@@ -59,6 +59,39 @@ pub struct MapCounts {
 }
 
 impl FtlCounts {
+    /// Adds what another FTL has done before.
+    pub fn add(&mut self, other: &Self) {
+        let Self {
+            host_units,
+            moved_units,
+            levelled_units,
+            padding_units,
+            reclaimed_blocks,
+            levelled_blocks,
+            read_reclaims,
+            retired_blocks,
+            merges: Merges { switch, partial, full },
+            map: MapCounts { reads, writes, moves, hits, misses, mispredictions },
+        } = self;
+        *host_units += other.host_units;
+        *moved_units += other.moved_units;
+        *levelled_units += other.levelled_units;
+        *padding_units += other.padding_units;
+        *reclaimed_blocks += other.reclaimed_blocks;
+        *levelled_blocks += other.levelled_blocks;
+        *read_reclaims += other.read_reclaims;
+        *retired_blocks += other.retired_blocks;
+        *switch += other.merges.switch;
+        *partial += other.merges.partial;
+        *full += other.merges.full;
+        *reads += other.map.reads;
+        *writes += other.map.writes;
+        *moves += other.map.moves;
+        *hits += other.map.hits;
+        *misses += other.map.misses;
+        *mispredictions += other.map.mispredictions;
+    }
+
     /// Unit slots programmed, for any reason.
     pub fn programmed_units(&self) -> u64 {
         self.host_units + self.moved_units + self.padding_units + self.map.writes

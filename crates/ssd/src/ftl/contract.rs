@@ -10,6 +10,7 @@ pub use super::account::{FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear};
 use super::untimed;
 pub use super::untimed::{Device, Flawless, Untimed};
 pub use crate::flash::die_set::DieSet;
+use crate::recovery::Found;
 use crate::space::gc::{GcConfig, Victims};
 use base::archive::State;
 use base::params::Table;
@@ -40,6 +41,11 @@ impl Stream {
     /// Map pages, in separate blocks.
     pub const MAP: Self = Self(u8::MAX);
 
+    /// Data that wear levelling moves, in separate blocks.
+    pub const COLD: Self = Self(u8::MAX - 1);
+    /// Records that the drive itself writes, in blocks of its log.
+    pub const LOG: Self = Self(u8::MAX - 2);
+
     /// Data written by the host under key `key`, in blocks that the host writes to.
     pub const fn host(key: u8) -> Self {
         Self(1 + key)
@@ -47,7 +53,7 @@ impl Stream {
 
     /// Whether its blocks are those of internal jobs.
     pub const fn is_internal(self) -> bool {
-        self.0 == Self::GC.0 || self.0 == Self::MAP.0
+        self.0 == Self::GC.0 || self.0 == Self::MAP.0 || self.0 == Self::COLD.0
     }
 }
 
@@ -415,6 +421,40 @@ pub trait Ftl: Send + DynClone + State {
 
     /// The next step of a job.
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step;
+
+    /// Units of its own behind the logical ones: pages of its map.
+    fn own_units(&self) -> u32 {
+        0
+    }
+
+    /// Whether what a job moves are new versions of units, and no copies: pages of the map that are
+    /// written anew.
+    fn renews(&self, _job: Job) -> bool {
+        false
+    }
+
+    /// A mark that the drive stores beside the pages of a block, for `recover`; 0 leaves that of
+    /// before.
+    fn tag(&self, _block: Block) -> u64 {
+        0
+    }
+
+    /// Whether a block is out of use.
+    fn is_bad(&self, _block: Block) -> bool {
+        false
+    }
+
+    /// Whether it can be rebuilt after a power cut.
+    fn can_recover(&self) -> bool {
+        false
+    }
+
+    /// Rebuilds its tables from what a start-up has found on flash. Asked once, of an FTL that has
+    /// done nothing yet. Afterwards `lookup` names, for each unit, one of the places that
+    /// [`Found::current`] has, and nothing is under way.
+    fn recover(&mut self, _found: &Found) -> Result<()> {
+        Err(Error::unsupported("recovery.name", "this FTL cannot be rebuilt"))
+    }
 
     /// Whether collection of `die` keeps pace with the host. While it is at work and does not, the
     /// controller sends the die no host data.

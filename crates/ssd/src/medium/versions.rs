@@ -49,6 +49,11 @@ impl Versions {
         self.stored[ppn.0 as usize] = version;
     }
 
+    /// The version of what is stored at `ppn`.
+    pub fn stored(&self, ppn: Ppn) -> u64 {
+        self.stored[ppn.0 as usize]
+    }
+
     /// A unit was moved.
     pub fn copy(&mut self, from: Ppn, to: Ppn) {
         self.stored[to.0 as usize] = self.stored[from.0 as usize];

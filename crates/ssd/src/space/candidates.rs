@@ -116,6 +116,16 @@ impl Candidates {
         Some(block)
     }
 
+    /// The candidate of a plane with the fewest valid units, whatever the policy (slow).
+    pub fn pick_emptiest(&mut self, geometry: &Geometry, plane: Plane) -> Option<Block> {
+        let first = geometry.first_block(plane).0;
+        let blocks = (first..first + geometry.blocks_per_plane).map(Block);
+        let candidates = blocks.filter(|&block| self.word(block).is_closed());
+        let block = candidates.min_by_key(|&block| self.word(block).valid())?;
+        self.withdraw(plane, block);
+        Some(block)
+    }
+
     /// A candidate is taken for another reason.
     pub fn withdraw(&mut self, plane: Plane, block: Block) {
         self.victims.withdraw(plane.0, block.0, self.word(block).valid());

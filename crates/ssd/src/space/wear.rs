@@ -50,6 +50,11 @@ impl BlockWear {
         *cycles
     }
 
+    /// A block has so many cycles.
+    pub fn set_cycles(&mut self, block: Block, pe_cycles: u32) {
+        self.pe_cycles[block.0 as usize] = pe_cycles;
+    }
+
     /// The cycles that a block has.
     pub fn cycles(&self, block: Block) -> u32 {
         self.pe_cycles[block.0 as usize]

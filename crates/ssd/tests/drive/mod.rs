@@ -36,6 +36,7 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
 }
 
 /// The small drive with `sets` laid over it.
+#[allow(dead_code, reason = "not every test builds a drive of its own")]
 pub fn small(sets: &[&str]) -> Ssd {
     Ssd::new(&config(sets), 1 << 30).unwrap()
 }

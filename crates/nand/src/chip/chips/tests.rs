@@ -138,35 +138,61 @@ fn single_level_blocks_err_by_their_own_law() {
     assert!(single > 0.0 && single < 0.5 * native, "{single} {native}");
 }
 
+/// A unit of some owner, of data with the number of that owner.
+fn owned(owner: u32) -> Owned {
+    Owned { owner, sequence: owner.into(), is_lost: owner == 103 }
+}
+
 /// Areas are written with a completed program, padded, and go with the erase.
 #[test]
 fn out_of_band_areas_come_and_go_with_the_data() {
     let mut chips = chips(3, PageOrder::OneShot, IDEAL);
     let ppn = |chips: &Chips, page, slot| chips.geometry.ppn(Block(1), page, slot);
     chips.program(Block(1), 0).unwrap();
-    chips.write_oob(Block(1), 0, &[7], 1);
+    chips.write_oob(Block(1), 0, &[owned(7)], 1, 0);
     assert_eq!(chips.oob(ppn(&chips, 0, 0)), None, "none are kept");
     chips.keep_oob();
     // 8 blocks of 12 pages of 4 units, 4 programs a block.
-    assert_eq!(chips.oob_bytes(), 8 * (12 * 4 * 4 + 4 * 8));
+    assert_eq!(chips.oob_bytes(), 8 * (12 * 4 * 12 + 4 * 8 + 8));
     assert_eq!(chips.oob(ppn(&chips, 0, 0)), None, "its program has not completed");
-    let owners: Vec<u32> = (100..110).collect();
-    chips.write_oob(Block(1), 0, &owners, 41);
-    let oob = |owner| Some(Oob { owner, sequence: 41 });
-    assert_eq!(chips.oob(ppn(&chips, 0, 0)), oob(100));
-    assert_eq!(chips.oob(ppn(&chips, 2, 1)), oob(109));
-    assert_eq!(chips.oob(ppn(&chips, 2, 2)), oob(Oob::PADDING));
+    let units: Vec<Owned> = (100..110).map(owned).collect();
+    chips.write_oob(Block(1), 0, &units, 41, 5);
+    let oob = |unit| Some(Oob { unit, stamp: 41 });
+    assert_eq!(chips.oob(ppn(&chips, 0, 0)), oob(owned(100)));
+    assert_eq!(chips.oob(ppn(&chips, 0, 3)), oob(owned(103)));
+    assert_eq!(chips.oob(ppn(&chips, 2, 1)), oob(owned(109)));
+    assert_eq!(chips.oob(ppn(&chips, 2, 2)), oob(Owned::PADDING));
     assert_eq!(chips.oob(ppn(&chips, 3, 0)), None);
+    assert_eq!((chips.stamp(Block(1), 2), chips.stamp(Block(1), 3)), (Some(41), None));
+    chips.write_oob(Block(1), 0, &units, 41, 0);
+    assert_eq!(chips.tag(Block(1)), 5);
     chips.erase(Block(1));
-    assert_eq!(chips.oob(ppn(&chips, 0, 0)), None);
+    assert_eq!((chips.oob(ppn(&chips, 0, 0)), chips.tag(Block(1))), (None, 0));
     // One page a program in single-level mode.
-    for (page, sequence) in (0..4).zip(50..) {
+    for (page, stamp) in (0..4).zip(50..) {
         chips.program_in(BlockMode::SingleLevel, Block(1), page).unwrap();
-        chips.write_oob(Block(1), page, &[page; 4], sequence);
+        chips.write_oob(Block(1), page, &[owned(page); 4], stamp, 0);
     }
-    assert_eq!(chips.oob(ppn(&chips, 3, 2)), Some(Oob { owner: 3, sequence: 53 }));
+    assert_eq!(chips.oob(ppn(&chips, 3, 2)), Some(Oob { unit: owned(3), stamp: 53 }));
     let copy = chips.clone();
     assert_eq!(copy.oob(ppn(&chips, 3, 2)), chips.oob(ppn(&chips, 3, 2)));
+}
+
+/// A block that is full of data has its summary behind them, written with the last of them.
+#[test]
+fn summaries_come_with_the_last_page() {
+    let mut chips = chips(2, PageOrder::AllBitline, IDEAL);
+    // 12 pages of 4 KiB, in units of a KiB: 4 units a page.
+    chips.keep_summaries(100, 4096).unwrap();
+    assert_eq!((chips.summary_pages(), chips.geometry.pages_per_block), (2, 10));
+    let plain: Vec<Time> = (0..9).map(|page| chips.program(Block(1), page).unwrap()).collect();
+    let last = chips.program(Block(1), 9).unwrap();
+    assert!(last > plain[8] && last > plain[7], "three pages");
+    assert_eq!(chips.programmed_pages(Block(1)), 10);
+    assert!(chips.program(Block(1), 10).is_err());
+    chips.load(Block(2), 10);
+    assert!(chips.program(Block(2), 10).is_err());
+    assert!(chips.keep_summaries(1 << 20, 4096).is_err());
 }
 
 /// What was being programmed when the power failed cannot be read, nor what its cells held.
@@ -176,7 +202,7 @@ fn torn_pages_are_lost_until_the_erase() {
     chips.keep_oob();
     for page in 0..5 {
         chips.program(Block(1), page).unwrap();
-        chips.write_oob(Block(1), page, &[page; 4], u64::from(page));
+        chips.write_oob(Block(1), page, &[owned(page); 4], u64::from(page), 0);
     }
     // Page 4 is the upper page of the wordline of page 2.
     let site = |page| chips.rules.site(BlockMode::Native, page).wordline;

@@ -79,6 +79,7 @@ fn read(ssd: &mut Ssd, reads: &[(u64, u64)]) -> Vec<(Completion, u64)> {
                 done.push((completion, ssd.now().since(completion.arrival).0));
             }
             Step::Idle => break,
+            Step::Ready => unreachable!("nobody cut the power"),
         }
     }
     assert_eq!(done.len(), reads.len());

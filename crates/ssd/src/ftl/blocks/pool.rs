@@ -6,12 +6,14 @@
 
 use super::layout::{Cursor, Layout};
 use crate::ftl::contract::{DieSet, Occupancy, Program};
+use crate::recovery::Found;
 use crate::space::free_blocks::FreeBlocks;
 use crate::space::wear::BlockWear;
 
 use base::archive::{Archive, State};
 use nand::geometry::{Block, Die, Plane, Ppn};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// No block, no virtual block, no log.
 pub const NONE: u32 = u32::MAX;
@@ -101,6 +103,9 @@ pub struct Pool {
     /// By virtual block: blocks that are yet to be erased.
     unerased: Vec<u32>,
     unused: Vec<Virtual>,
+    /// By virtual block: its serial number, which counts up; 0 if it is not in use. And the last.
+    serials: Vec<u64>,
+    last_serial: u64,
     /// Virtual blocks without data: those that nobody has taken to erase, and all.
     pub dead: Vec<Virtual>,
     pub dying: u32,
@@ -128,6 +133,8 @@ impl State for Pool {
             uses,
             unerased,
             unused,
+            serials,
+            last_serial,
             dead,
             dying,
             next_set,
@@ -141,6 +148,8 @@ impl State for Pool {
         for table in [free_of_set, filled, home, unerased] {
             archive.table(table)?;
         }
+        archive.table(serials)?;
+        archive.value(last_serial)?;
         archive.value(blocks)?;
         archive.value(uses)?;
         for list in [unused, dead] {
@@ -178,6 +187,8 @@ impl Pool {
             uses: vec![Use::Nothing; count],
             unerased: vec![0; count],
             unused: (0..count as u32).rev().collect(),
+            serials: vec![0; count],
+            last_serial: 0,
             dead: Vec::with_capacity(count),
             dying: 0,
             next_set: 0,
@@ -298,6 +309,8 @@ impl Pool {
         let of = self.unused.pop().expect("as many as the blocks make");
         self.next_set = if set + 1 == self.layout.sets { 0 } else { set + 1 };
         self.uses[of as usize] = to;
+        self.last_serial += 1;
+        self.serials[of as usize] = self.last_serial;
         for (index, plane) in (of * self.layout.stripe..).zip(self.layout.planes(set)) {
             let block = self.free.pop(plane).expect("the set has one");
             self.blocks[index as usize] = block;
@@ -331,6 +344,49 @@ impl Pool {
             self.free_unwritten(of);
             self.gone(of);
         }
+    }
+
+    /// The tag of a block: the serial number of its virtual block.
+    pub fn tag(&self, block: Block) -> u64 {
+        self.home(block).map_or(0, |(of, _)| self.serials[of as usize])
+    }
+
+    /// Takes over blocks that were found: a virtual block of each set of blocks with one tag, in the
+    /// order of their tags. Of an untouched pool.
+    pub fn adopt(&mut self, found: &Found) -> Vec<Virtual> {
+        let geometry = self.layout.geometry.clone();
+        let mut of_serial: BTreeMap<u64, Vec<Block>> = BTreeMap::new();
+        for block in found.blocks() {
+            if self.wear.is_bad(block) {
+                continue;
+            }
+            self.wear.set_cycles(block, found.pe_cycles(block));
+            self.filled[block.0 as usize] = found.pages(block);
+            let plane = geometry.plane_of(block);
+            self.free.take(plane, block);
+            if found.pages(block) == 0 {
+                self.free.push(plane, block, found.pe_cycles(block));
+            } else {
+                of_serial.entry(found.tag(block)).or_default().push(block);
+            }
+        }
+        let mut adopted = Vec::new();
+        for (serial, blocks) in of_serial {
+            let Some(of) = self.unused.pop() else { break };
+            let set = self.layout.set_of(geometry.plane_of(blocks[0]));
+            for (index, plane) in (of * self.layout.stripe..).zip(self.layout.planes(set)) {
+                let is_there = |block: &&Block| geometry.plane_of(**block) == plane;
+                // What nothing was written to, or what is erased by now, is any free block.
+                let block = blocks.iter().find(is_there).copied();
+                let block = block.or_else(|| self.free.pop(plane)).expect("it had one");
+                self.blocks[index as usize] = block;
+                self.home[block.0 as usize] = index;
+            }
+            (self.serials[of as usize], self.last_serial) = (serial, serial);
+            adopted.push(of);
+        }
+        (0..self.layout.sets).for_each(|set| self.count_free(set));
+        adopted
     }
 
     /// Frees the blocks of a virtual block that nothing was written to.

@@ -250,6 +250,11 @@ impl Area {
         &mut self.dies[die.0 as usize].phase
     }
 
+    /// Whether the last step of a die was to write new versions of pages.
+    pub(super) fn is_writing(&self, die: Die) -> bool {
+        self.dies[die.0 as usize].phase == Phase::Write
+    }
+
     /// Blocks of a plane that are kept for the map and not in use.
     fn kept(&self, page: &PageFtl, die: Die, group: u32) -> u32 {
         planes_of(page, die, group).map(|plane| page.free.claimed(plane)).min().unwrap_or(0)
@@ -393,6 +398,26 @@ impl Area {
     /// A block of the map is full.
     pub(super) fn filled(&mut self, plane: Plane, block: Block) {
         self.full[plane.0 as usize].push(block);
+    }
+
+    /// A block of the map was found that takes nothing more.
+    pub(super) fn found(&mut self, page: &PageFtl, block: Block) {
+        self.is_map_block.insert(block.0);
+        self.filled(page.geometry.plane_of(block), block);
+    }
+
+    /// The open blocks of the map were found: those of the frontiers.
+    pub(super) fn found_open(&mut self, page: &PageFtl) {
+        for die in (0..page.geometry.dies).map(Die) {
+            for group in 0..self.groups {
+                let frontier = &page.frontiers[page.own_frontier(die, group)];
+                if frontier.open {
+                    for &block in &frontier.blocks[..page.joined as usize] {
+                        self.is_map_block.insert(block.0);
+                    }
+                }
+            }
+        }
     }
 
     /// A block has been erased: whether it was one of the map, and its plane has one to keep again.

@@ -14,12 +14,14 @@ mod area;
 mod cache;
 mod nodes;
 mod order;
+mod recover;
 
 use super::contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, MapCounts, Move,
     Occupancy, Place, Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
 };
 use super::page::{Own, PageFtl, PageParams};
+use crate::recovery::Found;
 use area::{Area, Phase};
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
@@ -488,6 +490,31 @@ impl Ftl for Dftl {
 
     fn reclaim(&mut self, block: Block) -> bool {
         self.page.reclaim(block)
+    }
+
+    fn own_units(&self) -> u32 {
+        self.own_pages()
+    }
+
+    fn renews(&self, job: Job) -> bool {
+        self.area.is_writing(Die(job.0))
+    }
+
+    fn tag(&self, block: Block) -> u64 {
+        self.page.tag_of(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.page.is_bad(block)
+    }
+
+    fn can_recover(&self) -> bool {
+        true
+    }
+
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.rebuild(found);
+        Ok(())
     }
 
     fn filled_pages(&self, block: Block) -> u32 {

@@ -12,14 +12,16 @@ mod segments;
 
 use super::contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, MapCounts, Move,
-    Occupancy, Place, Program, Ram, Step, Urgency, Wear, Work,
+    Occupancy, Place, Program, Ram, Step, Stream, Urgency, Wear, Work,
 };
 use super::page::{Own, PageFtl, PageParams};
+use crate::recovery::Found;
 use addresses::Addresses;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::{Error, Result, params};
-use nand::geometry::{Block, Die, Ppn};
+use nand::chip::BlockMode;
+use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
 use schemars::JsonSchema;
 use segments::{GROUP, Group, Point, Segment, learn};
 use serde::{Deserialize, Serialize};
@@ -35,6 +37,9 @@ pub const MEMBER: Member<Build> = Member {
 
 /// Most addresses that a prediction may err by: the spare area of a page lists twice as many units.
 const MOST_GAMMA: u32 = 64;
+
+/// The stream of blocks that were filled before a power cut.
+const FOUND: Stream = Stream(u8::MAX - 8);
 
 /// Parameters of `learned`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -171,6 +176,26 @@ impl Learned {
                 }
             }
         }
+        self.learn(None);
+    }
+
+    /// Learns the places of all units that were found, exactly: which blocks were filled together
+    /// is not known any more. Blocks get their names in the order in which they were written.
+    fn learn_found(&mut self, found: &Found) {
+        let written = found.blocks().filter_map(|block| Some((found.last_stamp(block)?, block)));
+        let mut written: Vec<(u64, Block)> = written.collect();
+        written.sort_unstable();
+        for (_, block) in written {
+            let mut blocks = [Block(0); MAX_PLANES];
+            blocks[0] = block;
+            let die = self.page.geometry.die_of(block);
+            let mode = BlockMode::Native;
+            let program =
+                Program { die, units: 0, page: 0, planes: 1, stream: FOUND, mode, blocks };
+            self.addresses.begin(&self.page.geometry, &program);
+        }
+        let placed = |lpn: u32| Some((lpn, self.page.lookup(Lpn(lpn))?));
+        self.sorted.extend((0..self.page.logical_units).filter_map(placed));
         self.learn(None);
     }
 
@@ -314,6 +339,24 @@ impl Ftl for Learned {
 
     fn reclaim(&mut self, block: Block) -> bool {
         self.page.reclaim(block)
+    }
+
+    fn tag(&self, block: Block) -> u64 {
+        self.page.tag_of(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.page.is_bad(block)
+    }
+
+    fn can_recover(&self) -> bool {
+        true
+    }
+
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.page.rebuild(found);
+        self.learn_found(found);
+        Ok(())
     }
 
     fn filled_pages(&self, block: Block) -> u32 {

@@ -247,7 +247,7 @@ impl LogBlocks {
     /// Opens a log for a stream, or returns what it must wait for.
     fn open_stream(&mut self, stream: u32, block: u32, dies: &DieSet) -> Option<Place> {
         let in_use = self.logs.used().filter(|(_, log)| log.is_sequential).count();
-        if in_use as u32 == self.rules.sequential_logs || self.pool.free_total <= self.reserve {
+        if in_use as u32 >= self.rules.sequential_logs || self.pool.free_total <= self.reserve {
             return Some(self.wait_for_log());
         }
         match self.pool.find(dies) {

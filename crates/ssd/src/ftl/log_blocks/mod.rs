@@ -14,6 +14,7 @@ mod data;
 mod host;
 mod logs;
 mod merge;
+mod recover;
 mod relocation;
 mod streams;
 mod work;
@@ -27,6 +28,7 @@ use super::contract::{
     Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
     Step, Stream, Urgency, Wear, Work,
 };
+use crate::recovery::Found;
 use crate::space::capacity::logical_units;
 use base::archive::{Archive, State};
 use base::{Error, Result};
@@ -188,7 +190,8 @@ impl LogBlocks {
             log_limit: log_blocks.min(pool.sound.total - beside),
             data: Data::new(logical_blocks, logical_units),
             places: Places::new(logical_units, pool.virtual_blocks()),
-            logs: Logs::new(log_blocks + sequential, units),
+            // After a power cut there may be more, for a while.
+            logs: Logs::new(log_blocks + sequential + jobs, units),
             logs_of: vec![NONE; (sets * rules.set_logs) as usize],
             current: vec![NONE; sets as usize],
             streams: Streams::new(sequential),
@@ -401,6 +404,23 @@ impl Ftl for LogBlocks {
 
     fn reclaim(&mut self, block: Block) -> bool {
         self.move_off(block)
+    }
+
+    fn tag(&self, block: Block) -> u64 {
+        self.pool.tag(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.pool.wear.is_bad(block)
+    }
+
+    fn can_recover(&self) -> bool {
+        true
+    }
+
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.rebuild(found);
+        Ok(())
     }
 
     fn filled_pages(&self, block: Block) -> u32 {

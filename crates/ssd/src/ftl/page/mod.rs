@@ -10,6 +10,7 @@ use super::contract::{
     Program, Ram, Step, Stream, Urgency, Wear, Work,
 };
 use crate::failure::retirement::Retirement;
+use crate::recovery::Found;
 use crate::space::candidates::Candidates;
 use crate::space::capacity::{good_blocks, logical_units, share_blocks};
 use crate::space::draining::Draining;
@@ -59,6 +60,7 @@ impl Default for PageParams {
     }
 }
 
+mod recover;
 mod state;
 mod victims;
 
@@ -111,6 +113,10 @@ pub(super) struct PageFtl {
     had_turn: Vec<bool>,
     clock: u64,
     pub(super) counts: FtlCounts,
+    /// Blocks that a start-up has closed before they were full, and their pages.
+    short: Vec<(Block, u32)>,
+    /// It was rebuilt after a power cut.
+    has_started_up: bool,
 }
 
 impl PageFtl {
@@ -175,6 +181,8 @@ impl PageFtl {
             had_turn: vec![false; geometry.dies as usize],
             clock: 0,
             counts: FtlCounts::default(),
+            short: Vec::new(),
+            has_started_up: false,
             geometry,
         };
         for block in (0..ftl.geometry.blocks()).map(Block) {
@@ -435,8 +443,12 @@ impl Ftl for PageFtl {
         if !self.frontiers[index].open {
             self.open(index, die, cold.is_some());
         }
-        let has_own = cold.is_some() || self.streams > u32::from(self.host_streams);
-        let label = if has_own { Stream::GC } else { Stream::host(self.gc_frontier as u8) };
+        let has_own = self.streams > u32::from(self.host_streams);
+        let label = match cold {
+            Some(_) => Stream::COLD,
+            None if has_own => Stream::GC,
+            None => Stream::host(self.gc_frontier as u8),
+        };
         let (program, is_row) = self.take(index, die, label, moves.iter().map(|unit| unit.lpn));
         if is_row && cold.is_none() {
             self.turn(die, self.gc_frontier);
@@ -558,6 +570,9 @@ impl Ftl for PageFtl {
 
     fn erased(&mut self, block: Block) {
         self.candidates.erased(block);
+        if !self.short.is_empty() {
+            self.short.retain(|&(short, _)| short != block);
+        }
         let pe_cycles = self.wear.erased(block);
         let plane = self.geometry.plane_of(block);
         let die = self.geometry.die_of(block);
@@ -599,12 +614,32 @@ impl Ftl for PageFtl {
         is_new
     }
 
+    fn tag(&self, block: Block) -> u64 {
+        self.tag_of(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.wear.is_bad(block)
+    }
+
+    fn can_recover(&self) -> bool {
+        true
+    }
+
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.rebuild(found);
+        Ok(())
+    }
+
     fn filled_pages(&self, block: Block) -> u32 {
         let die = self.geometry.die_of(block);
         let frontiers = self.frontiers_of(die).iter();
         let mut filling = frontiers.flat_map(|frontier| self.filling(frontier));
         if let Some((_, filled)) = filling.find(|&(open, _)| open == block) {
             return filled;
+        }
+        if let Some(pages) = self.short_pages(block) {
+            return pages;
         }
         let untouched = self.candidates.word(block).is_free() || self.wear.is_bad(block);
         if untouched { 0 } else { self.geometry.pages_per_block }
@@ -643,7 +678,7 @@ impl Ftl for PageFtl {
         let mut occupancy = Occupancy {
             mapped: self.map.iter().filter(|&&ppn| ppn != Ppn::NONE.0).count() as u64,
             free: self.free.total() * per_block,
-            invalid: 0,
+            invalid: self.cut_off_units(),
             bad: self.wear.bad_blocks() * per_block,
         };
         for (_, filled) in self.frontiers.iter().flat_map(|frontier| self.filling(frontier)) {

@@ -32,6 +32,8 @@ impl State for PageFtl {
             had_turn,
             clock,
             counts,
+            short,
+            has_started_up,
         } = self;
         archive.table(map)?;
         archive.table(owner)?;
@@ -45,6 +47,8 @@ impl State for PageFtl {
         archive.value(retirement)?;
         archive.value(had_turn)?;
         archive.value(clock)?;
-        archive.value(counts)
+        archive.value(counts)?;
+        archive.value(short)?;
+        archive.value(has_started_up)
     }
 }

@@ -48,8 +48,13 @@ impl PageFtl {
             self.pick_for_wear(die, group, into);
         }
         if into.victims.is_empty() {
+            let is_tight = self.has_started_up && self.free_blocks(die, group) < self.reserve;
             for plane in self.planes_of(die, group) {
-                into.victims.extend(self.candidates.pick(plane, self.clock));
+                // Power cuts have taken rows of open blocks: first what gives most of it back.
+                into.victims.extend(match is_tight {
+                    true => self.candidates.pick_emptiest(&self.geometry, plane),
+                    false => self.candidates.pick(plane, self.clock),
+                });
             }
         }
         into.is_due = self.candidates.marked(die).len() < marks;

@@ -17,6 +17,7 @@ mod group;
 mod host;
 mod owners;
 mod pass;
+mod recover;
 mod relocation;
 mod victims;
 mod work;
@@ -29,6 +30,7 @@ use super::contract::{
     Build, Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
     Step, Stream, Urgency, Wear, Work,
 };
+use crate::recovery::Found;
 use base::archive::{Archive, State};
 use base::family::{Member, check, schema};
 use base::units::Divisor;
@@ -263,6 +265,23 @@ impl Ftl for Superblocks {
 
     fn reclaim(&mut self, block: Block) -> bool {
         self.move_off(block)
+    }
+
+    fn tag(&self, block: Block) -> u64 {
+        self.pool.tag(block)
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.pool.wear.is_bad(block)
+    }
+
+    fn can_recover(&self) -> bool {
+        true
+    }
+
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.rebuild(found);
+        Ok(())
     }
 
     fn filled_pages(&self, block: Block) -> u32 {

@@ -1,0 +1,118 @@
+//! Power cuts at random: what flushes and FUA have promised is there after each of them.
+//!
+//! After a cut, and at times a second one while the drive starts up, each unit reads as its last
+//! durable version or a later one, and the storm goes on.
+
+use super::storm::Storm;
+use super::tally::hold;
+use crate::config::SsdConfig;
+use crate::ftl::Lpn;
+use crate::{Ssd, Step};
+use base::Result;
+use base::rng::Rng;
+
+/// A drive in a storm, whose power is cut again and again.
+pub struct Cuts {
+    /// The storm.
+    pub storm: Storm,
+    config: SsdConfig,
+    rng: Rng,
+    /// Cuts so far, and those of them that came while the drive started up.
+    pub cuts: u64,
+    /// Cuts during a start-up.
+    pub second_cuts: u64,
+    /// Units that read as an older version than the last that was acknowledged.
+    pub lost_units: u64,
+    /// Units that a cut had spoilt and a copy has restored.
+    pub restored_units: u64,
+}
+
+/// Events between two cuts, at most.
+const MOST_EVENTS: u64 = 4000;
+
+impl Cuts {
+    /// On a drive of this configuration, with this seed.
+    pub fn new(config: &SsdConfig, seed: u64) -> Result<Self> {
+        let storm = Storm::new(Ssd::new(config, 1 << 32)?, seed);
+        let rng = Rng::stream(seed, "cuts");
+        Ok(Self {
+            storm,
+            config: config.clone(),
+            rng,
+            cuts: 0,
+            second_cuts: 0,
+            lost_units: 0,
+            restored_units: 0,
+        })
+    }
+
+    /// Goes on until the power has been cut so often.
+    pub fn run(&mut self, cuts: u64) -> Result<()> {
+        while self.cuts < cuts {
+            let events = self.rng.below(MOST_EVENTS);
+            self.storm.run_events(events)?;
+            self.cut()?;
+        }
+        Ok(())
+    }
+
+    /// Cuts the power, starts up, and holds what is there against what was promised.
+    fn cut(&mut self) -> Result<()> {
+        let cut = self.storm.ssd.cut()?;
+        self.cuts += 1;
+        if self.config.drive.capacitors {
+            self.storm.durable.flush_all();
+        }
+        hold!(!self.storm.ssd.has_room(), "a drive without power takes requests: {cut:?}");
+        loop {
+            self.storm.ssd.power_on(&self.config)?;
+            let most = if self.rng.chance(0.3) { self.rng.below(800) } else { u64::MAX };
+            if !self.start_up(most)? {
+                break;
+            }
+            self.storm.ssd.cut()?;
+            (self.cuts, self.second_cuts) = (self.cuts + 1, self.second_cuts + 1);
+        }
+        self.restored_units += self.storm.ssd.started().map_or(0, |started| started.restored_units);
+        hold!(self.storm.ssd.has_room(), "a drive that is ready takes no requests");
+        for unit in 0..self.storm.units() {
+            let allowed = self.storm.allowed(unit);
+            let found = stored(&self.storm.ssd, unit);
+            hold!(
+                allowed.contains(&found),
+                "unit {unit} is version {found} after a cut, not one of {allowed:?}"
+            );
+            self.lost_units += u64::from(Some(&found) != allowed.last());
+        }
+        let occupancy = self.storm.ssd.occupancy();
+        let all = occupancy.mapped + occupancy.free + occupancy.invalid + occupancy.bad;
+        let units = self.storm.ssd.physical_units();
+        hold!(all == units, "after a cut {occupancy:?} of {units}");
+        hold!(self.storm.ssd.counts_agree(), "{:?} after a cut", self.storm.ssd.ftl_counts());
+        self.storm.forget_requests(stored);
+        Ok(())
+    }
+
+    /// Starts up, for so many events at most: whether it is not over by then.
+    fn start_up(&mut self, most: u64) -> Result<bool> {
+        let mut events = 0;
+        while events < most {
+            events += 1;
+            match self.storm.ssd.step_event() {
+                Some(Step::Ready) => return Ok(false),
+                Some(Step::Idle) => {
+                    self.storm.ssd.fault()?;
+                    hold!(false, "the drive does not start up");
+                }
+                _ => {}
+            }
+        }
+        self.storm.ssd.fault()?;
+        Ok(true)
+    }
+}
+
+/// The version of a unit on flash.
+fn stored(ssd: &Ssd, unit: u32) -> u64 {
+    ssd.stored(Lpn(unit))
+}

@@ -1,0 +1,419 @@
+//! Start-up after a power cut: the pages that the recovery looks at are read on all dies in
+//! parallel, blocks without anything readable are erased, and the FTL rebuilds its tables.
+//!
+//! Rebuilding takes no time of the controller. A page that cannot be corrected still tells its
+//! owners: spare areas have a stronger code of their own (assumed).
+
+use super::power::{Phase, Power, recovery_of};
+use super::{Ssd, Time};
+use crate::build::{build_ftl, context};
+use crate::config::SsdConfig;
+use crate::flash::command::{Command, Kind, Owner};
+use crate::flash::scheduler::Class;
+use crate::ftl::{Ftl, Lpn, Program, Stream};
+use crate::recovery::backup::Copied;
+use crate::recovery::found::is_spoilt;
+use crate::recovery::{Found, Look, Seen};
+use base::{Error, Result};
+use nand::chip::BlockMode;
+use nand::geometry::{Block, Die, MAX_PLANES, Plane};
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A start-up that is over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Started {
+    /// From power to readiness.
+    pub time: Time,
+    /// Pages read of the log, and of blocks.
+    pub log_reads: u64,
+    /// Pages read of blocks, those that turn out to be empty too.
+    pub page_reads: u64,
+    /// Summaries read, by page.
+    pub summary_reads: u64,
+    /// Blocks erased that a cut had spoilt.
+    pub erased_blocks: u64,
+    /// Units that a cut had spoilt, and of which there was a copy.
+    pub restored_units: u64,
+    /// Units found with data.
+    pub mapped_units: u64,
+}
+
+/// What a start-up is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Log,
+    Blocks,
+    Erase,
+    /// Copies of what the cut has spoilt are written.
+    Restore,
+}
+
+/// A page to read.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    block: Block,
+    page: u32,
+    /// It stands for a page of the summary behind it.
+    is_summary: bool,
+}
+
+/// A start-up under way.
+pub(super) struct StartUp {
+    config: SsdConfig,
+    began: Time,
+    stage: Stage,
+    /// By die: pages to read next, and the block of each plane that is looked at then.
+    pages: Vec<VecDeque<Page>>,
+    next_block: Vec<u32>,
+    /// Reads under way on each die, reads and erases in all.
+    reading: Vec<u32>,
+    pending: u32,
+    started: Started,
+}
+
+impl Ssd {
+    /// Begins to read.
+    pub(super) fn begin_start_up(&mut self, config: &SsdConfig) -> Result<()> {
+        // Refused now rather than after the reads.
+        let fresh = self.fresh_ftl(config)?;
+        drop(fresh);
+        let dies = self.dies();
+        let now = self.now();
+        let Some(power) = &mut self.power else { return Ok(()) };
+        let start_up = StartUp {
+            config: config.clone(),
+            began: now,
+            stage: Stage::Log,
+            pages: (0..dies).map(|die| kept_pages(power, Die(die))).collect(),
+            next_block: vec![0; dies as usize],
+            reading: vec![0; dies as usize],
+            pending: 0,
+            started: Started::default(),
+        };
+        power.phase = Phase::StartingUp(Box::new(start_up));
+        (0..dies).for_each(|die| self.read_on(Die(die)));
+        self.end_stage();
+        Ok(())
+    }
+
+    fn start_up(&mut self) -> Option<&mut StartUp> {
+        match &mut self.power.as_mut()?.phase {
+            Phase::StartingUp(start_up) => Some(start_up),
+            Phase::On | Phase::Off => None,
+        }
+    }
+
+    /// Keeps a die reading: enough for all planes and a second register.
+    fn read_on(&mut self, die: Die) {
+        let most = 2 * self.flash.chips.geometry.planes_per_die;
+        loop {
+            let Some(start_up) = self.start_up() else { return };
+            if start_up.reading[die.0 as usize] >= most {
+                return;
+            }
+            let Some(Page { block, page, .. }) = self.next_page(die) else { return };
+            let Some(start_up) = self.start_up() else { return };
+            start_up.reading[die.0 as usize] += 1;
+            start_up.pending += 1;
+            let geometry = &self.flash.chips.geometry;
+            let ppn = geometry.ppn(block, page, 0);
+            let words = self.codewords.of(geometry, ppn, 1);
+            let bytes = words * self.codewords.bytes;
+            let read = Command::read(Class::Read, Owner::Scan, die, ppn, 0, 1, bytes);
+            let index = self.flash.hold(self.events.now(), Command { words, ..read });
+            self.flash.submit(&mut self.events, index);
+        }
+    }
+
+    /// The next page to read of a die.
+    fn next_page(&mut self, die: Die) -> Option<Page> {
+        loop {
+            let blocks = self.flash.chips.geometry.blocks_per_plane;
+            let start_up = self.start_up()?;
+            if let Some(page) = start_up.pages[die.0 as usize].pop_front() {
+                match start_up.stage {
+                    Stage::Log => start_up.started.log_reads += 1,
+                    _ if page.is_summary => start_up.started.summary_reads += 1,
+                    _ => start_up.started.page_reads += 1,
+                }
+                return Some(page);
+            }
+            let block = start_up.next_block[die.0 as usize];
+            if start_up.stage != Stage::Blocks || block == blocks {
+                return None;
+            }
+            start_up.next_block[die.0 as usize] += 1;
+            let pages = self.pages_of(die, block);
+            let start_up = self.start_up()?;
+            start_up.pages[die.0 as usize] = pages;
+        }
+    }
+
+    /// The pages to read of one block of each plane of a die, in the order of their numbers, so that
+    /// the planes can be read together.
+    fn pages_of(&self, die: Die, number: u32) -> VecDeque<Page> {
+        let geometry = &self.flash.chips.geometry;
+        let planes = geometry.plane(die, 0).0..geometry.plane(die, 0).0 + geometry.planes_per_die;
+        let blocks = planes.map(|plane| Block(geometry.first_block(Plane(plane)).0 + number));
+        let of_planes: Vec<Vec<Page>> = blocks.map(|block| self.looks(block)).collect();
+        let longest = of_planes.iter().map(Vec::len).max().unwrap_or(0);
+        let rows = (0..longest).flat_map(|at| of_planes.iter().filter_map(move |of| of.get(at)));
+        rows.copied().collect()
+    }
+
+    /// The pages to read of a block.
+    fn looks(&self, block: Block) -> Vec<Page> {
+        let chips = &self.flash.chips;
+        let Some(power) = &self.power else { return Vec::new() };
+        if self.ftl.is_bad(block) || power.keeps(block) {
+            return Vec::new();
+        }
+        let (pages, most) = (chips.programmed_pages(block), chips.geometry.pages_per_block);
+        let seen = Seen {
+            pages,
+            most,
+            is_torn: pages > 0 && chips.stamp(block, pages - 1).is_none(),
+            is_new: power.known.new.contains(&block.0),
+            was_full: power.known.full.contains(&block.0),
+        };
+        // A page of the summary takes as long as the last page of data.
+        let summary = |count: u32| {
+            let page = Page { block, page: most - 1, is_summary: true };
+            vec![page; count as usize]
+        };
+        let all = (0..(pages + 1).min(most)).map(|page| Page { block, page, is_summary: false });
+        match power.policy.look(&seen) {
+            Look::Nothing => Vec::new(),
+            Look::Once => all.take(1).collect(),
+            Look::Summary => summary(chips.summary_pages()),
+            Look::Pages => all.collect(),
+            Look::SummaryAndPages => summary(1).into_iter().chain(all).collect(),
+        }
+    }
+
+    /// A page has been read.
+    pub(super) fn scanned(&mut self, die: Die) {
+        let Some(start_up) = self.start_up() else { return };
+        start_up.reading[die.0 as usize] -= 1;
+        start_up.pending -= 1;
+        self.read_on(die);
+        self.end_stage();
+    }
+
+    /// Goes on to the next stage, if this one is over.
+    fn end_stage(&mut self) {
+        loop {
+            let dies = self.dies();
+            let Some(start_up) = self.start_up() else { return };
+            if start_up.pending > 0 {
+                return;
+            }
+            match start_up.stage {
+                Stage::Log => {
+                    start_up.stage = Stage::Blocks;
+                    (0..dies).for_each(|die| self.read_on(Die(die)));
+                }
+                Stage::Blocks => {
+                    start_up.stage = Stage::Erase;
+                    self.erase_spoilt();
+                }
+                Stage::Erase => {
+                    start_up.stage = Stage::Restore;
+                    if let Err(error) = self.take_over_found() {
+                        self.flash.fault.get_or_insert(error);
+                        return;
+                    }
+                    self.end_restore();
+                    return;
+                }
+                Stage::Restore => return,
+            }
+        }
+    }
+
+    /// Erases blocks of which nothing can be read.
+    fn erase_spoilt(&mut self) {
+        let Some(power) = &self.power else { return };
+        let chips = &self.flash.chips;
+        let blocks = (0..chips.geometry.blocks()).map(Block);
+        let is_spoilt = |block: &Block| is_spoilt(chips, *block) && !power.keeps(*block);
+        let spoilt: Vec<Block> = blocks.filter(is_spoilt).collect();
+        for block in spoilt {
+            let die = self.flash.chips.geometry.die_of(block);
+            let (stream, mode) = (Stream::GC, BlockMode::Native);
+            let mut blocks = [Block(0); MAX_PLANES];
+            blocks[0] = block;
+            let program = Program { die, units: 0, page: 0, planes: 1, stream, mode, blocks };
+            let program = self.flash.programs.insert(program);
+            let command = Command::job(Kind::Erase, Class::Write, Owner::Scan, die, program, 0, 0);
+            let index = self.flash.hold(self.events.now(), command);
+            self.flash.submit(&mut self.events, index);
+            if let Some(start_up) = self.start_up() {
+                start_up.pending += 1;
+                start_up.started.erased_blocks += 1;
+            }
+        }
+    }
+
+    /// A spoilt block has been erased.
+    pub(super) fn spoilt_erased(&mut self) {
+        if let Some(start_up) = self.start_up() {
+            start_up.pending -= 1;
+        }
+        self.end_stage();
+    }
+
+    /// An FTL without data, for the blocks that are good by now: the table of bad blocks has
+    /// survived on flash.
+    fn fresh_ftl(&self, config: &SsdConfig) -> Result<Box<dyn Ftl>> {
+        let chips = &self.flash.chips;
+        let mut context = context(config, chips)?;
+        let blocks = (0..chips.geometry.blocks()).map(Block);
+        let bad = |block: &Block| !context.bad[block.0 as usize] && self.ftl.is_bad(*block);
+        context.failed = blocks.filter(bad).collect();
+        build_ftl(config, context)
+    }
+
+    /// The FTL rebuilds its tables from what was found: the drive is ready.
+    fn take_over_found(&mut self) -> Result<()> {
+        self.check_looks()?;
+        let Some(start_up) = self.start_up() else { return Ok(()) };
+        let (config, mut started) = (start_up.config.clone(), start_up.started);
+        let mut ftl = self.fresh_ftl(&config)?;
+        let Some(power) = &self.power else { return Ok(()) };
+        let chips = &self.flash.chips;
+        let found = Found::new(chips, ftl.logical_units(), &power.trims, power.kept_blocks());
+        ftl.recover(&found)?;
+        let units = ftl.logical_units();
+        for unit in 0..units {
+            let Some(ppn) = ftl.lookup(Lpn(unit)) else { continue };
+            started.mapped_units += 1;
+            if chips.oob(ppn).is_some_and(|oob| oob.unit.is_lost) {
+                self.failures.lost.insert(Lpn(unit));
+            }
+        }
+        for &block in &self.failures.doomed {
+            // It was to be retired, and is known to be: the list lies beside that of bad blocks.
+            ftl.retire(Block(block));
+        }
+        // The newest copy of each unit that is newer than what was found.
+        let mut spoilt: BTreeMap<u32, Copied> = BTreeMap::new();
+        let trimmed = power.trims.newest(units);
+        for copy in power.backup.copies().filter(|copy| copy.owner < units) {
+            let newest = spoilt.get(&copy.owner).map_or(0, |other| other.sequence);
+            let found = found.newest(Lpn(copy.owner)).max(trimmed[copy.owner as usize]);
+            if copy.sequence > newest.max(found) {
+                spoilt.insert(copy.owner, *copy);
+            }
+        }
+        self.ftl = ftl;
+        self.jobs.background = config.gc_parts()?.0.background_free_blocks > 0;
+        started.restored_units = spoilt.len() as u64;
+        if let Some(power) = &mut self.power {
+            power.is_rebuilt = true;
+        }
+        if let Some(start_up) = self.start_up() {
+            start_up.started = started;
+        }
+        self.restore(spoilt.into_values().collect());
+        Ok(())
+    }
+
+    /// Writes copies of units to the flash again, ahead of all that the host writes.
+    fn restore(&mut self, copies: Vec<Copied>) {
+        self.writer.is_restoring = true;
+        for copy in copies {
+            let lpn = Lpn(copy.owner);
+            // The copies of one cut are those of a few pages: the buffer has room for them.
+            let Some(held) = self.hold_copy(lpn, copy.is_lost) else { continue };
+            let entry = self.writer.buffer.slot(held);
+            (entry.sequence, entry.version) = (copy.sequence, copy.version);
+            self.writer.buffer.push_dirty(held);
+        }
+        self.drain_buffer();
+    }
+
+    /// Ends a start-up if all that was spoilt is on flash again.
+    pub(super) fn end_restore(&mut self) {
+        let now = self.now();
+        let held = self.writer.buffer.held();
+        let Some(start_up) = self.start_up() else { return };
+        if start_up.stage != Stage::Restore || held > 0 {
+            return;
+        }
+        let mut started = start_up.started;
+        started.time = now.since(start_up.began);
+        self.writer.is_restoring = false;
+        self.front.open();
+        if let Some(power) = &mut self.power {
+            power.phase = Phase::On;
+            power.started = Some(started);
+        }
+        self.tell_ready();
+        // What was left half done goes on.
+        (0..self.dies()).for_each(|die| self.start_collect(Die(die)));
+        self.start_named();
+    }
+
+    /// Refuses a start-up that has looked too little: a program completed after the last checkpoint
+    /// in a block that it did not read.
+    fn check_looks(&self) -> Result<()> {
+        let Some(power) = &self.power else { return Ok(()) };
+        if power.policy.checkpoint_units() == 0 {
+            return Ok(());
+        }
+        let chips = &self.flash.chips;
+        for block in (0..chips.geometry.blocks()).map(Block) {
+            let pages = chips.programmed_pages(block);
+            let newest = (0..pages).rev().find_map(|page| chips.stamp(block, page));
+            let is_newer = newest.is_some_and(|stamp| stamp > power.known.stamp);
+            if is_newer && !power.known.new.contains(&block.0) && !power.keeps(block) {
+                let problem = format!("block {} was opened and not noted", block.0);
+                return Err(Error::new("recovery", problem)
+                    .hint("this is a defect of nandlab; please report it"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The last start-up, if there was one.
+    pub fn started(&self) -> Option<&Started> {
+        self.power.as_ref()?.started.as_ref()
+    }
+
+    /// Goes on with a start-up, without a host, for so many events: what it took, once the drive is
+    /// ready.
+    pub fn advance_start_up(&mut self, events: u64) -> Result<Option<Started>> {
+        for _ in 0..events {
+            match self.step_event() {
+                Some(super::Step::Ready) => return Ok(self.started().copied()),
+                Some(super::Step::Idle) => {
+                    self.fault()?;
+                    return Err(Error::new("recovery", "the drive did not start up")
+                        .hint("this is a defect of nandlab; please report it"));
+                }
+                _ => {}
+            }
+        }
+        self.fault()?;
+        Ok(None)
+    }
+}
+
+/// The pages to read of the log and the copies of a die.
+fn kept_pages(power: &Power, die: Die) -> VecDeque<Page> {
+    let page = |(block, page)| Page { block, page, is_summary: false };
+    let reads = power.log.reads(die).into_iter().chain(power.backup.reads(die));
+    reads.map(page).collect()
+}
+
+/// Refuses a recovery that the FTL of a configuration cannot follow.
+pub(crate) fn check_recovery(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
+    if !recovery_of(config)?.can_recover() || ftl.can_recover() {
+        return Ok(());
+    }
+    let name = &config.recovery.name;
+    let problem = format!("`{name}` with the FTL `{}`, which cannot be rebuilt", config.ftl.name);
+    Err(Error::unsupported("recovery.name", problem).expected("none, or an FTL of the roster"))
+}

@@ -1,0 +1,57 @@
+//! The flash when the power is cut: programs and erases that are under way are torn.
+
+use super::Flash;
+use crate::flash::channel::ChannelState;
+use crate::flash::command::{Fifo, NONE, Owner, Queues};
+use crate::flash::die::{DieState, Phase};
+use crate::flash::doing::Doing;
+use base::Time;
+
+impl Flash {
+    /// Whether the array is at a program, even if it is suspended.
+    pub(crate) fn has_begun(&self, index: u32) -> bool {
+        let die = &self.dies[self.commands[index].die.0 as usize];
+        is_at(die).is_some_and(|(at, _)| at == index)
+    }
+
+    /// Cuts the power: how many programs and erases of the FTL are torn. Whatever waits is forgotten.
+    pub(crate) fn cut(&mut self, now: Time) -> (u64, u64) {
+        let (mut programs, mut erases) = (0, 0);
+        for die in 0..self.dies.len() {
+            if let Some((index, phase)) = is_at(&self.dies[die]) {
+                let command = self.commands[index];
+                for &block in self.programs[command.job].blocks() {
+                    if phase == Phase::Programming {
+                        self.chips.tear_program(block);
+                    } else {
+                        self.chips.tear_erase(block);
+                        // The FTL is not told of it.
+                        self.counts.erases -= u64::from(matches!(command.owner, Owner::Job(_)));
+                    }
+                }
+                programs += u64::from(phase == Phase::Programming);
+                erases += u64::from(phase == Phase::Erasing);
+            }
+            let state = &mut self.dies[die];
+            state.account(now);
+            (state.phase, state.end, state.active) = (Phase::Idle, Time::NEVER, NONE);
+            (state.queues, state.output) = (Queues::EMPTY, Fifo::EMPTY);
+            (state.suspended, state.suspends, state.senses) = (None, 0, 0);
+            (state.on_bus, state.bus_next) = (false, NONE);
+            (state.since, state.array_start, state.doing) = (now, now, Doing::Idle);
+        }
+        self.channels.iter_mut().for_each(|channel| ChannelState::stop(channel, now));
+        self.commands.clear();
+        self.programs.clear();
+        (programs, erases)
+    }
+}
+
+/// The program or erase that the array of a die is at, or has suspended.
+fn is_at(die: &DieState) -> Option<(u32, Phase)> {
+    if let Some(suspended) = die.suspended {
+        return Some((suspended.command, suspended.phase));
+    }
+    let is_changing = matches!(die.phase, Phase::Programming | Phase::Erasing);
+    is_changing.then_some((die.active, die.phase))
+}

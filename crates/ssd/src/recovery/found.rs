@@ -1,0 +1,116 @@
+//! What a start-up has found on flash: the newest data of each unit, and the state of each block.
+
+use super::trims::Trims;
+use crate::ftl::Lpn;
+use nand::chip::{Chips, Oob, Owned};
+use nand::geometry::{Block, Geometry, Ppn};
+
+/// The flash, as the spare areas of its pages tell of it.
+pub struct Found<'a> {
+    chips: &'a Chips,
+    /// By block: it is the FTL's.
+    is_ours: Vec<bool>,
+    /// By unit: the number of its newest data; 0 without.
+    newest: Vec<u64>,
+}
+
+impl<'a> Found<'a> {
+    /// What `chips` hold of a drive of `logical_units` units, with these trims. `log` blocks are
+    /// not the FTL's.
+    pub(crate) fn new(
+        chips: &'a Chips,
+        logical_units: u32,
+        trims: &Trims,
+        log: impl Iterator<Item = Block>,
+    ) -> Self {
+        let mut is_ours = vec![true; chips.geometry.blocks() as usize];
+        log.for_each(|block| is_ours[block.0 as usize] = false);
+        let mut found = Self { chips, is_ours, newest: Vec::new() };
+        let mut newest = vec![0; logical_units as usize];
+        for block in found.blocks() {
+            for (_, Oob { unit: Owned { owner, sequence, .. }, .. }) in found.units(block) {
+                if owner as usize >= newest.len() {
+                    newest.resize(owner as usize + 1, 0);
+                }
+                let newest = &mut newest[owner as usize];
+                *newest = sequence.max(*newest);
+            }
+        }
+        for (newest, trimmed) in newest.iter_mut().zip(trims.newest(logical_units)) {
+            if trimmed > *newest {
+                *newest = 0;
+            }
+        }
+        found.newest = newest;
+        found
+    }
+
+    /// The number of the newest data of a unit; 0 without, or where they were trimmed.
+    pub fn newest(&self, lpn: Lpn) -> u64 {
+        self.newest.get(lpn.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Layout of the flash.
+    pub fn geometry(&self) -> &Geometry {
+        &self.chips.geometry
+    }
+
+    /// The blocks that an FTL may use, those that are bad too.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<'a> {
+        let is_ours = self.is_ours.clone();
+        let blocks = (0..self.chips.geometry.blocks()).map(Block);
+        blocks.filter(move |block| is_ours[block.0 as usize])
+    }
+
+    /// Pages of a block that have been programmed since its erase.
+    pub fn pages(&self, block: Block) -> u32 {
+        self.chips.programmed_pages(block)
+    }
+
+    /// Cycles of a block.
+    pub fn pe_cycles(&self, block: Block) -> u32 {
+        self.chips.pe_cycles(block)
+    }
+
+    /// The tag that the FTL gave a block; 0 without.
+    pub fn tag(&self, block: Block) -> u64 {
+        self.chips.tag(block)
+    }
+
+    /// When the last program of a block completed that can be read.
+    pub fn last_stamp(&self, block: Block) -> Option<u64> {
+        (0..self.pages(block)).rev().find_map(|page| self.chips.stamp(block, page))
+    }
+
+    /// Units of a block that can be read, and belong to somebody, in the order of their places.
+    pub fn units(&self, block: Block) -> impl Iterator<Item = (Ppn, Oob)> + use<'a> {
+        let chips = self.chips;
+        let first = chips.geometry.ppn(block, 0, 0).0;
+        let units = chips.programmed_pages(block) * chips.geometry.units_per_page;
+        (first..first + units).map(Ppn).filter_map(move |ppn| {
+            let oob = chips.oob(ppn)?;
+            (oob.unit.owner != Owned::PADDING.owner).then_some((ppn, oob))
+        })
+    }
+
+    /// The unit whose newest data are at a place, if there are any.
+    pub fn current_at(&self, ppn: Ppn) -> Option<(Lpn, Oob)> {
+        let oob = self.chips.oob(ppn)?;
+        let Owned { owner, sequence, .. } = oob.unit;
+        let newest = self.newest.get(owner as usize)?;
+        (*newest == sequence).then_some((Lpn(owner), oob))
+    }
+
+    /// Those among them that hold the newest data of their unit. A unit that was being moved is in
+    /// several places.
+    pub fn current(&self, block: Block) -> impl Iterator<Item = (Ppn, Lpn, Oob)> {
+        self.units(block)
+            .filter_map(|(ppn, _)| self.current_at(ppn).map(|(lpn, oob)| (ppn, lpn, oob)))
+    }
+}
+
+/// Whether nothing in a block that was written to can be read: it is erased before it is used.
+pub(crate) fn is_spoilt(chips: &Chips, block: Block) -> bool {
+    let pages = chips.programmed_pages(block);
+    pages > 0 && (0..pages).all(|page| chips.stamp(block, page).is_none())
+}

@@ -1,0 +1,103 @@
+//! Power cuts at random times, for every FTL and every recovery: what was flushed is there.
+
+mod drive;
+
+use ssd::conformance::power::Cuts;
+use ssd::ftl::Build;
+use ssd::recovery;
+
+/// A drive that is small enough to be looked at as a whole after each cut.
+const SMALL: &[&str] = &[
+    "chip.geometry.blocks_per_plane=20",
+    "chip.geometry.pages_per_block=16",
+    "ftl.overprovisioning=2.5",
+];
+
+/// Shapes of drives: programs, buffers, failures, collection.
+const SHAPES: &[&[&str]] = &[
+    &[],
+    &["buffer.bytes=0", "chip.features.multi_plane_program=false"],
+    &["chip.page_order=one_shot", "chip.geometry.pages_per_block=32", "scheduler.name=fifo"],
+    &["chip.fault.program_failure_chance=0.001", "ftl.gc_reserve_blocks=2"],
+    &["gc.background_free_blocks=4", "chip.geometry.bad_block_fraction=0.05"],
+    &["chip.timing.suspends_max=3", "gc.name=fifo"],
+    &["drive.capacitors=true"],
+];
+
+fn run(sets: &[String], seed: u64, count: u64) -> base::Result<Cuts> {
+    let mut cuts = Cuts::new(&drive::config(sets), seed)?;
+    cuts.run(count)?;
+    Ok(cuts)
+}
+
+/// Every FTL with every recovery, on drives of these shapes.
+fn for_all(shapes: &[&[&str]], count: u64, seed: u64) {
+    for ftl in ssd::ftl::ROSTER {
+        for member in recovery::ROSTER.iter().filter(|member| member.name != "none") {
+            for shape in shapes {
+                let sets = sets_of(ftl, member.name, shape);
+                let cuts = run(&sets, seed, count)
+                    .unwrap_or_else(|error| panic!("{sets:?}, seed {seed}: {error}"));
+                assert!(cuts.second_cuts * 30 > cuts.cuts, "{sets:?}: {}", cuts.second_cuts);
+                let has_capacitors = shape.contains(&"drive.capacitors=true");
+                let has_buffer = !shape.contains(&"buffer.bytes=0");
+                assert!(!has_capacitors || cuts.lost_units == 0, "{sets:?}");
+                assert!(has_capacitors || !has_buffer || cuts.lost_units > 0, "{sets:?}");
+            }
+        }
+    }
+}
+
+fn sets_of(ftl: &base::family::Member<Build>, recovery: &str, shape: &[&str]) -> Vec<String> {
+    let names = [format!("recovery.name={recovery}"), "chip.fault.paired_page_loss=0".into()];
+    let small: Vec<&str> = SMALL.iter().chain(shape).copied().collect();
+    let mut sets = drive::of_ftl(ftl, &small);
+    sets.extend(names);
+    if recovery == "checkpoint" {
+        sets.push("recovery.checkpoint_units=3000".into());
+    }
+    sets
+}
+
+/// 300 cuts of each, at any time and during the start-up.
+#[test]
+fn what_was_flushed_is_there_after_a_cut() {
+    for_all(&SHAPES[..1], 300, 1);
+}
+
+/// Other drives, with fewer cuts of each.
+#[test]
+fn what_was_flushed_is_there_on_other_drives() {
+    for_all(&SHAPES[1..], 60, 2);
+}
+
+/// Cells of two pages, of which the second program takes the first page with it.
+#[test]
+fn lower_pages_are_there_after_a_cut() {
+    for ftl in ssd::ftl::ROSTER {
+        for member in recovery::ROSTER.iter().filter(|member| member.name != "none") {
+            let shape = ["chip.geometry.blocks_per_plane=24"];
+            let mut sets = sets_of(ftl, member.name, &shape);
+            sets.retain(|set| !set.starts_with("chip.fault.paired"));
+            let cuts = run(&sets, 3, 150).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+            assert!(cuts.restored_units > 0, "{sets:?}");
+            // The test sees the loss where there are no copies, and most programs are of the host.
+            if ftl.name != ssd::ftl::ROSTER[0].name {
+                continue;
+            }
+            sets.push("recovery.backup=false".into());
+            let Err(error) = run(&sets, 3, 150) else { panic!("{sets:?}: nothing lost") };
+            assert!(error.to_string().contains("after a cut, not one of"), "{error}");
+        }
+    }
+}
+
+/// 10,000 cuts of each.
+#[test]
+#[ignore = "takes minutes"]
+fn what_was_flushed_is_there_after_many_cuts() {
+    for seed in 0..10 {
+        for_all(&SHAPES[..1], 1000, 100 + seed);
+        for_all(&SHAPES[1..], 100, 200 + seed);
+    }
+}
