@@ -138,14 +138,63 @@ def virtual_block_map_entries():
     return 8 * GIB // (4 * 1024 * 1024)
 
 
+#: The drive of "Scanning on startup": 8 channels of one die, pages of 4 KiB, 128 of them a block,
+#: 50 us a read, and nothing else that takes time.
+SCANNED = {
+    "drive.channels": 8,
+    "drive.dies_per_channel": 1,
+    "chip.geometry.planes_per_die": 1,
+    "chip.geometry.pages_per_block": 128,
+    "chip.geometry.page_bytes": 4096,
+    "chip.timing.t_read_us": 50.0,
+    "chip.timing.t_command_us": 0.0,
+    "chip.timing.t_transfer_us": 0.0,
+    "chip.timing.bus_mt_s": 1e5,
+    "ecc.t_decode_us": 0.0,
+    "ftl.overprovisioning": 0.07,
+    "recovery.backup": False,
+}
+
+#: A start-up is simulated on a sixteenth of the 128 GB and takes a sixteenth of the time.
+SCANNED_PART = 16
+
+
+@cache
+def start_up(recovery, gigabytes):
+    """The start-up of a full drive whose power was cut."""
+    blocks = round(gigabytes * 1e9 / 4096 / 128 / 8)
+    sets = {**SCANNED, "chip.geometry.blocks_per_plane": blocks, "recovery.name": recovery}
+    drive = nandlab.Drive("tiny", set=sets)
+    drive.precondition("fill")
+    drive.cut()
+    return drive.recover()
+
+
 def page_scan_s():
     """128 GB in pages of 4 KB by 8 channels at 50 us."""
-    return 128e9 / 4096 / 8 * 50e-6
+    return SCANNED_PART * start_up("scan_pages", 128 / SCANNED_PART).time_s
 
 
 def block_scan_s():
     """One page of each block of 128."""
-    return page_scan_s() / 128
+    return SCANNED_PART * start_up("scan_blocks", 128 / SCANNED_PART).time_s
+
+
+def block_scan_over_closed_form():
+    """Against blocks / channels x 50 us."""
+    return block_scan_s() / (128e9 / 4096 / 128 / 8 * 50e-6)
+
+
+@cache
+def recovery_cost_percent(recovery):
+    """Pages that a drive writes for its start-up, of those that the host writes."""
+    sets = {"recovery.name": recovery, "recovery.backup": False, "ftl.overprovisioning": 0.3}
+    if recovery == "checkpoint":
+        sets["recovery.checkpoint_units"] = 16384
+    job = "[global]\nrw=randwrite\nbs=4k\niodepth=32\nnumber_ios=200k\nnorandommap=1\n[job]\n"
+    report = nandlab.run("tiny", job, set=sets, precondition="steady").to_dict()
+    power, ftl = report["power"], report["ftl"]
+    return 100 * (power["write_amplification"] / ftl["write_amplification"] - 1)
 
 
 def parity_bytes(t, data_bytes):
@@ -385,13 +434,15 @@ def fast_page_steps():
 
 
 def picture():
-    """Erase time for each page, endurance by retention, and random writes over time (Figure 2)."""
+    """Erases by page, endurance by retention, start-ups, random writes over time (Figure 2)."""
     from nandlab.display.picture import new_figure
 
-    figure = new_figure(11.0, 7.6)
-    (erase, endurance), below = figure.subplots(2, 2)
+    figure = new_figure(11.0, 11.0)
+    (erase, endurance), (starts, costs), below = figure.subplots(3, 2)
     draw_erase(erase)
     draw_endurance(endurance)
+    draw_start_ups(starts)
+    draw_costs(costs)
     for ftl, title, axes in zip(DRIVES, ("page-mapped", "FAST-like"), below, strict=True):
         draw_throughput(axes, ftl, title)
     return figure
@@ -427,6 +478,40 @@ def draw_endurance(axes):
     axes.set_ylabel("endurance (P/E cycles)")
     axes.legend(loc="lower left", frameon=False)
     finish(axes, "endurance is a function of retention")
+
+
+#: Kinds of recovery, and their colours.
+RECOVERIES = {"scan_pages": "flush", "scan_blocks": "read", "checkpoint": "write"}
+
+
+def draw_start_ups(axes):
+    """Time to ready over the capacity."""
+    from nandlab.display.picture import COLOURS, finish
+
+    sizes = (1, 2, 4, 8)
+    for recovery, colour in RECOVERIES.items():
+        times = [start_up(recovery, size).time_s for size in sizes]
+        axes.plot(sizes, times, "o-", color=COLOURS[colour], label=recovery, lw=2.2)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(sizes, [f"{size} GB" for size in sizes])
+    axes.set_xlabel("capacity, 8 channels")
+    axes.set_ylabel("time to ready (s)")
+    axes.legend(loc="center left", frameon=False)
+    finish(axes, "start-up of a full drive after a power cut")
+
+
+def draw_costs(axes):
+    """Pages written for the start-up."""
+    from nandlab.display.picture import COLOURS, finish
+
+    costs = [recovery_cost_percent(recovery) for recovery in RECOVERIES]
+    colours = [COLOURS[colour] for colour in RECOVERIES.values()]
+    bars = axes.bar(list(RECOVERIES), costs, color=colours, width=0.6)
+    axes.bar_label(bars, [f"{cost:.2f} %" for cost in costs], padding=3)
+    axes.set_ylim(0, 1.25 * max(costs))
+    axes.set_ylabel("pages more than the FTL's (%)")
+    finish(axes, "its cost under steady random writes")
 
 
 def draw_throughput(axes, ftl, title):

@@ -20,6 +20,7 @@ _SECTIONS = (
     "gc",
     "scheduler",
     "retry",
+    "recovery",
     "ecc",
     "buffer",
     "controller",

@@ -21,6 +21,7 @@ FAMILIES = {
     "gc": "gc",
     "scheduler": "scheduler",
     "retry": "retry",
+    "recovery": "recovery",
     "chip.array": "array",
     "ecc": "model",
 }

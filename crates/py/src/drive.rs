@@ -5,6 +5,7 @@ use crate::own::OwnFtl;
 use crate::patience::begun;
 use crate::refuse;
 use base::Error;
+use host::session::Session;
 use pyo3::prelude::*;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
@@ -128,6 +129,18 @@ impl Drive {
     fn age_by_writes(&self, cycles: u32) -> PyResult<Ageing> {
         let ageing = self.with(|drive| drive.age_by_writes(cycles))?;
         Ok(Ageing(Mutex::new(ageing)))
+    }
+
+    /// Cuts the power: what that has taken, as JSON.
+    fn cut(&self) -> PyResult<String> {
+        let cut = self.with(|drive| drive.cut())?;
+        Ok(Session::cut(&cut).to_string())
+    }
+
+    /// Starts up after a cut, for so many events: what that took as JSON, once it is over.
+    fn recover(&self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
+        let started = py.detach(|| self.with(|drive| drive.recover(events)))?;
+        Ok(started.map(|started| Session::started(&started).to_string()))
     }
 
     /// Whether it takes no more writes.

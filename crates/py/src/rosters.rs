@@ -17,6 +17,7 @@ const FAMILIES: &[Family] = &[
     ("gc", || facts(ssd::gc::ROSTER)),
     ("scheduler", || facts(ssd::scheduler::ROSTER)),
     ("retry", || facts(ssd::retry::ROSTER)),
+    ("recovery", || facts(ssd::recovery::ROSTER)),
     ("array", || facts(nand::array::ROSTER)),
     ("mechanism", || facts(nand::cell::ROSTER)),
     ("procedure", || facts(nand::procedure::ROSTER)),

@@ -127,6 +127,18 @@ impl Simulation {
         Ok(())
     }
 
+    /// Cuts the power so many simulated nanoseconds after the beginning: the run ends there.
+    fn cut_at(&mut self, time_ns: u64) -> PyResult<()> {
+        self.session().cut_at(Time(time_ns)).map_err(refuse)
+    }
+
+    /// Starts the drive up after a cut, for so many events: what that took as JSON, once it is over.
+    fn start_up(&mut self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
+        let session = self.session();
+        let started = py.detach(|| session.start_up(events)).map_err(refuse)?;
+        Ok(started.map(|started| Session::started(&started).to_string()))
+    }
+
     /// Begins what the skipped beginning has left of the run.
     fn measure(&mut self, py: Python<'_>) -> PyResult<()> {
         let session = self.session();

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from nandlab import _core
 from nandlab.catalogue import config_of
 from nandlab.display.progress import Meter, Progress
+from nandlab.drive.power import Cut, StartUp, start_up
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Source, ready_arrays, simulate
 from nandlab.drive.workload import plan
@@ -206,6 +207,33 @@ class Drive:
         meter.tell(*ageing.progress(), last=True)
         return self
 
+    def cut(self) -> Cut:
+        """Cuts the power: memory is gone, and what is on flash stays. `recover` starts it up.
+
+        A cut in the middle of a run is `run` with ``cut_at``.
+
+        Raises:
+            NandlabError: a drive without recovery (``recovery.name``), or one that is off.
+        """
+        return Cut.of(self._native.cut())
+
+    def recover(self, *, progress: Callable[[Progress], object] | None = None) -> StartUp:
+        """Gives the drive its power back, and lets it start up.
+
+        Returns:
+            What that took: the time to ready, and the pages read.
+
+        Raises:
+            NandlabError: a drive whose power has not been cut.
+            KeyboardInterrupt: Ctrl-C; the next call goes on.
+        """
+        called("progress", progress)
+        with Stop() as stop:
+            started = start_up(self._native.recover, stop, progress)
+        if started is None:
+            raise KeyboardInterrupt
+        return StartUp(**started)
+
     @property
     def pe_cycles(self) -> PeCycles:
         """Program/erase cycles of the blocks in use."""
@@ -226,6 +254,7 @@ class Drive:
         iodepth: int | None = None,
         skip: str | None = None,
         until: str | None = None,
+        cut_at: float | None = None,
         requests: bool | str | PathLike[str] = False,
         explain: bool = False,
         timeline: bool | str | PathLike[str] = False,
@@ -268,6 +297,7 @@ class Drive:
             self._source,
             what,
             lambda: begin(self._native),
+            cut_at=cut_at,
             requests=requests,
             explain=explain,
             timeline=timeline,

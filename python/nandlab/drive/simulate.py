@@ -16,6 +16,7 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.drive.blame import Blame
 from nandlab.drive.job_rates import missed_rates
 from nandlab.drive.notices import beyond_belief, unsettled, unwritten, without_effect
+from nandlab.drive.power import start_up
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.result import Result
 from nandlab.drive.workload import Plan, plan
@@ -68,6 +69,7 @@ def run(
     iodepth: int | None = None,
     skip: str | None = None,
     until: str | None = None,
+    cut_at: float | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     precondition: str | None = None,
     seed: int | None = None,
@@ -100,6 +102,8 @@ def run(
             as that takes. ``settled`` (write amplification no longer drifts) or ``settled=METRIC``
             (``iops``, ``bandwidth``, ``p99.9``); ``pts`` or ``pts=METRIC`` (SNIA's rule); requests
             (``100000``), simulated time (``2s``), drive writes (``1.5x``).
+        cut_at: simulated time in seconds at which the power is cut. The run ends there, and the
+            drive starts up again: report key ``power``. The drive needs a ``recovery.name``.
         set: parameters to change, by their path: ``{"ftl.overprovisioning": 0.28}``, or as the
             command line has them: ``["ftl.overprovisioning=0.28"]``.
         precondition: ``none`` (an empty drive, the default), ``fill`` (written once in order) or
@@ -147,6 +151,7 @@ def run(
         source,
         what,
         lambda: _simulation(source.loaded, what),
+        cut_at=cut_at,
         requests=requests,
         explain=explain,
         timeline=timeline,
@@ -197,6 +202,7 @@ def simulate(
     what: Plan,
     begin: Callable[[], _core.Simulation],
     *,
+    cut_at: float | None = None,
     requests: bool | str | PathLike[str],
     explain: bool,
     timeline: bool | str | PathLike[str],
@@ -222,6 +228,9 @@ def simulate(
     if (is_slowest or from_ns) and not is_drawn:
         raise refusal("", "timeline_from without timeline", hint="give both or neither")
     flag("explain", explain)
+    cut_ns = None if cut_at is None else _nanoseconds("cut_at", cut_at)
+    if cut_ns is not None and what.skip is not None:
+        raise refusal("", "cut_at with skip", hint="give only one of them")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
     timeline_spans = whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     called("progress", progress)
@@ -238,6 +247,8 @@ def simulate(
     # Files that a workload names are known only now.
     check_outputs(outputs, [*inputs, *simulation.files()])
     simulation.plan(what.skip, what.until)
+    if cut_ns is not None:
+        simulation.cut_at(cut_ns)
     log = RequestLog(requests_path, _metadata(facts)) if is_logged else None
 
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
@@ -275,6 +286,9 @@ def simulate(
         failures = [log.failure] if log is not None and log.failure is not None else []
 
         report = json.loads(simulation.report(wall_s, peak_rss_mb()))
+        if report["power"] and report["power"]["cut"]:
+            report["power"]["start_up"] = start_up(simulation.start_up, stop, progress)
+            finished &= report["power"]["start_up"] is not None
         report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
         report["nandlab"]["notices"] += [
             *without_effect(loaded.config),
@@ -339,7 +353,10 @@ def _nanoseconds(name: str, seconds: object) -> int:
     """A simulated time that is not negative, in nanoseconds."""
     given = number(name, seconds)
     if not 0 <= given < _MOST_SECONDS:
-        raise refusal(name, f"{seconds!r}", "seconds of simulated time from 0, or slowest")
+        expected = "seconds of simulated time from 0"
+        if name == "timeline_from":
+            expected += ", or slowest"
+        raise refusal(name, f"{seconds!r}", expected)
     return round(given * 1e9)
 
 

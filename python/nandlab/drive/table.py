@@ -76,6 +76,9 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "merges": _merges(report),
             "map on flash": _map(report),
             "FTL memory": _ftl_ram(report),
+            "for the start-up": _recovery(report),
+            "power cut": _power_cut(report),
+            "start-up": _start_up(report),
             "nand": _nand(result, report),
             "errors": _errors(report),
             "failed requests": _failed(report),
@@ -198,6 +201,47 @@ def _collection(report: dict[str, Any]) -> str:
     blocks = f"{ftl['gc_runs']:,} blocks" if ftl["gc_runs"] else "no block yet"
     levelled = f", {ftl['levelled_blocks']:,} for wear levelling" if ftl["levelled_blocks"] else ""
     return f"{ftl['gc_copies']:,} units moved ({size}), {blocks} reclaimed{levelled}"
+
+
+def _recovery(report: dict[str, Any]) -> str:
+    power = report["power"]
+    if not power:
+        return ""
+    names = {
+        "summary_pages": "of summaries",
+        "trim_pages": "of trims",
+        "opened_pages": "of opened blocks",
+        "table_pages": "of tables",
+        "backup_pages": "of copies",
+    }
+    pages = [f"{power[key]:,} {name}" for key, name in names.items() if power[key]]
+    written = f"write amplification {quantity.mean(power['write_amplification'])} with "
+    return written + (", ".join(pages) + " pages" if pages else "no page more")
+
+
+def _power_cut(report: dict[str, Any]) -> str:
+    cut = (report["power"] or {}).get("cut")
+    if not cut:
+        return ""
+    held = f", capacitors for {cut['held_up_s'] * 1e3:.3g} ms" if cut["held_up_s"] else ""
+    return (
+        f"after {quantity.mean(cut['at_s'])} s: {cut['requests']:,} requests not answered,"
+        f" {cut['buffered_units']:,} units in the buffer alone,"
+        f" {cut['torn_programs']:,} programs and {cut['torn_erases']:,} erases torn{held}"
+    )
+
+
+def _start_up(report: dict[str, Any]) -> str:
+    started = (report["power"] or {}).get("start_up")
+    if not started:
+        return ""
+    pages = sum(started[key] for key in ("log_reads", "page_reads", "summary_reads"))
+    restored = started["restored_units"]
+    return (
+        f"ready after {started['time_s']:.4g} s, {pages:,} pages read,"
+        f" {started['mapped_units']:,} units found"
+        + (f", {restored:,} restored from copies" if restored else "")
+    )
 
 
 def _merges(report: dict[str, Any]) -> str:

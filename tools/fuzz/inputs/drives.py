@@ -19,6 +19,7 @@ CHOICES = {
     "gc": "gc.name",
     "scheduler": "scheduler.name",
     "retry": "retry.name",
+    "recovery": "recovery.name",
     "array": "chip.array.name",
     "model": "ecc.model",
 }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use ssd::config::SsdConfig;
 use ssd::ftl::FtlConfig;
 use ssd::gc::GcConfig;
+use ssd::recovery::RecoveryConfig;
 use std::sync::LazyLock;
 
 /// A family, as the tables of a drive choose from it.
@@ -56,6 +57,13 @@ pub(crate) static FAMILIES: LazyLock<Vec<Family>> = LazyLock::new(|| {
         ),
         family("scheduler", "name", "Order of flash commands", none(), ssd::scheduler::ROSTER),
         family("retry", "name", "Read retry after a failed decoding", none(), ssd::retry::ROSTER),
+        family(
+            "recovery",
+            "name",
+            "Start-up after a power cut: what is written for it, and read then",
+            schema_of::<RecoveryConfig>(),
+            ssd::recovery::ROSTER,
+        ),
         family(
             "ecc",
             "model",

@@ -12,10 +12,10 @@ use base::stats::Latency;
 use base::{Result, Time};
 use nand::wordline::{PageOrder, page_type_name};
 use serde_json::{Map, Value, json};
-use ssd::Started;
 use ssd::config::SsdConfig;
 use ssd::doing::DieTimes;
 use ssd::request::Op;
+use ssd::{Cut, Started};
 
 /// fio's default percentiles, and ours beyond.
 const PERCENTILES: [f64; 19] = [
@@ -184,16 +184,21 @@ impl Session {
             "tables": counts.tables,
             // With these pages beside those of the FTL.
             "write_amplification": ratio(programmed as f64, written),
-            "cut": self.run.cut().map(|cut| json!({
-                "at_s": cut.at.s(),
-                "requests": cut.requests,
-                "buffered_units": cut.buffered_units,
-                "torn_programs": cut.torn_programs,
-                "torn_erases": cut.torn_erases,
-                "held_up_s": cut.held_up.s(),
-            })),
+            "cut": self.run.cut().map(Self::cut),
             // Filled in when the drive has started up.
             "start_up": null,
+        })
+    }
+
+    /// What a cut of the power has taken, as the report has it.
+    pub fn cut(cut: &Cut) -> Value {
+        json!({
+            "at_s": cut.at.s(),
+            "requests": cut.requests,
+            "buffered_units": cut.buffered_units,
+            "torn_programs": cut.torn_programs,
+            "torn_erases": cut.torn_erases,
+            "held_up_s": cut.held_up.s(),
         })
     }
 

@@ -76,6 +76,13 @@ def run(
             metavar="settled|pts|N|2s|1.5x", help="Beginning of the run that is not measured."
         ),
     ] = None,
+    cut_at: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Simulated time at which the power is cut; the drive starts up again.",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
     ftl: Annotated[
         str | None,
@@ -228,6 +235,7 @@ def run(
             ),
             "skip": skip,
             "until": until,
+            "cut_at": cut_at,
             "iodepth": iodepth,
             "requests": requests or kind == "heatmap",
             "timeline": timeline or False,
@@ -283,6 +291,7 @@ class _What(TypedDict):
     trace_options: TraceOptions
     skip: str | None
     until: str | None
+    cut_at: float | None
     iodepth: int | None
     requests: Path | bool
     timeline: Path | bool
