@@ -28,22 +28,18 @@ mod front;
 mod gate;
 mod jobs;
 mod map;
-mod oob;
 mod power;
 mod read;
 pub mod request;
 pub mod stage;
-mod start_up;
 pub mod timeline;
 mod units;
 mod write;
 
 pub use account::{ControllerCounts, MOST_LEVELS};
 pub(crate) use flow::{FLASH_EVENTS, event};
-pub(crate) use power::recovery_of;
-pub use power::{Cut, PowerCounts};
-pub use start_up::Started;
-pub(crate) use start_up::check_recovery;
+pub use power::{Cut, PowerCounts, Started};
+pub(crate) use power::{check_recovery, recovery_of};
 
 use crate::blame::Cause;
 use crate::build::Kept;

@@ -3,7 +3,7 @@
 //!
 //! They take memory and time, so only a drive with a recovery keeps them.
 
-use super::Ssd;
+use crate::drive::Ssd;
 use crate::ftl::{Ftl, Lpn, Program};
 use nand::chip::{Chips, Oob, Owned};
 use nand::geometry::{Block, Ppn};
@@ -27,7 +27,7 @@ impl Ssd {
 
     /// A program has completed: `list` says which units it carries.
     #[cold]
-    pub(super) fn note_owners(
+    pub(in crate::drive) fn note_owners(
         &mut self,
         program: &Program,
         list: impl FnOnce(&mut Self, &mut Vec<Owned>),

@@ -4,17 +4,17 @@
 //! Rebuilding takes no time of the controller. A page that cannot be corrected still tells its
 //! owners: spare areas have a stronger code of their own (assumed).
 
-use super::power::{Phase, Power, recovery_of};
-use super::{Ssd, Time};
+use super::{Phase, Power, recovery_of};
 use crate::build::{build_ftl, context};
 use crate::config::SsdConfig;
+use crate::drive::{Ssd, Step};
 use crate::flash::command::{Command, Kind, Owner};
 use crate::flash::scheduler::Class;
 use crate::ftl::{Ftl, Lpn, Program, Stream};
 use crate::recovery::backup::Copied;
 use crate::recovery::found::is_spoilt;
 use crate::recovery::{Found, Look, Seen};
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, MAX_PLANES, Plane};
 use serde::Serialize;
@@ -74,7 +74,7 @@ pub(super) struct StartUp {
 
 impl Ssd {
     /// Begins to read.
-    pub(super) fn begin_start_up(&mut self, config: &SsdConfig) -> Result<()> {
+    pub(in crate::drive) fn begin_start_up(&mut self, config: &SsdConfig) -> Result<()> {
         // Refused now rather than after the reads.
         let fresh = self.fresh_ftl(config)?;
         drop(fresh);
@@ -193,7 +193,7 @@ impl Ssd {
     }
 
     /// A page has been read.
-    pub(super) fn scanned(&mut self, die: Die) {
+    pub(in crate::drive) fn scanned(&mut self, die: Die) {
         let Some(start_up) = self.start_up() else { return };
         start_up.reading[die.0 as usize] -= 1;
         start_up.pending -= 1;
@@ -257,7 +257,7 @@ impl Ssd {
     }
 
     /// A spoilt block has been erased.
-    pub(super) fn spoilt_erased(&mut self) {
+    pub(in crate::drive) fn spoilt_erased(&mut self) {
         if let Some(start_up) = self.start_up() {
             start_up.pending -= 1;
         }
@@ -335,7 +335,7 @@ impl Ssd {
     }
 
     /// Ends a start-up if all that was spoilt is on flash again.
-    pub(super) fn end_restore(&mut self) {
+    pub(in crate::drive) fn end_restore(&mut self) {
         let now = self.now();
         let held = self.writer.buffer.held();
         let Some(start_up) = self.start_up() else { return };
@@ -387,8 +387,8 @@ impl Ssd {
     pub fn advance_start_up(&mut self, events: u64) -> Result<Option<Started>> {
         for _ in 0..events {
             match self.step_event() {
-                Some(super::Step::Ready) => return Ok(self.started().copied()),
-                Some(super::Step::Idle) => {
+                Some(Step::Ready) => return Ok(self.started().copied()),
+                Some(Step::Idle) => {
                     self.fault()?;
                     return Err(Error::new("recovery", "the drive did not start up")
                         .hint("this is a defect of nandlab; please report it"));

@@ -1,0 +1,131 @@
+//! The cut of the power: what it takes, and what is left for the start-up.
+
+use super::Phase;
+use crate::config::SsdConfig;
+use crate::drive::flow::event;
+use crate::drive::gate::Gate;
+use crate::drive::jobs::Jobs;
+use crate::drive::map::MapReads;
+use crate::drive::{Ssd, Step};
+use crate::failure::lost::LostUnits;
+use crate::flash::command::{Command, Kind, Owner};
+use crate::ftl::Carried;
+use base::{Error, Result, Time};
+use serde::Serialize;
+
+/// What a cut of the power has taken.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    /// When it was.
+    pub at: Time,
+    /// Requests that were not answered.
+    pub requests: u64,
+    /// Units of acknowledged data that were in the write buffer alone.
+    pub buffered_units: u64,
+    /// Programs that were broken off.
+    pub torn_programs: u64,
+    /// Erases that were broken off.
+    pub torn_erases: u64,
+    /// How long capacitors have kept the drive at work.
+    pub held_up: Time,
+}
+
+impl Ssd {
+    /// Cuts the power. Memory is gone, what was being programmed or erased is torn, and nobody is
+    /// answered any more. With capacitors the drive ends what it is at, and writes its buffer.
+    /// Refuses a drive without recovery, and one that is off.
+    pub fn cut(&mut self) -> Result<Cut> {
+        let Some(power) = &self.power else {
+            let problem = "a drive without recovery does not start up again after a power cut";
+            return Err(Error::new("recovery.name", problem)
+                .expected("scan_pages, scan_blocks or checkpoint"));
+        };
+        if matches!(power.phase, Phase::Off) {
+            return Err(Error::new("drive", "its power is cut already").hint("recover it first"));
+        }
+        let began = self.now();
+        let requests = self.outstanding() as u64;
+        if power.has_capacitors && power.is_on() {
+            self.settle()?;
+            self.log_trims(false);
+            while !matches!(self.step(), Step::Idle) {}
+        }
+        let mut cut = Cut { at: began, requests, ..Cut::default() };
+        cut.held_up = self.now().since(began);
+        cut.buffered_units = self.writer.buffer.acknowledged();
+        let unplaced = self.forget_programs();
+        let (programs, erases) = self.flash.cut(self.events.now());
+        (cut.torn_programs, cut.torn_erases) = (programs, erases);
+        self.events.clear();
+        self.front.cut(self.events.now());
+        self.reader.cut(self.events.now());
+        self.writer.encoders.stop(self.events.now());
+        self.writer.forget();
+        self.failures.lost = LostUnits::default();
+        self.gate = Gate::new(self.dies(), self.ftl.keys());
+        // Nothing is collected before the FTL knows what there is.
+        self.jobs = Jobs::new(self.ftl.jobs(), false);
+        self.map = MapReads::new(self.ftl.has_map_on_flash());
+        let told = self.ftl.counts();
+        if let Some(power) = &mut self.power {
+            if std::mem::take(&mut power.is_rebuilt) {
+                power.before.add(&told);
+                power.before.padding_units -= unplaced;
+            }
+            power.phase = Phase::Off;
+            power.records.clear();
+            power.waiting.clear();
+            power.erasing.clear();
+            power.table = None;
+            power.trims.forget_pending();
+            power.log.cut(&self.flash.chips);
+            power.backup.cut(&self.flash.chips);
+        }
+        Ok(cut)
+    }
+
+    /// Takes programs that have not been reported back from the counts of the FTL: they are padding
+    /// now. Units of those that have not even begun are returned.
+    pub(super) fn forget_programs(&mut self) -> u64 {
+        let mut unplaced = 0;
+        if self.power.as_ref().is_none_or(|power| !power.is_rebuilt) {
+            return unplaced;
+        }
+        let commands: Vec<(u32, Command)> =
+            self.flash.commands.numbered().map(|(at, command)| (at, *command)).collect();
+        for (index, command) in commands {
+            if command.kind != Kind::Program {
+                continue;
+            }
+            let program = self.flash.programs[command.job];
+            match command.owner {
+                Owner::Slots(_) => self.ftl.not_programmed(&program, Carried::Host),
+                Owner::Moves { job, first } => {
+                    let moves = self.jobs.moves(job, first, program.units);
+                    self.ftl.not_programmed(&program, Carried::Moves(job, &moves));
+                }
+                _ => continue,
+            }
+            if !self.flash.has_begun(index) {
+                let pages = u32::from(program.planes) * self.flash.chips.pages_per_program;
+                unplaced += u64::from(pages * self.flash.chips.geometry.units_per_page);
+            }
+        }
+        unplaced
+    }
+
+    /// Gives the drive its power back. It starts up: [`Step::Ready`] tells when it takes
+    /// requests again. `config` is the configuration that it was built from.
+    pub fn power_on(&mut self, config: &SsdConfig) -> Result<()> {
+        match &self.power {
+            Some(power) if matches!(power.phase, Phase::Off) => self.begin_start_up(config),
+            _ => Err(Error::new("drive", "its power has not been cut")),
+        }
+    }
+
+    /// Tells the host that the drive is ready.
+    pub(in crate::drive) fn tell_ready(&mut self) {
+        let now = self.now();
+        self.events.push(now, event::of(event::READY_AGAIN, 0));
+    }
+}

@@ -1,0 +1,226 @@
+//! Power: what a drive writes for its next start-up while it runs, and the cut of its power.
+//!
+//! Only a drive with a `recovery` has any of it. It numbers the data, keeps out-of-band areas, and
+//! writes `records` to its log: trims that a flush makes durable, blocks that are opened, and
+//! `tables` that take the place of older records. `oob` writes what stands beside the data. `cut` takes
+//! the power, and `start_up` is what follows.
+
+mod cut;
+mod oob;
+mod records;
+mod start_up;
+mod tables;
+
+pub use cut::Cut;
+pub use start_up::Started;
+pub(crate) use start_up::check_recovery;
+
+use super::Ssd;
+use crate::build::Kept;
+use crate::config::SsdConfig;
+use crate::ftl::FtlCounts;
+use crate::recovery::backup::Backup;
+use crate::recovery::log::Log;
+use crate::recovery::trims::Trims;
+use crate::recovery::{self, Recovery};
+use base::Result;
+use base::archive::{Archive, State};
+use nand::chip::Chips;
+use nand::geometry::Block;
+use records::{Erasing, Record, Waiting};
+use serde::{Deserialize, Serialize};
+use start_up::StartUp;
+use std::collections::BTreeMap;
+use tables::{Known, Table};
+
+/// What a drive has written for its start-up, and what its start-ups have done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PowerCounts {
+    /// Pages of summaries, programmed with the last page of a block.
+    pub summary_pages: u64,
+    /// Pages of the log, by content: noted trims, opened blocks, tables.
+    pub trim_pages: u64,
+    /// Pages that note opened blocks.
+    pub opened_pages: u64,
+    /// Pages of tables.
+    pub table_pages: u64,
+    /// Pages copied before a program of the same cells.
+    pub backup_pages: u64,
+    /// Blocks of the log that were erased.
+    pub log_erases: u64,
+    /// Tables that were completed.
+    pub tables: u64,
+}
+
+impl PowerCounts {
+    /// Pages programmed in all.
+    pub fn pages(&self) -> u64 {
+        let Self { summary_pages, trim_pages, opened_pages, table_pages, backup_pages, .. } = self;
+        summary_pages + trim_pages + opened_pages + table_pages + backup_pages
+    }
+}
+
+/// Whether a drive runs.
+enum Phase {
+    On,
+    Off,
+    StartingUp(Box<StartUp>),
+}
+
+/// All of it.
+pub(super) struct Power {
+    pub(super) policy: Box<dyn Recovery>,
+    phase: Phase,
+    /// The FTL knows what is stored.
+    pub(super) is_rebuilt: bool,
+    has_capacitors: bool,
+    /// The last number given to data, a trim, or a program.
+    sequence: u64,
+    pub(super) log: Log,
+    pub(super) backup: Backup,
+    records: BTreeMap<u32, Record>,
+    next_record: u32,
+    pub(super) trims: Trims,
+    known: Known,
+    table: Option<Table>,
+    waiting: Vec<Waiting>,
+    erasing: Vec<Erasing>,
+    /// Units that the host has written, and how many of them at the last checkpoint.
+    host_units: u64,
+    at_table: u64,
+    /// Bytes that a program of the log carries.
+    record_bytes: u64,
+    pub(super) counts: PowerCounts,
+    /// What FTLs have done before the last start-up.
+    pub(super) before: FtlCounts,
+    pub(super) started: Option<Started>,
+}
+
+impl Power {
+    /// Of a drive that keeps these blocks for its log; nothing of a drive without recovery.
+    pub(super) fn new(config: &SsdConfig, chips: &Chips, kept: &Kept) -> Result<Option<Self>> {
+        let policy = recovery_of(config)?;
+        if !policy.can_recover() {
+            return Ok(None);
+        }
+        let joins = config.chip.features.multi_plane_program;
+        let joined = if joins { chips.geometry.planes_per_die } else { 1 };
+        let page_bytes = chips.geometry.units_per_page * chips.geometry.unit_bytes;
+        Ok(Some(Self {
+            policy,
+            phase: Phase::On,
+            is_rebuilt: true,
+            has_capacitors: config.drive.capacitors,
+            sequence: 0,
+            log: Log::new(&kept.log, chips),
+            backup: Backup::new(chips, &kept.backup, joined),
+            records: BTreeMap::new(),
+            next_record: 0,
+            trims: Trims::default(),
+            known: Known::default(),
+            table: None,
+            waiting: Vec::new(),
+            erasing: Vec::new(),
+            host_units: 0,
+            at_table: 0,
+            record_bytes: page_bytes.into(),
+            counts: PowerCounts::default(),
+            before: FtlCounts::default(),
+            started: None,
+        }))
+    }
+
+    /// The next number.
+    #[inline]
+    pub(super) fn number(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// Whether the drive takes requests.
+    pub(super) fn is_on(&self) -> bool {
+        matches!(self.phase, Phase::On)
+    }
+
+    /// Blocks that the drive keeps for itself.
+    pub(super) fn kept_blocks(&self) -> impl Iterator<Item = Block> {
+        self.log.blocks().chain(self.backup.blocks())
+    }
+
+    /// Whether a block is one of them.
+    pub(super) fn keeps(&self, block: Block) -> bool {
+        self.log.has(block) || self.backup.has(block)
+    }
+
+    fn has_checkpoints(&self) -> bool {
+        self.policy.checkpoint_units() > 0
+    }
+}
+
+/// The recovery of a completed configuration.
+pub(crate) fn recovery_of(config: &SsdConfig) -> Result<Box<dyn Recovery>> {
+    let (_, mut choice) = config.recovery_parts()?;
+    let member = choice.resolve(recovery::ROSTER, "recovery")?;
+    (member.build)(&choice.params)
+}
+
+/// State between runs: nothing is on its way to the log.
+impl State for Power {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { log, backup, trims, known, sequence, host_units, at_table, counts, .. } = self;
+        log.exchange(archive)?;
+        backup.exchange(archive)?;
+        trims.exchange(archive)?;
+        archive.value(known)?;
+        for number in [sequence, host_units, at_table] {
+            archive.value(number)?;
+        }
+        archive.value(counts)
+    }
+}
+
+impl Power {
+    /// The state of another drive between runs.
+    pub(super) fn take_over(&mut self, other: &Self) {
+        self.log = other.log.clone();
+        self.backup = other.backup.clone();
+        self.trims = other.trims.clone();
+        self.known = other.known.clone();
+        (self.sequence, self.host_units, self.at_table) =
+            (other.sequence, other.host_units, other.at_table);
+        self.phase = if other.is_on() { Phase::On } else { Phase::Off };
+        self.is_rebuilt = other.is_on();
+    }
+
+    /// Begins a run: what has been done before does not count.
+    pub(super) fn start_run(&mut self) {
+        (self.counts, self.before) = (PowerCounts::default(), FtlCounts::default());
+    }
+
+    /// Whether anything is on its way to the log.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.records.is_empty() || matches!(self.phase, Phase::StartingUp(_))
+    }
+}
+
+impl Ssd {
+    /// Whether the drive has power and takes requests.
+    pub fn is_on(&self) -> bool {
+        self.power.as_ref().is_none_or(|power| power.is_on())
+    }
+
+    /// Whether the power has been cut, and the drive does not start up yet.
+    pub fn is_off(&self) -> bool {
+        self.power.as_ref().is_some_and(|power| matches!(power.phase, Phase::Off))
+    }
+
+    /// Whether the drive can start up after a power cut.
+    pub fn can_recover(&self) -> bool {
+        self.power.is_some()
+    }
+
+    /// What has been written for the next start-up, where there is recovery.
+    pub fn power_counts(&self) -> Option<&PowerCounts> {
+        self.power.as_ref().map(|power| &power.counts)
+    }
+}

@@ -1,0 +1,160 @@
+//! Tables that take the place of older records: units without data, and the FTL's own at a
+//! checkpoint.
+
+use super::oob;
+use super::records::Record;
+use crate::drive::Ssd;
+use crate::flash::command::Kind;
+use crate::ftl::Lpn;
+use crate::ftl::contract::Ram;
+use crate::recovery::trims::{Trims, Unmapped};
+use base::{Error, Result};
+use nand::geometry::Block;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What a checkpoint knows of the blocks.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Known {
+    /// Of the last program before it.
+    pub(super) stamp: u64,
+    /// Blocks that may have been written to since.
+    pub(super) new: BTreeSet<u32>,
+    /// Blocks that were full.
+    pub(super) full: BTreeSet<u32>,
+}
+
+/// A table that is being written.
+pub(super) struct Table {
+    unmapped: Unmapped,
+    pub(super) known: Known,
+    /// Programs that are not begun, and not done.
+    unbegun: u64,
+    undone: u64,
+}
+
+impl Ssd {
+    /// The host has written so many units more.
+    #[cold]
+    pub(in crate::drive) fn count_host_units(&mut self, units: u32) {
+        if let Some(power) = &mut self.power {
+            power.host_units += u64::from(units);
+            self.begin_table_if_due();
+        }
+    }
+
+    /// Begins a table where it is time: by the units that the host has written, or where the log
+    /// fills up.
+    pub(super) fn begin_table_if_due(&mut self) {
+        let Some(power) = &self.power else { return };
+        let every = power.policy.checkpoint_units();
+        let is_due = every > 0 && power.host_units - power.at_table >= every;
+        if power.table.is_none() && power.is_on() && (is_due || power.log.is_half_full()) {
+            self.begin_table();
+        }
+    }
+
+    /// Bytes of a table: of the units without data, and of the tables of the FTL where there are
+    /// checkpoints.
+    pub(super) fn table_bytes(&self) -> u64 {
+        let unmapped = Trims::table_bytes(self.ftl.logical_units());
+        let has_checkpoints = self.power.as_ref().is_some_and(|power| power.has_checkpoints());
+        let of_ftl = || self.ftl.ram().iter().map(|Ram { bytes, .. }| bytes).sum::<u64>();
+        unmapped + if has_checkpoints { of_ftl() } else { 0 }
+    }
+
+    /// Refuses a log that has no room for the tables of the FTL.
+    pub(crate) fn check_log(&self) -> Result<()> {
+        let Some(power) = &self.power else { return Ok(()) };
+        let programs = self.table_bytes().div_ceil(power.record_bytes);
+        if power.log.has_room_for(programs) {
+            return Ok(());
+        }
+        let problem = format!("the log has no room for two tables of {programs} programs each");
+        Err(Error::new("recovery.name", problem).hint("use a chip with more or larger blocks"))
+    }
+
+    pub(super) fn begin_table(&mut self) {
+        let held: BTreeSet<u32> = self.writer.buffer.held_units().collect();
+        let ftl = &*self.ftl;
+        let programs = self.table_bytes();
+        let known = self.known_blocks();
+        let Some(power) = &mut self.power else { return };
+        let programs = programs.div_ceil(power.record_bytes);
+        let sequence = power.number();
+        let has_data = |unit| ftl.lookup(Lpn(unit)).is_some();
+        let unmapped = Unmapped::of(ftl.logical_units(), sequence, held, has_data);
+        let known = Known { stamp: sequence, ..known };
+        power.at_table = power.host_units;
+        power.log.begin_table();
+        power.table = Some(Table { unmapped, known, unbegun: programs, undone: programs });
+        // One part on each die at a time.
+        for _ in 0..programs.min(self.dies().into()) {
+            self.log_table_part();
+        }
+    }
+
+    pub(super) fn log_table_part(&mut self) {
+        if let Some(power) = &mut self.power
+            && let Some(table) = &mut power.table
+            && table.unbegun > 0
+        {
+            table.unbegun -= 1;
+            self.log(Record::Table);
+        }
+    }
+
+    pub(super) fn table_part_done(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        let Some(table) = &mut power.table else { return };
+        table.undone -= 1;
+        if table.undone > 0 {
+            self.log_table_part();
+        } else if let Some(Table { unmapped, known, .. }) = power.table.take() {
+            power.counts.tables += 1;
+            power.trims.replace(unmapped);
+            power.known = known;
+            power.log.end_table();
+        }
+    }
+
+    /// Blocks that are full by now, and those that are being written to.
+    pub(super) fn known_blocks(&self) -> Known {
+        let mut known = Known::default();
+        let Some(power) = &self.power else { return known };
+        if !power.has_checkpoints() {
+            return known;
+        }
+        let chips = &self.flash.chips;
+        let last = chips.geometry.pages_per_block - 1;
+        for block in (0..chips.geometry.blocks()).map(Block) {
+            let pages = chips.programmed_pages(block);
+            if pages > last && chips.stamp(block, last).is_some() {
+                known.full.insert(block.0);
+            } else if pages > 0 {
+                known.new.insert(block.0);
+            }
+        }
+        let coming = self.flash.commands.taken().filter(|command| command.kind == Kind::Program);
+        for command in coming {
+            let blocks = self.flash.programs[command.job].blocks().iter().map(|block| block.0);
+            known.new.extend(blocks);
+        }
+        known
+    }
+
+    /// Begins to keep what a start-up needs, on what preconditioning or ageing has left: as if the
+    /// drive had been shut down in order.
+    pub fn note_stored(&mut self) {
+        if self.power.is_none() {
+            return;
+        }
+        self.flash.chips.keep_oob();
+        let stamp = self.power.as_mut().map_or(0, |power| power.number());
+        oob::note_stored(&mut self.flash.chips, &*self.ftl, stamp);
+        let known = self.known_blocks();
+        if let Some(power) = &mut self.power {
+            power.known = Known { stamp, ..known };
+        }
+    }
+}
