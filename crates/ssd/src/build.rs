@@ -20,13 +20,15 @@ use nand::chip::{ChipConfig, Chips};
 use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Geometry};
 
-/// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks.
+/// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks; with a
+/// recovery 12 a unit for out-of-band areas, and 8 while it starts up.
 pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
     let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
     let geometry = Geometry::new(&config.chip.geometry, dies, config.drive_unit_bytes())?;
     let lists = u64::from(geometry.planes()) * u64::from(geometry.units_per_block() + 1) * 4;
     let buffer = buffer_slots(config, &geometry) * 64;
-    Ok(8 * u64::from(geometry.units()) + 64 * u64::from(geometry.blocks()) + lists + buffer)
+    let of_unit = if recovery_of(config)?.can_recover() { 28 } else { 8 };
+    Ok(of_unit * u64::from(geometry.units()) + 64 * u64::from(geometry.blocks()) + lists + buffer)
 }
 
 /// Units that the largest program carries, at most.
@@ -208,7 +210,12 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
                 "an FTL with a coarser map, or a part of it in memory, needs less: nandlab ftl",
             ));
     }
-    check_spare_area(ftl.spare_bytes(units_per_page), config)?;
+    let of_recovery = if recovery_of(config)?.can_recover() {
+        OOB_BYTES.0 * units_per_page + OOB_BYTES.1
+    } else {
+        0
+    };
+    check_spare_area(ftl.spare_bytes(units_per_page).max(of_recovery), config)?;
     check_recovery(config, &*ftl)?;
     Ok(ftl)
 }
@@ -257,6 +264,10 @@ fn check_spare_area(needed: u32, config: &SsdConfig) -> Result<()> {
         .expected(format!("at most {left}, which the code `{}` leaves", ecc.code))
         .hint("use a code with more metadata_bytes, or a larger chip.geometry.spare_bytes"))
 }
+
+/// Bytes beside a page that a recovery needs: for each unit its owner and the number of its data, and
+/// once the stamp of the program and the tag of the block.
+const OOB_BYTES: (u32, u32) = (12, 16);
 
 /// Bytes of a unit in a summary: its owner, and the number of its data.
 const SUMMARY_BYTES: u32 = 12;

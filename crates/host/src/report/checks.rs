@@ -86,24 +86,22 @@ impl Session {
         let reads = reads.cut_short(dies.len(), range.1);
 
         let mut programs = resumes;
-        let mut longest = Time::ZERO;
+        let (mut shortest, mut longest) = (Time::NEVER, Time::ZERO);
         for (page_type, &(commands, _)) in counts.program_time.iter().enumerate() {
             if commands > 0 {
                 let range = timing.program_range(page_type as u8);
                 programs.add(Spent::at(commands, range));
-                longest = longest.max(range.1);
+                (shortest, longest) = (shortest.min(range.0), longest.max(range.1));
             }
         }
         // Those of the log and of copies have a time of their own, and summaries that of a page.
         let kept = u128::from(counts.kept_programs.1.0);
         programs.add(Spent { least: kept, most: kept });
-        let all = (0..4).map(|page_type| timing.program_range(page_type));
-        let (least, most) = all.fold((Time::NEVER, Time::ZERO), |(least, most), range| {
-            (least.min(range.0), most.max(range.1))
-        });
         let summary = ssd.summary_programs();
-        programs.add(Spent::at(counts.summaries * summary, (least, most)));
-        longest = longest.max(most * (1 + summary));
+        if counts.summaries > 0 {
+            programs.add(Spent::at(counts.summaries * summary, (shortest, longest)));
+            longest = longest * (1 + summary);
+        }
         let programs = programs.cut_short(dies.len(), longest);
 
         // An erase takes one block or one of each plane.

@@ -34,7 +34,7 @@ const MOST_JOBS: usize = 1 << 16;
 const MOST_AT_ONCE: u64 = 1 << 20;
 
 /// The wake-up at which the power is cut: no job has this number.
-const CUT: u32 = u32::MAX;
+const CUT: u32 = MOST_JOBS as u32;
 
 /// Completions between two looks at how the run goes.
 const BETWEEN_LOOKS: u64 = 1 << 6;
