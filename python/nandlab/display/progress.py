@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
-Phase = Literal["precondition", "age", "skip", "run", "board", "curve"]
+Phase = Literal["precondition", "age", "skip", "start-up", "run", "board", "curve"]
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ impl Ssd {
         self.log_trims(false);
         let Some(power) = &mut self.power else { return false };
         let is_trims = |(_, record): &(&u32, &Record)| matches!(record, Record::Trims(..));
-        let Some((&until, _)) = power.records.iter().filter(is_trims).next_back() else {
+        let Some((&until, _)) = power.records.iter().rfind(is_trims) else {
             return false;
         };
         power.erasing.push(Erasing { job, blocks: blocks.to_vec(), until });
