@@ -360,3 +360,6 @@ impl Ftl for Learned {
         self.page.bytes_per_unit() + segments / f64::from(self.page.logical_units)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,6 +63,10 @@ pub(super) struct Rest {
 }
 
 impl Rest {
+    fn with_room() -> Self {
+        Self { below: Vec::with_capacity(16), begins: Vec::with_capacity(4), lines: Vec::new() }
+    }
+
     fn is_empty(&self) -> bool {
         self.below.is_empty() && self.lines.is_empty()
     }
@@ -153,7 +157,7 @@ impl Group {
     #[inline]
     fn rest_in(&mut self, space: &mut Space) -> &mut Rest {
         if !self.rest.has_room() {
-            self.rest = space.spare.pop().unwrap_or_default();
+            self.rest = space.spare.pop().unwrap_or_else(Rest::with_room);
         }
         &mut self.rest
     }

@@ -2,6 +2,7 @@
 
 use super::line::Segment;
 use super::*;
+use base::rng::Rng;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -121,5 +122,34 @@ proptest! {
                 prop_assert!(level.windows(2).all(|pair| pair[0].last() < pair[1].first()));
             }
         }
+    }
+}
+
+/// Learned from nothing but all addresses, a map is exact, and as small as a compacted one.
+#[test]
+fn a_map_is_learned_anew_from_all_addresses() {
+    let (units, row) = (3000, 64);
+    let mut rng = Rng::stream(3, "addresses");
+    let mut segments = Segments::new(units, row);
+    let mut known: BTreeMap<u32, u64> = BTreeMap::new();
+    for next in (0..400).map(|number| number * row) {
+        let first = rng.below(u64::from(units)) as u32;
+        let places = (first..units).filter(|_| rng.chance(0.7)).take(row as usize).zip(next..);
+        let places: Vec<(u32, u64)> = places.collect();
+        known.extend(places.iter().copied());
+        segments.learn(&places, Some(4));
+    }
+    for unit in (0..units).filter(|unit| unit % 7 == 0) {
+        segments.forget(unit);
+        known.remove(&unit);
+    }
+    let is_wrong = |(&unit, &address): (&u32, &u64)| segments.predict(unit) != Some(address);
+    assert!(known.iter().any(is_wrong), "no line errs");
+    let mut anew = Segments::new(units, row);
+    anew.learn(&known.iter().map(|(&unit, &address)| (unit, address)).collect::<Vec<_>>(), None);
+    for unit in 0..units {
+        assert_eq!(anew.predict(unit), known.get(&unit).copied(), "unit {unit}");
+        assert_eq!(anew.predict(unit).is_some(), segments.predict(unit).is_some(), "unit {unit}");
+        assert!(!anew.has_fitted(unit));
     }
 }
