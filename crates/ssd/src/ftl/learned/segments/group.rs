@@ -64,7 +64,11 @@ pub(super) struct Rest {
 
 impl Rest {
     fn with_room() -> Self {
-        Self { below: Vec::with_capacity(16), begins: Vec::with_capacity(4), lines: Vec::new() }
+        Self {
+            below: Vec::with_capacity(16),
+            begins: Vec::with_capacity(4),
+            lines: Vec::with_capacity(4),
+        }
     }
 
     fn is_empty(&self) -> bool {
