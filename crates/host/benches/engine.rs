@@ -292,9 +292,9 @@ struct Case {
 
 /// Steady random writes have a floor for each FTL whose write amplification is below 10. Those of
 /// `bast` and `block` copy a logical block for nearly every unit (a write amplification of
-/// hundreds), so they have no such line. The others do more for a request than `page`, with 5 events:
-/// `dftl` has 12 (two reads of map pages and a write of one), `log_group` 11, `superblock` 14, and
-/// as many events a second give at most two fifths to a half of its requests.
+/// hundreds), so they have no such line. The others do more for a request than `page`, which takes
+/// 5 events: `log_group` takes 11, `dftl` 12 (reads and writes of map pages), `superblock` 14. At
+/// the speed of `page` for an event, that bounds them at 0.4 to 0.5 of its requests.
 const CASES: &[Case] = &[
     Case {
         name: "random read QD64, 512 GiB",
