@@ -225,7 +225,12 @@ impl Group {
                 right = Some(old);
             } else {
                 let word = self.packed(old, space);
-                self.rest_in(space).below.push(word);
+                let below = &mut self.rest_in(space).below;
+                if below.len() == below.capacity() {
+                    // A segment of few units that lie far apart has many others below it.
+                    below.reserve_exact(GROUP as usize);
+                }
+                below.push(word);
             }
         }
         let new = [left, Some(segment), right];
