@@ -44,6 +44,8 @@ pub(super) struct Jobs {
     /// Idle dies collect in the background, before they must.
     pub(super) background: bool,
     parked: Vec<Parked>,
+    /// Working space: those that go on.
+    going_on: Vec<Parked>,
     /// A job has come to its end without a step.
     pub(super) has_ended: bool,
 }
@@ -52,7 +54,14 @@ impl Jobs {
     /// For `count` jobs, none of them under way.
     pub(super) fn new(count: u32, background: bool) -> Self {
         let states = (0..count).map(|_| State::default()).collect();
-        Self { states, busy: 0, background, parked: Vec::new(), has_ended: false }
+        Self {
+            states,
+            busy: 0,
+            background,
+            parked: Vec::new(),
+            going_on: Vec::new(),
+            has_ended: false,
+        }
     }
 
     /// Whether a job is under way.
@@ -468,9 +477,10 @@ impl Ssd {
 
     #[cold]
     fn go_on_parked(&mut self) {
-        for parked in std::mem::take(&mut self.jobs.parked) {
-            self.resume(parked);
-        }
+        let spare = std::mem::take(&mut self.jobs.going_on);
+        let mut going_on = std::mem::replace(&mut self.jobs.parked, spare);
+        going_on.drain(..).for_each(|parked| self.resume(parked));
+        self.jobs.going_on = going_on;
     }
 
     fn resume(&mut self, parked: Parked) {

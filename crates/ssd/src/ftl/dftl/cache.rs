@@ -1,11 +1,13 @@
 //! The cache of a map: entries of units, and which of them are newer than the map on flash.
 //!
-//! Entries stand in the order of the policy (`order`), and in a list of those of their map page. An
-//! open-addressing table finds them by unit. Nothing is allocated after the start.
+//! Entries stand in the order of the policy (`order`). An open-addressing table finds them by unit.
+//! Map pages have versions: an entry is dirty if it is newer than the last version of its page, so
+//! one count more makes all entries of a page clean. Nothing is allocated after the start.
 
 use super::order::{Entry, MapCachePolicy, NONE, Order};
 use base::Result;
 use base::archive::{Archive, State};
+use base::units::Divisor;
 
 /// Entries in memory.
 #[derive(Clone)]
@@ -16,19 +18,19 @@ pub(super) struct Cache {
     cells: Vec<u32>,
     shift: u32,
     order: Order,
-    /// Units that a map page covers, and the first of its entries that are here.
-    per_page: u32,
-    of_page: Vec<u32>,
+    /// Units that a map page covers, and the version of each page, from 1 on.
+    per_page: Divisor,
+    versions: Vec<u32>,
 }
 
 impl State for Cache {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { entries, most, cells, shift: _, order, per_page: _, of_page } = self;
+        let Self { entries, most, cells, shift: _, order, per_page: _, versions } = self;
         archive.value(entries)?;
         entries.reserve_exact(most.saturating_sub(entries.len()));
         archive.table(cells)?;
         archive.value(order)?;
-        archive.table(of_page)
+        archive.table(versions)
     }
 }
 
@@ -42,15 +44,26 @@ impl Cache {
             cells: vec![NONE; cells],
             shift: 32 - cells.trailing_zeros(),
             order: Order::new(policy, most, pages, per_page),
-            per_page,
-            of_page: vec![NONE; pages as usize],
+            per_page: Divisor::new(per_page),
+            versions: vec![1; pages as usize],
         }
     }
 
     /// The page that holds the entry of a unit.
     #[inline]
     pub(super) fn page_of(&self, lpn: u32) -> u32 {
-        lpn / self.per_page
+        self.per_page.quotient(lpn)
+    }
+
+    /// The version of its map page that the entry of a unit is newer than, if it is dirty.
+    #[inline]
+    fn version(&self, lpn: u32, is_dirty: bool) -> u32 {
+        if is_dirty { self.versions[self.page_of(lpn) as usize] } else { 0 }
+    }
+
+    #[inline]
+    fn is_dirty(&self, entry: &Entry) -> bool {
+        entry.newer_than == self.version(entry.lpn, true)
     }
 
     /// Most entries that it takes.
@@ -89,7 +102,7 @@ impl Cache {
     pub(super) fn change(&mut self, lpn: u32) -> bool {
         let Some(entry) = self.find(lpn) else { return false };
         self.order.changed(&mut self.entries, entry);
-        self.entries[entry as usize].is_dirty = true;
+        self.entries[entry as usize].newer_than = self.version(lpn, true);
         true
     }
 
@@ -99,10 +112,10 @@ impl Cache {
         if !nodes.reads_ahead() {
             return 0;
         }
-        let in_page = lpn % self.per_page;
+        let in_page = self.per_page.split(lpn).1;
         let before = (1..=in_page).take_while(|back| self.is_here(lpn - back)).count() as u32;
         let free = (self.most - self.entries.len()) as u32;
-        before.min(self.per_page - 1 - in_page).min(free + nodes.coldest())
+        before.min(self.per_page.get() - 1 - in_page).min(free + nodes.coldest())
     }
 
     /// Whether the entry of a unit is here.
@@ -114,7 +127,7 @@ impl Cache {
     #[inline]
     pub(super) fn set_dirty(&mut self, lpn: u32) -> bool {
         let Some(entry) = self.find(lpn) else { return false };
-        self.entries[entry as usize].is_dirty = true;
+        self.entries[entry as usize].newer_than = self.version(lpn, true);
         true
     }
 
@@ -123,13 +136,14 @@ impl Cache {
     pub(super) fn insert(&mut self, lpn: u32, is_dirty: bool) -> Option<u32> {
         let mut written = None;
         let entry = if self.entries.len() < self.most {
-            self.entries.push(Entry::new(lpn, is_dirty));
+            self.entries.push(Entry::new(lpn, self.version(lpn, is_dirty)));
             self.entries.len() as u32 - 1
         } else {
-            let victim = self.order.victim(&self.entries);
+            let victim = self.order.victim(&self.entries, |entry| self.is_dirty(entry));
             written = self.evict(victim);
+            let newer_than = self.version(lpn, is_dirty);
             let entry = &mut self.entries[victim as usize];
-            (entry.lpn, entry.is_dirty) = (lpn, is_dirty);
+            (entry.lpn, entry.newer_than) = (lpn, newer_than);
             victim
         };
         let mut cell = self.home(lpn);
@@ -138,27 +152,13 @@ impl Cache {
         }
         self.cells[cell] = entry;
         self.order.added(&mut self.entries, entry);
-        let page = self.page_of(lpn) as usize;
-        let after = std::mem::replace(&mut self.of_page[page], entry);
-        let own = &mut self.entries[entry as usize];
-        (own.before, own.after) = (NONE, after);
-        if after != NONE {
-            self.entries[after as usize].before = entry;
-        }
         written
     }
 
     /// Takes an entry out of all lists: the page that must be written for it.
     fn evict(&mut self, entry: u32) -> Option<u32> {
-        let Entry { lpn, is_dirty, before, after, .. } = self.entries[entry as usize];
-        let page = self.page_of(lpn);
-        match before {
-            NONE => self.of_page[page as usize] = after,
-            before => self.entries[before as usize].after = after,
-        }
-        if after != NONE {
-            self.entries[after as usize].before = before;
-        }
+        let Entry { lpn, .. } = self.entries[entry as usize];
+        let (page, is_dirty) = (self.page_of(lpn), self.is_dirty(&self.entries[entry as usize]));
         self.order.removed(&mut self.entries, entry);
         self.erase_cell(lpn);
         if is_dirty && matches!(self.order, Order::Nodes(_)) {
@@ -169,12 +169,9 @@ impl Cache {
 
     /// A page is written with all its entries that are here: they are clean.
     pub(super) fn clean(&mut self, page: u32) {
-        let mut other = self.of_page[page as usize];
-        while other != NONE {
-            let entry = &mut self.entries[other as usize];
-            entry.is_dirty = false;
-            other = entry.after;
-        }
+        let version = &mut self.versions[page as usize];
+        // 0 is none.
+        *version = version.wrapping_add(1).max(1);
     }
 
     /// Linear probing's deletion: later entries of the run move up into the hole.

@@ -87,11 +87,11 @@ impl Nodes {
     }
 
     /// The entry that is to leave.
-    pub(super) fn victim(&self, entries: &[Entry]) -> u32 {
+    pub(super) fn victim(&self, entries: &[Entry], is_dirty: impl Fn(&Entry) -> bool) -> u32 {
         let List { newest, oldest, .. } = self.nodes[self.oldest as usize].entries;
         let mut entry = oldest;
         // The newest may be the one that was just read in.
-        while entry != newest && entries[entry as usize].is_dirty {
+        while entry != newest && is_dirty(&entries[entry as usize]) {
             entry = entries[entry as usize].newer;
         }
         if entry == newest { oldest } else { entry }

@@ -36,24 +36,14 @@ pub(super) struct Entry {
     /// Neighbours in the order of use.
     pub(super) newer: u32,
     pub(super) older: u32,
-    /// Neighbours among the entries of the same map page.
-    pub(super) before: u32,
-    pub(super) after: u32,
-    pub(super) is_dirty: bool,
+    /// The version of its map page that it is newer than; 0 where it is clean.
+    pub(super) newer_than: u32,
     is_protected: bool,
 }
 
 impl Entry {
-    pub(super) fn new(lpn: u32, is_dirty: bool) -> Self {
-        Self {
-            lpn,
-            newer: NONE,
-            older: NONE,
-            before: NONE,
-            after: NONE,
-            is_dirty,
-            is_protected: false,
-        }
+    pub(super) fn new(lpn: u32, newer_than: u32) -> Self {
+        Self { lpn, newer: NONE, older: NONE, newer_than, is_protected: false }
     }
 }
 
@@ -209,12 +199,12 @@ impl Order {
 
     /// The entry of a full cache that is to leave.
     #[inline]
-    pub(super) fn victim(&self, entries: &[Entry]) -> u32 {
+    pub(super) fn victim(&self, entries: &[Entry], is_dirty: impl Fn(&Entry) -> bool) -> u32 {
         match self {
             Self::Lru(all) => all.oldest,
             // Not all can be protected.
             Self::Segmented(segments) => segments.probation.oldest,
-            Self::Nodes(nodes) => nodes.victim(entries),
+            Self::Nodes(nodes) => nodes.victim(entries, is_dirty),
         }
     }
 }

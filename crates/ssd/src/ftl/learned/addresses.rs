@@ -9,81 +9,118 @@
 //! name 5   row 0   die 0: 0 1 2 3   die 1: 4 5 6 7   then row 1, and at last name 6
 //! ```
 
+use super::segments::ADDRESS_BITS;
 use crate::ftl::Program;
 use crate::ftl::page::PageFtl;
+use base::Result;
+use base::archive::{Archive, State};
+use base::units::Divisor;
 use nand::geometry::{Block, Die, Geometry, Ppn};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// No name, no block.
 const NONE: u32 = u32::MAX;
 
 /// The names of blocks.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone)]
 pub(super) struct Addresses {
-    joined: u32,
-    pages_per_program: u32,
+    joined: Divisor,
+    pages_per_program: Divisor,
+    planes_per_die: Divisor,
     row_units: u32,
     groups: u32,
+    /// Names that have an address: more than any drive comes to need.
+    most_names: u32,
     /// By block.
     names: Vec<u32>,
     /// By name and plane.
     blocks: Vec<u32>,
     /// By name: blocks that have it.
     used: Vec<u32>,
-    free: BTreeSet<u32>,
-    /// The name that a stream gives to blocks that it begins with.
-    current: BTreeMap<u8, u32>,
+    /// Names that no block has, the lowest last.
+    free: Vec<u32>,
+    /// By stream: the name that it gives to blocks that it begins with.
+    current: Vec<u32>,
+}
+
+impl State for Addresses {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self {
+            joined: _,
+            pages_per_program: _,
+            planes_per_die: _,
+            row_units: _,
+            groups: _,
+            most_names: _,
+            names,
+            blocks,
+            used,
+            free,
+            current,
+        } = self;
+        archive.table(names)?;
+        archive.value(blocks)?;
+        archive.value(used)?;
+        archive.value(free)?;
+        archive.table(current)
+    }
 }
 
 impl Addresses {
     pub(super) fn new(page: &PageFtl) -> Self {
+        let geometry = &page.geometry;
+        let units = u64::from(geometry.planes()) * u64::from(geometry.units_per_block());
         Self {
-            joined: page.joined,
-            pages_per_program: page.pages_per_program,
+            joined: Divisor::new(page.joined),
+            pages_per_program: Divisor::new(page.pages_per_program),
+            planes_per_die: Divisor::new(geometry.planes_per_die),
             row_units: page.row_units,
             groups: page.groups,
-            names: vec![NONE; page.geometry.blocks() as usize],
+            most_names: ((1u64 << ADDRESS_BITS) / units).min(u64::from(NONE)) as u32,
+            names: vec![NONE; geometry.blocks() as usize],
             blocks: Vec::new(),
             used: Vec::new(),
-            free: BTreeSet::new(),
-            current: BTreeMap::new(),
+            free: Vec::new(),
+            current: vec![NONE; usize::from(u8::MAX) + 1],
         }
-    }
-
-    /// Units of a row: of one program of all joined planes.
-    pub(super) fn row(&self) -> u64 {
-        self.row_units.into()
     }
 
     /// Blocks take a program: those without a name get that of the stream, or the next one.
+    #[inline]
     pub(super) fn begin(&mut self, geometry: &Geometry, program: &Program) {
-        let stream = program.stream.0;
-        let is_new = |block: &&Block| self.names[block.0 as usize] == NONE;
-        let new: Vec<Block> = program.blocks().iter().filter(is_new).copied().collect();
-        if new.is_empty() {
-            return;
+        let is_new = |block: &Block| self.names[block.0 as usize] == NONE;
+        if program.blocks().iter().any(is_new) {
+            self.give_name(geometry, program);
         }
+    }
+
+    #[inline(never)]
+    fn give_name(&mut self, geometry: &Geometry, program: &Program) {
         let planes = geometry.planes();
-        let at = |name: u32, block: Block| (name * planes + geometry.plane_of(block).0) as usize;
-        let takes = |name: &u32| new.iter().all(|&block| self.blocks[at(*name, block)] == NONE);
-        let current = self.current.get(&stream).copied();
-        let name = match current.filter(takes) {
-            Some(name) => name,
-            None => {
-                let next = self.free.pop_first().unwrap_or_else(|| {
-                    self.used.push(0);
-                    self.blocks.resize(self.used.len() * planes as usize, NONE);
-                    self.used.len() as u32 - 1
-                });
-                self.current.insert(stream, next);
-                next
-            }
+        let at = |name: u32, block: &Block| (name * planes + geometry.plane_of(*block).0) as usize;
+        let takes = |name: u32| {
+            let mut new = program.blocks().iter().filter(|b| self.names[b.0 as usize] == NONE);
+            new.all(|block| self.blocks[at(name, block)] == NONE)
         };
-        for block in new {
-            self.names[block.0 as usize] = name;
-            self.blocks[at(name, block)] = block.0;
-            self.used[name as usize] += 1;
+        let current = self.current[usize::from(program.stream.0)];
+        let name = if current != NONE && takes(current) {
+            current
+        } else if let Some(free) = self.free.pop() {
+            free
+        } else if (self.used.len() as u32) < self.most_names {
+            self.used.push(0);
+            self.blocks.resize(self.used.len() * planes as usize, NONE);
+            self.used.len() as u32 - 1
+        } else {
+            // So many names have room left in every plane.
+            (0..self.most_names).find(|&name| takes(name)).expect("a name with room")
+        };
+        self.current[usize::from(program.stream.0)] = name;
+        for block in program.blocks() {
+            if self.names[block.0 as usize] == NONE {
+                self.names[block.0 as usize] = name;
+                self.blocks[at(name, block)] = block.0;
+                self.used[name as usize] += 1;
+            }
         }
     }
 
@@ -91,7 +128,7 @@ impl Addresses {
     pub(super) fn is_row(&self, program: &Program) -> bool {
         let name = |block: &Block| self.names[block.0 as usize];
         let blocks = program.blocks();
-        u32::from(program.planes) == self.joined
+        u32::from(program.planes) == self.joined.get()
             && blocks.iter().all(|block| name(block) == name(&blocks[0]))
     }
 
@@ -103,24 +140,30 @@ impl Addresses {
         }
         self.blocks[(name * geometry.planes() + geometry.plane_of(block).0) as usize] = NONE;
         self.used[name as usize] -= 1;
-        if self.used[name as usize] == 0 && !self.current.values().any(|&other| other == name) {
-            self.free.insert(name);
+        if self.used[name as usize] == 0 && !self.current.contains(&name) {
+            let at = self.free.partition_point(|&other| other > name);
+            self.free.insert(at, name);
         }
+    }
+
+    /// The address of the first unit of a page, of a block with a name; the others follow.
+    #[inline]
+    pub(super) fn of_page(&self, geometry: &Geometry, block: Block, page: u32) -> u64 {
+        let (die, in_die) = self.planes_per_die.split(geometry.plane_of(block).0);
+        let (group, lane) = self.joined.split(in_die);
+        let (row, layer) = self.pages_per_program.split(page);
+        let rows = self.pages_per_program.quotient(geometry.pages_per_block);
+        let slot = (layer * self.joined.get() + lane) * geometry.units_per_page;
+        let name = u64::from(self.names[block.0 as usize]);
+        let line = (name * u64::from(rows) + u64::from(row)) * u64::from(self.groups);
+        let place = (line + u64::from(group)) * u64::from(geometry.dies) + u64::from(die);
+        place * u64::from(self.row_units) + u64::from(slot)
     }
 
     /// The address of a unit of a block with a name.
     pub(super) fn of(&self, geometry: &Geometry, ppn: Ppn) -> u64 {
         let (block, page) = geometry.page_of(ppn);
-        let (die, plane) = (geometry.die_of(block), geometry.plane_of(block).0);
-        let in_die = plane - die.0 * geometry.planes_per_die;
-        let (group, lane) = (in_die / self.joined, in_die % self.joined);
-        let (row, layer) = (page / self.pages_per_program, page % self.pages_per_program);
-        let rows = geometry.pages_per_block / self.pages_per_program;
-        let slot = (layer * self.joined + lane) * geometry.units_per_page + geometry.slot_of(ppn);
-        let name = u64::from(self.names[block.0 as usize]);
-        let line = (name * u64::from(rows) + u64::from(row)) * u64::from(self.groups);
-        let place = (line + u64::from(group)) * u64::from(geometry.dies) + u64::from(die.0);
-        place * u64::from(self.row_units) + u64::from(slot)
+        self.of_page(geometry, block, page) + u64::from(geometry.slot_of(ppn))
     }
 
     /// The place that an address says, if a block has it.
@@ -129,21 +172,21 @@ impl Addresses {
         let (place, slot) = split(address, self.row_units);
         let (line, die) = split(place, geometry.dies);
         let (line, group) = split(line, self.groups);
-        let (name, row) = split(line, geometry.pages_per_block / self.pages_per_program);
+        let (name, row) = split(line, self.pages_per_program.quotient(geometry.pages_per_block));
         let (page, slot) = (slot / geometry.units_per_page, slot % geometry.units_per_page);
-        let (layer, lane) = (page / self.joined, page % self.joined);
-        let plane = geometry.plane(Die(die), group * self.joined + lane).0;
+        let (layer, lane) = self.joined.split(page);
+        let plane = geometry.plane(Die(die), group * self.joined.get() + lane).0;
         let block = self.blocks[name as usize * geometry.planes() as usize + plane as usize];
-        let page = row * self.pages_per_program + layer;
+        let page = row * self.pages_per_program.get() + layer;
         (block != NONE).then(|| geometry.ppn(Block(block), page, slot))
     }
 
     /// The other blocks of the same rows.
     pub(super) fn beside(&self, geometry: &Geometry, block: Block) -> impl Iterator<Item = Block> {
         let plane = geometry.plane_of(block).0;
-        let first = plane - plane % geometry.planes_per_die % self.joined;
+        let first = plane - self.joined.split(self.planes_per_die.split(plane).1).1;
         let name = self.names[block.0 as usize];
-        let planes = if name == NONE { 0..0 } else { first..first + self.joined };
+        let planes = if name == NONE { 0..0 } else { first..first + self.joined.get() };
         let at = move |plane| self.blocks[(name * geometry.planes() + plane) as usize];
         planes.map(at).filter(move |&other| other != NONE && other != block.0).map(Block)
     }

@@ -23,7 +23,7 @@ use base::{Error, Result, params};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
 use schemars::JsonSchema;
-use segments::{GROUP, Group, Point, Segment, learn};
+use segments::Segments;
 use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
@@ -75,17 +75,15 @@ impl Default for Params {
 struct Learned {
     /// The data; its map is the truth, which the firmware does not have.
     page: PageFtl,
-    groups: Vec<Group>,
+    segments: Segments,
     addresses: Addresses,
     gamma: u32,
     compaction_units: u32,
     /// Units written since the last compaction.
     written: u32,
     counts: MapCounts,
-    /// Working space: units with their places, those of a group, and what is learned of them.
-    sorted: Vec<(u32, Ppn)>,
-    points: Vec<Point>,
-    segments: Vec<Segment>,
+    /// Working space: units with their addresses.
+    learning: Vec<(u32, u64)>,
 }
 
 impl Learned {
@@ -102,57 +100,61 @@ impl Learned {
         };
         let page = PageFtl::new(context, &page_params, Own::NOTHING)?;
         Ok(Self {
-            groups: vec![Group::default(); page.logical_units.div_ceil(GROUP) as usize],
+            segments: Segments::new(page.logical_units, page.row_units.into()),
             addresses: Addresses::new(&page),
             gamma,
             compaction_units,
             written: 0,
             counts: MapCounts::default(),
-            sorted: Vec::new(),
-            points: Vec::new(),
-            segments: Vec::new(),
+            learning: Vec::new(),
             page,
         })
     }
 
     /// The page that the map has for a unit with data, if it is not the right one.
+    #[inline]
     fn wrong_page(&self, lpn: u32) -> Option<Ppn> {
         let place = self.page.lookup(Lpn(lpn))?;
-        let group = &self.groups[(lpn / GROUP) as usize];
-        let address = group.predict((lpn % GROUP) as u8).expect("what is mapped is learned");
-        let geometry = &self.page.geometry;
-        let predicted = self.addresses.place(geometry, address).expect("a block that is in use");
-        (geometry.page_index(predicted) != geometry.page_index(place)).then_some(predicted)
+        if !self.segments.has_fitted(lpn) {
+            debug_assert_eq!(self.expected(lpn), place, "an exact segment is right");
+            return None;
+        }
+        let (expected, geometry) = (self.expected(lpn), &self.page.geometry);
+        (geometry.page_index(expected) != geometry.page_index(place)).then_some(expected)
     }
 
-    /// Learns the places of the units in `sorted`; exactly, without `gamma`.
+    /// The place that the map has for a unit with data.
+    fn expected(&self, lpn: u32) -> Ppn {
+        let address = self.segments.predict(lpn).expect("what is mapped is learned");
+        self.addresses.place(&self.page.geometry, address).expect("a block that is in use")
+    }
+
+    /// Learns the units in `learning`; exactly, without `gamma`.
+    #[inline]
     fn learn(&mut self, gamma: Option<u32>) {
-        self.sorted.sort_unstable();
-        let mut sorted = std::mem::take(&mut self.sorted);
-        for group in sorted.chunk_by(|a, b| a.0 / GROUP == b.0 / GROUP) {
-            let number = (group[0].0 / GROUP) as usize;
-            let point = |&(lpn, ppn): &(u32, Ppn)| {
-                ((lpn % GROUP) as u8, self.addresses.of(&self.page.geometry, ppn))
-            };
-            self.points.clear();
-            self.points.extend(group.iter().map(point));
-            learn(&self.points, gamma, self.addresses.row(), &mut self.segments);
-            for segment in self.segments.drain(..) {
-                self.groups[number].insert(segment);
-            }
-        }
-        sorted.clear();
-        self.sorted = sorted;
+        self.learning.sort_unstable();
+        self.segments.learn(&self.learning, gamma);
+        self.learning.clear();
     }
 
     /// A program is on flash: learns the units that it has the newest data of.
+    #[inline]
     fn learn_program(&mut self, program: &Program) {
-        self.addresses.begin(&self.page.geometry, program);
-        for i in 0..program.units {
-            let ppn = program.ppn(&self.page.geometry, i);
-            let lpn = self.page.owner[ppn.0 as usize];
-            if self.page.map[lpn as usize] == ppn.0 {
-                self.sorted.push((lpn, ppn));
+        let geometry = &self.page.geometry;
+        self.addresses.begin(geometry, program);
+        let mut left = program.units;
+        for page in program.page..program.page + self.page.pages_per_program {
+            for &block in program.blocks() {
+                let slots = geometry.units_per_page.min(left);
+                left -= slots;
+                let first = geometry.ppn(block, page, 0).0;
+                let address = self.addresses.of_page(geometry, block, page);
+                for (ppn, address) in (first..first + slots).zip(address..) {
+                    let lpn = self.page.owner[ppn as usize];
+                    if self.page.map[lpn as usize] == ppn {
+                        self.learning.push((lpn, address));
+                    }
+                }
             }
         }
         // Between the pages of other programs lie those of other blocks, perhaps empty yet.
@@ -167,12 +169,14 @@ impl Learned {
             let first = geometry.ppn(other, 0, 0).0;
             for ppn in first..first + geometry.units_per_block() {
                 let lpn = self.page.owner[ppn as usize];
-                let is_here = self.page.map.get(lpn as usize) == Some(&ppn);
-                if is_here
-                    && self.groups[(lpn / GROUP) as usize].is_fitted((lpn % GROUP) as u8)
+                // Padding has an owner that no map has.
+                if lpn < self.page.logical_units
+                    && self.segments.has_fitted(lpn)
+                    && self.page.map[lpn as usize] == ppn
+                    && self.segments.is_fitted(lpn)
                     && self.wrong_page(lpn).is_some_and(|page| geometry.block_of(page) == block)
                 {
-                    self.sorted.push((lpn, Ppn(ppn)));
+                    self.learning.push((lpn, self.addresses.of(geometry, Ppn(ppn))));
                 }
             }
         }
@@ -194,8 +198,11 @@ impl Learned {
                 Program { die, units: 0, page: 0, planes: 1, stream: FOUND, mode, blocks };
             self.addresses.begin(&self.page.geometry, &program);
         }
-        let placed = |lpn: u32| Some((lpn, self.page.lookup(Lpn(lpn))?));
-        self.sorted.extend((0..self.page.logical_units).filter_map(placed));
+        let placed = |lpn: u32| {
+            let ppn = self.page.lookup(Lpn(lpn))?;
+            Some((lpn, self.addresses.of(&self.page.geometry, ppn)))
+        };
+        self.learning.extend((0..self.page.logical_units).filter_map(placed));
         self.learn(None);
     }
 
@@ -203,7 +210,7 @@ impl Learned {
         self.written += units;
         if self.compaction_units > 0 && self.written >= self.compaction_units {
             self.written = 0;
-            self.groups.iter_mut().for_each(Group::compact);
+            self.segments.compact();
         }
     }
 }
@@ -212,19 +219,17 @@ impl State for Learned {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
             page,
-            groups,
+            segments,
             addresses,
             gamma: _,
             compaction_units: _,
             written,
             counts,
-            sorted: _,
-            points: _,
-            segments: _,
+            learning: _,
         } = self;
         page.exchange(archive)?;
-        archive.value(groups)?;
-        archive.value(addresses)?;
+        segments.exchange(archive)?;
+        addresses.exchange(archive)?;
         archive.value(written)?;
         archive.value(counts)
     }
@@ -305,7 +310,7 @@ impl Ftl for Learned {
 
     fn trim(&mut self, lpn: Lpn) {
         self.page.trim(lpn);
-        self.groups[(lpn.0 / GROUP) as usize].forget((lpn.0 % GROUP) as u8);
+        self.segments.forget(lpn.0);
     }
 
     fn jobs(&self) -> u32 {
@@ -391,14 +396,16 @@ impl Ftl for Learned {
     fn ram(&self) -> Vec<Ram> {
         let mut ram = self.page.ram();
         ram.retain(|ram| ram.name != "map");
-        let segments = self.groups.iter().map(Group::bytes).sum();
-        ram.push(Ram { name: "map_segments", bytes: segments });
+        ram.push(Ram { name: "map_segments", bytes: self.segments.bytes() });
         ram.push(Ram { name: "block_names", bytes: self.addresses.bytes() });
         ram
     }
 
     fn bytes_per_unit(&self) -> f64 {
-        let segments: u64 = self.groups.iter().map(Group::bytes).sum();
-        self.page.bytes_per_unit() + segments as f64 / f64::from(self.page.logical_units)
+        let segments = self.segments.bytes() as f64;
+        self.page.bytes_per_unit() + segments / f64::from(self.page.logical_units)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -233,12 +233,11 @@ impl LogBlocks {
     /// A set waits for a log and all others have been filled for rows that are still to come. It is
     /// to ask again, until one of them has waited in vain.
     fn wait_for_rows(&mut self) -> Option<Place> {
-        if !self.rules.is_in_order {
+        let is_busy = self.active > 0 || !self.queued.is_empty() || self.pool.dying > 0;
+        if is_busy || !self.rules.is_in_order {
             return None;
         }
-        let is_busy = self.active > 0 || !self.queued.is_empty() || self.pool.dying > 0;
-        let awaiting = self.logs.used().find(|(_, log)| log.is_awaiting());
-        let number = awaiting.filter(|_| !is_busy)?.0;
+        let (number, _) = self.logs.used().find(|(_, log)| log.is_awaiting())?;
         self.logs.log_mut(number).patience -= 1;
         self.calls = true;
         Some(Place::Later(Until::Job))

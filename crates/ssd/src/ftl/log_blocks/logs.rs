@@ -5,6 +5,7 @@ use crate::ftl::blocks::pool::{NONE, Virtual};
 use base::Result;
 use base::archive::{self, Archive};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 
 /// What is being done with a log block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,10 @@ pub(super) struct Log {
     pub patience: u32,
     /// Position from which on there may be valid units of a logical block that nobody merges.
     pub scan: u32,
+    /// Position up to which a search from there on has found none: there is none before it as long
+    /// as no merge ends.
+    #[serde(skip)]
+    pub searched: Cell<u32>,
 }
 
 impl Log {
@@ -58,22 +63,25 @@ impl Log {
         self.patience > 0
     }
 
-    const UNUSED: Self = Self {
-        set: NONE,
-        block: NONE,
-        is_in_order: false,
-        is_sequential: false,
-        state: State::Open,
-        target: NONE,
-        cursor: Cursor { row: 0, plane: 0 },
-        is_aligned: true,
-        flying: 0,
-        merges: 0,
-        order: 0,
-        until: 0,
-        patience: 0,
-        scan: 0,
-    };
+    fn unused() -> Self {
+        Self {
+            set: NONE,
+            block: NONE,
+            is_in_order: false,
+            is_sequential: false,
+            state: State::Open,
+            target: NONE,
+            cursor: Cursor { row: 0, plane: 0 },
+            is_aligned: true,
+            flying: 0,
+            merges: 0,
+            order: 0,
+            until: 0,
+            patience: 0,
+            scan: 0,
+            searched: Cell::new(0),
+        }
+    }
 }
 
 /// All log blocks.
@@ -99,7 +107,7 @@ impl Logs {
     /// For `count` logs of `units` units.
     pub(super) fn new(count: u32, units: u32) -> Self {
         Self {
-            logs: vec![Log::UNUSED; count as usize],
+            logs: vec![Log::unused(); count as usize],
             units: units as usize,
             owner: vec![NONE; count as usize * units as usize],
             unused: (0..count).rev().collect(),
@@ -129,13 +137,13 @@ impl Logs {
     /// Takes a log for a set, and a logical block in it.
     pub(super) fn take(&mut self, set: u32, block: u32, target: Virtual, order: u64) -> u32 {
         let number = self.unused.pop().expect("as many as may be opened");
-        self.logs[number as usize] = Log { set, block, target, order, ..Log::UNUSED };
+        self.logs[number as usize] = Log { set, block, target, order, ..Log::unused() };
         number
     }
 
     /// Gives a log back.
     pub(super) fn release(&mut self, log: u32) {
-        self.logs[log as usize] = Log::UNUSED;
+        self.logs[log as usize] = Log::unused();
         self.unused.push(log);
     }
 

@@ -84,6 +84,7 @@ impl LogBlocks {
     pub(super) fn queue(&mut self, number: u32) {
         let log = self.logs.log_mut(number);
         (log.state, log.scan, log.patience) = (State::Queued, 0, 0);
+        log.searched.set(0);
         self.merging += u32::from(!log.is_sequential);
         self.queued.push_back(number);
         self.close(number);
@@ -209,14 +210,16 @@ impl LogBlocks {
         }
         let layout = &self.pool.layout;
         let end = layout.units.min((log.cursor.row + 1) * layout.row_units);
-        (log.scan..end).find_map(|position| {
+        let found = (log.scan.max(log.searched.get())..end).find_map(|position| {
             let unit = self.logs.owner(number, position);
             let ppn = if unit == NONE { None } else { self.places.at(unit) };
             let is_here = ppn.is_some_and(|ppn| ppn == self.pool.ppn(log.target, position));
             let block = || layout.split(unit).0;
             let is_free = is_here && !self.is_merging[block() as usize];
             is_free.then(|| (block(), position))
-        })
+        });
+        log.searched.set(found.map_or(end, |(_, position)| position));
+        found
     }
 
     /// Looks for such a logical block, and remembers where it is.
@@ -377,6 +380,9 @@ impl LogBlocks {
         while at < self.queued.len() {
             let number = self.queued[at];
             let log = self.logs.log(number);
+            if log.set == set {
+                log.searched.set(0);
+            }
             if log.state == State::Queued && log.set == set && log.flying == 0 && log.scan == NONE {
                 if self.conclude(number) {
                     continue;

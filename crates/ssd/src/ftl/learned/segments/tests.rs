@@ -1,18 +1,22 @@
 //! Tests of learned segments: against a plain map.
 
+use super::line::Segment;
 use super::*;
+use base::rng::Rng;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 fn segments(points: &[Point], gamma: Option<u32>) -> Vec<Segment> {
     let mut segments = Vec::new();
-    learn(points, gamma, 64, &mut segments);
+    learn(points, gamma, 64, |segment| segments.push(segment));
     segments
 }
 
 fn bytes(points: &[Point], gamma: Option<u32>) -> u64 {
     let mut group = Group::default();
-    segments(points, gamma).into_iter().for_each(|segment| group.insert(segment));
+    segments(points, gamma).into_iter().for_each(|segment| {
+        group.insert(segment, &mut Space::default());
+    });
     group.bytes() - GROUP_BYTES
 }
 
@@ -26,7 +30,9 @@ fn runs_are_one_segment() {
     for pieces in [1, 16, 100] {
         let mut group = Group::default();
         for piece in in_order.chunks(pieces) {
-            segments(piece, Some(4)).into_iter().for_each(|segment| group.insert(segment));
+            segments(piece, Some(4)).into_iter().for_each(|segment| {
+                group.insert(segment, &mut Space::default());
+            });
         }
         assert_eq!(group.bytes(), GROUP_BYTES + 8, "{pieces}");
     }
@@ -76,7 +82,7 @@ proptest! {
         changes in prop::collection::vec(change(), 1..60),
         gamma in prop_oneof![Just(0u32), 1u32..9],
     ) {
-        let (mut group, mut next) = (Group::default(), 0);
+        let (mut group, mut space, mut next) = (Group::default(), Space::default(), 0);
         let mut known: BTreeMap<u8, u64> = BTreeMap::new();
         for change in changes {
             match change {
@@ -87,16 +93,16 @@ proptest! {
                     next += points.len() as u64;
                     known.extend(points.iter().copied());
                     for segment in segments(&points, Some(gamma)) {
-                        group.insert(segment);
+                        group.insert(segment, &mut space);
                     }
                 }
                 Change::Forget(unit) => {
-                    group.forget(unit);
+                    group.forget(unit, &mut space);
                     known.remove(&unit);
                 }
                 Change::Compact => {
                     let before = group.bytes();
-                    group.compact();
+                    group.compact(&mut space);
                     prop_assert!(group.bytes() <= before);
                 }
             }
@@ -112,9 +118,38 @@ proptest! {
                 }
             }
             // Levels do not overlap in themselves.
-            for level in &group.levels {
-                prop_assert!(level.windows(2).all(|pair| pair[0].last < pair[1].first));
+            for level in group.levels() {
+                prop_assert!(level.windows(2).all(|pair| pair[0].last() < pair[1].first()));
             }
         }
+    }
+}
+
+/// Learned from nothing but all addresses, a map is exact, and as small as a compacted one.
+#[test]
+fn a_map_is_learned_anew_from_all_addresses() {
+    let (units, row) = (3000, 64);
+    let mut rng = Rng::stream(3, "addresses");
+    let mut segments = Segments::new(units, row);
+    let mut known: BTreeMap<u32, u64> = BTreeMap::new();
+    for next in (0..400).map(|number| number * row) {
+        let first = rng.below(u64::from(units)) as u32;
+        let places = (first..units).filter(|_| rng.chance(0.7)).take(row as usize).zip(next..);
+        let places: Vec<(u32, u64)> = places.collect();
+        known.extend(places.iter().copied());
+        segments.learn(&places, Some(4));
+    }
+    for unit in (0..units).filter(|unit| unit % 7 == 0) {
+        segments.forget(unit);
+        known.remove(&unit);
+    }
+    let is_wrong = |(&unit, &address): (&u32, &u64)| segments.predict(unit) != Some(address);
+    assert!(known.iter().any(is_wrong), "no line errs");
+    let mut anew = Segments::new(units, row);
+    anew.learn(&known.iter().map(|(&unit, &address)| (unit, address)).collect::<Vec<_>>(), None);
+    for unit in 0..units {
+        assert_eq!(anew.predict(unit), known.get(&unit).copied(), "unit {unit}");
+        assert_eq!(anew.predict(unit).is_some(), segments.predict(unit).is_some(), "unit {unit}");
+        assert!(!anew.has_fitted(unit));
     }
 }

@@ -1,0 +1,60 @@
+//! Tests of `learned`: its map learned anew from the places of all units.
+
+use super::*;
+use crate::build::{chips, context};
+use crate::conformance::small_config;
+use crate::ftl::Untimed;
+use base::rng::Rng;
+
+/// Four dies of two planes, rows of 16 units.
+const WIDE: [&str; 5] = [
+    "ftl.name=learned",
+    "chip.geometry.page_bytes=32768",
+    "chip.geometry.pages_per_block=32",
+    "chip.geometry.blocks_per_plane=64",
+    "ftl.overprovisioning=1.0",
+];
+
+/// Writes two units in three of stretches, and forgets some units.
+fn use_it(ftl: &mut Learned, rng: &mut Rng, untimed: &mut Untimed) {
+    for _ in 0..300 {
+        let first = rng.below(u64::from(ftl.logical_units()) - 600) as u32;
+        let lpns: Vec<Lpn> = (first..first + 600).filter(|_| rng.chance(0.66)).map(Lpn).collect();
+        ftl.write_untimed(&lpns, untimed).unwrap();
+        ftl.trim(Lpn(first));
+    }
+}
+
+/// Units that the map leads to a wrong page for; it must know all that have data, and no others.
+fn wrong(ftl: &Learned) -> usize {
+    let units = (0..ftl.logical_units()).filter(|&lpn| {
+        let address = ftl.segments.predict(lpn);
+        let place = ftl.lookup(Lpn(lpn));
+        assert_eq!(address.is_some(), place.is_some(), "unit {lpn}");
+        place.is_some_and(|place| {
+            let page = |ppn| ftl.page.geometry.page_index(ppn);
+            let expected = address.and_then(|at| ftl.addresses.place(&ftl.page.geometry, at));
+            page(expected.unwrap()) != page(place)
+        })
+    });
+    units.count()
+}
+
+/// Learned anew, the map is right about every unit, and the FTL goes on with it.
+#[test]
+fn a_map_learned_anew_leads_to_all_places() {
+    let config = small_config(&WIDE).unwrap();
+    let context = context(&config, &chips(&config).unwrap()).unwrap();
+    let mut ftl = Learned::new(context, &Params { gamma: 16, ..Params::default() }).unwrap();
+    let (mut rng, mut untimed) = (Rng::stream(6, "anew"), Untimed::new(4));
+    use_it(&mut ftl, &mut rng, &mut untimed);
+    assert!(wrong(&ftl) > 0);
+    ftl.segments = Segments::new(ftl.page.logical_units, ftl.page.row_units.into());
+    for (lpn, &ppn) in (0..).zip(&ftl.page.map).filter(|(_, ppn)| **ppn != Ppn::NONE.0) {
+        ftl.learning.push((lpn, ftl.addresses.of(&ftl.page.geometry, Ppn(ppn))));
+    }
+    ftl.learn(None);
+    assert_eq!(wrong(&ftl), 0);
+    use_it(&mut ftl, &mut rng, &mut untimed);
+    assert!(wrong(&ftl) > 0);
+}
