@@ -43,7 +43,8 @@ const WHOLE: u32 = 0;
 const SHORT: u32 = 1;
 const JOB: u32 = 2;
 const ERASE: u32 = 3;
-const OF_DIES: u32 = 4;
+const CALLED: u32 = 4;
+const OF_DIES: u32 = 5;
 /// In no queue.
 const IDLE: u32 = NONE;
 
@@ -151,6 +152,7 @@ impl Rows {
         let queue = match until {
             Until::Job => JOB,
             Until::Erase => ERASE,
+            Until::Called => CALLED,
             Until::Die(die) => OF_DIES + die.0,
         };
         self.join(key.0, queue);
@@ -176,6 +178,18 @@ impl Rows {
         if self.waiting > 0 {
             self.wake(ERASE);
         }
+    }
+
+    /// A key is called: if it waited for that, it waits no longer. Whether it did.
+    pub fn wake_key(&mut self, key: Key) -> bool {
+        let List { len, queue, .. } = self.lists[key.0 as usize];
+        if queue != CALLED {
+            return false;
+        }
+        self.leave(key.0);
+        let due = self.due(len);
+        self.join(key.0, due);
+        true
     }
 
     #[cold]

@@ -215,7 +215,9 @@ impl Interleaving {
                 hold!(!open.contains(die), "a row waits for {die:?}, which is free");
                 return Ok(true);
             }
-            Place::Later(Until::Job | Until::Erase) | Place::NoRoom => return Ok(false),
+            Place::Later(Until::Job | Until::Erase | Until::Called) | Place::NoRoom => {
+                return Ok(false);
+            }
         };
         hold!(open.contains(program.die), "{program:?} to a die that takes none");
         lpns.truncate(program.units as usize);

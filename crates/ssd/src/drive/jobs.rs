@@ -464,7 +464,7 @@ impl Ssd {
     fn step_done(&mut self) {
         self.start_named();
         self.jobs.has_ended = false;
-        if self.writer.buffer.rows.wake_job() {
+        if self.wake_called() | self.writer.buffer.rows.wake_job() {
             self.drain_buffer();
         }
         if self.map.has_parked() {

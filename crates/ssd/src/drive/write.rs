@@ -289,10 +289,23 @@ impl Ssd {
                 self.drain_rows(false);
             }
             let has_ended = std::mem::take(&mut self.jobs.has_ended);
-            if !has_ended || !self.writer.buffer.rows.wake_job() {
+            let goes_on = has_ended && self.writer.buffer.rows.wake_job();
+            if !self.wake_called() && !goes_on {
                 return;
             }
         }
+    }
+
+    /// Rows whose keys the FTL calls wait no longer: whether there are any.
+    #[inline]
+    pub(super) fn wake_called(&mut self) -> bool {
+        let mut any = false;
+        while self.writer.buffer.rows.has_waiting()
+            && let Some(key) = self.ftl.called()
+        {
+            any |= self.writer.buffer.rows.wake_key(key);
+        }
+        any
     }
 
     #[inline]
@@ -526,6 +539,9 @@ impl Ssd {
     /// A trim is done.
     pub(super) fn trimmed(&mut self, slot: u32) {
         self.retry_stalled();
+        if self.wake_called() {
+            self.drain_buffer();
+        }
         self.acknowledge(slot, self.now() + self.front.link_latency);
     }
 

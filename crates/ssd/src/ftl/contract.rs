@@ -198,6 +198,8 @@ pub enum Until {
     Job,
     /// An internal job has erased blocks.
     Erase,
+    /// The FTL calls the row's key: see [`Ftl::called`].
+    Called,
 }
 
 /// The purpose of a request that needs entries of the map.
@@ -416,6 +418,11 @@ pub trait Ftl: Send + DynClone + State {
     /// A job with work that needs no call of `wants`: a job of the drive, or of a die that blocks
     /// others. Each is returned once. Ask after any other call.
     fn wanted(&mut self) -> Option<Job> {
+        None
+    }
+
+    /// A key whose rows can be asked about again, of those that wait for that. Each is returned once.
+    fn called(&mut self) -> Option<Key> {
         None
     }
 

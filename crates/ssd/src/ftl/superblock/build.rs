@@ -1,5 +1,6 @@
 //! Construction: parameters, and how many update blocks the drive has room for.
 
+use super::calls::Calls;
 use super::group::Superblock;
 use super::owners::Owners;
 use super::pass::Pass;
@@ -108,6 +109,7 @@ impl Superblocks {
             giving: 0,
             forced: VecDeque::new(),
             demand: Demand::new(groups.len() as u32),
+            calls: Calls::new(groups.len() as u32),
             lent: 0,
             tasks: vec![Task::Idle; jobs as usize],
             passes: (0..jobs).map(|_| Pass::none(most)).collect(),

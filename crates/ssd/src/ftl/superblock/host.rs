@@ -18,7 +18,7 @@ impl Superblocks {
         loop {
             let superblock = &self.groups[group as usize];
             if superblock.state != State::Open {
-                return Place::Later(Until::Job);
+                return Place::Later(Until::Called);
             }
             if superblock.open == NONE {
                 match self.open(group, dies) {
@@ -83,7 +83,7 @@ impl Superblocks {
         }
         if has_all {
             self.queue(group, Kind::Partial);
-            return Some(Place::Later(Until::Job));
+            return Some(Place::Later(Until::Called));
         }
         // One gives an update block back for each that waits, as far as jobs can.
         let is_short = i64::from(self.demand.ask(group)) > self.expected();
@@ -91,7 +91,7 @@ impl Superblocks {
             match self.oldest() {
                 Some(oldest) if oldest == group => {
                     self.queue(group, Kind::Partial);
-                    return Some(Place::Later(Until::Job));
+                    return Some(Place::Later(Until::Called));
                 }
                 Some(oldest) if self.gives_unwritten(oldest) => return None,
                 Some(oldest) => self.queue(oldest, Kind::Full),
@@ -221,6 +221,7 @@ impl Superblocks {
         let superblock = &mut self.groups[group as usize];
         if let State::Queued(kind) = superblock.state {
             superblock.state = State::Open;
+            self.calls.call(group);
             self.giving -= u32::from(kind == Kind::Full);
             self.queued.retain(|&other| other != group);
         }

@@ -13,6 +13,7 @@
 //! areas of the data pages.
 
 mod build;
+mod calls;
 mod group;
 mod host;
 mod owners;
@@ -36,6 +37,7 @@ use base::family::{Member, check, schema};
 use base::units::Divisor;
 use base::{Error, Result, params};
 use build::SuperblockParams;
+use calls::Calls;
 use group::Superblock;
 use nand::geometry::{Block, Ppn};
 use owners::Owners;
@@ -107,6 +109,7 @@ struct Superblocks {
     /// Superblocks with blocks whose data are to be moved, in the order in which that was found.
     forced: VecDeque<u32>,
     demand: Demand,
+    calls: Calls,
     /// Virtual blocks that passes have taken to copy to.
     lent: u32,
     /// What the jobs do, the pass of each, and how many of them do something.
@@ -154,6 +157,8 @@ impl State for Superblocks {
             giving,
             forced,
             demand,
+            // Nobody waits for a drive at rest.
+            calls: _,
             lent,
             tasks,
             passes,
@@ -243,6 +248,10 @@ impl Ftl for Superblocks {
     #[inline]
     fn wanted(&mut self) -> Option<Job> {
         self.job_wanted()
+    }
+
+    fn called(&mut self) -> Option<Key> {
+        self.calls.next().map(Key)
     }
 
     fn step(&mut self, job: Job, _urgency: Urgency, work: &mut Work) -> Step {

@@ -187,6 +187,7 @@ impl Superblocks {
             }
         }
         superblock.state = State::Open;
+        self.calls.call(group);
         match (kind, pass.victims.len()) {
             (Kind::Partial, 1) => self.counts.merges.partial += 1,
             (Kind::Partial | Kind::Full, _) => self.counts.merges.full += 1,

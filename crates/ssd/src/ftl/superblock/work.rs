@@ -143,6 +143,7 @@ impl Superblocks {
     /// There is nothing to be done for a superblock.
     fn stop(&mut self, group: u32, kind: Kind) {
         self.groups[group as usize].state = State::Open;
+        self.calls.call(group);
         self.giving -= u32::from(kind == Kind::Full);
     }
 }

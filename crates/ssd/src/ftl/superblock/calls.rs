@@ -1,0 +1,32 @@
+//! Calls: superblocks that take data of the host again.
+
+/// Those that have not been told of, each once.
+#[derive(Clone)]
+pub(super) struct Calls {
+    is_called: Vec<bool>,
+    waiting: Vec<u32>,
+}
+
+impl Calls {
+    /// Of so many superblocks none is called.
+    pub(super) fn new(superblocks: u32) -> Self {
+        Self {
+            is_called: vec![false; superblocks as usize],
+            waiting: Vec::with_capacity(superblocks as usize),
+        }
+    }
+
+    /// A superblock takes data again.
+    pub(super) fn call(&mut self, superblock: u32) {
+        if !std::mem::replace(&mut self.is_called[superblock as usize], true) {
+            self.waiting.push(superblock);
+        }
+    }
+
+    /// The next one.
+    pub(super) fn next(&mut self) -> Option<u32> {
+        let superblock = self.waiting.pop()?;
+        self.is_called[superblock as usize] = false;
+        Some(superblock)
+    }
+}
