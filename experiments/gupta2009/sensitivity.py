@@ -1,6 +1,6 @@
 """Table of what moves the answers of `run.py`: `python experiments/gupta2009/sensitivity.py`.
 
-`--traces FOLDER` adds the rows of the trace. Each row differs from the first of its group by what it
+`--traces FOLDER` adds the rows of the trace. A row differs from the first of its group by what it
 says.
 """
 
@@ -38,7 +38,7 @@ PIECES = {
 
 def line(workload, name, measured):
     """A row of the table, of three FTLs."""
-    page, dftl, fast = measured
+    _, dftl, fast = measured
     change = 100 * (dftl.mean_ms / fast.mean_ms - 1)
     means = " | ".join(f"{found.mean_ms:.3g}" for found in measured)
     ratio = dftl.collections / fast.collections
@@ -62,9 +62,13 @@ def main():
     if file is None or not file.is_file():
         print(f"\nNot shown: the piece of the trace, as there is no {PIECE}.")
         return
+    records = list(run.records(file))
     for name, (is_sized, is_full) in PIECES.items():
         measured = [run.replayed(file, ftl, is_sized, is_full) for ftl in run.FTLS]
         print(line("piece of Financial1", name, measured), flush=True)
+    written = {first + i for _, first, pages, reads in records if not reads for i in range(pages)}
+    touched = run.touched_pages(file)
+    print(f"\nThe piece touches {touched:,} pages of 2 KiB and writes {len(written):,} of them.")
 
 
 if __name__ == "__main__":
