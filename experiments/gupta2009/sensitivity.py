@@ -29,10 +29,13 @@ ASSUMED = {
 OF_TPCH = ("3/4 of the drive written, Zipf 1.0", "uniform addresses", "Zipf 1.2")
 
 PIECES = {
-    "1 GiB, never written before": (False, False),
-    "1 GiB, all of it written before": (False, True),
-    "drive of the piece's size, never written before": (True, False),
-    "drive of the piece's size, all of it written before": (True, True),
+    "1 GiB, holds what the piece touches": {},
+    "16 log blocks of 256": {"log_blocks": 16},
+    "32 log blocks": {"log_blocks": 32},
+    "64 log blocks": {"log_blocks": 64},
+    "128 log blocks": {"log_blocks": 128},
+    "1 GiB, all of it written before": {"is_full": True},
+    "drive of the piece's size": {"is_sized": True},
 }
 
 
@@ -63,8 +66,8 @@ def main():
         print(f"\nNot shown: the piece of the trace, as there is no {PIECE}.")
         return
     records = list(run.records(file))
-    for name, (is_sized, is_full) in PIECES.items():
-        measured = [run.replayed(file, ftl, is_sized, is_full) for ftl in run.FTLS]
+    for name, given in PIECES.items():
+        measured = [run.replayed(file, ftl, **given) for ftl in run.FTLS]
         print(line("piece of Financial1", name, measured), flush=True)
     written = {first + i for _, first, pages, reads in records if not reads for i in range(pages)}
     touched = run.touched_pages(file)
