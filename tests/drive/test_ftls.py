@@ -42,6 +42,15 @@ def test_memory_is_what_the_report_says():
             assert told == {"total": row.total_bytes, **row.ram_bytes}
 
 
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_writes_that_wait_for_the_map_go_on(seed: int):
+    """One at a time, without a write buffer: nothing but the map's own work wakes them."""
+    given = {"ftl.map_cache_bytes": 512, "ftl.overprovisioning": 0.2}
+    job = "[a]\nrw=randwrite\nbs=2k\niodepth=1\nnorandommap=1\nnumber_ios=2000\nsize=256m\n"
+    result = nandlab.run("gupta2009", f"{job}randseed={seed}\n", set=given)
+    assert result.to_dict()["host"]["requests_completed"] == 2000
+
+
 def test_memory_is_limited():
     row = needs("page")
     limit = row.total_bytes

@@ -297,6 +297,13 @@ def papers() -> Iterator[str]:
         if paper.waiting:
             waiting = ", ".join(f"{row.claim} ({row.needs})" for row in paper.waiting)
             yield from [f"Not run yet, and what each waits for: {waiting}.", ""]
+        if paper.absent():
+            rows_of_traces = "; ".join(f"{row.claim} ({row.needs})" for row in paper.absent())
+            yield from [
+                "Not run here, because the trace is not part of nandlab "
+                f"(`nandlab papers {paper.name} --traces FOLDER` runs them): {rows_of_traces}.",
+                "",
+            ]
 
 
 def percent(share: float) -> str:

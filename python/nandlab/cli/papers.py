@@ -18,7 +18,7 @@ from nandlab.given.replacement import write_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from nandlab.papers import Outcome, Paper
+    from nandlab.papers import Outcome, Paper, Row
 
 _COLOURS = {"met": "green", reproduced.WITH_REASON: "yellow", reproduced.NO_REASON: "red"}
 """Rows without validation have none."""
@@ -35,6 +35,14 @@ def papers(
     folder: Annotated[
         Path | None,
         typer.Option(help="Folder of the papers (default: experiments/ of the checkout)."),
+    ] = None,
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="NANDLAB_TRACES",
+            show_envvar=False,
+            help="Folder of real traces, for rows that need one (default: NANDLAB_TRACES).",
+        ),
     ] = None,
 ) -> None:
     """Reproduces a paper's results side by side; rows that are not met keep the exit code at 0."""
@@ -53,7 +61,7 @@ def papers(
     for i, found in enumerate(chosen):
         if i:
             screen.print("")
-        report.append(_report(found, print_paper(found, screen)))
+        report.append(_report(found, print_paper(found, screen, traces), traces))
     text = json_text.dumps(report, indent=2) + "\n"
     with Files() as files:
         files.write(outputs["--json"], lambda path: write_text(path, text))
@@ -63,12 +71,12 @@ def papers(
             print(text, end="")
 
 
-def print_paper(paper: Paper, screen: Console) -> list[Outcome]:
+def print_paper(paper: Paper, screen: Console, traces: Path | None = None) -> list[Outcome]:
     """Runs a paper and prints its table; returns the rows."""
     from rich.table import Table
     from rich.text import Text
 
-    outcomes = list(paper.run())
+    outcomes = list(paper.run(traces))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(paper.name, ratio=1)
     for name in ("paper", "ours"):
@@ -94,7 +102,10 @@ def print_paper(paper: Paper, screen: Console) -> list[Outcome]:
             screen.print(f"not met: {outcome.row.claim}: {why}", markup=False)
     for printed, why in paper.contradictions:
         screen.print(f"not a row; the paper contradicts itself: {printed}: {why}", markup=False)
-    waits = f"; {len(paper.waiting)} wait for {_needs(paper)}" if paper.waiting else ""
+    waits = f"; {len(paper.waiting)} wait for {_names(paper.waiting)}" if paper.waiting else ""
+    absent = paper.absent(traces)
+    if absent:
+        waits += f"; {len(absent)} need {_names(absent)}, which `--traces` does not have"
     screen.print(f"{reproduced.tally(outcomes)}{waits}")
     return outcomes
 
@@ -105,11 +116,11 @@ def figure(value: float) -> str:
     return f"{value:,.0f}" if whole or abs(value) >= 1e5 else f"{value:.5g}"
 
 
-def _needs(paper: Paper) -> str:
-    return " and ".join(sorted({row.needs for row in paper.waiting}))
+def _names(rows: list[Row]) -> str:
+    return " and ".join(sorted({row.needs for row in rows}))
 
 
-def _report(paper: Paper, outcomes: list[Outcome]) -> dict[str, Any]:
+def _report(paper: Paper, outcomes: list[Outcome], traces: Path | None) -> dict[str, Any]:
     return {
         "paper": paper.name,
         "rows": [
@@ -129,5 +140,5 @@ def _report(paper: Paper, outcomes: list[Outcome]) -> dict[str, Any]:
             for outcome in outcomes
         ],
         "contradictions": [found._asdict() for found in paper.contradictions],
-        "waiting": [row._asdict() for row in paper.waiting],
+        "waiting": [row._asdict() for row in [*paper.waiting, *paper.absent(traces)]],
     }

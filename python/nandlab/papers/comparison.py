@@ -3,9 +3,11 @@
 A paper is a folder of `experiments/`, and nothing else has to know of it:
 
 - `reference.csv`: one row for each figure that the paper prints, with its place in the paper. A
-  row whose `needs` is not empty waits for a part of nandlab that is not there yet.
+  row whose `needs` is `trace NAME` runs where a folder of traces has that file. One with other
+  `needs` waits for a part of nandlab that is not there yet.
 - `run.py`: one function for each row that can be computed, by the row's name; it returns our
-  figure. `picture()` returns the paper's picture.
+  figure. That of a row with a trace takes the path of the file. `picture()` returns the paper's
+  picture.
 - `expected.toml`: for each row how far off is still met, what kind of evidence it is, and why a
   miss is one where that is known. A key such as `"sd_latency_*"` is for all rows of the pattern
   that have no table of their own; the longest that fits counts. Under `[[contradictions]]` stands
@@ -50,6 +52,9 @@ KINDS = {
 PROVES_NOTHING = ("calibrated", "chosen", "given")
 """Kinds of rows that could hardly come out otherwise: they are not counted as met."""
 
+TRACE = "trace "
+"""Begins the `needs` of a row that runs on a trace which is not part of nandlab."""
+
 NO_REASON = "not met"
 WITH_REASON = "not met, reason known"
 
@@ -68,7 +73,17 @@ class Row(NamedTuple):
     unit: str
     place: str
     needs: str
-    """The part of nandlab that the row waits for; empty where it runs."""
+    """The part of nandlab that the row waits for, or its trace; empty where it always runs."""
+
+    @property
+    def trace(self) -> str:
+        """Name of the trace that it runs on, without `.zst`; empty where it needs none."""
+        return self.needs.removeprefix(TRACE) if self.needs.startswith(TRACE) else ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a part of nandlab."""
+        return bool(self.needs) and not self.trace
 
 
 class Expected(NamedTuple):
@@ -162,13 +177,33 @@ class Paper:
     @property
     def waiting(self) -> list[Row]:
         """Rows that wait for a part of nandlab."""
-        return [row for row in self.rows if row.needs]
+        return [row for row in self.rows if row.waits]
 
-    def run(self) -> Iterator[Outcome]:
-        """Computes every row that can be, in the order of the file."""
+    def absent(self, traces: str | PathLike[str] | None = None) -> list[Row]:
+        """Rows whose trace is not in the folder `traces`."""
+        return [row for row in self.rows if row.trace and _trace(traces, row.trace) is None]
+
+    def run(self, traces: str | PathLike[str] | None = None) -> Iterator[Outcome]:
+        """Computes every row that can be, in the order of the file.
+
+        Args:
+            traces: folder of real traces. Left out, rows that need one do not run.
+
+        Raises:
+            NandlabError: there is no such folder; a function that is missing.
+        """
+        folder = path_or_none("papers", traces)
+        if folder is not None and not folder.is_dir():
+            raise refusal("papers", f"no folder {folder}", "a folder of traces")
         for row in self.rows:
-            if not row.needs:
-                ours = float(self._function(row.name)())
+            given: tuple[Path, ...] = ()
+            if row.trace:
+                file = _trace(folder, row.trace)
+                if file is None:
+                    continue
+                given = (file,)
+            if not row.waits:
+                ours = float(self._function(row.name)(*given))
                 yield Outcome(self.name, row, self.expected[row.name], ours)
 
     def picture(self) -> Figure:
@@ -241,6 +276,14 @@ def main(script: str) -> None:
     print_paper(paper(folder.name, folder.parent), console())
 
 
+def _trace(folder: str | PathLike[str] | None, name: str) -> Path | None:
+    """The file of a trace, compressed or not."""
+    if folder is None:
+        return None
+    files = (Path(folder) / f"{name}{end}" for end in (".zst", ""))
+    return next((file for file in files if file.is_file()), None)
+
+
 def _find() -> Path:
     """The folder of the checkout that we stand in, or that nandlab was installed from."""
     here, package = Path.cwd(), Path(__file__).resolve()
@@ -298,7 +341,7 @@ def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], lis
 
     tables = read_toml(file)
     contradictions = _contradictions(file, tables.pop("contradictions", []))
-    names = [row.name for row in rows if not row.needs]
+    names = [row.name for row in rows if not row.waits]
     for name in tables:
         if not fnmatch.filter(names, name):
             raise refusal(

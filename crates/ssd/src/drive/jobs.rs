@@ -469,6 +469,8 @@ impl Ssd {
         }
         if self.map.has_parked() {
             self.ask_map_again();
+            // Units whose place is known now may go to flash.
+            self.drain_buffer();
         }
         if !self.jobs.parked.is_empty() {
             self.go_on_parked();
