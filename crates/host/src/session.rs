@@ -63,6 +63,10 @@ pub struct Opened {
 impl Opened {
     /// Opens a workload for a drive. Refuses other files, and workloads that do not fit.
     pub fn new(drive: &Drive, workload: &Workload) -> Result<Self> {
+        if drive.is_off() {
+            let problem = "the power of this drive has been cut";
+            return Err(Error::new("drive", problem).hint("recover it first"));
+        }
         let (capacity, seed) = (drive.capacity_bytes(), drive.loaded.config.seed);
         let target = Target::new(capacity, seed);
         let of_file = |file: fio::Loaded| Self {
@@ -142,10 +146,6 @@ impl Session {
     /// The same with a workload that is open already.
     pub fn with(drive: Drive, opened: Opened) -> Result<Self> {
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
-        if ssd.is_off() {
-            let problem = "the power of this drive has been cut";
-            return Err(Error::new("drive", problem).hint("recover it first"));
-        }
         let submit_time = Time::from_us(loaded.config.host.submit_us);
         let files = loaded.files.iter().cloned().chain(opened.files).collect();
         let mut run = Run::new(ssd, opened.jobs, submit_time)?;
