@@ -470,7 +470,7 @@ impl Ssd {
                 self.retry_stalled();
                 self.drain_buffer();
                 if self.writer.is_restoring {
-                    self.end_restore();
+                    self.restore();
                 }
             }
             Owner::Request(_)

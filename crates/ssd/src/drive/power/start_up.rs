@@ -69,6 +69,8 @@ pub(super) struct StartUp {
     /// Reads under way on each die, reads and erases in all.
     reading: Vec<u32>,
     pending: u32,
+    /// Copies of spoilt units that are still to be written.
+    copies: Vec<Copied>,
     started: Started,
 }
 
@@ -89,6 +91,7 @@ impl Ssd {
             next_block: vec![0; dies as usize],
             reading: vec![0; dies as usize],
             pending: 0,
+            copies: Vec::new(),
             started: Started::default(),
         };
         power.phase = Phase::StartingUp(Box::new(start_up));
@@ -224,7 +227,7 @@ impl Ssd {
                         self.flash.fault.get_or_insert(error);
                         return;
                     }
-                    self.end_restore();
+                    self.restore();
                     return;
                 }
                 Stage::Restore => return,
@@ -315,31 +318,31 @@ impl Ssd {
         }
         if let Some(start_up) = self.start_up() {
             start_up.started = started;
+            start_up.copies = spoilt.into_values().collect();
         }
-        self.restore(spoilt.into_values().collect());
+        self.writer.is_restoring = true;
         Ok(())
     }
 
-    /// Writes copies of units to the flash again, ahead of all that the host writes.
-    fn restore(&mut self, copies: Vec<Copied>) {
-        self.writer.is_restoring = true;
-        for copy in copies {
-            let lpn = Lpn(copy.owner);
-            // The copies of one cut are those of a few pages: the buffer has room for them.
-            let Some(held) = self.hold_copy(lpn, copy.is_lost) else { continue };
+    /// Writes copies of spoilt units, as many as the buffer has room for, ahead of all that the host
+    /// writes. With the last one on flash the start-up ends.
+    pub(in crate::drive) fn restore(&mut self) {
+        while let Some(copy) = self.start_up().and_then(|start_up| start_up.copies.pop()) {
+            let Some(held) = self.hold_copy(Lpn(copy.owner), copy.is_lost) else {
+                if let Some(start_up) = self.start_up() {
+                    start_up.copies.push(copy);
+                }
+                break;
+            };
             let entry = self.writer.buffer.slot(held);
             (entry.sequence, entry.version) = (copy.sequence, copy.version);
             self.writer.buffer.push_dirty(held);
         }
         self.drain_buffer();
-    }
-
-    /// Ends a start-up if all that was spoilt is on flash again.
-    pub(in crate::drive) fn end_restore(&mut self) {
         let now = self.now();
         let held = self.writer.buffer.held();
         let Some(start_up) = self.start_up() else { return };
-        if start_up.stage != Stage::Restore || held > 0 {
+        if start_up.stage != Stage::Restore || held > 0 || !start_up.copies.is_empty() {
             return;
         }
         let mut started = start_up.started;
