@@ -160,9 +160,9 @@ SCANNED_PART = 16
 
 
 @cache
-def start_up(recovery, gigabytes):
-    """The start-up of a full drive whose power was cut."""
-    blocks = round(gigabytes * 1e9 / 4096 / 128 / 8)
+def start_up(recovery, gigabytes, spare=0.0):
+    """The start-up of a full drive whose power was cut, with so much flash and a spare part more."""
+    blocks = round((1 + spare) * gigabytes * 1e9 / 4096 / 128 / 8)
     sets = {**SCANNED, "chip.geometry.blocks_per_plane": blocks, "recovery.name": recovery}
     drive = nandlab.Drive("tiny", set=sets)
     drive.precondition("fill")
@@ -171,8 +171,9 @@ def start_up(recovery, gigabytes):
 
 
 def page_scan_s():
-    """128 GB in pages of 4 KB by 8 channels at 50 us."""
-    return SCANNED_PART * start_up("scan_pages", 128 / SCANNED_PART).time_s
+    """128 GB of data in pages of 4 KB by 8 channels at 50 us."""
+    spare = SCANNED["ftl.overprovisioning"]
+    return SCANNED_PART * start_up("scan_pages", 128 / SCANNED_PART, spare).time_s
 
 
 def block_scan_s():

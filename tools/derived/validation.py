@@ -29,6 +29,7 @@ QUICK_TESTS = (
     "--test=read_reclaim",
     "--test=real_cells",
     "--test=retirement",
+    "--test=start_up",
     "--test=superblock",
 )
 SLOW_TESTS = ("--test", "write_amplification")
