@@ -27,6 +27,7 @@ from nandlab.endurance.tvr import Tvr, tvr
 from nandlab.fit.fitting import Fit, fit
 from nandlab.ftl.needs import FtlNeeds, ftls
 from nandlab.given.replacement import Unwritten
+from nandlab.study.definition import Study, StudyUnfinished
 from nandlab.trace.info import trace_info
 from nandlab.trace.options import TraceOptions
 
@@ -51,6 +52,8 @@ __all__ = [
     "Result",
     "SpeedUnfinished",
     "State",
+    "Study",
+    "StudyUnfinished",
     "TraceOptions",
     "Tvr",
     "Unfinished",

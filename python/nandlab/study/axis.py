@@ -1,6 +1,7 @@
 """An axis of a study: the values of one parameter, as a list, a range, or named variants.
 
-A range is linear or logarithmic. In a grid it has steps; in a random design any value between its ends.
+A range is linear or logarithmic. In a grid it has steps; a design that draws takes any value
+between its ends.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from nandlab.given.arguments import flag, listed, number, whole
@@ -92,8 +94,8 @@ class Axis:
         if not self.is_numeric or len(self.values) < 3 or min(self.values) <= 0:
             return False
         ordered = sorted(self.values)
-        ratios = [b / a for a, b in zip(ordered, ordered[1:], strict=False)]
-        return min(ratios) >= 1.5 and max(ratios) / min(ratios) < 3
+        ratios = [b / a for a, b in pairwise(ordered)]
+        return bool(min(ratios) >= 1.5 and max(ratios) / min(ratios) < 3)
 
 
 def axis(place: str, path: object, given: Any) -> Axis:

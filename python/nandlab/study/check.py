@@ -1,4 +1,4 @@
-"""Check of a study before it runs: mistakes that would make every point fail are refused at once."""
+"""Check of a study before it runs: refuses mistakes that would make every point fail."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def check_study(given: Given, tasks: Tasks) -> None:
         column.expression.value(lambda path: found(example, path))
     for one in given.axes:
         of_variants = [path for sets in (one.variants or {}).values() for path in sets]
-        for path in of_variants if one.variants is not None else [one.path]:
-            if path.startswith("job."):
-                _check_option(f"{given.place}: axis {one.path}", path.rpartition(".")[2])
+        for changed in of_variants if one.variants is not None else [one.path]:
+            if changed.startswith("job."):
+                _check_option(f"{given.place}: axis {one.path}", changed.rpartition(".")[2])
     _check_points(tasks)
 
 
@@ -87,7 +87,7 @@ def _refused(task: Task) -> NandlabError | None:
 @cache
 def _example() -> dict[str, Any]:
     """A report with every table that reports have."""
-    return run("tiny", _JOB, precondition="fill", explain=True).to_dict()
+    return run("tiny", _JOB, precondition="fill").to_dict()
 
 
 @cache

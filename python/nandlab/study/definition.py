@@ -1,6 +1,6 @@
-"""A study: its definition, its folder, and what can be done with it.
+r"""A study: its definition, its folder, and what can be done with it.
 
->>> study = nandlab.Study("tiny", "[a]\\nrw=randwrite\\nnumber_ios=1000\\n",
+>>> study = nandlab.Study("tiny", "[a]\nrw=randwrite\nnumber_ios=1000\n",
 ...                       axes={"ftl.overprovisioning": [0.1, 0.2]})
 >>> study.run(workers=2).frame()
 """

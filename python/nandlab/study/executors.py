@@ -79,12 +79,16 @@ class LocalWorkers(Workers):
 
 def _pool(count: int) -> ProcessPoolExecutor:
     """Spawned, so that they inherit no locks and no threads."""
-    return ProcessPoolExecutor(
+    pool = ProcessPoolExecutor(
         count,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=begin_worker,
         initargs=(os.getpid(), count),
     )
+    # All begin at once, not each with the first point that the others have no time for.
+    for _ in range(count):
+        pool.submit(int)
+    return pool
 
 
 def workers_of(place: str, given: object, workers: int | None) -> Workers:
@@ -109,7 +113,9 @@ def workers_of(place: str, given: object, workers: int | None) -> Workers:
         return _of_dask(place, given.removeprefix("dask="), workers)
     if ":" in given:
         return _of_factory(place, given, count)
-    raise refusal(place, f"unknown executor `{given}`", FORMS, given=given, names=["local", "dask="])
+    raise refusal(
+        place, f"unknown executor `{given}`", FORMS, given=given, names=["local", "dask="]
+    )
 
 
 def _of_dask(place: str, address: str, workers: int | None) -> Workers:

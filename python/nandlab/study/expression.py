@@ -1,6 +1,7 @@
 """Expressions over paths of a report or over axes: ``host.iops / 1000``, ``gc.d <= 4 or x == 'a'``.
 
-The syntax is Python's, of numbers, text, comparisons and a few functions; nothing else is evaluated.
+The syntax is Python's, of numbers, text, comparisons and a few functions; nothing else is
+evaluated.
 A value that a report does not have makes the expression it stands in missing (None).
 """
 
@@ -145,25 +146,25 @@ class Expression:
 
     def _of(self, node: ast.expr, find: Callable[[Path], Any]) -> Any:
         match node:
-            case ast.Constant(value=value):
-                return value
+            case ast.Constant(value=constant):
+                return constant
             case ast.Name() | ast.Attribute() | ast.Subscript():
                 path = _path(node) or ()
                 first = path[0] if len(path) == 1 else None
                 return _CONSTANTS[first] if first in _CONSTANTS else find(path)
             case ast.BoolOp(op=op, values=values):
                 is_and = isinstance(op, ast.And)
-                value: Any = is_and
+                last: Any = is_and
                 for each in values:
-                    value = self._of(each, find)
-                    if bool(value) != is_and:
+                    last = self._of(each, find)
+                    if bool(last) != is_and:
                         break
-                return value
-            case ast.UnaryOp(op=op, operand=operand):
-                value = self._of(operand, find)
-                if isinstance(op, ast.Not):
-                    return not value
-                return None if value is None else _SIGNS[type(op)](value)
+                return last
+            case ast.UnaryOp(op=sign, operand=operand):
+                inner = self._of(operand, find)
+                if isinstance(sign, ast.Not):
+                    return not inner
+                return None if inner is None else _SIGNS[type(sign)](inner)
             case ast.BinOp(left=left, op=op, right=right):
                 pair = (self._of(left, find), self._of(right, find))
                 if any(isinstance(each, str) for each in pair):
@@ -171,11 +172,11 @@ class Expression:
                 return None if None in pair else _CALCULATIONS[type(op)](*pair)
             case ast.Compare(left=left, ops=ops, comparators=others):
                 before = self._of(left, find)
-                for op, other in zip(ops, others, strict=True):
+                for relation, other in zip(ops, others, strict=True):
                     after = self._of(other, find)
                     if before is None or after is None:
                         return None
-                    if not _COMPARISONS[type(op)](before, after):
+                    if not _COMPARISONS[type(relation)](before, after):
                         return False
                     before = after
                 return True
@@ -184,8 +185,8 @@ class Expression:
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return [self._of(item, find) for item in items]
             case ast.Call(func=ast.Name(id=name), args=given):
-                values = [self._of(each, find) for each in given]
-                return None if None in values else FUNCTIONS[name](*values)
+                arguments = [self._of(each, find) for each in given]
+                return None if None in arguments else FUNCTIONS[name](*arguments)
         raise self._refuse(node)
 
 

@@ -69,9 +69,7 @@ def table(given: Given, make: Callable[[], Iterator[dict[str, Any]]]) -> pa.Tabl
     return pa.Table.from_pylist([_typed(row, schema) for row in found], schema=schema)
 
 
-def write_table(
-    path: Path, given: Given, make: Callable[[], Iterator[dict[str, Any]]]
-) -> None:
+def write_table(path: Path, given: Given, make: Callable[[], Iterator[dict[str, Any]]]) -> None:
     """Writes all records to a Parquet file, a part at a time.
 
     Raises:

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def changed(text: str, options: Mapping[str, Any], place: str) -> str:
     result: list[str] = []
     starts = [*_sections(lines), (len(lines), "")]
     result += lines[: starts[0][0]]
-    for (begin, name), (end, _) in zip(starts, starts[1:], strict=False):
+    for (begin, name), (end, _) in pairwise(starts):
         result += [*lines[begin:end], *added.get(name, [])]
     return "\n".join(result) + "\n"
 

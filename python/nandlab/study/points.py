@@ -1,7 +1,8 @@
 """Designs of a study: which combinations of its axes are points, in groups that share a drive.
 
-A group holds the combinations of axes of the workload under one combination of axes of the drive and one
-replicate: its points can share one preconditioned drive. Combinations are generated, never listed.
+A group holds the combinations of axes of the workload under one combination of axes of the drive
+and one replicate: its points can share a preconditioned drive. Combinations are generated, never
+listed.
 """
 
 from __future__ import annotations

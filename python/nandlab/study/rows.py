@@ -1,7 +1,7 @@
 """Rows of a study on disk: lines of JSON that are only added, an index of them, a lock.
 
-Every start writes a file of its own in the folder ``rows``. Files of other machines can be put beside it,
-or behind a file that is there.
+Every start writes a file of its own in the folder ``rows``. Files of other machines can be put
+beside it, or behind a file that is there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sweep of a study: hands points to workers and writes their rows, until all are done.
 
-Few points are under way at a time. A drive that several points begin with is prepared once and saved;
-its points follow when it is there.
+Few points are under way at a time. A drive that several points begin with is prepared once and
+saved; its points follow when it is there.
 """
 
 from __future__ import annotations

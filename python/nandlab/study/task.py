@@ -115,7 +115,8 @@ class Tasks:
             if not is_of_workload(key) and not key.startswith("run.")
         }
         sets = (*given.sets, *assignments(of_drive))
-        what, state, hashed, error = Plan("fio_text", ""), "", {}, ""
+        what, state, error = Plan("fio_text", ""), "", ""
+        hashed: dict[str, Any] = {}
         try:
             source = self._source(drive, sets, replicate)
             sets = tuple(source.sets)

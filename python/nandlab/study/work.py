@@ -36,7 +36,7 @@ _LOOK_S = 1.0
 """How often a worker looks whether the process that started it is there."""
 
 
-class Stopped(Exception):  # noqa: N818
+class Stopped(Exception):
     """The study is to end: the point is left undone."""
 
 
@@ -56,11 +56,14 @@ _own = threading.local()
 
 
 def begin_worker(parent: int, workers: int) -> None:
-    """Makes a process a worker of `parent`: Ctrl-C is the parent's, and without it the worker ends."""
+    """Makes a process a worker of `parent`: it ignores Ctrl-C and ends with its parent."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     share_memory(workers)
+    # What every point needs; it takes longer than a small one.
+    import numpy  # noqa: F401
+    import pyarrow  # noqa: F401
 
     def watch() -> None:
         pause = threading.Event()
