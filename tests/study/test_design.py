@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,13 @@ def test_grid_in_its_order():
     assert list(groups[0][1][0]) == [DEPTH, OP]
     assert [replicate for replicate, _ in groups] == [0, 1, 0, 1]
     assert given.design.count() == 8
+
+
+def test_groups_can_be_gone_through_side_by_side():
+    given = study(axis={OP: [0.1, 0.2], DEPTH: [1, 2, 3]})
+    one, two = given.design.groups()
+    pairs = list(zip(one.combinations, two.combinations, strict=True))
+    assert pairs == [({OP: 0.1, DEPTH: n}, {OP: 0.2, DEPTH: n}) for n in (1, 2, 3)]
 
 
 def test_zip_and_zips_in_a_grid():
@@ -112,7 +120,7 @@ def test_blocks_of_sensitivity_designs():
     assert len(trajectories) == 5 * 4
     for start in range(0, 20, 4):
         block = trajectories[start : start + 4]
-        for before, after in zip(block, block[1:], strict=False):
+        for before, after in pairwise(block):
             assert sum(before[path] != after[path] for path in axes) == 1
     assert len(combinations(study(axis=axes, design="saltelli", points=8))) == 8 * 5
 

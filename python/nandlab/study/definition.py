@@ -204,7 +204,7 @@ class Study:
             The study itself.
 
         Raises:
-            NandlabError: the study cannot be run, or all of its points were refused.
+            NandlabError: the study cannot be run.
             StudyUnfinished: Ctrl-C; rows of points that were done are kept.
             OSError: a row cannot be written.
         """

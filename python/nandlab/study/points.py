@@ -84,8 +84,7 @@ class Design:
             of_workload = [one for one in dimensions if one not in of_drive]
             for outer in _product(of_drive):
                 for replicate in replicates:
-                    inner = (self._ordered(outer | one) for one in _product(of_workload))
-                    yield Group(replicate, filter(self.is_allowed, inner))
+                    yield Group(replicate, self._inner(outer, of_workload))
         elif all(map(_is_of_workload, self.axes)):
             for replicate in replicates:
                 yield Group(replicate, self.drawn())
@@ -93,6 +92,13 @@ class Design:
             for combination in self.drawn():
                 for replicate in replicates:
                     yield Group(replicate, [combination])
+
+    def _inner(self, outer: Combination, of_workload: list[list[Axis]]) -> Iterator[Combination]:
+        """The combinations of one drive. Groups may be gone through side by side."""
+        for one in _product(of_workload):
+            combination = self._ordered(outer | one)
+            if self.is_allowed(combination):
+                yield combination
 
     def count(self) -> int:
         """How many points there are, replicates counted.

@@ -235,7 +235,7 @@ class Sweep:
             other.under_way -= 1
         self._under_way.clear()
         self._breaks += 1
-        if self._breaks > _BREAKS and self.tally.done + self.tally.failed == 0:
+        if self._breaks > _BREAKS and self.tally.done == 0:
             raise refusal(
                 "executor",
                 "the workers end before they have done anything",
