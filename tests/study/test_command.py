@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from conftest import ROOT, Ended
+
+from nandlab import Study
+from nandlab.study.expression import FUNCTIONS
+from nandlab.study.given import KEYS
+from nandlab.study.pictures import KINDS
+from nandlab.study.points import DESIGNS
 
 STUDY = """
 summary = "mine"
@@ -122,7 +129,21 @@ def test_bad_options(
     assert not (folder / "study.study" / "rows").exists() or "--executor" in arguments
 
 
+def test_the_example_of_the_format(folder: Path):
+    text = (ROOT / "docs/formats/study.md").read_text()
+    (block,) = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S)
+    (folder / "study.toml").write_text(block)
+    (folder / "writes.fio").write_text("[w]\nrw=randwrite\n")
+    study = Study.load("study.toml")
+    assert study.given.columns[1].expression.text == "host.iops / 1000"
+    # Depths 1, 4, 16, 64; the last one with `greedy` alone.
+    assert len(study) == 4 * (4 + 3) * 3
+    for keys in (KEYS, DESIGNS, FUNCTIONS, KINDS):
+        for key in keys:
+            assert f"`{key}`" in text or f"`[{key}]`" in text or f"`[[{key}]]`" in text, key
+
+
 def test_the_example(nandlab: Callable[..., Ended]):
     example = ROOT / "examples/studies/overprovisioning.toml"
     ended = nandlab("sweep", example, "--out", "op", "--dry-run").succeeded()
-    assert ended.out == "126 points: 0 with results, 0 failed, 126 left\n"
+    assert ended.out == "72 points: 0 with results, 0 failed, 72 left\n"

@@ -173,7 +173,7 @@ def _interval(row: dict[str, Any], name: str) -> str:
     value, low = row[name], row[f"{name}_low"]
     if value is None:
         return "-"
-    return f"{value:.4g}" if low is None else f"{value:.4g} ± {value - low:.2g}"
+    return f"{value:.4g}" if low in (None, value) else f"{value:.4g} ± {value - low:.2g}"
 
 
 def _text(value: Any) -> str:

@@ -63,7 +63,7 @@ class Study:
         zip: paths of axes that go together in a grid, as lists.
         replicates: runs of each combination, with seeds that follow each other.
         objectives: ``"max iops"``, ``"min COLUMN"``: what a Pareto front is made of.
-        reports: keeps whole reports (about 3 KB each), so that other columns need no run.
+        reports: keeps whole reports (about 5 KB each), so that other columns need no run.
         summary: what it is about, in one line.
         out: folder of the rows; a temporary one if left out.
         trace: as for `nandlab.run`, like the arguments behind it.

@@ -154,7 +154,9 @@ def means(given: Given, found: Iterable[Mapping[str, Any]]) -> list[dict[str, An
         one: dict[str, Any] = {axis.path: rows[0][axis.path] for axis in given.axes}
         one["replicates"] = len(rows)
         for column in given.columns:
-            seen = [row[column.name] for row in rows if is_number(row[column.name])]
+            every = [row[column.name] for row in rows]
+            # Of truth values the share.
+            seen = [float(one) for one in every if is_number(one) or isinstance(one, bool)]
             mean, low, high = interval(seen)
             one |= {column.name: mean, f"{column.name}_low": low, f"{column.name}_high": high}
         result.append(one)

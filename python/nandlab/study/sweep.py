@@ -163,7 +163,8 @@ class Sweep:
             second = self._next(opened) if batch.state else None
             opened.tasks.extend(task for task in (first, second) if task is not None)
             self._open.append(opened)
-            if second is not None:
+            # A worker alone keeps its drive in memory.
+            if second is not None and self.workers.count > 1:
                 opened.is_ready = False
                 future = self.workers.submit(prepare, first)
                 self._under_way[future] = (opened, None)

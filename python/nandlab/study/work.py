@@ -83,7 +83,8 @@ def prepare(task: Task) -> bool:
         drive = _preconditioned(task)
         file = _state_file(task)
         file.parent.mkdir(exist_ok=True)
-        drive.save(file)
+        if not file.is_file():
+            drive.save(file)
         return True
     return False
 
@@ -190,7 +191,11 @@ def _report(task: Task) -> dict[str, Any]:
             precondition=what.precondition,
             **workload,
         )
-    return result.to_dict()
+    report = result.to_dict()
+    # Not the file of a shared drive, which another worker may have had.
+    report["nandlab"]["drive"] = task.drive if isinstance(task.drive, str) else "drive"
+    report["nandlab"]["run"]["set"] = list(task.sets)
+    return report
 
 
 def _preconditioned(task: Task) -> Drive:
@@ -209,10 +214,13 @@ def _preconditioned(task: Task) -> Drive:
 def _loaded(task: Task) -> Drive | None:
     if not task.state or not task.folder or not _state_file(task).is_file():
         return None
-    # One that is damaged, or that went away, is made anew.
-    with suppress(NandlabError, OSError):
+    try:
         return Drive.load(_state_file(task), ftl=_ftl(task))
-    return None
+    except (NandlabError, OSError):
+        # One that is damaged, or that went away, is made anew.
+        with suppress(OSError):
+            _state_file(task).unlink()
+        return None
 
 
 def _made(task: Task) -> Drive:
