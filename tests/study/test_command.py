@@ -13,8 +13,8 @@ from conftest import ROOT, Ended
 
 from nandlab import Study
 from nandlab.study.expression import FUNCTIONS
+from nandlab.study.findings.pictures import KINDS
 from nandlab.study.given import KEYS
-from nandlab.study.pictures import KINDS
 from nandlab.study.points import DESIGNS
 
 STUDY = """

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from nandlab import NandlabError, Study
+from nandlab.study.findings.pareto import front
+from nandlab.study.findings.sensitivity import sensitivity
 from nandlab.study.given import given_study
-from nandlab.study.pareto import front
-from nandlab.study.sensitivity import sensitivity
 from tests.study.test_sweep import JOB, swept
 
 OP, DEPTH, GC = "ftl.overprovisioning", "job.iodepth", "gc.name"

@@ -81,7 +81,7 @@ def sweep(
 ) -> None:
     """Runs a study: a drive at many points, each once, whenever it is started."""
     from nandlab.study.definition import Study, StudyUnfinished
-    from nandlab.study.pictures import check_picture
+    from nandlab.study.findings.pictures import check_picture
 
     check_outputs({"--plot": plot, "--table": table}, [study])
     check_json(json, [study])

@@ -36,9 +36,7 @@ class Meter:
         self._callback = callback
         self._start = self._last = perf_counter()
 
-    def tell(
-        self, done: int, total: int | None, *, last: bool = False, failed: int = 0
-    ) -> None:
+    def tell(self, done: int, total: int | None, *, last: bool = False, failed: int = 0) -> None:
         """Reports, if it is time to."""
         now = perf_counter()
         if self._callback is None or (not last and now - self._last < self.INTERVAL_S):

@@ -19,7 +19,7 @@ from nandlab.given.arguments import called, flag, named, path_of, path_or_none, 
 from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import read_toml
-from nandlab.study.frame import check_column, means, records, table, write_table
+from nandlab.study.findings.frame import check_column, means, records, table, write_table
 from nandlab.study.given import Given, given_study
 from nandlab.study.rows import Rows, row_values
 from nandlab.study.sweep import Tally, sweep
@@ -318,7 +318,7 @@ class Study:
         Raises:
             NandlabError: the study has fewer than two objectives.
         """
-        from nandlab.study.pareto import front
+        from nandlab.study.findings.pareto import front
 
         return front(self._given, self.means())
 
@@ -329,7 +329,7 @@ class Study:
             NandlabError: the design is neither ``morris`` nor ``saltelli``; no such column; too few
                 points have run.
         """
-        from nandlab.study.sensitivity import sensitivity
+        from nandlab.study.findings.sensitivity import sensitivity
 
         name = self._given.columns[0].name if column is None else column
         check_column(self._given, name)
@@ -354,7 +354,7 @@ class Study:
             NandlabError: no such kind or column, or no points that it could show.
             OSError: the file cannot be written.
         """
-        from nandlab.study.pictures import plot_study
+        from nandlab.study.findings.pictures import plot_study
 
         return plot_study(self, path_or_none("plot", path), kind, columns)
 

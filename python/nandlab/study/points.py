@@ -132,7 +132,7 @@ class Design:
             NandlabError: constraints leave too few, or the axes have too few values.
         """
         if self.kind in BLOCKED:
-            from nandlab.study.sensitivity import sample
+            from nandlab.study.findings.sensitivity import sample
 
             for shares in sample(self):
                 yield self._at(shares)

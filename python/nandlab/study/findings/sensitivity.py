@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nandlab.given.refusal import refusal
-from nandlab.study.frame import is_number
+from nandlab.study.findings.frame import is_number
 from nandlab.study.points import BLOCKED
 from nandlab.study.task import canonical
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab.display.picture import COLOURS, GREY, check_kind, finish, new_figure, save
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis
-from nandlab.study.frame import check_column, is_number
+from nandlab.study.findings.frame import check_column, is_number
 from nandlab.study.points import BLOCKED, DRAWN
 from nandlab.study.task import canonical
 
@@ -88,7 +88,7 @@ def check_picture(given: Given, place: str, kind: str | None, columns: Sequence[
     if chosen == "sensitivity" and given.design.kind not in BLOCKED:
         raise refusal(place, f"sensitivity with design `{given.design.kind}`", BLOCKED)
     if chosen == "pareto":
-        from nandlab.study.pareto import objectives
+        from nandlab.study.findings.pareto import objectives
 
         objectives(given)
     return chosen
@@ -176,7 +176,7 @@ def _lines(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
             _line(axes, along, column, own, index, label)
         _scale(axes, along)
         axes.set_xlabel(along.path)
-        axes.set_ylabel(column)
+        axes.set_ylabel(column, labelpad=8)
         if by is not None:
             axes.legend(title=by.path, frameon=False, title_fontsize=11)
         finish(axes, "")
@@ -312,7 +312,7 @@ def _scatter(study: Study, rows: Rows, columns: Sequence[str]) -> Figure:
 
 def _pareto(study: Study, rows: Rows, _columns: Sequence[str]) -> Figure:
     """All points in the first two objectives, the front among them as a line."""
-    from nandlab.study.pareto import front, objectives
+    from nandlab.study.findings.pareto import front, objectives
 
     first, second, *others = objectives(study.given)
     x, y = first.column.name, second.column.name

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nandlab.given.refusal import refusal
-from nandlab.study.frame import is_number
+from nandlab.study.findings.frame import is_number
 from nandlab.study.given import Given, Objective
 
 
