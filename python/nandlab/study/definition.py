@@ -164,6 +164,7 @@ class Study:
         self._temporary = TemporaryDirectory("-nandlab-study") if out is None else None
         self.out = out or Path(self._temporary.name if self._temporary else "")
         """Folder of the rows."""
+        self._tasks: Tasks | None = None
         self.tally: Tally | None = None
         """What the last run has done."""
 
@@ -216,7 +217,9 @@ class Study:
         called("progress", progress)
         flag("retry", retry)
         total = len(self)
-        check_study(self._given, self._tasks())
+        # Files may have changed since the last run.
+        self._tasks = None
+        check_study(self._given, self.tasks())
         self.out.mkdir(parents=True, exist_ok=True)
         self.tally = sweep(
             self.out,
@@ -232,12 +235,15 @@ class Study:
         self.write(self.out / TABLE)
         return self
 
-    def _tasks(self) -> Tasks:
-        return Tasks(self._given, str(self.out.resolve()))
+    def tasks(self) -> Tasks:
+        """Its points as tasks, of drive files as they were when it was run or first looked at."""
+        if self._tasks is None:
+            self._tasks = Tasks(self._given, str(self.out.resolve()))
+        return self._tasks
 
     def batches(self) -> Iterator[Batch]:
-        """Its points as tasks, in groups that share a drive."""
-        return self._tasks().batches()
+        """The same in groups that share a drive."""
+        return self.tasks().batches()
 
     def rows(self) -> Rows:
         """The rows in its folder, also those of other studies."""

@@ -30,7 +30,7 @@ _LOOK_S = 0.1
 _AHEAD = 3
 """Points that wait for each worker, so that none has to wait for a point."""
 
-_BREAKS = 3
+_BREAKS = 2
 """Times in a row that workers may die before any of them has done something."""
 
 
@@ -72,7 +72,8 @@ class Sweep:
     """One start of a study."""
 
     folder: Path
-    workers: Workers
+    make: Callable[[], Workers]
+    """Starts the workers, when the first point needs them."""
     is_known: Callable[[Task], bool]
     """Whether a point needs no run."""
     tally: Tally
@@ -84,6 +85,14 @@ class Sweep:
     """Points that were under way when a worker died: each runs alone."""
     _seen: set[bytes] = field(default_factory=set)
     _breaks: int = 0
+    _workers: Workers | None = None
+
+    @property
+    def workers(self) -> Workers:
+        """The workers, which are there from the first point on."""
+        if self._workers is None:
+            self._workers = self.make()
+        return self._workers
 
     def run(self, batches: Iterator[Batch], stop: Stop) -> None:
         """Does all points of `batches`.
@@ -108,7 +117,8 @@ class Sweep:
             self.tally.interrupted = not is_over
             if not is_over:
                 self._end()
-            self.workers.close(is_over=is_over)
+            if self._workers is not None:
+                self._workers.close(is_over=is_over)
             with suppress(OSError):
                 (self.folder / STOP).unlink()
             if is_over:
@@ -139,6 +149,8 @@ class Sweep:
             # One of them may kill its worker: then it is known which.
             if not self._under_way:
                 self._submit(*self._again.popleft())
+            return
+        if not self._open and not self._begin(batches):
             return
         while len(self._under_way) < self.workers.count * _AHEAD:
             opened = next((one for one in self._open if one.is_ready), None)
@@ -296,6 +308,6 @@ def sweep(
             first = next(found, None)
             if first is not None:
                 meter = Meter("sweep", progress)
-                one = Sweep(folder, workers(), is_known, tally, writer, meter)
+                one = Sweep(folder, workers, is_known, tally, writer, meter)
                 one.run(chain([first], found), stop)
     return tally

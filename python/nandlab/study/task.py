@@ -27,8 +27,8 @@ from nandlab.trace.options import TraceOptions
 SHARED = ("fill", "steady", "rested")
 """States that points can share: a drive is brought there without its workload."""
 
-_DRIVES = 32
-"""Configurations that are kept: points of one drive follow each other."""
+_TEXTS = 32
+"""Job files that are kept."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,18 @@ class Task:
     """Of nandlab."""
 
 
+class Known(NamedTuple):
+    """What is known of a drive."""
+
+    sets: tuple[str, ...]
+    """All of its assignments."""
+    run: Mapping[str, Any]
+    """Its ``[run]`` table."""
+    identity: str
+    """Hash of its configuration."""
+    seed: int
+
+
 class Batch(NamedTuple):
     """Tasks that share a drive."""
 
@@ -74,14 +86,14 @@ def digest(value: Any) -> str:
 
 
 class Tasks:
-    """The tasks of a study."""
+    """The tasks of a study. Drive files are read once: an object is of one moment."""
 
     def __init__(self, given: Given, folder: str = "") -> None:
         """Of a study whose rows lie in `folder`."""
         self._given = given
         self._folder = folder
-        self._sources = lru_cache(maxsize=_DRIVES)(self._load)
-        self._texts = lru_cache(maxsize=_DRIVES)(job_text)
+        self._known: dict[bytes, Known] = {}
+        self._texts = lru_cache(maxsize=_TEXTS)(job_text)
         self._presets = {preset.name for preset in presets("drive")}
 
     def batches(self) -> Iterator[Batch]:
@@ -118,13 +130,13 @@ class Tasks:
         what, state, error = Plan("fio_text", ""), "", ""
         hashed: dict[str, Any] = {}
         try:
-            source = self._source(drive, sets, replicate)
-            sets = tuple(source.sets)
-            what = self._plan(source, drive, of_run, of_job)
+            known = self._drive_of(drive, sets, replicate)
+            sets = known.sets
+            what = self._plan(known.run, drive, of_run, of_job)
             workload = list(contents(what.kind, what.source))
             hashed = {
                 "version": _core.version(),
-                "config": _identity(source.loaded.config),
+                "config": known.identity,
                 "precondition": what.precondition,
                 "workload": workload,
                 "options": {**what.facts(), "source": None},
@@ -159,31 +171,41 @@ class Tasks:
         if not isinstance(drive, str | PathLike):
             raise refusal("drive", f"{drive!r}", "a preset's name, or a path")
         path = self._given.folder / drive
-        return str(path) if path.is_file() else str(drive)
+        return str(path.resolve()) if path.is_file() else str(drive)
 
-    def _source(self, drive: Any, sets: tuple[str, ...], replicate: int) -> Source:
+    def _drive_of(self, drive: Any, sets: tuple[str, ...], replicate: int) -> Known:
         """The drive of a replicate: each has a seed of its own."""
-        key = drive if isinstance(drive, str) else canonical(drive)
-        source = self._sources(key, sets, self._given.seed)
-        if replicate == 0:
-            return source
-        return self._sources(key, sets, int(source.loaded.config["seed"]) + replicate)
+        first = self._load(drive, sets, self._given.seed)
+        return first if replicate == 0 else self._load(drive, sets, first.seed + replicate)
 
-    def _load(self, drive: str, sets: tuple[str, ...], seed: int | None) -> Source:
-        given = json.loads(drive) if drive.startswith("{") else drive
-        ftl = self._ftl()
-        return Source.of(given, sets, seed, None if ftl is None else ftl_in("ftl", ftl))
+    def _load(self, drive: Any, sets: tuple[str, ...], seed: int | None) -> Known:
+        key = bytes.fromhex(digest([drive, sets, seed]))
+        if key not in self._known:
+            ftl = self._ftl()
+            own = None if ftl is None else ftl_in("ftl", ftl)
+            source = Source.of(drive, sets, seed, own)
+            self._known[key] = Known(
+                tuple(source.sets),
+                source.loaded.run,
+                digest(_identity(source.loaded.config)),
+                int(source.loaded.config["seed"]),
+            )
+        return self._known[key]
 
     def _ftl(self) -> str | None:
         ftl = self._given.ftl
-        return None if ftl is None else str(self._given.folder / ftl)
+        return None if ftl is None else str((self._given.folder / ftl).resolve())
 
     def _plan(
-        self, source: Source, drive: Any, of_run: dict[str, Any], of_job: dict[str, Any]
+        self,
+        own: Mapping[str, Any],
+        drive: Any,
+        of_run: dict[str, Any],
+        of_job: dict[str, Any],
     ) -> Plan:
         """The run: the study's table or else the drive's, with axes on top; jobs as their text."""
         given = self._given
-        table = dict(given.run or source.loaded.run)
+        table = dict(given.run or own)
         place = given.place if given.run else str(drive)
         if _is_job_text(table.get("workload")) and not {"workload", "trace"} & of_run.keys():
             of_run = {**of_run, "workload": table.pop("workload")}

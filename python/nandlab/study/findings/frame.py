@@ -170,10 +170,10 @@ def interval(seen: Sequence[float]) -> tuple[float | None, float | None, float |
     count, mean = len(seen), math.fsum(seen) / len(seen)
     if count < 2:
         return mean, None, None
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     variance = math.fsum((value - mean) ** 2 for value in seen) / (count - 1)
-    half = float(t.ppf((1 + CONFIDENCE) / 2, count - 1)) * math.sqrt(variance / count)
+    half = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * math.sqrt(variance / count)
     return mean, mean - half, mean + half
 
 
