@@ -15,6 +15,7 @@ from nandlab._core import NandlabError, version
 from nandlab.board.measurement import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show
 from nandlab.cell.model import Cell, State, cell
+from nandlab.compare.comparison import Comparison, compare
 from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
 from nandlab.drive.result import Result
@@ -35,6 +36,7 @@ __version__ = version()
 
 __all__ = [
     "Cell",
+    "Comparison",
     "Curve",
     "CurveUnfinished",
     "DecodeSpeed",
@@ -62,6 +64,7 @@ __all__ = [
     "bibliography",
     "board",
     "cell",
+    "compare",
     "ecc",
     "ecc_curve",
     "ecc_profile",

@@ -17,6 +17,7 @@ from nandlab.cli import new as cli_new
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.board import board
 from nandlab.cli.cell import cell
+from nandlab.cli.compare import compare
 from nandlab.cli.demo import demo
 from nandlab.cli.drive.ftl import ftl
 from nandlab.cli.drive.run import run
@@ -55,6 +56,7 @@ EXAMPLES = {
         "nandlab sweep study.toml --workers 4 --plot study.png",
         "nandlab sweep study.toml --executor dask=tcp://host:8786",
     ),
+    "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),
     "board": (
         "nandlab board",
@@ -74,7 +76,7 @@ EXAMPLES = {
 }
 """At the end of the help of a command; the tests read each with its parser."""
 
-for command in (run, save, sweep, ftl, board, fit, endurance, cell, papers, explain):
+for command in (run, save, sweep, compare, ftl, board, fit, endurance, cell, papers, explain):
     epilog = "\n\n".join(["Examples:", *EXAMPLES[command.__name__]])
     app.command(epilog=epilog)(guarded(command))
 app.add_typer(cli_new.app, name="new")
