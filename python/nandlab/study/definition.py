@@ -226,7 +226,7 @@ class Study:
             self.batches,
             total,
             self._given.wants,
-            lambda: workers_of("executor", executor, workers),
+            lambda: workers_of("executor", executor, workers, total),
             is_retried=retry,
             progress=progress,
         )

@@ -91,18 +91,19 @@ def _pool(count: int) -> ProcessPoolExecutor:
     return pool
 
 
-def workers_of(place: str, given: object, workers: int | None) -> Workers:
+def workers_of(place: str, given: object, workers: int | None, points: int) -> Workers:
     """The workers that an executor's name, or an executor, stands for.
 
     Args:
         place: what messages call it.
         given: ``local``, ``dask=ADDRESS``, ``MODULE:FACTORY``, or an executor.
         workers: how many; by default one for each processor, or those that a cluster has.
+        points: of the study: more workers would have nothing to do.
 
     Raises:
         NandlabError: there is no such executor.
     """
-    count = workers or processors()
+    count = max(min(workers or processors(), points), 1)
     if isinstance(given, Executor):
         return Workers(given, count)
     if not isinstance(given, str):
