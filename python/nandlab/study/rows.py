@@ -176,6 +176,9 @@ class Writer:
             self._lock = None
             problem = f"another process works on the study in {self._folder}"
             raise refusal("out", problem, hint="wait for it, or choose another folder") from None
+        with suppress(OSError):
+            os.ftruncate(self._lock, 0)
+            os.write(self._lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         return self
 
     def add(self, row: Row) -> None:
@@ -204,5 +207,11 @@ class Writer:
             with suppress(OSError):
                 os.fsync(self._file)
             os.close(self._file)
+        else:
+            # Nothing is left of a study that was refused.
+            with suppress(OSError):
+                (self._folder / ROWS).rmdir()
+                (self._folder / "lock").unlink()
+                self._folder.rmdir()
         if self._lock is not None:
             os.close(self._lock)
