@@ -27,6 +27,7 @@ from nandlab.cli.explain import explain
 from nandlab.cli.files import Json, check_json, tell
 from nandlab.cli.fit import fit
 from nandlab.cli.papers import papers
+from nandlab.cli.search import search
 from nandlab.cli.sweep import sweep
 from nandlab.display.streams import prepare_streams
 from nandlab.display.terminal import INTERRUPTED, REFUSED, ended_by, guarded, say
@@ -56,6 +57,10 @@ EXAMPLES = {
         "nandlab sweep study.toml --workers 4 --plot study.png",
         "nandlab sweep study.toml --executor dask=tcp://host:8786",
     ),
+    "search": (
+        "nandlab search study.toml --objectives 'max iops, min write_us_p99' --plot front.png",
+        "nandlab search study.toml --objectives 'max iops' --limits 'write_amplification <= 3'",
+    ),
     "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),
     "board": (
@@ -76,7 +81,20 @@ EXAMPLES = {
 }
 """At the end of the help of a command; the tests read each with its parser."""
 
-for command in (run, save, sweep, compare, ftl, board, fit, endurance, cell, papers, explain):
+for command in (
+    run,
+    save,
+    sweep,
+    search,
+    compare,
+    ftl,
+    board,
+    fit,
+    endurance,
+    cell,
+    papers,
+    explain,
+):
     epilog = "\n\n".join(["Examples:", *EXAMPLES[command.__name__]])
     app.command(epilog=epilog)(guarded(command))
 app.add_typer(cli_new.app, name="new")

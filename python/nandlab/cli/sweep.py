@@ -112,9 +112,9 @@ def sweep(
         if plot is not None and not code and rows:
             files.write(plot, lambda path: found.plot(path, kind=picture, columns=column))
         if not quiet:
-            _notices(found)
+            tell_notices(found)
         if json is not None or not quiet:
-            tell(json, rows, lambda shown: None if quiet else _show(shown, found, rows))
+            tell(json, rows, lambda shown: None if quiet else show_rows(shown, found, rows))
     tally = found.tally
     if not code and tally is not None and not rows:
         say(
@@ -133,7 +133,7 @@ def _said(facts: dict[str, Any]) -> str:
     )
 
 
-def _notices(study: Study) -> None:
+def tell_notices(study: Study) -> None:
     """What was done, on standard error."""
     tally = study.tally
     if tally is None:
@@ -151,7 +151,7 @@ def _notices(study: Study) -> None:
         )
 
 
-def _show(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
+def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
     """Means over replicates, the first rows of them."""
     from rich.table import Table
 

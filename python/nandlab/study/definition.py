@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from nandlab.display.progress import Progress
-from nandlab.given.arguments import called, flag, named, path_of, path_or_none, whole
+from nandlab.given.arguments import called, flag, named, path_of, path_or_none, seeded, whole
 from nandlab.given.outputs import check_kind
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import read_toml
@@ -29,6 +29,8 @@ from nandlab.trace.options import TraceOptions
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
+
+    from nandlab.study.search import Search
 
 TABLE = "results.parquet"
 """The table of a study in its folder."""
@@ -63,6 +65,7 @@ class Study:
         zip: paths of axes that go together in a grid, as lists.
         replicates: runs of each combination, with seeds that follow each other.
         objectives: ``"max iops"``, ``"min COLUMN"``: what a Pareto front is made of.
+        limits: ``"COLUMN <= VALUE"``: what the best points of a search keep to.
         reports: keeps whole reports (about 5 KB each), so that other columns need no run.
         summary: what it is about, in one line.
         out: folder of the rows; a temporary one if left out.
@@ -95,6 +98,7 @@ class Study:
         zip: Sequence[Sequence[str]] = (),
         replicates: int = 1,
         objectives: Sequence[str] = (),
+        limits: Sequence[str] = (),
         reports: bool = True,
         summary: str = "",
         out: str | PathLike[str] | None = None,
@@ -133,6 +137,7 @@ class Study:
             "zip": zip,
             "replicates": replicates,
             "objectives": objectives,
+            "limits": limits,
             "reports": reports,
             "summary": summary,
             "set": set,
@@ -140,7 +145,8 @@ class Study:
             "ftl": None if ftl is None else named("ftl", ftl, "FILE.py or FILE.py:CLASS"),
         }
         present = {key: value for key, value in tables.items() if value is not None}
-        self._begin(given_study(present, "study", Path()), path_or_none("out", out))
+        self._tables: tuple[dict[str, Any], str, Path] = (present, "study", Path())
+        self._begin(given_study(*self._tables), path_or_none("out", out))
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, out: str | PathLike[str] | None = None) -> Study:
@@ -155,16 +161,22 @@ class Study:
         """
         file = path_of("study", path)
         study = cls.__new__(cls)
-        given = given_study(read_toml(file, "a study's TOML file"), str(file), file.parent)
+        study._tables = (read_toml(file, "a study's TOML file"), str(file), file.parent)
+        given = given_study(*study._tables)
         study._begin(given, path_or_none("out", out) or file.with_suffix(".study"))
         return study
 
+    def begin_again(self, given: Given) -> None:
+        """Takes another definition, with the same folder."""
+        self._given, self._tasks = given, None
+
+    _tasks: Tasks | None
+
     def _begin(self, given: Given, out: Path | None) -> None:
-        self._given = given
+        self._given, self._tasks = given, None
         self._temporary = TemporaryDirectory("-nandlab-study") if out is None else None
         self.out = out or Path(self._temporary.name if self._temporary else "")
         """Folder of the rows."""
-        self._tasks: Tasks | None = None
         self.tally: Tally | None = None
         """What the last run has done."""
 
@@ -234,6 +246,60 @@ class Study:
             raise StudyUnfinished(self)
         self.write(self.out / TABLE)
         return self
+
+    def search(
+        self,
+        trials: int = 100,
+        *,
+        objectives: Sequence[str] | None = None,
+        limits: Sequence[str] | None = None,
+        sampler: str = "tpe",
+        seed: int = 1,
+        batch: int | None = None,
+        workers: int | None = None,
+        executor: str | Executor = "local",
+        progress: Callable[[Progress], object] | None = None,
+    ) -> Search:
+        """Lets an optimiser choose points of the axes; ``pip install 'nandlab[search]'``.
+
+        The design of the study says nothing here; ranges are searched between their ends. The same
+        seed finds the same points, whatever the workers; a search goes on where it was stopped.
+
+        Args:
+            trials: combinations to try; whole batches.
+            objectives: ``"min COLUMN"``, ``"max COLUMN"``, in the place of the study's.
+            limits: ``"COLUMN <= VALUE"``: what a good point keeps to, in the place of the study's.
+            sampler: ``tpe``, ``gp``, ``nsga2``, ``nsga3``, ``cmaes``, ``qmc`` or ``random``.
+            seed: of the sampler.
+            batch: points that are chosen before the results of any of them are known (8).
+            workers: as for `run`.
+            executor: as for `run`.
+            progress: as for `run`, for each batch.
+
+        Raises:
+            NandlabError: an argument is refused, or optuna is not installed.
+            StudyUnfinished: Ctrl-C; rows and choices so far are kept.
+            OSError: a row cannot be written.
+        """
+        from nandlab.study.search import BATCH, Search
+
+        if workers is not None:
+            workers = whole("workers", workers, 1, 4096)
+        called("progress", progress)
+        size = whole("batch", BATCH if batch is None else batch, 1, 10_000)
+        changed = {"objectives": objectives, "limits": limits}
+        tables, place, folder = self._tables
+        tables = tables | {key: value for key, value in changed.items() if value is not None}
+        listed = Study.__new__(Study)
+        listed._tables = (tables, place, folder)
+        listed._begin(given_study(tables, place, folder, is_listed=True), self.out)
+        listed._temporary = self._temporary
+        found = Search(listed, sampler, seeded(seed), size)
+        found.run(whole("trials", trials, 1, 10**7), workers, executor, progress)
+        if found.tally.interrupted:
+            raise StudyUnfinished(listed)
+        listed.write(self.out / TABLE)
+        return found
 
     def tasks(self) -> Tasks:
         """Its points as tasks, of drive files as they were when it was run or first looked at."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ from nandlab.given.assignments import assignments
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis, axis, check_path, flat
 from nandlab.study.expression import Expression
-from nandlab.study.points import BLOCKED, DESIGNS, DRAWN, Design
+from nandlab.study.points import BLOCKED, DESIGNS, DRAWN, LISTED, Design
 
 KEYS = (
     *("summary", "drive", "run", "set", "ftl", "seed", "replicates"),
     *("axis", "design", "points", "design_seed", "zip", "constraints"),
-    *("columns", "objectives", "reports"),
+    *("columns", "objectives", "limits", "reports"),
 )
 """Keys of a study."""
 
@@ -55,6 +55,14 @@ class Objective:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What columns must keep to: an expression over them that is 0 at most."""
+
+    text: str
+    excess: Expression
+
+
+@dataclass(frozen=True)
 class Given:
     """A study, checked."""
 
@@ -73,6 +81,7 @@ class Given:
     design: Design
     columns: list[Column]
     objectives: list[Objective] = field(default_factory=list)
+    limits: list[Limit] = field(default_factory=list)
     reports: bool = True
 
     @property
@@ -86,8 +95,16 @@ class Given:
         return tuple(dict.fromkeys(column.expression.text for column in self.columns))
 
 
-def given_study(tables: Mapping[str, Any], place: str, folder: Path) -> Given:
+def given_study(
+    tables: Mapping[str, Any], place: str, folder: Path, *, is_listed: bool = False
+) -> Given:
     """A study from its tables.
+
+    Args:
+        tables: as TOML has them.
+        place: what messages call them.
+        folder: where relative paths begin.
+        is_listed: something else chooses the points: `design` and its keys say nothing.
 
     Raises:
         NandlabError: a key or a value is refused; names it.
@@ -104,7 +121,7 @@ def given_study(tables: Mapping[str, Any], place: str, folder: Path) -> Given:
     if not isinstance(run, Mapping):
         raise refusal(f"{place}: run", f"{run!r}", "a table, as in a drive file")
     axes = _axes(place, tables.get("axis", []))
-    design = _design(place, tables, axes)
+    design = _listed(place, tables, axes) if is_listed else _design(place, tables, axes)
     columns = _columns(place, tables.get("columns", list(COLUMNS)), axes)
     objectives = _objectives(place, tables.get("objectives", []), columns)
     for objective in objectives:
@@ -124,6 +141,7 @@ def given_study(tables: Mapping[str, Any], place: str, folder: Path) -> Given:
         design=design,
         columns=columns,
         objectives=objectives,
+        limits=_limits(place, tables.get("limits", []), columns),
         reports=flag(f"{place}: reports", tables.get("reports", True)),
     )
 
@@ -201,10 +219,6 @@ def _design(place: str, tables: Mapping[str, Any], axes: list[Axis]) -> Design:
             if key in tables:
                 why = f"not supported: design `{kind}` draws nothing"
                 raise refusal(f"{place}: {key}", why, hint=f"use it with {', '.join(DRAWN)}")
-        for one in axes:
-            if not one.values:
-                hint = f"points or step, or another design: {', '.join(DRAWN)}"
-                raise refusal(f"{place}: axis {one.path}", "a range without steps", hint)
     constraints = [
         _constraint(place, text, axes)
         for text in listed(f"{place}: constraints", tables.get("constraints", []), "expressions")
@@ -223,7 +237,17 @@ def _design(place: str, tables: Mapping[str, Any], axes: list[Axis]) -> Design:
         points,
         _whole(place, "design_seed", tables.get("design_seed", 1), 0, 2**31 - 1),
         replicates,
+        place,
     )
+
+
+def _listed(place: str, tables: Mapping[str, Any], axes: list[Axis]) -> Design:
+    """A design whose points come from elsewhere."""
+    if not axes:
+        raise refusal(f"{place}: axis", "none", "one or more to search over")
+    rest = {key: tables[key] for key in ("replicates", "constraints") if key in tables}
+    design = _design(place, {**rest, "design": "random", "points": 1}, axes)
+    return replace(design, kind=LISTED, points=0)
 
 
 def _sets_seed(one: Axis) -> bool:
@@ -324,6 +348,38 @@ def objective(where: str, text: Any, columns: Sequence[Column]) -> Objective:
     if name not in named and name.isidentifier():
         raise refusal(where, f"no column `{name}`", named, given=name)
     return Objective(named.get(name) or column(where, name), way == "max")
+
+
+def _limits(place: str, given: Any, columns: Sequence[Column]) -> list[Limit]:
+    where = f"{place}: limits"
+    return [
+        limit(where, text, columns)
+        for text in listed(where, given, "a list, as ['write_amplification <= 3']")
+    ]
+
+
+def limit(where: str, text: Any, columns: Sequence[Column]) -> Limit:
+    """A limit from ``EXPRESSION <= EXPRESSION`` or ``>=``, over columns by their names.
+
+    Raises:
+        NandlabError: it is refused.
+    """
+    expected = "an expression over columns, as `write_amplification <= 3`"
+    said = as_text(where, text, expected)
+    parts = re.split(r"(<=|>=)", said)
+    if len(parts) != 3:
+        raise refusal(where, f"`{said}`", expected)
+    left, sign, right = parts
+    for part in (left, right):
+        Expression(where, part)
+    low, high = (left, right) if sign == "<=" else (right, left)
+    excess = Expression(where, f"({low}) - ({high})")
+    names = [one.name for one in columns]
+    for path in excess.paths:
+        if path[0] not in names or len(path) > 1:
+            name = ".".join(map(str, path))
+            raise refusal(where, f"no column `{name}`", names, given=name)
+    return Limit(" ".join(said.split()), excess)
 
 
 def _sets(place: str, given: Any) -> list[str]:

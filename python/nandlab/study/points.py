@@ -27,6 +27,9 @@ DESIGNS = {
 }
 """Designs with their meaning."""
 
+LISTED = "listed"
+"""The design of points that something else has chosen, as a search."""
+
 DRAWN = ("random", "sobol", "morris", "saltelli")
 """Designs of which `points` says the size."""
 
@@ -62,6 +65,10 @@ class Design:
     points: int = 0
     seed: int = 1
     replicates: int = 1
+    place: str = ""
+    """Of the study, for messages."""
+    listed: Sequence[Combination] = ()
+    """Points of the design `LISTED`."""
 
     def is_allowed(self, combination: Combination) -> bool:
         """Whether all constraints hold."""
@@ -78,7 +85,7 @@ class Design:
             NandlabError: constraints leave too few points.
         """
         replicates = range(self.replicates)
-        if self.kind not in DRAWN:
+        if self.kind not in (*DRAWN, LISTED):
             dimensions = self._dimensions()
             of_drive = [one for one in dimensions if not all(map(_is_of_workload, one))]
             of_workload = [one for one in dimensions if one not in of_drive]
@@ -106,6 +113,8 @@ class Design:
         Raises:
             NandlabError: constraints leave too few points.
         """
+        if self.kind == LISTED:
+            return len(self.listed) * self.replicates
         if not self.constraints and self.kind not in DRAWN:
             lengths = [len(one[0].values) for one in self._dimensions()]
             return math.prod(lengths) * self.replicates
@@ -116,7 +125,15 @@ class Design:
         return {axis.path: combination[axis.path] for axis in self.axes}
 
     def _dimensions(self) -> list[list[Axis]]:
-        """Axes that go together."""
+        """Axes that go together.
+
+        Raises:
+            NandlabError: a range has no steps; a search takes it, and designs that draw.
+        """
+        for axis in self.axes:
+            if not axis.values:
+                expected = f"points or step, or another design: {', '.join(DRAWN)}"
+                raise refusal(f"{self.place}: axis {axis.path}", "a range without steps", expected)
         if self.kind == "zip":
             return [list(self.axes)]
         named = {axis.path: axis for axis in self.axes}
@@ -131,6 +148,9 @@ class Design:
         Raises:
             NandlabError: constraints leave too few, or the axes have too few values.
         """
+        if self.kind == LISTED:
+            yield from self.listed
+            return
         if self.kind in BLOCKED:
             from nandlab.study.findings.sensitivity import sample
 

@@ -409,6 +409,11 @@ def _sweep(dice: Dice, case: Case) -> None:
     most = 4 if dice.is_wild else 1
     line = options.line(dice, "sweep", given, ("study.toml",), most=most)
     case.steps = [Command(line), Command(line)]
+    if dice.chance(0.25):
+        given = {"--out": ["st"], "--workers": ["2"], "--executor": [own], "--trials": ["3"]}
+        given |= {"--batch": ["2"], "--objectives": [dice.one(("max host.iops", "min x", "max"))]}
+        line = options.line(dice, "search", given, ("study.toml",), most=most)
+        case.steps.append(Command(line))
 
 
 def _compare(dice: Dice, case: Case) -> None:

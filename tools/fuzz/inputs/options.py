@@ -39,6 +39,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--address": ("reject", "wrap", "compact"),
     "--animate": ("a.gif", "a.html"),
     "--absorbing": ("3", "4", "5"),
+    "--sampler": ("tpe", "nsga2", "random", "qmc", "gp"),
+    "--limits": ("host.iops >= 1", "iops <= 3"),
     "--channel": ("bsc", "awgn", "mlc"),
     "--chip": (*PRESETS["chip"], *("tlc_3d", "qlc_3d", "wang2014_mlc") * 6),
     "--code": PRESETS["code"],

@@ -10,25 +10,25 @@ from nandlab.study.findings.frame import is_number
 from nandlab.study.given import Given, Objective
 
 
-def objectives(given: Given) -> list[Objective]:
+def objectives(given: Given, least: int = 2) -> list[Objective]:
     """The objectives of a study.
 
     Raises:
-        NandlabError: fewer than two.
+        NandlabError: fewer than `least`.
     """
-    if len(given.objectives) < 2:
+    if len(given.objectives) < least:
         expected = "two or more, as objectives = ['max iops', 'min write_us_p99']"
         raise refusal(f"{given.place}: objectives", f"{len(given.objectives)}", expected)
     return given.objectives
 
 
-def front(given: Given, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def front(given: Given, rows: Sequence[Mapping[str, Any]], least: int = 2) -> list[dict[str, Any]]:
     """The rows that no other one beats, best first in the first objective.
 
     Raises:
-        NandlabError: fewer than two objectives, or no row that has them all.
+        NandlabError: fewer than `least` objectives, or no row that has them all.
     """
-    wanted = objectives(given)
+    wanted = objectives(given, least)
     names = [one.column.name for one in wanted]
     whole = [dict(row) for row in rows if all(is_number(row[name]) for name in names)]
     if not whole:

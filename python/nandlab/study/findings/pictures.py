@@ -13,7 +13,7 @@ from nandlab.display.picture import COLOURS, GREY, check_kind, finish, new_figur
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis
 from nandlab.study.findings.frame import check_column, is_number
-from nandlab.study.points import BLOCKED, DRAWN
+from nandlab.study.points import BLOCKED, DRAWN, LISTED
 from nandlab.study.task import canonical
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _usual(given: Given) -> str:
     """The picture that suits a design."""
     if given.design.kind in BLOCKED:
         return "sensitivity"
-    if given.design.kind in DRAWN:
+    if given.design.kind in (*DRAWN, LISTED):
         return "pareto" if len(given.objectives) > 1 else "scatter"
     _, by, _ = _roles(given)
     return "heatmap" if by is not None and len(by.values) > MOST_LINES else "lines"
