@@ -17,7 +17,6 @@ from nandlab.cli import new as cli_new
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.board import board
 from nandlab.cli.cell import cell
-from nandlab.cli.compare import compare
 from nandlab.cli.demo import demo
 from nandlab.cli.drive.ftl import ftl
 from nandlab.cli.drive.run import run
@@ -27,8 +26,9 @@ from nandlab.cli.explain import explain
 from nandlab.cli.files import Json, check_json, tell
 from nandlab.cli.fit import fit
 from nandlab.cli.papers import papers
-from nandlab.cli.search import search
-from nandlab.cli.sweep import sweep
+from nandlab.cli.study.compare import compare
+from nandlab.cli.study.search import search
+from nandlab.cli.study.sweep import sweep
 from nandlab.display.streams import prepare_streams
 from nandlab.display.terminal import INTERRUPTED, REFUSED, ended_by, guarded, say
 from nandlab.given.completion import preset_of
@@ -58,8 +58,8 @@ EXAMPLES = {
         "nandlab sweep study.toml --executor dask=tcp://host:8786",
     ),
     "search": (
-        "nandlab search study.toml --objectives 'max iops, min write_us_p99' --plot front.png",
-        "nandlab search study.toml --objectives 'max iops' --limits 'write_amplification <= 3'",
+        "nandlab search study.toml --objectives 'max iops, min read_us_p99'",
+        "nandlab search study.toml --objectives 'max iops' --trials 200",
     ),
     "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from nandlab.cli.files import Files, Json, check_json, tell
-from nandlab.cli.sweep import show_rows, tell_notices
+from nandlab.cli.study.sweep import show_rows, tell_notices
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
