@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import ROOT, Ended
+from conftest import COMMAND, ROOT, Ended
 
 from nandlab import Study
 from nandlab.study.expression import FUNCTIONS
@@ -69,6 +73,28 @@ def test_paths_begin_at_the_folder_of_the_study(nandlab: Callable[..., Ended], f
     (folder / "in" / "s.toml").write_text(text)
     nandlab("sweep", "in/s.toml", "--workers", "1").succeeded()
     assert (folder / "in" / "s.study" / "results.parquet").is_file()
+
+
+def test_bar_on_a_terminal(study: Path):
+    """Points a second, failures, time left; other tests see none in a pipe."""
+    study.write_text(STUDY.replace("[1, 16]", "[0, 1, 2, 4]").replace("= 2", "= 60"))
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [COMMAND, "sweep", "study.toml", "--workers", "1"],
+        stderr=terminal,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(master, 65536):
+            shown += part
+    os.close(master)
+    process.communicate()
+    assert process.returncode == 0
+    for words in (b"sweeping", b"points/s", b"failed", b"s left"):
+        assert words in shown, shown[-500:]
 
 
 def test_failed_points_are_told(nandlab: Callable[..., Ended], study: Path):
