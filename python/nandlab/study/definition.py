@@ -231,7 +231,6 @@ class Study:
         total = len(self)
         # Files may have changed since the last run.
         self._tasks = None
-        check_study(self._given, self.tasks())
         self.out.mkdir(parents=True, exist_ok=True)
         self.tally = sweep(
             self.out,
@@ -239,6 +238,7 @@ class Study:
             total,
             self._given.wants,
             lambda: workers_of("executor", executor, workers, total),
+            check=lambda: check_study(self._given, self.tasks()),
             is_retried=retry,
             progress=progress,
         )

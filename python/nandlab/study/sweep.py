@@ -13,7 +13,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures import BrokenExecutor as Broken
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 
 from nandlab.display.progress import Meter, Progress
@@ -178,9 +177,7 @@ class Sweep:
             # A worker alone keeps its drive in memory.
             if second is not None and self.workers.count > 1:
                 opened.is_ready = False
-                future = self.workers.submit(prepare, first)
-                self._under_way[future] = (opened, None)
-                opened.under_way += 1
+                self._hand(opened, None, prepare, first)
             return True
         return False
 
@@ -200,8 +197,20 @@ class Sweep:
         return None
 
     def _submit(self, opened: _Open, task: Task) -> None:
+        self._hand(opened, task, run_task, task)
+
+    def _hand(
+        self, opened: _Open, task: Task | None, call: Callable[[Task], Row | bool], given: Task
+    ) -> None:
+        """Hands something to a worker; where these have died already, it fails like the others."""
+        future: Future[Row | bool]
+        try:
+            future = self.workers.submit(call, given)
+        except Broken as error:
+            future = Future()
+            future.set_exception(error)
         opened.under_way += 1
-        self._under_way[self.workers.submit(run_task, task)] = (opened, task)
+        self._under_way[future] = (opened, task)
 
     def _close(self, opened: _Open) -> None:
         """Forgets a batch without points to hand out; its saved drive goes with its last point."""
@@ -281,10 +290,21 @@ def sweep(
     wants: tuple[str, ...],
     workers: Callable[[], Workers],
     *,
+    check: Callable[[], object] | None = None,
     is_retried: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tally:
     """Does the points of a study that have no row yet.
+
+    Args:
+        folder: of the study.
+        batches: its points.
+        total: how many there are.
+        wants: the expressions that a row needs.
+        workers: starts the workers; called where there is a point to run.
+        check: raises where no point is to be run; called while the workers start.
+        is_retried: whether points that were refused are run again.
+        progress: called about ten times a second and at the end.
 
     Raises:
         NandlabError: another process works in the folder, or workers cannot be started.
@@ -303,11 +323,15 @@ def sweep(
             row = next(rows.get([task.id]))
             return row is not None and set(wants) <= set(row["values"])
 
+        one = Sweep(folder, workers, is_known, tally, writer, Meter("sweep", progress))
+        every = (task for batch in batches() for task in batch.tasks)
+        if check is not None and not all(map(is_known, every)):
+            _ = one.workers
+            try:
+                check()
+            except BaseException:
+                one.workers.close(is_over=False)
+                raise
         with Stop() as stop:
-            found = batches()
-            first = next(found, None)
-            if first is not None:
-                meter = Meter("sweep", progress)
-                one = Sweep(folder, workers, is_known, tally, writer, meter)
-                one.run(chain([first], found), stop)
+            one.run(batches(), stop)
     return tally

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,15 +81,14 @@ def write_table(path: Path, given: Given, make: Callable[[], Iterator[dict[str, 
 
     from nandlab.given.replacement import replacing
 
-    schema = _schema(given, make())
+    first = list(islice(make(), _CHUNK))
+    # Of a longer table the kinds of all values are looked at before the first is written.
+    is_long = len(first) == _CHUNK
+    schema = _schema(given, make() if is_long else first)
+    rows = make() if is_long else iter(first)
     with replacing(path) as file, pq.ParquetWriter(file, schema) as writer:
-        part: list[dict[str, Any]] = []
-        for row in make():
-            part.append(_typed(row, schema))
-            if len(part) == _CHUNK:
-                writer.write_table(pa.Table.from_pylist(part, schema=schema))
-                part = []
-        writer.write_table(pa.Table.from_pylist(part, schema=schema))
+        while part := [_typed(row, schema) for row in islice(rows, _CHUNK)]:
+            writer.write_table(pa.Table.from_pylist(part, schema=schema))
 
 
 def _schema(given: Given, found: Iterable[Mapping[str, Any]]) -> pa.Schema:
