@@ -121,6 +121,7 @@ def test_failed_points_are_told(nandlab: Callable[..., Ended], study: Path):
         (STUDY.replace("host.iops", "host.iosp"), ["columns", "did you mean `iops`"]),
         (STUDY.replace("host.iops", "settled.metric / 2"), ["columns", "text is no number"]),
         (STUDY.replace("[1, 16]", "[0]"), ["iodepth"]),
+        (STUDY.replace("[run]", "constraints = ['job.iodepth > 99']\n[run]"), ["leave no point"]),
         (STUDY.replace("[1, 16]", '["1;2"]'), ["without ; #"]),
         (STUDY.replace("[run]", '[run]\nprecondition = "stedy"'), ["did you mean `steady`"]),
     ],

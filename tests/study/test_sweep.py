@@ -488,6 +488,27 @@ def test_another_process_is_refused(long_study: Study):
     process.communicate(timeout=20)
 
 
+def test_a_full_disk_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Rows that are there stay; the error names why."""
+    from nandlab.study import rows
+
+    whole = rows.Writer.add
+    seen: list[int] = []
+
+    def full(writer: rows.Writer, row: work.Row) -> None:
+        if len(seen) == 2:
+            raise OSError(28, "No space left on device")
+        seen.append(1)
+        whole(writer, row)
+
+    monkeypatch.setattr(rows.Writer, "add", full)
+    with pytest.raises(OSError, match="No space"):
+        small(tmp_path).run(workers=2)
+    monkeypatch.undo()
+    assert len(lines(tmp_path)) == 2
+    assert swept(small(tmp_path)).tally.done == 2
+
+
 def in_this_process(workers: int) -> InThisProcess:
     return InThisProcess(workers)
 

@@ -229,6 +229,9 @@ class Study:
         called("progress", progress)
         flag("retry", retry)
         total = len(self)
+        if total == 0:
+            place = f"{self._given.place}: constraints"
+            raise refusal(place, "they leave no point", hint="loosen them")
         # Files may have changed since the last run.
         self._tasks = None
         self.out.mkdir(parents=True, exist_ok=True)

@@ -29,6 +29,9 @@ _LOOK_S = 0.1
 _AHEAD = 3
 """Points that wait for each worker, so that none has to wait for a point."""
 
+_END_S = 5.0
+"""How long points under way may take to end."""
+
 _BREAKS = 2
 """Times in a row that workers may die before any of them has done something."""
 
@@ -134,8 +137,9 @@ class Sweep:
         with suppress(OSError):
             (self.folder / STOP).touch()
         waiting = [future for future in self._under_way if not future.cancel()]
-        with suppress(KeyboardInterrupt):
-            ended, _ = wait(waiting, 5.0)
+        # A full disk is told already, and a second Ctrl-C ends the waiting.
+        with suppress(KeyboardInterrupt, OSError):
+            ended, _ = wait(waiting, _END_S)
             for future in ended:
                 if future.exception() is None and isinstance(row := future.result(), Row):
                     self._keep(row)
@@ -232,7 +236,7 @@ class Sweep:
             if future.cancelled() or isinstance(error, Broken):
                 self._broken(opened, task)
                 return
-            elif isinstance(error, Stopped):
+            if isinstance(error, Stopped):
                 pass
             elif task is None:
                 # Where it was not prepared, each worker makes it itself.
