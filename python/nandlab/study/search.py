@@ -65,7 +65,7 @@ BATCH = 8
 _ALLOWED = "constraints"
 """What the constraints over axes are called in the journal."""
 
-_ASKS = 200
+_ASKS = 50
 """Points that are asked for one that the constraints allow, at most."""
 
 
@@ -140,6 +140,8 @@ class Search:
     ) -> None:
         """Goes on until so many trials are evaluated; whole batches."""
         study = self._study
+        # Constraints that leave nothing are told at once, without the optimiser.
+        next(replace(study.given.design, kind="random", points=1).drawn())
         check_study(self._with(self._corners()), Tasks(self._with(self._corners())))
         study.out.mkdir(parents=True, exist_ok=True)
         held: list[Workers] = []
