@@ -589,3 +589,35 @@ def test_a_task_can_be_sent(tmp_path: Path):
     task = next(next(Tasks(small().given, str(tmp_path)).batches()).tasks)
     assert pickle.loads(pickle.dumps(task)) == task
     assert len(pickle.dumps(task)) < 3000
+
+
+HOOKS = '''"""Hooks of a test."""
+from nandlab.ftl import PageHooks
+
+
+class Mine(PageHooks):
+    """Takes the emptiest block."""
+
+    def victim(self, die, blocks, valid, ages):
+        """The emptiest."""
+        return int(blocks[valid.argmin()])
+'''
+
+
+def test_an_ftl_in_python(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    """Workers read its file; the text of the class is part of the identity."""
+    (folder / "my_ftl.py").write_text(HOOKS)
+    study = small(folder / "out", axes={"job.iodepth": [1, 4]}, ftl="my_ftl.py").run(workers=2)
+    assert study.tally.done == 2
+    monkeypatch.syspath_prepend(folder)
+    from my_ftl import Mine  # type: ignore[import-not-found]
+
+    job = JOB.replace("iodepth=8", "iodepth=4")
+    alone = nandlab.run("tiny", job, precondition="fill", ftl=Mine)
+    assert [row["iops"] for row in study.records()][1] == alone.iops
+    before = ids(study)
+    (folder / "my_ftl.py").write_text(HOOKS.replace("argmin()])", "argmin()])  # changed"))
+    changed = small(folder / "out", axes={"job.iodepth": [1, 4]}, ftl="my_ftl.py")
+    assert not set(ids(changed)) & set(before)
+    with pytest.raises(NandlabError, match=r"none\.py"):
+        swept(small(ftl="none.py"))
