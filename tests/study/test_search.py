@@ -18,7 +18,8 @@ from conftest import COMMAND, Ended
 from nandlab import NandlabError, Study
 from nandlab.study.given import given_study
 from nandlab.study.search import SAMPLERS, excess
-from tests.study.test_sweep import InThisProcess, wait_for_end
+from tests.study.test_sweep import InThisProcess
+from tests.study.test_workers import wait_for_end
 
 optuna = pytest.importorskip("optuna", reason="optuna is not installed (extra `search`)")
 
