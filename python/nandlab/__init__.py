@@ -15,6 +15,7 @@ from nandlab._core import NandlabError, version
 from nandlab.board.measurement import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show
 from nandlab.cell.model import Cell, State, cell
+from nandlab.compare.comparison import Comparison, compare
 from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
 from nandlab.drive.result import Result
@@ -27,6 +28,7 @@ from nandlab.endurance.tvr import Tvr, tvr
 from nandlab.fit.fitting import Fit, fit
 from nandlab.ftl.needs import FtlNeeds, ftls
 from nandlab.given.replacement import Unwritten
+from nandlab.study.definition import Study, StudyUnfinished
 from nandlab.trace.info import trace_info
 from nandlab.trace.options import TraceOptions
 
@@ -34,6 +36,7 @@ __version__ = version()
 
 __all__ = [
     "Cell",
+    "Comparison",
     "Curve",
     "CurveUnfinished",
     "DecodeSpeed",
@@ -51,6 +54,8 @@ __all__ = [
     "Result",
     "SpeedUnfinished",
     "State",
+    "Study",
+    "StudyUnfinished",
     "TraceOptions",
     "Tvr",
     "Unfinished",
@@ -59,6 +64,7 @@ __all__ = [
     "bibliography",
     "board",
     "cell",
+    "compare",
     "ecc",
     "ecc_curve",
     "ecc_profile",

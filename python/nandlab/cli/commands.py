@@ -26,6 +26,9 @@ from nandlab.cli.explain import explain
 from nandlab.cli.files import Json, check_json, tell
 from nandlab.cli.fit import fit
 from nandlab.cli.papers import papers
+from nandlab.cli.study.compare import compare
+from nandlab.cli.study.search import search
+from nandlab.cli.study.sweep import sweep
 from nandlab.display.streams import prepare_streams
 from nandlab.display.terminal import INTERRUPTED, REFUSED, ended_by, guarded, say
 from nandlab.given.completion import preset_of
@@ -50,6 +53,15 @@ EXAMPLES = {
         "nandlab save --drive tiny --precondition steady --out steady.nldrive",
         "nandlab run --from steady.nldrive --workload jobs.fio",
     ),
+    "sweep": (
+        "nandlab sweep study.toml --workers 4 --plot study.png",
+        "nandlab sweep study.toml --executor dask=tcp://host:8786",
+    ),
+    "search": (
+        "nandlab search study.toml --objectives 'max iops, min read_us_p99'",
+        "nandlab search study.toml --objectives 'max iops' --trials 200",
+    ),
+    "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),
     "board": (
         "nandlab board",
@@ -69,7 +81,20 @@ EXAMPLES = {
 }
 """At the end of the help of a command; the tests read each with its parser."""
 
-for command in (run, save, ftl, board, fit, endurance, cell, papers, explain):
+for command in (
+    run,
+    save,
+    sweep,
+    search,
+    compare,
+    ftl,
+    board,
+    fit,
+    endurance,
+    cell,
+    papers,
+    explain,
+):
     epilog = "\n\n".join(["Examples:", *EXAMPLES[command.__name__]])
     app.command(epilog=epilog)(guarded(command))
 app.add_typer(cli_new.app, name="new")

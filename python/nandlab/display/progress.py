@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
-Phase = Literal["precondition", "age", "skip", "start-up", "run", "board", "curve"]
+Phase = Literal["precondition", "age", "skip", "start-up", "run", "board", "curve", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Progress:
 
     phase: Phase
     """``precondition`` counts mapping units written, ``age`` erases, ``run`` requests completed,
-    ``board`` steps of a procedure, ``curve`` thousandths of points."""
+    ``board`` steps of a procedure, ``curve`` thousandths of points, ``sweep`` points of a study."""
     done: int
     total: int | None
     """None where only the end can tell, as with a runtime."""
@@ -22,6 +22,8 @@ class Progress:
     """Done per second of wall time, in the mean since the phase began."""
     eta_s: float | None
     """Seconds of wall time left at that rate; None where `total` is."""
+    failed: int = 0
+    """Points of a study, among those done, that ended with an error."""
 
 
 class Meter:
@@ -34,7 +36,7 @@ class Meter:
         self._callback = callback
         self._start = self._last = perf_counter()
 
-    def tell(self, done: int, total: int | None, *, last: bool = False) -> None:
+    def tell(self, done: int, total: int | None, *, last: bool = False, failed: int = 0) -> None:
         """Reports, if it is time to."""
         now = perf_counter()
         if self._callback is None or (not last and now - self._last < self.INTERVAL_S):
@@ -42,4 +44,4 @@ class Meter:
         self._last = now
         per_s = done / max(now - self._start, 1e-9)
         eta_s = None if total is None or per_s == 0 else max(total - done, 0) / per_s
-        self._callback(Progress(self._phase, done, total, per_s, eta_s))
+        self._callback(Progress(self._phase, done, total, per_s, eta_s, failed))

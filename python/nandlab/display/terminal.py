@@ -119,6 +119,7 @@ _WORDS = {
     "run": ("running", "requests/s"),
     "board": ("measuring", "steps/s"),
     "curve": ("measuring", ""),
+    "sweep": ("sweeping", "points/s"),
 }
 
 
@@ -156,7 +157,8 @@ class ProgressBar:
             self._task = bar.add_task(words, total=None, rate="", left="")
             self._phase = progress.phase
         left = "" if progress.eta_s is None else f"{progress.eta_s:.0f} s left"
-        rate = f"{progress.per_s:,.0f} {unit}" if unit else ""
+        rate = f"{progress.per_s:,.{0 if progress.per_s >= 10 else 2}f} {unit}" if unit else ""
+        rate += f", {progress.failed:,} failed" if progress.failed else ""
         if self._task is not None:
             bar.update(
                 self._task, completed=progress.done, total=progress.total, rate=rate, left=left

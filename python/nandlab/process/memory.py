@@ -11,11 +11,20 @@ from typing import NamedTuple
 _SHARE = 0.9
 """Share of the available memory that a drive may take; the rest is for results."""
 
+_processes = 1
+"""Processes like this one that take their part of the memory."""
+
+
+def share_memory(processes: int) -> None:
+    """From now on this process takes its part of the memory only, as one of so many."""
+    global _processes
+    _processes = max(processes, 1)
+
 
 def memory_limit_bytes() -> int:
-    """Bytes that a drive may take: nine tenths of what is available now."""
+    """Bytes that a drive may take: nine tenths of what is available now, or its part of that."""
     known = [size for size in (_free_bytes(), *_group_bytes(), *_own_bytes()) if size is not None]
-    return int(_SHARE * min(known)) if known else 2**63 - 1
+    return int(_SHARE * min(known)) // _processes if known else 2**63 - 1
 
 
 def _free_bytes() -> int | None:

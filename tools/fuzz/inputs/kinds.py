@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from fuzz.case import Case, Command, Damage
-from fuzz.inputs import drives, jobs, options, parameters, tables, traces
+from fuzz.inputs import drives, jobs, options, parameters, studies, tables, traces
 from fuzz.inputs.damage import damaged
 from fuzz.inputs.dice import Dice
 from fuzz.inputs.parameters import PRESETS
@@ -397,6 +397,38 @@ def _parts(dice: Dice, case: Case) -> None:
     case.steps = [Command(options.line(dice, "run", given, ("drive.toml",), most=0))]
 
 
+def _sweep(dice: Dice, case: Case) -> None:
+    """A study, and the same again, which has nothing left to do."""
+    data = studies.file(dice)
+    case.files["study.toml"] = damaged(data, dice) if dice.spoils(0.2) else data
+    case.files["drive.toml"] = b'drive_preset = "tiny"\n'
+    case.files["job.fio"] = jobs.file(dice)
+    own = "concurrent.futures:ThreadPoolExecutor"
+    executor = dice.one(("local", dice.odd())) if dice.spoils(0.2) else own
+    given = {"--out": ["st"], "--workers": ["2"], "--executor": [executor]}
+    most = 4 if dice.is_wild else 1
+    line = options.line(dice, "sweep", given, ("study.toml",), most=most)
+    case.steps = [Command(line), Command(line)]
+    if dice.chance(0.25):
+        given = {"--out": ["st"], "--workers": ["2"], "--executor": [own], "--trials": ["3"]}
+        given |= {"--batch": ["2"], "--objectives": [dice.one(("max host.iops", "min x", "max"))]}
+        line = options.line(dice, "search", given, ("study.toml",), most=most)
+        case.steps.append(Command(line))
+
+
+def _compare(dice: Dice, case: Case) -> None:
+    """Reports of two runs side by side."""
+    case.files["job.fio"] = jobs.file(dice)
+    for number, name in enumerate(("r1.json", "r2.json", "r3.json")):
+        seed = ["--seed", str(number), "--set", f"gc.name={('greedy', 'fifo')[number % 2]}"]
+        step = ["run", "--drive", "tiny", "--workload", "job.fio", *seed]
+        case.steps.append(Command([*step, "--until", "2000", "--quiet", "--json", name]))
+    if dice.is_wild:
+        case.steps.append(Damage("r2.json", f"{case.seed}/{case.number}/damage"))
+    files = tuple(dice.some(("r1.json", "r2.json", "r3.json", "r1.json"), 4))
+    case.steps.append(Command(options.line(dice, "compare", {}, files, most=3)))
+
+
 #: Every kind, with its share of the cases.
 KINDS: dict[str, Kind] = {
     "run": Kind(_run, 36),
@@ -404,6 +436,8 @@ KINDS: dict[str, Kind] = {
     "parts": Kind(_parts, 10),
     "saved": Kind(_saved, 5),
     "needs": Kind(_needs, 2),
+    "sweep": Kind(_sweep, 4, is_same=False),
+    "compare": Kind(_compare, 2),
     "trace": Kind(_trace, 4),
     "board": Kind(_board, 4),
     "fit": Kind(_fit, 9),

@@ -1,0 +1,1 @@
+"""Commands over many runs: `sweep`, `search`, `compare`."""

@@ -1,0 +1,180 @@
+"""``nandlab sweep``: runs the points of a study; writes rows, a table, a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nandlab.cli.files import Files, Json, check_json, tell
+from nandlab.display.terminal import INTERRUPTED, REFUSED, ProgressBar, say
+from nandlab.given.outputs import check_kind, check_outputs
+from nandlab.given.refusal import refusal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from nandlab.study.definition import Study
+
+_OUT = "Outputs"
+
+_MOST_LINES = 20
+"""Of the table in the terminal."""
+
+_MOST_ERRORS = 3
+"""Errors of points that are told."""
+
+
+def sweep(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="Study.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of the rows (STUDY.study beside the file)."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Points at the same time (one for each processor).")
+    ] = None,
+    executor: Annotated[
+        str,
+        typer.Option(
+            metavar="local|dask=ADDRESS|MODULE:FACTORY",
+            help="Processes of this machine, a Dask cluster, or an executor of your own.",
+        ),
+    ] = "local",
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Runs points again that were refused.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Counts points, done and left; runs nothing.")
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Of --plot: lines, heatmap, scatter, pareto, sensitivity (what suits the study).",
+            rich_help_panel=_OUT,
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Column of --plot; repeatable (the first).", rich_help_panel=_OUT
+        ),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.parquet",
+            help="All points (also in DIR/results.parquet).",
+            rich_help_panel=_OUT,
+        ),
+    ] = None,
+    json: Json = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="No table, bar or notice.", rich_help_panel=_OUT)
+    ] = False,
+) -> None:
+    """Runs a study: a drive at many points, each once, whenever it is started."""
+    from nandlab.study.definition import Study, StudyUnfinished
+    from nandlab.study.findings.pictures import check_picture
+
+    check_outputs({"--plot": plot, "--table": table}, [study])
+    check_json(json, [study])
+    found = Study.load(study, out=out)
+    if plot is not None:
+        from nandlab.display.picture import check_kind as check_kind_of_picture
+
+        check_kind_of_picture(plot)
+        check_picture(found.given, "--picture", picture, column)
+    elif picture is not None or column:
+        option = "--picture" if picture is not None else "--column"
+        raise refusal("", f"{option} without --plot", hint="give both or neither")
+    if table is not None:
+        check_kind("--table", table, [".parquet"])
+    if dry_run:
+        facts = found.facts()
+        tell(json, facts, lambda shown: shown.print(_said(facts)))
+        return
+    code = 0
+    with ProgressBar(is_shown=not quiet) as bar:
+        try:
+            found.run(workers=workers, executor=executor, retry=retry, progress=bar)
+        except StudyUnfinished:
+            code = INTERRUPTED
+    rows = found.means()
+    with Files() as files:
+        files.write(table, found.write)
+        if plot is not None and not code and rows:
+            files.write(plot, lambda path: found.plot(path, kind=picture, columns=column))
+        if not quiet:
+            tell_notices(found)
+        if json is not None or not quiet:
+            tell(json, rows, lambda shown: None if quiet else show_rows(shown, found, rows))
+    tally = found.tally
+    if not code and tally is not None and not rows:
+        say(
+            f"error: no point of the study has a result: {tally.first_error}"
+            if tally.first_error
+            else "error: no point of the study has a result"
+        )
+        code = REFUSED
+    raise typer.Exit(code)
+
+
+def _said(facts: dict[str, Any]) -> str:
+    return (
+        f"{facts['points']:,} points: {facts['results']:,} with results,"
+        f" {facts['failed']:,} failed, {facts['left']:,} left"
+    )
+
+
+def tell_notices(study: Study) -> None:
+    """What was done, on standard error."""
+    tally = study.tally
+    if tally is None:
+        return
+    ran = f"{tally.done + tally.failed:,} points run"
+    say(f"{ran}, {tally.known:,} known before, {tally.left:,} left; rows: {study.out}")
+    if damaged := study.rows().damaged:
+        say(f"note: {len(damaged)} damaged lines are left out, the first: {damaged[0]}")
+    errors = study.errors()
+    for error in errors[:_MOST_ERRORS]:
+        say(f"note: a point failed: {error}")
+    if len(errors) > _MOST_ERRORS:
+        say(
+            f"note: {len(errors) - _MOST_ERRORS} other errors; column `error` of the table has them"
+        )
+
+
+def show_rows(shown: Console, study: Study, rows: list[dict[str, Any]]) -> None:
+    """Means over replicates, the first rows of them."""
+    from rich.table import Table
+
+    given = study.given
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for axis in given.axes:
+        table.add_column(axis.path, overflow="fold")
+    for column in given.columns:
+        table.add_column(column.name, justify="right", overflow="fold")
+    for row in rows[:_MOST_LINES]:
+        axes = [_text(row[axis.path]) for axis in given.axes]
+        table.add_row(*axes, *(_interval(row, column.name) for column in given.columns))
+    shown.print(table)
+    if len(rows) > _MOST_LINES:
+        shown.print(f"... {len(rows) - _MOST_LINES:,} more in {study.out / 'results.parquet'}")
+
+
+def _interval(row: dict[str, Any], name: str) -> str:
+    value, low = row[name], row[f"{name}_low"]
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if low in (None, value) else f"{value:.4g} ± {value - low:.2g}"
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

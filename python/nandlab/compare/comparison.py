@@ -1,0 +1,238 @@
+"""Comparison of runs: ratios of their figures to those of the first group, with intervals.
+
+The interval of a ratio is of the logarithm of two independent means (delta method, Student's t
+with the degrees of freedom of Welch and Satterthwaite). It needs two replicates in both groups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nandlab.compare.groups import Group, Report, groups
+from nandlab.display.notebook import InNotebook
+from nandlab.drive.latency import is_exceeded
+from nandlab.given.arguments import flag, path_or_none
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CONFIDENCE = 0.95
+"""Of every interval."""
+
+
+class Measure(NamedTuple):
+    """A figure of a report."""
+
+    name: str
+    path: str
+    is_high_good: bool | None
+    """None where neither is better."""
+    percent: float | None = None
+    """Of a percentile: it says something where a request exceeds it."""
+
+
+def _latencies(op: str) -> list[Measure]:
+    where = f"host.{op}.latency_us"
+    percentiles = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99}
+    return [
+        Measure(f"{op} IOPS", f"host.{op}.iops", True),
+        Measure(f"{op} mean (us)", f"{where}.mean", False),
+        *(
+            Measure(f"{op} {key.replace('_', '.')} (us)", f"{where}.{key}", False, percent)
+            for key, percent in percentiles.items()
+        ),
+    ]
+
+
+MEASURES = (
+    Measure("IOPS", "host.iops", True),
+    Measure("bandwidth (MB/s)", "host.bandwidth_mb_s", True),
+    *_latencies("read"),
+    *_latencies("write"),
+    Measure("write amplification", "ftl.write_amplification", False),
+    Measure("erases", "nand.erases", False),
+    Measure("energy of the flash (uJ)", "nand.energy_uj", False),
+    Measure("uncorrectable codewords", "ecc.uncorrectable", False),
+    Measure("controller memory (bytes)", "ftl.ram_bytes.total", False),
+    Measure("capacity (bytes)", "nandlab.capacity_bytes", True),
+)
+"""Figures that are compared, in this order; those that are 0 everywhere are left out."""
+
+
+class Estimate(NamedTuple):
+    """A mean, with the number of values and their standard deviation."""
+
+    mean: float
+    replicates: int
+    deviation: float | None
+    """None of one value."""
+
+
+class Ratio(NamedTuple):
+    """A ratio of means, with an interval where there are replicates."""
+
+    value: float | None
+    """None of or to 0."""
+    low: float | None
+    high: float | None
+
+    @property
+    def is_different(self) -> bool | None:
+        """Whether the interval leaves 1 out; None without an interval."""
+        if self.low is None or self.high is None:
+            return None
+        return not self.low <= 1 <= self.high
+
+
+class Comparison(InNotebook):
+    """Groups of runs side by side; the first one is what the others are compared with."""
+
+    def __init__(self, found: list[Group]) -> None:
+        self.groups = found
+        """The groups."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of the groups, by what differs."""
+        return [group.name for group in self.groups]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row for each figure and each group but the first, with the figures of both.
+
+        `ratio`, `ratio_low`, `ratio_high`; `verdict` is ``better``, ``worse``, ``same`` (the
+        interval holds 1), or empty without an interval.
+        """
+        result = []
+        for measure in MEASURES:
+            estimates = [estimate(group.reports, measure) for group in self.groups]
+            if all(one is None or one.mean == 0 for one in estimates):
+                continue
+            base = estimates[0]
+            for group, one in zip(self.groups[1:], estimates[1:], strict=True):
+                found = ratio(base, one)
+                result.append(
+                    {
+                        "figure": measure.name,
+                        "path": measure.path,
+                        "group": group.name,
+                        "base": None if base is None else base.mean,
+                        "value": None if one is None else one.mean,
+                        "base_replicates": len(self.groups[0].reports),
+                        "replicates": len(group.reports),
+                        "ratio": found.value,
+                        "ratio_low": found.low,
+                        "ratio_high": found.high,
+                        "verdict": verdict(measure, found),
+                    }
+                )
+        return result
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers."""
+        about = [
+            {"name": group.name, "files": group.files, "replicates": len(group.reports)}
+            for group in self.groups
+        ]
+        return {"groups": about, "rows": self.rows()}
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Latency over percentiles, a curve for each group, also written to `path`.
+
+        Raises:
+            NandlabError: another kind of file, or too many groups.
+            OSError: it cannot be written.
+        """
+        from nandlab.compare.picture import plot_comparison
+
+        return plot_comparison(self, path_or_none("plot", path))
+
+    def __str__(self) -> str:
+        from nandlab.compare.table import text
+
+        return text(self)
+
+
+def compare(
+    reports: Sequence[str | PathLike[str] | dict[str, Any] | Any], *, each: bool = False
+) -> Comparison:
+    """Compares runs: ratios of their figures to those of the first.
+
+    Reports that differ in their seed alone are replicates of one group; ratios of groups with
+    replicates have intervals.
+
+    Args:
+        reports: of ``nandlab run --json`` by their paths, as dictionaries, or results.
+        each: compares every report by itself.
+
+    Raises:
+        NandlabError: a file is no report; fewer than two groups.
+
+    >>> print(nandlab.compare(["greedy.json", "fifo.json"]))
+    """
+    return Comparison(groups(reports, is_each=flag("each", each)))
+
+
+def estimate(reports: Sequence[Report], measure: Measure) -> Estimate | None:
+    """The mean of a figure over replicates; None where one of them lacks it."""
+    values = []
+    for report in reports:
+        value: Any = report
+        table: Any = None
+        for key in measure.path.split("."):
+            table, value = value, value.get(key) if isinstance(value, dict) else None
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        if measure.percent is not None and not is_exceeded(table.get("count", 0), measure.percent):
+            return None
+        values.append(float(value))
+    mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return Estimate(mean, 1, None)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    return Estimate(mean, len(values), math.sqrt(variance))
+
+
+def half_interval(one: Estimate) -> float:
+    """Half of the interval of a mean; 0 of one value."""
+    if one.deviation is None:
+        return 0.0
+    return _factor(one.replicates - 1) * one.deviation / math.sqrt(one.replicates)
+
+
+def _factor(freedom: float) -> float:
+    """Student's, for the confidence of the intervals."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
+
+
+def ratio(base: Estimate | None, other: Estimate | None) -> Ratio:
+    """The ratio of two means."""
+    if base is None or other is None or base.mean <= 0 or other.mean <= 0:
+        return Ratio(None, None, None)
+    value = other.mean / base.mean
+    if base.deviation is None or other.deviation is None:
+        return Ratio(value, None, None)
+    parts = [(one.deviation or 0.0) ** 2 / one.replicates / one.mean**2 for one in (base, other)]
+    total = sum(parts)
+    if total == 0:
+        return Ratio(value, value, value)
+    freedom = total**2 / sum(
+        part**2 / (one.replicates - 1) for part, one in zip(parts, (base, other), strict=True)
+    )
+    factor = math.exp(_factor(freedom) * math.sqrt(total))
+    return Ratio(value, value / factor, value * factor)
+
+
+def verdict(measure: Measure, found: Ratio) -> str:
+    """What a ratio says, in a word."""
+    if found.is_different is None or found.value is None:
+        return ""
+    if not found.is_different:
+        return "same"
+    if measure.is_high_good is None:
+        return "different"
+    return "better" if (found.value > 1) == measure.is_high_good else "worse"

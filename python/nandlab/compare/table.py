@@ -1,0 +1,71 @@
+"""Table of a comparison: a line for each figure, a column of ratios for each group."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from nandlab.display import quantity
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from nandlab.compare.comparison import Comparison
+
+_COLOURS = {"better": "green", "worse": "red"}
+_MARKS = {"better": " +", "worse": " -", "same": " ="}
+
+
+def table(comparison: Comparison) -> Table:
+    """The table for a terminal."""
+    from rich.table import Table
+
+    result = Table(box=None, pad_edge=False, header_style="bold")
+    result.add_column("")
+    first, *others = comparison.groups
+    result.add_column(_title(first.name, len(first.reports)), justify="right", overflow="fold")
+    for group in others:
+        title = _title(group.name, len(group.reports))
+        result.add_column(title, justify="right", overflow="fold")
+        result.add_column("ratio", justify="right", no_wrap=True)
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for row in comparison.rows():
+        lines.setdefault(row["figure"], []).append(row)
+    for name, rows in lines.items():
+        cells = [_number(rows[0]["base"])]
+        for row in rows:
+            cells += [_number(row["value"]), _ratio(row)]
+        result.add_row(name, *cells)
+    return result
+
+
+def text(comparison: Comparison) -> str:
+    """The table as text."""
+    from rich.console import Console
+
+    out = StringIO()
+    Console(file=out, width=110, highlight=False).print(table(comparison))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    return "\n".join(lines)
+
+
+def _title(name: str, replicates: int) -> str:
+    return name if replicates == 1 else f"{name} ({replicates} runs)"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return quantity.rate(value) if value < 1e6 else f"{value:.4g}"
+
+
+def _ratio(row: dict[str, Any]) -> str:
+    """A ratio with its interval; the mark says it without colours."""
+    if row["ratio"] is None:
+        return "-"
+    said = f"{row['ratio']:.3f}"
+    if row["ratio_low"] is not None:
+        said += f" ({row['ratio_low']:.3f} to {row['ratio_high']:.3f})"
+    colour = _COLOURS.get(row["verdict"])
+    said += _MARKS.get(row["verdict"], "")
+    return f"[{colour}]{said}[/]" if colour else said

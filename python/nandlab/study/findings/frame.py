@@ -1,0 +1,194 @@
+"""Tables of a study: one row a point, or means over replicates with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nandlab.given.refusal import refusal
+from nandlab.study.given import OWN_COLUMNS, Given
+from nandlab.study.rows import Rows, row_values
+from nandlab.study.task import Batch, canonical
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CONFIDENCE = 0.95
+"""Of every interval."""
+
+_CHUNK = 5000
+"""Rows that are in memory while a file is written."""
+
+
+def records(given: Given, rows: Rows, batches: Iterable[Batch]) -> Iterator[dict[str, Any]]:
+    """The rows of the points of a study, in the order of its design; points without a row not.
+
+    A failed point has its axes and its error, and None in all other columns.
+    """
+    seen: set[str] = set()
+
+    def identities() -> Iterator[str]:
+        for batch in batches:
+            for task in batch.tasks:
+                if task.id not in seen:
+                    seen.add(task.id)
+                    shown.append(task.axes)
+                    yield task.id
+
+    shown: list[dict[str, Any]] = []
+    for row in rows.get(identities()):
+        axes = shown.pop()
+        if row is None:
+            continue
+        found = row_values(row, given.wants) or {}
+        yield {
+            "id": row["id"],
+            "replicate": row["replicate"],
+            **axes,
+            **{one.name: found.get(one.expression.text) for one in given.columns},
+            "error": row.get("error"),
+            "wall_s": row.get("wall_s"),
+        }
+
+
+def names(given: Given) -> list[str]:
+    """Columns of the table of a study."""
+    first, second, *last = OWN_COLUMNS
+    axes = [one.path for one in given.axes]
+    return [first, second, *axes, *(one.name for one in given.columns), *last]
+
+
+def table(given: Given, make: Callable[[], Iterator[dict[str, Any]]]) -> pa.Table:
+    """All records as an Arrow table."""
+    import pyarrow as pa
+
+    found = list(make())
+    schema = _schema(given, found)
+    return pa.Table.from_pylist([_typed(row, schema) for row in found], schema=schema)
+
+
+def write_table(path: Path, given: Given, make: Callable[[], Iterator[dict[str, Any]]]) -> None:
+    """Writes all records to a Parquet file, a part at a time.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from nandlab.given.replacement import replacing
+
+    first = list(islice(make(), _CHUNK))
+    # Of a longer table the kinds of all values are looked at before the first is written.
+    is_long = len(first) == _CHUNK
+    schema = _schema(given, make() if is_long else first)
+    rows = make() if is_long else iter(first)
+    with replacing(path) as file, pq.ParquetWriter(file, schema) as writer:
+        while part := [_typed(row, schema) for row in islice(rows, _CHUNK)]:
+            writer.write_table(pa.Table.from_pylist(part, schema=schema))
+
+
+def _schema(given: Given, found: Iterable[Mapping[str, Any]]) -> pa.Schema:
+    """Types of the columns, from their values: whole and other numbers, truth values, text."""
+    import pyarrow as pa
+
+    kinds: dict[str, set[str]] = {name: set() for name in names(given)}
+    for row in found:
+        for name, value in row.items():
+            if value is not None:
+                kinds[name].add(_kind(value))
+    types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+    fixed = {"id": "text", "replicate": "int", "error": "text", "wall_s": "float"}
+
+    def of(name: str, seen: set[str]) -> Any:
+        if name in fixed:
+            return types[fixed[name]]
+        if seen <= {"int", "float"}:
+            # An axis is whole where its values are; other columns may meet a fraction later.
+            is_axis = name in [one.path for one in given.axes]
+            return types["int" if seen == {"int"} and is_axis else "float"]
+        return types["bool" if seen == {"bool"} else "text"]
+
+    metadata = {"nandlab_study": given.summary or given.place}
+    return pa.schema([(name, of(name, seen)) for name, seen in kinds.items()], metadata=metadata)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int" if -(2**63) <= value < 2**63 else "float"
+    return "float" if isinstance(value, float) else "text"
+
+
+def _typed(row: Mapping[str, Any], schema: pa.Schema) -> dict[str, Any]:
+    """A record with the types of the columns; lists and mixed kinds are JSON."""
+    typed: dict[str, Any] = {}
+    for entry in schema:
+        value = row[entry.name]
+        if value is not None:
+            kind = str(entry.type)
+            if kind == "double":
+                value = float(value)
+            elif kind == "string" and not isinstance(value, str):
+                value = canonical(value)
+        typed[entry.name] = value
+    return typed
+
+
+def means(given: Given, found: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Means over replicates: a row for each combination, with `replicates` and intervals.
+
+    The interval is Student's, of 95 %, for the mean; None of fewer than two values.
+    """
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in found:
+        if row["error"] is None:
+            key = canonical([row[one.path] for one in given.axes])
+            groups.setdefault(key, []).append(row)
+    result = []
+    for rows in groups.values():
+        one: dict[str, Any] = {axis.path: rows[0][axis.path] for axis in given.axes}
+        one["replicates"] = len(rows)
+        for column in given.columns:
+            every = [row[column.name] for row in rows]
+            # Of truth values the share.
+            seen = [float(one) for one in every if is_number(one) or isinstance(one, bool)]
+            mean, low, high = interval(seen)
+            one |= {column.name: mean, f"{column.name}_low": low, f"{column.name}_high": high}
+        result.append(one)
+    return result
+
+
+def interval(seen: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """The mean of values and Student's interval for it."""
+    if not seen:
+        return None, None, None
+    count, mean = len(seen), math.fsum(seen) / len(seen)
+    if count < 2:
+        return mean, None, None
+    from scipy.special import stdtrit
+
+    variance = math.fsum((value - mean) ** 2 for value in seen) / (count - 1)
+    half = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2)) * math.sqrt(variance / count)
+    return mean, mean - half, mean + half
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number that can be drawn."""
+    is_one = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_one and math.isfinite(float(value))  # type: ignore[arg-type]
+
+
+def check_column(given: Given, name: str, place: str = "column") -> None:
+    """Refuses a column that a study does not have.
+
+    Raises:
+        NandlabError: so; names the nearest one.
+    """
+    known = [one.name for one in given.columns]
+    if name not in known:
+        raise refusal(place, f"no column `{name}`", known, given=name)

@@ -1,0 +1,252 @@
+"""Points of a study as tasks: what a worker needs to run one, and the hash that identifies it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nandlab import _core
+from nandlab._core import NandlabError
+from nandlab.catalogue import presets
+from nandlab.drive.simulate import Source
+from nandlab.drive.workload import Plan, plan
+from nandlab.ftl.source import ftl_in
+from nandlab.given.assignments import assignments
+from nandlab.given.refusal import refusal
+from nandlab.study.given import Given
+from nandlab.study.jobs import changed, contents, job_text
+from nandlab.study.points import Combination, Group, is_of_workload
+from nandlab.trace.options import TraceOptions
+
+SHARED = ("fill", "steady", "rested")
+"""States that points can share: a drive is brought there without its workload."""
+
+_TEXTS = 32
+"""Job files that are kept."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point, as a worker takes it. It can be pickled."""
+
+    id: str
+    """What identifies its result."""
+    axes: Combination
+    replicate: int
+    drive: str | Mapping[str, Any]
+    sets: tuple[str, ...]
+    ftl: str | None
+    plan: Plan
+    wants: tuple[str, ...]
+    """Expressions that its row has."""
+    keeps_report: bool
+    state: str
+    """Hash of the drive before the run; empty where no other point can share it."""
+    error: str = ""
+    """Why it cannot run, where that is known already."""
+    folder: str = ""
+    """Of the study."""
+    version: str = ""
+    """Of nandlab."""
+
+
+class Known(NamedTuple):
+    """What is known of a drive."""
+
+    sets: tuple[str, ...]
+    """All of its assignments."""
+    run: Mapping[str, Any]
+    """Its ``[run]`` table."""
+    identity: str
+    """Hash of its configuration."""
+    seed: int
+
+
+class Batch(NamedTuple):
+    """Tasks that share a drive."""
+
+    state: str
+    tasks: Iterator[Task]
+
+
+def canonical(value: Any) -> str:
+    """JSON that is the same for equal values."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest(value: Any) -> str:
+    """Hash of the canonical JSON of a value, as 32 hexadecimal digits."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:32]
+
+
+class Tasks:
+    """The tasks of a study. Drive files are read once: an object is of one moment."""
+
+    def __init__(self, given: Given, folder: str = "") -> None:
+        """Of a study whose rows lie in `folder`."""
+        self._given = given
+        self._folder = folder
+        self._known: dict[bytes, Known] = {}
+        self._texts = lru_cache(maxsize=_TEXTS)(job_text)
+        self._presets = {preset.name for preset in presets("drive")}
+
+    def batches(self) -> Iterator[Batch]:
+        """All of them, in groups that share a drive.
+
+        Raises:
+            NandlabError: the design has too few points.
+        """
+        for group in self._given.design.groups():
+            tasks = self._tasks(group)
+            first = next(tasks, None)
+            if first is not None:
+                yield Batch(first.state, _with(first, tasks))
+
+    def _tasks(self, group: Group) -> Iterator[Task]:
+        for combination in group.combinations:
+            yield self.task(combination, group.replicate)
+
+    def task(self, combination: Combination, replicate: int) -> Task:
+        """A point as a task; one that is refused has an `error`."""
+        given = self._given
+        settings: dict[str, Any] = {}
+        for one in given.axes:
+            settings.update(one.settings(combination[one.path]))
+        drive = self._drive(settings.pop("drive", given.drive))
+        of_job = {key[4:]: settings[key] for key in settings if key.startswith("job.")}
+        of_run = {key[4:]: settings[key] for key in settings if key.startswith("run.")}
+        of_drive = {
+            key: value
+            for key, value in settings.items()
+            if not is_of_workload(key) and not key.startswith("run.")
+        }
+        sets = (*given.sets, *assignments(of_drive))
+        what, state, error = Plan("fio_text", ""), "", ""
+        hashed: dict[str, Any] = {}
+        try:
+            known = self._drive_of(drive, sets, replicate)
+            sets = known.sets
+            what = self._plan(known.run, drive, of_run, of_job)
+            workload = list(contents(what.kind, what.source))
+            hashed = {
+                "version": _core.version(),
+                "config": known.identity,
+                "precondition": what.precondition,
+                "workload": workload,
+                "options": {**what.facts(), "source": None},
+            }
+            if what.precondition in SHARED:
+                keys = ("version", "config", "precondition")
+                state = digest({key: hashed[key] for key in keys})
+        except NandlabError as refused:
+            error = str(refused)
+            hashed = {"version": _core.version(), "drive": drive, "sets": sets, "error": error}
+            hashed |= {"settings": settings, "replicate": replicate, "place": given.place}
+        return Task(
+            id=digest(hashed),
+            axes=combination,
+            replicate=replicate,
+            drive=drive,
+            sets=sets,
+            ftl=self._ftl(),
+            plan=what,
+            wants=given.wants,
+            keeps_report=given.reports,
+            state=state,
+            error=error,
+            folder=self._folder,
+            version=_core.version(),
+        )
+
+    def _drive(self, drive: Any) -> str | Mapping[str, Any]:
+        """A preset's name, an absolute path, or tables."""
+        if isinstance(drive, Mapping) or drive in self._presets:
+            return drive  # type: ignore[no-any-return]
+        if not isinstance(drive, str | PathLike):
+            raise refusal("drive", f"{drive!r}", "a preset's name, or a path")
+        path = self._given.folder / drive
+        return str(path.resolve()) if path.is_file() else str(drive)
+
+    def _drive_of(self, drive: Any, sets: tuple[str, ...], replicate: int) -> Known:
+        """The drive of a replicate: each has a seed of its own."""
+        first = self._load(drive, sets, self._given.seed)
+        return first if replicate == 0 else self._load(drive, sets, first.seed + replicate)
+
+    def _load(self, drive: Any, sets: tuple[str, ...], seed: int | None) -> Known:
+        key = bytes.fromhex(digest([drive, sets, seed]))
+        if key not in self._known:
+            ftl = self._ftl()
+            own = None if ftl is None else ftl_in("ftl", ftl)
+            source = Source.of(drive, sets, seed, own)
+            self._known[key] = Known(
+                tuple(source.sets),
+                source.loaded.run,
+                digest(_identity(source.loaded.config)),
+                int(source.loaded.config["seed"]),
+            )
+        return self._known[key]
+
+    def _ftl(self) -> str | None:
+        ftl = self._given.ftl
+        return None if ftl is None else str((self._given.folder / ftl).resolve())
+
+    def _plan(
+        self,
+        own: Mapping[str, Any],
+        drive: Any,
+        of_run: dict[str, Any],
+        of_job: dict[str, Any],
+    ) -> Plan:
+        """The run: the study's table or else the drive's, with axes on top; jobs as their text."""
+        given = self._given
+        table = dict(given.run or own)
+        place = given.place if given.run else str(drive)
+        if _is_job_text(table.get("workload")) and not {"workload", "trace"} & of_run.keys():
+            of_run = {**of_run, "workload": table.pop("workload")}
+        keys = ("format", "iodepth", "skip", "until", "precondition")
+        options: Any = {key: of_run[key] for key in TraceOptions.__annotations__ if key in of_run}
+        what = plan(
+            place,
+            table,
+            workload=self._path(of_run.get("workload")),
+            trace=self._path(of_run.get("trace")),
+            trace_options=options or None,
+            **{key: of_run.get(key) for key in keys},
+        )
+        if what.kind == "trace":
+            if of_job:
+                option = next(iter(of_job))
+                raise refusal(f"job.{option}", "not supported: an option of jobs, with a trace")
+            path = str(Path(what.source).resolve())
+            return replace(what, source=path)
+        text = changed(self._texts(what.source), of_job, given.place)
+        return replace(what, kind="fio_text", source=text)
+
+    def _path(self, workload: Any) -> str | None:
+        if not isinstance(workload, str) or _is_job_text(workload):
+            return workload  # type: ignore[no-any-return]
+        return str(self._given.folder / workload)
+
+
+def _is_job_text(workload: Any) -> bool:
+    """Whether it is the text of a job file, and no path."""
+    return isinstance(workload, str) and ("\n" in workload or workload.lstrip().startswith("["))
+
+
+def _with(first: Task, rest: Iterator[Task]) -> Iterator[Task]:
+    yield first
+    yield from rest
+
+
+def _identity(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration without names of files whose contents it holds by their hash."""
+    ecc = dict(config["ecc"])
+    if ecc.get("code_hash"):
+        ecc.pop("code", None)
+    return {**config, "ecc": ecc}

@@ -1,0 +1,131 @@
+"""Comparison of runs: groups, ratios with intervals, what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Ended
+
+import nandlab
+from nandlab import NandlabError, Result, compare
+from nandlab.compare.comparison import MEASURES, Estimate, estimate, ratio
+from nandlab.study.expression import check_path
+
+JOB = "[mix]\nrw=randrw\nrwmixread=50\niodepth=8\nnorandommap\nnumber_ios=3000\n"
+
+
+def run(seed: int = 1, **sets: Any) -> Result:
+    return nandlab.run("tiny", JOB, precondition="steady", seed=seed, set=sets)
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    slow = {"chip.timing.t_read_us": 150.0}
+    return [run(seed, **sets) for sets in ({}, slow) for seed in (1, 2, 3)]
+
+
+def test_measures_are_in_reports(results: list[Result]):
+    for measure in MEASURES:
+        check_path("x", results[0].to_dict(), tuple(measure.path.split(".")))
+
+
+def test_replicates_are_groups(results: list[Result]):
+    found = compare(results)
+    assert found.names == ["chip.timing.t_read_us = 75.0", "chip.timing.t_read_us = 150.0"]
+    rows = {row["figure"]: row for row in found.rows()}
+    p50 = rows["read p50 (us)"]
+    of_runs = [result.read.p50 for result in results]
+    assert p50["base"] == pytest.approx(sum(of_runs[:3]) / 3, rel=1e-3)
+    assert p50["ratio"] == pytest.approx(sum(of_runs[3:]) / sum(of_runs[:3]), rel=1e-3)
+    assert 1 < p50["ratio_low"] < p50["ratio"] < p50["ratio_high"]
+    assert p50["verdict"] == "worse"
+    assert rows["IOPS"]["verdict"] == "worse"
+    assert rows["capacity (bytes)"]["verdict"] == "same"
+    # 1,500 reads have no percentile 99.99 that any of them exceeds.
+    assert rows.get("read p99.99 (us)", {}).get("value") is None
+    text = str(found)
+    assert "(3 runs)" in text
+    assert "read p50 (us)" in text
+
+
+def test_single_reports_have_no_intervals(results: list[Result]):
+    found = compare([results[0], results[3]])
+    assert {row["verdict"] for row in found.rows()} == {""}
+    assert all(row["ratio_low"] is None for row in found.rows())
+    by_itself = compare(results[:2], each=True)
+    assert len(by_itself.groups) == 2
+    assert by_itself.names[0] != by_itself.names[1]
+
+
+def test_interval_covers_the_ratio():
+    """In 95 of 100 cases, within what 2,000 cases tell."""
+    draw, held, cases = random.Random(1), 0, 2000
+    for _ in range(cases):
+        one = [draw.gauss(10, 1) for _ in range(4)]
+        two = [draw.gauss(12, 2) for _ in range(6)]
+        reports = [[{"x": value} for value in values] for values in (one, two)]
+        measure = MEASURES[0]._replace(path="x")
+        first, second = (estimate(each, measure) for each in reports)
+        found = ratio(first, second)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 1.2 <= found.high
+    assert abs(held / cases - 0.95) < 4 * math.sqrt(0.95 * 0.05 / cases)
+
+
+def test_ratios_of_nothing():
+    assert ratio(Estimate(0, 1, None), Estimate(1, 1, None)).value is None
+    assert ratio(None, Estimate(1, 1, None)).value is None
+    assert tuple(ratio(Estimate(2, 2, 0.0), Estimate(2, 2, 0.0))) == (1, 1, 1)
+
+
+def test_picture(results: list[Result], tmp_path: Path):
+    figure = compare(results).plot(tmp_path / "c.png")
+    assert (tmp_path / "c.png").stat().st_size > 5000
+    assert len(figure.axes) == 2
+    labels = figure.axes[0].get_legend_handles_labels()[1]
+    assert labels == compare(results).names
+
+
+def test_command(nandlab: Callable[..., Ended], folder: Path, results: list[Result]):
+    for index, result in enumerate(results):
+        result.to_json(folder / f"r{index}.json")
+    files = [f"r{index}.json" for index in range(6)]
+    ended = nandlab("compare", *files, "--plot", "c.png").succeeded()
+    assert "write amplification" in ended.out
+    assert ended.err == ""
+    assert (folder / "c.png").is_file()
+    told = nandlab("compare", *files, "--json", "-").succeeded()
+    assert told.json["groups"][1]["files"] == files[3:]
+    assert told.json["rows"] == compare([folder / file for file in files]).rows()
+
+    (folder / "bad.json").write_text("{")
+    (folder / "other.json").write_text('{"nandlab": {}}')
+    (folder / "list.json").write_text("[]")
+    half = json.loads((folder / "r0.json").read_text())
+    del half["nandlab"]["config"]
+    (folder / "half.json").write_text(json.dumps(half))
+    for arguments, words in [
+        (["r0.json"], "two or more"),
+        (["r0.json", "r1.json"], "--each"),
+        (["r0.json", "none.json"], "none.json"),
+        (["r0.json", "bad.json"], "bad.json: no JSON"),
+        (["r0.json", "other.json"], "other.json: no report: `host` is missing"),
+        (["r0.json", "list.json"], "list.json: JSON, but a list"),
+        (["r0.json", "half.json"], "`nandlab.config` is missing"),
+        (["r0.json", "r3.json", "--plot", "c.gif"], "unknown kind of picture"),
+        (["r0.json", "r3.json", "--json", "r0.json"], "is the input"),
+    ]:
+        assert words in nandlab("compare", *arguments).refused()
+
+
+def test_what_python_may_give():
+    for wrong in ([1, 2], "a.json", [None, None]):
+        with pytest.raises(NandlabError, match="compare"):
+            compare(wrong)  # type: ignore[arg-type]

@@ -1,0 +1,176 @@
+"""``nandlab sweep``: what it prints and writes, what it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from conftest import COMMAND, ROOT, Ended
+
+from nandlab import Study
+from nandlab.study.expression import FUNCTIONS
+from nandlab.study.findings.pictures import KINDS
+from nandlab.study.given import KEYS
+from nandlab.study.points import DESIGNS
+
+STUDY = """
+summary = "mine"
+drive = "tiny"
+replicates = 2
+columns = ["iops = host.iops"]
+
+[run]
+workload = "mixed.fio"
+
+[[axis]]
+path = "job.iodepth"
+values = [1, 16]
+"""
+
+
+@pytest.fixture
+def study(folder: Path) -> Path:
+    (folder / "study.toml").write_text(STUDY)
+    return folder / "study.toml"
+
+
+def test_a_sweep(nandlab: Callable[..., Ended], study: Path, folder: Path):
+    ended = nandlab("sweep", "study.toml", "--workers", "2", "--plot", "p.png").succeeded()
+    first, *rows = ended.out.splitlines()
+    assert first.split() == ["job.iodepth", "iops"]
+    assert [row.split()[0] for row in rows] == ["1", "16"]
+    assert all("±" in row for row in rows)
+    assert "4 points run, 0 known before, 0 left; rows: study.study" in ended.err
+    assert (folder / "p.png").stat().st_size > 5000
+    assert pq.read_table(folder / "study.study" / "results.parquet").num_rows == 4
+
+    ended = nandlab("sweep", "study.toml", "--json", "-", "--table", "t.parquet").succeeded()
+    assert "0 points run, 4 known before" in ended.err
+    means = json.loads(ended.out)
+    assert [row["job.iodepth"] for row in means] == [1, 16]
+    assert means[0]["iops_low"] < means[0]["iops"] < means[0]["iops_high"]
+    assert pq.read_table(folder / "t.parquet").num_rows == 4
+    ended = nandlab("sweep", "study.toml", "--dry-run", "--out", "other").succeeded()
+    assert ended.out == "4 points: 0 with results, 0 failed, 4 left\n"
+    assert not (folder / "other").exists()
+    ended = nandlab("sweep", "study.toml", "--quiet").succeeded()
+    assert (ended.out, ended.err) == ("", "")
+
+
+def test_paths_begin_at_the_folder_of_the_study(nandlab: Callable[..., Ended], folder: Path):
+    (folder / "in").mkdir()
+    (folder / "in" / "my.toml").write_text('drive_preset = "tiny"\n')
+    (folder / "in" / "job.fio").write_text((folder / "mixed.fio").read_text())
+    text = STUDY.replace('"tiny"', '"my.toml"').replace("mixed", "job")
+    (folder / "in" / "s.toml").write_text(text)
+    nandlab("sweep", "in/s.toml", "--workers", "1").succeeded()
+    assert (folder / "in" / "s.study" / "results.parquet").is_file()
+
+
+def test_bar_on_a_terminal(study: Path):
+    """Points a second, failures, time left; other tests see none in a pipe."""
+    study.write_text(STUDY.replace("[1, 16]", "[0, 1, 2, 4]").replace("= 2", "= 60"))
+    master, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [COMMAND, "sweep", "study.toml", "--workers", "1"],
+        stderr=terminal,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(master, 65536):
+            shown += part
+    os.close(master)
+    process.communicate()
+    assert process.returncode == 0
+    for words in (b"sweeping", b"points/s", b"failed", b"s left"):
+        assert words in shown, shown[-500:]
+
+
+def test_failed_points_are_told(nandlab: Callable[..., Ended], study: Path):
+    study.write_text(STUDY.replace("[1, 16]", "[1, 0]"))
+    ended = nandlab("sweep", "study.toml", "--workers", "1").succeeded()
+    assert "note: a point failed: " in ended.err
+    assert "iodepth" in ended.err
+    study.write_text(STUDY.replace("[1, 16]", "[0, 1, -1]"))
+    ended = nandlab("sweep", "study.toml", "--workers", "1", "--dry-run").succeeded()
+    assert "6 points: 2 with results, 2 failed, 2 left" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("drive = ", ["study.toml"]),
+        (STUDY.replace("drive =", "drvie ="), ["study.toml: unknown key `drvie`", "`drive`?"]),
+        (STUDY.replace("tiny", "tyny"), ["did you mean `tiny`"]),
+        (STUDY.replace("mixed.fio", "nixed.fio"), ["study.toml", "run.workload", "nixed.fio"]),
+        (STUDY.replace("workload", "worklaod"), ["run.worklaod", "did you mean `workload`"]),
+        (STUDY.replace("iodepth", "iodpeth"), ["axis job.iodpeth", "did you mean `iodepth`"]),
+        (STUDY.replace("job.iodepth", "gc.nmae"), ["axis gc.nmae", "did you mean `gc.name`"]),
+        (STUDY.replace("job.iodepth", "job.mix.bs"), ["job.mix.bs: no job `mix`", "`mixed`?"]),
+        (STUDY.replace("host.iops", "host.iosp"), ["columns", "did you mean `iops`"]),
+        (STUDY.replace("host.iops", "settled.metric / 2"), ["columns", "text is no number"]),
+        (STUDY.replace("[1, 16]", "[0]"), ["iodepth"]),
+        (STUDY.replace("[run]", "constraints = ['job.iodepth > 99']\n[run]"), ["leave no point"]),
+        (STUDY.replace("[1, 16]", '["1;2"]'), ["without ; #"]),
+        (STUDY.replace("[run]", '[run]\nprecondition = "stedy"'), ["did you mean `steady`"]),
+    ],
+)
+def test_bad_studies(text: str, words: list[str], nandlab: Callable[..., Ended], study: Path):
+    study.write_text(text)
+    said = nandlab("sweep", "study.toml").refused()
+    for word in words:
+        assert word in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no.toml"], "cannot read `no.toml`"),
+        (["study.toml", "--workers", "0"], "workers: 0 is out of range"),
+        (["study.toml", "--executor", "lokal"], "did you mean `local`"),
+        (["study.toml", "--plot", "p.gif"], "unknown kind of picture"),
+        (["study.toml", "--plot", "p.png", "--picture", "heatmap"], "a heat map of one axis"),
+        (["study.toml", "--plot", "p.png", "--column", "iosp"], "did you mean `iops`"),
+        (["study.toml", "--picture", "lines"], "--picture without --plot"),
+        (["study.toml", "--table", "t.csv"], ".parquet"),
+        (["study.toml", "--plot", "none/p.png"], "no folder none"),
+        (["study.toml", "--out", "mixed.fio"], "mixed.fio"),
+        (["study.toml", "--json", "study.toml"], "is the input"),
+    ],
+)
+def test_bad_options(
+    arguments: list[str], words: str, nandlab: Callable[..., Ended], study: Path, folder: Path
+):
+    assert words in nandlab("sweep", *arguments).refused()
+    assert not (folder / "study.study" / "rows").exists() or "--executor" in arguments
+
+
+def test_the_example_of_the_format(folder: Path):
+    text = (ROOT / "docs/formats/study.md").read_text()
+    (block,) = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S)
+    (folder / "study.toml").write_text(block)
+    (folder / "writes.fio").write_text("[w]\nrw=randwrite\n")
+    study = Study.load("study.toml")
+    assert study.given.columns[1].expression.text == "host.iops / 1000"
+    # Depths 1, 4, 16, 64; the last one with `greedy` alone.
+    assert len(study) == 4 * (4 + 3) * 3
+    for keys in (KEYS, DESIGNS, FUNCTIONS, KINDS):
+        for key in keys:
+            assert f"`{key}`" in text or f"`[{key}]`" in text or f"`[[{key}]]`" in text, key
+
+
+def test_the_example(nandlab: Callable[..., Ended]):
+    example = ROOT / "examples/studies/overprovisioning.toml"
+    ended = nandlab("sweep", example, "--out", "op", "--dry-run").succeeded()
+    assert ended.out == "72 points: 0 with results, 0 failed, 72 left\n"

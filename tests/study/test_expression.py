@@ -1,0 +1,104 @@
+"""Expressions of studies: what they are worth, what is missing, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nandlab import NandlabError
+from nandlab.study.expression import Expression, check_path, found
+
+REPORT: dict[str, Any] = {
+    "host": {"iops": 1500.0, "read": {"latency_us": {"p99": 200.0}}, "writes": 0},
+    "channels": {"busy": [0.5, 0.25]},
+    "settled": {"metric": "iops", "value": None},
+    "global options": {"bs": "4k"},
+}
+
+
+def worth(text: str) -> Any:
+    return Expression("columns", text).value(lambda path: found(REPORT, path))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("host.iops / 1000", 1.5),
+        ("host.read.latency_us.p99", 200.0),
+        ("channels.busy[0] + channels.busy[-1]", 0.75),
+        ("max(channels.busy)", 0.5),
+        ("mean(channels.busy) * 2", 0.75),
+        ("sqrt(16) + log2(8) - -1", 8.0),
+        ("2 ** 3 ** 2", 512.0),
+        ("7 // 2 + 7 % 4", 6),
+        ("settled.metric == 'iops' and host.iops > 1e3", True),
+        ("host.iops if host.writes > 0 else 0", 0),
+        ("not host.writes", True),
+        ("settled.metric in ['iops', 'p99']", True),
+        ("1 < 2 < 3 and not 1 < 3 < 2", True),
+        ("'global' in settled.metric", False),
+        ("true != false", True),
+    ],
+)
+def test_values(text: str, value: Any):
+    assert worth(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "host.nothing",
+        "host.nothing + 1",
+        "host.iops / host.writes",
+        "settled.value > 3",
+        "channels.busy[7]",
+        "log(0)",
+        "max(settled.value, 1)",
+        "9.0 ** 9 ** 9",
+        "host.iops.deeper",
+    ],
+)
+def test_what_has_no_value_is_missing(text: str):
+    assert worth(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is no expression"),
+        ("host.iops +", "is no expression"),
+        ("__import__('os')", "functions"),
+        ("(lambda: 1)()", "functions"),
+        ("[x for x in y]", "functions"),
+        ("host.iops.bit_length()", "functions"),
+        ("f'{host}'", "functions"),
+        ("max(1, key=2)", "functions"),
+        ("(1).real", "functions"),
+        ("x" * 3000, "long"),
+        ("(" * 500 + ")" * 500, "is no expression"),
+        ("1 << 999999", "functions"),
+    ],
+)
+def test_what_is_no_expression(text: str, words: str):
+    with pytest.raises(NandlabError, match=words) as refused:
+        Expression("study.toml: columns", text)
+    assert str(refused.value).startswith("study.toml: columns: ")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["settled.metric + 1", "settled.metric < 1", "'a' * 9"])
+def test_kinds_that_do_not_go_together(text: str):
+    with pytest.raises(NandlabError, match="columns"):
+        worth(text)
+
+
+def test_paths_of_a_report():
+    check_path("x", REPORT, ("host", "read", "latency_us", "p99"))
+    check_path("x", REPORT, ("channels", "busy", 17))
+    check_path("x", REPORT, ("settled", "value", "anything"))
+    check_path("x", REPORT, ("global options", "bs"))
+    with pytest.raises(NandlabError, match=r"did you mean `iops`"):
+        check_path("x", REPORT, ("host", "iopss"))
+    with pytest.raises(NandlabError, match="is a value, not a table"):
+        check_path("x", REPORT, ("host", "iops", "p99"))

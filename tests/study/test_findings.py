@@ -1,0 +1,161 @@
+"""What a study finds: fronts, sensitivities, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nandlab import NandlabError, Study
+from nandlab.study.findings.pareto import front
+from nandlab.study.findings.sensitivity import sensitivity
+from nandlab.study.given import given_study
+from tests.study.test_sweep import JOB, swept
+
+OP, DEPTH, GC = "ftl.overprovisioning", "job.iodepth", "gc.name"
+
+
+def test_front():
+    given = given_study(
+        {"drive": "tiny", "columns": ["a = host.iops", "b = sim.events"],
+         "objectives": ["max a", "min b"]}, "s", Path()
+    )  # fmt: skip
+    pairs = [(1, 1), (2, 2), (3, 3), (3, 4), (2, 3), (0, 1), (None, 0), (3, 3)]
+    rows = [{"a": a, "b": b} for a, b in pairs]
+    best = [(row["a"], row["b"]) for row in front(given, rows)]
+    assert best == [(3, 3), (3, 3), (2, 2), (1, 1)]
+    with pytest.raises(NandlabError, match="no point has all objectives"):
+        front(given, rows[6:7])
+    with pytest.raises(NandlabError, match="two or more"):
+        front(given_study({"drive": "tiny"}, "s", Path()), rows)
+
+
+def ishigami(x: float, y: float, z: float) -> float:
+    """Ishigami and Homma 1990, with a = 7 and b = 0.1; its indices are known in closed form."""
+    from math import pi, sin
+
+    x, y, z = (pi * (2 * one - 1) for one in (x, y, z))
+    return sin(x) + 7 * sin(y) ** 2 + 0.1 * z**4 * sin(x)
+
+
+@pytest.mark.parametrize("kind", ["morris", "saltelli"])
+def test_sensitivity_of_a_known_function(kind: str):
+    pytest.importorskip("SALib", reason="SALib is not installed (extra `sensitivity`)")
+    paths = ["job.rwmixread", OP, "chip.timing.t_read_us"]
+    unit: dict[str, Any] = {path: {"from": 0.0, "to": 1.0} for path in paths}
+    tables = {"drive": "tiny", "design": kind, "points": 1024, "axis": unit}
+    given = given_study({**tables, "columns": ["y = host.iops"]}, "s", Path())
+    rows = [
+        {**one, "y": ishigami(*one.values())}
+        for group in given.design.groups()
+        for one in group.combinations
+    ]
+    found = {row["axis"]: row for row in sensitivity(given, rows, "y")}
+    if kind == "saltelli":
+        # Homma and Saltelli 1996: total 0.557, 0.442, 0.244; first order 0.314, 0.442, 0.
+        for path, total, first in zip(paths, (0.557, 0.442, 0.244), (0.314, 0.442, 0), strict=True):
+            assert found[path]["total"] == pytest.approx(total, abs=0.06)
+            assert found[path]["first"] == pytest.approx(first, abs=0.06)
+    else:
+        assert all(row["mu_star"] > 1 for row in found.values())
+        # The effect of z is one of interaction alone: its sign changes.
+        assert abs(found[paths[2]]["mu"]) < 0.2 * found[paths[2]]["sigma"]
+    # Blocks with a failed point are left out. In 1024 short trajectories a point comes twice.
+    failed = list(rows[11].values())
+    for row in rows:
+        if list(row.values()) == failed:
+            row["y"] = None
+    assert sensitivity(given, rows, "y")[0]["blocks"] in (
+        range(900, 1024) if kind == "morris" else [1023]
+    )
+    with pytest.raises(NandlabError, match=" of 1024 blocks"):
+        sensitivity(given, rows[:1], "y")
+    flat = [{**row, "y": 1.0} for row in rows]
+    with pytest.raises(NandlabError, match="a column that varies"):
+        sensitivity(given, flat, "y")
+
+
+def test_sensitivity_of_a_drive():
+    pytest.importorskip("SALib", reason="SALib is not installed (extra `sensitivity`)")
+    job = "[w]\nrw=randwrite\nnorandommap\nnumber_ios=4000\niodepth=8\n"
+    axes = {
+        OP: {"from": 0.1, "to": 0.5},
+        "host.link_latency_us": {"from": 0.4, "to": 0.6},
+    }
+    study = Study(
+        *("tiny", job),
+        precondition="steady",
+        axes=axes,
+        design="morris",
+        points=4,
+        columns=["wa = ftl.write_amplification"],
+    )
+    first, second = swept(study).sensitivity()
+    assert first["axis"] == OP
+    assert first["mu_star"] > 1 > second["mu_star"]
+    assert first["mu"] < 0
+    with pytest.raises(NandlabError, match="no column `wb`"):
+        study.sensitivity("wb")
+
+
+@pytest.mark.parametrize(
+    ("axes", "kind", "panels"),
+    [
+        ({OP: [0.2, 0.3]}, None, 1),
+        ({GC: ["greedy", "fifo"]}, None, 1),
+        ({OP: [0.2, 0.3], GC: ["greedy", "fifo"]}, "lines", 1),
+        ({OP: [0.2, 0.3], DEPTH: [1, 8], GC: ["greedy", "fifo"]}, "lines", 2),
+        ({OP: [0.2, 0.3], DEPTH: [1, 8]}, "heatmap", 1),
+        ({OP: [0.2, 0.3], DEPTH: [1, 8]}, "scatter", 2),
+        ({OP: [0.2, 0.3], DEPTH: [1, 8]}, "pareto", 1),
+    ],
+)
+def test_pictures(axes: dict[str, Any], kind: str | None, panels: int, tmp_path: Path):
+    study = swept(
+        Study(
+            *("tiny", JOB),
+            axes=axes,
+            replicates=2,
+            objectives=["max iops", "min write_us_p99"],
+            summary="a study",
+        )
+    )
+    figure = study.plot(tmp_path / "p.png", kind=kind)
+    assert (tmp_path / "p.png").stat().st_size > 5000
+    drawn = [axes for axes in figure.axes if axes.get_xlabel()]
+    assert len(drawn) == panels
+    assert figure.get_suptitle() == "a study"
+    if kind in ("lines", None):
+        assert {axes.get_ylabel() for axes in drawn} == {"iops"}
+        two = study.plot(kind=kind, columns=["iops", "read_us_p99"])
+        assert len(two.axes) >= 2 * panels
+        # Replicates have intervals.
+        assert any(axes.collections for axes in drawn)
+
+
+def test_pictures_of_designs_that_draw():
+    axes = {OP: {"from": 0.1, "to": 0.4}, GC: ["greedy", "fifo"]}
+    study = swept(Study("tiny", JOB, axes=axes, design="sobol", points=6))
+    assert len(study.plot().axes) == 2
+    # A heat map has fields for what was drawn.
+    study.plot(kind="heatmap")
+
+
+def test_pictures_that_are_refused():
+    study = Study("tiny", JOB, axes={OP: [0.2, 0.3]})
+    with pytest.raises(NandlabError, match="no point has a result"):
+        study.plot()
+    swept(study)
+    for given, words in [
+        ({"kind": "line"}, "did you mean `lines`"),
+        ({"kind": "heatmap"}, "one axis"),
+        ({"kind": "pareto"}, "objectives"),
+        ({"kind": "sensitivity"}, "design `grid`"),
+        ({"columns": ["ipos"]}, "did you mean `iops`"),
+        ({"path": "x.gif"}, "unknown kind of picture"),
+    ]:
+        with pytest.raises(NandlabError, match=words):
+            study.plot(**given)  # type: ignore[arg-type]
+    with pytest.raises(NandlabError, match="a study without axes"):
+        Study("tiny", JOB).run(workers=1).plot()
