@@ -161,7 +161,7 @@ SCANNED_PART = 16
 
 @cache
 def start_up(recovery, gigabytes, spare=0.0):
-    """The start-up of a full drive whose power was cut, with so much flash and a spare part more."""
+    """The start-up of a full drive whose power was cut, with a spare part more of flash."""
     blocks = round((1 + spare) * gigabytes * 1e9 / 4096 / 128 / 8)
     sets = {**SCANNED, "chip.geometry.blocks_per_plane": blocks, "recovery.name": recovery}
     drive = nandlab.Drive("tiny", set=sets)

@@ -132,7 +132,8 @@ impl Simulation {
         self.session().cut_at(Time(time_ns)).map_err(refuse)
     }
 
-    /// Starts the drive up after a cut, for so many events: what that took as JSON, once it is over.
+    /// Starts the drive up after a cut, for so many events: what that took as JSON, once it is
+    /// over.
     fn start_up(&mut self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
         let session = self.session();
         let started = py.detach(|| session.start_up(events)).map_err(refuse)?;

@@ -265,8 +265,8 @@ fn check_spare_area(needed: u32, config: &SsdConfig) -> Result<()> {
         .hint("use a code with more metadata_bytes, or a larger chip.geometry.spare_bytes"))
 }
 
-/// Bytes beside a page that a recovery needs: for each unit its owner and the number of its data, and
-/// once the stamp of the program and the tag of the block.
+/// Bytes beside a page that a recovery needs: for each unit its owner and the number of its data,
+/// and once the stamp of the program and the tag of the block.
 const OOB_BYTES: (u32, u32) = (12, 16);
 
 /// Bytes of a unit in a summary: its owner, and the number of its data.

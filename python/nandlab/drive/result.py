@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from nandlab._core import OPERATIONS, Simulation
 from nandlab.drive.blame import Blame, Explanation
 from nandlab.drive.bottleneck import Bottleneck, bottleneck
-from nandlab.drive.job_rates import no_depth
+from nandlab.drive.jobs.rates import no_depth
 from nandlab.drive.latency import Latency
 from nandlab.drive.requests import RequestFile
 from nandlab.drive.series import peak_power_w, series_table

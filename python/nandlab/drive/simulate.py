@@ -14,7 +14,7 @@ from nandlab import _core
 from nandlab.catalogue import Config, drive_of, load_config
 from nandlab.display.progress import Meter, Progress
 from nandlab.drive.blame import Blame
-from nandlab.drive.job_rates import missed_rates
+from nandlab.drive.jobs.rates import missed_rates
 from nandlab.drive.notices import beyond_belief, unsettled, unwritten, without_effect
 from nandlab.drive.power import start_up
 from nandlab.drive.requests import RequestLog

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS
 from nandlab.display import quantity
-from nandlab.drive.job_table import job_parts
+from nandlab.drive.jobs.table import job_parts
 from nandlab.drive.latency import is_exceeded
 
 if TYPE_CHECKING:

@@ -294,8 +294,8 @@ impl Chips {
         self.summary_pages
     }
 
-    /// Pages that a program from `page` on could spoil, if the power fails: earlier ones of its cells,
-    /// and of those of a summary that follows.
+    /// Pages that a program from `page` on could spoil, if the power fails: earlier ones of its
+    /// cells, and of those of a summary that follows.
     pub fn pages_under(&self, page: u32) -> Vec<u32> {
         if !self.faults.may_lose_pairs() || self.pages_per_program > 1 {
             return Vec::new();
@@ -315,8 +315,8 @@ impl Chips {
         self.summary_pages > 0 && page + self.pages_per_program == self.geometry.pages_per_block
     }
 
-    /// Senses a page for a scan, programmed or not: how long it takes and the bit error rate. A page
-    /// without data shows that at once.
+    /// Senses a page for a scan, programmed or not: how long it takes and the bit error rate. A
+    /// page without data shows that at once.
     pub fn scan(&mut self, block: Block, page: u32) -> Result<(Time, f64)> {
         let state = &self.blocks[block.0 as usize];
         let BlockFill { next_page, mode } = state.fill();
@@ -516,9 +516,9 @@ impl Chips {
         OobStore::bytes(&self.geometry, &self.rules)
     }
 
-    /// Writes the out-of-band areas of the program from `page` on, which has completed: its units in
-    /// the order of their places, those that are left padding. A tag of 0 leaves that of the block.
-    /// Nothing where no areas are kept.
+    /// Writes the out-of-band areas of the program from `page` on, which has completed: its units
+    /// in the order of their places, those that are left padding. A tag of 0 leaves that of the
+    /// block. Nothing where no areas are kept.
     #[inline]
     pub fn write_oob(&mut self, block: Block, page: u32, units: &[Owned], stamp: u64, tag: u64) {
         let Some(oob) = &mut self.oob else { return };

@@ -158,7 +158,8 @@ impl Faults {
         self.config.paired_page_loss > 0.0
     }
 
-    /// Whether a program from `page` on that the power cuts off spoils the earlier pages of its cells.
+    /// Whether a program from `page` on that the power cuts off spoils the earlier pages of its
+    /// cells.
     pub fn pairs_are_lost(&self, block: u32, pe_cycles: u32, page: u32) -> bool {
         let place = u64::from(block) << 32 | u64::from(page);
         let drawn = unit(mix(mix(!self.program_key ^ place) ^ u64::from(pe_cycles)));

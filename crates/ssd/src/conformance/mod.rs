@@ -4,8 +4,8 @@
 //! `tally` is an account of the calls of an FTL, kept from its answers alone. `batches` writes
 //! through it without time, `interleaving` lets what is under way end in any order, and `storm`
 //! sends requests to a whole drive and compares each read with what was written; `power` cuts its
-//! power, and holds what is left against what flushes have promised (`durable`). A broken promise is
-//! an error.
+//! power, and holds what is left against what flushes have promised (`durable`). A broken promise
+//! is an error.
 
 pub mod batches;
 mod drives;

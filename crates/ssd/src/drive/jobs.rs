@@ -223,8 +223,9 @@ impl Ssd {
         }
     }
 
-    /// Notes what is to stand beside units that a job moves: the numbers of their data, or new ones.
-    /// Before they are read: what is read may be of no use, and erased, when its copy is programmed.
+    /// Notes what is to stand beside units that a job moves: the numbers of their data, or new
+    /// ones. Before they are read: what is read may be of no use, and erased, when its copy is
+    /// programmed.
     #[cold]
     fn note_moves(&mut self, job: Job, moves: &[Move]) {
         let is_new = self.ftl.renews(job);

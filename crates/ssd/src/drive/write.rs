@@ -261,8 +261,9 @@ impl Ssd {
         self.writer.buffer.slot(held).trimmed && !self.is_promised(held)
     }
 
-    /// Whether a request waits for data of the buffer to be durable: they are programmed even if they
-    /// are trimmed meanwhile. The trim may be lost with the power, and older data would come back.
+    /// Whether a request waits for data of the buffer to be durable: they are programmed even if
+    /// they are trimmed meanwhile. The trim may be lost with the power, and older data would come
+    /// back.
     fn is_promised(&mut self, held: u32) -> bool {
         self.power.is_some()
             && (self.writer.flushes.waiting() || self.writer.buffer.slot(held).waiter != NONE)

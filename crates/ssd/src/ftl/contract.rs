@@ -421,7 +421,8 @@ pub trait Ftl: Send + DynClone + State {
         None
     }
 
-    /// A key whose rows can be asked about again, of those that wait for that. Each is returned once.
+    /// A key whose rows can be asked about again, of those that wait for that. Each is returned
+    /// once.
     fn called(&mut self) -> Option<Key> {
         None
     }

@@ -1,8 +1,8 @@
 //! Log: blocks of each die that the drive itself writes to, for its start-up.
 //!
-//! Records are noted trims, opened blocks, and parts of a table. The blocks of a die are written one
-//! after the other and then again from the first on. So a table is written before the records that
-//! it takes the place of are overwritten. The FTL knows these blocks as bad ones.
+//! Records are noted trims, opened blocks, and parts of a table. The blocks of a die are written
+//! one after the other and then again from the first on. So a table is written before the records
+//! that it takes the place of are overwritten. The FTL knows these blocks as bad ones.
 
 use crate::ftl::{Program, Stream};
 use base::archive::{Archive, State};

@@ -2,8 +2,8 @@
 //!
 //! Only a drive with a `recovery` has any of it. It numbers the data, keeps out-of-band areas, and
 //! writes `records` to its log: trims that a flush makes durable, blocks that are opened, and
-//! `tables` that take the place of older records. `oob` writes what stands beside the data. `cut` takes
-//! the power, and `start_up` is what follows.
+//! `tables` that take the place of older records. `oob` writes what stands beside the data. `cut`
+//! takes the power, and `start_up` is what follows.
 
 mod cut;
 mod oob;

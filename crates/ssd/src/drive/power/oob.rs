@@ -57,7 +57,8 @@ impl Ssd {
     }
 }
 
-/// Writes the areas of all that is stored, as the FTL has it: of what has been written without time.
+/// Writes the areas of all that is stored, as the FTL has it: of what has been written without
+/// time.
 pub(super) fn note_stored(chips: &mut Chips, ftl: &dyn Ftl, stamp: u64) {
     let geometry = chips.geometry.clone();
     let mut owned = vec![Owned::PADDING; geometry.units() as usize];

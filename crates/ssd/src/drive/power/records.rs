@@ -34,8 +34,8 @@ pub(super) struct Waiting {
     commands: Vec<(u32, u64)>,
 }
 
-/// An erase that waits until the trims before it are noted: what they have made invalid may be in its
-/// blocks, and an older version elsewhere.
+/// An erase that waits until the trims before it are noted: what they have made invalid may be in
+/// its blocks, and an older version elsewhere.
 pub(super) struct Erasing {
     job: Job,
     blocks: Vec<Block>,

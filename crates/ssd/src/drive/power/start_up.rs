@@ -153,8 +153,8 @@ impl Ssd {
         }
     }
 
-    /// The pages to read of one block of each plane of a die, in the order of their numbers, so that
-    /// the planes can be read together.
+    /// The pages to read of one block of each plane of a die, in the order of their numbers, so
+    /// that the planes can be read together.
     fn pages_of(&self, die: Die, number: u32) -> VecDeque<Page> {
         let geometry = &self.flash.chips.geometry;
         let planes = geometry.plane(die, 0).0..geometry.plane(die, 0).0 + geometry.planes_per_die;
@@ -324,8 +324,8 @@ impl Ssd {
         Ok(())
     }
 
-    /// Writes copies of spoilt units, as many as the buffer has room for, ahead of all that the host
-    /// writes. With the last one on flash the start-up ends.
+    /// Writes copies of spoilt units, as many as the buffer has room for, ahead of all that the
+    /// host writes. With the last one on flash the start-up ends.
     pub(in crate::drive) fn restore(&mut self) {
         while let Some(copy) = self.start_up().and_then(|start_up| start_up.copies.pop()) {
             let Some(held) = self.hold_copy(Lpn(copy.owner), copy.is_lost) else {

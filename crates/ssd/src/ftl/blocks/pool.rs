@@ -351,8 +351,8 @@ impl Pool {
         self.home(block).map_or(0, |(of, _)| self.serials[of as usize])
     }
 
-    /// Takes over blocks that were found: a virtual block of each set of blocks with one tag, in the
-    /// order of their tags. Of an untouched pool.
+    /// Takes over blocks that were found: a virtual block of each set of blocks with one tag, in
+    /// the order of their tags. Of an untouched pool.
     pub fn adopt(&mut self, found: &Found) -> Vec<Virtual> {
         let geometry = self.layout.geometry.clone();
         let mut of_serial: BTreeMap<u64, Vec<Block>> = BTreeMap::new();

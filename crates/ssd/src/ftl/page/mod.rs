@@ -60,6 +60,7 @@ impl Default for PageParams {
     }
 }
 
+mod frontiers;
 mod recover;
 mod state;
 mod victims;
@@ -200,99 +201,11 @@ impl PageFtl {
         self.free.fewest(die.0 * self.groups + group)
     }
 
-    /// The frontier of a stream; behind those of all streams come that of cold data and that of
-    /// the FTL's own units.
-    #[inline]
-    fn frontier_index(&self, die: Die, stream: u32, group: u32) -> usize {
-        ((die.0 * (self.streams + 2) + stream) * self.groups + group) as usize
-    }
-
-    /// The frontier of the FTL's own units.
-    #[inline]
-    pub(super) fn own_frontier(&self, die: Die, group: u32) -> usize {
-        self.frontier_index(die, self.streams + 1, group)
-    }
-
-    /// Opens it, with blocks that are kept for that.
-    pub(super) fn open_own(&mut self, index: usize, die: Die) {
-        let group = index as u32 % self.groups;
-        for i in 0..self.joined {
-            let plane = self.geometry.plane(die, group * self.joined + i);
-            let block = self.free.pop_claimed(plane).expect("the caller checks what is kept");
-            self.candidates.opened(block);
-            self.frontiers[index].blocks[i as usize] = block;
-        }
-        self.frontiers[index].open();
-    }
-
-    /// A frontier of `die` for the stream that can take data now.
-    #[inline]
-    fn frontier_for(&self, die: Die, stream: u32, floor: u32) -> Option<usize> {
-        let first = self.next_group[(die.0 * self.streams + stream) as usize];
-        for i in 0..self.groups {
-            let mut group = first + i;
-            if group >= self.groups {
-                group -= self.groups;
-            }
-            let index = self.frontier_index(die, stream, group);
-            // In a frontier shared with garbage collection, the host stops where it would eat
-            // into the reserve: what is left of an open block may be all that moves can go to.
-            let shared = stream == self.gc_frontier;
-            let free = if self.frontiers[index].open && !shared {
-                u32::MAX
-            } else {
-                self.free_blocks(die, group) + u32::from(self.frontiers[index].open)
-            };
-            if free > floor {
-                return Some(index);
-            }
-        }
-        None
-    }
-
-    fn open(&mut self, index: usize, die: Die, for_wear: bool) {
-        let group = index as u32 % self.groups;
-        for i in 0..self.joined {
-            let plane = self.geometry.plane(die, group * self.joined + i);
-            let block =
-                if for_wear { self.free.pop_most_worn(plane) } else { self.free.pop(plane) };
-            let block = block.expect("checked by frontier_for");
-            self.candidates.opened(block);
-            self.frontiers[index].blocks[i as usize] = block;
-        }
-        self.frontiers[index].open();
-    }
-
     /// The unit at `ppn` is no longer the newest of anything.
     #[inline]
     fn invalidate(&mut self, ppn: u32) {
         let block = self.geometry.block_of(Ppn(ppn));
         self.candidates.died(|| self.geometry.plane_of(block), block);
-    }
-
-    /// The frontier of a die's cold data. When blocks are collected for their wear, it takes the
-    /// most worn free block set; their erase gives a set back. Other moves fill what cold data
-    /// leave of it.
-    fn frontier_for_wear(&self, die: Die) -> Option<usize> {
-        let of = |group: u32| self.frontier_index(die, self.streams, group);
-        let is_open = |group: &u32| self.frontiers[of(*group)].open;
-        let free = |group: &u32| self.free_blocks(die, *group);
-        let next = || {
-            let most = (0..self.groups).max_by_key(free).filter(|group| free(group) > 0);
-            most.filter(|_| self.collections[die.0 as usize].is_levelling)
-        };
-        (0..self.groups).find(is_open).or_else(next).map(of)
-    }
-
-    /// The frontiers of a die; those of the FTL's own units come last.
-    fn frontiers_of(&self, die: Die) -> &[Frontier] {
-        let per_die = ((self.streams + 2) * self.groups) as usize;
-        &self.frontiers[die.0 as usize * per_die..][..per_die]
-    }
-
-    /// Blocks that a frontier still writes to, and the pages that each has.
-    fn filling(&self, frontier: &Frontier) -> impl Iterator<Item = (Block, u32)> {
-        frontier.filling(self.pages_per_program, self.joined, &self.geometry)
     }
 
     /// Whether a plane has a block more than its reserve.

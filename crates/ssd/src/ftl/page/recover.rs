@@ -134,7 +134,8 @@ impl PageFtl {
     }
 
     /// Goes on with a frontier, if its planes fit together: the first of them have one program more
-    /// than the others, or all have as many. A plane that has none of the first row yet gets a block.
+    /// than the others, or all have as many. A plane that has none of the first row yet gets a
+    /// block.
     fn go_on(
         &mut self,
         index: usize,

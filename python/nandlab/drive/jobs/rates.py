@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nandlab.display import quantity
-from nandlab.drive.job_table import sections
+from nandlab.drive.jobs.table import sections
 
 _SHORT = 0.02
 """Of a rate: less is missing for reasons of the clock."""
