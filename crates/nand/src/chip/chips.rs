@@ -315,16 +315,13 @@ impl Chips {
         self.summary_pages > 0 && page + self.pages_per_program == self.geometry.pages_per_block
     }
 
-    /// Senses a page for a scan, programmed or not: how long it takes and the bit error rate. A
-    /// page without data shows that at once.
-    pub fn scan(&mut self, block: Block, page: u32) -> Result<(Time, f64)> {
+    /// Senses a page that is not programmed, which shows that at once: how long it takes.
+    #[cold]
+    pub fn sense_erased(&self, block: Block, page: u32) -> Time {
         let state = &self.blocks[block.0 as usize];
-        let BlockFill { next_page, mode } = state.fill();
-        if page < next_page {
-            return self.read(block, page, 0.0);
-        }
+        let mode = state.fill().mode;
         let page_type = self.rules.site(mode, page).page_type;
-        Ok((self.timing.read_in(mode, page_type, state.pe_cycles), 0.0))
+        self.timing.read_in(mode, page_type, state.pe_cycles)
     }
 
     /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error

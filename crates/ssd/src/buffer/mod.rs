@@ -64,8 +64,6 @@ pub struct Slot {
     pub next: u32,
     /// The one before, of those that wait to be programmed.
     previous: u32,
-    /// Version of the data (see `medium::versions`).
-    pub version: u64,
     /// Number of the data, where the drive can lose power.
     pub sequence: u64,
 }
@@ -99,7 +97,6 @@ impl Buffer {
             successor: NONE,
             next: NONE,
             previous: NONE,
-            version: 0,
             sequence: 0,
         };
         let mut slots = vec![empty; capacity as usize];

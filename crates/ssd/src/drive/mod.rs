@@ -238,14 +238,14 @@ impl Ssd {
             event::DECODED => self.decoded(index),
             event::ENCODED => self.flash.submit(&mut self.events, index),
             event::WAKE => return Some(Step::Wake(index)),
-            event::READY_AGAIN => return Some(Step::Ready),
-            _ => {
+            event::COMPLETE => {
                 self.front.release(index);
                 if self.flash.blame.is_some() {
                     self.blame_rest(index);
                 }
                 return Some(Step::Completed(index));
             }
+            _ => return Some(Step::Ready),
         }
         None
     }

@@ -4,7 +4,7 @@ use super::flow::{event, lane};
 use super::request::Request;
 use super::timeline::{SpanKind, Track};
 use super::{MOST_LEVELS, Parts, Ssd, Stage};
-use crate::buffer::Rest;
+use crate::buffer::{Rest, Slot as Held};
 use crate::config::SsdConfig;
 use crate::failure::failed_words::{FailedWord, FailedWords};
 use crate::failure::retry::Retry;
@@ -120,10 +120,11 @@ impl Ssd {
                     self.counts.buffer_hits += 1;
                     let request = self.front.slot(slot);
                     request.hit = true;
-                    let held = self.writer.buffer.slot(held);
-                    request.done.failed |= held.rest == Rest::Lost && !held.trimmed;
+                    let Held { rest, trimmed, .. } = *self.writer.buffer.slot(held);
+                    request.done.failed |= rest == Rest::Lost && !trimmed;
                     if let Some(versions) = &mut self.versions {
-                        versions.read(slot, unit, if held.trimmed { 0 } else { held.version });
+                        let version = if trimmed { 0 } else { versions.held(held) };
+                        versions.read(slot, unit, version);
                     }
                     None
                 }
@@ -357,7 +358,7 @@ impl Ssd {
         let Some(reread) = self.reader.retry.after_failure(command.attempt) else {
             self.counts.uncorrectable += 1;
             self.note_found(index);
-            if command.owner != Owner::Scan {
+            if !matches!(command.owner, Owner::Scan) {
                 self.note_given_up(&command);
             }
             return false;

@@ -142,8 +142,8 @@ impl Ssd {
                 self.front.slot(slot).pending += 1;
                 self.writer.durable_waits += 1;
             }
-            if let Some(versions) = &self.versions {
-                self.writer.buffer.slot(held).version = versions.version(slot);
+            if let Some(versions) = &mut self.versions {
+                versions.hold(held, versions.version(slot));
             }
             if let Some(power) = &mut self.power {
                 self.writer.buffer.slot(held).sequence = power.number();
@@ -300,10 +300,13 @@ impl Ssd {
     /// Rows whose keys the FTL calls wait no longer: whether there are any.
     #[inline]
     pub(super) fn wake_called(&mut self) -> bool {
+        self.writer.buffer.rows.has_waiting() && self.wake_those_called()
+    }
+
+    #[inline(never)]
+    fn wake_those_called(&mut self) -> bool {
         let mut any = false;
-        while self.writer.buffer.rows.has_waiting()
-            && let Some(key) = self.ftl.called()
-        {
+        while let Some(key) = self.ftl.called() {
             any |= self.writer.buffer.rows.wake_key(key);
         }
         any
@@ -440,7 +443,7 @@ impl Ssd {
                     let entry = *self.writer.buffer.slot(held);
                     if let Some(versions) = &mut self.versions {
                         let ppn = program.ppn(&self.flash.chips.geometry, i);
-                        versions.store(ppn, entry.version);
+                        versions.store(ppn, versions.held(held));
                     }
                     match entry.rest {
                         Rest::Lost => self.failures.lost.insert(entry.lpn),

@@ -304,12 +304,11 @@ impl Flash {
     pub(crate) fn sense(&mut self, index: u32) -> Time {
         let command = &mut self.commands[index];
         let (block, page) = self.chips.geometry.page_of(command.ppn);
-        let sensed = if command.owner == Owner::Scan {
-            self.chips.scan(block, page)
-        } else {
-            self.chips.read(block, page, command.shift_v)
-        };
+        let sensed = self.chips.read(block, page, command.shift_v);
         let (time, rber) = sensed.unwrap_or_else(|error| {
+            if command.owner == Owner::Scan {
+                return (self.chips.sense_erased(block, page), 0.0);
+            }
             self.fault.get_or_insert(error);
             (Time::ZERO, 0.0)
         });

@@ -10,6 +10,8 @@ use nand::geometry::Ppn;
 #[derive(Debug)]
 pub struct Versions {
     stored: Vec<u64>,
+    /// By slot of the write buffer.
+    held: Vec<u64>,
     /// By request slot: the version it writes, and the units and versions it has read.
     writes: Vec<u64>,
     reads: Vec<Vec<(u32, u64)>>,
@@ -21,6 +23,7 @@ impl Versions {
     pub fn new(units: u32, slots: u32) -> Self {
         Self {
             stored: vec![0; units as usize],
+            held: Vec::new(),
             writes: vec![0; slots as usize],
             reads: vec![Vec::new(); slots as usize],
             latest: 0,
@@ -42,6 +45,18 @@ impl Versions {
     /// The version that a request writes.
     pub fn version(&self, slot: u32) -> u64 {
         self.writes[slot as usize]
+    }
+
+    /// A slot of the write buffer holds a version.
+    pub fn hold(&mut self, held: u32, version: u64) {
+        let slots = self.held.len().max(held as usize + 1);
+        self.held.resize(slots, 0);
+        self.held[held as usize] = version;
+    }
+
+    /// The version that a slot of the write buffer holds.
+    pub fn held(&self, held: u32) -> u64 {
+        self.held.get(held as usize).copied().unwrap_or(0)
     }
 
     /// A unit was programmed.

@@ -142,6 +142,7 @@ impl Ssd {
     }
 
     /// A block of the log is erased.
+    #[cold]
     pub(in crate::drive) fn log_erased(&mut self, program: &Program) {
         if let Some(power) = &mut self.power {
             match power.backup.has(program.blocks[0]) {
@@ -152,6 +153,7 @@ impl Ssd {
     }
 
     /// A record is on flash, or must be written again.
+    #[cold]
     pub(in crate::drive) fn logged(&mut self, number: u32, planes: u8, has_failed: bool) {
         if has_failed {
             self.log_again(number);

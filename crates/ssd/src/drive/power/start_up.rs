@@ -196,6 +196,7 @@ impl Ssd {
     }
 
     /// A page has been read.
+    #[cold]
     pub(in crate::drive) fn scanned(&mut self, die: Die) {
         let Some(start_up) = self.start_up() else { return };
         start_up.reading[die.0 as usize] -= 1;
@@ -260,6 +261,7 @@ impl Ssd {
     }
 
     /// A spoilt block has been erased.
+    #[cold]
     pub(in crate::drive) fn spoilt_erased(&mut self) {
         if let Some(start_up) = self.start_up() {
             start_up.pending -= 1;
@@ -326,6 +328,7 @@ impl Ssd {
 
     /// Writes copies of spoilt units, as many as the buffer has room for, ahead of all that the
     /// host writes. With the last one on flash the start-up ends.
+    #[cold]
     pub(in crate::drive) fn restore(&mut self) {
         while let Some(copy) = self.start_up().and_then(|start_up| start_up.copies.pop()) {
             let Some(held) = self.hold_copy(Lpn(copy.owner), copy.is_lost) else {
@@ -334,8 +337,10 @@ impl Ssd {
                 }
                 break;
             };
-            let entry = self.writer.buffer.slot(held);
-            (entry.sequence, entry.version) = (copy.sequence, copy.version);
+            self.writer.buffer.slot(held).sequence = copy.sequence;
+            if let Some(versions) = &mut self.versions {
+                versions.hold(held, copy.version);
+            }
             self.writer.buffer.push_dirty(held);
         }
         self.drain_buffer();
