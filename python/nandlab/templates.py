@@ -20,7 +20,6 @@ _SECTIONS = (
     "gc",
     "scheduler",
     "retry",
-    "recovery",
     "ecc",
     "buffer",
     "controller",
