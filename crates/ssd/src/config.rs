@@ -207,6 +207,9 @@ impl SsdConfig {
         self.scheduler.resolve(crate::flash::scheduler::ROSTER, "scheduler")?;
         self.retry.resolve(crate::failure::retry::ROSTER, "retry")?;
         complete::<RecoveryConfig, _>(&mut self.recovery, crate::recovery::ROSTER, "recovery")?;
+        if is_no_recovery(&self.recovery) {
+            self.recovery = no_recovery();
+        }
         let (common, mut choice) = self.ecc_parts()?;
         ecc::model::resolve(&common, &mut choice)?;
         self.ecc = params::write(&common)?;
