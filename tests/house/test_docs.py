@@ -161,11 +161,12 @@ def test_every_key_of_the_report_is_described():
     jobs = "[a]\nrw=randtrim\nnumber_ios=100\n[b]\nrw=randrw\nnumber_ios=3000\nfsync=100\n"
     fio = nandlab.run("tiny", jobs, precondition="steady", explain=True).to_dict()
     replayed = nandlab.run("tiny", trace=ROOT / "examples/traces/sqlite_ext4.iolog.zst").to_dict()
+    cut = nandlab.run("tiny", jobs, set={"recovery.name": "checkpoint"}, cut_at=0.001).to_dict()
     known = codes("docs/formats/report.md")
-    missing = {".".join(p) for r in (fio, replayed) for p in leaves(r) if p[-1] not in known}
+    missing = {".".join(p) for r in (fio, replayed, cut) for p in leaves(r) if p[-1] not in known}
     assert not missing
     # And none is described that is not there.
-    has = {key for report in (fio, replayed) for path in leaves(report) for key in path}
+    has = {key for report in (fio, replayed, cut) for path in leaves(report) for key in path}
     space = {"footprint_4k", "unique_written_4k", "rewrite_factor", "top_20_percent_write_share"}
     kinds = {"page", "lower", "middle", "upper", "top", "wordline"}
     plan = {"kind", "source", "precondition", "set", "iodepth", "format", "name"}
