@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import Files, Json, json_file, tell
+from nandlab.cli.files import OUTPUTS, Files, Json, Plot, json_file, tell
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
 from nandlab.given.completion import member_of, preset_of
 from nandlab.given.outputs import check_outputs
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from nandlab.board.measurement import Measurement
-
-_OUT = "Outputs"
 
 
 def board(
@@ -54,19 +52,16 @@ def board(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="New file for all rows: .parquet or .csv.", rich_help_panel=_OUT
+            metavar="FILE", help="New file for all rows: .parquet or .csv.", rich_help_panel=OUTPUTS
         ),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
-    ] = None,
+    plot: Plot = None,
     json: Json = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Resumes an interrupted measurement in --out.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="No table and no progress bar.", rich_help_panel=_OUT)
+        bool, typer.Option("--quiet", help="No table and no progress bar.", rich_help_panel=OUTPUTS)
     ] = False,
 ) -> None:
     """Runs a characterization procedure on a raw chip on the virtual test board."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import Files, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, json_file
 from nandlab.display.terminal import console, say
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 PICTURES = ("levels", "rber", "program", "endurance")
 
-_OUT = "Outputs"
 _ECC = "Endurance (with --picture endurance)"
 
 
@@ -60,21 +59,18 @@ def cell(
             "--set", metavar="PATH=VALUE", help="Changes a parameter of the cell; repeatable."
         ),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
-    ] = None,
+    plot: Plot = None,
     picture: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
             help="Kind of --plot: levels (default), rber, program or endurance.",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
     animate: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Animation: .gif or .html.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE", help="Animation: .gif or .html.", rich_help_panel=OUTPUTS),
     ] = None,
     over: Annotated[
         str | None,
@@ -82,15 +78,15 @@ def cell(
             metavar="WHAT",
             help="Axis of rber and --animate: cycles (default), hours or reads, up to the given"
             " value.",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
     frames: Annotated[
-        int | None, typer.Option(help="Frames of --animate (40).", rich_help_panel=_OUT)
+        int | None, typer.Option(help="Frames of --animate (40).", rich_help_panel=OUTPUTS)
     ] = None,
     json: Annotated[
         Path | None,
-        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=OUTPUTS),
     ] = None,
     t: Annotated[
         int | None,

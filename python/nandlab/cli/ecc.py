@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nandlab._core import vectors
-from nandlab.cli.files import Files, Json, check_json, json_file, tell
+from nandlab.cli.files import OUTPUTS, Files, Json, Plot, check_json, json_file, tell
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, guarded, say
 from nandlab.ecc.soft_read import reads
 from nandlab.ecc.soft_read import said as said_reads
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Codes and decoders: error rates, speed, profiles.", no_args_is_help=True)
 
-_OUT = "Outputs"
 
 MOST_RATES = 10_000
 """Of one range."""
@@ -89,19 +88,16 @@ def curve(
         typer.Option(
             metavar="FILE",
             help="Rows: .parquet; an existing file is resumed.",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
-    ] = None,
+    plot: Plot = None,
     quantity: Annotated[
-        str, typer.Option(help="Quantity of the picture: fer or ber.", rich_help_panel=_OUT)
+        str, typer.Option(help="Quantity of the picture: fer or ber.", rich_help_panel=OUTPUTS)
     ] = "fer",
     json: Json = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="No table and no progress bar.", rich_help_panel=_OUT)
+        bool, typer.Option("--quiet", help="No table and no progress bar.", rich_help_panel=OUTPUTS)
     ] = False,
 ) -> None:
     """Measures the codeword failure rate against RBER and soft reads."""

@@ -9,14 +9,12 @@ from typing import Annotated
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import Files, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, json_file
 from nandlab.display.terminal import say
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
-
-_OUT = "Outputs"
 
 
 def endurance(
@@ -85,13 +83,10 @@ def endurance(
         str | None,
         typer.Option(help="JESD218 requirements: client or enterprise.", metavar="PROFILE"),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
-    ] = None,
+    plot: Plot = None,
     json: Annotated[
         Path | None,
-        typer.Option(metavar="FILE|-", help="All points as JSON.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE|-", help="All points as JSON.", rich_help_panel=OUTPUTS),
     ] = None,
 ) -> None:
     """Maximum P/E cycles at which data survive, for every combination of the given values."""

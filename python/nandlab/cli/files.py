@@ -26,6 +26,22 @@ Json = Annotated[
 ]
 """Of every command that prints a table. With ``-`` the table goes to standard error."""
 
+OUTPUTS = "Outputs"
+"""Panel of the help with the files that a command writes."""
+
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot", metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=OUTPUTS
+    ),
+]
+"""Of every command that draws what it found."""
+
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="No table, bar or notice.", rich_help_panel=OUTPUTS)
+]
+"""Of commands that simulate drives."""
+
 
 def check_json(json: Path | None, inputs: Iterable[str | PathLike[str]] = ()) -> None:
     """Makes sure that the JSON can be written, before anything takes time.

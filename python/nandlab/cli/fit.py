@@ -10,13 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import Files, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, json_file
 from nandlab.display.terminal import say
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.given.replacement import write_text
-
-_OUT = "Outputs"
 
 
 def fit(
@@ -77,16 +75,13 @@ def fit(
         typer.Option(
             metavar="FILE.toml",
             help="Chip file with the fitted law (needs --chip).",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
-    ] = None,
+    plot: Plot = None,
     json: Annotated[
         Path | None,
-        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=OUTPUTS),
     ] = None,
 ) -> None:
     """Fits an error law to measurements of a real chip."""

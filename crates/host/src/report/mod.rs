@@ -190,7 +190,7 @@ impl Session {
         })
     }
 
-    /// What a cut of the power has taken, as the report has it.
+    /// The losses of a power cut, for the report.
     pub fn cut(cut: &Cut) -> Value {
         json!({
             "at_s": cut.at.s(),
@@ -202,7 +202,7 @@ impl Session {
         })
     }
 
-    /// What a start-up took, as the report has it.
+    /// Time and reads of a start-up, for the report.
     pub fn started(started: &Started) -> Value {
         json!({
             "time_s": started.time.s(),

@@ -141,7 +141,7 @@ impl Run {
         self.cut_at = Some(time);
     }
 
-    /// What a cut of the power has taken, if there was one.
+    /// The losses of the power cut, if there was one.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }

@@ -15,7 +15,7 @@ use base::memory::table;
 /// A unit as a program writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owned {
-    /// Whom it belongs to: its logical address, or [`Owned::PADDING`].
+    /// Owner: its logical address, or [`Owned::PADDING`].
     pub owner: u32,
     /// When its data were written, counted over the drive. A copy has the number of its data.
     pub sequence: u64,
@@ -28,7 +28,7 @@ impl Owned {
     pub const PADDING: Self = Self { owner: u32::MAX, sequence: 0, is_lost: false };
 }
 
-/// What stands beside a unit.
+/// The out-of-band data of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Oob {
     /// The unit.
@@ -134,8 +134,8 @@ impl OobStore {
         (stamp != NOT_WRITTEN).then_some(stamp)
     }
 
-    /// What stands beside a unit that program number `program` of its block writes; nothing where
-    /// none has completed.
+    /// The out-of-band data of a unit that program number `program` of its block writes; `None`
+    /// where none has completed.
     pub fn read(&self, ppn: Ppn, block: Block, program: u32) -> Option<Oob> {
         let stamp = self.stamp(block, program)?;
         let (owner, sequence) = (self.owners[ppn.0 as usize], self.sequences[ppn.0 as usize]);

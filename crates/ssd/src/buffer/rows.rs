@@ -69,7 +69,7 @@ impl Rows {
         }
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     pub(super) fn keys(&self) -> u32 {
         self.lists.len() as u32
     }
@@ -79,7 +79,7 @@ impl Rows {
         self.row_units
     }
 
-    /// How many dies there are.
+    /// Number of dies.
     pub(super) fn dies(&self) -> u32 {
         self.queues.len() as u32 - OF_DIES
     }

@@ -351,7 +351,7 @@ pub trait Ftl: Send + DynClone + State {
         false
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     fn keys(&self) -> u32 {
         1
     }

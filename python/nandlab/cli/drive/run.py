@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypedDict
 import typer
 
 from nandlab.cli import trace as cli_trace
-from nandlab.cli.files import Files, json_file
+from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, console, say
 from nandlab.drive.blame import check_percent
 from nandlab.drive.blame_table import print_blame
@@ -24,7 +24,6 @@ from nandlab.given.replacement import Unwritten
 from nandlab.process.interrupt import Stop
 from nandlab.trace.options import TraceOptions
 
-_OUT = "Outputs"
 _TRACE = "How a trace is read"
 
 
@@ -89,30 +88,32 @@ def run(
         typer.Option(metavar="FILE.py[:CLASS]", help="FTL in Python instead of the drive's."),
     ] = None,
     json: Annotated[
-        Path | None, typer.Option(metavar="FILE|-", help="Report.", rich_help_panel=_OUT)
+        Path | None, typer.Option(metavar="FILE|-", help="Report.", rich_help_panel=OUTPUTS)
     ] = None,
     requests: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Every request: .parquet.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE", help="Every request: .parquet.", rich_help_panel=OUTPUTS),
     ] = None,
     series: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Rates over time: .parquet or .csv.", rich_help_panel=_OUT
+            metavar="FILE", help="Rates over time: .parquet or .csv.", rich_help_panel=OUTPUTS
         ),
     ] = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="JSON for ui.perfetto.dev.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE", help="JSON for ui.perfetto.dev.", rich_help_panel=OUTPUTS),
     ] = None,
     timeline_spans: Annotated[
         int | None,
-        typer.Option(help=f"Spans that it holds at most ({TIMELINE_SPANS}).", rich_help_panel=_OUT),
+        typer.Option(
+            help=f"Spans that it holds at most ({TIMELINE_SPANS}).", rich_help_panel=OUTPUTS
+        ),
     ] = None,
     timeline_from: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="Simulated time from which it is kept.", rich_help_panel=_OUT
+            metavar="SECONDS", help="Simulated time from which it is kept.", rich_help_panel=OUTPUTS
         ),
     ] = None,
     timeline_around: Annotated[
@@ -120,24 +121,21 @@ def run(
         typer.Option(
             metavar="slowest",
             help="Keeps it from shortly before the slowest request; runs twice.",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
-    ] = None,
+    plot: Plot = None,
     explain: Annotated[
         float | None,
         typer.Option(
             metavar="PERCENT",
             help="Says what requests from this percentile on waited for, as 99.9.",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
     explain_plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Picture of that.", rich_help_panel=_OUT),
+        typer.Option(metavar="FILE", help="Picture of that.", rich_help_panel=OUTPUTS),
     ] = None,
     picture: Annotated[
         str | None,
@@ -145,12 +143,10 @@ def run(
             metavar="KIND",
             help="Of --plot: summary, if left out, latency, throughput or heatmap (latency over "
             "time, which keeps every request).",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No table, bar or notice.", rich_help_panel=_OUT)
-    ] = False,
+    quiet: Quiet = False,
     action: cli_trace.Action = None,
     device: cli_trace.Device = None,
     sector_bytes: cli_trace.SectorBytes = None,

@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from nandlab.cli.files import Files, Json, check_json, tell
+from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
 from nandlab.cli.study.sweep import show_rows, tell_notices
 from nandlab.display.terminal import INTERRUPTED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
-
-_OUT = "Outputs"
 
 
 def search(
@@ -49,16 +47,13 @@ def search(
     executor: Annotated[
         str, typer.Option(metavar="local|dask=ADDRESS|MODULE:FACTORY", help="As for `sweep`.")
     ] = "local",
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
-    ] = None,
+    plot: Plot = None,
     picture: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
             help="Of --plot: pareto or scatter (what suits the objectives).",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
     table: Annotated[
@@ -66,13 +61,11 @@ def search(
         typer.Option(
             metavar="FILE.parquet",
             help="All points (also in DIR/results.parquet).",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
     json: Json = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No table, bar or notice.", rich_help_panel=_OUT)
-    ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Searches a study for its best points; several objectives have a Pareto front."""
     from nandlab.study.definition import Study, StudyUnfinished

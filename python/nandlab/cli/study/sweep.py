@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nandlab.cli.files import Files, Json, check_json, tell
+from nandlab.cli.files import OUTPUTS, Files, Json, Plot, Quiet, check_json, tell
 from nandlab.display.terminal import INTERRUPTED, REFUSED, ProgressBar, say
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from nandlab.study.definition import Study
 
-_OUT = "Outputs"
 
 _MOST_LINES = 20
 """Of the table in the terminal."""
@@ -48,22 +47,21 @@ def sweep(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Counts points, done and left; runs nothing.")
     ] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Picture: .png, .svg or .pdf.", rich_help_panel=_OUT),
-    ] = None,
+    plot: Plot = None,
     picture: Annotated[
         str | None,
         typer.Option(
             metavar="KIND",
             help="Of --plot: lines, heatmap, scatter, pareto, sensitivity (what suits the study).",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
     column: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Column of --plot; repeatable (the first).", rich_help_panel=_OUT
+            metavar="NAME",
+            help="Column of --plot; repeatable (the first).",
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
     table: Annotated[
@@ -71,13 +69,11 @@ def sweep(
         typer.Option(
             metavar="FILE.parquet",
             help="All points (also in DIR/results.parquet).",
-            rich_help_panel=_OUT,
+            rich_help_panel=OUTPUTS,
         ),
     ] = None,
     json: Json = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No table, bar or notice.", rich_help_panel=_OUT)
-    ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Runs a study: a drive at many points, each once, whenever it is started."""
     from nandlab.study.definition import Study, StudyUnfinished

@@ -13,7 +13,7 @@ use crate::ftl::Carried;
 use base::{Error, Result, Time};
 use serde::Serialize;
 
-/// What a cut of the power has taken.
+/// Losses of a power cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Cut {
     /// When it was.

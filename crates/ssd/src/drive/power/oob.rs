@@ -9,7 +9,7 @@ use nand::chip::{Chips, Oob, Owned};
 use nand::geometry::{Block, Ppn};
 
 impl Ssd {
-    /// What stands beside a unit; nothing where its program has not completed.
+    /// The out-of-band data of a unit; `None` where its program has not completed.
     pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
         self.flash.chips.oob(ppn)
     }
