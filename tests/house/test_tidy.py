@@ -50,6 +50,7 @@ GOOD = {
     "python/lab/__init__.py": '"""The package of it."""\n',
     "python/lab/trace/__init__.py": '"""Room of traces."""\n',
     "python/lab/trace/table.py": '"""Table of a trace."""\n',
+    "tests/a/test_it.py": '"""Tests of the package."""\n',
     "params/CITATIONS.bib": "@article{a2012,\n  year = {2012}\n}\n",
     "params/chips/one.toml": (
         'summary = "with 8 # in it"\ncite = ["a2012"]\n'
@@ -122,6 +123,7 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
         '//! Floor 3 of it.\n#[path = "x.rs"]\nmod y;\n',
         "`#[path]`",
     ),
+    ("tests", "tests/b/test_it.py", '"""Tests of the other."""\n', "like tests/a/test_it.py"),
     ("family", "crates/ssd/src/gc/mod.rs", "//! Room of policies.\n", "no ROSTER"),
     ("family", "crates/ssd/src/gc/contract.rs", None, "without a contract.rs"),
     ("family", "crates/ssd/src/gc/fifo.rs", MEMBER, "not in the roster"),
