@@ -227,14 +227,14 @@ def tests_in_rust(tree: Tree) -> Iterator[Violation]:
                 yield Violation(path, number, rule, "`#[path]`: a module is where its name says")
 
 
-def tests_in_python(tree: Tree) -> Iterator[Violation]:
+def test_names(tree: Tree) -> Iterator[Violation]:
     """Files of tests have names of their own: pytest imports two of one name as one."""
     seen: dict[str, str] = {}
     for path in tree.ending(".py"):
         name = Path(path).name
         if path.startswith("tests/") and name.startswith("test_"):
             if name in seen:
-                yield Violation(path, 1, "tests", f"named like {seen[name]}")
+                yield Violation(path, 1, "test-name", f"named like {seen[name]}")
             seen.setdefault(name, path)
 
 
@@ -317,7 +317,7 @@ RULES: tuple[Callable[[Tree], Iterator[Violation]], ...] = (
     marked,
     rooms,
     tests_in_rust,
-    tests_in_python,
+    test_names,
     families,
     columns,
     leftovers,

@@ -86,7 +86,7 @@ def test_every_rule_is_tried() -> None:
     """By at least one row below."""
     assert {row[0] for row in BROKEN} == {
         *("direction", "first-line", "length", "name", "parameter", "room", "tests", "family"),
-        *("columns", "leftover", "lint", "changelog"),
+        *("test-name", "columns", "leftover", "lint", "changelog"),
     }
     assert len({row[0] for row in BROKEN}) == len(tidy.RULES)
 
@@ -123,7 +123,7 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
         '//! Floor 3 of it.\n#[path = "x.rs"]\nmod y;\n',
         "`#[path]`",
     ),
-    ("tests", "tests/b/test_it.py", '"""Tests of the other."""\n', "like tests/a/test_it.py"),
+    ("test-name", "tests/b/test_it.py", '"""Tests of the other."""\n', "like tests/a/test_it.py"),
     ("family", "crates/ssd/src/gc/mod.rs", "//! Room of policies.\n", "no ROSTER"),
     ("family", "crates/ssd/src/gc/contract.rs", None, "without a contract.rs"),
     ("family", "crates/ssd/src/gc/fifo.rs", MEMBER, "not in the roster"),
