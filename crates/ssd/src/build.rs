@@ -16,7 +16,7 @@ use base::rng::Rng;
 use base::units::{Hours, format_size};
 use base::{Error, Result, Time};
 use ecc::model::{EccConfig, Model};
-use nand::chip::{BlockMode, ChipConfig, Chips};
+use nand::chip::{BlockMode, Chips};
 use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Geometry};
 
@@ -127,10 +127,13 @@ pub fn chips(config: &SsdConfig) -> Result<Chips> {
         Hours(config.age.retention_hours),
         config.seed,
     )?;
+    if config.drive.single_level {
+        chips.hold_single_level(config.chip.cell_bits)?;
+    }
     if let Some(celsius) = config.age.temperature_c
         && chips.errs()
     {
-        keep_at(&mut chips, celsius, &config.chip)?;
+        keep_at(&mut chips, celsius, config)?;
     }
     if recovery_of(config)?.has_summaries() {
         chips.keep_summaries(SUMMARY_BYTES, config.chip.geometry.page_bytes)?;
@@ -139,10 +142,11 @@ pub fn chips(config: &SsdConfig) -> Result<Chips> {
 }
 
 /// Keeps the chips at a temperature. Refuses a law of errors that has no activation energy.
-fn keep_at(chips: &mut Chips, celsius: f64, chip: &ChipConfig) -> Result<()> {
-    let kept = chips.keep_at(celsius, chip.cell_bits);
+fn keep_at(chips: &mut Chips, celsius: f64, config: &SsdConfig) -> Result<()> {
+    let cell_bits = if config.drive.single_level { 1 } else { config.chip.cell_bits };
+    let kept = chips.keep_at(celsius, cell_bits);
     kept.unwrap_or_else(|| {
-        let array = &chip.array.name;
+        let array = &config.chip.array.name;
         let problem = format!("{celsius} C: chip.array `{array}` has no activation energy");
         Err(Error::new("age.temperature_c", problem)
             .hint("leave it out, set chip.array.activation_ev, or use another array"))

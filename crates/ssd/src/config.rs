@@ -27,6 +27,10 @@ pub struct DriveConfig {
     /// Capacitors keep the drive at work when the power is cut, until its write buffer is on flash.
     #[serde(default, skip_serializing_if = "is_false")]
     pub capacitors: bool,
+    /// All blocks hold one bit a cell, on the fast pages: fewer bytes, faster programs, fewer
+    /// errors.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub single_level: bool,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -258,7 +262,10 @@ impl SsdConfig {
         let (ecc, _) = self.ecc_parts()?;
         let geometry = &self.chip.geometry;
         let (page, spare) = (geometry.page_bytes, geometry.spare_bytes);
-        let pages = self.chip.page_order.pages_per_program(self.chip.cell_bits);
+        let pages = match self.drive.single_level {
+            true => 1,
+            false => self.chip.page_order.pages_per_program(self.chip.cell_bits),
+        };
         let joined = self.chip.features.multi_plane_program;
         let planes = if joined { geometry.planes_per_die } else { 1 };
         let program = u64::from(planes) * u64::from(pages) * u64::from(page);

@@ -178,8 +178,9 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
 /// Programs fail by chance: what they carried is written elsewhere, in whatever state it is then.
 #[test]
 fn reads_return_the_newest_version_where_programs_fail() {
-    let modes: [&[&str]; 11] = [
+    let modes: [&[&str]; 12] = [
         &[],
+        &["drive.single_level=true", "ftl.overprovisioning=1.5"],
         &["ftl.fast_pages=true"],
         &["ftl.name=slc_cache", "ftl.keep_share=0.5"],
         &["ftl.name=slc_cache", "ftl.when_full=fold", "gc.reclaim_reads=8"],

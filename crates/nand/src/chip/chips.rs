@@ -142,6 +142,22 @@ impl Chips {
         })
     }
 
+    /// Holds all blocks in single-level mode, whatever commands say. Before anything is written.
+    /// Refuses chips with one bit a cell.
+    pub fn hold_single_level(&mut self, cell_bits: u32) -> Result<()> {
+        if cell_bits == 1 {
+            return Err(Error::new("drive.single_level", "true, on a chip with one bit a cell")
+                .expected("false, or a chip.cell_bits of 2 or more"));
+        }
+        self.rules.hold_single_level();
+        self.timing.hold_single_level();
+        self.geometry = self.geometry.with_pages(self.rules.pages(BlockMode::Native));
+        self.pages_per_program = 1;
+        self.meet(BlockMode::SingleLevel);
+        self.arrays[0] = self.arrays[1].clone();
+        Ok(())
+    }
+
     /// Keeps the chips at this temperature: `None` where the model of errors has no activation
     /// energy. Refuses data that are older so than the model has rates for.
     pub fn keep_at(&mut self, celsius: f64, cell_bits: u32) -> Option<Result<()>> {

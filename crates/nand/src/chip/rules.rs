@@ -83,6 +83,14 @@ impl PageRules {
         Ok(Self { sites, pages, per_program: order.pages_per_program(cell_bits), fast })
     }
 
+    /// Pages of a chip whose blocks are all in single-level mode: its native ones are those.
+    pub fn hold_single_level(&mut self) {
+        let single: Vec<PageSite> = self.sites.drain(self.pages as usize..).collect();
+        (self.pages, self.per_program) = (single.len() as u32, 1);
+        self.fast = (0..self.pages).collect();
+        self.sites = [single.clone(), single].concat();
+    }
+
     /// Pages of a block.
     #[inline]
     pub fn pages(&self, mode: BlockMode) -> u32 {

@@ -271,6 +271,14 @@ impl Timing {
         })
     }
 
+    /// Times of a chip whose blocks are all in single-level mode.
+    pub fn hold_single_level(&mut self) {
+        for times in [&mut self.read, &mut self.program] {
+            let single = times.last().copied().unwrap_or_default();
+            times.fill(single);
+        }
+    }
+
     /// Array read of a page.
     #[inline]
     pub fn read(&self, page_type: u8, pe_cycles: u32) -> Time {

@@ -61,6 +61,11 @@ impl CellMedium {
         let (Some(cell), Some(bits)) = (chips.cell(), model.medium_bits()) else {
             return Ok(None);
         };
+        if config.drive.single_level {
+            let problem = "true, with real cells under a decoder, which hold all their bits";
+            return Err(Error::new("drive.single_level", problem)
+                .hint("use chip.array.name = \"table\", which needs no cells"));
+        }
         let geometry = &config.chip.geometry;
         let room = 8 * (u64::from(geometry.page_bytes) + u64::from(geometry.spare_bytes));
         if bits as u64 > room {
