@@ -60,6 +60,7 @@ impl Default for PageParams {
     }
 }
 
+mod closing;
 mod frontiers;
 mod recover;
 mod state;
@@ -509,6 +510,14 @@ impl Ftl for PageFtl {
             self.retirement.wait(self.geometry.die_of(block), block);
         }
         is_doomed
+    }
+
+    fn close(&mut self, block: Block) -> bool {
+        self.close_early(block)
+    }
+
+    fn can_reclaim(&self) -> bool {
+        true
     }
 
     fn reclaim(&mut self, block: Block) -> bool {
