@@ -109,7 +109,8 @@ impl Ssd {
         check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
         check_references(&*retry, &chips, &config.chip.array.name)?;
         let background = gc.background_free_blocks > 0;
-        let failures = Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
+        let failures =
+            Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;

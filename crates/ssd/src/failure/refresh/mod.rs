@@ -176,7 +176,8 @@ pub(crate) fn check(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
         return Ok(());
     }
     let key = if after_hours > 0.0 { "refresh.after_hours" } else { "refresh.rber" };
-    let problem = format!("the FTL `{}` does not move the data of a block on demand", config.ftl.name);
+    let problem =
+        format!("the FTL `{}` does not move the data of a block on demand", config.ftl.name);
     Err(Error::unsupported(key, problem)
         .hint("leave it at 0, or use an FTL with `reclaim`: page, dftl, learned, superblock, ..."))
 }
@@ -312,9 +313,8 @@ impl Ssd {
             (!refresh.is_at_work(die)).then_some(die)
         };
         let on_idle = |block| free(block).is_some_and(|die| self.flash.is_idle(die));
-        let first = |of: &dyn Fn(Block) -> bool| {
-            refresh.queue.blocks().take(MOST_LOOKED_AT).position(of)
-        };
+        let first =
+            |of: &dyn Fn(Block) -> bool| refresh.queue.blocks().take(MOST_LOOKED_AT).position(of);
         first(&on_idle).or_else(|| first(&|block| free(block).is_some()))
     }
 
@@ -401,7 +401,8 @@ impl Ssd {
 
     /// Age of the oldest data that the FTL keeps in hours, at the temperature that they have
     /// (slow).
-    pub fn oldest_hours(&self) -> f64 {
+    pub fn oldest_hours(&mut self) -> f64 {
+        self.flash.chips.advance_to(self.events.now());
         let (chips, ftl) = (&self.flash.chips, &self.ftl);
         let units = (0..ftl.logical_units()).filter_map(|unit| ftl.lookup(Lpn(unit)));
         let mut is_used = vec![false; chips.geometry.blocks() as usize];

@@ -166,8 +166,7 @@ impl Ssd {
                 let mut is_new = false;
                 for &block in &taken {
                     let ftl = &mut self.ftl;
-                    let is_taken =
-                        ftl.reclaim(block) || (ftl.close(block) && ftl.reclaim(block));
+                    let is_taken = ftl.reclaim(block) || (ftl.close(block) && ftl.reclaim(block));
                     done.blocks += u64::from(is_taken);
                     is_new |= is_taken;
                 }
@@ -200,12 +199,8 @@ impl Ssd {
         untimed: &mut Untimed,
         done: &mut Refreshed,
     ) -> Result<()> {
-        let mut flash = Worn {
-            chips: &mut self.flash.chips,
-            born: Vec::new(),
-            erases: 0,
-            is_full: false,
-        };
+        let mut flash =
+            Worn { chips: &mut self.flash.chips, born: Vec::new(), erases: 0, is_full: false };
         self.ftl.settle_on(Job::of(die), Urgency::Due, untimed, &mut flash)?;
         while let Some(job) = self.ftl.wanted() {
             self.ftl.settle_on(job, Urgency::Due, untimed, &mut flash)?;
