@@ -117,6 +117,11 @@ impl RefreshConfig {
         *self == Self::default()
     }
 
+    /// Whether anything is switched on.
+    pub fn is_on(&self) -> bool {
+        self.after_hours > 0.0 || self.rber > 0.0 || self.patrol_hours > 0.0
+    }
+
     /// Refuses values out of range.
     fn check(&self) -> Result<()> {
         let hours = |key: &str, hours: f64, least: f64, shown: &str| {
@@ -251,6 +256,9 @@ impl SsdConfig {
             range("age.temperature_c", celsius, -100.0, 300.0)?;
         }
         self.refresh.check()?;
+        if let Some(dollars) = self.chip.cost_per_gb {
+            range("chip.cost_per_gb", dollars, 0.0, 1e6)?;
+        }
         range("age.pe_cycles", self.age.pe_cycles.into(), 0.0, 1e8)?;
         let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
         range("drive (dies in all)", dies as f64, 1.0, 65536.0)?;
@@ -334,6 +342,14 @@ impl SsdConfig {
                 .expected(format!("at most {spare} in all (chip.geometry.spare_bytes)")));
         }
         Ok(())
+    }
+
+    /// Bytes of flash as sold: the data pages of all blocks, bad ones included.
+    pub fn flash_bytes(&self) -> u64 {
+        let geometry = &self.chip.geometry;
+        let of_die = [geometry.planes_per_die, geometry.blocks_per_plane, geometry.pages_per_block];
+        let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
+        of_die.into_iter().map(u64::from).product::<u64>() * dies * u64::from(geometry.page_bytes)
     }
 
     /// Bytes of a mapping unit: as asked for, or the smaller of 4096 and the page.
