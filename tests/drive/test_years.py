@@ -30,9 +30,13 @@ def test_a_drive_with_power_refreshes_in_a_leap() -> None:
 def test_a_drive_on_a_shelf_catches_up_in_its_next_run() -> None:
     drive = nandlab.Drive("tiny", set={"refresh.after_hours": 720}).precondition("fill")
     drive.age(hours=8766, powered=False)
-    assert drive.refreshed.blocks == 0 and drive.pe_cycles.mean == 0
+    assert (drive.refreshed.blocks, drive.pe_cycles.mean) == (0, 0)
     report = counts(drive, PAUSED, explain=True)
-    assert report["refresh"]["blocks"] == {"age": report["nand"]["refreshed_blocks"], "rber": 0, "retries": 0}
+    assert report["refresh"]["blocks"] == {
+        "age": report["nand"]["refreshed_blocks"],
+        "rber": 0,
+        "retries": 0,
+    }
     assert report["nand"]["refreshed_blocks"] > 1000
     assert report["refresh"]["units"] <= report["ftl"]["gc_copies"]
     assert report["ftl"]["read_reclaims"] == 0
@@ -61,7 +65,8 @@ def test_errors_are_kept_down() -> None:
         drive = nandlab.Drive("tiny", set=[*sets, f"refresh.after_hours={after}"])
         host = counts(drive.precondition("fill").age(hours=8766))["host"]
         shares.append(host["requests_failed"] / host["requests_completed"])
-    assert shares[0] > 0.02 and shares[1] < shares[0] / 10, shares
+    assert shares[0] > 0.02
+    assert shares[1] < shares[0] / 10
 
 
 @pytest.mark.parametrize(
@@ -88,4 +93,6 @@ def test_the_flash_has_a_price() -> None:
     slc, mlc = (
         nandlab.run(f"grupp2009_{chip}", READS).to_dict()["cost"] for chip in ("b_slc4", "b_mlc8")
     )
-    assert slc["flash_usd"] / slc["flash_bytes"] == pytest.approx(94 / 31 * mlc["flash_usd"] / mlc["flash_bytes"], rel=0.01)
+    assert slc["flash_usd"] / slc["flash_bytes"] == pytest.approx(
+        94 / 31 * mlc["flash_usd"] / mlc["flash_bytes"], rel=0.01
+    )

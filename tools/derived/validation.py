@@ -28,6 +28,7 @@ QUICK_TESTS = (
     "--test=log_group",
     "--test=read_reclaim",
     "--test=real_cells",
+    "--test=refresh",
     "--test=retirement",
     "--test=start_up",
     "--test=superblock",

@@ -31,12 +31,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A minute of simulated time.
-const MINUTE: u64 = 60_000_000_000;
+pub(super) const MINUTE: u64 = 60_000_000_000;
 
 /// The age of a device: simulated time and leaps, in minutes.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct DeviceAge {
-    leaped: u32,
+pub(super) struct DeviceAge {
+    pub(super) leaped: u32,
     simulated: u32,
     /// When the next minute of simulated time is full.
     next: Time,
@@ -44,7 +44,7 @@ struct DeviceAge {
 
 impl DeviceAge {
     #[inline]
-    fn minutes(self) -> u32 {
+    pub(super) fn minutes(self) -> u32 {
         self.leaped.saturating_add(self.simulated)
     }
 
@@ -57,11 +57,11 @@ impl DeviceAge {
 
 /// How old data are for the model of errors.
 #[derive(Debug, Clone, Copy)]
-struct Retention {
+pub(super) struct Retention {
     /// Age of data from before the run.
-    before: Hours,
+    pub(super) before: Hours,
     /// How much faster time goes than at the temperature that the model's rates hold for.
-    pace: f64,
+    pub(super) pace: f64,
 }
 
 /// All chips of a drive.
@@ -79,15 +79,15 @@ pub struct Chips {
     /// is programmed in one shot, one elsewhere.
     pub pages_per_program: u32,
     gray: Option<&'static Gray>,
-    rules: PageRules,
+    pub(super) rules: PageRules,
     /// Models of native blocks and of those in single-level mode.
-    arrays: [Arc<dyn Array>; 2],
+    pub(super) arrays: [Arc<dyn Array>; 2],
     /// Whether the second one is what it should be: it is built with the first such block.
     knows_single_level: bool,
     errs: bool,
-    blocks: Vec<BlockState>,
-    retention: Retention,
-    age: DeviceAge,
+    pub(super) blocks: Vec<BlockState>,
+    pub(super) retention: Retention,
+    pub(super) age: DeviceAge,
     /// Pages of blocks that a power cut has left unreadable.
     torn: BTreeSet<(u32, u32)>,
     /// Where it was asked for.
@@ -95,7 +95,7 @@ pub struct Chips {
     /// Pages behind the data of a block that its summary takes.
     summary_pages: u32,
     /// Tells the rows of this drive from those of others.
-    row_key: u64,
+    pub(super) row_key: u64,
     faults: Faults,
 }
 
@@ -242,66 +242,6 @@ impl Chips {
     /// Simulated time begins anew, with the age that the device has.
     pub fn restart_clock(&mut self) {
         self.age = DeviceAge { leaped: self.age.minutes(), ..DeviceAge::default() };
-    }
-
-    /// Age of the device in minutes.
-    pub fn age_minutes(&self) -> u32 {
-        self.age.minutes()
-    }
-
-    /// When the device is so old, if only simulated time passes.
-    pub fn time_at_age(&self, minutes: u32) -> Time {
-        Time(u64::from(minutes.saturating_sub(self.age.leaped)).saturating_mul(MINUTE))
-    }
-
-    /// Lets minutes pass at once.
-    pub fn age_by_minutes(&mut self, minutes: u32) {
-        self.age.leaped = self.age.leaped.saturating_add(minutes);
-    }
-
-    /// Age of the oldest data of a block in minutes, at the temperature that it has; `None` of an
-    /// erased block.
-    #[inline]
-    pub fn data_minutes(&self, block: Block) -> Option<u32> {
-        let state = &self.blocks[block.0 as usize];
-        if state.fill().next_page == 0 {
-            return None;
-        }
-        let Retention { before, pace } = self.retention;
-        let before = if state.aged_pages() > 0 { before.0 / pace * 60.0 } else { 0.0 };
-        let since = self.age.minutes().saturating_sub(state.born());
-        Some((before as u32).saturating_add(since))
-    }
-
-    /// Bit error rate that a page of a block would have with data of this age, as if it were
-    /// programmed.
-    pub fn rber_after(&self, block: Block, page: u32, minutes: u32) -> f64 {
-        let state = &self.blocks[block.0 as usize];
-        let mode = state.fill().mode;
-        let site = self.rules.site(mode, page);
-        let retention = Hours(f64::from(minutes) / 60.0 * self.retention.pace);
-        let BlockState { pe_cycles, reads, .. } = *state;
-        let page = PageState { page_type: site.page_type, pe_cycles, retention, reads };
-        let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
-        let key = self.row_key ^ (u64::from(block.0) << 32 | row);
-        self.arrays[mode as usize].rber_of_page(&page, key)
-    }
-
-    /// Pages of a block have been read so often, without time.
-    pub fn disturb(&mut self, block: Block, reads: u32) {
-        let state = &mut self.blocks[block.0 as usize];
-        state.reads = state.reads.saturating_add(reads);
-    }
-
-    /// The row of cells that a page of a native block lies in.
-    pub fn row_of(&self, page: u32) -> (u32, u8) {
-        let site = self.rules.site(BlockMode::Native, page);
-        (site.wordline, site.parity)
-    }
-
-    /// Age of the device: simulated time and leaps.
-    pub fn device_age(&self) -> Hours {
-        Hours(f64::from(self.age.minutes()) / 60.0)
     }
 
     /// How many bits the cells of a block hold.

@@ -1,8 +1,8 @@
 //! Failures of a drive: lost data, failed blocks, read reclaim, refresh, and rereading.
 //!
 //! In come codewords that do not decode, blocks that chips report failed, and blocks that are read
-//! too often or hold old data. Out go reads that are repeated with other references (`retry`, a family), units whose
-//! data are lost, and blocks that are retired or written anew.
+//! too often or hold old data. Out go reads that are repeated with other references (`retry`, a
+//! family), units whose data are lost, and blocks that are retired or written anew.
 
 mod failed_blocks;
 pub mod failed_words;
