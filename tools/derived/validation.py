@@ -214,6 +214,13 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
     ),
     (
         (
+            "Years",
+            "Refresh and patrol reads of a small drive that idles. `crates/ssd/tests/refresh.rs`.",
+        ),
+        _any("blocks refreshed", "patrol reads", "erases, refreshed"),
+    ),
+    (
+        (
             "Times and rates of the whole drive",
             "A small drive with plain numbers, from parameters alone. "
             "`crates/host/tests/closed_forms.rs`.",

@@ -317,8 +317,6 @@ def _blocks(report: dict[str, Any]) -> str:
     parts = [f"{count:,} {name} failed" for name, count in counts.items() if count]
     if ftl["read_reclaims"]:
         parts.append(f"{ftl['read_reclaims']:,} reclaimed for their reads")
-    if nand["refreshed_blocks"]:
-        parts.append(f"{nand['refreshed_blocks']:,} refreshed")
     if ftl["retired_blocks"]:
         parts.append(f"{ftl['retired_blocks']:,} retired")
     if ftl["read_only_at_s"] is not None:
