@@ -90,7 +90,7 @@ impl Default for BufferConfig {
 #[serde(deny_unknown_fields, default)]
 pub struct RefreshConfig {
     /// Hours after which data are rewritten to another block, at least a minute; 0 switches it
-    /// off. A block counts from its first program. An open block waits until it is full.
+    /// off. A block counts from its first program.
     pub after_hours: f64,
     /// Raw bit error rate of a page, found by a read of the host or a patrol, above which the data
     /// of its block are rewritten; 0 switches it off. If fresh data have a higher rate, refresh

@@ -70,8 +70,9 @@ fn ages_are_told_in_minutes() {
     assert_eq!([0, 1].map(|block| minutes(&chips, block)), [Some(30_097), Some(97)]);
     assert_eq!((chips.age_minutes(), chips.time_at_age(100)), (97, Time(10 * MINUTE)));
     // What a page will be like at an age is what it is like then.
+    let read = chips.read(Block(1), 0, 0.0).unwrap().1;
     let then = chips.rber_after(Block(1), 0, 97);
-    assert_eq!(chips.read(Block(1), 0, 0.0).unwrap().1.to_bits(), then.to_bits());
+    assert_eq!(read.to_bits(), then.to_bits());
     chips.disturb(Block(1), 1000);
     assert_eq!(chips.reads(Block(1)), 1001);
     assert!(chips.rber_after(Block(1), 0, 970) > then);
