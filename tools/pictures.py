@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import nandlab
+from nandlab.display.picture import new_figure, save
 from nandlab.drive.pictures.timeline import plot_timelines
 from nandlab.drive.timeline import Timeline
 
@@ -146,7 +147,67 @@ def write(drive: nandlab.Drive, start: float, share: float) -> tuple[list[float]
     return gigabytes, rates
 
 
-ALL: dict[str, Callable[[Path], None]] = {"soft-read": soft_read, "slc-cache": slc_cache}
+#: A worn drive of 3D TLC with little in it. Its decoder gives up late, so that a year shows.
+WORN = {
+    "drive.channels": 2,
+    "drive.dies_per_channel": 2,
+    "chip.geometry.blocks_per_plane": 48,
+    "chip.geometry.pages_per_block": 96,
+    "ftl.overprovisioning": 0.2,
+    "age.pe_cycles": 3000,
+}
+
+#: Hours after which data are refreshed, and what the line is called.
+REFRESHES = {0: "no refresh", 2191: "every 3 months", 730: "every month"}
+
+#: Between two looks at the drive: a third of a month.
+STEP_HOURS = 243.5
+
+
+def years(path: Path) -> None:
+    """A year of a drive that is only read: its reads, and the wear that refresh costs."""
+    figure = new_figure(10.0, 3.4)
+    tail, failed, wear = figure.subplots(1, 3)
+    for after, name in REFRESHES.items():
+        year = _year(after)
+        months = [step / 3 for step in range(len(year))]
+        for axes, column in zip((tail, failed, wear), zip(*year, strict=True), strict=True):
+            axes.plot(months, column, label=name)
+    for axes, title in (
+        (tail, "99th percentile of 4-KiB reads, us"),
+        (failed, "reads that fail, %"),
+        (wear, "P/E cycles for refresh"),
+    ):
+        axes.set_title(title, fontsize=9)
+        axes.set_xlabel("months")
+        axes.set_xticks(range(0, 13, 3))
+        axes.set_ylim(bottom=0)
+    wear.legend(fontsize=8)
+    save(figure, path)
+
+
+def _year(after: float) -> list[tuple[float, float, float]]:
+    """Step by step: the tail of random reads in us, the percentage that fails, and cycles more."""
+    changes = {**WORN, "refresh.after_hours": after}
+    drive = nandlab.Drive("modern_tlc", set=changes).precondition("fill")
+    year = []
+    for step in range(37):
+        if step > 0:
+            drive.age(hours=STEP_HOURS)
+        host = drive.clone().run(YEARLY_READS).to_dict()["host"]
+        failed = 100 * host["requests_failed"] / host["requests_completed"]
+        cycles = drive.pe_cycles.mean - WORN["age.pe_cycles"]
+        year.append((host["read"]["latency_us"]["p99"], failed, cycles))
+    return year
+
+
+YEARLY_READS = "[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n"
+
+ALL: dict[str, Callable[[Path], None]] = {
+    "slc-cache": slc_cache,
+    "soft-read": soft_read,
+    "years": years,
+}
 
 
 def main(names: list[str]) -> None:

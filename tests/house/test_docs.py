@@ -162,11 +162,14 @@ def test_every_key_of_the_report_is_described():
     fio = nandlab.run("tiny", jobs, precondition="steady", explain=True).to_dict()
     replayed = nandlab.run("tiny", trace=ROOT / "examples/traces/sqlite_ext4.iolog.zst").to_dict()
     cut = nandlab.run("tiny", jobs, set={"recovery.name": "checkpoint"}, cut_at=0.001).to_dict()
+    kept = {"refresh.after_hours": 24, "chip.cost_per_gb": 0.1}
+    kept_up = nandlab.run("tiny", jobs, set=kept).to_dict()
+    reports = (fio, replayed, cut, kept_up)
     known = codes("docs/formats/report.md")
-    missing = {".".join(p) for r in (fio, replayed, cut) for p in leaves(r) if p[-1] not in known}
+    missing = {".".join(p) for r in reports for p in leaves(r) if p[-1] not in known}
     assert not missing
     # And none is described that is not there.
-    has = {key for report in (fio, replayed, cut) for path in leaves(report) for key in path}
+    has = {key for report in reports for path in leaves(report) for key in path}
     space = {"footprint_4k", "unique_written_4k", "rewrite_factor", "top_20_percent_write_share"}
     kinds = {"page", "lower", "middle", "upper", "top", "wordline"}
     plan = {"kind", "source", "precondition", "set", "iodepth", "format", "name"}

@@ -28,6 +28,7 @@ QUICK_TESTS = (
     "--test=log_group",
     "--test=read_reclaim",
     "--test=real_cells",
+    "--test=refresh",
     "--test=retirement",
     "--test=start_up",
     "--test=superblock",
@@ -210,6 +211,13 @@ SECTIONS: list[tuple[tuple[str, str], Callable[[Row], bool]]] = [
             "`crates/nand/src/sense/tests.rs`, `crates/ecc/src/channel/information.rs`.",
         ),
         _any("soft offset", "largest RBER"),
+    ),
+    (
+        (
+            "Years",
+            "Refresh and patrol reads of a small drive that idles. `crates/ssd/tests/refresh.rs`.",
+        ),
+        _any("blocks refreshed", "patrol reads", "erases, refreshed"),
     ),
     (
         (

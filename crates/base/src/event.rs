@@ -229,9 +229,28 @@ impl EventQueue {
         self.waiting != 0
     }
 
+    /// When the next event is, if any was asked for.
+    pub fn next_time(&self) -> Option<Time> {
+        let is_waiting = |source: &usize| self.waiting & 1 << source != 0;
+        let next = (0..=LANES).filter(is_waiting).map(|source| self.fronts[source]).min();
+        next.map(|entry| Time((entry >> 64) as u64))
+    }
+
+    /// Moves the clock on to `time`, which is before that of every event.
+    pub fn advance_to(&mut self, time: Time) {
+        debug_assert!(self.next_time().is_none_or(|next| time <= next));
+        self.now = self.now.max(time);
+    }
+
     /// Takes the next event before [`Time::LIMIT`], if any, and moves the clock to it.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, u32)> {
+        self.pop_before(Time::LIMIT)
+    }
+
+    /// Takes the next event before `end`, if any, and moves the clock to it.
+    #[inline]
+    pub fn pop_before(&mut self, end: Time) -> Option<(Time, u32)> {
         if self.waiting == 0 {
             return None;
         }
@@ -246,7 +265,7 @@ impl EventQueue {
             others &= others - 1;
         }
         let time = Time((best >> 64) as u64);
-        if time >= Time::LIMIT {
+        if time >= end {
             return None;
         }
         let next = if source == LANES {

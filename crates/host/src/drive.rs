@@ -6,6 +6,7 @@ use base::archive::{Archive, State};
 use base::units::Hours;
 use base::{Error, Result};
 use ssd::ageing::Ageing;
+use ssd::failure::refresh::Refreshed;
 use ssd::ftl::contract::Wear;
 use ssd::precondition::{Precondition, Preconditioning};
 use ssd::{Cut, Ssd, Started};
@@ -104,17 +105,21 @@ impl Drive {
         self.life.preconditioning.progress(self.ssd.ftl_mut())
     }
 
-    /// Lets `hours` pass at once: all that is stored is older by them. Refuses negative hours and
-    /// more than a device can count.
-    pub fn age(&mut self, hours: f64) -> Result<()> {
+    /// Lets `hours` pass at once: all that is stored is older by them. A drive that `has_power`
+    /// refreshes its data meanwhile, if it does so at all: what that took. Refuses negative hours
+    /// and more than a device can count.
+    pub fn age(&mut self, hours: f64, has_power: bool) -> Result<Refreshed> {
         const MOST: f64 = 8766.0 * 100.0;
         if !(0.0..=MOST).contains(&hours) {
             let problem = format!("{hours} hours");
             return Err(Error::new("age.hours", problem).expected(format!("0 to {MOST:.0}")));
         }
         self.put_to_use();
+        if has_power && !self.ssd.is_off() {
+            return self.ssd.refresh_untimed(Hours(hours));
+        }
         self.ssd.age(Hours(hours));
-        Ok(())
+        Ok(Refreshed::default())
     }
 
     /// Begins to overwrite the data of the drive at random until its blocks have `cycles` more P/E

@@ -108,13 +108,13 @@ fn what_is_stored_grows_old() {
     let mut drive = preconditioned(&sets, Precondition::Fill);
     let mut errors = Vec::new();
     for hours in [0.0, 1000.0, 8000.0] {
-        drive.age(hours).unwrap();
+        drive.age(hours, true).unwrap();
         let report = run(drive.twin().unwrap(), read).0;
         errors.push(report["ecc"]["raw_bit_errors"].as_u64().unwrap());
     }
     assert!(errors[0] < errors[1] && errors[1] < errors[2], "{errors:?}");
     for hours in [-1.0, f64::NAN, 1e9] {
-        assert_eq!(drive.age(hours).unwrap_err().place, "age.hours");
+        assert_eq!(drive.age(hours, true).unwrap_err().place, "age.hours");
     }
     assert_eq!(drive.precondition(Precondition::Fill).unwrap_err().place, "precondition");
 }
@@ -158,7 +158,7 @@ fn a_run_on_a_saved_drive_is_the_run_on_the_drive() {
             assert_eq!(report, expected, "{sets:?}, run {step}");
             (drive, loaded) = (after, after_loaded);
             for drive in [&mut drive, &mut loaded] {
-                drive.age(1000.0).unwrap();
+                drive.age(1000.0, true).unwrap();
                 let mut ageing = drive.age_by_writes(3).unwrap();
                 while !drive.advance_ageing(&mut ageing).unwrap() {}
             }

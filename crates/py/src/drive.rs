@@ -7,6 +7,7 @@ use crate::refuse;
 use base::Error;
 use host::session::Session;
 use pyo3::prelude::*;
+use ssd::failure::refresh::Refreshed;
 use ssd::precondition::Precondition;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -120,9 +121,12 @@ impl Drive {
         Ok(Self::of(twin))
     }
 
-    /// Lets a number of hours pass at once.
-    fn age(&self, hours: f64) -> PyResult<()> {
-        self.with(|drive| drive.age(hours))
+    /// Lets a number of hours pass at once, with or without power: blocks refreshed, units moved,
+    /// blocks erased, and pages read by patrols.
+    fn age(&self, py: Python<'_>, hours: f64, has_power: bool) -> PyResult<(u64, u64, u64, u64)> {
+        let Refreshed { blocks, units, erases, patrol_reads } =
+            py.detach(|| self.with(|drive| drive.age(hours, has_power)))?;
+        Ok((blocks, units, erases, patrol_reads))
     }
 
     /// Begins to overwrite the data of the drive until its blocks have this many more cycles.

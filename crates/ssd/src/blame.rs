@@ -39,6 +39,10 @@ pub enum Cause {
     DieMap,
     /// Its die read or programmed for a merge.
     DieMerge,
+    /// Its die read or programmed data that are refreshed.
+    DieRefresh,
+    /// Its die read for a patrol.
+    DiePatrol,
     /// Its die suspended a program or an erase.
     DieSuspend,
     /// Its die held data that waited for the bus, or had other commands ahead of it.
@@ -58,7 +62,7 @@ pub enum Cause {
 }
 
 /// How many causes there are.
-pub const CAUSES: usize = 20;
+pub const CAUSES: usize = 22;
 
 /// Names of the causes, by their numbers.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -74,6 +78,8 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "die: erase",
     "die: map",
     "die: merge",
+    "die: refresh",
+    "die: patrol",
     "die: suspend",
     "die: waits",
     "bus",
@@ -95,6 +101,9 @@ const BY_DOING: [Cause; DOINGS] = {
     causes[Doing::MapProgram as usize] = Cause::DieMap;
     causes[Doing::MergeRead as usize] = Cause::DieMerge;
     causes[Doing::MergeProgram as usize] = Cause::DieMerge;
+    causes[Doing::RefreshRead as usize] = Cause::DieRefresh;
+    causes[Doing::RefreshProgram as usize] = Cause::DieRefresh;
+    causes[Doing::PatrolRead as usize] = Cause::DiePatrol;
     causes[Doing::Erase as usize] = Cause::DieErase;
     causes[Doing::Suspend as usize] = Cause::DieSuspend;
     causes

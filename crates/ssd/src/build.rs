@@ -4,6 +4,7 @@ use crate::config::SsdConfig;
 use crate::drive::{DriveParts, FLASH_EVENTS, Idle, Ssd, check_recovery, event, recovery_of};
 use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
+use crate::failure::refresh::{self, Refresh};
 use crate::failure::retry::{self, Reread, Retry};
 use crate::flash::{Flash, scheduler};
 use crate::ftl::contract::Ram;
@@ -108,7 +109,8 @@ impl Ssd {
         check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
         check_references(&*retry, &chips, &config.chip.array.name)?;
         let idle = idle_of(&gc, &*ftl)?;
-        let failures = Failures::new(ReadReclaim::new(&gc, &*retry)?);
+        let failures =
+            Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;
@@ -238,6 +240,7 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     };
     check_spare_area(ftl.spare_bytes(units_per_page).max(of_recovery), config)?;
     check_recovery(config, &*ftl)?;
+    refresh::check(config, &*ftl)?;
     Ok(ftl)
 }
 

@@ -89,6 +89,65 @@ impl Default for BufferConfig {
     }
 }
 
+/// Refresh of old data, and patrol reads that look for errors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RefreshConfig {
+    /// Hours after which data are rewritten to another block, at least a minute; 0 switches it
+    /// off. A block counts from its first program.
+    pub after_hours: f64,
+    /// Raw bit error rate of a page, found by a read of the host or a patrol, above which the data
+    /// of its block are rewritten; 0 switches it off. If fresh data have a higher rate, refresh
+    /// never ends.
+    pub rber: f64,
+    /// Patrol reads: hours in which pages of every block are read once, evenly spread; 0 switches
+    /// them off.
+    pub patrol_hours: f64,
+    /// Patrol reads: pages of each block, of all types and of rows that lie apart, other rows at
+    /// each patrol; 0 is all pages.
+    pub patrol_pages: u32,
+    /// Dies that rewrite blocks at the same time; those of other dies wait.
+    pub at_once: u32,
+}
+
+impl Default for RefreshConfig {
+    fn default() -> Self {
+        Self { after_hours: 0.0, rber: 0.0, patrol_hours: 0.0, patrol_pages: 12, at_once: 1 }
+    }
+}
+
+impl RefreshConfig {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether anything is switched on.
+    pub fn is_on(&self) -> bool {
+        self.after_hours > 0.0 || self.rber > 0.0 || self.patrol_hours > 0.0
+    }
+
+    /// Refuses values out of range.
+    fn check(&self) -> Result<()> {
+        let hours = |key: &str, hours: f64, least: f64, shown: &str| {
+            if hours == 0.0 || (least..=1e7).contains(&hours) {
+                return Ok(());
+            }
+            Err(Error::new(format!("refresh.{key}"), format!("{hours} hours"))
+                .expected(format!("{shown} to 1e7 hours, or 0 for none")))
+        };
+        hours("after_hours", self.after_hours, 1.0 / 60.0, "1/60 (a minute)")?;
+        hours("patrol_hours", self.patrol_hours, 1e-6, "1e-6")?;
+        if self.rber != 0.0 && !(1e-12..=0.5).contains(&self.rber) {
+            return Err(Error::new("refresh.rber", format!("{}", self.rber))
+                .expected("a bit error rate, 1e-12 to 0.5, or 0 for none"));
+        }
+        if self.at_once == 0 {
+            return Err(Error::new("refresh.at_once", "0 dies").expected("at least 1"));
+        }
+        Ok(())
+    }
+}
+
 /// The state of the flash at the start of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -150,6 +209,9 @@ pub struct SsdConfig {
     /// Write buffer.
     #[serde(default)]
     pub buffer: BufferConfig,
+    /// Refresh and patrol reads.
+    #[serde(default, skip_serializing_if = "RefreshConfig::is_default")]
+    pub refresh: RefreshConfig,
     /// State at the start.
     #[serde(default)]
     pub age: AgeConfig,
@@ -196,6 +258,10 @@ impl SsdConfig {
         range("age.retention_hours", self.age.retention_hours, 0.0, 1e7)?;
         if let Some(celsius) = self.age.temperature_c {
             range("age.temperature_c", celsius, -100.0, 300.0)?;
+        }
+        self.refresh.check()?;
+        if let Some(dollars) = self.chip.cost_per_gb {
+            range("chip.cost_per_gb", dollars, 0.0, 1e6)?;
         }
         range("age.pe_cycles", self.age.pe_cycles.into(), 0.0, 1e8)?;
         let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
@@ -285,6 +351,14 @@ impl SsdConfig {
                 .expected(format!("at most {spare} in all (chip.geometry.spare_bytes)")));
         }
         Ok(())
+    }
+
+    /// Bytes of flash as sold: the data pages of all blocks, bad ones included.
+    pub fn flash_bytes(&self) -> u64 {
+        let geometry = &self.chip.geometry;
+        let of_die = [geometry.planes_per_die, geometry.blocks_per_plane, geometry.pages_per_block];
+        let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
+        of_die.into_iter().map(u64::from).product::<u64>() * dies * u64::from(geometry.page_bytes)
     }
 
     /// Bytes of a mapping unit: as asked for, or the smaller of 4096 and the page.

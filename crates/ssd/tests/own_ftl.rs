@@ -175,3 +175,17 @@ fn clones_are_apart() {
         assert!(first.reclaimed_blocks > 0);
     }
 }
+
+/// An FTL that moves no block on demand cannot refresh: that is refused, and not left undone.
+#[test]
+fn refresh_needs_an_ftl_that_moves_blocks() {
+    let build = |sets: &[&str]| {
+        let config = small_config(sets).unwrap().with_own_ftl(own("")).unwrap();
+        Ssd::new(&config, 1 << 30).map(drop)
+    };
+    for key in ["refresh.after_hours", "refresh.rber"] {
+        let error = build(&[&format!("{key}=0.5")]).unwrap_err().to_string();
+        assert!(error.starts_with(key) && error.contains("`Logs` does not move"), "{error}");
+    }
+    build(&["refresh.patrol_hours=1"]).unwrap();
+}

@@ -22,6 +22,14 @@ const SHAPES: &[&[&str]] = &[
     &["gc.background_free_blocks=4", "chip.geometry.bad_block_fraction=0.05"],
     &["chip.timing.suspends_max=3", "gc.name=fifo"],
     &["drive.capacitors=true"],
+    &[
+        "chip.array.name=power_law",
+        "chip.array.epsilon=0.001",
+        "ecc.model=threshold",
+        "ecc.t=1000",
+        "refresh.rber=0.0005",
+        "refresh.patrol_hours=0.0001",
+    ],
 ];
 
 fn run(sets: &[String], seed: u64, count: u64) -> base::Result<Cuts> {

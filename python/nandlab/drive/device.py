@@ -32,6 +32,15 @@ class PeCycles(NamedTuple):
     max: int
 
 
+class Refreshed(NamedTuple):
+    """Work of refresh and patrol while hours passed at once."""
+
+    blocks: int = 0
+    units: int = 0
+    erases: int = 0
+    patrol_reads: int = 0
+
+
 class Drive:
     """A drive between runs.
 
@@ -72,6 +81,7 @@ class Drive:
 
     def _begin(self, source: Source, native: _core.Drive, state: str) -> None:
         self._source, self._native, self._state = source, native, state
+        self._refreshed = Refreshed()
 
     def __repr__(self) -> str:
         """Its preset or file, and how it was preconditioned."""
@@ -115,6 +125,7 @@ class Drive:
         """A copy of the drive with its data, wear and age."""
         drive = Drive.__new__(Drive)
         drive._begin(self._source, self._native.clone(), self._state)
+        drive._refreshed = self._refreshed
         return drive
 
     def save(self, path: str | PathLike[str]) -> Drive:
@@ -166,12 +177,17 @@ class Drive:
         *,
         hours: float | None = None,
         cycles: int | None = None,
+        powered: bool = True,
         progress: Callable[[Progress], object] | None = None,
     ) -> Drive:
         """Ages the drive: by time that passes at once, or by writes.
 
         Args:
-            hours: everything that is stored is older by these.
+            hours: everything that is stored is older by these. Where the drive refreshes old data
+                (``refresh.after_hours``, ``refresh.rber``), it does so in these hours, without
+                time: `refreshed` tells how much, and `pe_cycles` its wear.
+            powered: False for a drive on a shelf, which refreshes nothing; what is old by then is
+                rewritten in its next run, in the background.
             cycles: what the drive holds is overwritten at random, without time, until its blocks
                 have this many more P/E cycles on average. Blocks wear, and their programs
                 and erases fail as in a run. It ends early where that leaves a drive that takes no
@@ -192,8 +208,14 @@ class Drive:
             raise refusal("age", problem, hint="give one of them")
         if cycles is not None:
             return self._wear(whole("cycles", cycles, 0, 10**6), progress)
-        self._native.age(number("hours", hours))
+        done = self._native.age(number("hours", hours), flag("powered", powered))
+        self._refreshed = Refreshed(*map(sum, zip(self._refreshed, done, strict=True)))
         return self
+
+    @property
+    def refreshed(self) -> Refreshed:
+        """Work of refresh and patrol in all hours that have passed at once (`age`)."""
+        return self._refreshed
 
     def _wear(self, cycles: int, progress: Callable[[Progress], object] | None) -> Drive:
         called("progress", progress)

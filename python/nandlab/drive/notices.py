@@ -15,15 +15,29 @@ MOST_SPARE = 1.0
 
 
 def without_effect(config: dict[str, Any]) -> list[str]:
-    """Notices where `config` sets an age or a retry policy, but the flash has no errors."""
+    """Notices where `config` sets what has no effect: most of it on flash without errors."""
+    refresh = config.get("refresh", {})
+    has_rber, patrols = refresh.get("rber", 0) > 0, refresh.get("patrol_hours", 0) > 0
+    notices = []
+    if patrols and not has_rber and not config["gc"]["reclaim_rounds"]:
+        notices.append(
+            "refresh.patrol_hours: what a patrol finds is rewritten only with refresh.rber, or"
+            " gc.reclaim_rounds"
+        )
     if config["chip"]["array"]["name"] != "ideal":
-        return []
+        return notices
     changed = [f"age.{key}" for key, value in config["age"].items() if value]
+    if refresh.get("after_hours", 0) > 0:
+        changed = [key for key in changed if key != "age.retention_hours"]
     changed += ["retry.name"] if config["retry"]["name"] != "none" else []
+    changed += ["refresh.rber"] if has_rber else []
     if not changed:
-        return []
+        return notices
     verb = "changes" if len(changed) == 1 else "change"
-    return [f"chip.array `ideal`: reads have no errors, so {' and '.join(changed)} {verb} none"]
+    return [
+        *notices,
+        f"chip.array `ideal`: reads have no errors, so {' and '.join(changed)} {verb} none",
+    ]
 
 
 def beyond_belief(report: dict[str, Any]) -> list[str]:
@@ -36,6 +50,18 @@ def beyond_belief(report: dict[str, Any]) -> list[str]:
     return [
         f"ftl.overprovisioning = {spare:g} is {100 * spare:,.0f} % spare flash, and the host sees"
         f" {seen}; {spare:g} % is written {spare / 100:g}"
+    ]
+
+
+def still_young(report: dict[str, Any]) -> list[str]:
+    """A notice where data were to be refreshed at an age that none of them reached."""
+    after = report["nandlab"]["config"].get("refresh", {}).get("after_hours", 0)
+    refresh = report["refresh"]
+    if not after or refresh["blocks"]["age"] or refresh["oldest_hours"] >= after:
+        return []
+    return [
+        f"refresh.after_hours = {after:g}: no data came to that age, the oldest have"
+        f" {refresh['oldest_hours']:.3g} h"
     ]
 
 

@@ -15,7 +15,13 @@ from nandlab.catalogue import Config, drive_of, load_config
 from nandlab.display.progress import Meter, Progress
 from nandlab.drive.blame import Blame
 from nandlab.drive.jobs.rates import missed_rates
-from nandlab.drive.notices import beyond_belief, unsettled, unwritten, without_effect
+from nandlab.drive.notices import (
+    beyond_belief,
+    still_young,
+    unsettled,
+    unwritten,
+    without_effect,
+)
 from nandlab.drive.power import start_up
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.result import Result
@@ -293,6 +299,7 @@ def simulate(
         report["nandlab"]["notices"] += [
             *without_effect(loaded.config),
             *beyond_belief(report),
+            *still_young(report),
             *missed_rates(report),
             *unwritten(report),
             *unsettled(report),

@@ -84,8 +84,10 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "errors": _errors(report),
             "failed requests": _failed(report),
             "blocks": _blocks(report),
+            "refresh": _refresh(report),
             "buffer": _buffer(report),
             "bottleneck": str(result.bottleneck),
+            "cost": _cost(report["cost"]),
             "channels": _channels(report["channels"]["busy_fraction"]),
             "dies": _dies(report["dies"]),
             "decoders": _decoders(report["ecc"]),
@@ -333,6 +335,26 @@ def _blocks(report: dict[str, Any]) -> str:
         at = quantity.seconds(ftl["read_only_at_s"])
         parts.append(f"a plane without spare at {at}: writes refused from then on")
     return ", ".join(parts)
+
+
+def _refresh(report: dict[str, Any]) -> str:
+    refresh = report["refresh"]
+    if refresh is None:
+        return ""
+    names = {"age": "for age", "rber": "for errors", "retries": "for retries"}
+    parts = [f"{count:,} {names[why]}" for why, count in refresh["blocks"].items() if count]
+    if reads := report["nand"]["patrol_reads"]:
+        parts.append(f"{reads:,} patrol reads")
+    if refresh["waiting_blocks"]:
+        parts.append(f"{refresh['waiting_blocks']:,} blocks wait")
+    parts.append(f"oldest data {refresh['oldest_hours']:.4g} h")
+    return ", ".join(parts)
+
+
+def _cost(cost: dict[str, Any] | None) -> str:
+    if cost is None:
+        return ""
+    return f"${cost['flash_usd']:,.2f} of flash, ${cost['usd_per_gb']:.3g} per GB that is seen"
 
 
 def _buffer(report: dict[str, Any]) -> str:

@@ -36,6 +36,9 @@ COLOURS = {
     "map program": "rail_animation",
     "merge read": "rail_idle",
     "merge program": "rail_load",
+    "refresh read": "cq_build_attempt_passed",
+    "refresh program": "cq_build_attempt_failed",
+    "patrol read": "grey",
 }
 """Names of chrome://tracing's palette; Perfetto colours by name instead."""
 

@@ -80,6 +80,9 @@ impl Session {
         report.insert("ecc".into(), self.ecc());
         report.insert("buffer".into(), self.buffer());
         report.insert("power".into(), self.power());
+        let refresh = self.refresh();
+        report.insert("refresh".into(), refresh);
+        report.insert("cost".into(), self.cost());
         report.insert("checks".into(), self.checks()?);
         Ok(Value::Object(report))
     }
@@ -127,6 +130,7 @@ impl Session {
         let ssd = &self.run.ssd;
         let counts = ssd.ftl_counts();
         let written = self.run.write_bytes as f64 / ssd.unit_bytes() as f64;
+        let refreshed = ssd.counts().refresh.all_blocks();
         let (merges, map, ram) = (counts.merges, counts.map, ssd.ftl_ram());
         let mut ram_bytes = Map::new();
         ram_bytes.insert("total".into(), json!(ram.iter().map(|ram| ram.bytes).sum::<u64>()));
@@ -143,7 +147,8 @@ impl Session {
             "host_units": counts.host_units,
             "padding_units": counts.padding_units,
             "levelled_blocks": counts.levelled_blocks,
-            "read_reclaims": counts.read_reclaims,
+            // Refresh goes the same way, and is counted apart.
+            "read_reclaims": counts.read_reclaims.saturating_sub(refreshed),
             "retired_blocks": counts.retired_blocks,
             "read_only_at_s": ssd.read_only_at().map(Time::s),
             "trimmed_units": self.run.ssd.counts().trimmed,
@@ -178,6 +183,42 @@ impl Session {
             "erased_blocks": counts.erased_blocks,
             "room_bytes": cache.room_units * bytes,
             "used_bytes": cache.used_units * bytes,
+        })
+    }
+
+    /// What refresh and patrol have done; `null` of a drive that has neither.
+    fn refresh(&mut self) -> Value {
+        if !self.loaded.config.refresh.is_on() {
+            return Value::Null;
+        }
+        let written = self.run.write_bytes as f64 / self.run.ssd.unit_bytes() as f64;
+        let ssd = &mut self.run.ssd;
+        let (oldest, counts) = (ssd.oldest_hours(), ssd.counts().refresh);
+        let [age, rber, retries] = counts.blocks;
+        json!({
+            "blocks": {"age": age, "rber": rber, "retries": retries},
+            "units": counts.units,
+            // Its part of that of the FTL.
+            "write_amplification": ratio(counts.units as f64, written),
+            "waiting_blocks": ssd.blocks_to_refresh(),
+            "oldest_hours": oldest,
+            "patrol_finds": counts.patrol_finds,
+            "patrol_energy_uj": ssd.patrol_energy_uj(),
+        })
+    }
+
+    /// Price of the flash; `null` where that of the chip is not known.
+    fn cost(&self) -> Value {
+        let config = &self.loaded.config;
+        let Some(per_gb) = config.chip.cost_per_gb.filter(|&dollars| dollars > 0.0) else {
+            return Value::Null;
+        };
+        let flash_bytes = config.flash_bytes();
+        let usd = per_gb * flash_bytes as f64 / 1e9;
+        json!({
+            "flash_bytes": flash_bytes,
+            "flash_usd": usd,
+            "usd_per_gb": usd * 1e9 / self.run.ssd.capacity_bytes() as f64,
         })
     }
 
@@ -257,6 +298,8 @@ impl Session {
             "failed_erases": counts.failed_erases,
             "suspends": counts.suspends,
             "joined_reads": counts.joined_reads,
+            "refreshed_blocks": ssd.counts().refresh.all_blocks(),
+            "patrol_reads": ssd.counts().refresh.patrol_reads,
             "energy_uj": energy.total_uj(),
             "energy": energy,
             "pe_cycles": {"min": wear.min, "mean": wear.mean, "max": wear.max},

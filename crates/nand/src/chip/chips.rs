@@ -31,12 +31,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A minute of simulated time.
-const MINUTE: u64 = 60_000_000_000;
+pub(super) const MINUTE: u64 = 60_000_000_000;
 
 /// The age of a device: simulated time and leaps, in minutes.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct DeviceAge {
-    leaped: u32,
+pub(super) struct DeviceAge {
+    pub(super) leaped: u32,
     simulated: u32,
     /// When the next minute of simulated time is full.
     next: Time,
@@ -44,7 +44,7 @@ struct DeviceAge {
 
 impl DeviceAge {
     #[inline]
-    fn minutes(self) -> u32 {
+    pub(super) fn minutes(self) -> u32 {
         self.leaped.saturating_add(self.simulated)
     }
 
@@ -57,11 +57,11 @@ impl DeviceAge {
 
 /// How old data are for the model of errors.
 #[derive(Debug, Clone, Copy)]
-struct Retention {
+pub(super) struct Retention {
     /// Age of data from before the run.
-    before: Hours,
+    pub(super) before: Hours,
     /// How much faster time goes than at the temperature that the model's rates hold for.
-    pace: f64,
+    pub(super) pace: f64,
 }
 
 /// All chips of a drive.
@@ -79,15 +79,15 @@ pub struct Chips {
     /// is programmed in one shot, one elsewhere.
     pub pages_per_program: u32,
     gray: Option<&'static Gray>,
-    rules: PageRules,
+    pub(super) rules: PageRules,
     /// Models of native blocks and of those in single-level mode.
-    arrays: [Arc<dyn Array>; 2],
+    pub(super) arrays: [Arc<dyn Array>; 2],
     /// Whether the second one is what it should be: it is built with the first such block.
     knows_single_level: bool,
     errs: bool,
-    blocks: Vec<BlockState>,
-    retention: Retention,
-    age: DeviceAge,
+    pub(super) blocks: Vec<BlockState>,
+    pub(super) retention: Retention,
+    pub(super) age: DeviceAge,
     /// Pages of blocks that a power cut has left unreadable.
     torn: BTreeSet<(u32, u32)>,
     /// Where it was asked for.
@@ -95,7 +95,7 @@ pub struct Chips {
     /// Pages behind the data of a block that its summary takes.
     summary_pages: u32,
     /// Tells the rows of this drive from those of others.
-    row_key: u64,
+    pub(super) row_key: u64,
     faults: Faults,
 }
 
@@ -258,11 +258,6 @@ impl Chips {
     /// Simulated time begins anew, with the age that the device has.
     pub fn restart_clock(&mut self) {
         self.age = DeviceAge { leaped: self.age.minutes(), ..DeviceAge::default() };
-    }
-
-    /// Age of the device: simulated time and leaps.
-    pub fn device_age(&self) -> Hours {
-        Hours(f64::from(self.age.minutes()) / 60.0)
     }
 
     /// How many bits the cells of a block hold.

@@ -24,6 +24,10 @@ pub struct ChipConfig {
     pub rated_pe_cycles: u32,
     /// Order of page numbers on the wordlines; decides which pages are fast.
     pub page_order: PageOrder,
+    /// Price in dollars of 10^9 bytes of flash as sold: data pages of all blocks. Left out where
+    /// it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_per_gb: Option<f64>,
     /// Layout of a die.
     pub geometry: GeometryConfig,
     /// Times.

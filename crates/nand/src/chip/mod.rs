@@ -6,6 +6,7 @@
 //! of a drive, with a flat state of each block, and with what pages keep beside their data
 //! ([`Oob`]) where it asks for that.
 
+mod age;
 mod cell_times;
 mod chips;
 pub mod command;

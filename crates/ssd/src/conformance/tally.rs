@@ -388,6 +388,10 @@ impl Ftl for Tally {
         is_taken
     }
 
+    fn can_reclaim(&self) -> bool {
+        self.ftl.can_reclaim()
+    }
+
     fn reclaim(&mut self, number: Block) -> bool {
         let is_new = self.ftl.reclaim(number);
         let block = &self.blocks[number.0 as usize];

@@ -4,6 +4,7 @@ use super::request::Request;
 use super::timeline::{SpanKind, Timeline, Track};
 use super::{Ssd, Step};
 use crate::blame::Blame;
+use crate::failure::refresh::RefreshCounts;
 use crate::flash::command::{Kind, Owner};
 use crate::flash::doing::DieTimes;
 use crate::flash::{Flash, FlashCounts};
@@ -12,7 +13,7 @@ use crate::ftl::{Ftl, FtlCounts};
 use crate::medium::versions::Versions;
 use base::units::Hours;
 use base::{Result, Time};
-use nand::energy::EnergyUse;
+use nand::energy::{EnergyUse, OperationTimes};
 use nand::geometry::Block;
 
 /// Soft reads that are counted separately.
@@ -53,6 +54,8 @@ pub struct ControllerCounts {
     pub iterations: u64,
     /// Codewords encoded.
     pub encoded: u64,
+    /// Refresh and patrol.
+    pub refresh: RefreshCounts,
 }
 
 impl Ssd {
@@ -62,6 +65,7 @@ impl Ssd {
     pub fn start(&mut self, pe_cycles: u32) {
         self.load_chips(pe_cycles);
         self.use_idle_time();
+        self.begin_upkeep();
     }
 
     /// Tells the chips what preconditioning has left, and sets every block's wear: once, before
@@ -81,21 +85,26 @@ impl Ssd {
             power.start_run();
         }
         self.use_idle_time();
+        self.begin_upkeep();
     }
 
     /// Lets `hours` pass at once: all that is stored is older by them.
     pub fn age(&mut self, hours: Hours) {
         self.flash.chips.age(hours);
+        self.look_again();
     }
 
-    /// Completes everything in flight, and programs the data of the buffer.
+    /// Completes everything in flight, and programs the data of the buffer. Refresh and patrol
+    /// begin nothing meanwhile.
     pub fn settle(&mut self) -> Result<()> {
+        let was_kept_up = self.pause_upkeep();
         while !matches!(self.step(), Step::Idle) {}
         if self.writer.buffer.held() > 0 && self.has_room() {
             let now = self.now();
             self.submit(Request::FLUSH, u32::MAX, now);
             while !matches!(self.step(), Step::Idle) {}
         }
+        self.resume_upkeep(was_kept_up);
         self.fault()
     }
 
@@ -193,6 +202,13 @@ impl Ssd {
     /// What the flash has done.
     pub fn flash_counts(&self) -> &FlashCounts {
         &self.flash.counts
+    }
+
+    /// Energy that patrol reads have used, in the array and on the bus.
+    pub fn patrol_energy_uj(&self) -> f64 {
+        let RefreshCounts { patrol_array, patrol_bus, .. } = self.counts.refresh;
+        let times = OperationTimes { read: patrol_array, bus: patrol_bus, ..Default::default() };
+        self.flash.chips.energy.of(&times).total_uj()
     }
 
     /// What the controller has done.

@@ -142,10 +142,12 @@ impl Ssd {
 
     /// What a command moves for this owner, from this unit on.
     #[inline]
-    pub(super) fn purpose(&self, owner: Owner, lpn: u32) -> Purpose {
+    pub(super) fn purpose(&self, owner: Owner, lpn: u32, from: Ppn) -> Purpose {
         match owner {
-            // Only a timeline shows it.
-            _ if !self.flash.timeline.is_on() => Purpose::Data,
+            // Only a timeline and blame show it.
+            _ if !self.flash.timeline.is_on() && self.flash.blame.is_none() => Purpose::Data,
+            Owner::Patrol => Purpose::Data,
+            Owner::Job(_) | Owner::Moves { .. } if self.is_refreshed(from) => Purpose::Refresh,
             Owner::Map(_) => Purpose::Map,
             _ if !self.units.has(Lpn(lpn)) => Purpose::Map,
             Owner::Job(job) | Owner::Moves { job, .. } if self.die_of(job).is_none() => {
@@ -153,6 +155,15 @@ impl Ssd {
             }
             _ => Purpose::Data,
         }
+    }
+
+    /// Whether the place of data lies in a block that is refreshed.
+    #[inline]
+    fn is_refreshed(&self, from: Ppn) -> bool {
+        let refresh = &self.failures.refresh;
+        refresh.any_under_way()
+            && from != Ppn::NONE
+            && refresh.is_under_way(self.flash.chips.geometry.block_of(from))
     }
 
     /// A drive that accepts no writes collects only while a request waits for space.
@@ -314,7 +325,8 @@ impl Ssd {
             self.jobs.state(job).pending += 1;
             match self.ftl.place_moves(job, &work.moves[units.clone()]) {
                 Place::At(program) => {
-                    self.program(program, Owner::Moves { job, first: units.start as u32 });
+                    let (first, from) = (units.start as u32, work.moves[units.start].from);
+                    self.program(program, Owner::Moves { job, first }, from);
                     units.start += program.units as usize;
                 }
                 Place::Later(_) => {
@@ -351,6 +363,10 @@ impl Ssd {
     pub(super) fn moved(&mut self, program: &Program, job: Job, first: u32) {
         let work = std::mem::take(&mut self.jobs.state(job).work);
         let moved = &work.moves[first as usize..(first + program.units) as usize];
+        if self.failures.refresh.any_under_way() {
+            let refreshed = moved.iter().filter(|unit| self.is_refreshed(unit.from));
+            self.counts.refresh.units += refreshed.count() as u64;
+        }
         self.ftl.programmed(program, Carried::Moves(job, moved));
         if let Some(versions) = &mut self.versions {
             for (i, unit) in moved.iter().enumerate().filter(|(_, unit)| unit.from != Ppn::NONE) {
@@ -430,12 +446,14 @@ impl Ssd {
             Owner::Scan => return self.spoilt_erased(),
             _ => {}
         }
+        let mut others_wait = false;
         for &block in program.blocks() {
             if self.flash.chips.has_failed(block) {
                 self.erase_failed(block);
             }
             self.ftl.erased(block);
             self.failures.reclaim.erased(block);
+            others_wait |= self.failures.refresh.erased(block);
         }
         let Owner::Job(job) = command.owner else { unreachable!("jobs alone erase") };
         let state = self.jobs.state(job);
@@ -448,6 +466,9 @@ impl Ssd {
         self.writer.buffer.rows.wake_erase();
         self.step_done();
         self.drain_buffer();
+        if others_wait {
+            self.rewrite();
+        }
     }
 
     /// A job has done a step: requests and jobs that wait for it continue.

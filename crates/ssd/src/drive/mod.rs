@@ -30,7 +30,7 @@ mod idle;
 mod jobs;
 mod map;
 mod power;
-mod read;
+pub(crate) mod read;
 pub mod request;
 pub mod stage;
 pub mod timeline;
@@ -127,7 +127,9 @@ pub(crate) struct DriveParts {
 
 /// A drive.
 pub struct Ssd {
-    events: EventQueue,
+    pub(crate) events: EventQueue,
+    /// When refresh or patrol is due next.
+    pub(crate) upkeep_at: Time,
     pub(crate) flash: Flash,
     pub(crate) ftl: Box<dyn Ftl>,
     front: Front,
@@ -158,6 +160,7 @@ impl Ssd {
         let units = Units::new(ftl.logical_units(), geometry.unit_bytes);
         let ssd = Self {
             events: EventQueue::new(),
+            upkeep_at: Time::LIMIT,
             front: Front::new(config),
             reader: Reader::new(config, &flash.chips, ecc, &ecc_common, retry),
             writer: Writer::new(config, &*ftl, dies, &ecc_common),
@@ -226,7 +229,9 @@ impl Ssd {
     /// Processes one event; returns its completion for the host, if any.
     #[inline(always)]
     pub fn step_event(&mut self) -> Option<Step> {
-        let Some((_, payload)) = self.events.pop() else { return Some(Step::Idle) };
+        let Some((_, payload)) = self.events.pop_before(self.upkeep_at) else {
+            return self.keep_up();
+        };
         let index = payload & event::MASK;
         match payload >> event::SHIFT {
             event::READY => self.command_ready(index),

@@ -29,7 +29,7 @@ pub(crate) struct Earlier {
 impl Earlier {
     /// Of a read that begins.
     #[inline]
-    pub(super) fn nothing(now: Time) -> Self {
+    pub(crate) fn nothing(now: Time) -> Self {
         Self { queued: now, array: Time::ZERO, bus: Time::ZERO, ecc: Time::ZERO }
     }
 
@@ -162,7 +162,7 @@ impl Ssd {
     }
 
     #[inline]
-    pub(super) fn read_flash(
+    pub(crate) fn read_flash(
         &mut self,
         class: Class,
         owner: Owner,
@@ -180,7 +180,7 @@ impl Ssd {
         let bytes = words * self.codewords.bytes;
         let Earlier { queued, array, bus, ecc } = earlier;
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
-        let purpose = self.purpose(owner, lpn);
+        let purpose = self.purpose(owner, lpn, ppn);
         let index = self.flash.hold(queued, Command { words, array, bus, ecc, purpose, ..read });
         if self.flash.blame.is_some() {
             self.blame_command(index, owner);
@@ -346,6 +346,7 @@ impl Ssd {
             Owner::Job(job) => self.move_read(job),
             Owner::Map(fetch) => self.map_page_read(fetch, &command),
             Owner::Scan => self.scanned(command.die),
+            Owner::Patrol => self.patrolled(&command),
             Owner::Log(_) | Owner::Moves { .. } | Owner::Slots(_) | Owner::PartOf(_) => {
                 unreachable!("only whole reads are decoded")
             }

@@ -64,10 +64,16 @@ pub enum SpanKind {
     MergeRead = 19,
     /// Program of merged data.
     MergeProgram = 20,
+    /// Array read of data that are refreshed.
+    RefreshRead = 21,
+    /// Program of these.
+    RefreshProgram = 22,
+    /// Array read of a patrol.
+    PatrolRead = 23,
 }
 
 /// Names of the span kinds, by their numbers.
-pub const SPAN_NAMES: [&str; 21] = [
+pub const SPAN_NAMES: [&str; 24] = [
     "read",
     "program",
     "gc read",
@@ -89,6 +95,9 @@ pub const SPAN_NAMES: [&str; 21] = [
     "map program",
     "merge read",
     "merge program",
+    "refresh read",
+    "refresh program",
+    "patrol read",
 ];
 
 /// Something that took time somewhere.

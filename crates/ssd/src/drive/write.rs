@@ -17,6 +17,7 @@ use crate::ftl::{Carried, Ftl, Hint, Job, Key, Lpn, Place, Program, Stream};
 use base::Time;
 use ecc::model::EccConfig;
 use nand::chip::Owned;
+use nand::geometry::Ppn;
 use std::collections::VecDeque;
 
 /// Write buffer and encoders, and who waits for them.
@@ -362,13 +363,13 @@ impl Ssd {
         let first = buffer.send_dirty(key, program.units);
         self.gate.occupy(program.die);
         self.jobs.host_writes_to(program.die);
-        self.program(program, Owner::Slots(first));
+        self.program(program, Owner::Slots(first), Ppn::NONE);
         self.start_collect(program.die);
         self.start_named();
         Sent::Yes
     }
 
-    pub(super) fn program(&mut self, program: Program, owner: Owner) {
+    pub(super) fn program(&mut self, program: Program, owner: Owner, from: Ppn) {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
         let class = if program.stream.is_internal() { Class::Collect } else { Class::Write };
@@ -380,7 +381,7 @@ impl Ssd {
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
         command.purpose = match program.stream {
             Stream::MAP | Stream::LOG => Purpose::Map,
-            _ => self.purpose(owner, 0),
+            _ => self.purpose(owner, 0, from),
         };
         let index = self.flash.hold(self.now(), command);
         if self.power.is_some() && self.waits_to_begin(&program, index, pages.into()) {
@@ -482,7 +483,8 @@ impl Ssd {
             | Owner::Job(_)
             | Owner::Map(_)
             | Owner::PartOf(_)
-            | Owner::Scan => {
+            | Owner::Scan
+            | Owner::Patrol => {
                 unreachable!("reads are not programmed")
             }
         }

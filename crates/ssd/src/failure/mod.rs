@@ -1,14 +1,15 @@
-//! Failures of a drive: lost data, failed blocks, read reclaim, and rereading.
+//! Failures of a drive: lost data, failed blocks, read reclaim, refresh, and rereading.
 //!
 //! In come codewords that do not decode, blocks that chips report failed, and blocks that are read
-//! too often. Out go reads that are repeated with other references (`retry`, a family), units whose
-//! data are lost, and blocks that are retired or written anew.
+//! too often or hold old data. Out go reads that are repeated with other references (`retry`, a
+//! family), units whose data are lost, and blocks that are retired or written anew.
 
 mod failed_blocks;
 pub mod failed_words;
 mod given_up;
 pub(crate) mod lost;
 pub(crate) mod read_reclaim;
+pub mod refresh;
 pub mod retirement;
 pub mod retry;
 
@@ -17,6 +18,7 @@ use base::{Result, Time};
 use given_up::GivenUp;
 use lost::LostUnits;
 use read_reclaim::ReadReclaim;
+use refresh::Refresh;
 use std::collections::BTreeSet;
 
 /// The failures of a drive so far.
@@ -30,27 +32,30 @@ pub(crate) struct Failures {
     pub(crate) read_only_at: Time,
     /// Blocks that are read too often.
     pub(crate) reclaim: ReadReclaim,
+    /// Blocks with old data, or with many errors.
+    pub(crate) refresh: Refresh,
     /// Blocks that have been given up, those that are retired by now too.
     pub(crate) doomed: BTreeSet<u32>,
 }
 
 impl State for Failures {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { lost, given_up, read_only_at, reclaim, doomed } = self;
+        let Self { lost, given_up, read_only_at, reclaim, refresh, doomed } = self;
         archive.value(lost)?;
         archive.value(given_up)?;
         archive.value(read_only_at)?;
         archive.value(doomed)?;
-        reclaim.exchange(archive)
+        reclaim.exchange(archive)?;
+        refresh.exchange(archive)
     }
 }
 
 impl Failures {
     /// None yet.
-    pub(crate) fn new(reclaim: ReadReclaim) -> Self {
+    pub(crate) fn new(reclaim: ReadReclaim, refresh: Refresh) -> Self {
         let (lost, given_up) = (LostUnits::default(), GivenUp::default());
         let doomed = BTreeSet::new();
-        Self { lost, given_up, read_only_at: Time::NEVER, reclaim, doomed }
+        Self { lost, given_up, read_only_at: Time::NEVER, reclaim, refresh, doomed }
     }
 
     /// The drive takes no writes from `now` on, if it did before.
@@ -60,6 +65,7 @@ impl Failures {
 
     /// Time begins anew.
     pub(crate) fn restart_clock(&mut self) {
+        self.refresh.stop();
         if self.is_read_only() {
             self.read_only_at = Time::ZERO;
         }

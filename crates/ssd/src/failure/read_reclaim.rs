@@ -4,6 +4,7 @@
 //! allows.
 
 use crate::drive::Ssd;
+use crate::failure::refresh::Reason;
 use crate::failure::retry::Retry;
 use crate::flash::command::Command;
 use crate::ftl::Lpn;
@@ -68,12 +69,23 @@ impl Ssd {
     #[inline]
     pub(crate) fn note_read(&mut self, command: &Command, corrected: bool) {
         let took_long = corrected && command.attempt >= self.failures.reclaim.rounds;
-        if took_long || self.failures.reclaim.counts_reads() {
-            self.reclaim_if_due(command, took_long);
+        let is_poor = command.rber > self.failures.refresh.rber;
+        if is_poor || took_long || self.failures.reclaim.counts_reads() {
+            self.rewrite_if_due(command, is_poor, took_long);
         }
     }
 
     #[inline(never)]
+    fn rewrite_if_due(&mut self, command: &Command, is_poor: bool, took_long: bool) {
+        if is_poor {
+            self.found_poor(command, Reason::Rber);
+        } else if took_long && command.is_patrol() {
+            self.found_poor(command, Reason::Retries);
+        } else {
+            self.reclaim_if_due(command, took_long);
+        }
+    }
+
     fn reclaim_if_due(&mut self, command: &Command, took_long: bool) {
         let chips = &self.flash.chips;
         let block = chips.geometry.block_of(command.ppn);
@@ -82,7 +94,7 @@ impl Ssd {
         // The data may have moved on since they were read.
         if is_due
             && has_room
-            && self.ftl.lookup(Lpn(command.lpn)) == Some(command.ppn)
+            && (command.is_patrol() || self.ftl.lookup(Lpn(command.lpn)) == Some(command.ppn))
             && self.ftl.reclaim(block)
         {
             self.failures.reclaim.under_way.push(block);

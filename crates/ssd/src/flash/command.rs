@@ -43,6 +43,8 @@ pub enum Owner {
     Log(u32),
     /// A start-up.
     Scan,
+    /// A patrol.
+    Patrol,
     /// A read that this one is a further part of: a soft read has two.
     PartOf(u32),
 }
@@ -56,6 +58,8 @@ pub enum Purpose {
     Map,
     /// Data moved by a job that belongs to no die: a merge.
     Merge,
+    /// Data of a block that is refreshed.
+    Refresh,
 }
 
 /// A flash command.
@@ -146,6 +150,12 @@ impl Command {
             order: 0,
             next: NONE,
         }
+    }
+
+    /// Whether it is a patrol read.
+    #[inline]
+    pub(crate) fn is_patrol(&self) -> bool {
+        self.owner == Owner::Patrol
     }
 
     /// A program or an erase as `job` says; a program transfers `transfers` pages of `bytes`.

@@ -306,7 +306,8 @@ impl Flash {
         let (block, page) = self.chips.geometry.page_of(command.ppn);
         let sensed = self.chips.read(block, page, command.shift_v);
         let (time, rber) = sensed.unwrap_or_else(|error| {
-            if command.owner == Owner::Scan {
+            // What a patrol was to read may have been erased since.
+            if matches!(command.owner, Owner::Scan | Owner::Patrol) {
                 return (self.chips.sense_erased(block, page), 0.0);
             }
             self.fault.get_or_insert(error);
@@ -517,6 +518,8 @@ fn read_span(command: &Command) -> SpanKind {
         _ if command.level > 0 => SpanKind::SoftRead,
         (Purpose::Map, _) => SpanKind::MapRead,
         (Purpose::Merge, _) => SpanKind::MergeRead,
+        (Purpose::Refresh, _) => SpanKind::RefreshRead,
+        (Purpose::Data, Class::Patrol) => SpanKind::PatrolRead,
         (Purpose::Data, Class::Collect) => SpanKind::CollectRead,
         (Purpose::Data, Class::Read | Class::Write) => SpanKind::Read,
     }
@@ -527,7 +530,8 @@ fn program_span(command: &Command) -> SpanKind {
     match (command.purpose, command.class) {
         (Purpose::Map, _) => SpanKind::MapProgram,
         (Purpose::Merge, _) => SpanKind::MergeProgram,
+        (Purpose::Refresh, _) => SpanKind::RefreshProgram,
         (Purpose::Data, Class::Collect) => SpanKind::CollectProgram,
-        (Purpose::Data, Class::Read | Class::Write) => SpanKind::Program,
+        (Purpose::Data, Class::Read | Class::Write | Class::Patrol) => SpanKind::Program,
     }
 }

@@ -24,6 +24,12 @@ pub(crate) enum Doing {
     MergeRead,
     /// Programming for a merge.
     MergeProgram,
+    /// Reading data that are refreshed.
+    RefreshRead,
+    /// Programming them.
+    RefreshProgram,
+    /// Reading for a patrol.
+    PatrolRead,
     /// Erasing.
     Erase,
     /// Suspending a program or an erase.
@@ -34,7 +40,7 @@ pub(crate) enum Doing {
     Idle,
 }
 
-pub(crate) const DOINGS: usize = 12;
+pub(crate) const DOINGS: usize = 15;
 
 impl Doing {
     /// The array read or program of a command.
@@ -45,6 +51,9 @@ impl Doing {
             (Purpose::Map, _, false) => Self::MapProgram,
             (Purpose::Merge, _, true) => Self::MergeRead,
             (Purpose::Merge, _, false) => Self::MergeProgram,
+            (Purpose::Refresh, _, true) => Self::RefreshRead,
+            (Purpose::Refresh, _, false) => Self::RefreshProgram,
+            (Purpose::Data, Class::Patrol, _) => Self::PatrolRead,
             (Purpose::Data, Class::Collect, true) => Self::CollectRead,
             (Purpose::Data, Class::Collect, false) => Self::CollectProgram,
             (Purpose::Data, Class::Read | Class::Write, true) => Self::Read,
@@ -73,10 +82,11 @@ impl DieTimes {
     pub(crate) fn of(doings: &[u64; DOINGS]) -> Self {
         let sum = |of: &[Doing]| of.iter().map(|&doing| doings[doing as usize]).sum();
         use Doing::{CollectProgram, CollectRead, Erase, Idle, MapProgram, MapRead};
-        use Doing::{MergeProgram, MergeRead, Program, Read, Suspend, Wait};
+        use Doing::{MergeProgram, MergeRead, PatrolRead, Program, Read};
+        use Doing::{RefreshProgram, RefreshRead, Suspend, Wait};
         Self {
-            read_ns: sum(&[Read, CollectRead, MapRead, MergeRead]),
-            program_ns: sum(&[Program, CollectProgram, MapProgram, MergeProgram]),
+            read_ns: sum(&[Read, CollectRead, MapRead, MergeRead, RefreshRead, PatrolRead]),
+            program_ns: sum(&[Program, CollectProgram, MapProgram, MergeProgram, RefreshProgram]),
             erase_ns: sum(&[Erase]),
             wait_ns: sum(&[Suspend, Wait]),
             idle_ns: sum(&[Idle]),

@@ -521,6 +521,17 @@ pub trait Ftl: Send + DynClone + State {
         false
     }
 
+    /// Closes an open block before it is full, so that `reclaim` can move its data: whether it has
+    /// done so. No program of the block is under way.
+    fn close(&mut self, _block: Block) -> bool {
+        false
+    }
+
+    /// Whether it has `reclaim`: a drive that refreshes its data needs it.
+    fn can_reclaim(&self) -> bool {
+        false
+    }
+
     /// Pages of `block` that have been handed out since its erase.
     fn filled_pages(&self, block: Block) -> u32;
 
@@ -604,6 +615,17 @@ pub trait Ftl: Send + DynClone + State {
     /// Carries out a job that is so urgent, without time: how many steps it took.
     fn settle_untimed(&mut self, job: Job, urgency: Urgency, untimed: &mut Untimed) -> Result<u64> {
         untimed::settle(self, job, urgency, untimed, &mut Flawless)
+    }
+
+    /// The same on a device that wears and fails.
+    fn settle_on(
+        &mut self,
+        job: Job,
+        urgency: Urgency,
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<u64> {
+        untimed::settle(self, job, urgency, untimed, device)
     }
 }
 

@@ -32,6 +32,9 @@ COLOURS = {
     "map program": "#5C3A7E",
     "merge read": "#C5B0D5",
     "merge program": "#8C564B",
+    "refresh read": "#DBDB8D",
+    "refresh program": "#BCBD22",
+    "patrol read": "#9EDAE5",
 }
 """From the palette of Okabe and Ito: what is read blue, what is read softly orange."""
 

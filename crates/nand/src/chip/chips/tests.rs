@@ -57,6 +57,30 @@ fn data_are_as_old_as_their_block() {
     assert!(rber(&mut chips, 1) > rber(&mut chips, 0));
 }
 
+/// The age of a block's data in real hours, however fast they age, and when a device is how old.
+#[test]
+fn ages_are_told_in_minutes() {
+    let mut chips = chips(3, PageOrder::OneShot, LAW);
+    chips.load(Block(0), 6);
+    chips.program(Block(1), 0).unwrap();
+    let minutes = |chips: &Chips, block| chips.data_minutes(Block(block));
+    assert_eq!([0, 1, 2].map(|block| minutes(&chips, block)), [Some(30_000), Some(0), None]);
+    chips.age_by_minutes(90);
+    chips.advance_to(Time(7 * MINUTE));
+    assert_eq!([0, 1].map(|block| minutes(&chips, block)), [Some(30_097), Some(97)]);
+    assert_eq!((chips.age_minutes(), chips.time_at_age(100)), (97, Time(10 * MINUTE)));
+    // What a page will be like at an age is what it is like then.
+    let read = chips.read(Block(1), 0, 0.0).unwrap().1;
+    let then = chips.rber_after(Block(1), 0, 97);
+    assert_eq!(read.to_bits(), then.to_bits());
+    chips.disturb(Block(1), 1000);
+    assert_eq!(chips.reads(Block(1)), 1001);
+    assert!(chips.rber_after(Block(1), 0, 970) > then);
+    // Pages of a row of cells are in one row.
+    assert_eq!(chips.row_of(0), chips.row_of(2));
+    assert_ne!(chips.row_of(0), chips.row_of(3));
+}
+
 /// A year at 30 C is 506 hours at 52 C (JESD218): old data, and hours that pass in the run.
 #[test]
 fn data_age_by_the_temperature_of_the_drive() {

@@ -46,6 +46,7 @@ impl Ssd {
         let began = self.now();
         let requests = self.outstanding() as u64;
         if power.has_capacitors && power.is_on() {
+            self.pause_upkeep();
             self.settle()?;
             self.log_trims(false);
             while !matches!(self.step(), Step::Idle) {}
@@ -62,6 +63,8 @@ impl Ssd {
         self.writer.encoders.stop(self.events.now());
         self.writer.forget();
         self.failures.lost = LostUnits::default();
+        self.failures.refresh.cut();
+        self.upkeep_at = Time::LIMIT;
         self.gate = Gate::new(self.dies(), self.ftl.keys());
         // Nothing is collected before the FTL knows what there is.
         self.jobs = Jobs::new(self.ftl.jobs());
@@ -128,6 +131,7 @@ impl Ssd {
     /// Tells the host that the drive is ready.
     pub(in crate::drive) fn tell_ready(&mut self) {
         let now = self.now();
+        self.begin_upkeep();
         self.events.push(now, event::of(event::READY_AGAIN, 0));
     }
 }

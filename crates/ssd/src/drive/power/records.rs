@@ -137,7 +137,7 @@ impl Ssd {
             let index = self.flash.hold(self.events.now(), command);
             self.flash.submit(&mut self.events, index);
         }
-        self.program(program, Owner::Log(number));
+        self.program(program, Owner::Log(number), Ppn::NONE);
         self.begin_table_if_due();
     }
 

@@ -14,10 +14,12 @@ pub enum Class {
     Write = 1,
     /// Garbage collection: its reads, programs and erases.
     Collect = 2,
+    /// Patrol reads: nobody waits for them.
+    Patrol = 3,
 }
 
 /// How many classes there are.
-pub const CLASSES: usize = 3;
+pub const CLASSES: usize = 4;
 
 /// The oldest waiting command of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub type Build = fn(&Table) -> Result<Box<dyn Scheduler>>;
 /// classes. It is asked for dies (commands) and for buses (transfers) alike. Promises: it picks a
 /// class that has a head; no class waits for ever while it is asked; and a head of `Collect` never
 /// goes before an older one of `Read`, because the collection that erases a block has been asked
-/// for after every read of what it held.
+/// for after every read of what it held. Patrol reads may be overtaken by anything.
 pub trait Scheduler: Send {
     /// The class to serve, as an index into `heads`; at least one head is there.
     fn pick(&self, now: Time, heads: &[Option<Head>; CLASSES]) -> usize;

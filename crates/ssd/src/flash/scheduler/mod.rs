@@ -30,7 +30,7 @@ mod tests {
             let mut longest = 0;
             for now in 0..200_000u64 {
                 // A new command in a random class every microsecond, one served in the same time.
-                let class = rng.below(4).min(2) as usize;
+                let class = rng.below(5).min(3) as usize;
                 heads[class].get_or_insert(Head { since: Time(now * 1000), order: now });
                 let picked = scheduler.pick(Time(now * 1000), &heads);
                 let head: Head = heads[picked].take().expect("picked an empty class");

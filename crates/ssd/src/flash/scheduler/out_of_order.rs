@@ -1,5 +1,5 @@
-//! `out_of_order`: reads before writes before garbage collection, until a command has waited too
-//! long; then the oldest goes first.
+//! `out_of_order`: reads before writes before garbage collection before patrol reads, until a
+//! command has waited too long; then the oldest goes first.
 
 use super::fifo::oldest;
 use super::{Build, CLASSES, Head, Scheduler};

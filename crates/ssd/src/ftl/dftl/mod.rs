@@ -489,6 +489,14 @@ impl Ftl for Dftl {
         self.page.retire(block)
     }
 
+    fn close(&mut self, block: Block) -> bool {
+        self.page.close(block)
+    }
+
+    fn can_reclaim(&self) -> bool {
+        true
+    }
+
     fn reclaim(&mut self, block: Block) -> bool {
         self.page.reclaim(block)
     }

@@ -343,6 +343,10 @@ impl Ftl for Learned {
         self.page.retire(block)
     }
 
+    fn can_reclaim(&self) -> bool {
+        true
+    }
+
     fn reclaim(&mut self, block: Block) -> bool {
         self.page.reclaim(block)
     }

@@ -402,6 +402,10 @@ impl Ftl for LogBlocks {
         self.doom(block)
     }
 
+    fn can_reclaim(&self) -> bool {
+        true
+    }
+
     fn reclaim(&mut self, block: Block) -> bool {
         self.move_off(block)
     }

@@ -340,6 +340,14 @@ impl Ftl for Hooked {
         self.page.retire(block)
     }
 
+    fn close(&mut self, block: Block) -> bool {
+        self.page.close(block)
+    }
+
+    fn can_reclaim(&self) -> bool {
+        true
+    }
+
     fn reclaim(&mut self, block: Block) -> bool {
         self.page.reclaim(block)
     }

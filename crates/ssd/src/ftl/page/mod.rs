@@ -68,6 +68,7 @@ impl Default for PageParams {
     }
 }
 
+mod closing;
 mod fast_pages;
 mod frontiers;
 mod recover;
@@ -126,7 +127,7 @@ pub(super) struct PageFtl {
     pub(super) clock: u64,
     pub(super) counts: FtlCounts,
     /// Blocks that a start-up has closed before they were full, and their pages.
-    short: Vec<(Block, u32)>,
+    pub(super) short: Vec<(Block, u32)>,
     /// It was rebuilt after a power cut.
     has_started_up: bool,
 }
@@ -569,6 +570,14 @@ impl Ftl for PageFtl {
             self.retirement.wait(self.geometry.die_of(block), block);
         }
         is_doomed
+    }
+
+    fn close(&mut self, block: Block) -> bool {
+        self.close_early(block)
+    }
+
+    fn can_reclaim(&self) -> bool {
+        true
     }
 
     fn reclaim(&mut self, block: Block) -> bool {

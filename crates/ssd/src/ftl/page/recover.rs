@@ -185,7 +185,7 @@ impl PageFtl {
     }
 
     /// Pages of a block that was closed before it was full.
-    pub(super) fn short_pages(&self, block: Block) -> Option<u32> {
+    pub(in crate::ftl) fn short_pages(&self, block: Block) -> Option<u32> {
         self.short.iter().find(|&&(short, _)| short == block).map(|&(_, pages)| pages)
     }
 

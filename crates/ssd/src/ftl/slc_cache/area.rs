@@ -197,6 +197,22 @@ impl Area {
         found.map_or(self.slc_pages(), |(_, filled)| filled)
     }
 
+    /// Closes the open set of a block, where each of its blocks has a page: all of them, and the
+    /// pages that each has. Nothing where that is not so.
+    pub(super) fn close(&mut self, die: Die, block: Block, joined: u32) -> Vec<(Block, u32)> {
+        let of_die = self.index(die, 0)..self.index(Die(die.0 + 1), 0);
+        for frontier in &mut self.frontiers[of_die] {
+            let filling: Vec<_> = frontier.filling(1, joined, &self.frame).collect();
+            let is_its = filling.iter().any(|&(open, _)| open == block);
+            // A block that has its last page has been closed by its program.
+            if is_its && filling.iter().all(|&(_, pages)| pages > 0) {
+                frontier.open = false;
+                return filling;
+            }
+        }
+        Vec::new()
+    }
+
     /// Units that open blocks can still take. The mode of a block is open until its first program:
     /// until then it counts with all its `native_pages`.
     pub(super) fn unused_units(&self, joined: u32, units_per_page: u32, native_pages: u32) -> u64 {

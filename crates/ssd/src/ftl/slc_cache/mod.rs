@@ -360,6 +360,24 @@ impl Ftl for SlcCache {
         is_new
     }
 
+    fn can_reclaim(&self) -> bool {
+        true
+    }
+
+    fn close(&mut self, block: Block) -> bool {
+        if !self.area.has(block) {
+            return self.page.close(block);
+        }
+        let die = self.page.geometry.die_of(block);
+        let closed = self.area.close(die, block, self.page.joined);
+        for &(other, pages) in &closed {
+            self.page.short.push((other, pages));
+            let plane = self.page.geometry.plane_of(other).0;
+            self.folds.closed(die, plane, other, self.area.is_dynamic(other));
+        }
+        !closed.is_empty()
+    }
+
     fn tag(&self, block: Block) -> u64 {
         if self.area.has(block) { TAG } else { self.page.tag_of(block) }
     }
@@ -392,6 +410,9 @@ impl Ftl for SlcCache {
     fn filled_pages(&self, block: Block) -> u32 {
         if !self.area.has(block) {
             return self.page.filled_pages(block);
+        }
+        if let Some(pages) = self.page.short_pages(block) {
+            return pages;
         }
         let die = self.page.geometry.die_of(block);
         self.area.filled_pages(die, block, self.page.joined)

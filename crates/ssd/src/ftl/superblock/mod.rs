@@ -272,6 +272,10 @@ impl Ftl for Superblocks {
         self.doom(block)
     }
 
+    fn can_reclaim(&self) -> bool {
+        true
+    }
+
     fn reclaim(&mut self, block: Block) -> bool {
         self.move_off(block)
     }

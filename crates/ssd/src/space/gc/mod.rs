@@ -3,6 +3,7 @@
 pub mod contract;
 mod cost_benefit;
 mod d_choices;
+mod fast_erase;
 mod fifo;
 mod greedy;
 mod random;
@@ -12,8 +13,14 @@ pub use contract::{BlockWord, GcConfig, Victims, VictimsBuild};
 use base::family::Member;
 
 /// Every policy.
-pub const ROSTER: &[Member<VictimsBuild>] =
-    &[greedy::MEMBER, fifo::MEMBER, random::MEMBER, d_choices::MEMBER, cost_benefit::MEMBER];
+pub const ROSTER: &[Member<VictimsBuild>] = &[
+    greedy::MEMBER,
+    fifo::MEMBER,
+    random::MEMBER,
+    d_choices::MEMBER,
+    cost_benefit::MEMBER,
+    fast_erase::MEMBER,
+];
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,71 @@
+//! Ages of a device and its data, and what age does to a page.
+
+use super::chips::{Chips, MINUTE, Retention};
+use super::geometry::Block;
+use super::mode::BlockMode;
+use super::state::BlockState;
+use crate::array::PageState;
+use base::Time;
+use base::units::Hours;
+
+impl Chips {
+    /// Age of the device: simulated time and leaps.
+    pub fn device_age(&self) -> Hours {
+        Hours(f64::from(self.age.minutes()) / 60.0)
+    }
+
+    /// Age of the device in minutes.
+    pub fn age_minutes(&self) -> u32 {
+        self.age.minutes()
+    }
+
+    /// When the device is so old, if only simulated time passes.
+    pub fn time_at_age(&self, minutes: u32) -> Time {
+        Time(u64::from(minutes.saturating_sub(self.age.leaped)).saturating_mul(MINUTE))
+    }
+
+    /// Lets minutes pass at once.
+    pub fn age_by_minutes(&mut self, minutes: u32) {
+        self.age.leaped = self.age.leaped.saturating_add(minutes);
+    }
+
+    /// Age of the oldest data of a block in minutes, at the temperature that it has; `None` of an
+    /// erased block.
+    #[inline]
+    pub fn data_minutes(&self, block: Block) -> Option<u32> {
+        let state = &self.blocks[block.0 as usize];
+        if state.fill().next_page == 0 {
+            return None;
+        }
+        let Retention { before, pace } = self.retention;
+        let before = if state.aged_pages() > 0 { before.0 / pace * 60.0 } else { 0.0 };
+        let since = self.age.minutes().saturating_sub(state.born());
+        Some((before as u32).saturating_add(since))
+    }
+
+    /// Bit error rate that a page of a block would have with data of this age, as if it were
+    /// programmed.
+    pub fn rber_after(&self, block: Block, page: u32, minutes: u32) -> f64 {
+        let state = &self.blocks[block.0 as usize];
+        let mode = state.fill().mode;
+        let site = self.rules.site(mode, page);
+        let retention = Hours(f64::from(minutes) / 60.0 * self.retention.pace);
+        let BlockState { pe_cycles, reads, .. } = *state;
+        let page = PageState { page_type: site.page_type, pe_cycles, retention, reads };
+        let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
+        let key = self.row_key ^ (u64::from(block.0) << 32 | row);
+        self.arrays[mode as usize].rber_of_page(&page, key)
+    }
+
+    /// Pages of a block have been read so often, without time.
+    pub fn disturb(&mut self, block: Block, reads: u32) {
+        let state = &mut self.blocks[block.0 as usize];
+        state.reads = state.reads.saturating_add(reads);
+    }
+
+    /// The row of cells that a page of a native block lies in.
+    pub fn row_of(&self, page: u32) -> (u32, u8) {
+        let site = self.rules.site(BlockMode::Native, page);
+        (site.wordline, site.parity)
+    }
+}

@@ -1,0 +1,98 @@
+"""Years of a drive: refresh and patrol in runs and in hours that pass at once, and their price."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import nandlab
+
+READS = "[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=4000\n"
+PAUSED = "[reads]\nrw=randread\nbs=4k\nnumber_ios=200\nthinktime=1000000\n"
+
+
+def counts(drive: nandlab.Drive, job: str = READS, **more: Any) -> dict[str, Any]:
+    return dict(drive.clone().run(job, **more).to_dict())
+
+
+def test_a_drive_with_power_refreshes_in_a_leap() -> None:
+    drive = nandlab.Drive("tiny", set={"refresh.after_hours": 720}).precondition("fill")
+    drive.age(hours=8766)
+    done, cycles = drive.refreshed, drive.pe_cycles.mean
+    # Twelve times in a year, all blocks with data: 800 of 1024 MiB.
+    assert done.blocks == pytest.approx(12 * 1600, rel=0.02)
+    assert cycles == pytest.approx(done.erases / 2048)
+    assert counts(drive)["refresh"]["oldest_hours"] < 720.1
+    assert drive.clone().refreshed == done
+
+
+def test_a_drive_on_a_shelf_catches_up_in_its_next_run() -> None:
+    drive = nandlab.Drive("tiny", set={"refresh.after_hours": 720}).precondition("fill")
+    drive.age(hours=8766, powered=False)
+    assert (drive.refreshed.blocks, drive.pe_cycles.mean) == (0, 0)
+    report = counts(drive, PAUSED, explain=True)
+    assert report["refresh"]["blocks"] == {
+        "age": report["nand"]["refreshed_blocks"],
+        "rber": 0,
+        "retries": 0,
+    }
+    assert report["nand"]["refreshed_blocks"] > 1000
+    assert report["refresh"]["units"] <= report["ftl"]["gc_copies"]
+    assert report["ftl"]["read_reclaims"] == 0
+    causes = report["blame"]["read"][0]["causes_us"]
+    assert causes["die: refresh"] > 0
+
+
+def test_a_patrol_is_seen_everywhere() -> None:
+    sets = {"refresh.patrol_hours": 0.0001, "refresh.rber": 0.01, "chip.array.name": "power_law"}
+    drive = nandlab.Drive("tiny", set=sets).precondition("fill")
+    result = drive.run(READS, explain=True, timeline=True)
+    report = result.to_dict()
+    assert report["nand"]["patrol_reads"] > 100
+    assert 0 < report["refresh"]["patrol_energy_uj"] < report["nand"]["energy_uj"]
+    assert report["blame"]["read"][0]["causes_us"]["die: patrol"] > 0
+    timeline = result.kept_timeline
+    assert timeline is not None
+    kinds = {timeline.kinds[kind] for kind in set(timeline.spans["kind"].tolist())}
+    assert "patrol read" in kinds
+
+
+def test_errors_are_kept_down() -> None:
+    sets = ["chip.array.name=retention_law", "ecc={model='threshold', t=10}"]
+    shares = []
+    for after in (0, 500):
+        drive = nandlab.Drive("tiny", set=[*sets, f"refresh.after_hours={after}"])
+        host = counts(drive.precondition("fill").age(hours=8766))["host"]
+        shares.append(host["requests_failed"] / host["requests_completed"])
+    assert shares[0] > 0.02
+    assert shares[1] < shares[0] / 10
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        ({"refresh.rber": 1e-3}, "refresh.rber changes none"),
+        ({"refresh.patrol_hours": 10}, "rewritten only with refresh.rber"),
+        ({"refresh.after_hours": 100}, "no data came to that age"),
+    ],
+)
+def test_what_has_no_effect_is_noticed(sets: dict[str, object], says: str) -> None:
+    notices = nandlab.run("tiny", READS, set=sets, precondition="fill").notices
+    assert any(says in notice for notice in notices), notices
+
+
+def test_the_flash_has_a_price() -> None:
+    assert nandlab.run("tiny", READS).to_dict()["cost"] is None
+    cost = nandlab.run("tiny", READS, set={"chip.cost_per_gb": 0.5}).to_dict()["cost"]
+    assert cost["flash_bytes"] == 1 << 30
+    assert cost["flash_usd"] == pytest.approx(0.5 * (1 << 30) / 1e9)
+    # What is spare is paid for too.
+    spare = cost["usd_per_gb"] / 0.5 - 1
+    assert spare == pytest.approx(0.28, abs=0.01)
+    slc, mlc = (
+        nandlab.run(f"grupp2009_{chip}", READS).to_dict()["cost"] for chip in ("b_slc4", "b_mlc8")
+    )
+    assert slc["flash_usd"] / slc["flash_bytes"] == pytest.approx(
+        94 / 31 * mlc["flash_usd"] / mlc["flash_bytes"], rel=0.01
+    )
