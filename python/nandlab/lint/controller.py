@@ -195,9 +195,9 @@ CHECKS = (
         code="L008",
         title="memory that is not of the class",
         assumed="A map must be tiny on an SSD, or is free on a card.",
-        why="Nearly all SSDs have a DRAM of 32 to 128 MB and more, and enterprise drives as much as"
-        " they need: a tiny map cache solves a problem that they do not have. Cards and sticks have"
-        " kilobytes, too few for the map of a page-level FTL.",
+        why="Almost all consumer SSDs have a DRAM (of 32 to 128 MB in 2013), and enterprise drives"
+        " as much as they need: a tiny map cache solves a problem that they do not have. Cards and"
+        " sticks have kilobytes, too few for the map of a page-level FTL.",
         sources=("desnoyers2013",),
         instead='for an SSD `ftl.name = "page"` or a cache of 32 MiB and more; for a card'
         " `ftl.ram_bytes` with an FTL that keeps to it (`nandlab ftl` lists memory by FTL)",

@@ -210,8 +210,8 @@ CHECKS = (
         title="random writes over the whole space only",
         assumed="Random writes are uniform over the whole drive.",
         why="Writes that keep to a part of the drive, or have hot spots, leave emptier blocks to"
-        " collect: random writes to a thirty-second of a drive run at many times the speed, and the"
-        " order of victim policies can change.",
+        " collect: random writes to a small part of a drive stay fast, and the order of victim"
+        " policies can change.",
         sources=("desnoyers2013", "vanhoudt2013"),
         instead='an axis of locality beside the policy: `path = "job.random_distribution"`,'
         ' `values = ["random", "zipf:0.9"]`, or `path = "job.size"`',
@@ -291,7 +291,7 @@ CHECKS = (
         " gain from it, if the writes are as long as all blocks that are written together.",
         sources=("desnoyers2013",),
         instead="an FTL that maps blocks (`fast`, `bast`, `log_group`) and its effective block, or"
-        " fewer and shorter-lived writes",
+        " writes without the alignment",
         looks_at=("drive", "job", "study"),
         find=_alignment,
         pair=Pair(
