@@ -356,7 +356,7 @@ def _word(dice: Dice, case: Case) -> None:
         ["explain", dice.one((dice.one(paths), dice.odd()))],
         ["explain", dice.one(paths), "--drive", dice.one(PRESETS["drive"])],
         ["ecc", "list"],
-        ["new", dice.one(("drive", "job")), dice.one(("n.toml", "n.fio", "-"))],
+        ["new", dice.one(("drive", "job", "study")), dice.one(("n.toml", "n.fio", "-"))],
         [*dice.one(tuple(options.commands())).split(), "--help"],
         [dice.odd() for _ in range(dice.randint(0, 3))],
         ["--version"],
