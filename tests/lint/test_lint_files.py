@@ -115,6 +115,25 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, text: str, expected: s
     assert "\n" not in str(caught.value)
 
 
+def test_large_jobs_and_replays_are_read(tmp_path: Path):
+    """Whatever the size of the drive that they are for; traces are not opened."""
+    for text in ("[a]\nrw=randread\nsize=4t\n", "[a]\nread_iolog=no_such_trace\n"):
+        (tmp_path / "a.fio").write_text(text)
+        assert front.lint(tmp_path / "a.fio") == []
+
+
+def test_drives_and_studies_with_a_trace(tmp_path: Path):
+    trace = ROOT / "examples/traces/sqlite_ext4.iolog.zst"
+    for top, state, codes in (
+        ('drive_preset = "modern_tlc"', "none", ["L012"]),
+        ('drive = "modern_tlc"', "none", ["L012"]),
+        ('drive = "modern_tlc"', "trace", []),
+    ):
+        file = tmp_path / "a.toml"
+        file.write_text(f'{top}\n[run]\ntrace = "{trace}"\nprecondition = "{state}"\n')
+        assert [one.code for one in front.lint(file)] == codes
+
+
 @pytest.mark.parametrize("given", ["tiyn", "no.toml", 7, "a\0b", b"tiny", ["tiny"]])
 def test_what_is_no_file_is_refused(given: object):
     with pytest.raises(NandlabError):

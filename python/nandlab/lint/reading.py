@@ -149,14 +149,14 @@ def _jobs(text: str, place: str, planned: Planned) -> Subject:
 
 
 _LARGE = {
-    "chip.geometry.blocks_per_plane": 2048,
+    "chip.geometry.blocks_per_plane": 16384,
     "chip.geometry.page_bytes": 1048576,
     "chip.geometry.spare_bytes": 0,
     "ftl.unit_bytes": 1048576,
     "ecc.payload_bytes": 4096,
     "buffer.bytes": 0,
 }
-"""A drive of a TiB in large units, which take little memory: jobs of most drives fit."""
+"""A drive of 6 TiB in large units, which take little memory: jobs of most drives fit."""
 
 
 def _checked_jobs(text: str, place: str) -> list[Job]:

@@ -49,8 +49,9 @@ def _unsettled(subject: Subject) -> Iterator[Hit]:
         return
     if subject.is_varied("run.precondition", "run.until"):
         return
-    if run.is_trace or any(job.writes or job.is_replay for job in subject.jobs):
-        what = "the trace is played" if run.is_trace else "the jobs write"
+    is_replay = run.is_trace or any(job.is_replay for job in subject.jobs)
+    if is_replay or any(job.writes for job in subject.jobs):
+        what = "a trace is played" if is_replay else "the jobs write"
         yield Hit(
             subject.of_run("precondition"),
             f"precondition = none: {what} on an empty drive, where collection has nothing to do",
