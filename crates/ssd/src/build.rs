@@ -1,7 +1,7 @@
 //! Construction of a drive from its parameters, refused before memory is allocated.
 
 use crate::config::SsdConfig;
-use crate::drive::{DriveParts, FLASH_EVENTS, Ssd, check_recovery, event, recovery_of};
+use crate::drive::{DriveParts, FLASH_EVENTS, Idle, Ssd, check_recovery, event, recovery_of};
 use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::retry::{self, Reread, Retry};
@@ -11,12 +11,12 @@ use crate::ftl::{self, Context, Ftl, FtlConfig};
 use crate::medium::cells::CellMedium;
 use crate::recovery::backup::Backup;
 use crate::recovery::log::Log;
-use crate::space::gc::{self, contract::Shape};
+use crate::space::gc::{self, GcConfig, contract::Shape};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
-use base::{Error, Result};
+use base::{Error, Result, Time};
 use ecc::model::{EccConfig, Model};
-use nand::chip::{ChipConfig, Chips};
+use nand::chip::{BlockMode, ChipConfig, Chips};
 use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Geometry};
 
@@ -107,12 +107,12 @@ impl Ssd {
         let ecc = (model.build.build)(&ecc_common, &choice.params)?;
         check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
         check_references(&*retry, &chips, &config.chip.array.name)?;
-        let background = gc.background_free_blocks > 0;
+        let idle = idle_of(&gc, &*ftl)?;
         let failures = Failures::new(ReadReclaim::new(&gc, &*retry)?);
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;
-        let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, background, failures, kept };
+        let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept };
         Self::assemble(config, parts)
     }
 }
@@ -178,12 +178,26 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         failed,
         planes_per_program: if joins { geometry.planes_per_die } else { 1 },
         pages_per_program: chips.pages_per_program,
+        single_level_pages: chips.pages(BlockMode::SingleLevel),
         config: common,
         gc,
         victims,
         pe_cycles: config.age.pe_cycles,
         geometry,
     })
+}
+
+/// Whether and when internal work uses idle times.
+pub(crate) fn idle_of(gc: &GcConfig, ftl: &dyn Ftl) -> Result<Idle> {
+    let is_used = gc.background_free_blocks > 0 || ftl.works_when_idle();
+    let after_us = gc.background_after_us;
+    if after_us > 0.0 && !is_used {
+        let problem = format!("{after_us} us: this drive has no work in the background");
+        return Err(Error::new("gc.background_after_us", problem)
+            .expected("0")
+            .hint("set gc.background_free_blocks, or use an FTL with a cache that is emptied"));
+    }
+    Ok(Idle::new(is_used, Time::from_us(after_us)))
 }
 
 /// Builds the FTL, and refuses one that the hardware has no room for.
@@ -304,7 +318,8 @@ fn kept_blocks(config: &SsdConfig, chips: &Chips) -> Result<Kept> {
     let per_die = Log::blocks_per_die(tables, chips);
     let bad = bad_blocks(config, geometry);
     let log = Log::choose(geometry, per_die, &bad);
-    let can_spoil = (0..geometry.pages_per_block).any(|page| !chips.pages_under(page).is_empty());
+    let can_spoil = (0..geometry.pages_per_block)
+        .any(|page| !chips.pages_under(BlockMode::Native, page).is_empty());
     let has_backup = config.recovery_parts()?.0.backup && can_spoil;
     let backup = if has_backup { Backup::choose(chips, &bad, &log) } else { Vec::new() };
     Ok(Kept { log, backup })

@@ -204,6 +204,8 @@ impl SsdConfig {
         self.chip.array.resolve(nand::array::ROSTER, "chip.array")?;
         complete::<FtlConfig, _>(&mut self.ftl, crate::ftl::ROSTER, "ftl")?;
         complete::<GcConfig, _>(&mut self.gc, crate::space::gc::ROSTER, "gc")?;
+        let after_us = self.gc_parts()?.0.background_after_us;
+        range("gc.background_after_us", after_us, 0.0, 1e12)?;
         self.scheduler.resolve(crate::flash::scheduler::ROSTER, "scheduler")?;
         self.retry.resolve(crate::failure::retry::ROSTER, "retry")?;
         complete::<RecoveryConfig, _>(&mut self.recovery, crate::recovery::ROSTER, "recovery")?;

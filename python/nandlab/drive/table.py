@@ -75,6 +75,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "garbage collection": _collection(report),
             "merges": _merges(report),
             "map on flash": _map(report),
+            "SLC cache": _cache(report),
             "FTL memory": _ftl_ram(report),
             "for the start-up": _recovery(report),
             "power cut": _power_cut(report),
@@ -262,6 +263,17 @@ def _map(report: dict[str, Any]) -> str:
     return (
         f"{access['reads']:,} pages read, {access['writes']:,} written,"
         f" {access['hits'] / asked:.1%} of {asked:,} entries in memory"
+    )
+
+
+def _cache(report: dict[str, Any]) -> str:
+    cache, ftl = report["ftl"]["cache"], report["ftl"]
+    if not cache:
+        return ""
+    share = cache["host_units"] / ftl["host_units"] if ftl["host_units"] else 0.0
+    return (
+        f"{share:.1%} of the host's units, {cache['folded_units']:,} folded,"
+        f" {quantity.size(cache['used_bytes'])} of {quantity.size(cache['room_bytes'])} in use"
     )
 
 

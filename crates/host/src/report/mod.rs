@@ -160,9 +160,24 @@ impl Session {
                 "misses": map.misses,
                 "mispredictions": map.mispredictions,
             },
+            "cache": self.cache(),
             "ram_bytes": ram_bytes,
             "unit_bytes": ssd.unit_bytes(),
             "mapping_bytes_per_unit": ssd.ftl_bytes_per_unit(),
+        })
+    }
+
+    /// The cache of blocks in single-level mode; `null` of an FTL without one.
+    fn cache(&self) -> Value {
+        let ssd = &self.run.ssd;
+        let Some(cache) = ssd.cache() else { return Value::Null };
+        let (counts, bytes) = (ssd.ftl_counts().cache, u64::from(ssd.unit_bytes()));
+        json!({
+            "host_units": counts.host_units,
+            "folded_units": counts.folded_units,
+            "erased_blocks": counts.erased_blocks,
+            "room_bytes": cache.room_units * bytes,
+            "used_bytes": cache.used_units * bytes,
         })
     }
 

@@ -296,8 +296,10 @@ impl Chips {
 
     /// Pages that a program from `page` on could spoil, if the power fails: earlier ones of its
     /// cells, and of those of a summary that follows.
-    pub fn pages_under(&self, page: u32) -> Vec<u32> {
-        if !self.faults.may_lose_pairs() || self.pages_per_program > 1 {
+    pub fn pages_under(&self, mode: BlockMode, page: u32) -> Vec<u32> {
+        // In single-level mode no row of cells has two pages.
+        let has_pairs = mode == BlockMode::Native && self.pages_per_program == 1;
+        if !self.faults.may_lose_pairs() || !has_pairs {
             return Vec::new();
         }
         let row = |page: u32| {

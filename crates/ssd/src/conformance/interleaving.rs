@@ -77,6 +77,9 @@ impl Interleaving {
         let layouts = &mut Rng::stream(seed, "layouts");
         let policies: Vec<&str> = crate::gc::ROSTER.iter().map(|member| member.name).collect();
         let (dies, planes) = (one(rng, &[1, 2, 3]), one(rng, &[1, 2, 3, 4]));
+        let joins = one(rng, &[false, true, true]);
+        let page_bytes = 4096 * one(rng, &[1, 2]);
+        let programs = one(rng, &[1, 1, 2, 5]);
         let sets = [
             format!("chip.cell_bits={per_program}"),
             "chip.page_order=one_shot".into(),
@@ -86,9 +89,9 @@ impl Interleaving {
             "drive.channels=1".into(),
             format!("drive.dies_per_channel={dies}"),
             format!("chip.geometry.planes_per_die={planes}"),
-            format!("chip.features.multi_plane_program={}", one(rng, &[false, true, true])),
-            format!("chip.geometry.page_bytes={}", 4096 * one(rng, &[1, 2])),
-            format!("chip.geometry.pages_per_block={}", per_program * one(rng, &[1, 1, 2, 5])),
+            format!("chip.features.multi_plane_program={joins}"),
+            format!("chip.geometry.page_bytes={page_bytes}"),
+            format!("chip.geometry.pages_per_block={}", per_program * programs),
             format!("chip.geometry.blocks_per_plane={}", one(rng, &[9, 12, 20])),
             format!("chip.geometry.bad_block_fraction={}", one(rng, &[0.0, 0.1])),
             format!("gc.name={}", one(rng, &policies)),
@@ -108,19 +111,27 @@ impl Interleaving {
             format!("ftl.group_logs={}", one(layouts, &[1, 2, 3])),
             format!("ftl.update_blocks={}", one(layouts, &[1, 2, 3])),
             format!("ftl.superblock_blocks={}", one(layouts, &[1, 2, 4])),
+            format!("ftl.fold={}", one(layouts, &["early", "keep"])),
+            format!("ftl.when_full={}", one(layouts, &["native", "fold"])),
+            format!("ftl.shrink_to={}", one(layouts, &[0.5, 1.0])),
             // With these cycles one block in twenty-four has failed, or one in six.
             "chip.fault={median_ratings=1.0,spread=0.4}".into(),
             format!("age.pe_cycles={}", one(failures, &[0, 0, 1500, 2000])),
         ];
         let spare = [0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 25.0];
-        let mut found = None;
+        let (mut found, mut more) = (None, Vec::new());
         for overprovisioning in spare {
             let spare = format!("ftl.overprovisioning={overprovisioning}");
-            let sets: Vec<String> = sets.iter().cloned().chain([spare]).collect();
+            let sets: Vec<String> = sets.iter().chain(&more).cloned().chain([spare]).collect();
             match build(&sets) {
                 Ok(ftl) => {
                     found = Some(ftl);
                     break;
+                }
+                // An FTL that needs more bits a cell gets them.
+                Err(error) if error.place == "chip.cell_bits" && per_program == 1 => {
+                    let pages = format!("chip.geometry.pages_per_block={}", 2 * programs);
+                    more = vec!["chip.cell_bits=2".into(), pages];
                 }
                 // The drive is too small for so little spare, or altogether: no other reason.
                 Err(error) if SPARE.contains(&error.place.as_str()) => {}

@@ -3,7 +3,7 @@
 
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
-use crate::ftl::contract::{MapCounts, Merges, Occupancy, Ram, Wear};
+use crate::ftl::contract::{CacheCounts, CacheState, MapCounts, Merges, Occupancy, Ram, Wear};
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
     Stream, Urgency, Work,
@@ -11,6 +11,7 @@ use crate::ftl::{
 use base::archive::{Archive, State};
 use base::rng::Rng;
 use base::{Error, Result};
+use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use std::collections::BTreeMap;
 
@@ -41,6 +42,7 @@ struct OfBlock {
     pages: u32,
     flying: u32,
     mapped: u32,
+    mode: BlockMode,
     /// How its programs are labelled, and whether they were placed for host and for collection.
     label: Option<Stream>,
     of_host: bool,
@@ -53,7 +55,8 @@ pub struct Tally {
     /// Of its flash.
     pub geometry: Geometry,
     ftl: Box<dyn Ftl>,
-    pages_per_program: u32,
+    /// Pages of a block, and of a program, by mode.
+    pages: [(u32, u32); 2],
     blocks: Vec<OfBlock>,
     map: Vec<Option<Ppn>>,
     /// Units of programs that are not reported yet, by first block and page.
@@ -73,18 +76,22 @@ pub struct Tally {
 impl Tally {
     /// Of the drive that `config` describes, or why there is none.
     pub fn new(config: &SsdConfig) -> Result<Self> {
-        let context = context(config, &chips(config)?)?;
+        let chips = chips(config)?;
+        let pages = [BlockMode::Native, BlockMode::SingleLevel]
+            .map(|mode| (chips.pages(mode), chips.pages_per_program_in(mode)));
+        let context = context(config, &chips)?;
         let block =
             |&is_bad: &bool| OfBlock { is_bad, cycles: context.pe_cycles, ..OfBlock::default() };
         let mut blocks: Vec<OfBlock> = context.bad.iter().map(block).collect();
         context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
-        let (geometry, pages_per_program) = (context.geometry.clone(), context.pages_per_program);
+        let geometry = context.geometry.clone();
+        let pages = [(geometry.pages_per_block, pages[0].1), pages[1]];
         let ftl = build_ftl(config, context)?;
         Ok(Self {
             map: vec![None; ftl.logical_units() as usize],
             geometry,
             ftl,
-            pages_per_program,
+            pages,
             blocks,
             placed: BTreeMap::new(),
             counts: FtlCounts::default(),
@@ -148,8 +155,11 @@ impl Tally {
             moved_units: told.moved_units + told.map.writes,
             merges: Merges::default(),
             map: MapCounts::default(),
+            cache: CacheCounts::default(),
             ..told
         };
+        let CacheCounts { host_units, folded_units, .. } = told.cache;
+        hold!(host_units <= told.host_units && folded_units <= told.moved_units, "{told:?}");
         let done = self.counts;
         hold!(known == done, "it has done {done:?}, and says {known:?}");
         hold!(self.ftl.ram().iter().all(|ram| ram.bytes > 0), "{:?}", self.ftl.ram());
@@ -170,8 +180,13 @@ impl Tally {
             }
             cycles.push(block.cycles);
             known.mapped += u64::from(block.mapped);
-            known.free += whole - page * u64::from(block.pages);
+            let programmable = page * u64::from(self.pages[block.mode as usize].0);
+            known.free += programmable - page * u64::from(block.pages);
             known.invalid += page * u64::from(block.pages) - u64::from(block.mapped);
+            // What its mode has no pages for.
+            known.invalid += whole - programmable;
+            let told = self.ftl.mode(number);
+            hold!(pages == 0 || told == block.mode, "{number:?} is {:?}, not {told:?}", block.mode);
         }
         let told = self.ftl.occupancy();
         hold!(told == known, "units are {known:?}, and {told:?} are told");
@@ -205,8 +220,13 @@ impl Tally {
             let block = &mut self.blocks[number.0 as usize];
             hold!(!block.is_bad, "{program:?} in a bad block");
             hold!(block.pages == program.page, "{program:?} out of order");
-            block.pages += self.pages_per_program;
-            hold!(block.pages <= self.geometry.pages_per_block, "{program:?}");
+            if block.pages == 0 {
+                block.mode = program.mode;
+            }
+            hold!(block.mode == program.mode, "{program:?} in another mode");
+            let (pages, per_program) = self.pages[program.mode as usize];
+            block.pages += per_program;
+            hold!(block.pages <= pages, "{program:?}");
             // Programs with different labels may reach the die in any order.
             let label = *block.label.get_or_insert(program.stream);
             hold!(label == program.stream, "{program:?}");
@@ -219,7 +239,7 @@ impl Tally {
         self.is_mislabelled |= is_moved && !program.stream.is_internal();
         let lpns = lpns[..program.units as usize].to_vec();
         let units = lpns.iter().filter(|&&lpn| lpn != Lpn::HOLE).count() as u32;
-        let pages = u32::from(program.planes) * self.pages_per_program;
+        let pages = u32::from(program.planes) * self.pages[program.mode as usize].1;
         let slots = pages * self.geometry.units_per_page;
         hold!(program.units <= slots, "{program:?}: more units than slots");
         self.counts.padding_units += u64::from(slots - units);
@@ -369,7 +389,7 @@ impl Ftl for Tally {
     fn reclaim(&mut self, number: Block) -> bool {
         let is_new = self.ftl.reclaim(number);
         let block = &self.blocks[number.0 as usize];
-        let is_full = block.pages == self.geometry.pages_per_block && block.flying == 0;
+        let is_full = block.pages == self.pages[block.mode as usize].0 && block.flying == 0;
         if is_new && (!is_full || block.is_bad) {
             self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
         }
@@ -464,6 +484,18 @@ impl Ftl for Tally {
 
     fn counts(&self) -> FtlCounts {
         self.ftl.counts()
+    }
+
+    fn mode(&self, block: Block) -> BlockMode {
+        self.ftl.mode(block)
+    }
+
+    fn works_when_idle(&self) -> bool {
+        self.ftl.works_when_idle()
+    }
+
+    fn cache(&self) -> Option<CacheState> {
+        self.ftl.cache()
     }
 
     fn occupancy(&self) -> Occupancy {

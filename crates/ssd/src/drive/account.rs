@@ -7,13 +7,13 @@ use crate::blame::Blame;
 use crate::flash::command::{Kind, Owner};
 use crate::flash::doing::DieTimes;
 use crate::flash::{Flash, FlashCounts};
-use crate::ftl::contract::{Occupancy, Ram, Wear};
+use crate::ftl::contract::{CacheState, Occupancy, Ram, Wear};
 use crate::ftl::{Ftl, FtlCounts};
 use crate::medium::versions::Versions;
 use base::units::Hours;
 use base::{Result, Time};
 use nand::energy::EnergyUse;
-use nand::geometry::{Block, Die};
+use nand::geometry::Block;
 
 /// Soft reads that are counted separately.
 pub const MOST_LEVELS: usize = 8;
@@ -61,7 +61,7 @@ impl Ssd {
     /// that collects in the background is at it when the host comes.
     pub fn start(&mut self, pe_cycles: u32) {
         self.load_chips(pe_cycles);
-        self.collect_in_background();
+        self.use_idle_time();
     }
 
     /// Tells the chips what preconditioning has left, and sets every block's wear: once, before
@@ -69,7 +69,7 @@ impl Ssd {
     pub fn load_chips(&mut self, pe_cycles: u32) {
         self.ftl.start_run(Some(pe_cycles));
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
-            self.flash.chips.load(block, self.ftl.filled_pages(block));
+            self.flash.chips.load_in(self.ftl.mode(block), block, self.ftl.filled_pages(block));
         }
         self.note_stored();
     }
@@ -80,13 +80,7 @@ impl Ssd {
         if let Some(power) = &mut self.power {
             power.start_run();
         }
-        self.collect_in_background();
-    }
-
-    fn collect_in_background(&mut self) {
-        if self.jobs.background {
-            (0..self.flash.chips.geometry.dies).for_each(|die| self.start_collect(Die(die)));
-        }
+        self.use_idle_time();
     }
 
     /// Lets `hours` pass at once: all that is stored is older by them.
@@ -135,13 +129,15 @@ impl Ssd {
             match command.kind {
                 _ if matches!(command.owner, Owner::Log(_) | Owner::Scan) => {}
                 Kind::Program if command.transfers > 0 => {
-                    coming += u64::from(programs[command.job].planes);
+                    let program = &programs[command.job];
+                    let pages = chips.pages_per_program_in(program.mode);
+                    coming += u64::from(u32::from(program.planes) * pages);
                 }
                 Kind::Erase => erasing += u64::from(programs[command.job].planes),
                 _ => {}
             }
         }
-        let pages = counts.programs + coming * u64::from(chips.pages_per_program);
+        let pages = counts.programs + coming;
         let told = self.ftl_counts();
         let erased = told.reclaimed_blocks + told.retired_blocks;
         told.programmed_units() == pages * u64::from(chips.geometry.units_per_page)
@@ -265,6 +261,11 @@ impl Ssd {
     /// Bytes of a mapping unit.
     pub fn unit_bytes(&self) -> u64 {
         u64::from(self.flash.chips.geometry.unit_bytes)
+    }
+
+    /// The FTL's cache of blocks in single-level mode, where it has one.
+    pub fn cache(&self) -> Option<CacheState> {
+        self.ftl.cache()
     }
 
     /// Memory that the FTL's firmware needs, by use.

@@ -15,6 +15,7 @@ pub(crate) mod event {
     pub const ENCODED: u32 = 6;
     pub const WAKE: u32 = 7;
     pub const READY_AGAIN: u32 = 8;
+    pub const REST: u32 = 9;
 
     pub const fn of(kind: u32, index: u32) -> u32 {
         kind << SHIFT | index

@@ -41,8 +41,6 @@ pub(super) struct Jobs {
     states: Vec<State>,
     /// How many of them are busy.
     busy: u32,
-    /// Idle dies collect in the background, before they must.
-    pub(super) background: bool,
     parked: Vec<Parked>,
     /// Working space: those that go on.
     going_on: Vec<Parked>,
@@ -52,16 +50,9 @@ pub(super) struct Jobs {
 
 impl Jobs {
     /// For `count` jobs, none of them under way.
-    pub(super) fn new(count: u32, background: bool) -> Self {
+    pub(super) fn new(count: u32) -> Self {
         let states = (0..count).map(|_| State::default()).collect();
-        Self {
-            states,
-            busy: 0,
-            background,
-            parked: Vec::new(),
-            going_on: Vec::new(),
-            has_ended: false,
-        }
+        Self { states, busy: 0, parked: Vec::new(), going_on: Vec::new(), has_ended: false }
     }
 
     /// Whether a job is under way.
@@ -170,11 +161,10 @@ impl Ssd {
         !self.failures.is_read_only() || self.writer.has_work() || self.die_of(job).is_none()
     }
 
-    /// An idle die has time, if collecting in the background is switched on.
+    /// An idle die has time, if internal work uses idle times.
     #[inline]
     fn urgency(&self, job: Job) -> Urgency {
-        let is_idle = |die| self.flash.is_idle(die);
-        if self.jobs.background && self.die_of(job).is_some_and(is_idle) {
+        if self.die_of(job).is_some_and(|die| self.has_time(die)) {
             Urgency::Idle
         } else {
             Urgency::Due

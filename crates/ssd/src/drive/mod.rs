@@ -26,6 +26,7 @@ pub(crate) mod codewords;
 mod flow;
 mod front;
 mod gate;
+mod idle;
 mod jobs;
 mod map;
 mod power;
@@ -38,6 +39,7 @@ mod write;
 
 pub use account::{ControllerCounts, MOST_LEVELS};
 pub(crate) use flow::{FLASH_EVENTS, event};
+pub(crate) use idle::Idle;
 pub use power::{Cut, PowerCounts, Started};
 pub(crate) use power::{check_recovery, recovery_of};
 
@@ -117,7 +119,7 @@ pub(crate) struct DriveParts {
     pub ecc: Box<dyn Model>,
     pub ecc_common: EccConfig,
     pub retry: Box<dyn Retry>,
-    pub background: bool,
+    pub idle: Idle,
     pub failures: Failures,
     /// Blocks that the drive itself writes to.
     pub kept: Kept,
@@ -134,6 +136,7 @@ pub struct Ssd {
     gate: Gate,
     map: MapReads,
     jobs: Jobs,
+    idle: Idle,
     pub(crate) failures: Failures,
     pub(crate) counts: ControllerCounts,
     /// What is stored, where tests want to know.
@@ -147,7 +150,7 @@ pub struct Ssd {
 impl Ssd {
     /// Puts the parts together; see `build` for where they come from.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Result<Self> {
-        let DriveParts { flash, ftl, ecc, ecc_common, retry, background, failures, kept } = parts;
+        let DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept } = parts;
         let power = Power::new(config, &flash.chips, &kept)?;
         let geometry = &flash.chips.geometry;
         let dies = geometry.dies;
@@ -160,7 +163,8 @@ impl Ssd {
             writer: Writer::new(config, &*ftl, dies, &ecc_common),
             gate: Gate::new(dies, ftl.keys()),
             map: MapReads::new(ftl.has_map_on_flash()),
-            jobs: Jobs::new(ftl.jobs(), background),
+            jobs: Jobs::new(ftl.jobs()),
+            idle,
             failures,
             counts: ControllerCounts::default(),
             versions: None,
@@ -240,11 +244,13 @@ impl Ssd {
             event::WAKE => return Some(Step::Wake(index)),
             event::COMPLETE => {
                 self.front.release(index);
+                self.rest();
                 if self.flash.blame.is_some() {
                     self.blame_rest(index);
                 }
                 return Some(Step::Completed(index));
             }
+            event::REST => self.look_for_rest(),
             _ => return Some(Step::Ready),
         }
         None
@@ -311,7 +317,7 @@ impl Ssd {
             Done::Arrived(index) => self.arrived(index),
             Done::Nothing => {}
         }
-        if self.jobs.background && self.flash.is_idle(die) {
+        if self.idle.is_used() && self.flash.is_idle(die) {
             self.start_collect(die);
         }
     }

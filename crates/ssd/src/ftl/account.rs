@@ -28,6 +28,19 @@ pub struct FtlCounts {
     pub merges: Merges,
     /// Accesses to a map that is kept on flash.
     pub map: MapCounts,
+    /// Work of a cache of blocks in single-level mode.
+    pub cache: CacheCounts,
+}
+
+/// Work of a cache of blocks in single-level mode.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheCounts {
+    /// Units of the host that went into it.
+    pub host_units: u64,
+    /// Units moved out of it; they are among the moved units.
+    pub folded_units: u64,
+    /// Blocks of it that were erased; they are among the reclaimed ones.
+    pub erased_blocks: u64,
 }
 
 /// Merges of log blocks: how a log block became, or gave its data to, a data block.
@@ -72,6 +85,7 @@ impl FtlCounts {
             retired_blocks,
             merges: Merges { switch, partial, full },
             map: MapCounts { reads, writes, moves, hits, misses, mispredictions },
+            cache: CacheCounts { host_units: cached_units, folded_units, erased_blocks },
         } = self;
         *host_units += other.host_units;
         *moved_units += other.moved_units;
@@ -90,6 +104,9 @@ impl FtlCounts {
         *hits += other.map.hits;
         *misses += other.map.misses;
         *mispredictions += other.map.mispredictions;
+        *cached_units += other.cache.host_units;
+        *folded_units += other.cache.folded_units;
+        *erased_blocks += other.cache.erased_blocks;
     }
 
     /// Unit slots programmed, for any reason.
@@ -139,4 +156,13 @@ pub struct Ram {
     pub name: &'static str,
     /// How much.
     pub bytes: u64,
+}
+
+/// A cache of blocks in single-level mode, as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheState {
+    /// Units that it may hold.
+    pub room_units: u64,
+    /// Units of its blocks that are written, open or being folded.
+    pub used_units: u64,
 }

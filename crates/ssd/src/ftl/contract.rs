@@ -6,7 +6,9 @@
 //! argument, so the same code runs under the engine and, through `write_untimed`, as fast as memory
 //! allows: preconditioning is exact.
 
-pub use super::account::{FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear};
+pub use super::account::{
+    CacheCounts, CacheState, FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear,
+};
 use super::untimed;
 pub use super::untimed::{Device, Flawless, Untimed};
 pub use crate::flash::die_set::DieSet;
@@ -105,6 +107,8 @@ pub struct Context {
     pub planes_per_program: u32,
     /// Pages of each plane that one program command writes.
     pub pages_per_program: u32,
+    /// Pages of a block in single-level mode; each is programmed by a command of its own.
+    pub single_level_pages: u32,
     /// The family's parameters.
     pub config: FtlConfig,
     /// When to collect.
@@ -445,6 +449,21 @@ pub trait Ftl: Send + DynClone + State {
     /// before.
     fn tag(&self, _block: Block) -> u64 {
         0
+    }
+
+    /// How many bits the cells of a block hold, or will hold where it is open.
+    fn mode(&self, _block: Block) -> BlockMode {
+        BlockMode::Native
+    }
+
+    /// Whether jobs have work in idle times beyond the room that `gc` asks for.
+    fn works_when_idle(&self) -> bool {
+        false
+    }
+
+    /// Its cache of blocks in single-level mode, where it has one.
+    fn cache(&self) -> Option<CacheState> {
+        None
     }
 
     /// Whether a block is out of use.

@@ -17,6 +17,7 @@ mod log_blocks;
 mod log_group;
 pub mod own;
 mod page;
+mod slc_cache;
 mod superblock;
 mod untimed;
 
@@ -33,6 +34,7 @@ pub const ROSTER: &[Member<Build>] = &[
     page::MEMBER,
     dftl::MEMBER,
     learned::MEMBER,
+    slc_cache::MEMBER,
     bast::MEMBER,
     fast::MEMBER,
     log_group::MEMBER,

@@ -87,6 +87,17 @@ impl FreeBlocks {
         self.claimed[plane.0 as usize]
     }
 
+    /// Keeps this many from now on.
+    pub fn set_claimed(&mut self, plane: Plane, blocks: u32) {
+        self.claimed[plane.0 as usize] = blocks;
+        self.count(plane);
+    }
+
+    /// Whether a plane has a block for that use.
+    pub fn has_claimed(&self, plane: Plane) -> bool {
+        self.claimed(plane) > 0 && !self.planes[plane.0 as usize].is_empty()
+    }
+
     /// Takes the least worn block of a plane for that use.
     pub fn pop_claimed(&mut self, plane: Plane) -> Option<Block> {
         let claimed = &mut self.claimed[plane.0 as usize];

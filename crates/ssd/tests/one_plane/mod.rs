@@ -52,6 +52,7 @@ pub fn ftl_in(
         geometry,
         planes_per_program: 1,
         pages_per_program: 1,
+        single_level_pages: pages,
         config: FtlConfig { unit_bytes: 4096, overprovisioning, ..FtlConfig::default() },
         gc: GcConfig::default(),
         victims,

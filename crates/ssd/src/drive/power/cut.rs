@@ -6,7 +6,7 @@ use crate::drive::flow::event;
 use crate::drive::gate::Gate;
 use crate::drive::jobs::Jobs;
 use crate::drive::map::MapReads;
-use crate::drive::{Ssd, Step};
+use crate::drive::{Idle, Ssd, Step};
 use crate::failure::lost::LostUnits;
 use crate::flash::command::{Command, Kind, Owner};
 use crate::ftl::Carried;
@@ -64,7 +64,8 @@ impl Ssd {
         self.failures.lost = LostUnits::default();
         self.gate = Gate::new(self.dies(), self.ftl.keys());
         // Nothing is collected before the FTL knows what there is.
-        self.jobs = Jobs::new(self.ftl.jobs(), false);
+        self.jobs = Jobs::new(self.ftl.jobs());
+        self.idle = Idle::new(false, Time::ZERO);
         self.map = MapReads::new(self.ftl.has_map_on_flash());
         let told = self.ftl.counts();
         if let Some(power) = &mut self.power {
@@ -107,7 +108,8 @@ impl Ssd {
                 _ => continue,
             }
             if !self.flash.has_begun(index) {
-                let pages = u32::from(program.planes) * self.flash.chips.pages_per_program;
+                let pages =
+                    u32::from(program.planes) * self.flash.chips.pages_per_program_in(program.mode);
                 unplaced += u64::from(pages * self.flash.chips.geometry.units_per_page);
             }
         }

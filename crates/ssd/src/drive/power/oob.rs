@@ -67,9 +67,9 @@ pub(super) fn note_stored(chips: &mut Chips, ftl: &dyn Ftl, stamp: u64) {
             owned[ppn.0 as usize] = Owned { owner: unit, sequence: stamp, is_lost: false };
         }
     }
-    let per_program = chips.pages_per_program;
-    let units = (per_program * geometry.units_per_page) as usize;
     for block in (0..geometry.blocks()).map(Block) {
+        let per_program = chips.pages_per_program_in(ftl.mode(block));
+        let units = (per_program * geometry.units_per_page) as usize;
         let tag = ftl.tag(block);
         for page in (0..chips.programmed_pages(block)).step_by(per_program as usize) {
             let first = geometry.ppn(block, page, 0).0 as usize;

@@ -293,5 +293,5 @@ fn copies_under(
         let units = program.blocks().iter().flat_map(of_block).collect();
         Record::Copy { ring, set: 0, units, group }
     };
-    chips.pages_under(program.page).into_iter().map(copy).collect()
+    chips.pages_under(program.mode, program.page).into_iter().map(copy).collect()
 }

@@ -5,7 +5,7 @@
 //! owners: spare areas have a stronger code of their own (assumed).
 
 use super::{Phase, Power, recovery_of};
-use crate::build::{build_ftl, context};
+use crate::build::{build_ftl, context, idle_of};
 use crate::config::SsdConfig;
 use crate::drive::{Ssd, Step};
 use crate::flash::command::{Command, Kind, Owner};
@@ -180,12 +180,14 @@ impl Ssd {
             is_new: power.known.new.contains(&block.0),
             was_full: power.known.full.contains(&block.0),
         };
+        // The first page tells the mode, and with it how many there are.
+        let in_mode = most.min(chips.pages(chips.mode(block)));
         // A page of the summary takes as long as the last page of data.
         let summary = |count: u32| {
-            let page = Page { block, page: most - 1, is_summary: true };
+            let page = Page { block, page: in_mode - 1, is_summary: true };
             vec![page; count as usize]
         };
-        let all = (0..(pages + 1).min(most)).map(|page| Page { block, page, is_summary: false });
+        let all = (0..(pages + 1).min(in_mode)).map(|page| Page { block, page, is_summary: false });
         match power.policy.look(&seen) {
             Look::Nothing => Vec::new(),
             Look::Once => all.take(1).collect(),
@@ -313,7 +315,7 @@ impl Ssd {
             }
         }
         self.ftl = ftl;
-        self.jobs.background = config.gc_parts()?.0.background_free_blocks > 0;
+        self.idle = idle_of(&config.gc_parts()?.0, &*self.ftl)?;
         started.restored_units = spoilt.len() as u64;
         if let Some(power) = &mut self.power {
             power.is_rebuilt = true;

@@ -92,8 +92,8 @@ pub(super) struct PageFtl {
     streams: u32,
     host_streams: u8,
     gc_frontier: u32,
-    reserve: u32,
-    gc: GcConfig,
+    pub(super) reserve: u32,
+    pub(super) gc: GcConfig,
     pace: Pace,
     /// Logical to physical.
     pub(super) map: Vec<u32>,
@@ -112,7 +112,7 @@ pub(super) struct PageFtl {
     pub(super) retirement: Retirement,
     /// By die: a block has been moved off since others were collected.
     had_turn: Vec<bool>,
-    clock: u64,
+    pub(super) clock: u64,
     pub(super) counts: FtlCounts,
     /// Blocks that a start-up has closed before they were full, and their pages.
     short: Vec<(Block, u32)>,
@@ -197,7 +197,7 @@ impl PageFtl {
 
     /// Fewest free blocks of the planes of a group.
     #[inline]
-    fn free_blocks(&self, die: Die, group: u32) -> u32 {
+    pub(super) fn free_blocks(&self, die: Die, group: u32) -> u32 {
         self.free.fewest(die.0 * self.groups + group)
     }
 
@@ -220,7 +220,7 @@ impl PageFtl {
         index: usize,
         die: Die,
         stream: Stream,
-        mut lpns: impl ExactSizeIterator<Item = Lpn>,
+        lpns: impl ExactSizeIterator<Item = Lpn>,
     ) -> (Program, bool) {
         // A short program takes only the planes it needs; the others catch up first next time.
         let frontier = &mut self.frontiers[index];
@@ -243,8 +243,21 @@ impl PageFtl {
             blocks,
         };
         let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
-        let mut left = units;
-        for page in program.page..program.page + self.pages_per_program {
+        self.own(&program, self.pages_per_program, lpns);
+        (program, is_row)
+    }
+
+    /// Notes the owners of the slots of a program of `pages` pages in each plane.
+    #[inline(always)]
+    pub(super) fn own(
+        &mut self,
+        program: &Program,
+        pages: u32,
+        mut lpns: impl Iterator<Item = Lpn>,
+    ) {
+        let page_units = self.geometry.units_per_page;
+        let mut left = program.units;
+        for page in program.page..program.page + pages {
             for &block in program.blocks() {
                 let first = self.geometry.ppn(block, page, 0).0 as usize;
                 let slots = &mut self.owner[first..first + page_units as usize];
@@ -259,18 +272,62 @@ impl PageFtl {
                 padded.fill(PADDING);
             }
         }
-        self.counts.padding_units += u64::from(planes * plane_units - units);
-        (program, is_row)
+        let slots = u32::from(program.planes) * pages * page_units;
+        self.counts.padding_units += u64::from(slots - program.units);
+    }
+
+    /// Whether a die is being collected: blocks of it are being emptied, or are to be erased.
+    pub(super) fn is_collecting(&self, die: Die) -> bool {
+        let Draining { victims, drained, .. } = &self.collections[die.0 as usize];
+        !victims.is_empty() || !drained.is_empty()
     }
 
     /// Marks all slots of a program as padding.
     pub(super) fn pad(&mut self, program: &Program) {
-        for page in program.page..program.page + self.pages_per_program {
+        self.pad_pages(program, self.pages_per_program);
+    }
+
+    /// The same of a program of `pages` pages in each plane.
+    pub(super) fn pad_pages(&mut self, program: &Program, pages: u32) {
+        for page in program.page..program.page + pages {
             for &block in program.blocks() {
                 let first = self.geometry.ppn(block, page, 0).0 as usize;
                 self.owner[first..first + self.geometry.units_per_page as usize].fill(PADDING);
             }
         }
+    }
+
+    /// Maps the units of a program of `pages` pages in each plane: how many had no data before.
+    #[inline(always)]
+    pub(super) fn map_program(&mut self, program: &Program, pages: u32, carried: Carried) -> u32 {
+        let moves = carried.moves();
+        let (mut left, mut new) = (program.units, 0);
+        for page in program.page..program.page + pages {
+            for &block in program.blocks() {
+                let slots = self.geometry.units_per_page.min(left);
+                // First all of them: a unit that comes twice in a row kills its first copy at once.
+                self.candidates.added(block, slots);
+                let first = self.geometry.ppn(block, page, 0).0;
+                for ppn in first..first + slots {
+                    let lpn = self.owner[ppn as usize];
+                    let old = self.map[lpn as usize];
+                    // Rewritten or trimmed while it was on its way: this copy is stale at birth.
+                    let moved = moves.get((program.units - left) as usize);
+                    left -= 1;
+                    if moved.is_some_and(|unit| unit.from.0 != old) {
+                        self.candidates.died(|| self.geometry.plane_of(block), block);
+                        continue;
+                    }
+                    self.map[lpn as usize] = ppn;
+                    if old == Ppn::NONE.0 {
+                        new += 1;
+                    } else {
+                        self.invalidate(old);
+                    }
+                }
+            }
+        }
+        new
     }
 
     /// The next group of a die takes the next row of a stream.
@@ -282,7 +339,7 @@ impl PageFtl {
 
     /// A program has been reported. With its last one a block is a candidate, or leaves.
     #[inline]
-    fn close_full(&mut self, program: &Program) {
+    pub(super) fn close_full(&mut self, program: &Program) {
         if program.page + self.pages_per_program < self.geometry.pages_per_block
             || program.stream == Stream::MAP
         {
@@ -376,31 +433,7 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn programmed(&mut self, program: &Program, carried: Carried) {
-        let moves = carried.moves();
-        let mut left = program.units;
-        for page in program.page..program.page + self.pages_per_program {
-            for &block in program.blocks() {
-                let slots = self.geometry.units_per_page.min(left);
-                // First all of them: a unit that comes twice in a row kills its first copy at once.
-                self.candidates.added(block, slots);
-                let first = self.geometry.ppn(block, page, 0).0;
-                for ppn in first..first + slots {
-                    let lpn = self.owner[ppn as usize];
-                    let old = self.map[lpn as usize];
-                    // Rewritten or trimmed while it was on its way: this copy is stale at birth.
-                    let moved = moves.get((program.units - left) as usize);
-                    left -= 1;
-                    if moved.is_some_and(|unit| unit.from.0 != old) {
-                        self.candidates.died(|| self.geometry.plane_of(block), block);
-                        continue;
-                    }
-                    self.map[lpn as usize] = ppn;
-                    if old != Ppn::NONE.0 {
-                        self.invalidate(old);
-                    }
-                }
-            }
-        }
+        self.map_program(program, self.pages_per_program, carried);
         self.close_full(program);
     }
 

@@ -69,7 +69,7 @@ impl PageFtl {
     /// Whether the host must leave a die a block set more: a retired block is being moved off, or
     /// one waits that can be moved.
     #[inline]
-    pub(super) fn needs_room(&self, die: Die) -> bool {
+    pub(in crate::ftl) fn needs_room(&self, die: Die) -> bool {
         self.retirement.is_moving(die)
             || (self.waits(die) && !self.had_turn[die.0 as usize] && self.can_be_roomy(die))
     }
@@ -111,7 +111,7 @@ impl PageFtl {
 
     /// Whether data can be moved out of a block that gives nothing back: every group has a block
     /// set more than the reserve, and each may open one.
-    pub(super) fn is_roomy(&self, die: Die) -> bool {
+    pub(in crate::ftl) fn is_roomy(&self, die: Die) -> bool {
         (0..self.groups).all(|group| self.free_blocks(die, group) > self.reserve)
     }
 

@@ -20,6 +20,10 @@ pub struct GcConfig {
     /// switches it off. `page` aims at no more than half of a plane's spare blocks: with more free
     /// blocks, no invalid data would be left to collect.
     pub background_free_blocks: u32,
+    /// Work in the background begins when the drive has had no request for so long; 0: whenever a
+    /// die has nothing to do.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub background_after_us: f64,
     /// Paces the host: while garbage collection runs on a die, the next host program waits until
     /// collection has freed as much space as the last program used. If off, the host runs ahead
     /// until the die is at its reserve, and then waits for whole blocks.
@@ -37,11 +41,16 @@ pub struct GcConfig {
     pub reclaim_at_once: u32,
 }
 
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
 impl Default for GcConfig {
     fn default() -> Self {
         Self {
             start_free_blocks: 3,
             background_free_blocks: 0,
+            background_after_us: 0.0,
             paced: true,
             reclaim_reads: 0,
             reclaim_rounds: 0,

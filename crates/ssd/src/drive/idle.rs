@@ -1,0 +1,94 @@
+//! Idle times of the drive: when internal work that has time begins.
+//!
+//! A die collects in the background when it is idle. With `gc.background_after_us` the whole drive
+//! must have been without requests for so long first: a pause between two requests of a burst is
+//! no idle time.
+
+use super::Ssd;
+use super::flow::event;
+use crate::ftl::Job;
+use base::Time;
+use nand::geometry::Die;
+
+/// What is known of idle times.
+pub(crate) struct Idle {
+    /// Internal work runs in idle times.
+    is_used: bool,
+    /// They begin so long after the last request.
+    after: Time,
+    /// When the last request was complete.
+    since: Time,
+    /// An event will look whether one has begun.
+    is_watched: bool,
+}
+
+impl Idle {
+    /// Idle times that internal work uses or not, which begin `after` the last request.
+    pub(crate) fn new(is_used: bool, after: Time) -> Self {
+        Self { is_used, after, since: Time::ZERO, is_watched: false }
+    }
+
+    /// Whether internal work runs in idle times.
+    #[inline]
+    pub(super) fn is_used(&self) -> bool {
+        self.is_used
+    }
+}
+
+impl Ssd {
+    /// Whether a die has time for work that can wait.
+    #[inline]
+    pub(super) fn has_time(&self, die: Die) -> bool {
+        let idle = &self.idle;
+        idle.is_used
+            && self.flash.is_idle(die)
+            && (idle.after == Time::ZERO
+                || (self.outstanding() == 0 && self.now() >= idle.since + idle.after))
+    }
+
+    /// A request is complete: an idle time may begin.
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        if self.idle.is_used && self.idle.after > Time::ZERO && self.outstanding() == 0 {
+            self.idle.since = self.now();
+            self.watch();
+        }
+    }
+
+    /// Looks whether an idle time has begun, when it may have.
+    fn watch(&mut self) {
+        if !self.idle.is_watched {
+            self.idle.is_watched = true;
+            self.events.push(self.idle.since + self.idle.after, event::of(event::REST, 0));
+        }
+    }
+
+    /// An idle time may have begun.
+    #[cold]
+    pub(super) fn look_for_rest(&mut self) {
+        self.idle.is_watched = false;
+        if self.outstanding() > 0 {
+            return;
+        }
+        if self.now() < self.idle.since + self.idle.after {
+            self.watch();
+        } else {
+            self.start_idle_work();
+        }
+    }
+
+    /// The drive begins a run: work that has time begins, at once or later.
+    pub(super) fn use_idle_time(&mut self) {
+        if self.idle.is_used && self.idle.after > Time::ZERO {
+            self.idle.since = self.now();
+            self.watch();
+        } else if self.idle.is_used {
+            self.start_idle_work();
+        }
+    }
+
+    fn start_idle_work(&mut self) {
+        let dies = self.flash.chips.geometry.dies;
+        (0..dies).for_each(|die| self.start_job(Job::of(Die(die))));
+    }
+}

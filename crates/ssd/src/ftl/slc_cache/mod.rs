@@ -1,0 +1,442 @@
+//! `slc_cache`: a page map whose host data go to blocks in single-level mode first, which are fast,
+//! and are folded into native blocks later.
+//!
+//! The cache has a static part, blocks of each plane that are kept for it, and a dynamic part: free
+//! blocks, as long as the drive has enough of them. Behind it lies the page map of `page`, with its
+//! collection, wear levelling and retirement: a block of the cache comes from its free blocks and
+//! returns there. `area` knows the blocks of the cache, `fold` empties them.
+//!
+//! A flush is complete when its data are in the cache: that is flash. Im and Shin (ComboFTL, JSA
+//! 2010) describe a buffer of single-level blocks before a log of native ones; the policies here
+//! are those that makers of drives state.
+
+mod area;
+mod fold;
+
+use super::contract::{
+    Build, CacheState, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy,
+    Place, Program, Ram, Step, Stream, Urgency, Wear, Work,
+};
+use super::page::{Own, PageFtl, PageParams};
+use crate::recovery::Found;
+use area::Area;
+use base::archive::{Archive, State};
+use base::family::{Member, check, schema};
+use base::{Error, Result, params};
+use fold::Folds;
+use nand::chip::BlockMode;
+use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "slc_cache",
+    summary: "page-level mapping behind a write cache of blocks in single-level mode",
+    citation: "im2010",
+    schema: schema::<Params>,
+    check: check::<Params>,
+    build: |context, given| Ok(Box::new(SlcCache::new(context, &params::read(given, "ftl")?)?)),
+};
+
+/// When data leave the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Fold {
+    /// In idle times, until it is empty.
+    Early,
+    /// When their room is needed.
+    Keep,
+}
+
+/// Where host data go when the cache is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum WhenFull {
+    /// To native blocks.
+    Native,
+    /// Into the cache, once its oldest data have been folded.
+    Fold,
+}
+
+/// Parameters of `slc_cache`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Params {
+    /// Bytes of the static part of the cache, rounded up to whole blocks of each plane; default:
+    /// one block of each plane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    static_bytes: Option<u64>,
+    /// Bytes of the dynamic part on an empty drive, rounded down to whole blocks of each plane;
+    /// default: as many as there are free blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dynamic_bytes: Option<u64>,
+    /// Share of the logical drive with data up to which the dynamic part keeps its size.
+    shrink_from: f64,
+    /// Share with data at which the dynamic part is gone; between both it shrinks in proportion.
+    shrink_to: f64,
+    /// When data leave the cache: "early" in idle times, "keep" when their room is needed.
+    fold: Fold,
+    /// Where host data go when the cache is full: "native" blocks, or "fold": the cache, once its
+    /// oldest data have been folded.
+    when_full: WhenFull,
+    /// Collection and folding write to separate blocks.
+    separate_gc_stream: bool,
+    /// Static wear levelling of native blocks, as for `page`; 0 switches it off.
+    static_wear_delta: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let PageParams { separate_gc_stream, static_wear_delta, .. } = PageParams::default();
+        Self {
+            static_bytes: None,
+            dynamic_bytes: None,
+            shrink_from: 0.0,
+            shrink_to: 1.0,
+            fold: Fold::Early,
+            when_full: WhenFull::Native,
+            separate_gc_stream,
+            static_wear_delta,
+        }
+    }
+}
+
+impl Params {
+    fn check(&self) -> Result<()> {
+        for (key, value) in [("shrink_from", self.shrink_from), ("shrink_to", self.shrink_to)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(Error::new(format!("ftl.{key}"), format!("{value} is out of range"))
+                    .expected("0 to 1 (share of the logical drive with data)"));
+            }
+        }
+        if self.shrink_from > self.shrink_to {
+            let problem =
+                format!("{} is above ftl.shrink_to, {}", self.shrink_from, self.shrink_to);
+            return Err(Error::new("ftl.shrink_from", problem).expected("at most ftl.shrink_to"));
+        }
+        Ok(())
+    }
+}
+
+/// The tag of blocks of the cache.
+const TAG: u64 = 255;
+
+#[derive(Clone)]
+struct SlcCache {
+    page: PageFtl,
+    area: Area,
+    folds: Folds,
+    /// Logical units with data.
+    mapped: u32,
+    fold: Fold,
+    when_full: WhenFull,
+    /// Host units that went into the cache, and units that were folded.
+    cached_units: u64,
+    folded_units: u64,
+}
+
+impl SlcCache {
+    fn new(context: Context, params: &Params) -> Result<Self> {
+        params.check()?;
+        let slc_pages = context.single_level_pages;
+        if slc_pages == context.geometry.pages_per_block {
+            return Err(Error::new("chip.cell_bits", "1 bit a cell: there is no faster mode")
+                .expected("2 or more for ftl.name = \"slc_cache\""));
+        }
+        let area = Area::new(&context, params, slc_pages);
+        let page_params = PageParams {
+            separate_gc_stream: params.separate_gc_stream,
+            host_streams: 1,
+            static_wear_delta: params.static_wear_delta,
+        };
+        let own = Own { units: 0, blocks: area.static_sets() };
+        let page = PageFtl::new(context, &page_params, own)?;
+        Ok(Self {
+            folds: Folds::new(page.geometry.dies, page.geometry.planes_per_die, page.joined),
+            area,
+            page,
+            mapped: 0,
+            fold: params.fold,
+            when_full: params.when_full,
+            cached_units: 0,
+            folded_units: 0,
+        })
+    }
+
+    /// Places host data in the cache.
+    fn place_in_cache(&mut self, die: Die, group: u32, lpns: &[Lpn]) -> Program {
+        let (page, area) = (&mut self.page, &mut self.area);
+        let frontier = area.frontier(die, group);
+        let page_units = page.geometry.units_per_page;
+        let room = (page.joined - frontier.planes_done) * page_units;
+        let units = room.min(lpns.len() as u32);
+        let planes = units.div_ceil(page_units);
+        let mut blocks: [Block; MAX_PLANES] = frontier.blocks;
+        blocks.copy_within(frontier.planes_done as usize.., 0);
+        let program = Program {
+            die,
+            units,
+            page: frontier.page,
+            planes: planes as u8,
+            stream: Stream::host(0),
+            mode: BlockMode::SingleLevel,
+            blocks,
+        };
+        area.advance(die, group, planes, page.joined);
+        page.own(&program, 1, lpns.iter().copied());
+        page.counts.host_units += u64::from(units);
+        page.clock += u64::from(units);
+        self.cached_units += u64::from(units);
+        program
+    }
+
+    /// A full block of the cache is to be folded next: whether that is new.
+    fn hurry(&mut self, block: Block) -> bool {
+        let geometry = &self.page.geometry;
+        self.folds.hurry(geometry.die_of(block), geometry.plane_of(block).0, block)
+    }
+
+    /// A program of the cache has been reported: its set may be full.
+    fn close_full(&mut self, program: &Program) {
+        if program.page + 1 < self.area.slc_pages() {
+            return;
+        }
+        for &block in program.blocks() {
+            let plane = self.page.geometry.plane_of(block).0;
+            self.folds.closed(program.die, plane, block, self.area.is_dynamic(block));
+            if self.page.retirement.is_doomed(block) {
+                self.folds.hurry(program.die, plane, block);
+            }
+        }
+    }
+}
+
+impl State for SlcCache {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { page, area, folds, mapped, fold: _, when_full: _, cached_units, folded_units } =
+            self;
+        page.exchange(archive)?;
+        area.exchange(archive)?;
+        archive.value(folds)?;
+        archive.value(mapped)?;
+        archive.value(cached_units)?;
+        archive.value(folded_units)
+    }
+}
+
+impl Ftl for SlcCache {
+    fn logical_units(&self) -> u32 {
+        self.page.logical_units
+    }
+
+    fn row_units(&self) -> u32 {
+        self.page.row_units
+    }
+
+    #[inline]
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.page.lookup(lpn)
+    }
+
+    fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        let Some(first) = dies.next_from(self.area.next_die()) else { return Place::NoRoom };
+        let mut die = first;
+        loop {
+            if let Some(group) = self.group_for(die) {
+                self.area.turn(die);
+                return Place::At(self.place_in_cache(die, group, lpns));
+            }
+            match dies.next_from(die.0 + 1) {
+                Some(next) if next != first => die = next,
+                _ => break,
+            }
+        }
+        if self.when_full == WhenFull::Fold && self.can_fold(first) {
+            return Place::NoRoom;
+        }
+        self.page.place(key, lpns, dies)
+    }
+
+    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
+        let place = self.page.place_moves(job, moves);
+        if let Place::At(program) = &place
+            && self.folds.is_moving(Die(job.0))
+        {
+            self.folded_units += u64::from(program.units);
+        }
+        place
+    }
+
+    fn programmed(&mut self, program: &Program, carried: Carried) {
+        if program.mode == BlockMode::SingleLevel {
+            self.mapped += self.page.map_program(program, 1, carried);
+            self.close_full(program);
+        } else {
+            self.mapped += self.page.map_program(program, self.page.pages_per_program, carried);
+            self.page.close_full(program);
+        }
+    }
+
+    fn not_programmed(&mut self, program: &Program, carried: Carried) {
+        if program.mode == BlockMode::SingleLevel {
+            self.page.pad_pages(program, 1);
+            let units = u64::from(program.units);
+            self.page.counts.host_units -= units;
+            self.page.counts.padding_units += units;
+            self.cached_units -= units;
+            self.close_full(program);
+            return;
+        }
+        if self.folds.is_moving(program.die) && !matches!(carried, Carried::Host) {
+            self.folded_units -= u64::from(program.units);
+        }
+        self.page.not_programmed(program, carried);
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.mapped -= u32::from(self.page.lookup(lpn).is_some());
+        self.page.trim(lpn);
+    }
+
+    fn jobs(&self) -> u32 {
+        self.page.jobs()
+    }
+
+    fn wants(&self, job: Job, urgency: Urgency) -> bool {
+        self.wants_fold(Die(job.0), urgency) || self.page.wants(job, urgency)
+    }
+
+    fn works_when_idle(&self) -> bool {
+        self.fold == Fold::Early
+    }
+
+    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+        let die = Die(job.0);
+        self.folds.moving(die, false);
+        let goes_on = self.page.wants(job, urgency);
+        let collects = self.page.is_collecting(die);
+        // The room that one of both has begun to use is the other's too: each ends what it began.
+        let folds_first = self.folds.is_under_way(die) || !collects || self.page.is_roomy(die);
+        if folds_first && (self.wants_fold(die, urgency) || self.folds.is_under_way(die) && goes_on)
+        {
+            let step = self.fold_step(die, urgency, work);
+            if step != Step::Done {
+                self.folds.moving(die, step == Step::Move);
+                return step;
+            }
+        }
+        if goes_on { self.page.step(job, urgency, work) } else { Step::Done }
+    }
+
+    fn keeps_pace(&self, die: Die) -> bool {
+        self.page.keeps_pace(die)
+    }
+
+    fn erased(&mut self, block: Block) {
+        let plane = self.page.geometry.plane_of(block);
+        self.area.erased(block, plane);
+        self.page.erased(block);
+        self.area.claim(&mut self.page.free, plane, self.page.reserve);
+    }
+
+    fn retire(&mut self, block: Block) -> bool {
+        let is_doomed = self.page.retire(block);
+        if is_doomed && self.area.has(block) {
+            self.hurry(block);
+        }
+        is_doomed
+    }
+
+    fn reclaim(&mut self, block: Block) -> bool {
+        if !self.area.has(block) {
+            return self.page.reclaim(block);
+        }
+        let is_new = self.hurry(block);
+        self.page.counts.read_reclaims += u64::from(is_new);
+        is_new
+    }
+
+    fn tag(&self, block: Block) -> u64 {
+        if self.area.has(block) { TAG } else { self.page.tag_of(block) }
+    }
+
+    fn mode(&self, block: Block) -> BlockMode {
+        if self.area.has(block) { BlockMode::SingleLevel } else { BlockMode::Native }
+    }
+
+    fn cache(&self) -> Option<CacheState> {
+        Some(self.area.state(self.mapped, self.page.logical_units))
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.page.is_bad(block)
+    }
+
+    fn can_recover(&self) -> bool {
+        true
+    }
+
+    /// Blocks of the cache are blocks with few pages afterwards: collection empties them.
+    fn recover(&mut self, found: &Found) -> Result<()> {
+        self.page.rebuild(found);
+        let lpns = (0..self.page.logical_units).map(Lpn);
+        self.mapped = lpns.filter(|&lpn| self.page.lookup(lpn).is_some()).count() as u32;
+        self.area.recover(&mut self.page.free, found, TAG);
+        Ok(())
+    }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        if !self.area.has(block) {
+            return self.page.filled_pages(block);
+        }
+        let die = self.page.geometry.die_of(block);
+        self.area.filled_pages(die, block, self.page.joined)
+    }
+
+    fn prefetch(&self, lpn: Lpn) {
+        self.page.prefetch(lpn);
+    }
+
+    fn prefetch_old(&self, lpn: Lpn) -> Option<Block> {
+        self.page.prefetch_old(lpn)
+    }
+
+    fn counts(&self) -> FtlCounts {
+        let mut counts = self.page.counts();
+        counts.cache.host_units = self.cached_units;
+        counts.cache.folded_units = self.folded_units;
+        counts.cache.erased_blocks = self.area.erased_blocks();
+        counts
+    }
+
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
+        self.page.start_run(pe_cycles);
+        (self.cached_units, self.folded_units) = (0, 0);
+        self.area.start_run();
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        let mut occupancy = self.page.occupancy();
+        // The page map takes open blocks of the cache for full ones.
+        let Geometry { units_per_page, pages_per_block, .. } = self.page.geometry;
+        let unused = self.area.unused_units(self.page.joined, units_per_page, pages_per_block);
+        occupancy.invalid -= unused;
+        occupancy.free += unused;
+        occupancy
+    }
+
+    fn wear(&self) -> Wear {
+        self.page.wear()
+    }
+
+    fn ram(&self) -> Vec<Ram> {
+        let mut ram = self.page.ram();
+        ram.push(Ram { name: "slc_cache", bytes: self.area.bytes() });
+        ram
+    }
+
+    fn bytes_per_unit(&self) -> f64 {
+        let bytes = self.area.bytes() as f64;
+        self.page.bytes_per_unit() + bytes / f64::from(self.page.logical_units)
+    }
+}
