@@ -9,10 +9,12 @@ import pytest
 
 import nandlab
 from nandlab import NandlabError
+from nandlab.catalogue import roster
 from nandlab.lint.check import KINDS
 from nandlab.lint.controller import amplification, bch_parity_bytes
 from nandlab.lint.jobs import in_bytes, jobs_of
 from nandlab.lint.roster import ROSTER, check_of
+from nandlab.lint.subject import PAGE_MAPPED
 
 LAW = 'array.name = "power_law"'
 WRITES = "[writes]\nrw=randwrite\niodepth=16\nnorandommap\n"
@@ -264,6 +266,12 @@ def test_every_check_has_a_case():
     assert {one.code for one in CASES} == {one.code for one in ROSTER}
     assert [one.code for one in ROSTER] == [f"L{i:03d}" for i in range(1, len(ROSTER) + 1)]
     assert all(set(one.looks_at) <= set(KINDS) for one in ROSTER)
+
+
+def test_every_ftl_is_known_as_a_page_map_or_not():
+    """A new one must be looked at: checks of spare flash and alignment ask it."""
+    others = {"bast", "fast", "log_group", "block", "superblock"}
+    assert {*PAGE_MAPPED, *others} == {one.name for one in roster("ftl")}
 
 
 def test_sources_are_in_the_bibliography():
