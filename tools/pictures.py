@@ -1,6 +1,6 @@
 """Draws pictures of the docs: `python tools/pictures.py [NAME]`.
 
-Those of the gallery are drawn by the commands of `docs/gallery.md`; `soft-read` by a search here.
+Those of the gallery are drawn by the commands of `docs/gallery.md`, the others by functions here.
 """
 
 from __future__ import annotations
@@ -85,6 +85,72 @@ def _decoded_ns(timeline: Timeline) -> int:
     return int(spans["end_ns"][spans["kind"] == timeline.kinds.index("soft decode")].max())
 
 
+#: Drives with an SLC cache: a sixteenth of the pages of a block, GB of the static and of the
+#: dynamic part.
+CACHED = {
+    "consumer_tlc": (48, 6, 36),
+    "consumer_qlc": (192, 12, 128),
+    "consumer_qlc_sata": (64, 6, 36),
+}
+SIXTEENTH = 16
+#: What is written to see a cache end, in bytes of the whole drive.
+WRITTEN = 180_000_000_000
+
+
+def slc_cache(path: Path) -> None:
+    """Writes in order to drives with an SLC cache: empty, fuller, and after a rest.
+
+    Between two runs a drive has all the time that its internal work takes.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, all_axes = plt.subplots(1, len(CACHED), figsize=(13, 4.2), layout="constrained")
+    for axes, name in zip(all_axes, CACHED, strict=True):
+        for fill, label in ((0.0, "empty"), (0.5, "half full"), (0.8, "80 % full")):
+            drive = a_sixteenth(name)
+            if fill:
+                write(drive, 0.0, fill)
+            gigabytes, rates = write(drive, fill, WRITTEN / SIXTEENTH / drive.capacity_bytes)
+            [line] = axes.plot(gigabytes, rates, label=label)
+            if fill == 0.5:
+                gigabytes, rates = write(drive, 0.7, WRITTEN / SIXTEENTH / drive.capacity_bytes)
+                label = f"{label}, again after a rest"
+                axes.plot(gigabytes, rates, "--", color=line.get_color(), label=label)
+        axes.set_title(name)
+        axes.set_xlabel("written (GB, of the whole drive)")
+        axes.set_yscale("log")
+        axes.grid(visible=True, which="both", alpha=0.25)
+    all_axes[0].set_ylabel("MB/s")
+    all_axes[0].legend(fontsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def a_sixteenth(name: str) -> nandlab.Drive:
+    """An empty drive of this name with a sixteenth of the pages of a block, and of its cache."""
+    pages, static_gb, dynamic_gb = CACHED[name]
+    changes = {
+        "chip.geometry.pages_per_block": pages,
+        "ftl.static_bytes": static_gb * 10**9 // SIXTEENTH,
+        "ftl.dynamic_bytes": dynamic_gb * 10**9 // SIXTEENTH,
+        "chip.array.name": "ideal",
+    }
+    return nandlab.Drive(name, set=changes)
+
+
+def write(drive: nandlab.Drive, start: float, share: float) -> tuple[list[float], list[float]]:
+    """Writes a share of a drive in order: bytes of the whole drive, and the rate, by intervals."""
+    first = int(start * drive.capacity_bytes) // 2**20
+    count = int(share * drive.capacity_bytes) // 2**20
+    job = f"[w]\nrw=write\nbs=1m\niodepth=16\noffset={first}m\nsize={count}m\n"
+    series = drive.run(job).series().to_pydict()
+    written, gigabytes, rates = 0.0, [], []
+    for duration_s, rate in zip(series["duration_s"], series["write_mb_s"], strict=True):
+        gigabytes.append(SIXTEENTH * (written + duration_s * rate / 2) / 1e3)
+        rates.append(rate)
+        written += duration_s * rate
+    return gigabytes[:-1], rates[:-1]
+
+
 def gallery() -> dict[str, list[str]]:
     """Arguments of the commands of the gallery, by the name of their picture."""
     found = {}
@@ -104,6 +170,7 @@ def study(words: list[str], path: Path) -> None:
 
 ALL: dict[str, Callable[[Path], None]] = {
     "soft-read": soft_read,
+    "slc-cache": slc_cache,
     **{name: partial(study, words) for name, words in gallery().items()},
 }
 

@@ -111,7 +111,7 @@ impl Interleaving {
             format!("ftl.group_logs={}", one(layouts, &[1, 2, 3])),
             format!("ftl.update_blocks={}", one(layouts, &[1, 2, 3])),
             format!("ftl.superblock_blocks={}", one(layouts, &[1, 2, 4])),
-            format!("ftl.fold={}", one(layouts, &["early", "keep"])),
+            format!("ftl.keep_share={}", one(layouts, &[0.0, 0.5, 1.0])),
             format!("ftl.when_full={}", one(layouts, &["native", "fold"])),
             format!("ftl.shrink_to={}", one(layouts, &[0.5, 1.0])),
             // With these cycles one block in twenty-four has failed, or one in six.

@@ -5,7 +5,7 @@
 //! and the set gives one back to each. It holds at most a fraction of a native set, so folding
 //! gives room. Rows are filled across sets.
 
-use super::{Fold, SlcCache, WhenFull};
+use super::{SlcCache, WhenFull};
 use crate::ftl::contract::{Step, Urgency, Work};
 use crate::space::draining::Draining;
 use nand::geometry::{Block, Die};
@@ -117,9 +117,17 @@ impl SlcCache {
         if !of_die.draining.drained.is_empty() {
             return true;
         }
-        let has_time = urgency == Urgency::Idle && self.fold == Fold::Early;
-        let is_asked = has_time || of_die.hurried.iter().any(|&count| count > 0);
+        let has_time = || urgency == Urgency::Idle && self.keeps_too_much(die);
+        let is_asked = has_time() || of_die.hurried.iter().any(|&count| count > 0);
         (is_asked || self.is_pressed(die)) && self.can_fold(die)
+    }
+
+    /// Whether a die has more full blocks of the cache than idle times leave it.
+    fn keeps_too_much(&self, die: Die) -> bool {
+        let full: usize = self.folds.of(die).full.iter().map(VecDeque::len).sum();
+        let dynamic = self.area.dynamic_room(self.mapped, self.page.logical_units);
+        let room = (self.area.static_sets() + dynamic) * self.page.geometry.planes_per_die;
+        full as f64 > self.keep_share * f64::from(room) || self.folds.is_under_way(die)
     }
 
     /// Whether the room of the cache of a die is needed, or its oldest set costs nothing to empty.
@@ -181,8 +189,8 @@ impl SlcCache {
         step
     }
 
-    /// Takes a set of the oldest full blocks, one in each joined plane: of the dynamic part, if that
-    /// is too large.
+    /// Takes a set of the oldest full blocks, one in each joined plane: of the dynamic part, if
+    /// that is too large.
     fn take_set(&mut self, die: Die, into: &mut Draining) {
         into.begin();
         let Some(group) = self.folds.next_group(die) else { return };

@@ -38,16 +38,6 @@ pub const MEMBER: Member<Build> = Member {
     build: |context, given| Ok(Box::new(SlcCache::new(context, &params::read(given, "ftl")?)?)),
 };
 
-/// When data leave the cache.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Fold {
-    /// In idle times, until it is empty.
-    Early,
-    /// When their room is needed.
-    Keep,
-}
-
 /// Where host data go when the cache is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -74,8 +64,9 @@ struct Params {
     shrink_from: f64,
     /// Share with data at which the dynamic part is gone; between both it shrinks in proportion.
     shrink_to: f64,
-    /// When data leave the cache: "early" in idle times, "keep" when their room is needed.
-    fold: Fold,
+    /// Share of the cache that keeps its data in idle times: with 0 they are folded then, with 1
+    /// only when their room is needed.
+    keep_share: f64,
     /// Where host data go when the cache is full: "native" blocks, or "fold": the cache, once its
     /// oldest data have been folded.
     when_full: WhenFull,
@@ -93,7 +84,7 @@ impl Default for Params {
             dynamic_bytes: None,
             shrink_from: 0.0,
             shrink_to: 1.0,
-            fold: Fold::Early,
+            keep_share: 0.0,
             when_full: WhenFull::Native,
             separate_gc_stream,
             static_wear_delta,
@@ -103,10 +94,14 @@ impl Default for Params {
 
 impl Params {
     fn check(&self) -> Result<()> {
-        for (key, value) in [("shrink_from", self.shrink_from), ("shrink_to", self.shrink_to)] {
+        for (key, value, of) in [
+            ("shrink_from", self.shrink_from, "the logical drive with data"),
+            ("shrink_to", self.shrink_to, "the logical drive with data"),
+            ("keep_share", self.keep_share, "the cache"),
+        ] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(Error::new(format!("ftl.{key}"), format!("{value} is out of range"))
-                    .expected("0 to 1 (share of the logical drive with data)"));
+                    .expected(format!("0 to 1 (share of {of})")));
             }
         }
         if self.shrink_from > self.shrink_to {
@@ -128,7 +123,7 @@ struct SlcCache {
     folds: Folds,
     /// Logical units with data.
     mapped: u32,
-    fold: Fold,
+    keep_share: f64,
     when_full: WhenFull,
     /// Host units that went into the cache, and units that were folded.
     cached_units: u64,
@@ -156,7 +151,7 @@ impl SlcCache {
             area,
             page,
             mapped: 0,
-            fold: params.fold,
+            keep_share: params.keep_share,
             when_full: params.when_full,
             cached_units: 0,
             folded_units: 0,
@@ -213,8 +208,16 @@ impl SlcCache {
 
 impl State for SlcCache {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { page, area, folds, mapped, fold: _, when_full: _, cached_units, folded_units } =
-            self;
+        let Self {
+            page,
+            area,
+            folds,
+            mapped,
+            keep_share: _,
+            when_full: _,
+            cached_units,
+            folded_units,
+        } = self;
         page.exchange(archive)?;
         area.exchange(archive)?;
         archive.value(folds)?;
@@ -307,7 +310,7 @@ impl Ftl for SlcCache {
     }
 
     fn works_when_idle(&self) -> bool {
-        self.fold == Fold::Early
+        self.keep_share < 1.0
     }
 
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {

@@ -22,7 +22,6 @@ pub struct GcConfig {
     pub background_free_blocks: u32,
     /// Work in the background begins when the drive has had no request for so long; 0: whenever a
     /// die has nothing to do.
-    #[serde(skip_serializing_if = "is_zero")]
     pub background_after_us: f64,
     /// Paces the host: while garbage collection runs on a die, the next host program waits until
     /// collection has freed as much space as the last program used. If off, the host runs ahead
@@ -39,10 +38,6 @@ pub struct GcConfig {
     /// their next read. Reclaim waits for the host like all collection: on a die that is never
     /// idle, up to `scheduler.starvation_us` for each step.
     pub reclaim_at_once: u32,
-}
-
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
 }
 
 impl Default for GcConfig {
