@@ -95,6 +95,8 @@ CACHED = {
 SIXTEENTH = 16
 #: What is written to see a cache end, in bytes of the whole drive.
 WRITTEN = 180_000_000_000
+#: A point of the picture for so many 10^9 bytes.
+STEP_GB = 2.0
 
 
 def slc_cache(path: Path) -> None:
@@ -138,17 +140,20 @@ def a_sixteenth(name: str) -> nandlab.Drive:
 
 
 def write(drive: nandlab.Drive, start: float, share: float) -> tuple[list[float], list[float]]:
-    """Writes a share of a drive in order: bytes of the whole drive, and the rate, by intervals."""
+    """Writes a share of a drive in order: 10^9 bytes of the whole drive, and MB/s, by steps."""
     first = int(start * drive.capacity_bytes) // 2**20
     count = int(share * drive.capacity_bytes) // 2**20
     job = f"[w]\nrw=write\nbs=1m\niodepth=16\noffset={first}m\nsize={count}m\n"
     series = drive.run(job).series().to_pydict()
-    written, gigabytes, rates = 0.0, [], []
+    gigabytes, rates = [], []
+    written = seconds = inside = 0.0
     for duration_s, rate in zip(series["duration_s"], series["write_mb_s"], strict=True):
-        gigabytes.append(SIXTEENTH * (written + duration_s * rate / 2) / 1e3)
-        rates.append(rate)
-        written += duration_s * rate
-    return gigabytes[:-1], rates[:-1]
+        seconds, inside = seconds + duration_s, inside + SIXTEENTH * duration_s * rate / 1e3
+        if inside >= STEP_GB:
+            gigabytes.append(written + inside / 2)
+            rates.append(1e3 * inside / SIXTEENTH / seconds)
+            written, seconds, inside = written + inside, 0.0, 0.0
+    return gigabytes, rates
 
 
 def gallery() -> dict[str, list[str]]:

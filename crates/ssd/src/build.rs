@@ -179,6 +179,9 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         planes_per_program: if joins { geometry.planes_per_die } else { 1 },
         pages_per_program: chips.pages_per_program,
         single_level_pages: chips.pages(BlockMode::SingleLevel),
+        fast_pages: (0..geometry.pages_per_block)
+            .map(|page| chips.pages_per_program > 1 || chips.page_type(page) == 0)
+            .collect(),
         config: common,
         gc,
         victims,

@@ -152,8 +152,10 @@ fn out_of_band_areas_say_whose_each_unit_is() {
 #[test]
 fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
     let fault = ["chip.rated_pe_cycles=5", "chip.fault={median_ratings=1,spread=0.3}"];
-    let modes: [&[&str]; 9] = [
+    let modes: [&[&str]; 11] = [
         &[],
+        &["ftl.fast_pages=true", "ftl.overprovisioning=0.9"],
+        &["ftl.name=slc_cache", "ftl.overprovisioning=0.9"],
         &["ftl.name=learned", "ftl.gamma=16"],
         &["chip.features.multi_plane_program=false", "ftl.static_wear_delta=2"],
         &["ftl.separate_gc_stream=false", "gc.name=fifo", "buffer.bytes=0"],
@@ -176,8 +178,11 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
 /// Programs fail by chance: what they carried is written elsewhere, in whatever state it is then.
 #[test]
 fn reads_return_the_newest_version_where_programs_fail() {
-    let modes: [&[&str]; 8] = [
+    let modes: [&[&str]; 11] = [
         &[],
+        &["ftl.fast_pages=true"],
+        &["ftl.name=slc_cache", "ftl.keep_share=0.5"],
+        &["ftl.name=slc_cache", "ftl.when_full=fold", "gc.reclaim_reads=8"],
         &["gc.reclaim_reads=8", "gc.reclaim_at_once=20"],
         &["buffer.bytes=0"],
         &["chip.features.multi_plane_program=false", "ftl.static_wear_delta=2"],

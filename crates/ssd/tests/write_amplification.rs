@@ -43,6 +43,7 @@ fn drive(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> Box<d
         planes_per_program: 1,
         pages_per_program: 1,
         single_level_pages: UNITS_PER_BLOCK,
+        fast_pages: vec![true; UNITS_PER_BLOCK as usize],
         config: FtlConfig {
             unit_bytes: 4096,
             overprovisioning: alpha - 1.0,

@@ -29,7 +29,7 @@ pub const IGNORED: &[&str] = &[
     "dedupe_working_set_percentage", "dedupe_global",
     // processors, priorities and the system
     "cpumask", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "nice",
-    "prio", "prioclass", "priohint", "cgroup", "cgroup_nodelete", "cgroup_weight", "uid", "gid",
+    "priohint", "cgroup", "cgroup_nodelete", "cgroup_weight", "uid", "gid",
     "ioscheduler", "exec_prerun", "exec_postrun", "clocksource", "gtod_reduce", "gtod_cpu",
     // verification: there are no contents
     "verify", "do_verify", "verify_interval", "verify_offset", "verify_pattern",

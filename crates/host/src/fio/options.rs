@@ -66,6 +66,8 @@ pub struct Options {
     pub fsync_on_close: bool,
     pub sync: bool,
     pub write_hint: u8,
+    pub prio: Option<u8>,
+    pub prioclass: Option<u8>,
     pub stonewall: bool,
     pub read_iolog: Option<String>,
     pub replay_no_stall: bool,
@@ -119,6 +121,8 @@ impl Default for Options {
             fsync_on_close: false,
             sync: false,
             write_hint: 0,
+            prio: None,
+            prioclass: None,
             stonewall: false,
             read_iolog: None,
             replay_no_stall: false,
@@ -277,6 +281,12 @@ pub const ROSTER: &[Known] = &[
         )),
     ),
     value(Refused, &["write_hint"], set!(write_hint, |text| word(text, HINTS))),
+    value(Refused, &["prio"], set!(prio, |text| whole(text, 0, 7).map(|n| Some(n as u8)))),
+    value(
+        Refused,
+        &["prioclass"],
+        set!(prioclass, |text| whole(text, 0, 3).map(|n| Some(n as u8))),
+    ),
     yes(Obeyed, &["stonewall", "wait_for_previous"], set!(stonewall, flag)),
     value(
         Obeyed,
@@ -296,6 +306,18 @@ pub const ROSTER: &[Known] = &[
 /// The kernel's write lifetime hints as streams.
 const HINTS: &[(&str, u8)] =
     &[("none", 0), ("not_set", 0), ("short", 1), ("medium", 2), ("long", 3), ("extreme", 4)];
+
+impl Options {
+    /// Whether somebody waits for the writes of the job: class 1 (real time), or class 2 (best
+    /// effort, which is meant where no class is given) with priority 0 to 3.
+    pub fn is_urgent(&self) -> bool {
+        match self.prioclass {
+            Some(1) => true,
+            None | Some(2) => self.prio.is_some_and(|prio| prio < 4),
+            Some(_) => false,
+        }
+    }
+}
 
 /// fio's environment variables and keywords.
 const VARIABLES: [&str; 4] = ["${", "$pagesize", "$mb_memory", "$ncpus"];

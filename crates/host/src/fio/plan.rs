@@ -105,6 +105,8 @@ pub struct Plan {
     pub fua: bool,
     /// Stream hint of writes.
     pub stream: u8,
+    /// Somebody waits for its writes.
+    pub is_urgent: bool,
     /// Rates of reads, writes and trims, if any direction has one; `None` of one is unlimited.
     pub rates: Option<[Option<Rate>; 3]>,
     /// Exponential intervals (a Poisson process) instead of equal ones.
@@ -208,6 +210,7 @@ impl Setting<'_> {
             flush_at_end: options.end_fsync || options.fsync_on_close,
             fua: options.sync,
             stream: options.write_hint,
+            is_urgent: options.is_urgent(),
             rates: self.rates()?,
             poisson: options.poisson,
         })

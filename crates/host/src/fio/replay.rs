@@ -17,10 +17,12 @@ pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
 }
 
 /// The options that a replay refuses, and whether they ask for anything.
-fn unbuilt(options: &Options) -> [(&'static str, bool); 4] {
+fn unbuilt(options: &Options) -> [(&'static str, bool); 6] {
     [
         ("sync", options.sync),
         ("write_hint", options.write_hint > 0),
+        ("prio", options.prio.is_some()),
+        ("prioclass", options.prioclass.is_some()),
         ("end_fsync", options.end_fsync),
         ("fsync_on_close", options.fsync_on_close),
     ]

@@ -44,6 +44,7 @@ pub struct Synthetic {
     wraps: bool,
     fua: bool,
     stream: u8,
+    is_urgent: bool,
     addresses: Vec<Addresses>,
     mix_rng: Rng,
     size_rng: Rng,
@@ -119,6 +120,7 @@ impl Synthetic {
             wraps: pass_bytes > usable,
             fua: plan.fua,
             stream: plan.stream,
+            is_urgent: plan.is_urgent,
             addresses,
             mix_rng: rng("mix"),
             size_rng: rng("size"),
@@ -226,6 +228,7 @@ impl Synthetic {
         if op == Op::Write {
             request.fua = self.fua;
             request.stream = self.stream;
+            request.is_urgent = self.is_urgent;
             self.flushes.wrote();
         }
         Some(request)

@@ -7,8 +7,8 @@ use super::SPARE;
 use super::tally::{Tally, broken, hold};
 use crate::ftl::contract::key_among;
 use crate::ftl::{
-    Access, Carried, DieSet, Ftl, Job, Key, Known, Lpn, Move, Place, Program, Step, Until, Urgency,
-    Work,
+    Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, Move, Place, Program, Step, Until,
+    Urgency, Work,
 };
 use base::Result;
 use base::rng::Rng;
@@ -188,7 +188,8 @@ impl Interleaving {
             let first = self.next;
             lpns = (first..first + length).map(|unit| Lpn((unit % units) as u32)).collect();
         }
-        let (keys, hint) = (self.ftl.keys(), self.rng.below(2) as u8);
+        let (keys, stream) = (self.ftl.keys(), self.rng.below(2) as u8);
+        let hint = Hint { stream, is_urgent: stream > 0 };
         let key = key_among(&mut self.ftl, keys, lpns[0], hint);
         lpns.retain(|&lpn| {
             !self.flying.contains(&lpn.0) && key_among(&mut self.ftl, keys, lpn, hint) == key

@@ -77,6 +77,7 @@ impl Storm {
         let mut request = Request::new(op, 512 * offset, 512 * length);
         request.fua = op == Op::Write && self.rng.chance(0.1);
         request.stream = self.rng.below(3) as u8;
+        request.is_urgent = request.stream == 2;
         request
     }
 

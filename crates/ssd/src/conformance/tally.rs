@@ -3,7 +3,9 @@
 
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
-use crate::ftl::contract::{CacheCounts, CacheState, MapCounts, Merges, Occupancy, Ram, Wear};
+use crate::ftl::contract::{
+    CacheCounts, CacheState, Hint, MapCounts, Merges, Occupancy, Ram, Wear,
+};
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
     Stream, Urgency, Work,
@@ -470,7 +472,7 @@ impl Ftl for Tally {
         self.ftl.keys()
     }
 
-    fn key_of(&mut self, lpn: Lpn, hint: u8) -> Key {
+    fn key_of(&mut self, lpn: Lpn, hint: Hint) -> Key {
         self.ftl.key_of(lpn, hint)
     }
 

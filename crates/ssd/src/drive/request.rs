@@ -1,5 +1,7 @@
 //! Requests to a drive: the four block commands, in bytes.
 
+use crate::ftl::Hint;
+
 /// Requests start and end on multiples of this.
 pub const SECTOR_BYTES: u64 = 512;
 
@@ -40,6 +42,8 @@ pub struct Request {
     pub fua: bool,
     /// Host hint: data of one stream dies together; 0 where the host says nothing.
     pub stream: u8,
+    /// Somebody waits for it: see `ftl.fast_pages`.
+    pub is_urgent: bool,
     /// First byte, a multiple of [`SECTOR_BYTES`].
     pub offset: u64,
     /// Bytes, a positive multiple of [`SECTOR_BYTES`] (zero for a flush).
@@ -49,7 +53,12 @@ pub struct Request {
 impl Request {
     /// A request without hints.
     pub const fn new(op: Op, offset: u64, length: u64) -> Self {
-        Self { op, fua: false, stream: 0, offset, length }
+        Self { op, fua: false, stream: 0, is_urgent: false, offset, length }
+    }
+
+    /// What it says of its data.
+    pub const fn hint(&self) -> Hint {
+        Hint { stream: self.stream, is_urgent: self.is_urgent }
     }
 
     /// A flush.

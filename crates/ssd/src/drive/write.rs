@@ -13,7 +13,7 @@ use crate::config::SsdConfig;
 use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
 use crate::ftl::contract::key_among;
-use crate::ftl::{Carried, Ftl, Job, Key, Lpn, Place, Program, Stream};
+use crate::ftl::{Carried, Ftl, Hint, Job, Key, Lpn, Place, Program, Stream};
 use base::Time;
 use ecc::model::EccConfig;
 use nand::chip::Owned;
@@ -180,7 +180,7 @@ impl Ssd {
         // The older data of a unit that is new here must still be looked up.
         let state = if found.is_some() { State::Behind } else { State::Filling };
         let held = self.writer.buffer.take(lpn, state)?;
-        let key = key_among(&mut *self.ftl, self.writer.keys, lpn, request.stream);
+        let key = key_among(&mut *self.ftl, self.writer.keys, lpn, request.hint());
         let entry = self.writer.buffer.slot(held);
         entry.key = key;
         entry.epoch = self.writer.flushes.hold();
@@ -204,7 +204,7 @@ impl Ssd {
     /// A buffer slot for a copy of a unit that a power cut has spoilt.
     pub(super) fn hold_copy(&mut self, lpn: Lpn, is_lost: bool) -> Option<u32> {
         let held = self.writer.buffer.take(lpn, State::Filling)?;
-        let key = key_among(&mut *self.ftl, self.writer.keys, lpn, 0);
+        let key = key_among(&mut *self.ftl, self.writer.keys, lpn, Hint::default());
         let entry = self.writer.buffer.slot(held);
         entry.key = key;
         entry.rest = if is_lost { Rest::Lost } else { Rest::None };

@@ -59,6 +59,15 @@ impl Stream {
     }
 }
 
+/// What the host says of data that it writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hint {
+    /// Data of one stream die together; 0 where the host says nothing.
+    pub stream: u8,
+    /// Somebody waits for the write.
+    pub is_urgent: bool,
+}
+
 /// The write buffer gathers units of one key into rows: a stream, a logical block, a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub u32);
@@ -109,6 +118,9 @@ pub struct Context {
     pub pages_per_program: u32,
     /// Pages of a block in single-level mode; each is programmed by a command of its own.
     pub single_level_pages: u32,
+    /// Which pages of a block are fast: the first of their cells. All of them, where a program
+    /// takes all pages of a wordline.
+    pub fast_pages: Vec<bool>,
     /// The family's parameters.
     pub config: FtlConfig,
     /// When to collect.
@@ -360,12 +372,12 @@ pub trait Ftl: Send + DynClone + State {
         1
     }
 
-    /// The key of data of `lpn` that the host writes under stream hint `hint`. Asked when they
+    /// The key of data of `lpn` that the host writes with this hint. Asked when they
     /// enter the write buffer, and not again if they are rewritten there. The FTL may use its own
     /// knowledge, such as rewrite counts or the units that it was asked about before: it must take
     /// any unit under any key. The answer is taken modulo `keys`; it is not asked if that is 1.
-    fn key_of(&mut self, _lpn: Lpn, hint: u8) -> Key {
-        Key(hint.into())
+    fn key_of(&mut self, _lpn: Lpn, hint: Hint) -> Key {
+        Key(hint.stream.into())
     }
 
     /// The place of the newest data of a unit, or of a map page; `None` without data. It is the
@@ -599,6 +611,6 @@ dyn_clone::clone_trait_object!(Ftl);
 
 /// The key, of `keys` that `ftl` has, of data of `lpn`.
 #[inline]
-pub fn key_among<F: Ftl + ?Sized>(ftl: &mut F, keys: u32, lpn: Lpn, hint: u8) -> Key {
+pub fn key_among<F: Ftl + ?Sized>(ftl: &mut F, keys: u32, lpn: Lpn, hint: Hint) -> Key {
     if keys == 1 { Key(0) } else { Key(ftl.key_of(lpn, hint).0 % keys) }
 }

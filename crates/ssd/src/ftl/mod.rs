@@ -22,8 +22,8 @@ mod superblock;
 mod untimed;
 
 pub use contract::{
-    Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Job, Key, Known, Lpn, Move,
-    Place, Program, Step, Stream, Until, Untimed, Urgency, Work,
+    Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Hint, Job, Key, Known, Lpn,
+    Move, Place, Program, Step, Stream, Until, Untimed, Urgency, Work,
 };
 pub(crate) use untimed::{endless, most_effort, name_of};
 

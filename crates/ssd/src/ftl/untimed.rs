@@ -3,7 +3,7 @@
 //! to a device: to chips that wear and fail, or to [`Flawless`] ones.
 
 use super::contract::{
-    Access, Carried, DieSet, Ftl, Job, Key, Known, Lpn, MOST_STREAMS, Place, Program, Step,
+    Access, Carried, DieSet, Ftl, Hint, Job, Key, Known, Lpn, MOST_STREAMS, Place, Program, Step,
     Urgency, Work, key_among,
 };
 use base::{Error, Result};
@@ -82,7 +82,7 @@ pub(super) fn write<F: Ftl + ?Sized, D: Device + ?Sized>(
     }
     let mut keyed = std::mem::take(&mut untimed.keyed);
     let mut of_key = std::mem::take(&mut untimed.lpns);
-    keyed.extend(lpns.iter().map(|&lpn| (key_among(ftl, keys, lpn, 0).0, lpn)));
+    keyed.extend(lpns.iter().map(|&lpn| (key_among(ftl, keys, lpn, Hint::default()).0, lpn)));
     keyed.sort_by_key(|&(key, _)| key);
     for run in keyed.chunk_by(|a, b| a.0 == b.0) {
         of_key.clear();
@@ -129,7 +129,7 @@ pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
         let lpn = std::mem::replace(&mut ring[slot], draw());
         ftl.prefetch(ring[slot]);
         ftl.prefetch_old(ring[(slot + HALF) % AHEAD]);
-        let key = if batches.len() == 1 { 0 } else { key_among(ftl, keys, lpn, 0).0 };
+        let key = if batches.len() == 1 { 0 } else { key_among(ftl, keys, lpn, Hint::default()).0 };
         let batch = &mut batches[key as usize];
         batch.push(lpn);
         if batch.len() == full {

@@ -53,6 +53,7 @@ pub fn ftl_in(
         planes_per_program: 1,
         pages_per_program: 1,
         single_level_pages: pages,
+        fast_pages: vec![true; pages as usize],
         config: FtlConfig { unit_bytes: 4096, overprovisioning, ..FtlConfig::default() },
         gc: GcConfig::default(),
         victims,

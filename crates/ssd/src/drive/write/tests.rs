@@ -1,7 +1,7 @@
 //! Tests of the units that share a program, timed and untimed.
 
 use crate::drive::request::{Op, Request};
-use crate::ftl::contract::{Occupancy, Ram, Wear};
+use crate::ftl::contract::{Hint, Occupancy, Ram, Wear};
 use crate::ftl::{
     Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Place, Program, Step as JobStep, Stream,
     Untimed, Urgency, Work,
@@ -38,7 +38,7 @@ impl Ftl for HotAndCold {
     fn keys(&self) -> u32 {
         2
     }
-    fn key_of(&mut self, Lpn(lpn): Lpn, _: u8) -> Key {
+    fn key_of(&mut self, Lpn(lpn): Lpn, _: Hint) -> Key {
         Key(u32::from(lpn < self.hot))
     }
     fn row_units(&self) -> u32 {

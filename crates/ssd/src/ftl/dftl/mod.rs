@@ -75,7 +75,7 @@ struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let PageParams { separate_gc_stream, host_streams, static_wear_delta } =
+        let PageParams { separate_gc_stream, host_streams, static_wear_delta, .. } =
             PageParams::default();
         Self {
             map_cache_bytes: 2 << 20,
@@ -95,6 +95,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         separate_gc_stream: params.separate_gc_stream,
         host_streams: params.host_streams,
         static_wear_delta: params.static_wear_delta,
+        fast_pages: false,
     };
     // As many units as the drive may have at most: what it has hangs on what is kept for the map.
     let most_units = context.geometry.units();

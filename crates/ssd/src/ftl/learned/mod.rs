@@ -59,7 +59,7 @@ struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        let PageParams { separate_gc_stream, host_streams, static_wear_delta } =
+        let PageParams { separate_gc_stream, host_streams, static_wear_delta, .. } =
             PageParams::default();
         Self {
             gamma: 4,
@@ -97,6 +97,7 @@ impl Learned {
             separate_gc_stream: params.separate_gc_stream,
             host_streams: params.host_streams,
             static_wear_delta: params.static_wear_delta,
+            fast_pages: false,
         };
         let page = PageFtl::new(context, &page_params, Own::NOTHING)?;
         Ok(Self {

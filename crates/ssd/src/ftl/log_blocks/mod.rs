@@ -25,8 +25,8 @@ use super::blocks::places::Places;
 use super::blocks::pool::{NONE, Pool};
 use super::blocks::task::Task;
 use super::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
-    Step, Stream, Urgency, Wear, Work,
+    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place, Program,
+    Ram, Step, Stream, Urgency, Wear, Work,
 };
 use crate::recovery::Found;
 use crate::space::capacity::logical_units;
@@ -327,7 +327,7 @@ impl Ftl for LogBlocks {
         self.current.len() as u32 + self.rules.sequential_logs
     }
 
-    fn key_of(&mut self, lpn: Lpn, _hint: u8) -> Key {
+    fn key_of(&mut self, lpn: Lpn, _: Hint) -> Key {
         let (block, offset) = self.pool.layout.split(lpn.0);
         match self.streams.of(lpn.0, offset) {
             Some(stream) => Key(self.current.len() as u32 + stream),

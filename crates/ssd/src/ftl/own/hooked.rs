@@ -5,8 +5,8 @@
 use super::decide::{Candidate, HookFacts, Hooks};
 use super::{broken, raised};
 use crate::ftl::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
-    Step, Urgency, Wear, Work,
+    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place, Program,
+    Ram, Step, Urgency, Wear, Work,
 };
 use crate::ftl::page::{Own, PageFtl, PageParams};
 use crate::space::gc::contract::{CandidateSet, Shape};
@@ -186,6 +186,11 @@ impl Hooked {
             let most = context.geometry.blocks_per_plane;
             context.gc = GcConfig { background_free_blocks: most, ..context.gc };
         }
+        if params.fast_pages {
+            // The hooks say which stream data go to.
+            return Err(Error::new("ftl.fast_pages", format!("true, with the hooks of `{name}`"))
+                .expected("false"));
+        }
         let page = PageFtl::new(context, &params, Own::NOTHING)?;
         let begun = hooks.begin(page.logical_units);
         begun.map_err(|error| raised(error, || format!("{name}.begin()")))?;
@@ -258,7 +263,7 @@ impl Ftl for Hooked {
         self.facts.streams
     }
 
-    fn key_of(&mut self, lpn: Lpn, hint: u8) -> Key {
+    fn key_of(&mut self, lpn: Lpn, Hint { stream: hint, .. }: Hint) -> Key {
         if !self.facts.has_stream {
             return Key(hint.into());
         }

@@ -8,8 +8,8 @@ use super::decide::{Decide, Facts};
 use super::view::{PADDING, Status, View};
 use super::{broken, raised};
 use crate::ftl::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, MOST_STREAMS, Move, Occupancy, Place,
-    Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
+    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move, Occupancy,
+    Place, Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
 };
 use crate::space::draining::Draining;
 use base::{Error, Result};
@@ -259,7 +259,7 @@ impl Ftl for Placed {
         self.facts.streams
     }
 
-    fn key_of(&mut self, lpn: Lpn, hint: u8) -> Key {
+    fn key_of(&mut self, lpn: Lpn, Hint { stream: hint, .. }: Hint) -> Key {
         let call = || format!("{}.stream({}, {hint})", self.name, lpn.0);
         let stream = self.ask(call, |decide, view| decide.stream(view, lpn, hint)).unwrap_or(0);
         if stream >= self.facts.streams {

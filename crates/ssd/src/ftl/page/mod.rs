@@ -6,7 +6,7 @@
 //! unit is valid when the two point at each other, so no bitmap is kept.
 
 use super::contract::{
-    Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
+    Build, Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place,
     Program, Ram, Step, Stream, Urgency, Wear, Work,
 };
 use crate::failure::retirement::Retirement;
@@ -52,14 +52,23 @@ pub(super) struct PageParams {
     /// data of the least worn block move to the most worn free block. Checked once in 64
     /// collections, or once in this many if that is less. 0 switches it off.
     pub(super) static_wear_delta: u32,
+    /// Writes that somebody waits for (`prio`, `prioclass` of a job) go to fast pages, others to
+    /// slow ones as long as there are any: two open blocks of each plane, at different pages.
+    pub(super) fast_pages: bool,
 }
 
 impl Default for PageParams {
     fn default() -> Self {
-        Self { separate_gc_stream: true, host_streams: 1, static_wear_delta: 100 }
+        Self {
+            separate_gc_stream: true,
+            host_streams: 1,
+            static_wear_delta: 100,
+            fast_pages: false,
+        }
     }
 }
 
+mod fast_pages;
 mod frontiers;
 mod recover;
 mod state;
@@ -91,6 +100,8 @@ pub(super) struct PageFtl {
     pub(super) logical_units: u32,
     streams: u32,
     host_streams: u8,
+    /// Which pages of a block are fast, where data are placed by that; else nothing.
+    by_speed: Vec<bool>,
     gc_frontier: u32,
     pub(super) reserve: u32,
     pub(super) gc: GcConfig,
@@ -130,7 +141,9 @@ impl PageFtl {
         if geometry.planes_per_die % planes_per_program != 0 {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
         }
-        let streams = u32::from(params.host_streams) + u32::from(params.separate_gc_stream);
+        let by_speed = fast_pages::of(&context.fast_pages, params)?;
+        let host_streams = if by_speed.is_empty() { params.host_streams } else { 2 };
+        let streams = u32::from(host_streams) + u32::from(params.separate_gc_stream);
         let held = gc.start_free_blocks.max(config.gc_reserve_blocks) + streams + own.blocks;
         let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
         if config.gc_reserve_blocks == 0 {
@@ -163,7 +176,8 @@ impl PageFtl {
             row_units: planes_per_program * pages_per_program * geometry.units_per_page,
             logical_units,
             streams,
-            host_streams: params.host_streams,
+            host_streams,
+            by_speed,
             gc_frontier: if params.separate_gc_stream { streams - 1 } else { 0 },
             reserve: config.gc_reserve_blocks,
             gc,
@@ -330,6 +344,23 @@ impl PageFtl {
         new
     }
 
+    /// Appends host data to a frontier of a stream, which is opened if need be.
+    #[inline(always)]
+    fn append(&mut self, index: usize, die: Die, stream: u32, lpns: &[Lpn]) -> Program {
+        self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
+        if !self.frontiers[index].open {
+            self.open(index, die, false);
+        }
+        let label = Stream::host(stream as u8);
+        let (program, is_row) = self.take(index, die, label, lpns.iter().copied());
+        if is_row {
+            self.turn(die, stream);
+        }
+        self.counts.host_units += u64::from(program.units);
+        self.clock += u64::from(program.units);
+        program
+    }
+
     /// The next group of a die takes the next row of a stream.
     #[inline]
     fn turn(&mut self, die: Die, stream: u32) {
@@ -376,6 +407,9 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        if !self.by_speed.is_empty() {
+            return self.place_by_speed(key, lpns, dies);
+        }
         let stream = key.0 % u32::from(self.host_streams);
         let Some(first) = dies.next_from(self.next_die) else { return Place::NoRoom };
         let mut die = first;
@@ -389,18 +423,11 @@ impl Ftl for PageFtl {
                 _ => return Place::NoRoom,
             }
         };
-        self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
-        if !self.frontiers[index].open {
-            self.open(index, die, false);
-        }
-        let label = Stream::host(stream as u8);
-        let (program, is_row) = self.take(index, die, label, lpns.iter().copied());
-        if is_row {
-            self.turn(die, stream);
-        }
-        self.counts.host_units += u64::from(program.units);
-        self.clock += u64::from(program.units);
-        Place::At(program)
+        Place::At(self.append(index, die, stream, lpns))
+    }
+
+    fn key_of(&mut self, _: Lpn, hint: Hint) -> Key {
+        if self.by_speed.is_empty() { Key(hint.stream.into()) } else { fast_pages::key(hint) }
     }
 
     #[inline]

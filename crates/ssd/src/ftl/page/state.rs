@@ -14,6 +14,7 @@ impl State for PageFtl {
             logical_units: _,
             streams: _,
             host_streams: _,
+            by_speed: _,
             gc_frontier: _,
             reserve: _,
             gc: _,

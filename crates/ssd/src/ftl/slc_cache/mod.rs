@@ -143,6 +143,7 @@ impl SlcCache {
             separate_gc_stream: params.separate_gc_stream,
             host_streams: 1,
             static_wear_delta: params.static_wear_delta,
+            fast_pages: false,
         };
         let own = Own { units: 0, blocks: area.static_sets() };
         let page = PageFtl::new(context, &page_params, own)?;

@@ -28,8 +28,8 @@ use super::blocks::places::Places;
 use super::blocks::pool::{Pool, Virtual};
 use super::blocks::task::Task;
 use super::contract::{
-    Build, Carried, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place, Program, Ram,
-    Step, Stream, Urgency, Wear, Work,
+    Build, Carried, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place, Program,
+    Ram, Step, Stream, Urgency, Wear, Work,
 };
 use crate::recovery::Found;
 use base::archive::{Archive, State};
@@ -200,7 +200,7 @@ impl Ftl for Superblocks {
         self.groups.len() as u32
     }
 
-    fn key_of(&mut self, lpn: Lpn, _hint: u8) -> Key {
+    fn key_of(&mut self, lpn: Lpn, _: Hint) -> Key {
         Key(self.group_of(lpn.0))
     }
 

@@ -1,0 +1,71 @@
+//! Fast pages for data that somebody waits for (Grupp et al., MICRO'09): `ftl.fast_pages`.
+//!
+//! Pages of a block are programmed in order, fast and slow ones by turns. A die has two open blocks
+//! in each plane, and the next page of each is fast or slow. Urgent data go where it is fast, others
+//! where it is slow; where there is no such page, to what there is.
+
+use super::{DieSet, Key, Lpn, PageFtl, PageParams, Place};
+use crate::ftl::contract::Hint;
+use base::{Error, Result};
+use nand::geometry::Die;
+
+/// The key of urgent data.
+const URGENT: Key = Key(1);
+
+/// The key of data with this hint.
+pub(super) fn key(hint: Hint) -> Key {
+    if hint.is_urgent { URGENT } else { Key(0) }
+}
+
+/// Which pages of a block are fast, if data are to be placed by that. Refuses chips where all are.
+pub(super) fn of(fast_pages: &[bool], params: &PageParams) -> Result<Vec<bool>> {
+    if !params.fast_pages {
+        return Ok(Vec::new());
+    }
+    if fast_pages.iter().all(|&is_fast| is_fast) {
+        let problem = "true, on a chip whose pages are all alike";
+        return Err(Error::new("ftl.fast_pages", problem)
+            .expected("false, or a chip that programs the pages of a cell one by one"));
+    }
+    if params.host_streams != 1 {
+        let problem = format!("{} streams with ftl.fast_pages", params.host_streams);
+        return Err(Error::new("ftl.host_streams", problem).expected("1"));
+    }
+    Ok(fast_pages.to_vec())
+}
+
+impl PageFtl {
+    /// Places data of the host by the speed of the next page: on the first die in turn that has one
+    /// as wanted, otherwise on the first that takes data.
+    pub(super) fn place_by_speed(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        let Some(first) = dies.next_from(self.next_die) else { return Place::NoRoom };
+        let (mut die, mut fallback) = (first, None);
+        loop {
+            for stream in 0..u32::from(self.host_streams) {
+                let Some(index) = self.host_frontier(die, stream) else { continue };
+                if self.is_fast_next(index) == (key == URGENT) {
+                    return Place::At(self.append(index, die, stream, lpns));
+                }
+                fallback = fallback.or(Some((index, die, stream)));
+            }
+            match dies.next_from(die.0 + 1) {
+                Some(next) if next != first => die = next,
+                _ => break,
+            }
+        }
+        match fallback {
+            Some((index, die, stream)) => Place::At(self.append(index, die, stream, lpns)),
+            None => Place::NoRoom,
+        }
+    }
+
+    fn host_frontier(&self, die: Die, stream: u32) -> Option<usize> {
+        self.frontier_for(die, stream, self.reserve + u32::from(self.needs_room(die)))
+    }
+
+    /// Whether the next page of a frontier is fast; that of a new block is.
+    fn is_fast_next(&self, index: usize) -> bool {
+        let frontier = &self.frontiers[index];
+        !frontier.open || self.by_speed[frontier.page as usize]
+    }
+}

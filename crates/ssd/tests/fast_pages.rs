@@ -1,0 +1,87 @@
+//! Tests of `ftl.fast_pages`: which pages urgent writes go to, and what that gains.
+
+mod drive;
+
+use base::Time;
+use base::rng::Rng;
+use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
+
+/// Programs of the small drive: of the fast page, and of the slow one.
+const FAST_US: f64 = 400.0;
+const SLOW_US: f64 = 1100.0;
+
+fn small(sets: &[&str]) -> Ssd {
+    // One plane a program, and no write-back: a write takes as long as its program.
+    let base = ["buffer.bytes=0", "chip.features.multi_plane_program=false"];
+    drive::small(&[&base, sets].concat())
+}
+
+/// Writes pages one by one, a share of them urgent: mean latencies of the others and of these.
+fn latencies(ssd: &mut Ssd, urgent: f64, requests: u32) -> [f64; 2] {
+    let mut rng = Rng::stream(1, "urgent");
+    let units = ssd.capacity_bytes() / 8192;
+    let (mut sum, mut count) = ([0.0; 2], [0.0; 2]);
+    for _ in 0..requests {
+        let mut request = Request::new(Op::Write, 8192 * rng.below(units / 2), 8192);
+        request.is_urgent = rng.chance(urgent);
+        let start = ssd.now();
+        ssd.submit(request, 0, start);
+        while !matches!(ssd.step(), Step::Completed(_)) {}
+        let of = usize::from(request.is_urgent);
+        sum[of] += ssd.now().since(start).us();
+        count[of] += 1.0;
+        // The die is free before the next.
+        ssd.wake_at(ssd.now() + Time::from_us(5000.0), 0);
+        while !matches!(ssd.step(), Step::Wake(_)) {}
+    }
+    ssd.fault().unwrap();
+    [sum[0] / count[0], sum[1] / count[1]]
+}
+
+/// Without it, urgent writes are as fast as all: the mean of both kinds of pages. With it and half
+/// of the writes urgent, nearly all of them are fast and nearly all others slow.
+#[test]
+fn urgent_writes_are_fast() {
+    let plain = latencies(&mut small(&[]), 0.5, 2000);
+    let [others, urgent] = latencies(&mut small(&["ftl.fast_pages=true"]), 0.5, 2000);
+    let mean = (FAST_US + SLOW_US) / 2.0;
+    let path = plain[0] - mean;
+    assert!(path.abs() < 70.0, "transfers and commands take {path} us");
+    assert!((plain[0] - plain[1]).abs() < 30.0, "{plain:?}");
+    assert!((urgent - path) < FAST_US + 0.1 * (SLOW_US - FAST_US), "{urgent} us");
+    assert!((others - path) > SLOW_US - 0.1 * (SLOW_US - FAST_US), "{others} us");
+}
+
+/// Half of all pages are fast, whoever gets them: where a share u above one half is urgent, the
+/// share 0.5 / u of these are.
+#[test]
+fn fast_pages_are_half_of_all() {
+    for share in [0.2, 0.8, 1.0] {
+        let mut ssd = small(&["ftl.fast_pages=true"]);
+        let path = 45.0;
+        let [others, urgent] = latencies(&mut ssd, share, 2000);
+        let fast = (SLOW_US - (urgent - path)) / (SLOW_US - FAST_US);
+        let most = (0.5 / share).min(1.0);
+        assert!((fast - most).abs() < 0.08, "{fast} of urgent writes are fast, not {most}");
+        if share < 1.0 {
+            let slow = ((others - path) - FAST_US) / (SLOW_US - FAST_US);
+            let most = (0.5 / (1.0 - share)).min(1.0);
+            assert!((slow - most).abs() < 0.08, "{slow} of others are slow, not {most}");
+        }
+    }
+}
+
+/// What cannot be is refused.
+#[test]
+fn it_refuses_what_cannot_be() {
+    let refused = |sets: &[&str]| {
+        let config = ssd::conformance::small_config(sets);
+        let built = config.and_then(|config| Ssd::new(&config, 1 << 30).map(|_| ()));
+        built.unwrap_err().to_string()
+    };
+    let one_shot = ["chip.page_order=one_shot", "chip.timing.t_program_us=900"];
+    let all = [&["ftl.fast_pages=true"][..], &one_shot].concat();
+    assert!(refused(&all).contains("ftl.fast_pages"));
+    assert!(refused(&["ftl.fast_pages=true", "ftl.host_streams=2"]).contains("ftl.host_streams"));
+}
