@@ -1,17 +1,27 @@
-"""Draws the pictures of the docs that no command draws: `python tools/pictures.py [NAME]`."""
+"""Draws pictures of the docs: `python tools/pictures.py [NAME]`.
+
+Those of the gallery are drawn by the commands of `docs/gallery.md`, the others by functions here.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nandlab
 from nandlab.display.picture import new_figure, save
 from nandlab.drive.pictures.timeline import plot_timelines
 from nandlab.drive.timeline import Timeline
 
-PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+GALLERY = ROOT / "docs" / "gallery.md"
 
 #: One bus with three dies of a memory of Zuolo et al., with little in it: quickly filled. Without
 #: the command for cache reads: a read and its transfer follow each other, as in their Fig. 2.
@@ -203,10 +213,29 @@ def _year(after: float) -> list[tuple[float, float, float]]:
 
 YEARLY_READS = "[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n"
 
+
+def gallery() -> dict[str, list[str]]:
+    """Arguments of the commands of the gallery, by the name of their picture."""
+    found = {}
+    for block in re.findall(r"^```sh\n(nandlab .*?)^```", GALLERY.read_text(), re.M | re.S):
+        _, *words = shlex.split(block.replace("\\\n", " "))
+        found[f"gallery-{Path(words[1]).stem}"] = words
+    return found
+
+
+def study(words: list[str], path: Path) -> None:
+    """A picture of the gallery, by its command in a folder that is then removed."""
+    with TemporaryDirectory() as folder:
+        changed = {"--out": folder, "--plot": str(path)}
+        now = [changed.get(before, word) for before, word in zip(["", *words], words, strict=False)]
+        subprocess.run([sys.executable, "-m", "nandlab", *now, "--quiet"], cwd=ROOT, check=True)
+
+
 ALL: dict[str, Callable[[Path], None]] = {
-    "slc-cache": slc_cache,
     "soft-read": soft_read,
+    "slc-cache": slc_cache,
     "years": years,
+    **{name: partial(study, words) for name, words in gallery().items()},
 }
 
 

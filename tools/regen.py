@@ -2,6 +2,7 @@
 
 - `docs/reference.md`: command line, families, keys, presets, sources; from the installed package
   and `params/CITATIONS.bib`.
+- `docs/lint.md`: the checks of `nandlab lint`, with the figures of their pairs of runs.
 - `docs/validation.md`: the rows that Rust tests print, which takes a minute, and those of
   `experiments/`, which `nandlab papers` prints.
 
@@ -16,11 +17,13 @@ import sys
 from collections.abc import Callable, Sequence
 
 from derived import ROOT
+from derived.lint import lint_page
 from derived.reference import reference
 from derived.validation import validation
 
 DERIVED: dict[str, tuple[str, Callable[[], str]]] = {
     "reference": ("docs/reference.md", reference),
+    "lint": ("docs/lint.md", lint_page),
     "validation": ("docs/validation.md", validation),
 }
 

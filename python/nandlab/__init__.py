@@ -28,6 +28,8 @@ from nandlab.endurance.tvr import Tvr, tvr
 from nandlab.fit.fitting import Fit, fit
 from nandlab.ftl.needs import FtlNeeds, ftls
 from nandlab.given.replacement import Unwritten
+from nandlab.lint.check import Finding
+from nandlab.lint.linting import lint
 from nandlab.study.definition import Study, StudyUnfinished
 from nandlab.trace.info import trace_info
 from nandlab.trace.options import TraceOptions
@@ -42,6 +44,7 @@ __all__ = [
     "DecodeSpeed",
     "Drive",
     "Endurance",
+    "Finding",
     "Fit",
     "FtlNeeds",
     "Interrupted",
@@ -72,6 +75,7 @@ __all__ = [
     "endurance",
     "fit",
     "ftls",
+    "lint",
     "presets",
     "procedures",
     "run",

@@ -1,4 +1,4 @@
-"""Files to begin with: a drive file and a fio job file, every key with its meaning and unit."""
+"""Files to begin with: a drive, a fio job and a study, every key with its meaning and unit."""
 
 from __future__ import annotations
 
@@ -81,6 +81,97 @@ number_ios=20000
 #numjobs=1
 # Requests that complete in this time are left out of the report's latencies and rates
 #ramp_time=1s
+"""
+
+STUDY = """\
+# A study: a drive at many points. `nandlab sweep THIS_FILE --plot study.png` runs those that have
+# no row yet; start it again after a change, and only what is new runs.
+#
+# A line with `#` before its key shows another key; take the `#` away to use it.
+
+# One line; the title of pictures
+summary = "Spare flash and victim selection of a small drive"
+# A preset, or the path of a drive file from the folder of this file
+drive = "tiny"
+# Runs of each combination, with seeds that follow each other: pictures then have intervals
+replicates = 2
+# What is wanted of each report, as NAME = EXPRESSION; docs/formats/report.md has the paths.
+# Reports are kept, so another column needs no run
+columns = [
+    "write_amplification = ftl.write_amplification",
+    "kiops = host.iops / 1000",
+    "capacity_mib = nandlab.capacity_bytes / 2**20",
+]
+# What is to be high or low: for `--picture pareto`, and for `nandlab search`
+objectives = ["max capacity_mib", "max kiops"]
+# What the best points of a search keep to
+#limits = ["write_amplification <= 3"]
+# Expressions over axes that hold for every point
+#constraints = ["job.iodepth <= 16 or gc.name == 'greedy'"]
+# Which combinations: grid, zip (first values together), random, sobol, morris, saltelli
+#design = "grid"
+# How many points, of designs that draw
+#points = 64
+# Seed of such a design
+#design_seed = 1
+# Axes of a grid that go together
+#zip = [["ftl.overprovisioning", "gc.name"]]
+# Seed of the first replicate; that of the drive if left out
+#seed = 1
+# Whole reports in the rows (about 5 KB each)
+#reports = true
+# An FTL in Python: a file, or FILE:CLASS
+#ftl = "my_ftl.py"
+
+# What is run, as in a drive file. `workload` is a fio job file or, as here, its text
+[run]
+workload = '''
+[writes]
+rw=randwrite
+bs=4k
+iodepth=16
+norandommap=1
+# For percentiles of latency: arrivals at times of their own (nandlab lint --show L016)
+#rate_iops=2000
+#rate_process=poisson
+'''
+# The drive before the run: none (empty), fill (written in order), steady (overwritten at random),
+# rested (the same, and collected)
+precondition = "steady"
+# When it ends: settled, requests (20000), simulated time (2s), drive writes (1.5x)
+until = "20000"
+# The beginning that is not measured, in the same form
+#skip = "0.5x"
+# A recorded trace in the place of the jobs
+#trace = "disk.csv.gz"
+
+# Parameters that are the same at all points: keys of docs/reference.md
+[set]
+"chip.geometry.blocks_per_plane" = 64
+
+# An axis: a key of the drive, drive, run.KEY, job.OPTION or job.NAME.OPTION. A range has from, to,
+# and points or step; scale = "log" has equal factors
+[[axis]]
+path = "ftl.overprovisioning"
+from = 0.14
+to = 0.42
+points = 3
+
+# A list of values
+[[axis]]
+path = "gc.name"
+values = ["greedy", "fifo"]
+
+# An option of the jobs
+[[axis]]
+path = "job.random_distribution"
+values = ["random", "zipf:0.9"]
+
+# Variants: sets of parameters that belong together, in the place of path and values
+#[[axis]]
+#name = "policy"
+#variants.two_choices = { "gc.name" = "d_choices", "gc.d" = 2 }
+#variants.cost_benefit = { "gc.name" = "cost_benefit" }
 """
 
 

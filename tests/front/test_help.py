@@ -62,7 +62,7 @@ def completed(line: str) -> set[str]:
 
 def test_names_are_completed():
     assert completed("nandlab run --drive ti") == {"tiny"}
-    assert completed("nandlab show qlc") == {"qlc_3d"}
+    assert completed("nandlab show qlc_3") == {"qlc_3d"}
     assert completed("nandlab explain gc.start") == {"gc.start_free_blocks"}
     assert completed("nandlab run --format al") == {"alibaba"}
     chips = {one.name for one in presets("chip") if one.name.startswith("tlc")}

@@ -12,7 +12,9 @@ import pytest
 import nandlab
 from nandlab.catalogue import load_config
 from nandlab.keys import keys
-from nandlab.templates import JOB, LIKE, NEEDED, drive_text
+from nandlab.study.given import KEYS
+from nandlab.study.points import DESIGNS
+from nandlab.templates import JOB, LIKE, NEEDED, STUDY, drive_text
 
 
 def command(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -31,6 +33,53 @@ def test_they_run_as_they_are(tmp_path: Path):
     assert again.returncode == 2
     assert "mine.toml exists already" in again.stderr
     assert command("new", "job", "-", folder=tmp_path).stdout == JOB
+
+
+def test_the_study_runs_as_it_is(tmp_path: Path):
+    done = command("new", "study", "mine.toml", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nandlab sweep mine.toml" in done.stdout
+    done = command("sweep", "mine.toml", "--quiet", "--plot", "mine.png", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "mine.png").is_file()
+    study = nandlab.Study.load(tmp_path / "mine.toml")
+    assert study.facts() == {"points": 24, "results": 24, "failed": 0, "left": 0}
+    assert len(study.pareto()) > 1
+    assert "exists already" in command("new", "study", "mine.toml", folder=tmp_path).stderr
+    assert command("new", "study", "-", folder=tmp_path).stdout == STUDY
+
+
+def test_the_study_has_every_key(tmp_path: Path):
+    """All keys and designs stand there, no others, and the linter finds nothing."""
+    top = STUDY.partition("\n[run]")[0]
+    given = set(re.findall(r"^#?([a-z_]+) = ", top, flags=re.M))
+    assert given == set(KEYS) - {"run", "set", "axis"}
+    tables = set(re.findall(r"^\[+(\w+)\]", STUDY, flags=re.M)) - {"writes"}
+    assert tables == {"run", "set", "axis"}
+    assert all(re.search(rf"\b{name}\b", STUDY) for name in (*DESIGNS, "variants", "values"))
+    file = tmp_path / "mine.toml"
+    file.write_text(STUDY)
+    assert [one for one in nandlab.lint(file) if not one.is_explained] == []
+
+
+@pytest.mark.parametrize(
+    "key", ["limits", "constraints", "design", "seed", "reports", "skip", "name"]
+)
+def test_every_key_of_the_study_can_be_taken(tmp_path: Path, key: str):
+    """Of those that need nothing else; variants are a whole axis."""
+    text = STUDY
+    if key == "name":
+        text = text.partition("# Variants")[0] + re.sub(
+            r"(?m)^#", "", text.partition("path and values\n")[2]
+        )
+        text = re.sub(r'\[\[axis\]\]\npath = "gc.name"\n.*\n', "", text)
+    else:
+        text = re.sub(rf"(?m)^#({key} = )", r"\1", text)
+        text = text.replace("job.iodepth <= 16 or ", "")
+    assert text != STUDY
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    assert len(nandlab.Study.load(file)) > 1
 
 
 def test_the_drive_is_its_preset(tmp_path: Path):

@@ -270,6 +270,10 @@ def test_reference_is_fresh(capsys: pytest.CaptureFixture[str]):
     assert tool("regen").main(["--check", "reference"]) == 0, capsys.readouterr().out
 
 
+def test_page_of_the_linter_is_fresh(capsys: pytest.CaptureFixture[str]):
+    assert tool("regen").main(["--check", "lint"]) == 0, capsys.readouterr().out
+
+
 def validation_rows() -> set[str]:
     found = re.findall(r"^\| .* \| (?:pass|FAIL) \|$", text("docs/validation.md"), re.M)
     return set(found)

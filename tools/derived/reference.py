@@ -40,7 +40,8 @@ def reference() -> str:
         "[drive files](formats/drive-files.md), [saved drives](formats/saved-drives.md), "
         "[fio jobs](formats/jobs.md), "
         "[measurements of a chip](formats/fit.md), [rows of the board](formats/board.md), "
-        "[code files](formats/codes.md), [curves and profiles](formats/curve.md).",
+        "[code files](formats/codes.md), [curves and profiles](formats/curve.md). "
+        "Checks of the linter: [assumptions](lint.md).",
         "",
         *commands(),
         "## Families",

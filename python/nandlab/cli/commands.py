@@ -25,6 +25,7 @@ from nandlab.cli.endurance import endurance
 from nandlab.cli.explain import explain
 from nandlab.cli.files import Json, check_json, tell
 from nandlab.cli.fit import fit
+from nandlab.cli.lint import lint
 from nandlab.cli.papers import papers
 from nandlab.cli.study.compare import compare
 from nandlab.cli.study.search import search
@@ -76,6 +77,11 @@ EXAMPLES = {
         "nandlab cell tlc_3d --pe-cycles 3000 --hours 8760 --plot cell.png",
         "nandlab cell tlc_3d --picture endurance --plot endurance.png",
     ),
+    "lint": (
+        "nandlab lint my_drive.toml study.toml jobs.fio report.json",
+        "nandlab lint jobs.fio --drive tiny --precondition steady",
+        "nandlab lint --show L010 --plot spare.png",
+    ),
     "papers": ("nandlab papers", "nandlab papers wang2014"),
     "explain": ("nandlab explain gc.start_free_blocks --drive modern_tlc",),
 }
@@ -87,6 +93,7 @@ for command in (
     sweep,
     search,
     compare,
+    lint,
     ftl,
     board,
     fit,

@@ -1,4 +1,4 @@
-"""``nandlab new``: writes a commented drive file or fio job file to begin with."""
+"""``nandlab new``: writes a commented drive, fio job or study file to begin with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from nandlab.given.outputs import check_new, check_outputs
 from nandlab.given.replacement import write_text
 
 app = typer.Typer(
-    help="Writes a commented file to begin with: a drive, or a fio job.", no_args_is_help=True
+    help="Writes a commented file to begin with: a drive, a fio job, or a study.",
+    no_args_is_help=True,
 )
 
 File = Annotated[Path, typer.Argument(help="New file; - prints it.", metavar="FILE|-")]
@@ -35,6 +36,15 @@ def job(file: File) -> None:
     from nandlab.templates import JOB
 
     _write(file, lambda: JOB, f"nandlab run --drive tiny --workload {file}")
+
+
+@app.command()
+@guarded
+def study(file: File) -> None:
+    """Writes a study with every key, which runs in seconds."""
+    from nandlab.templates import STUDY
+
+    _write(file, lambda: STUDY, f"nandlab sweep {file} --plot study.png")
 
 
 def _write(file: Path, text: Callable[[], str], how: str) -> None:

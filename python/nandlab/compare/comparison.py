@@ -57,6 +57,7 @@ MEASURES = (
     Measure("energy of the flash (uJ)", "nand.energy_uj", False),
     Measure("uncorrectable codewords", "ecc.uncorrectable", False),
     Measure("controller memory (bytes)", "ftl.ram_bytes.total", False),
+    Measure("start-up (s)", "power.start_up.time_s", False),
     Measure("capacity (bytes)", "nandlab.capacity_bytes", True),
 )
 """Figures that are compared, in this order; those that are 0 everywhere are left out."""

@@ -66,7 +66,7 @@ def _report(given: object, number: int) -> tuple[str, Report]:
     if isinstance(given, Result):
         return f"{given.title} ({number})", given.to_dict()
     if isinstance(given, Mapping):
-        return _checked(f"report {number}", dict(given))
+        return checked_report(f"report {number}", dict(given))
     if not isinstance(given, str | PathLike) or not isinstance(path := fspath(given), str):
         raise refusal("compare", f"{given!r}", "the path of a report, a report, or a result")
     text = input_text(path, "a report of `nandlab run --json`")
@@ -76,10 +76,15 @@ def _report(given: object, number: int) -> tuple[str, Report]:
         said = str(error).splitlines()[0]
         expected = "a report of `nandlab run --json`"
         raise refusal(path, f"no JSON: {said}", expected) from None
-    return _checked(path, loaded)
+    return checked_report(path, loaded)
 
 
-def _checked(name: str, report: Any) -> tuple[str, Report]:
+def checked_report(name: str, report: Any) -> tuple[str, Report]:
+    """A report with what messages call it.
+
+    Raises:
+        NandlabError: it is no report, or that of a run that did not begin.
+    """
     expected = "a report of `nandlab run --json`"
     if not isinstance(report, dict):
         raise refusal(name, f"JSON, but a {type(report).__name__}", expected)

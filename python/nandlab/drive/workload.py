@@ -97,7 +97,7 @@ def plan(
             )
     if precondition is None:
         precondition = str(table.get("precondition", "none"))
-    if not _is_state(precondition):
+    if not is_state(precondition):
         raise refusal("precondition", f"{precondition!r}", PRECONDITIONS, given=precondition)
     for key, given in (("workload", workload), ("trace", trace)):
         if not isinstance(given, str | PathLike | None):
@@ -132,7 +132,7 @@ def _text(key: str, given: object, table: Mapping[str, Any]) -> str | None:
     return text
 
 
-def _is_state(given: object) -> bool:
+def is_state(given: object) -> bool:
     """Whether this names a state of a drive."""
     if not isinstance(given, str):
         return False
@@ -150,7 +150,7 @@ def _check_table(drive: str, table: Mapping[str, Any]) -> None:
         place = f"{_place(drive, key)}: run.{key}"
         if key not in known:
             raise refusal(place, f"unknown key `{key}`", known, given=key)
-        if key == "precondition" and not _is_state(value):
+        if key == "precondition" and not is_state(value):
             raise refusal(place, f"{value!r}", PRECONDITIONS, given=str(value))
         if key == "iodepth":
             whole(place, value, 1, 65536)

@@ -356,7 +356,7 @@ def _word(dice: Dice, case: Case) -> None:
         ["explain", dice.one((dice.one(paths), dice.odd()))],
         ["explain", dice.one(paths), "--drive", dice.one(PRESETS["drive"])],
         ["ecc", "list"],
-        ["new", dice.one(("drive", "job")), dice.one(("n.toml", "n.fio", "-"))],
+        ["new", dice.one(("drive", "job", "study")), dice.one(("n.toml", "n.fio", "-"))],
         [*dice.one(tuple(options.commands())).split(), "--help"],
         [dice.odd() for _ in range(dice.randint(0, 3))],
         ["--version"],
@@ -429,6 +429,31 @@ def _compare(dice: Dice, case: Case) -> None:
     case.steps.append(Command(options.line(dice, "compare", {}, files, most=3)))
 
 
+def _lint(dice: Dice, case: Case) -> None:
+    """Files of every kind that the linter reads, some damaged, with reasons and without."""
+    comment = dice.one(
+        ("", "# lint: L003 because so\n", "# lint: L010\n", "# lint: L999 because x\n")
+    )
+    made = {
+        "drive.toml": f'{comment}drive_preset = "tiny"\n[run]\nworkload = "job.fio"\n'.encode(),
+        "job.fio": jobs.file(dice),
+        "study.toml": studies.file(dice),
+    }
+    for name, data in made.items():
+        case.files[name] = damaged(data, dice) if dice.spoils(0.2) else data
+    step = ["run", "--drive", "tiny", "--workload", "job.fio", "--until", "2000", "--quiet"]
+    if dice.chance(0.3):
+        case.steps.append(Command([*step, "--json", "report.json"]))
+        if dice.is_wild:
+            case.steps.append(Damage("report.json", f"{case.seed}/{case.number}/damage"))
+    names = (*made, "report.json", *PRESETS["drive"])
+    files = tuple(dice.some(names, 3)) if dice.chance(0.85) else ()
+    case.steps.append(Command(options.line(dice, "lint", {}, files, most=2, without=("--show",))))
+    if dice.chance(0.1):
+        given = {"--show": [dice.one(options.VALUES["--show"])]}
+        case.steps.append(Command(options.line(dice, "lint", given, most=1)))
+
+
 #: Every kind, with its share of the cases.
 KINDS: dict[str, Kind] = {
     "run": Kind(_run, 36),
@@ -438,6 +463,7 @@ KINDS: dict[str, Kind] = {
     "needs": Kind(_needs, 2),
     "sweep": Kind(_sweep, 4, is_same=False),
     "compare": Kind(_compare, 2),
+    "lint": Kind(_lint, 3),
     "trace": Kind(_trace, 4),
     "board": Kind(_board, 4),
     "fit": Kind(_fit, 9),

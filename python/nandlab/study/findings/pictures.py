@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nandlab.display import quantity
 from nandlab.display.picture import COLOURS, GREY, check_kind, finish, new_figure, save
 from nandlab.given.refusal import refusal
 from nandlab.study.axis import Axis
@@ -39,8 +40,11 @@ MOST_PANELS = 24
 MOST_WRITTEN = 80
 """Fields of a heat map that show their values."""
 
-MOST_LETTERS = 20
-"""Letters of the marks below an axis; more are turned."""
+MOST_LETTERS = 18
+"""Letters of the marks below a heat map; more are turned."""
+
+MOST_MARKS = 30
+"""The same below lines, whose panels are wider."""
 
 _PANEL = (4.4, 3.6)
 """Inches of a panel where there are several."""
@@ -227,7 +231,9 @@ def _scale(axes: Axes, along: Axis) -> None:
     elif along.is_log:
         axes.set_xscale("log")
         if 0 < len(along.values) <= 10:
-            axes.set_xticks(along.values, [_text(value) for value in along.values])
+            texts = [_mark(along, value) for value in along.values]
+            rotation = 45 if sum(map(len, texts)) > MOST_MARKS else 0
+            axes.set_xticks(along.values, texts, rotation=rotation)
             axes.minorticks_off()
 
 
@@ -387,6 +393,12 @@ def _bars(
         capsize=3,
         label=label,
     )
+
+
+def _mark(axis: Axis, value: Any) -> str:
+    """A value below an axis: bytes in units that are short."""
+    is_size = axis.path.endswith("bytes") and is_number(value)
+    return quantity.size(value) if is_size else _text(value)
 
 
 def _text(value: Any) -> str:

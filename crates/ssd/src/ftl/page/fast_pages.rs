@@ -1,8 +1,8 @@
 //! Fast pages for data that somebody waits for (Grupp et al., MICRO'09): `ftl.fast_pages`.
 //!
 //! Pages of a block are programmed in order, fast and slow ones by turns. A die has two open blocks
-//! in each plane, and the next page of each is fast or slow. Urgent data go where it is fast, others
-//! where it is slow; where there is no such page, to what there is.
+//! in each plane, and the next page of each is fast or slow. Urgent data go where it is fast,
+//! others where it is slow; where there is no such page, to what there is.
 
 use super::{DieSet, Key, Lpn, PageFtl, PageParams, Place};
 use crate::ftl::contract::Hint;

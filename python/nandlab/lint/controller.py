@@ -1,0 +1,318 @@
+"""Checks of controllers: memory, spare area, start-up, spare flash, error correction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from nandlab.display import quantity
+from nandlab.drive.notices import beyond_belief, without_effect
+from nandlab.lint.check import Check, Hit, Pair, Setting
+from nandlab.lint.settings import AGED, LAW, OLD, RANDOM_WRITES, READS, SMALL
+from nandlab.lint.subject import PAGE_MAPPED, Subject
+
+LONGEST_SCAN_S = 1.0
+"""Start-up that is feasible: desnoyers2013 has "slightly over a second" for a scan of blocks."""
+
+CARD_LINK_MB_S = 110.0
+"""Fastest link of cards and sticks whose controllers have no memory but their own."""
+
+MOST_CARD_BYTES = 1 << 20
+"""Of their memory: desnoyers2013 has kilobytes, some tens at most."""
+
+LEAST_SSD_BYTES = 32 << 20
+"""Smallest memory of the drives that desnoyers2013 has seen."""
+
+MOST_OWN_BYTES = 64
+"""Spare bytes of a page that are enough for any FTL."""
+
+LEAST_SPARE = 0.05
+"""Spare flash below this is what bad blocks take, and no more."""
+
+
+def _scan_of_pages(subject: Subject) -> Iterator[Hit]:
+    if subject.value("recovery.name") != "scan_pages" or subject.is_varied("recovery"):
+        return
+    read = subject.value("chip.timing.t_read_us")
+    if isinstance(read, str):
+        return
+    times = read if isinstance(read, list) else [read]
+    of_plane = subject.value("chip.geometry.blocks_per_plane") * subject.value(
+        "chip.geometry.pages_per_block"
+    )
+    least_s = of_plane * sum(times) / len(times) / 1e6
+    if least_s > LONGEST_SCAN_S:
+        yield Hit(
+            subject.at("recovery.name"),
+            f"recovery.name = scan_pages: reading {of_plane:,} pages of every plane takes"
+            f" {quantity.seconds(least_s)} at least, with all planes at work",
+        )
+
+
+def _memory(subject: Subject) -> Iterator[Hit]:
+    if subject.is_varied("ftl", "drive", "chip.geometry"):
+        return
+    link, depth = subject.value("host.link_mb_s"), subject.value("drive.queue_depth")
+    limit, cache = subject.value("ftl.ram_bytes"), subject.value("ftl.map_cache_bytes")
+    is_card = depth == 1 and 0 < link <= CARD_LINK_MB_S
+    memory = subject.needs[1] if is_card and not limit else 0
+    if memory > MOST_CARD_BYTES:
+        yield Hit(
+            subject.at("ftl.name"),
+            f"ftl `{subject.value('ftl.name')}` keeps {quantity.size(memory)} in memory, on a card"
+            f" or stick (one command at a time, {link:g} MB/s) whose controller has kilobytes",
+        )
+    capacity = subject.capacity_bytes
+    is_ssd = depth >= 32 and capacity >= 32e9
+    for key, bytes_ in (("ftl.ram_bytes", limit), ("ftl.map_cache_bytes", cache)):
+        if is_ssd and bytes_ and bytes_ < LEAST_SSD_BYTES:
+            yield Hit(
+                subject.at(key),
+                f"{key} = {quantity.size(bytes_)} on an SSD of {quantity.size(capacity)}: such"
+                " drives have a DRAM of 32 MiB and more",
+            )
+
+
+def _spare_area(subject: Subject) -> Iterator[Hit]:
+    if subject.is_varied("ecc", "chip.geometry", "ftl.name", "drive") or subject.value("ecc.code"):
+        return
+    spare = subject.value("chip.geometry.spare_bytes")
+    data, page = subject.value("ecc.payload_bytes"), subject.value("chip.geometry.page_bytes")
+    if subject.value("ecc.model") == "threshold":
+        t = subject.value("ecc.t")
+        parity = bch_parity_bytes(t, data)
+        words = max(page // data, 1)
+        if spare - words * parity >= MOST_OWN_BYTES:
+            return
+        own = subject.needs[2]
+        if words * parity + own > spare:
+            yield Hit(
+                subject.at("ecc.t"),
+                f"ecc.t = {t} in {data} bytes takes {parity} bytes of parity, {words} times a page;"
+                f" with {own} bytes of the FTL that is {words * parity + own} of {spare} spare"
+                " bytes",
+            )
+    elif subject.value("ftl.name") == "superblock" and not subject.value("ecc.parity_bytes"):
+        own = subject.needs[2]
+        yield Hit(
+            subject.at("ftl.name"),
+            f"ftl `superblock` keeps its map in the spare area ({own} of {spare} bytes), and the"
+            " code takes none of it (ecc.parity_bytes = 0)",
+        )
+
+
+def bch_parity_bytes(t: int, data_bytes: int) -> int:
+    """Parity of a BCH code: t times the least m with room for data and parity in 2^m - 1 bits."""
+    m = next(m for m in range(5, 64) if 2**m - 1 >= 8 * data_bytes + m * t)
+    return -(-m * t // 8)
+
+
+def _bad_blocks_only(subject: Subject) -> Iterator[Hit]:
+    spare = subject.value("ftl.overprovisioning")
+    key = "ftl.overprovisioning"
+    if spare >= LEAST_SPARE or subject.is_varied(key, "ftl.name", "drive"):
+        return
+    if subject.value("ftl.name") in PAGE_MAPPED:
+        yield Hit(
+            subject.at(key),
+            f"{key} = {spare:g}: uniform random writes are amplified about"
+            f" {amplification(1 + spare):.0f} times or more",
+        )
+
+
+def amplification(alpha: float) -> float:
+    """Write amplification of uniform random writes with FIFO collection (desnoyers2012).
+
+    The root of A = 1 / (1 - exp(-alpha / A)).
+    """
+    low, high = 1.0, 2 * alpha / (alpha - 1)
+    for _ in range(100):
+        middle = (low + high) / 2
+        if middle < -1 / math.expm1(-alpha / middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _constant_code(subject: Subject) -> Iterator[Hit]:
+    if subject.is_varied("ecc", "retry", "chip.array"):
+        return
+    model, law = subject.value("ecc.model"), subject.value("chip.array.name")
+    if model == "ideal" and law != "ideal":
+        yield Hit(
+            subject.at("ecc.model"),
+            f"ecc.model = ideal over chip.array `{law}`: every page decodes at once, however many"
+            " bits are wrong",
+        )
+    is_aged = any(subject.value(f"age.{key}") for key in ("pe_cycles", "retention_hours"))
+    if model == "shares" and (is_aged or subject.is_varied("age")):
+        yield Hit(
+            subject.at("ecc.model"),
+            "ecc.model = shares with an age: the same share of codewords fails whatever the wear",
+        )
+
+
+def _no_effect(subject: Subject) -> Iterator[Hit]:
+    for said in without_effect(subject.config) if not subject.is_varied("chip.array") else []:
+        keys = ("age.pe_cycles", "age.retention_hours", "retry.name")
+        key = next(
+            (key for key in keys if key in said and subject.is_given(key)), "chip.array.name"
+        )
+        yield Hit(subject.at(key), said)
+
+
+def _percent(subject: Subject) -> Iterator[Hit]:
+    if subject.is_varied("ftl.overprovisioning"):
+        return
+    about = {"config": subject.config, "capacity_bytes": subject.capacity_bytes}
+    for said in beyond_belief({"nandlab": about}):
+        yield Hit(subject.at("ftl.overprovisioning"), said)
+
+
+CHECKS = (
+    Check(
+        code="L007",
+        title="a scan of all pages at start-up",
+        assumed="After a power cut the drive reads the spare area of every page.",
+        why="A page read takes as long whatever part of it is needed: 128 GB of 4 KiB pages on 8"
+        " channels take 195 seconds. A summary in each block takes a second, a checkpoint less.",
+        sources=("desnoyers2013", "birrell2007"),
+        instead='`recovery.name = "scan_blocks"` or `"checkpoint"`',
+        looks_at=("drive", "study"),
+        find=_scan_of_pages,
+        pair=Pair(
+            Setting("scan_pages", {"recovery.name": "scan_pages"}),
+            Setting("scan_blocks", {"recovery.name": "scan_blocks"}),
+            RANDOM_WRITES,
+            ("start-up (s)",),
+            SMALL,
+            "fill",
+            {"cut_at": 0.5},
+        ),
+    ),
+    Check(
+        code="L008",
+        title="memory that is not of the class",
+        assumed="A map must be tiny on an SSD, or is free on a card.",
+        why="Almost all consumer SSDs have a DRAM (of 32 to 128 MB in 2013), and enterprise drives"
+        " as much as they need: a tiny map cache solves a problem that they do not have. Cards and"
+        " sticks have kilobytes, too few for the map of a page-level FTL.",
+        sources=("desnoyers2013",),
+        instead='for an SSD `ftl.name = "page"` or a cache of 32 MiB and more; for a card'
+        " `ftl.ram_bytes` with an FTL that keeps to it (`nandlab ftl` lists memory by FTL)",
+        looks_at=("drive", "study"),
+        find=_memory,
+        pair=Pair(
+            Setting("map cache of 16 KiB", {"ftl.name": "dftl", "ftl.map_cache_bytes": 16384}),
+            Setting("map in DRAM", {"ftl.name": "page"}),
+            READS,
+            ("read mean (us)", "read p99 (us)"),
+            SMALL,
+            "fill",
+        ),
+    ),
+    Check(
+        code="L009",
+        title="a spare area that the code has used up",
+        assumed="The spare area of a page has room for the FTL's own data.",
+        why="As error rates grow, the code takes nearly all of it, and some controllers gave the"
+        " FTL no access to it at all.",
+        sources=("desnoyers2013", "kang2006"),
+        instead="a named code (`ecc.code`), whose parity is counted, or the parity of yours"
+        " (`ecc.parity_bytes`) and the spare bytes of the chip (`chip.geometry.spare_bytes`)",
+        looks_at=("drive", "study"),
+        find=_spare_area,
+        pair=Pair(
+            Setting("parity of no bytes", {"ecc.parity_bytes": 0}),
+            Setting("parity of 48 bytes", {"ecc.parity_bytes": 48}),
+            "[reads]\nrw=randread\nbs=8k\niodepth=32\nnorandommap\nnumber_ios=20000\n",
+            ("read mean (us)", "bandwidth (MB/s)"),
+            {
+                **SMALL,
+                "drive.channels": 1,
+                "drive.dies_per_channel": 4,
+                "ecc.payload_bytes": 1024,
+            },
+            "fill",
+        ),
+    ),
+    Check(
+        code="L010",
+        title="spare flash for bad blocks only",
+        assumed="Over-provisioning replaces blocks that wear out.",
+        why="Spare flash is primarily for performance: with little of it, garbage collection copies"
+        " nearly full blocks. Bad blocks that take a large part of it slow the drive down long"
+        " before it fails.",
+        sources=("desnoyers2013", "desnoyers2012"),
+        instead="`ftl.overprovisioning` of 0.07 (client) to 0.28 (enterprise), and bad blocks as"
+        " `chip.geometry.bad_block_fraction`, which is beside it",
+        looks_at=("drive", "study"),
+        find=_bad_blocks_only,
+        pair=Pair(
+            Setting("4 % spare", {"ftl.overprovisioning": 0.04}),
+            Setting("28 % spare", {"ftl.overprovisioning": 0.28}),
+            RANDOM_WRITES,
+            ("write amplification", "write p99 (us)"),
+            {"chip.geometry.blocks_per_plane": 256, "chip.geometry.pages_per_block": 32},
+        ),
+    ),
+    Check(
+        code="L017",
+        title="error correction as a constant",
+        assumed="A code corrects all errors, or the same share of codewords, at any age.",
+        why="Codes decode in steps, and each step costs reads and time: with wear and retention"
+        " more codewords need soft reads, and reads become slower long before data are lost.",
+        sources=("desnoyers2013", "zuolo2016"),
+        instead='a code and its decoder, `ecc.code = "ldpc_4k_r90"`, with `retry.name ='
+        ' "soft_decision"`',
+        looks_at=("drive", "study"),
+        find=_constant_code,
+        pair=Pair(
+            Setting("an ideal code", {**LAW, **OLD}),
+            Setting("100 errors in 4320 bytes", AGED),
+            READS,
+            ("read mean (us)", "read p99.9 (us)"),
+            SMALL,
+            "fill",
+        ),
+    ),
+    Check(
+        code="L019",
+        title="an age that no error sees",
+        assumed="Cycles, retention or a retry policy change a drive whose flash has no errors.",
+        why="`chip.array` `ideal` reads every page without errors at any age.",
+        sources=(),
+        instead='an error law: `chip.array.name = "power_law"`, or a chip preset that has one'
+        " (`tlc_3d`)",
+        looks_at=("drive", "study"),
+        find=_no_effect,
+        pair=Pair(
+            Setting("ideal", OLD),
+            Setting("power_law", AGED),
+            READS,
+            ("read mean (us)", "read p99.9 (us)"),
+            SMALL,
+            "fill",
+        ),
+    ),
+    Check(
+        code="L020",
+        title="over-provisioning in percent",
+        assumed="`ftl.overprovisioning = 7` is 7 % of spare flash.",
+        why="It is physical over logical capacity less 1: 7 is 700 %. Write amplification is then 1"
+        " whatever collects.",
+        sources=(),
+        instead="a fraction: 7 % is written 0.07",
+        looks_at=("drive", "study"),
+        find=_percent,
+        pair=Pair(
+            Setting("7", {"ftl.overprovisioning": 7}),
+            Setting("0.07", {"ftl.overprovisioning": 0.07}),
+            RANDOM_WRITES,
+            ("write amplification", "capacity (bytes)"),
+            {},
+        ),
+    ),
+)
+"""In the order of their codes."""

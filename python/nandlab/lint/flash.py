@@ -1,0 +1,320 @@
+"""Checks of chips: sizes, times, endurance, errors, and what one chip stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from nandlab.display import quantity
+from nandlab.lint.check import Check, Hit, Pair, Setting
+from nandlab.lint.settings import AGED, OLD, RANDOM_WRITES, READS, SMALL
+from nandlab.lint.subject import Subject
+
+_SIZES = (
+    "drive.channels",
+    "drive.dies_per_channel",
+    "chip.geometry.planes_per_die",
+    "chip.geometry.blocks_per_plane",
+    "chip.geometry.pages_per_block",
+    "chip.geometry.page_bytes",
+)
+
+MOST_ERASE_SHARE = 0.25
+"""Erase time of a page over its program time: at most 0.11 on the chips of `CHIPS` in
+`experiments/desnoyers2013`."""
+
+LEAST_RATINGS = 10
+"""Ratings after which blocks may report failures before a check speaks."""
+
+
+def _powers_of_two(subject: Subject) -> Iterator[Hit]:
+    if any(subject.is_varied(path) for path in (*_SIZES, "chip.geometry", "drive")):
+        return
+    sizes = [subject.value(path) for path in _SIZES]
+    if any(size & (size - 1) for size in sizes) or subject.value(
+        "chip.geometry.bad_block_fraction"
+    ):
+        return
+    yield Hit(
+        subject.at("chip.geometry.pages_per_block"),
+        "channels, dies, planes, blocks, pages and bytes of a page are all powers of two, and no"
+        " block is bad from the factory",
+    )
+
+
+def _program_us(subject: Subject) -> float | None:
+    """Mean program time of a page; None where the cell gives it."""
+    given: Any = subject.value("chip.timing.t_program_us")
+    if isinstance(given, str):
+        return None
+    times = given if isinstance(given, list) else [given]
+    if subject.value("chip.page_order") == "one_shot":
+        return float(times[0]) / int(subject.value("chip.cell_bits"))
+    return float(sum(times)) / len(times)
+
+
+def _expensive_erase(subject: Subject) -> Iterator[Hit]:
+    program_us, erase_us = _program_us(subject), subject.value("chip.timing.t_erase_us")
+    if program_us is None or isinstance(erase_us, str) or subject.is_varied("chip.timing"):
+        return
+    page_us = erase_us / subject.value("chip.geometry.pages_per_block")
+    if page_us > MOST_ERASE_SHARE * program_us:
+        yield Hit(
+            subject.at("chip.timing.t_erase_us"),
+            f"an erase of {quantity.latency(erase_us)} costs {page_us:.0f} us for each page of the"
+            f" block, {page_us / program_us:.0%} of a program; real chips have 11 % and less",
+        )
+
+
+def _one_program_time(subject: Subject) -> Iterator[Hit]:
+    given, bits = subject.value("chip.timing.t_program_us"), subject.value("chip.cell_bits")
+    if not isinstance(given, int | float) or bits < 2 or subject.is_varied("chip.timing"):
+        return
+    if subject.value("chip.page_order") != "one_shot":
+        yield Hit(
+            subject.at("chip.timing.t_program_us"),
+            f"chip.timing.t_program_us = {given:g} for all {bits} pages of a cell of {bits} bits",
+        )
+
+
+def _has_retention(subject: Subject) -> bool | None:
+    """Whether the errors grow with the time since a program; None where there are no errors."""
+    law = subject.value("chip.array.name")
+    if law == "ideal":
+        return None
+    if law == "power_law":
+        return bool(subject.value("chip.array.beta"))
+    points = subject.value("chip.array.points")
+    if points:
+        return any(float(point["hours"]) > 0 for point in points)
+    return bool(law != "exponential")
+
+
+def _no_retention(subject: Subject) -> Iterator[Hit]:
+    if _has_retention(subject) is False and not subject.is_varied("chip.array"):
+        law = subject.value("chip.array.name")
+        key = "chip.array.beta" if law == "power_law" else "chip.array.name"
+        said = "has no retention term (beta = 0)" if law == "power_law" else "knows no retention"
+        if law == "table":
+            said = "has no point with hours of retention"
+        yield Hit(subject.at(key), f"chip.array `{law}` {said}: errors come of cycles alone")
+
+
+def _failure_is_the_end(subject: Subject) -> Iterator[Hit]:
+    ratings = subject.value("chip.fault.median_ratings")
+    key = "chip.fault.median_ratings"
+    if ratings is None or not subject.is_given(key) or subject.is_varied("chip.fault"):
+        return
+    if subject.value("chip.array.name") == "ideal":
+        yield Hit(
+            subject.at(key),
+            "chip.array `ideal`: data never go bad, so a block ends by a failed program or erase"
+            " alone",
+        )
+    elif ratings < LEAST_RATINGS:
+        yield Hit(
+            subject.at(key),
+            f"chip.fault.median_ratings = {ratings:g}: half of the blocks fail at {ratings:g} times"
+            " the rated cycles; measured chips report success to 100 times and more",
+        )
+
+
+def _measured_at_once(subject: Subject) -> Iterator[Hit]:
+    cycles = subject.value("age.pe_cycles")
+    is_worn = bool(cycles) or subject.is_varied("age.pe_cycles")
+    is_kept = bool(subject.value("age.retention_hours")) or subject.is_varied("age.retention")
+    if _has_retention(subject) and is_worn and not is_kept:
+        said = f"age.pe_cycles = {cycles}" if cycles else "age.pe_cycles is an axis"
+        place = subject.at("age.pe_cycles")
+        if subject.is_varied("age.pe_cycles"):
+            place = subject.of_axis("age.pe_cycles")
+        yield Hit(place, f"{said} with age.retention_hours = 0: worn flash, data just written")
+
+
+def _one_chip(subject: Subject) -> Iterator[Hit]:
+    points = subject.value("chip.array.points")
+    if points and not subject.value("chip.array.page_spread"):
+        yield Hit(
+            subject.at("chip.array.points"),
+            "measured points with page_spread = 0: each page of all dies errs at the mean of one"
+            " chip",
+        )
+    spread = "chip.fault.spread"
+    if subject.value(spread) == 0 and not subject.is_varied(spread):
+        yield Hit(
+            subject.at(spread),
+            "chip.fault.spread = 0: all blocks of all dies wear out at the same cycle",
+        )
+
+
+_POINTS = [
+    {"pe_cycles": cycles, "hours": hours, "reads": 0, "rber": [rber, rber]}
+    for cycles, hours, rber in (
+        (0, 0, 1e-4),
+        (0, 1000, 3e-4),
+        (3000, 0, 1e-3),
+        (3000, 1000, 2.0e-3),
+    )
+]
+
+CHECKS = (
+    Check(
+        code="L001",
+        title="powers of two everywhere",
+        assumed="Channels, dies, planes, blocks, pages and page bytes are all powers of two, and"
+        " every block is good.",
+        why="Blocks of TLC are multiples of three pages, drives with 10 channels exist, and chips"
+        " have spare and bad blocks. An algorithm that needs powers of two works here and nowhere"
+        " else: what is aligned to a block of 8 channels is aligned to nothing on one of 10.",
+        sources=("desnoyers2013", "tallis2021"),
+        instead="the geometry of a real die: `pages_per_block = 1152`, `blocks_per_plane = 910`, or"
+        " `bad_block_fraction = 0.01`",
+        looks_at=("drive", "study"),
+        find=_powers_of_two,
+        pair=Pair(
+            Setting("8 channels", {"drive.channels": 8, "ftl.stripe": 16}),
+            Setting("10 channels", {"drive.channels": 10, "ftl.stripe": 20}),
+            "[aligned]\nrw=randwrite\nbs=4m\niodepth=1\nnumber_ios=150\nnorandommap\n",
+            ("write amplification", "bandwidth (MB/s)"),
+            {
+                "drive.dies_per_channel": 1,
+                "chip.geometry.blocks_per_plane": 40,
+                "chip.geometry.pages_per_block": 32,
+                "ftl.name": "fast",
+            },
+            "fill",
+        ),
+    ),
+    Check(
+        code="L002",
+        title="expensive erases",
+        assumed="Erases are what costs time.",
+        why="An erase takes some milliseconds, but all pages of the block share it. Erase times"
+        " have hardly changed over generations, while programs took longer and blocks grew: on"
+        " MLC an erase costs a page one to three hundredths of its program or less. Garbage"
+        " collection is expensive because it copies.",
+        sources=("desnoyers2013",),
+        instead="an erase time of 2000 to 10,000 us beside the real number of pages of a block;"
+        " look at copies (write amplification), not at erases",
+        looks_at=("drive", "study"),
+        find=_expensive_erase,
+        pair=Pair(
+            Setting("erase of 60 ms", {"chip.timing.t_erase_us": 60_000.0}),
+            Setting("erase of 3.8 ms"),
+            RANDOM_WRITES,
+            ("IOPS", "write p99.9 (us)"),
+            SMALL,
+        ),
+    ),
+    Check(
+        code="L003",
+        title="one program time for all pages of a cell",
+        assumed="All pages of MLC or TLC take the same time to program.",
+        why="The first bit of a cell is programmed in coarse steps and fast, the last one in fine"
+        " steps: on the MLC chip of Wang 2014 slow pages take 2.4 to 2.9 times as long. With their"
+        " mean, throughput is about right, but the tail of the latencies is not, and an FTL that"
+        " chooses fast pages gains nothing.",
+        sources=("grupp2009", "desnoyers2013", "wang2014"),
+        instead="a time for each page from the lower page up, `t_program_us = [460.0, 1118.0]`, or"
+        ' `page_order = "one_shot"` if the chip programs whole wordlines',
+        looks_at=("drive", "study"),
+        find=_one_program_time,
+        pair=Pair(
+            Setting("750 us for all", {"chip.timing.t_program_us": 750.0}),
+            Setting("375 and 1125 us", {"chip.timing.t_program_us": [375.0, 1125.0]}),
+            "[writes]\nrw=randwrite\nbs=16k\nsync=1\nnorandommap\nnumber_ios=3000\n",
+            ("write p50 (us)", "write p99 (us)", "IOPS"),
+            SMALL,
+            "fill",
+        ),
+    ),
+    Check(
+        code="L004",
+        title="endurance without retention",
+        assumed="Wear is a number of cycles, whatever the time that data must be kept.",
+        why="Cycles do not kill cells, they make them lose charge faster. A rating of 10,000 cycles"
+        " holds for a year of retention, after a code of some strength; for ten years it is about a"
+        " tenth. An error law without retention has no such limit.",
+        sources=("desnoyers2013", "kim2019"),
+        instead="an error law with retention (`power_law` with `beta`, `retention_law`, `table`)"
+        " and `age.retention_hours`; `nandlab endurance` has the cycles for a retention time",
+        looks_at=("drive", "study"),
+        find=_no_retention,
+        pair=Pair(
+            Setting("cycles alone", {"chip.array.beta": 0.0}),
+            Setting("with retention"),
+            READS,
+            ("read p99.9 (us)", "read mean (us)"),
+            {**SMALL, **AGED},
+            "fill",
+        ),
+    ),
+    Check(
+        code="L005",
+        title="wear-out by program failure",
+        assumed="A block is worn out when its programs or erases fail.",
+        why="Wear-out means that data are lost within the retention time, and a verify microseconds"
+        " after the program cannot see it: devices report success long after they have ceased to"
+        " store data reliably. A drive must give a block up long before.",
+        sources=("desnoyers2013",),
+        instead="an error law (`chip.array`) and a decoder that can fail (`ecc.model`), with"
+        " `retry.retire_after`; leave `chip.fault.median_ratings` at its 150",
+        looks_at=("drive", "study"),
+        find=_failure_is_the_end,
+        pair=Pair(
+            Setting("failed programs alone", {"chip.fault.median_ratings": 3.0, **OLD}),
+            Setting("errors and a decoder", AGED),
+            READS,
+            ("read p99.9 (us)", "read mean (us)"),
+            SMALL,
+            "fill",
+        ),
+    ),
+    Check(
+        code="L006",
+        title="error rates right after programming",
+        assumed="The error rate of worn flash is that of data just written.",
+        why="Most errors of worn flash come with time. After 10,000 cycles the rate of 3D NAND is"
+        " tenfold three hours after a program, and a hundredfold after eleven days.",
+        sources=("desnoyers2013", "luo2018"),
+        instead="`age.retention_hours` beside `age.pe_cycles`: 8760 is a year, 2190 the three"
+        " months of enterprise ratings",
+        looks_at=("drive", "study"),
+        find=_measured_at_once,
+        pair=Pair(
+            Setting("data just written", {"age.retention_hours": 0.0}),
+            Setting("data a year old"),
+            READS,
+            ("read p99.9 (us)", "read mean (us)"),
+            {**SMALL, **AGED},
+            "fill",
+        ),
+    ),
+    Check(
+        code="L018",
+        title="one chip for all dies",
+        assumed="What was measured on one chip holds for each page of all dies.",
+        why="Pages, blocks and dies differ, and a code fails where the worst page is, not where the"
+        " mean is.",
+        sources=(),
+        instead="`chip.array.page_spread` (`nandlab fit` finds it in measurements) and"
+        " `chip.fault.spread` (0.1)",
+        looks_at=("drive", "study"),
+        find=_one_chip,
+        pair=Pair(
+            Setting("all pages alike", {"chip.array.page_spread": 0.0}),
+            Setting("pages spread by 0.3", {"chip.array.page_spread": 0.3}),
+            READS,
+            ("read p99.9 (us)", "read p99 (us)"),
+            {
+                **SMALL,
+                "chip.array.name": "table",
+                "chip.array.points": _POINTS,
+                **{key: AGED[key] for key in AGED if not key.startswith("chip.array")},
+                "age.retention_hours": 1000.0,
+            },
+            "fill",
+        ),
+    ),
+)
+"""In the order of their codes."""

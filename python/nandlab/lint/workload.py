@@ -1,0 +1,333 @@
+"""Checks of runs: the state of the drive, their length, where they write, how latency is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nandlab.display import quantity
+from nandlab.drive.jobs.rates import job_options
+from nandlab.drive.latency import is_exceeded
+from nandlab.drive.notices import unsettled, unwritten
+from nandlab.lint.check import Check, Hit, Pair, Setting
+from nandlab.lint.jobs import in_bytes, job_of
+from nandlab.lint.settings import RANDOM_WRITES, READS, SMALL
+from nandlab.lint.subject import PAGE_MAPPED, Subject
+
+STALL = 10.0
+"""Percentile 99.9 over the mean above which a closed loop hides requests that would have come."""
+
+_POLICIES = ("gc.name", "gc.d", "gc.w", "ftl.name", "ftl.separate_gc_stream", "ftl.log_blocks")
+
+_PERCENTILE = re.compile(r"latency_us\.p(9\d[\d_]*)\b")
+
+
+def _whole_space(subject: Subject) -> Iterator[Hit]:
+    writers = [job for job in subject.jobs if job.writes]
+    if not subject.is_varied(*_POLICIES) or subject.run is None or subject.run.is_trace:
+        return
+    changed = [path.rpartition(".")[2] for path in subject.axes if path.startswith("job.")]
+    narrow = ("size", "offset", "random_distribution", "percentage_random", "rw", "bs")
+    if any(one in narrow for one in changed) or subject.is_varied("run.workload", "run.trace"):
+        return
+    if writers and all(job.is_over_all for job in writers):
+        policy = next(path for path in subject.axes if path.startswith(_POLICIES))
+        yield Hit(
+            subject.of_axis(policy),
+            f"axis {policy}, and all writes are uniform over the whole drive: the order of"
+            " policies under other writes is open",
+        )
+
+
+def _unsettled(subject: Subject) -> Iterator[Hit]:
+    report, run = subject.report, subject.run
+    if report is not None:
+        if not any(_too_short(subject)):
+            yield from (Hit(subject.place, said) for said in unsettled(report))
+        return
+    if run is None or run.precondition != "none" or run.settles:
+        return
+    if subject.is_varied("run.precondition", "run.until"):
+        return
+    is_replay = run.is_trace or any(job.is_replay for job in subject.jobs)
+    if is_replay or any(job.writes for job in subject.jobs):
+        what = "a trace is played" if is_replay else "the jobs write"
+        yield Hit(
+            subject.of_run("precondition"),
+            f"precondition = none: {what} on an empty drive, where collection has nothing to do",
+        )
+
+
+def _unwritten(subject: Subject) -> Iterator[Hit]:
+    report, run = subject.report, subject.run
+    if report is not None:
+        yield from (Hit(subject.place, said) for said in unwritten(report))
+        return
+    if run is None or run.precondition != "none" or subject.is_varied("run.precondition"):
+        return
+    readers = [job for job in subject.jobs if job.reads]
+    if readers and not run.settles:
+        yield Hit(
+            subject.of_run("precondition"),
+            f"precondition = none: job `{readers[0].name}` reads data that were never written,"
+            " which costs no read of the flash",
+        )
+
+
+def _too_short(subject: Subject) -> Iterator[Hit]:
+    report, run = subject.report, subject.run
+    if report is not None:
+        yield from _never_collected(subject)
+        return
+    if run is None or run.precondition != "fill" or run.until is not None or subject.drive is None:
+        return
+    lengths = ("run.", "job.number_ios", "job.io_size", "job.size", "job.loops", "job.bs")
+    if subject.is_varied(*lengths, "ftl.name", "ftl.overprovisioning", "drive"):
+        return
+    writers = [job for job in subject.jobs if job.writes]
+    if not any(job.is_random for job in writers) or subject.value("ftl.name") not in PAGE_MAPPED:
+        return
+    capacity = round(subject.capacity_bytes)
+    slack = capacity * subject.value("ftl.overprovisioning")
+    each = [job.written_bytes(capacity) for job in writers]
+    total = sum(one for one in each if one is not None)
+    if None not in each and total < slack:
+        yield Hit(
+            subject.of_job(writers[0], "number_ios"),
+            f"the jobs write {quantity.size(total)} to a drive that was filled in order; its"
+            f" {quantity.size(slack)} of spare flash take them before collection begins",
+        )
+
+
+def _never_collected(subject: Subject) -> Iterator[Hit]:
+    report = subject.report or {}
+    ftl, run = report["ftl"], report["nandlab"]["run"]
+    writes = report["host"]["write"]["requests"]
+    if not writes or ftl["gc_runs"] or any(ftl["merges"].values()):
+        return
+    if run["precondition"] not in ("none", "fill") or run["skip"] is not None:
+        return
+    if report["nandlab"]["config"]["ftl"]["name"] in PAGE_MAPPED:
+        yield Hit(
+            subject.place,
+            f"garbage collection never ran: the run wrote"
+            f" {report['settled']['drive_writes']:.2g} of the drive, less than was free",
+        )
+
+
+def _alignment(subject: Subject) -> Iterator[Hit]:
+    if subject.drive is None or subject.value("ftl.name") not in PAGE_MAPPED:
+        return
+    if subject.is_varied("ftl.name", "drive"):
+        return
+    geometry = subject.config["chip"]["geometry"]
+    block = geometry["pages_per_block"] * geometry["page_bytes"]
+    says = (
+        f"on a page map (ftl `{subject.value('ftl.name')}`): where data lie has nothing to do with"
+        " their addresses"
+    )
+    for path in subject.axes:
+        if path.startswith("job.") and path.rpartition(".")[2] in ("ba", "blockalign"):
+            yield Hit(subject.of_axis(path), f"axis {path} {says}")
+            return
+    for job in subject.jobs:
+        aligned = in_bytes(job.options.get("blockalign", "").split(",")[-1])
+        if aligned and aligned >= block and job.writes and job.is_random:
+            yield Hit(
+                subject.of_job(job, "blockalign"),
+                f"job `{job.name}` aligns writes to {quantity.size(aligned)}, blocks of"
+                f" {quantity.size(block)}, {says}",
+            )
+
+
+def _closed_loop(subject: Subject) -> Iterator[Hit]:
+    if subject.report is not None:
+        yield from _stalled(subject)
+        return
+    if subject.kind == "study":
+        yield from _percentile_of_study(subject)
+        return
+    for job in subject.jobs:
+        asked = job.options.get("percentile_list")
+        if asked and job.is_closed:
+            yield Hit(
+                subject.of_job(job, "percentile_list"),
+                f"job `{job.name}` asks for percentiles ({asked}) in a closed loop"
+                f" (iodepth={job.options.get('iodepth', '1')}, no rate)",
+            )
+
+
+def _percentile_of_study(subject: Subject) -> Iterator[Hit]:
+    """Percentiles that the study wants low, of jobs in a closed loop."""
+    study = subject.study
+    if study is None or not subject.jobs or not all(job.is_closed for job in subject.jobs):
+        return
+    changed = [path.rpartition(".")[2] for path in subject.axes if path.startswith("job.")]
+    if any(one.startswith(("rate", "thinktime")) for one in changed):
+        return
+    if subject.is_varied("run.workload", "run.trace"):
+        return
+    wanted = [one.column for one in study.objectives]
+    wanted += [one for one in study.columns if subject.line("columns")]
+    for column in wanted:
+        if found := _PERCENTILE.search(column.expression.text):
+            percent = found[1].replace("_", ".")
+            yield Hit(
+                subject.line("columns") or subject.line("objectives") or subject.place,
+                f"{column.name} is the {percent}th percentile of a closed loop: a setting that is"
+                " slower gets fewer requests, and none of those that came meanwhile is counted",
+            )
+            return
+
+
+def _stalled(subject: Subject) -> Iterator[Hit]:
+    """Percentiles of a closed loop far beyond the mean: it stalled, and sent nothing meanwhile."""
+    report = subject.report or {}
+    trace = report["nandlab"].get("trace")
+    jobs = [job_of(one["jobname"], job_options(report, one)) for one in report["jobs"]]
+    is_closed = all(job.is_closed for job in jobs) if trace is None else not trace["timed"]
+    latency = report["host"]["latency_us"]
+    if not is_closed or not is_exceeded(latency["count"], 99.9) or not latency["mean"]:
+        return
+    ratio = latency["p99_9"] / latency["mean"]
+    if ratio > STALL:
+        depth = report["host"]["mean_queue_depth"]
+        late = latency["p99_9"] / 1e6 * report["host"]["iops"]
+        yield Hit(
+            subject.place,
+            f"closed loop with {quantity.mean(depth)} in flight: 0.1 % of requests wait"
+            f" {quantity.latency(latency['p99_9'])} and more, {ratio:.0f} times the mean; at the"
+            f" same rate {late:,.0f} requests come in that time, and the loop did not send them",
+        )
+
+
+_HALF = RANDOM_WRITES.replace("number_ios=40000", "number_ios=10000")
+
+_MIX = "[mix]\nrw=randrw\nrwmixread=90\nbs=4k\nnorandommap\nnumber_ios=40000\n"
+
+CHECKS = (
+    Check(
+        code="L011",
+        title="random writes over the whole space only",
+        assumed="Random writes are uniform over the whole drive.",
+        why="Writes that keep to a part of the drive, or have hot spots, leave emptier blocks to"
+        " collect: random writes to a small part of a drive stay fast, and the order of victim"
+        " policies can change.",
+        sources=("desnoyers2013", "vanhoudt2013"),
+        instead='an axis of locality beside the policy: `path = "job.random_distribution"`,'
+        ' `values = ["random", "zipf:0.9"]`, or `path = "job.size"`',
+        looks_at=("study",),
+        find=_whole_space,
+        pair=Pair(
+            Setting("the whole drive"),
+            Setting("a sixteenth of it", {}, {"workload": f"{RANDOM_WRITES}size=6%\n"}),
+            RANDOM_WRITES,
+            ("write amplification", "IOPS"),
+            SMALL,
+            "fill",
+            {"skip": "1x", "until": "40000"},
+        ),
+    ),
+    Check(
+        code="L012",
+        title="a run that is not settled",
+        assumed="Writes to a fresh drive show what it does in use.",
+        why="An empty drive has nothing to collect: its write amplification is 1 and its latency"
+        " that of the write buffer. Both change over the first writes of the whole drive and more.",
+        sources=("desnoyers2013",),
+        instead='`precondition = "steady"`, or `until = "settled"`',
+        looks_at=("drive", "job", "study", "report"),
+        find=_unsettled,
+        pair=Pair(
+            Setting("empty drive", {}, {"precondition": "none"}),
+            Setting("steady", {}, {"precondition": "steady"}),
+            _HALF,
+            ("write amplification", "IOPS", "write p99 (us)"),
+            SMALL,
+        ),
+    ),
+    Check(
+        code="L013",
+        title="reads of data that were never written",
+        assumed="A read costs the same on an empty drive.",
+        why="The map has no place for data that were never written: the drive answers without"
+        " reading the flash, faster than any drive in use.",
+        sources=(),
+        instead='`precondition = "fill"`',
+        looks_at=("drive", "job", "study", "report"),
+        find=_unwritten,
+        pair=Pair(
+            Setting("empty drive", {}, {"precondition": "none"}),
+            Setting("filled", {}, {"precondition": "fill"}),
+            READS,
+            ("read mean (us)", "IOPS"),
+            SMALL,
+        ),
+    ),
+    Check(
+        code="L014",
+        title="a run shorter than the slack of collection",
+        assumed="A run over a full drive sees garbage collection.",
+        why="A drive that was filled in order has all of its spare flash free. Until that is"
+        " written, blocks are taken and none is collected.",
+        sources=("desnoyers2013",),
+        instead='more requests than the spare flash holds, `until = "settled"`, or'
+        ' `precondition = "steady"`',
+        looks_at=("drive", "job", "study", "report"),
+        find=_too_short,
+        pair=Pair(
+            Setting("10,000 writes"),
+            Setting("until settled", {}, {"until": "settled"}),
+            _HALF,
+            ("write amplification", "IOPS"),
+            SMALL,
+            "fill",
+        ),
+    ),
+    Check(
+        code="L015",
+        title="writes aligned to erase blocks of a page map",
+        assumed="Writes that are aligned to erase blocks spare a page-mapped drive its copies.",
+        why="A page map puts data where there is room, whatever their addresses. A block map can"
+        " gain from it, if the writes are as long as all blocks that are written together.",
+        sources=("desnoyers2013",),
+        instead="an FTL that maps blocks (`fast`, `bast`, `log_group`) and its effective block, or"
+        " writes without the alignment",
+        looks_at=("drive", "job", "study"),
+        find=_alignment,
+        pair=Pair(
+            Setting("page map", {"ftl.name": "page"}),
+            Setting("map of erase blocks", {"ftl.name": "fast", "ftl.stripe": 1}),
+            "[aligned]\nrw=randwrite\nbs=512k\nblockalign=512k\niodepth=4\nnorandommap\n",
+            ("write amplification", "bandwidth (MB/s)"),
+            SMALL,
+            "fill",
+            {"skip": "1x", "until": "1.5x"},
+        ),
+    ),
+    Check(
+        code="L016",
+        title="percentiles of a closed loop",
+        assumed="Percentiles of a closed loop are those of an application.",
+        why="A closed loop sends a request only when another one completes. While the drive stalls,"
+        " it sends nothing, and requests that users would have sent are missing among the slow"
+        " ones. The mean is depth over throughput, whatever the drive does.",
+        sources=(),
+        instead="arrivals at times of their own: `rate_iops=5000` with `rate_process=poisson` and"
+        " an `iodepth` that never holds one back, or a trace with its times",
+        looks_at=("drive", "job", "study", "report"),
+        find=_closed_loop,
+        pair=Pair(
+            Setting("closed, 1 in flight"),
+            Setting(
+                "open, the same rate",
+                {},
+                {"workload": f"{_MIX}iodepth=4096\nrate_iops=8200,900\nrate_process=poisson\n"},
+            ),
+            _MIX,
+            ("IOPS", "read p99 (us)", "read p99.9 (us)"),
+            SMALL,
+        ),
+    ),
+)
+"""In the order of their codes."""
