@@ -29,6 +29,17 @@ CELLS = ("slc", "wang2014_mlc", "tlc_3d", "qlc_3d")
 ORDERS = {"even_odd": 2, "all_bitline": 1, "one_shot": 1}
 
 
+#: Refresh and patrol, so often that short runs see them.
+UPKEEP = (
+    "refresh.after_hours=0.02",
+    "refresh.rber=1e-4",
+    "refresh.patrol_hours=1e-5",
+    "refresh.patrol_pages=0",
+    "refresh.at_once=3",
+    "age.retention_hours=1000",
+)
+
+
 def assignments(dice: Dice) -> list[str]:
     """Changes of `tiny`, for `--set`."""
     chosen = _choices(dice)
@@ -97,6 +108,8 @@ def _choices(dice: Dice) -> list[str]:
         codes = ("bch_512_t40", "ldpc_1k_r90") if model == "exact" else PRESETS["code"]
         sets.append(f"ecc.code={dice.one(codes)}")
         sets.append("chip.geometry.spare_bytes=4096")
+    if dice.chance(0.2):
+        sets += dice.some(UPKEEP, 2)
     return sets
 
 

@@ -81,7 +81,8 @@ def _draw(axes: Axes, rows: list[Explanation], colours: dict[str, str]) -> None:
     names = [_name(row.percent) for row in rows]
     left = [0.0] * len(rows)
     for cause, colour in colours.items():
-        shares = [row.causes_us.get(cause, 0.0) / row.mean_us for row in rows]
+        # Requests that take no time have waited for nothing.
+        shares = [row.causes_us.get(cause, 0.0) / (row.mean_us or 1.0) for row in rows]
         if any(share > 0 for share in shares):
             axes.barh(names, shares, left=left, color=colour, label=cause, height=0.72)
         left = [at + share for at, share in zip(left, shares, strict=True)]
