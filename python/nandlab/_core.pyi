@@ -207,6 +207,30 @@ class Ageing:
     def progress(self) -> tuple[int, int]: ...
 
 @final
+class Life:
+    def __new__(
+        cls,
+        drive: Drive,
+        kind: str,
+        workload: str,
+        options: str,
+        depth: int | None,
+        weights: list[float],
+        acceleration: float,
+    ) -> Life: ...
+    def advance(
+        self,
+        drive: Drive,
+        cycles: float,
+        units: float,
+        most_cycles: int | None,
+        hours_per_unit: float,
+        stretch_cycles: float,
+    ) -> bool: ...
+    def totals(self) -> dict[str, float]: ...
+    def is_worn(self) -> bool: ...
+
+@final
 class Board:
     def __new__(cls, config: Config, procedure: str, params: list[str], seed: int) -> Board: ...
     def steps(self) -> int: ...

@@ -147,7 +147,8 @@ impl Drive {
         Wear { min: cycles, mean: cycles.into(), max: cycles }
     }
 
-    fn put_to_use(&mut self) {
+    /// Begins its use, if no run has.
+    pub(crate) fn put_to_use(&mut self) {
         self.life.put_to_use(&mut self.ssd, self.loaded.config.age.pe_cycles);
     }
 

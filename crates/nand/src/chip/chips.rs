@@ -9,6 +9,8 @@
 //! old as what has passed since. Pages that held data before the run are older by the age that the
 //! drive began with.
 
+mod leap;
+
 use super::config::{ChipConfig, FeaturesConfig};
 use super::energy::Energy;
 use super::fault::Faults;

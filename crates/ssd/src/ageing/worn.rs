@@ -1,0 +1,99 @@
+//! The chips of a drive under untimed work: they wear, and their programs and erases fail.
+
+use crate::ftl::Program;
+use crate::ftl::contract::Device;
+use base::Result;
+use nand::chip::Chips;
+use nand::geometry::Block;
+
+/// The chips of a drive.
+pub(super) struct Worn<'a> {
+    pub chips: &'a mut Chips,
+    pub erases: u64,
+    /// A block that has failed must stay in use.
+    pub is_full: bool,
+}
+
+impl Device for Worn<'_> {
+    fn program(&mut self, program: &Program, failed: &mut Vec<Block>) -> Result<()> {
+        for &block in program.blocks() {
+            self.chips.program_in(program.mode, block, program.page)?;
+            if self.chips.programs_fail() && self.chips.program_failed(block, program.page) {
+                failed.push(block);
+            }
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, block: Block) -> bool {
+        self.chips.erase(block);
+        self.erases += 1;
+        !self.chips.has_failed(block)
+    }
+
+    fn cannot_spare(&mut self) {
+        self.is_full = true;
+    }
+}
+
+/// What happened to each block in a lifetime.
+pub(super) struct Blocks {
+    /// It was erased: what it holds is written anew now and then.
+    pub is_used: Vec<bool>,
+    /// It has failed.
+    pub has_failed: Vec<bool>,
+    /// It is to fail with its next erase.
+    pub is_due: Vec<bool>,
+    /// Blocks that are to, as long as a leap waits for them.
+    pub due: Vec<Block>,
+    /// Most cycles of a block that was erased.
+    pub most_cycles: u32,
+}
+
+impl Blocks {
+    /// Of a drive of so many blocks, whose life begins.
+    pub fn new(blocks: usize) -> Self {
+        Self {
+            is_used: vec![false; blocks],
+            has_failed: vec![false; blocks],
+            is_due: vec![false; blocks],
+            due: Vec::new(),
+            most_cycles: 0,
+        }
+    }
+
+    /// A block is to fail with its next erase.
+    pub fn will_fail(&mut self, block: Block) {
+        self.is_due[block.0 as usize] = true;
+        self.due.push(block);
+    }
+}
+
+/// The chips of a drive whose blocks are kept account of.
+pub(super) struct Noted<'a> {
+    pub worn: Worn<'a>,
+    pub blocks: &'a mut Blocks,
+}
+
+impl Device for Noted<'_> {
+    fn program(&mut self, program: &Program, failed: &mut Vec<Block>) -> Result<()> {
+        self.worn.program(program, failed)?;
+        for block in failed {
+            self.blocks.has_failed[block.0 as usize] = true;
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, block: Block) -> bool {
+        let blocks = &mut *self.blocks;
+        let is_sound = self.worn.erase(block) && !blocks.is_due[block.0 as usize];
+        blocks.is_used[block.0 as usize] = true;
+        blocks.has_failed[block.0 as usize] |= !is_sound;
+        blocks.most_cycles = blocks.most_cycles.max(self.worn.chips.pe_cycles(block));
+        is_sound
+    }
+
+    fn cannot_spare(&mut self) {
+        self.worn.cannot_spare();
+    }
+}
