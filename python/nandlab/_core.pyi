@@ -225,6 +225,7 @@ class Life:
         units: float,
         most_cycles: int | None,
         hours_per_unit: float,
+        learning_cycles: float,
         stretch_cycles: float,
     ) -> bool: ...
     def totals(self) -> dict[str, float]: ...

@@ -39,6 +39,7 @@ const TO_DEATH: Goal = Goal {
     units: f64::INFINITY,
     most_cycles: None,
     hours_per_unit: 0.0,
+    learning_cycles: 2.0,
     stretch_cycles: 0.25,
 };
 

@@ -55,9 +55,11 @@ impl Life {
         units: f64,
         most_cycles: Option<u32>,
         hours_per_unit: f64,
+        learning_cycles: f64,
         stretch_cycles: f64,
     ) -> PyResult<bool> {
-        let goal = Goal { cycles, units, most_cycles, hours_per_unit, stretch_cycles };
+        let goal =
+            Goal { cycles, units, most_cycles, hours_per_unit, learning_cycles, stretch_cycles };
         py.detach(|| {
             let mut life = self.lock();
             drive.with(|drive| life.advance(drive, &goal, UNITS))

@@ -32,6 +32,9 @@ EXACT_UNITS = 5e8
 LEAST_ACCELERATION = 2.0
 """A life that would be accelerated by less is carried out."""
 
+LEARNING_CYCLES = 8.0
+"""Cycles before the first leap: they tell blocks in use from those with data that stay."""
+
 LEAPS = 2
 """Leaps between two windows, at least."""
 
@@ -268,7 +271,7 @@ class _Living:
                 hours = max(to_years * HOURS_PER_YEAR - before["hours"], 0.0) if is_timed else 0
                 units = before["host_units"] + hours * per_hour / each if is_timed else math.inf
                 is_done = one.advance(
-                    native, cycles, units, self._limit.pe_cycles, each / per_hour, stretch
+                    native, cycles, units, self._limit.pe_cycles, each / per_hour, LEARNING_CYCLES, stretch
                 )
                 totals = one.totals()
                 key, goal = ("host_units", units) if is_timed else ("cycles", cycles)

@@ -1,9 +1,9 @@
 //! A leap: cycles that are not carried out one by one, after a stretch of writes that were.
 //!
 //! A stretch has shown what the workload writes and erases. A leap repeats that many times at once.
-//! In a plane, each block that has ever been erased gets the same cycles: free blocks are taken
-//! least worn first, so that the blocks in use wear alike. A block that was never erased holds data
-//! that nobody rewrites, and gets none, but where static wear levelling would not let it stay
+//! In a plane, each block that was erased of late gets the same cycles: free blocks are taken least
+//! worn first, so that the blocks in use wear alike. A block that was not (in the last two cycles
+//! that were carried out) holds data that nobody rewrites, and gets none, but where static wear levelling would not let it stay
 //! behind: then so many that it lies no further back than `static_wear_delta`.
 //!
 //! Failures are drawn for each of these cycles. A block fails at its own number of cycles, which is
@@ -55,16 +55,17 @@ impl Leaps {
         }
     }
 
-    /// Leaps by `cycles` of a block on average, or as far as may be. No block gets more than
-    /// `most_cycles`.
+    /// Leaps by `cycles` of a block on average, or as far as may be. Blocks in use are those erased
+    /// in the last `recent` erases. No block gets more than `most_cycles`.
     pub fn leap(
         &mut self,
         ssd: &mut Ssd,
         blocks: &mut Blocks,
+        recent: u64,
         cycles: f64,
         most_cycles: Option<u32>,
     ) -> Leaped {
-        self.share_out(ssd, blocks, cycles);
+        self.share_out(ssd, blocks, recent, cycles);
         let (mut fraction, mut is_worn) = (1.0, false);
         if let Some(most) = most_cycles {
             let room = self.least_of(|block, shift| {
@@ -84,13 +85,13 @@ impl Leaps {
     }
 
     /// Cycles of each block: those of a plane are `cycles` on average.
-    fn share_out(&mut self, ssd: &Ssd, blocks: &Blocks, cycles: f64) {
+    fn share_out(&mut self, ssd: &Ssd, blocks: &Blocks, recent: u64, cycles: f64) {
         let (ftl, chips) = (&*ssd.ftl, &ssd.flash.chips);
         let delta = ftl.levels_to();
         for plane in 0..chips.geometry.planes() {
             let is_good =
                 |block: &Block| !ftl.is_bad(*block) && !blocks.has_failed[block.0 as usize];
-            let is_used = |block: Block| blocks.is_used[block.0 as usize];
+            let is_used = |block: Block| blocks.is_used(block, recent);
             let worn = |block: Block| f64::from(chips.pe_cycles(block));
             let all = blocks_of(&chips.geometry, plane);
             let good: Vec<Block> = all.clone().filter(is_good).collect();

@@ -16,9 +16,6 @@ use crate::ftl::Lpn;
 use base::units::Hours;
 use base::{Error, Result};
 
-/// Cycles of the blocks before the first leap.
-const LEARNING_CYCLES: f64 = 2.0;
-
 /// Cycles for which a leap waits for blocks that are to fail, at most: in so many, half are erased.
 const WAITING_CYCLES: f64 = 0.5;
 
@@ -33,6 +30,8 @@ pub struct Goal {
     pub most_cycles: Option<u32>,
     /// Calendar time that passes with each unit.
     pub hours_per_unit: f64,
+    /// Cycles that are carried out before the first leap.
+    pub learning_cycles: f64,
     /// Cycles that are carried out before each leap.
     pub stretch_cycles: f64,
 }
@@ -201,7 +200,7 @@ impl Lifetime {
     /// Leaps, if the stretch before it is long enough.
     fn leap(&mut self, ssd: &mut Ssd, goal: &Goal, leaps: &mut Leaps) {
         let stretch = self.stretch.erases / self.good_blocks;
-        if self.cycles() < LEARNING_CYCLES || stretch < goal.stretch_cycles || stretch == 0.0 {
+        if self.cycles() < goal.learning_cycles || stretch < goal.stretch_cycles || stretch == 0.0 {
             return;
         }
         if self.is_done(ssd, goal) || self.is_waiting() {
@@ -213,8 +212,9 @@ impl Lifetime {
             .min((goal.units - self.totals.host_units) / units_per_cycle);
         let each = goal.stretch_cycles.min(stretch);
         let cycles = ((self.acceleration - 1.0) * each).min(to_goal);
+        let recent = self.blocks.erases / 2;
         let Leaped { erases, is_worn } =
-            leaps.leap(ssd, &mut self.blocks, cycles, goal.most_cycles);
+            leaps.leap(ssd, &mut self.blocks, recent, cycles, goal.most_cycles);
         self.is_worn = is_worn;
         let times = erases / self.stretch.erases;
         let host_units = times * self.stretch.host_units;
@@ -250,7 +250,8 @@ impl Lifetime {
         self.hours_left -= whole;
         let chips = &mut ssd.flash.chips;
         if is_leap {
-            chips.age_others(Hours(whole), |block| self.blocks.is_used[block.0 as usize]);
+            let recent = self.blocks.erases / 2;
+            chips.age_others(Hours(whole), |block| self.blocks.is_used(block, recent));
         } else {
             chips.age(Hours(whole));
         }

@@ -38,8 +38,10 @@ impl Device for Worn<'_> {
 
 /// What happened to each block in a lifetime.
 pub(super) struct Blocks {
-    /// It was erased: what it holds is written anew now and then.
-    pub is_used: Vec<bool>,
+    /// Erases that were carried out by the last one of the block.
+    pub erased_at: Vec<u64>,
+    /// Erases that were carried out.
+    pub erases: u64,
     /// It has failed.
     pub has_failed: Vec<bool>,
     /// It is to fail with its next erase.
@@ -54,12 +56,18 @@ impl Blocks {
     /// Of a drive of so many blocks, whose life begins.
     pub fn new(blocks: usize) -> Self {
         Self {
-            is_used: vec![false; blocks],
+            erased_at: vec![0; blocks],
+            erases: 0,
             has_failed: vec![false; blocks],
             is_due: vec![false; blocks],
             due: Vec::new(),
             most_cycles: 0,
         }
+    }
+
+    /// Whether a block is in use: erased in the last so many erases.
+    pub fn is_used(&self, block: Block, erases: u64) -> bool {
+        self.erased_at[block.0 as usize] > self.erases.saturating_sub(erases)
     }
 
     /// A block is to fail with its next erase.
@@ -87,7 +95,8 @@ impl Device for Noted<'_> {
     fn erase(&mut self, block: Block) -> bool {
         let blocks = &mut *self.blocks;
         let is_sound = self.worn.erase(block) && !blocks.is_due[block.0 as usize];
-        blocks.is_used[block.0 as usize] = true;
+        blocks.erases += 1;
+        blocks.erased_at[block.0 as usize] = blocks.erases;
         blocks.has_failed[block.0 as usize] |= !is_sound;
         blocks.most_cycles = blocks.most_cycles.max(self.worn.chips.pe_cycles(block));
         is_sound
