@@ -28,6 +28,8 @@ from nandlab.endurance.tvr import Tvr, tvr
 from nandlab.fit.fitting import Fit, fit
 from nandlab.ftl.needs import FtlNeeds, ftls
 from nandlab.given.replacement import Unwritten
+from nandlab.life.result import Life
+from nandlab.life.whole import LifeUnfinished, life
 from nandlab.study.definition import Study, StudyUnfinished
 from nandlab.trace.info import trace_info
 from nandlab.trace.options import TraceOptions
@@ -45,6 +47,8 @@ __all__ = [
     "Fit",
     "FtlNeeds",
     "Interrupted",
+    "Life",
+    "LifeUnfinished",
     "Measurement",
     "NandlabError",
     "Preset",
@@ -72,6 +76,7 @@ __all__ = [
     "endurance",
     "fit",
     "ftls",
+    "life",
     "presets",
     "procedures",
     "run",

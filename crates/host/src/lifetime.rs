@@ -13,7 +13,7 @@ use ssd::ftl::Lpn;
 use ssd::request::{Op, Request};
 
 /// Requests in a row without a write or a trim after which a job counts as one that has none.
-const MOST_OTHERS: u64 = 100_000_000;
+const MOST_OTHERS: u64 = 10_000_000;
 
 /// A job whose writes and trims are wanted.
 struct Lane {
@@ -173,6 +173,12 @@ impl Life {
     /// Bytes that a unit was written for on average.
     pub fn bytes_per_unit(&self) -> f64 {
         self.turns.bytes_per_unit()
+    }
+
+    /// Share of the blocks that were not in use at the last leap, where static wear levelling may
+    /// mix their data with others; 0 without it.
+    pub fn still(&self, drive: &mut Drive) -> f64 {
+        self.lifetime.still(drive.ssd())
     }
 
     /// Whether a block has all the cycles that it may have.

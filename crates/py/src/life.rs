@@ -89,6 +89,12 @@ impl Life {
         Ok(told)
     }
 
+    /// Share of the blocks that were not in use at the last leap, where static wear levelling may
+    /// mix their data with others.
+    fn still(&self, drive: &Drive) -> PyResult<f64> {
+        drive.with(|drive| Ok(self.lock().still(drive)))
+    }
+
     /// Whether a block has all the cycles that it may have.
     fn is_worn(&self) -> bool {
         self.lock().is_worn()

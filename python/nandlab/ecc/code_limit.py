@@ -137,9 +137,7 @@ def levels_of(code: str | PathLike[str]) -> list[int]:
     return sorted(row["levels"] for row in _profile(one)["level"])
 
 
-def uber_of_code(
-    code: str | PathLike[str], *, levels: int = 0
-) -> Callable[[float], float]:
+def uber_of_code(code: str | PathLike[str], *, levels: int = 0) -> Callable[[float], float]:
     """The UBER of a code by raw bit error rate: the curve on which `code_limit` finds its limit.
 
     Raises:
@@ -160,9 +158,7 @@ def uber_of_code(
     return of_line
 
 
-def _waterfall(
-    one: Codec, profile: dict[str, Any], levels: int
-) -> tuple[Column, Column, float]:
+def _waterfall(one: Codec, profile: dict[str, Any], levels: int) -> tuple[Column, Column, float]:
     """The line of a profile, a root of its covariance, and the least UBER that was measured."""
     import numpy as np
 

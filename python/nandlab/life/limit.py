@@ -13,7 +13,8 @@ from nandlab.ecc.code_limit import levels_of, uber_of_code
 from nandlab.ecc.codec import codec
 from nandlab.ecc.uber import Ecc
 from nandlab.ecc.uber import uber as uber_of_ecc
-from nandlab.endurance.chip import MOST_PE_CYCLES, PROFILES, endurance, rates_of
+from nandlab.endurance.chip import PROFILES, endurance, rates_of
+from nandlab.endurance.rates import MOST_PE_CYCLES
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
 

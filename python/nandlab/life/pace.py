@@ -25,7 +25,7 @@ def bytes_of(place: str, given: object) -> float:
         if found is None:
             raise refusal(place, repr(given), "a size, as 20GB, 64GiB or 5e10")
         base = 1024 if found[3] else 1000
-        size = float(found[1]) * base ** " kmgtp".index(found[2].lower() or " ")
+        size = float(found[1]) * float(base ** " kmgtp".index(found[2].lower() or " "))
     else:
         size = number(place, given)
     if not 0 < size < 1e24:
@@ -41,9 +41,7 @@ class Pace:
     ) -> None:
         """By a size a day, by drive writes a day, or by the run of each window."""
         if writes_per_day is not None and dwpd is not None:
-            raise refusal(
-                "life", "writes_per_day and dwpd are both given", hint="give one of them"
-            )
+            raise refusal("life", "writes_per_day and dwpd are both given", hint="give one of them")
         self._given: float | None = None
         if writes_per_day is not None:
             self._given = bytes_of("writes_per_day", writes_per_day) / 24
@@ -69,7 +67,7 @@ class Pace:
         seconds, written = report["sim"]["simulated_s"], report["host"]["write"]["bytes"]
         if not written or not seconds:
             raise refusal("life", "the workload writes nothing", hint="use one that writes")
-        return float(written) / seconds * 3600
+        return float(written) / float(seconds) * 3600
 
 
 def shares_of(report: Mapping[str, Any]) -> list[float]:
@@ -78,9 +76,7 @@ def shares_of(report: Mapping[str, Any]) -> list[float]:
     Raises:
         NandlabError: no job has written anything.
     """
-    shares = [
-        float(job["write"]["io_bytes"] + job["trim"]["io_bytes"]) for job in report["jobs"]
-    ]
+    shares = [float(job["write"]["io_bytes"] + job["trim"]["io_bytes"]) for job in report["jobs"]]
     if not any(float(job["write"]["io_bytes"]) for job in report["jobs"]):
         raise refusal("life", "the workload writes nothing", hint="use one that writes")
     return shares

@@ -15,8 +15,6 @@ from nandlab.given.replacement import write_text
 from nandlab.life.pace import HOURS_PER_YEAR
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
     from matplotlib.figure import Figure
 
@@ -157,9 +155,7 @@ class Life(InNotebook):
 
         whole = {"pe_cycles_min", "pe_cycles_max", "failed_blocks"}
         whole |= {"hard_failures", "soft_reads", "uncorrectable", "requests_failed"}
-        fields = [
-            pa.field(name, pa.int64() if name in whole else pa.float64()) for name in COLUMNS
-        ]
+        fields = [pa.field(name, pa.int64() if name in whole else pa.float64()) for name in COLUMNS]
         metadata = {key: _text(value) for key, value in self.facts.items()}
         metadata["end"] = self.end
         schema = pa.schema(fields, metadata=metadata)

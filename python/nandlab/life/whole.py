@@ -35,6 +35,9 @@ LEAST_ACCELERATION = 2.0
 LEARNING_CYCLES = 8.0
 """Cycles before the first leap: they tell blocks in use from those with data that stay."""
 
+MOST_STILL = 0.05
+"""Share of blocks with data that stay, above which an accelerated life is marked."""
+
 LEAPS = 2
 """Leaps between two windows, at least."""
 
@@ -74,7 +77,7 @@ def life(
     skip: str | None = None,
     until: str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
-    precondition: str = "steady",
+    precondition: str = "fill",
     seed: int | None = None,
     ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
     progress: Callable[[Progress], object] | None = None,
@@ -99,9 +102,16 @@ def life(
         temperature_c: at which temperature, instead of the profile's.
         accelerate: cycles that each cycle stands for that is carried out: 1 is exact. ``auto`` is
             exact where that takes no more than about half a billion units of writes.
-        precondition: state at the beginning: ``fill``, ``steady`` (the default) or ``rested``.
-        skip, until, trace, format, trace_options, iodepth: of the runs, as for `nandlab.run`.
-        set, seed, ftl: of the drive, as for `nandlab.run`.
+        precondition: state at the beginning: ``fill`` (the default), ``steady`` or ``rested``.
+        trace: as for `nandlab.run`.
+        format: of the trace.
+        trace_options: of the trace.
+        iodepth: of the trace.
+        skip: of the run at each window.
+        until: of the run at each window.
+        set: as for `nandlab.run`.
+        seed: as for `nandlab.run`.
+        ftl: as for `nandlab.run`; a life with one is exact.
         progress: called about ten times a second.
 
     Raises:
@@ -244,13 +254,23 @@ class _Living:
             number += 1
             self._age(one, number, step_cycles, per_hour, stretch)
             end = self._end_of(one)
-            report = None if end == "spare" else self._run()
-            self._add_window(report)
+            now = None if end == "spare" else self._run()
+            self._add_window(now)
             if end is not None:
                 self.result.end = end
+                self._note_still(one)
                 return
-            if report is not None:
-                per_hour = self._pace.bytes_per_hour(report)
+            if now is not None:
+                per_hour = self._pace.bytes_per_hour(now)
+
+    def _note_still(self, one: _core.Life) -> None:
+        still = one.still(self._drive._native)
+        if still > MOST_STILL:
+            self.result.notes.append(
+                f"{still:.0%} of the blocks hold data that are not rewritten, and static wear "
+                "levelling mixes them with others slowly: an accelerated life sees too little of "
+                "that (docs/life.md); a smaller accelerate sees more"
+            )
 
     def _age(
         self, one: _core.Life, window: int, step_cycles: float, per_hour: float, stretch: float
@@ -271,7 +291,13 @@ class _Living:
                 hours = max(to_years * HOURS_PER_YEAR - before["hours"], 0.0) if is_timed else 0
                 units = before["host_units"] + hours * per_hour / each if is_timed else math.inf
                 is_done = one.advance(
-                    native, cycles, units, self._limit.pe_cycles, each / per_hour, LEARNING_CYCLES, stretch
+                    native,
+                    cycles,
+                    units,
+                    self._limit.pe_cycles,
+                    each / per_hour,
+                    LEARNING_CYCLES,
+                    stretch,
                 )
                 totals = one.totals()
                 key, goal = ("host_units", units) if is_timed else ("cycles", cycles)

@@ -1,10 +1,13 @@
 //! A leap: cycles that are not carried out one by one, after a stretch of writes that were.
 //!
 //! A stretch has shown what the workload writes and erases. A leap repeats that many times at once.
-//! In a plane, each block that was erased of late gets the same cycles: free blocks are taken least
-//! worn first, so that the blocks in use wear alike. A block that was not (in the last two cycles
-//! that were carried out) holds data that nobody rewrites, and gets none, but where static wear levelling would not let it stay
-//! behind: then so many that it lies no further back than `static_wear_delta`.
+//! Planes get cycles as they had erases of late. In a plane, each block in use (erased in the later
+//! half of what was carried out) gets the same: free blocks are taken least worn first, so that these
+//! wear alike. Other blocks hold data that nobody rewrites, and get none, as long as static wear
+//! levelling lets them stay behind; once it is at work, the distance stays as it is.
+//!
+//! What changes over many cycles is what a leap cannot know: levelling that mixes data that stay with
+//! others, until write amplification has become another. `still` says how many blocks hold such data.
 //!
 //! Failures are drawn for each of these cycles. A block fails at its own number of cycles, which is
 //! exact, and by chance in one of its programs; either way it leaves with its next erase, in the
@@ -31,6 +34,8 @@ pub(super) struct Leaps {
     /// By block: its cycles in the leap under way.
     shifts: Vec<f64>,
     more: Vec<u32>,
+    /// Share of the good blocks that were not in use.
+    pub still: f64,
 }
 
 /// What a leap has done.
@@ -52,10 +57,11 @@ impl Leaps {
             rest: vec![0.0; geometry.planes() as usize],
             shifts: vec![0.0; blocks],
             more: vec![0; blocks],
+            still: 0.0,
         }
     }
 
-    /// Leaps by `cycles` of a block on average, or as far as may be. Blocks in use are those erased
+    /// Leaps by `cycles` of all blocks together, or as far as may be. Blocks in use are those erased
     /// in the last `recent` erases. No block gets more than `most_cycles`.
     pub fn leap(
         &mut self,
@@ -81,13 +87,15 @@ impl Leaps {
             (fraction, is_worn) = (end, false);
         }
         failing.iter().for_each(|&(_, block)| blocks.will_fail(block));
+        blocks.forget();
         Leaped { erases: self.apply(ssd, fraction), is_worn }
     }
 
-    /// Cycles of each block: those of a plane are `cycles` on average.
+    /// Cycles of each block: `cycles` of all together, by plane as many as of late.
     fn share_out(&mut self, ssd: &Ssd, blocks: &Blocks, recent: u64, cycles: f64) {
         let (ftl, chips) = (&*ssd.ftl, &ssd.flash.chips);
         let delta = ftl.levels_to();
+        let (mut blocks_still, mut blocks_good) = (0, 0);
         for plane in 0..chips.geometry.planes() {
             let is_good =
                 |block: &Block| !ftl.is_bad(*block) && !blocks.has_failed[block.0 as usize];
@@ -99,18 +107,23 @@ impl Leaps {
             let moves = |block: Block| is_used(block) || !any_used;
             let top = good.iter().filter(|&&block| moves(block)).map(|&block| worn(block));
             let top = top.fold(0.0, f64::max);
+            // Levelling that is at work goes on in the stretches: the distance stays.
+            let still = good.iter().filter(|&&block| !moves(block)).map(|&block| worn(block));
+            let distance = (top - still.fold(top, f64::min)).max(f64::from(delta) + 1.0);
             let of = |block: Block, each: f64| {
                 if moves(block) {
                     each
                 } else if delta == 0 {
                     0.0
                 } else {
-                    (top + each - f64::from(delta) - worn(block)).clamp(0.0, each)
+                    (top + each - distance - worn(block)).clamp(0.0, each)
                 }
             };
-            let wanted = cycles * good.len() as f64;
+            let wanted = blocks.share_of(plane, cycles);
             let total = |each: f64| good.iter().map(|&block| of(block, each)).sum::<f64>();
             let moving = good.iter().filter(|&&block| moves(block)).count();
+            blocks_good += good.len();
+            blocks_still += good.len() - moving;
             // All cycles on the blocks that move are the most that these can get.
             let (mut low, mut high) = (0.0, wanted / moving.max(1) as f64);
             if moving < good.len() && delta > 0 {
@@ -122,6 +135,7 @@ impl Leaps {
             all.for_each(|block| self.shifts[block.0 as usize] = 0.0);
             good.iter().for_each(|&block| self.shifts[block.0 as usize] = of(block, high));
         }
+        self.still = blocks_still as f64 / blocks_good.max(1) as f64;
     }
 
     /// The least of a value over the blocks that get cycles.

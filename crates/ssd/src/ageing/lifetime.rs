@@ -106,7 +106,7 @@ impl Lifetime {
         let bad = ssd.ftl.occupancy().bad / per_block;
         Ok(Self {
             rows: Rows::new(&*ssd.ftl, ssd.flash.chips.geometry.dies),
-            blocks: Blocks::new(blocks),
+            blocks: Blocks::new(blocks, ssd.flash.chips.geometry.planes() as usize),
             leaps: (acceleration > 1.0).then(|| Leaps::new(&ssd.flash.chips, seed)),
             acceleration,
             good_blocks: (blocks as u64 - bad) as f64,
@@ -131,6 +131,13 @@ impl Lifetime {
     /// Blocks that have failed since the beginning.
     pub fn failed_blocks(&self) -> usize {
         self.blocks.has_failed.iter().filter(|&&has_failed| has_failed).count()
+    }
+
+    /// Share of the blocks that were not in use at the last leap, where static wear levelling may
+    /// mix their data with others; 0 without it.
+    pub fn still(&self, ssd: &Ssd) -> f64 {
+        let leaps = self.leaps.as_ref().filter(|_| ssd.ftl.levels_to() > 0);
+        leaps.map_or(0.0, |leaps| leaps.still)
     }
 
     /// Whether a block has all the cycles that it may have.
@@ -214,7 +221,7 @@ impl Lifetime {
         let cycles = ((self.acceleration - 1.0) * each).min(to_goal);
         let recent = self.blocks.erases / 2;
         let Leaped { erases, is_worn } =
-            leaps.leap(ssd, &mut self.blocks, recent, cycles, goal.most_cycles);
+            leaps.leap(ssd, &mut self.blocks, recent, cycles * self.good_blocks, goal.most_cycles);
         self.is_worn = is_worn;
         let times = erases / self.stretch.erases;
         let host_units = times * self.stretch.host_units;

@@ -42,6 +42,8 @@ pub(super) struct Blocks {
     pub erased_at: Vec<u64>,
     /// Erases that were carried out.
     pub erases: u64,
+    /// By plane: those of late, older ones with half of their weight.
+    pub of_plane: Vec<f64>,
     /// It has failed.
     pub has_failed: Vec<bool>,
     /// It is to fail with its next erase.
@@ -53,11 +55,12 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Of a drive of so many blocks, whose life begins.
-    pub fn new(blocks: usize) -> Self {
+    /// Of a drive of so many blocks and planes, whose life begins.
+    pub fn new(blocks: usize, planes: usize) -> Self {
         Self {
             erased_at: vec![0; blocks],
             erases: 0,
+            of_plane: vec![0.0; planes],
             has_failed: vec![false; blocks],
             is_due: vec![false; blocks],
             due: Vec::new(),
@@ -68,6 +71,17 @@ impl Blocks {
     /// Whether a block is in use: erased in the last so many erases.
     pub fn is_used(&self, block: Block, erases: u64) -> bool {
         self.erased_at[block.0 as usize] > self.erases.saturating_sub(erases)
+    }
+
+    /// Cycles of a plane's blocks in all, of so many on all planes: planes that hold more data that
+    /// stay are collected more often.
+    pub fn share_of(&self, plane: u32, cycles: f64) -> f64 {
+        cycles * self.of_plane[plane as usize] / self.of_plane.iter().sum::<f64>()
+    }
+
+    /// A leap is over: what was erased before counts less.
+    pub fn forget(&mut self) {
+        self.of_plane.iter_mut().for_each(|erases| *erases /= 2.0);
     }
 
     /// A block is to fail with its next erase.
@@ -96,6 +110,8 @@ impl Device for Noted<'_> {
         let blocks = &mut *self.blocks;
         let is_sound = self.worn.erase(block) && !blocks.is_due[block.0 as usize];
         blocks.erases += 1;
+        let plane = self.worn.chips.geometry.plane_of(block);
+        blocks.of_plane[plane.0 as usize] += 1.0;
         blocks.erased_at[block.0 as usize] = blocks.erases;
         blocks.has_failed[block.0 as usize] |= !is_sound;
         blocks.most_cycles = blocks.most_cycles.max(self.worn.chips.pe_cycles(block));
