@@ -199,3 +199,10 @@ def test_an_interrupted_life_keeps_its_windows():
         nandlab.life("tiny", JOB, years=100, dwpd=100, windows=1, set=SMALL, progress=stop)
     assert ended.value.result.end == "interrupted"
     assert len(ended.value.result.windows) == 1
+
+
+def test_columns_and_keys_are_described():
+    page = (Path(__file__).parents[2] / "docs/life.md").read_text()
+    life = nandlab.life("tiny", JOB, years=0.001, dwpd=1, windows=1, set=SMALL)
+    for name in {*COLUMNS, *life.to_dict()} - {"windows"}:
+        assert f"`{name}`" in page, name

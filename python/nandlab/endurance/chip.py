@@ -289,13 +289,15 @@ def endurance(
     return Endurance(rates.name, points, ecc, level, notes)
 
 
-def rates_of(chip: str | PathLike[str] | Mapping[str, Any] | Fit) -> Rates:
+def rates_of(
+    chip: str | PathLike[str] | Mapping[str, Any] | Fit, is_best: bool | None = None
+) -> Rates:
     """Error rates of a chip, as `endurance` takes them.
 
     Raises:
         NandlabError: no such chip, or one without errors.
     """
-    return _rates(chip, None)[0]
+    return _rates(chip, is_best)[0]
 
 
 class _Limit(NamedTuple):

@@ -1,7 +1,8 @@
 """Cycles that the code of a drive bears: those up to which data are kept with the UBER asked for.
 
 They are the endurance of `nandlab.endurance` (Desnoyers, HotStorage'13) for the drive's chip and
-code: its most worn block, its worst page, after a retention time at a temperature.
+code: its most worn block, its worst page type, after a retention time at a temperature. Pages of
+one type are taken as alike; a timed run draws them apart, and may find failures sooner.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from nandlab.cell.source import is_of_the_cell
 from nandlab.ecc.code_limit import levels_of, uber_of_code
 from nandlab.ecc.codec import codec
 from nandlab.ecc.uber import Ecc
@@ -63,6 +65,8 @@ class Limit(NamedTuple):
     """None where errors set no limit."""
     uber: Callable[[int], float | None]
     """UBER of a block of so many cycles, after the retention time."""
+    has_errors: bool
+    """Whether codewords fail by their bit errors."""
     notes: list[str]
     """Why there is no limit, or what its figure rests on."""
 
@@ -79,15 +83,18 @@ def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
     if code["model"] in ("ideal", "shares"):
         return _without(f"its ECC does not go by bit errors (ecc.model `{code['model']}`)")
     coded = _coded(config)
+    # References that a drive never moves stand where the cell has them.
+    is_best = config["retry"]["name"] == "read_retry" if is_of_the_cell(chip["array"]) else None
     found = endurance(
         chip,
         retention_hours=asked.retention_hours,
         temperature_c=asked.temperature_c,
         uber=asked.uber,
+        is_best=is_best,
         **coded,
     )
     [point] = found.points
-    rates = rates_of(chip)
+    rates = rates_of(chip, is_best)
     hours = rates.aging(None, None)(asked.retention_hours, asked.temperature_c)
     pages = [(page, hours, 0) for page in rates.pages(None)]
     if "code" in coded:
@@ -102,11 +109,11 @@ def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
         return of_rber(rates.worst(pages, pe_cycles))
 
     most = None if point.pe_cycles >= MOST_PE_CYCLES else point.pe_cycles
-    return Limit(most, of_cycles, found.notes())
+    return Limit(most, of_cycles, True, found.notes())
 
 
 def _without(why: str) -> Limit:
-    return Limit(None, lambda _: None, [f"no limit by UBER: {why}"])
+    return Limit(None, lambda _: None, False, [f"no limit by UBER: {why}"])
 
 
 def _coded(config: Mapping[str, Any]) -> dict[str, Any]:

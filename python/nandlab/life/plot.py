@@ -32,8 +32,7 @@ def plot_life(life: Life, path: Path | None = None) -> Figure:
         one.grid(alpha=0.3)
         one.spines[["top", "right"]].set_visible(False)
     how = f"{life.tbw:,.4g} TB in {life.years:.3g} years, end: {life.end}"
-    figure.suptitle(f"{life.facts['drive']}: {how}", x=0.01, ha="left")
-    figure.tight_layout()
+    figure.suptitle(f"{life.facts['drive']}: {how}")
     if path is not None:
         save(figure, path)
     return figure
@@ -48,7 +47,7 @@ def _latencies(axes: Axes, life: Life, tb: list[float]) -> None:
                 axes.plot(tb, _shown(values), style, color=COLOURS[op], label=label, marker=".")
     axes.set_yscale("log")
     axes.set_ylabel("latency (µs)")
-    _legend(axes)
+    axes.legend(fontsize=7, frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, 1.17))
 
 
 def _amplification(axes: Axes, life: Life, tb: list[float]) -> None:
@@ -97,7 +96,7 @@ def _errors(axes: Axes, life: Life, tb: list[float]) -> None:
     if any(uber):
         limit = life.facts["uber"]
         axes.axhline(limit, color=GREY, linestyle=":", label=f"UBER limit {limit:.0e}")
-        axes.set_ylim(bottom=max(axes.get_ylim()[0], limit * 1e-15))
+        axes.set_ylim(max(axes.get_ylim()[0], limit * 1e-15), 1)
     axes.set_ylabel("error rate")
     _legend(axes)
 

@@ -256,6 +256,8 @@ class _Living:
             end = self._end_of(one)
             now = None if end == "spare" else self._run()
             self._add_window(now)
+            if end is None and self._has_lost(now):
+                end = "errors"
             if end is not None:
                 self.result.end = end
                 self._note_still(one)
@@ -314,6 +316,12 @@ class _Living:
             return "uber"
         is_over = self._totals["hours"] >= self._years * HOURS_PER_YEAR * (1 - 1e-6)
         return "years" if is_over else None
+
+    def _has_lost(self, report: Mapping[str, Any] | None) -> bool:
+        """Whether codewords failed: more often than any UBER that is asked for."""
+        if report is None or not self._limit.has_errors:
+            return False
+        return int(report["ecc"]["uncorrectable"]) > 0
 
     def _run(self) -> dict[str, Any]:
         """The report of the workload on a clone."""
