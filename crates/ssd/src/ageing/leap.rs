@@ -2,12 +2,12 @@
 //!
 //! A stretch has shown what the workload writes and erases. A leap repeats that many times at once.
 //! Planes get cycles as they had erases of late. In a plane, each block in use (erased in the later
-//! half of what was carried out) gets the same: free blocks are taken least worn first, so that these
-//! wear alike. Other blocks hold data that nobody rewrites, and get none, as long as static wear
-//! levelling lets them stay behind; once it is at work, the distance stays as it is.
+//! half of what was carried out) gets the same: free blocks are taken least worn first, so that
+//! these wear alike. Other blocks hold data that nobody rewrites, and get none, as long as static
+//! wear levelling lets them stay behind; once it is at work, the distance stays as it is.
 //!
-//! What changes over many cycles is what a leap cannot know: levelling that mixes data that stay with
-//! others, until write amplification has become another. `still` says how many blocks hold such data.
+//! What changes over many cycles is what a leap cannot know: levelling that mixes data that stay
+//! with others, until write amplification is another. `still` says how many blocks hold such data.
 //!
 //! Failures are drawn for each of these cycles. A block fails at its own number of cycles, which is
 //! exact, and by chance in one of its programs; either way it leaves with its next erase, in the
@@ -61,8 +61,8 @@ impl Leaps {
         }
     }
 
-    /// Leaps by `cycles` of all blocks together, or as far as may be. Blocks in use are those erased
-    /// in the last `recent` erases. No block gets more than `most_cycles`.
+    /// Leaps by `cycles` of all blocks together, or as far as may be. Blocks in use are those
+    /// erased in the last `recent` erases. No block gets more than `most_cycles`.
     pub fn leap(
         &mut self,
         ssd: &mut Ssd,

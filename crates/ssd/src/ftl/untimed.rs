@@ -109,8 +109,8 @@ pub(super) fn write_key<F: Ftl + ?Sized, D: Device + ?Sized>(
     sound(ftl)
 }
 
-/// Overwrites `count` units drawn by `draw`. [`AHEAD`] more are drawn ahead and not written, so that
-/// the cache misses of different units overlap.
+/// Overwrites `count` units drawn by `draw`. [`AHEAD`] more are drawn ahead and not written, so
+/// that the cache misses of different units overlap.
 pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     count: u64,
