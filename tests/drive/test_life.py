@@ -206,3 +206,12 @@ def test_columns_and_keys_are_described():
     life = nandlab.life("tiny", JOB, years=0.001, dwpd=1, windows=1, set=SMALL)
     for name in {*COLUMNS, *life.to_dict()} - {"windows"}:
         assert f"`{name}`" in page, name
+
+
+def test_cycles_of_blocks_are_those_of_the_drive():
+    drive = nandlab.Drive("tiny", set=SMALL)
+    drive.precondition("fill")
+    drive.age(cycles=5)
+    cycles = drive.block_cycles
+    assert (cycles.min(), cycles.max()) == (drive.pe_cycles.min, drive.pe_cycles.max)
+    assert cycles.mean() == pytest.approx(drive.pe_cycles.mean)

@@ -75,21 +75,28 @@ fn close(what: &str, found: f64, expected: f64, tolerance: f64) {
 #[test]
 fn sound_blocks_give_their_cycles_over_write_amplification() {
     for sets in [&[][..], &["ftl.name=dftl"], &["ftl.name=learned"]] {
-        let sound = [&["chip.fault.median_ratings=150"], sets].concat();
-        let goal = Goal { cycles: 20.0, ..TO_DEATH };
-        let mut end = live(drive(&sound, Precondition::Fill), UNIFORM, &[1.0], &goal, 1.0).unwrap();
-        let physical = end.drive.ssd().physical_units() as f64;
-        let amplification = end.totals.programmed_units / end.totals.host_units;
-        // To a batch of writes.
-        assert!((20.0..21.0).contains(&end.cycles), "{}", end.cycles);
-        let expected = end.cycles * physical / amplification;
-        close("units of the host", end.totals.host_units, expected, 0.02);
-        assert_eq!((end.failed, end.totals.exact_units), (0, end.totals.host_units), "{sets:?}");
-        // The chips, the FTL and the account agree.
-        let chips = end.drive.block_cycles();
-        let mean = chips.iter().map(|&cycles| f64::from(cycles)).sum::<f64>() / chips.len() as f64;
-        assert!((mean - end.cycles).abs() < 1e-9, "{mean} and {}", end.cycles);
-        assert!((end.drive.wear().mean - end.cycles).abs() < 1e-9);
+        for acceleration in [1.0, 10.0] {
+            let sound = [&["chip.fault.median_ratings=150"], sets].concat();
+            let goal = Goal { cycles: 40.0, ..TO_DEATH };
+            let made = drive(&sound, Precondition::Fill);
+            let mut end = live(made, UNIFORM, &[1.0], &goal, acceleration).unwrap();
+            let physical = end.drive.ssd().physical_units() as f64;
+            let amplification = end.totals.programmed_units / end.totals.host_units;
+            // To a batch of writes.
+            assert!((40.0..41.0).contains(&end.cycles), "{}", end.cycles);
+            let expected = end.cycles * physical / amplification;
+            close("units of the host", end.totals.host_units, expected, 0.02);
+            let is_exact = end.totals.exact_units == end.totals.host_units;
+            assert_eq!((end.failed, is_exact), (0, acceleration == 1.0), "{sets:?}");
+            // The chips, the FTL and the account agree.
+            let chips = end.drive.block_cycles();
+            let sum = chips.iter().map(|&cycles| f64::from(cycles)).sum::<f64>();
+            let mean = sum / chips.len() as f64;
+            assert!((mean - end.cycles).abs() < 1e-9, "{mean} and {}", end.cycles);
+            let wear = end.drive.wear();
+            assert!((wear.mean - mean).abs() < 1e-9, "{wear:?} and {mean}");
+            assert_eq!(Some(&wear.max), chips.iter().max());
+        }
     }
 }
 
