@@ -215,3 +215,20 @@ def test_cycles_of_blocks_are_those_of_the_drive():
     cycles = drive.block_cycles
     assert (cycles.min(), cycles.max()) == (drive.pe_cycles.min, drive.pe_cycles.max)
     assert cycles.mean() == pytest.approx(drive.pe_cycles.mean)
+
+
+def test_a_life_ends_where_a_timed_run_loses_data():
+    """A demand that the code meets for longer than the pages of a run."""
+    life = nandlab.life(
+        *("tiny", JOB),
+        to_death=True,
+        dwpd=1,
+        windows=10,
+        uber=2e-5,
+        retention_hours=0,
+        set=CODED,
+        accelerate=20,
+    )
+    assert life.end == "errors"
+    assert life.windows[-1].uncorrectable
+    assert not any(window.uncorrectable for window in life.windows[:-1])
