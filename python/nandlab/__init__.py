@@ -28,6 +28,8 @@ from nandlab.endurance.tvr import Tvr, tvr
 from nandlab.fit.fitting import Fit, fit
 from nandlab.ftl.needs import FtlNeeds, ftls
 from nandlab.given.replacement import Unwritten
+from nandlab.life.result import Life
+from nandlab.life.whole import LifeUnfinished, life
 from nandlab.lint.check import Finding
 from nandlab.lint.linting import lint
 from nandlab.study.definition import Study, StudyUnfinished
@@ -48,6 +50,8 @@ __all__ = [
     "Fit",
     "FtlNeeds",
     "Interrupted",
+    "Life",
+    "LifeUnfinished",
     "Measurement",
     "NandlabError",
     "Preset",
@@ -75,6 +79,7 @@ __all__ = [
     "endurance",
     "fit",
     "ftls",
+    "life",
     "lint",
     "presets",
     "procedures",

@@ -152,7 +152,14 @@ impl Drive {
         Wear { min: cycles, mean: cycles.into(), max: cycles }
     }
 
-    fn put_to_use(&mut self) {
+    /// Program/erase cycles of each block, those that are out of use too.
+    pub fn block_cycles(&mut self) -> Vec<u32> {
+        self.put_to_use();
+        self.ssd.block_cycles()
+    }
+
+    /// Begins its use, if no run has.
+    pub(crate) fn put_to_use(&mut self) {
         self.life.put_to_use(&mut self.ssd, self.loaded.config.age.pe_cycles);
     }
 

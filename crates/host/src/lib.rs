@@ -9,12 +9,14 @@
 //! - `trace`: recorded traces, replayed (with the family of their formats)
 //! - `run`: the run loop and what it counts
 //! - `drive`: a drive between runs: preconditioned, aged, cloned
+//! - `lifetime`: a drive that is aged by the writes of a workload, without time
 //! - `session`: all of these joined, step by step
 //! - `report`: the JSON of a run, and the laws it is checked against
 
 pub mod config;
 pub mod drive;
 pub mod fio;
+pub mod lifetime;
 pub mod report;
 pub mod request;
 mod rewriting;

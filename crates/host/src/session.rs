@@ -61,6 +61,11 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// Its jobs.
+    pub(crate) fn into_jobs(self) -> Vec<Job> {
+        self.jobs
+    }
+
     /// Opens a workload for a drive. Refuses other files, and workloads that do not fit.
     pub fn new(drive: &Drive, workload: &Workload) -> Result<Self> {
         if drive.is_off() {

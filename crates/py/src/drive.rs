@@ -6,6 +6,7 @@ use crate::patience::begun;
 use crate::refuse;
 use base::Error;
 use host::session::Session;
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use ssd::failure::refresh::Refreshed;
 use ssd::precondition::Precondition;
@@ -156,6 +157,12 @@ impl Drive {
     fn pe_cycles(&self) -> PyResult<(u32, f64, u32)> {
         let wear = self.with(|drive| Ok(drive.wear()))?;
         Ok((wear.min, wear.mean, wear.max))
+    }
+
+    /// Program/erase cycles of each block, by number.
+    fn block_cycles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let cycles = self.with(|drive| Ok(drive.block_cycles()))?;
+        Ok(cycles.into_pyarray(py))
     }
 
     /// Writes the drive to a file.

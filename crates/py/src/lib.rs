@@ -9,6 +9,7 @@ mod curve;
 mod drive;
 mod ecc;
 mod flash;
+mod life;
 mod memory;
 mod own;
 mod patience;
@@ -60,6 +61,8 @@ mod _core {
     use super::ecc::Coder;
     #[pymodule_export]
     use super::flash::{Array, acceleration, page_sites, retention_profiles};
+    #[pymodule_export]
+    use super::life::Life;
     #[pymodule_export]
     use super::own::{Flash, OwnFtl, check_ftl};
     #[pymodule_export]

@@ -354,7 +354,7 @@ fn goal_of(text: &str) -> PyResult<(Precondition, Option<u64>)> {
 }
 
 /// The workload that a run is given.
-fn workload_of(
+pub fn workload_of(
     kind: &str,
     workload: String,
     options: &str,

@@ -19,6 +19,7 @@ from nandlab.cli.board import board
 from nandlab.cli.cell import cell
 from nandlab.cli.demo import demo
 from nandlab.cli.drive.ftl import ftl
+from nandlab.cli.drive.life import life
 from nandlab.cli.drive.run import run
 from nandlab.cli.drive.save import save
 from nandlab.cli.endurance import endurance
@@ -53,6 +54,10 @@ EXAMPLES = {
     "save": (
         "nandlab save --drive tiny --precondition steady --out steady.nldrive",
         "nandlab run --from steady.nldrive --workload jobs.fio",
+    ),
+    "life": (
+        "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1 --plot life.png",
+        "nandlab life --drive modern_tlc --workload jobs.fio --years 5 --writes-per-day 100GB",
     ),
     "sweep": (
         "nandlab sweep study.toml --workers 4 --plot study.png",
@@ -90,6 +95,7 @@ EXAMPLES = {
 for command in (
     run,
     save,
+    life,
     sweep,
     search,
     compare,

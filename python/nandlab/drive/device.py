@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from nandlab import _core
 from nandlab.catalogue import config_of
@@ -22,6 +22,10 @@ from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes
 from nandlab.trace.options import TraceOptions, native_options
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class PeCycles(NamedTuple):
@@ -260,6 +264,11 @@ class Drive:
     def pe_cycles(self) -> PeCycles:
         """Program/erase cycles of the blocks in use."""
         return PeCycles(*self._native.pe_cycles())
+
+    @property
+    def block_cycles(self) -> NDArray[np.uint32]:
+        """Program/erase cycles of each block, those out of use too, by number."""
+        return self._native.block_cycles()
 
     @property
     def is_read_only(self) -> bool:

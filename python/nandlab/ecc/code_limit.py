@@ -11,6 +11,7 @@ line knows of an error floor.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,7 @@ from nandlab.ecc.codec import Codec, codec
 from nandlab.ecc.curve import soft_levels
 from nandlab.ecc.soft_read import said
 from nandlab.ecc.uber import Ecc, rber_limit
+from nandlab.ecc.uber import uber as uber_of_ecc
 from nandlab.given.arguments import number
 from nandlab.given.refusal import refusal
 from nandlab.given.toml import parse_toml
@@ -123,9 +125,42 @@ def _profile(one: Codec) -> dict[str, Any]:
     return profile
 
 
-def _measured(one: Codec, profile: dict[str, Any], levels: int, uber: float) -> CodeLimit:
+def levels_of(code: str | PathLike[str]) -> list[int]:
+    """Extra references at which failures of a code were measured; 0 alone where its t is fixed.
+
+    Raises:
+        NandlabError: as `code_limit`.
+    """
+    one = codec(code)
+    if one.certain_errors is not None:
+        return [0]
+    return sorted(row["levels"] for row in _profile(one)["level"])
+
+
+def uber_of_code(code: str | PathLike[str], *, levels: int = 0) -> Callable[[float], float]:
+    """The UBER of a code by raw bit error rate: the curve on which `code_limit` finds its limit.
+
+    Raises:
+        NandlabError: as `code_limit`.
+    """
+    one = codec(code)
+    [levels] = soft_levels(levels)
+    if one.certain_errors is not None:
+        ecc = Ecc(one.certain_errors, one.length, one.dimension)
+        return lambda rber: uber_of_ecc(rber, ecc)
+    from scipy.special import ndtr
+
+    (intercept, slope), _, _ = _waterfall(one, _profile(one), levels)
+
+    def of_line(rber: float) -> float:
+        return float(ndtr(intercept + slope * math.log(rber))) / one.dimension if rber > 0 else 0.0
+
+    return of_line
+
+
+def _waterfall(one: Codec, profile: dict[str, Any], levels: int) -> tuple[Column, Column, float]:
+    """The line of a profile, a root of its covariance, and the least UBER that was measured."""
     import numpy as np
-    from scipy.special import ndtri
 
     every = {row["levels"]: row for row in profile["level"]}
     if levels not in every:
@@ -143,12 +178,19 @@ def _measured(one: Codec, profile: dict[str, Any], levels: int, uber: float) -> 
             f"the profile of {one.name} has too few failures for a line",
             hint="measure at least two rates at which some codewords fail, but below a tenth",
         )
-    at, root = _line(np.log(rber[counts]), frames[counts], errors[counts])
+    least = float((errors[seen] / frames[seen]).min()) / one.dimension
+    return *_line(np.log(rber[counts]), frames[counts], errors[counts]), least
+
+
+def _measured(one: Codec, profile: dict[str, Any], levels: int, uber: float) -> CodeLimit:
+    import numpy as np
+    from scipy.special import ndtri
+
+    at, root, least = _waterfall(one, profile, levels)
     goal = float(ndtri(uber * one.dimension))
     x = (goal - at[0]) / at[1]
     deviation = float(np.linalg.norm(root.T @ np.array([1.0, x]))) / abs(at[1])
     wide = -float(ndtri((1 - LEVEL) / 2)) * deviation
-    least = float((errors[seen] / frames[seen]).min()) / one.dimension
     low, middle, high = (math.exp(end) for end in (x - wide, x, x + wide))
     ecc = Ecc(0, one.length, one.dimension)
     measured = least if uber < least else None

@@ -289,6 +289,17 @@ def endurance(
     return Endurance(rates.name, points, ecc, level, notes)
 
 
+def rates_of(
+    chip: str | PathLike[str] | Mapping[str, Any] | Fit, is_best: bool | None = None
+) -> Rates:
+    """Error rates of a chip, as `endurance` takes them.
+
+    Raises:
+        NandlabError: no such chip, or one without errors.
+    """
+    return _rates(chip, is_best)[0]
+
+
 class _Limit(NamedTuple):
     """The bit error rate up to which data are corrected, and its source."""
 

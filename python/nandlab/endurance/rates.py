@@ -148,7 +148,11 @@ class Rates:
 
     def new(self, pages: Sequence[PageState]) -> float:
         """The highest rate of the pages in a block of one cycle."""
-        return max(self._rber([(page, 1, hours, reads) for page, hours, reads in pages]))
+        return self.worst(pages, 1)
+
+    def worst(self, pages: Sequence[PageState], pe_cycles: int) -> float:
+        """The highest rate of the pages in a block of so many cycles."""
+        return max(self._rber([(page, pe_cycles, hours, reads) for page, hours, reads in pages]))
 
     def _rber(self, states: Sequence[tuple[int, int, float, int]]) -> list[float]:
         """Rates of pages by type, cycles, hours and reads.

@@ -141,6 +141,17 @@ impl Faults {
         })
     }
 
+    /// Cycles with which a block reports failures.
+    pub fn lasts(&self, block: u32) -> u32 {
+        self.config.fails_after(self.seed, block, self.rated_pe_cycles)
+    }
+
+    /// Programs of a block until one fails by chance, at a point of their distribution from 0 to 1.
+    pub fn programs_until_failure(&self, drawn: f64) -> f64 {
+        let chance = self.config.program_failure_chance;
+        if chance == 0.0 { f64::INFINITY } else { libm::log1p(-drawn) / libm::log1p(-chance) }
+    }
+
     /// Whether programs fail by chance.
     #[inline]
     pub fn programs_fail(&self) -> bool {

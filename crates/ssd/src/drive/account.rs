@@ -168,6 +168,12 @@ impl Ssd {
         self.ftl.wear()
     }
 
+    /// Program/erase cycles of each block.
+    pub fn block_cycles(&self) -> Vec<u32> {
+        let chips = &self.flash.chips;
+        (0..chips.geometry.blocks()).map(|block| chips.pe_cycles(Block(block))).collect()
+    }
+
     /// Physical units, those of bad blocks included.
     pub fn physical_units(&self) -> u64 {
         u64::from(self.flash.chips.geometry.units())

@@ -556,6 +556,17 @@ pub trait Ftl: Send + DynClone + State {
     /// Wear of the good blocks (slow).
     fn wear(&self) -> Wear;
 
+    /// Adds cycles to every block, listed by block: erases that are not carried out one by one.
+    /// False where it cannot, and nothing has changed.
+    fn wear_on(&mut self, _more: &[u32]) -> bool {
+        false
+    }
+
+    /// Difference of cycles inside a plane that wear levelling leaves; 0 is any.
+    fn levels_to(&self) -> u32 {
+        0
+    }
+
     /// Memory that the firmware needs, by use.
     fn ram(&self) -> Vec<Ram>;
 
@@ -599,6 +610,22 @@ pub trait Ftl: Send + DynClone + State {
         device: &mut dyn Device,
     ) -> Result<()> {
         untimed::overwrite(self, count, draw, untimed, device)
+    }
+
+    /// Writes units of one key in order, on a device that wears and fails.
+    fn write_on(
+        &mut self,
+        key: Key,
+        lpns: &[Lpn],
+        untimed: &mut Untimed,
+        device: &mut dyn Device,
+    ) -> Result<()> {
+        untimed::write_key(self, key, lpns, untimed, device)
+    }
+
+    /// Trims a unit on such a device.
+    fn trim_on(&mut self, lpn: Lpn, untimed: &mut Untimed, device: &mut dyn Device) -> Result<()> {
+        untimed::trim(self, lpn, untimed, device)
     }
 
     /// The promise that was broken by whoever decides outside of the roster. From then on the FTL

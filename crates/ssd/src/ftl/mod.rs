@@ -25,7 +25,7 @@ pub use contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Hint, Job, Key, Known, Lpn,
     Move, Place, Program, Step, Stream, Until, Untimed, Urgency, Work,
 };
-pub(crate) use untimed::{endless, most_effort, name_of};
+pub(crate) use untimed::{AHEAD, endless, most_effort, name_of};
 
 use base::family::Member;
 

@@ -9,6 +9,9 @@ use super::contract::{
 use base::{Error, Result};
 use nand::geometry::Block;
 
+/// Units that overwriting draws ahead.
+pub const AHEAD: usize = 128;
+
 /// The flash under untimed work.
 pub trait Device {
     /// Programs: lists the blocks whose program has failed in `failed`, which comes empty. Refuses
@@ -94,8 +97,20 @@ pub(super) fn write<F: Ftl + ?Sized, D: Device + ?Sized>(
     sound(ftl)
 }
 
-/// Overwrites `count` units drawn by `draw`. Addresses are drawn ahead so that the cache misses of
-/// different units overlap.
+/// Writes units of one key.
+pub(super) fn write_key<F: Ftl + ?Sized, D: Device + ?Sized>(
+    ftl: &mut F,
+    key: Key,
+    lpns: &[Lpn],
+    untimed: &mut Untimed,
+    device: &mut D,
+) -> Result<()> {
+    write_of_key(ftl, key, lpns, untimed, device)?;
+    sound(ftl)
+}
+
+/// Overwrites `count` units drawn by `draw`. [`AHEAD`] more are drawn ahead and not written, so
+/// that the cache misses of different units overlap.
 pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     count: u64,
@@ -103,7 +118,6 @@ pub(super) fn overwrite<F: Ftl + ?Sized, D: Device + ?Sized>(
     untimed: &mut Untimed,
     device: &mut D,
 ) -> Result<()> {
-    const AHEAD: usize = 128;
     const HALF: usize = AHEAD / 2;
     let mut ring = [Lpn(0); AHEAD];
     for slot in &mut ring {

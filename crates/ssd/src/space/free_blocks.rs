@@ -129,6 +129,15 @@ impl FreeBlocks {
         self.planes.iter().map(|plane| plane.len() as u64).sum()
     }
 
+    /// Orders them anew by the cycles that they have now.
+    pub fn sort(&mut self, cycles: impl Fn(Block) -> u32) {
+        for plane in &mut self.planes {
+            let worn =
+                plane.drain().map(|Reverse((_, block))| Reverse((cycles(Block(block)), block)));
+            *plane = worn.collect::<Vec<_>>().into();
+        }
+    }
+
     /// Gives all of them the same wear.
     pub fn set_wear(&mut self, pe_cycles: u32) {
         for plane in &mut self.planes {

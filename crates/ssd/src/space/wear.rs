@@ -55,6 +55,18 @@ impl BlockWear {
         self.pe_cycles[block.0 as usize] = pe_cycles;
     }
 
+    /// Adds cycles to every block, listed by block.
+    pub fn add(&mut self, more: &[u32]) {
+        for (cycles, more) in self.pe_cycles.iter_mut().zip(more) {
+            *cycles = cycles.saturating_add(*more);
+        }
+    }
+
+    /// Difference of cycles that a plane may have; 0 is any.
+    pub fn static_delta(&self) -> u32 {
+        self.static_delta
+    }
+
     /// The cycles that a block has.
     pub fn cycles(&self, block: Block) -> u32 {
         self.pe_cycles[block.0 as usize]

@@ -112,7 +112,7 @@ impl Refresh {
     }
 
     /// Whether there is anything to do in a run.
-    fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         self.has_limit() || self.rber < f64::INFINITY || self.patrol.is_some()
     }
 

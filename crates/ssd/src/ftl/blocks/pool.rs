@@ -509,6 +509,12 @@ impl Pool {
         self.free.set_wear(pe_cycles);
     }
 
+    /// Adds cycles to every block, listed by block.
+    pub fn wear_on(&mut self, more: &[u32]) {
+        self.wear.add(more);
+        self.free.sort(|block| self.wear.cycles(block));
+    }
+
     /// Where every physical unit is, with so many mapped ones.
     pub fn occupancy(&self, mapped: u64) -> Occupancy {
         let geometry = &self.layout.geometry;

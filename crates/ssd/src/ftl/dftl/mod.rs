@@ -555,6 +555,14 @@ impl Ftl for Dftl {
         self.page.wear()
     }
 
+    fn wear_on(&mut self, more: &[u32]) -> bool {
+        self.page.wear_on(more)
+    }
+
+    fn levels_to(&self) -> u32 {
+        self.page.levels_to()
+    }
+
     fn ram(&self) -> Vec<Ram> {
         let pages = u64::from(self.page.logical_units.div_ceil(self.per_page));
         let mut ram = self.page.ram();

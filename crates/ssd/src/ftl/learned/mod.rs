@@ -398,6 +398,14 @@ impl Ftl for Learned {
         self.page.wear()
     }
 
+    fn wear_on(&mut self, more: &[u32]) -> bool {
+        self.page.wear_on(more)
+    }
+
+    fn levels_to(&self) -> u32 {
+        self.page.levels_to()
+    }
+
     fn ram(&self) -> Vec<Ram> {
         let mut ram = self.page.ram();
         ram.retain(|ram| ram.name != "map");

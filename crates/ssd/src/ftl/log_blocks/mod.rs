@@ -451,6 +451,11 @@ impl Ftl for LogBlocks {
         self.pool.wear.spread()
     }
 
+    fn wear_on(&mut self, more: &[u32]) -> bool {
+        self.pool.wear_on(more);
+        true
+    }
+
     fn ram(&self) -> Vec<Ram> {
         let logs = u64::from(self.log_blocks + self.rules.sequential_logs);
         let blocks = u64::from(self.pool.virtual_blocks());

@@ -380,6 +380,14 @@ impl Ftl for Hooked {
         self.page.wear()
     }
 
+    fn wear_on(&mut self, more: &[u32]) -> bool {
+        self.page.wear_on(more)
+    }
+
+    fn levels_to(&self) -> u32 {
+        self.page.levels_to()
+    }
+
     fn ram(&self) -> Vec<Ram> {
         self.page.ram()
     }

@@ -684,6 +684,16 @@ impl Ftl for PageFtl {
         self.wear.spread()
     }
 
+    fn wear_on(&mut self, more: &[u32]) -> bool {
+        self.wear.add(more);
+        self.free.sort(|block| self.wear.cycles(block));
+        true
+    }
+
+    fn levels_to(&self) -> u32 {
+        self.wear.static_delta()
+    }
+
     fn ram(&self) -> Vec<Ram> {
         let map = 4 * u64::from(self.logical_units);
         let blocks = (self.candidates.bytes() + self.wear.bytes()) as u64;

@@ -321,6 +321,11 @@ impl Ftl for Superblocks {
         self.pool.wear.spread()
     }
 
+    fn wear_on(&mut self, more: &[u32]) -> bool {
+        self.pool.wear_on(more);
+        true
+    }
+
     fn ram(&self) -> Vec<Ram> {
         // The blocks of each superblock, with the one that a pass copies to; the places of units
         // among these blocks.

@@ -2,13 +2,11 @@
 //! program/erase cycles more. The flash is in the loop: its blocks wear, and their programs and
 //! erases fail as they do in a run.
 
+use super::worn::Worn;
 use crate::drive::Ssd;
-use crate::ftl::contract::Device;
-use crate::ftl::{Lpn, Program, Untimed};
+use crate::ftl::{Lpn, Untimed};
 use base::rng::Rng;
 use base::{Error, Result};
-use nand::chip::Chips;
-use nand::geometry::Block;
 
 /// Units written between looks at the flash: a drive that takes no more writes gets few of them.
 const BATCH: u64 = 1024;
@@ -83,34 +81,5 @@ impl Ageing {
         }
         ssd.note_stored();
         Ok(())
-    }
-}
-
-/// The chips of a drive under untimed work.
-struct Worn<'a> {
-    chips: &'a mut Chips,
-    erases: u64,
-    is_full: bool,
-}
-
-impl Device for Worn<'_> {
-    fn program(&mut self, program: &Program, failed: &mut Vec<Block>) -> Result<()> {
-        for &block in program.blocks() {
-            self.chips.program_in(program.mode, block, program.page)?;
-            if self.chips.programs_fail() && self.chips.program_failed(block, program.page) {
-                failed.push(block);
-            }
-        }
-        Ok(())
-    }
-
-    fn erase(&mut self, block: Block) -> bool {
-        self.chips.erase(block);
-        self.erases += 1;
-        !self.chips.has_failed(block)
-    }
-
-    fn cannot_spare(&mut self) {
-        self.is_full = true;
     }
 }

@@ -1,0 +1,188 @@
+//! A lifetime under a workload: its writes and trims age a drive, without time.
+//!
+//! Jobs take turns so that each has its share of the writes, which a run with time has told. Jobs
+//! before the last stonewall come once, those behind it again and again. Reads and flushes are left
+//! out, and a unit that a write touches is written whole.
+
+use crate::drive::Drive;
+use crate::request::{Arrival, Job, Source};
+use crate::session::{Opened, Workload};
+use base::{Error, Result, Time};
+use ssd::ageing::{Goal, Lifetime, Totals, Touch};
+use ssd::ftl::Lpn;
+use ssd::request::{Op, Request};
+
+/// Requests in a row without a write or a trim after which a job counts as one that has none.
+const MOST_OTHERS: u64 = 10_000_000;
+
+/// A job whose writes and trims are wanted.
+struct Lane {
+    name: String,
+    source: Box<dyn Source>,
+    /// Its share of the bytes.
+    weight: f64,
+    /// Bytes that it has written or trimmed, over its share.
+    done: f64,
+}
+
+/// The writes and trims of a workload, in turns.
+struct Turns {
+    /// Jobs that run at a time, the next ones last.
+    phases: Vec<Vec<Lane>>,
+    unit_bytes: u64,
+    /// Bytes that were to be written, and units for them.
+    written: (u64, u64),
+}
+
+impl Turns {
+    fn new(jobs: Vec<Job>, weights: &[f64], unit_bytes: u64) -> Result<Self> {
+        if jobs.len() != weights.len() {
+            let problem = format!("{} shares for {} jobs", weights.len(), jobs.len());
+            return Err(Error::new("life", problem).expected("one for each job"));
+        }
+        let mut phases: Vec<Vec<Lane>> = Vec::new();
+        let last = jobs.iter().rposition(|job| job.stonewall).unwrap_or(0);
+        for (i, (mut job, &weight)) in jobs.into_iter().zip(weights).enumerate() {
+            if i == 0 || job.stonewall {
+                phases.push(Vec::new());
+            }
+            if weight <= 0.0 {
+                continue;
+            }
+            if i >= last {
+                job.source.repeat(u64::MAX);
+            } else if job.runtime.is_some() || job.source.total().is_none() {
+                let problem = "this job comes before a stonewall, and has no end without time";
+                return Err(Error::new(format!("job `{}`", job.name), problem)
+                    .hint("give it `size`, `io_size` or `number_ios` instead of a time"));
+            }
+            let Job { name, source, .. } = job;
+            if let Some(phase) = phases.last_mut() {
+                phase.push(Lane { name, source, weight, done: 0.0 });
+            }
+        }
+        phases.reverse();
+        Ok(Self { phases, unit_bytes, written: (0, 0) })
+    }
+
+    /// Puts the units of the next write or trim behind those that are there.
+    fn draw(&mut self, into: &mut Vec<Touch>) -> Result<()> {
+        let mut others = 0;
+        while let Some(lanes) = self.phases.last_mut() {
+            let by_turn = |a: &&mut Lane, b: &&mut Lane| a.done.total_cmp(&b.done);
+            let Some(lane) = lanes.iter_mut().min_by(by_turn) else {
+                self.phases.pop();
+                continue;
+            };
+            let Some(Arrival { request, .. }) = lane.source.next(Time::ZERO)? else {
+                lane.done = f64::INFINITY;
+                if lanes.iter().all(|lane| lane.done == f64::INFINITY) {
+                    self.phases.pop();
+                }
+                continue;
+            };
+            if matches!(request.op, Op::Write | Op::Trim) {
+                lane.done += request.length as f64 / lane.weight;
+                let before = into.len();
+                touch(&request, self.unit_bytes, into);
+                if request.op == Op::Write {
+                    self.written.0 += request.length;
+                    self.written.1 += (into.len() - before) as u64;
+                }
+                if into.len() > before {
+                    return Ok(());
+                }
+            }
+            others += 1;
+            if others > MOST_OTHERS {
+                let place = format!("job `{}`", lane.name);
+                return Err(Error::new(place, "it has stopped writing"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes that a unit is written for on average: a unit may be written for a part of it.
+    fn bytes_per_unit(&self) -> f64 {
+        match self.written {
+            (0, _) | (_, 0) => self.unit_bytes as f64,
+            (bytes, units) => bytes as f64 / units as f64,
+        }
+    }
+}
+
+/// The units that a write or a trim concerns.
+fn touch(request: &Request, unit_bytes: u64, into: &mut Vec<Touch>) {
+    let &Request { op, offset, length, .. } = request;
+    let unit = |unit: u64| Lpn(unit as u32);
+    let end = offset + length;
+    if op == Op::Trim {
+        let whole = offset.div_ceil(unit_bytes)..end / unit_bytes;
+        into.extend(whole.map(|at| Touch::Trim(unit(at))));
+    } else {
+        let touched = offset / unit_bytes..end.div_ceil(unit_bytes);
+        into.extend(touched.map(|at| Touch::Write(unit(at), request.hint())));
+    }
+}
+
+/// A life of a drive under a workload, under way.
+pub struct Life {
+    turns: Turns,
+    lifetime: Lifetime,
+}
+
+impl Life {
+    /// Of a drive that holds data. `weights` are the shares of the jobs in what is written and
+    /// trimmed; each cycle that is carried out stands for `acceleration` of them.
+    pub fn new(
+        drive: &mut Drive,
+        workload: &Workload,
+        weights: &[f64],
+        acceleration: f64,
+    ) -> Result<Self> {
+        let opened = Opened::new(drive, workload)?;
+        drive.put_to_use();
+        let seed = drive.loaded.config.seed;
+        let ssd = drive.ssd();
+        let turns = Turns::new(opened.into_jobs(), weights, ssd.unit_bytes())?;
+        Ok(Self { turns, lifetime: Lifetime::new(ssd, acceleration, seed)? })
+    }
+
+    /// Goes on by about `units` units that are carried out: whether the goal is reached, or the
+    /// life is over.
+    pub fn advance(&mut self, drive: &mut Drive, goal: &Goal, units: u64) -> Result<bool> {
+        let Self { turns, lifetime } = self;
+        lifetime.advance(drive.ssd(), goal, units, &mut |into| turns.draw(into))
+    }
+
+    /// What it has come to.
+    pub fn totals(&self) -> Totals {
+        self.lifetime.totals()
+    }
+
+    /// Cycles of a block on average since the beginning.
+    pub fn cycles(&self) -> f64 {
+        self.lifetime.cycles()
+    }
+
+    /// Blocks that have failed since the beginning.
+    pub fn failed_blocks(&self) -> usize {
+        self.lifetime.failed_blocks()
+    }
+
+    /// Bytes that a unit was written for on average.
+    pub fn bytes_per_unit(&self) -> f64 {
+        self.turns.bytes_per_unit()
+    }
+
+    /// Share of the blocks that were not in use at the last leap, where static wear levelling may
+    /// mix their data with others; 0 without it.
+    pub fn still(&self, drive: &mut Drive) -> f64 {
+        self.lifetime.still(drive.ssd())
+    }
+
+    /// Whether a block has all the cycles that it may have.
+    pub fn is_worn(&self) -> bool {
+        self.lifetime.is_worn()
+    }
+}

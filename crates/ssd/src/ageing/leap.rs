@@ -1,0 +1,197 @@
+//! A leap: cycles that are not carried out one by one, after a stretch of writes that were.
+//!
+//! A stretch has shown what the workload writes and erases. A leap repeats that many times at once.
+//! Planes get cycles as they had erases of late. In a plane, each block in use (erased in the later
+//! half of what was carried out) gets the same: free blocks are taken least worn first, so that
+//! these wear alike. Other blocks hold data that nobody rewrites, and get none, as long as static
+//! wear levelling lets them stay behind; once it is at work, the distance stays as it is.
+//!
+//! What changes over many cycles is what a leap cannot know: levelling that mixes data that stay
+//! with others, until write amplification is another. `still` says how many blocks hold such data.
+//!
+//! Failures are drawn for each of these cycles. A block fails at its own number of cycles, which is
+//! exact, and by chance in one of its programs; either way it leaves with its next erase, in the
+//! stretch that follows. A leap ends where more than one of a hundred blocks would fail in it, as
+//! the room for collection would be another then, or where the most worn block has all the cycles
+//! that it may have.
+
+use super::worn::Blocks;
+use crate::drive::Ssd;
+use base::rng::Rng;
+use nand::chip::Chips;
+use nand::geometry::{Block, Geometry, Plane};
+
+/// Blocks of a drive for each that may fail in one leap.
+const BLOCKS_A_FAILURE: usize = 100;
+
+/// What leaps keep between one and the next.
+pub(super) struct Leaps {
+    rng: Rng,
+    /// By block: cycles with which it fails.
+    lasts: Vec<u32>,
+    /// By plane: parts of a cycle that no block has got yet.
+    rest: Vec<f64>,
+    /// By block: its cycles in the leap under way.
+    shifts: Vec<f64>,
+    more: Vec<u32>,
+    /// Share of the good blocks that were not in use.
+    pub still: f64,
+}
+
+/// What a leap has done.
+pub(super) struct Leaped {
+    /// Erases that it stands for.
+    pub erases: f64,
+    /// The most worn block has all the cycles that it may have.
+    pub is_worn: bool,
+}
+
+impl Leaps {
+    /// Of the blocks of a drive.
+    pub fn new(chips: &Chips, seed: u64) -> Self {
+        let geometry = &chips.geometry;
+        let blocks = geometry.blocks() as usize;
+        Self {
+            rng: Rng::stream(seed, "lifetime/leaps"),
+            lasts: (0..blocks as u32).map(|block| chips.lasts(Block(block))).collect(),
+            rest: vec![0.0; geometry.planes() as usize],
+            shifts: vec![0.0; blocks],
+            more: vec![0; blocks],
+            still: 0.0,
+        }
+    }
+
+    /// Leaps by `cycles` of all blocks together, or as far as may be. Blocks in use are those
+    /// erased in the last `recent` erases. No block gets more than `most_cycles`.
+    pub fn leap(
+        &mut self,
+        ssd: &mut Ssd,
+        blocks: &mut Blocks,
+        recent: u64,
+        cycles: f64,
+        most_cycles: Option<u32>,
+    ) -> Leaped {
+        self.share_out(ssd, blocks, recent, cycles);
+        let (mut fraction, mut is_worn) = (1.0, false);
+        if let Some(most) = most_cycles {
+            let room = self.least_of(|block, shift| {
+                f64::from(most.saturating_sub(ssd.flash.chips.pe_cycles(block))) / shift
+            });
+            is_worn = room < 1.0;
+            fraction = room.min(1.0);
+        }
+        let mut failing = self.failing(&ssd.flash.chips, blocks, fraction);
+        let cap = (self.lasts.len() / BLOCKS_A_FAILURE).max(1);
+        if let Some(&(end, _)) = failing.get(cap) {
+            failing.truncate(cap);
+            (fraction, is_worn) = (end, false);
+        }
+        failing.iter().for_each(|&(_, block)| blocks.will_fail(block));
+        blocks.forget();
+        Leaped { erases: self.apply(ssd, fraction), is_worn }
+    }
+
+    /// Cycles of each block: `cycles` of all together, by plane as many as of late.
+    fn share_out(&mut self, ssd: &Ssd, blocks: &Blocks, recent: u64, cycles: f64) {
+        let (ftl, chips) = (&*ssd.ftl, &ssd.flash.chips);
+        let delta = ftl.levels_to();
+        let (mut blocks_still, mut blocks_good) = (0, 0);
+        for plane in 0..chips.geometry.planes() {
+            let is_good =
+                |block: &Block| !ftl.is_bad(*block) && !blocks.has_failed[block.0 as usize];
+            let is_used = |block: Block| blocks.is_used(block, recent);
+            let worn = |block: Block| f64::from(chips.pe_cycles(block));
+            let all = blocks_of(&chips.geometry, plane);
+            let good: Vec<Block> = all.clone().filter(is_good).collect();
+            let any_used = good.iter().any(|&block| is_used(block));
+            let moves = |block: Block| is_used(block) || !any_used;
+            let top = good.iter().filter(|&&block| moves(block)).map(|&block| worn(block));
+            let top = top.fold(0.0, f64::max);
+            // Levelling that is at work goes on in the stretches: the distance stays.
+            let still = good.iter().filter(|&&block| !moves(block)).map(|&block| worn(block));
+            let distance = (top - still.fold(top, f64::min)).max(f64::from(delta) + 1.0);
+            let of = |block: Block, each: f64| {
+                if moves(block) {
+                    each
+                } else if delta == 0 {
+                    0.0
+                } else {
+                    (top + each - distance - worn(block)).clamp(0.0, each)
+                }
+            };
+            let wanted = blocks.share_of(plane, cycles);
+            let total = |each: f64| good.iter().map(|&block| of(block, each)).sum::<f64>();
+            let moving = good.iter().filter(|&&block| moves(block)).count();
+            blocks_good += good.len();
+            blocks_still += good.len() - moving;
+            // All cycles on the blocks that move are the most that these can get.
+            let (mut low, mut high) = (0.0, wanted / moving.max(1) as f64);
+            if moving < good.len() && delta > 0 {
+                for _ in 0..50 {
+                    let middle = (low + high) / 2.0;
+                    if total(middle) < wanted { low = middle } else { high = middle }
+                }
+            }
+            all.for_each(|block| self.shifts[block.0 as usize] = 0.0);
+            good.iter().for_each(|&block| self.shifts[block.0 as usize] = of(block, high));
+        }
+        self.still = blocks_still as f64 / blocks_good.max(1) as f64;
+    }
+
+    /// The least of a value over the blocks that get cycles.
+    fn least_of(&self, value: impl Fn(Block, f64) -> f64) -> f64 {
+        let shifted = (0..).map(Block).zip(&self.shifts).filter(|&(_, &shift)| shift > 0.0);
+        shifted.map(|(block, &shift)| value(block, shift)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Blocks that fail before `end` of the leap, and where, in this order.
+    fn failing(&mut self, chips: &Chips, blocks: &Blocks, end: f64) -> Vec<(f64, Block)> {
+        let mut failing = Vec::new();
+        let by_chance = chips.programs_fail();
+        for (block, &shift) in (0..).map(Block).zip(&self.shifts) {
+            if shift <= 0.0 || blocks.is_due[block.0 as usize] {
+                continue;
+            }
+            let left = self.lasts[block.0 as usize].saturating_sub(chips.pe_cycles(block));
+            let mut cycles = f64::from(left);
+            if by_chance {
+                cycles = cycles.min(chips.cycles_until_failure(self.rng.unit()));
+            }
+            if cycles < shift * end {
+                failing.push((cycles / shift, block));
+            }
+        }
+        failing.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.0.cmp(&b.1.0)));
+        failing
+    }
+
+    /// Gives the blocks so much of their cycles: how many in all.
+    fn apply(&mut self, ssd: &mut Ssd, fraction: f64) -> f64 {
+        let geometry = ssd.flash.chips.geometry.clone();
+        self.more.fill(0);
+        let mut erases = 0.0;
+        for plane in 0..geometry.planes() {
+            let rest = &mut self.rest[plane as usize];
+            let mut most = 0.0_f64;
+            for block in blocks_of(&geometry, plane) {
+                let shift = self.shifts[block.0 as usize] * fraction;
+                if shift <= 0.0 {
+                    continue;
+                }
+                let more = (shift + *rest) as u32;
+                self.more[block.0 as usize] = more;
+                ssd.flash.chips.wear(block, more);
+                erases += f64::from(more);
+                most = most.max(shift);
+            }
+            *rest = (*rest + most).fract();
+        }
+        ssd.ftl.wear_on(&self.more);
+        erases
+    }
+}
+
+fn blocks_of(geometry: &Geometry, plane: u32) -> impl Iterator<Item = Block> + Clone + use<> {
+    let first = geometry.first_block(Plane(plane)).0;
+    (first..first + geometry.blocks_per_plane).map(Block)
+}

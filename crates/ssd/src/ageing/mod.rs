@@ -1,0 +1,16 @@
+//! Ageing by writes, without time, on flash that wears and fails.
+//!
+//! `uniform` overwrites a drive at random until its blocks have a number of cycles more. `lifetime`
+//! ages it by the writes and trims of a host, through as much of a life as is wanted: these become
+//! rows of the FTL (`rows`) and go to the flash (`worn`), all of them, or a part that stands for
+//! the rest (`leap`).
+
+mod leap;
+mod lifetime;
+mod rows;
+mod uniform;
+mod worn;
+
+pub use lifetime::{Goal, Lifetime, Totals};
+pub use rows::Touch;
+pub use uniform::Ageing;

@@ -1,0 +1,124 @@
+//! The chips of a drive under untimed work: they wear, and their programs and erases fail.
+
+use crate::ftl::Program;
+use crate::ftl::contract::Device;
+use base::Result;
+use nand::chip::Chips;
+use nand::geometry::Block;
+
+/// The chips of a drive.
+pub(super) struct Worn<'a> {
+    pub chips: &'a mut Chips,
+    pub erases: u64,
+    /// A block that has failed must stay in use.
+    pub is_full: bool,
+}
+
+impl Device for Worn<'_> {
+    fn program(&mut self, program: &Program, failed: &mut Vec<Block>) -> Result<()> {
+        for &block in program.blocks() {
+            self.chips.program_in(program.mode, block, program.page)?;
+            if self.chips.programs_fail() && self.chips.program_failed(block, program.page) {
+                failed.push(block);
+            }
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, block: Block) -> bool {
+        self.chips.erase(block);
+        self.erases += 1;
+        !self.chips.has_failed(block)
+    }
+
+    fn cannot_spare(&mut self) {
+        self.is_full = true;
+    }
+}
+
+/// What happened to each block in a lifetime.
+pub(super) struct Blocks {
+    /// Erases that were carried out by the last one of the block.
+    pub erased_at: Vec<u64>,
+    /// Erases that were carried out.
+    pub erases: u64,
+    /// By plane: those of late, older ones with half of their weight.
+    pub of_plane: Vec<f64>,
+    /// It has failed.
+    pub has_failed: Vec<bool>,
+    /// It is to fail with its next erase.
+    pub is_due: Vec<bool>,
+    /// Blocks that are to, as long as a leap waits for them.
+    pub due: Vec<Block>,
+    /// Most cycles of a block that was erased.
+    pub most_cycles: u32,
+}
+
+impl Blocks {
+    /// Of a drive of so many blocks and planes, whose life begins.
+    pub fn new(blocks: usize, planes: usize) -> Self {
+        Self {
+            erased_at: vec![0; blocks],
+            erases: 0,
+            of_plane: vec![0.0; planes],
+            has_failed: vec![false; blocks],
+            is_due: vec![false; blocks],
+            due: Vec::new(),
+            most_cycles: 0,
+        }
+    }
+
+    /// Whether a block is in use: erased in the last so many erases.
+    pub fn is_used(&self, block: Block, erases: u64) -> bool {
+        self.erased_at[block.0 as usize] > self.erases.saturating_sub(erases)
+    }
+
+    /// Cycles of a plane's blocks in all, of so many on all planes: planes that hold more data that
+    /// stay are collected more often.
+    pub fn share_of(&self, plane: u32, cycles: f64) -> f64 {
+        cycles * self.of_plane[plane as usize] / self.of_plane.iter().sum::<f64>()
+    }
+
+    /// A leap is over: what was erased before counts less.
+    pub fn forget(&mut self) {
+        self.of_plane.iter_mut().for_each(|erases| *erases /= 2.0);
+    }
+
+    /// A block is to fail with its next erase.
+    pub fn will_fail(&mut self, block: Block) {
+        self.is_due[block.0 as usize] = true;
+        self.due.push(block);
+    }
+}
+
+/// The chips of a drive whose blocks are kept account of.
+pub(super) struct Noted<'a> {
+    pub worn: Worn<'a>,
+    pub blocks: &'a mut Blocks,
+}
+
+impl Device for Noted<'_> {
+    fn program(&mut self, program: &Program, failed: &mut Vec<Block>) -> Result<()> {
+        self.worn.program(program, failed)?;
+        for block in failed {
+            self.blocks.has_failed[block.0 as usize] = true;
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, block: Block) -> bool {
+        let blocks = &mut *self.blocks;
+        let is_sound = self.worn.erase(block) && !blocks.is_due[block.0 as usize];
+        blocks.erases += 1;
+        let plane = self.worn.chips.geometry.plane_of(block);
+        blocks.of_plane[plane.0 as usize] += 1.0;
+        blocks.erased_at[block.0 as usize] = blocks.erases;
+        blocks.has_failed[block.0 as usize] |= !is_sound;
+        blocks.most_cycles = blocks.most_cycles.max(self.worn.chips.pe_cycles(block));
+        is_sound
+    }
+
+    fn cannot_spare(&mut self) {
+        self.worn.cannot_spare();
+    }
+}

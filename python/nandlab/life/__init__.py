@@ -1,0 +1,10 @@
+"""A life of a drive under a workload: what it writes until it ends, and its figures by age.
+
+In come a drive, a workload and an end; out come windows along the life. `whole` lives it, `limit`
+says how many cycles its code bears, `pace` how fast calendar time goes, `result` has the windows.
+"""
+
+from nandlab.life.result import Life, Window
+from nandlab.life.whole import LifeUnfinished, life
+
+__all__ = ["Life", "LifeUnfinished", "Window", "life"]

@@ -1,0 +1,134 @@
+"""Cycles that the code of a drive bears: those up to which data are kept with the UBER asked for.
+
+They are the endurance of `nandlab.endurance` (Desnoyers, HotStorage'13) for the drive's chip and
+code: its most worn block, its worst page type, after a retention time at a temperature. Pages of
+one type are taken as alike; a timed run draws them apart, and may find failures sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from nandlab.cell.source import is_of_the_cell
+from nandlab.ecc.code_limit import levels_of, uber_of_code
+from nandlab.ecc.codec import codec
+from nandlab.ecc.uber import Ecc
+from nandlab.ecc.uber import uber as uber_of_ecc
+from nandlab.endurance.chip import PROFILES, endurance, rates_of
+from nandlab.endurance.rates import MOST_PE_CYCLES
+from nandlab.given.arguments import number
+from nandlab.given.refusal import refusal
+
+
+class Demand(NamedTuple):
+    """What is asked of data that a drive stores."""
+
+    uber: float
+    retention_hours: float
+    temperature_c: float
+
+
+def demand(
+    profile: str | None,
+    uber: float | None,
+    retention_hours: float | None,
+    temperature_c: float | None,
+) -> Demand:
+    """The demand of a class of JESD218, where values of one's own do not go before it.
+
+    Raises:
+        NandlabError: no such class, or a value out of range.
+    """
+    profile = "client" if profile is None else profile
+    if profile not in PROFILES:
+        raise refusal("life", f"unknown profile `{profile}`", PROFILES, given=profile)
+    usual = PROFILES[profile]
+    given = Demand(
+        usual.uber if uber is None else number("life: uber", uber),
+        usual.retention_hours
+        if retention_hours is None
+        else number("life: retention_hours", retention_hours),
+        usual.temperature_c
+        if temperature_c is None
+        else number("life: temperature_c", temperature_c),
+    )
+    if not 0 < given.uber < 1:
+        raise refusal("life", f"uber = {given.uber:g}: out of range", "above 0, below 1")
+    return given
+
+
+class Limit(NamedTuple):
+    """The most cycles of a block."""
+
+    pe_cycles: int | None
+    """None where errors set no limit."""
+    uber: Callable[[int], float | None]
+    """UBER of a block of so many cycles, after the retention time."""
+    has_errors: bool
+    """Whether codewords fail by their bit errors."""
+    notes: list[str]
+    """Why there is no limit, or what its figure rests on."""
+
+
+def limit_of(config: Mapping[str, Any], asked: Demand) -> Limit:
+    """The limit of a drive by its configuration.
+
+    Raises:
+        NandlabError: its rates do not reach so far, or a value is out of range.
+    """
+    chip, code = config["chip"], config["ecc"]
+    if chip.get("array", {}).get("name", "ideal") == "ideal":
+        return _without("its chip has no bit errors (chip.array.name `ideal`)")
+    if code["model"] in ("ideal", "shares"):
+        return _without(f"its ECC does not go by bit errors (ecc.model `{code['model']}`)")
+    coded = _coded(config)
+    # References that a drive never moves stand where the cell has them.
+    is_best = config["retry"]["name"] == "read_retry" if is_of_the_cell(chip["array"]) else None
+    found = endurance(
+        chip,
+        retention_hours=asked.retention_hours,
+        temperature_c=asked.temperature_c,
+        uber=asked.uber,
+        is_best=is_best,
+        **coded,
+    )
+    [point] = found.points
+    rates = rates_of(chip, is_best)
+    hours = rates.aging(None, None)(asked.retention_hours, asked.temperature_c)
+    pages = [(page, hours, 0) for page in rates.pages(None)]
+    if "code" in coded:
+        of_rber = uber_of_code(coded["code"], levels=coded["levels"])
+    else:
+        ecc = Ecc(coded["t"], coded["codeword_bits"], coded["user_bits"])
+
+        def of_rber(rber: float) -> float:
+            return uber_of_ecc(rber, ecc)
+
+    def of_cycles(pe_cycles: int) -> float | None:
+        return of_rber(rates.worst(pages, pe_cycles))
+
+    most = None if point.pe_cycles >= MOST_PE_CYCLES else point.pe_cycles
+    return Limit(most, of_cycles, True, found.notes())
+
+
+def _without(why: str) -> Limit:
+    return Limit(None, lambda _: None, False, [f"no limit by UBER: {why}"])
+
+
+def _coded(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The code of a drive, as `endurance` takes it."""
+    ecc, retry = config["ecc"], config["retry"]
+    soft_reads = 0 if retry["name"] == "none" else int(retry.get("max_levels", 0))
+    if ecc["code"]:
+        one = codec(ecc["code"])
+        if one.certain_errors is None and ecc["model"] != "threshold":
+            # Each soft read has two references more.
+            known = [level for level in levels_of(ecc["code"]) if level <= 2 * soft_reads]
+            return {"code": ecc["code"], "levels": max(known)}
+    t, soft = int(ecc.get("t", 0)), ecc.get("t_soft") or []
+    if soft and soft_reads:
+        t = int(soft[min(soft_reads, len(soft)) - 1])
+    payload = int(ecc["payload_bytes"])
+    bits = 8 * (payload + int(ecc["parity_bytes"]))
+    return {"t": t, "codeword_bits": bits, "user_bits": 8 * payload}

@@ -1,0 +1,278 @@
+"""Windows of a life: age, wear, errors and quality of service, as a table, files and a picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nandlab.display.notebook import InNotebook
+from nandlab.given.arguments import path_of, path_or_none
+from nandlab.given.outputs import check_kind
+from nandlab.given.replacement import write_text
+from nandlab.life.pace import HOURS_PER_YEAR
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+ENDS = {
+    "spare": "no spare block is left: the drive is read-only",
+    "uber": "the most worn block has the last cycle at which its data are kept",
+    "errors": "a codeword of the timed run could not be decoded",
+    "years": "the years that were asked for have passed",
+    "interrupted": "it was interrupted",
+}
+"""What ends a life."""
+
+
+class Window(NamedTuple):
+    """A point of a life. What the timed run there has found is None once writes are refused."""
+
+    years: float
+    """Calendar time since the life began."""
+    tb_written: float
+    """Written by the host until here, in 10^12 bytes."""
+    drive_writes: float
+    """The same over the capacity."""
+    dwpd: float
+    """Drive writes per day, since the window before."""
+    pe_cycles_min: int
+    pe_cycles_mean: float
+    pe_cycles_max: int
+    """Program/erase cycles of the blocks in use."""
+    failed_blocks: int
+    """Blocks that have failed since the life began."""
+    write_amplification: float | None
+    """Since the window before; None of the first one."""
+    uber: float | None
+    """Of the worst page of the most worn block after the retention time; None without a code."""
+    read_us_mean: float | None
+    read_us_p50: float | None
+    read_us_p99: float | None
+    read_us_p99_9: float | None
+    read_us_p99_99: float | None
+    write_us_mean: float | None
+    write_us_p50: float | None
+    write_us_p99: float | None
+    write_us_p99_9: float | None
+    write_us_p99_99: float | None
+    iops: float | None
+    bandwidth_mb_s: float | None
+    run_write_amplification: float | None
+    """Of the timed run, whose buffer may take up writes."""
+    rber: float | None
+    """Errors in the bits that the timed run has read and decoded."""
+    hard_failures: int | None
+    """Codewords that hard decision could not decode."""
+    soft_reads: int | None
+    uncorrectable: int | None
+    requests_failed: int | None
+    energy_j_per_gb: float | None
+    """Of flash and decoders, for each 10^9 bytes that the host writes, its reads included."""
+    energy_j: float
+    """Of flash and decoders over the life until here: that of each window for what was written
+    since."""
+
+
+COLUMNS: tuple[str, ...] = Window._fields
+
+
+@dataclass
+class Life(InNotebook):
+    """A life of a drive."""
+
+    windows: list[Window]
+    facts: dict[str, Any]
+    """What was lived: drive, workload, seed, demand, acceleration, versions."""
+    end: str
+    """``spare``, ``uber``, ``errors``, ``years``, or ``interrupted``."""
+    capacity_bytes: int
+    notes: list[str]
+    """What its figures rest on."""
+
+    @property
+    def tbw(self) -> float:
+        """Terabytes written until the end."""
+        return self.windows[-1].tb_written if self.windows else 0.0
+
+    @property
+    def years(self) -> float:
+        """Calendar time until the end."""
+        return self.windows[-1].years if self.windows else 0.0
+
+    @property
+    def dwpd(self) -> float | None:
+        """Drive writes per day over the life; None where no time has passed."""
+        days = self.years * HOURS_PER_YEAR / 24
+        return self.windows[-1].drive_writes / days if days else None
+
+    @property
+    def write_amplification(self) -> float | None:
+        """Over the life: what the flash was programmed with over what the host has written."""
+        total, before = 0.0, 0.0
+        for window in self.windows:
+            if window.write_amplification is not None:
+                total += window.write_amplification * (window.tb_written - before)
+            before = window.tb_written
+        return total / before if before else None
+
+    @property
+    def energy_kwh(self) -> float:
+        """Of flash and decoders over the life."""
+        return self.windows[-1].energy_j / 3.6e6 if self.windows else 0.0
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dictionary for each window."""
+        return [window._asdict() for window in self.windows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it."""
+        return {
+            **self.facts,
+            "capacity_bytes": self.capacity_bytes,
+            "end": self.end,
+            "tbw": self.tbw,
+            "years": self.years,
+            "dwpd": self.dwpd,
+            "write_amplification": self.write_amplification,
+            "energy_kwh": self.energy_kwh,
+            "notes": self.notes,
+            "windows": self.rows(),
+        }
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """All of it as JSON, also written to `path`."""
+        text = json.dumps(self.to_dict(), indent=2) + "\n"
+        if path is not None:
+            write_text(path_of("json", path), text)
+        return text
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each window, with the facts as metadata."""
+        import pyarrow as pa
+
+        whole = {"pe_cycles_min", "pe_cycles_max", "failed_blocks"}
+        whole |= {"hard_failures", "soft_reads", "uncorrectable", "requests_failed"}
+        fields = [pa.field(name, pa.int64() if name in whole else pa.float64()) for name in COLUMNS]
+        metadata = {key: _text(value) for key, value in self.facts.items()}
+        metadata["end"] = self.end
+        schema = pa.schema(fields, metadata=metadata)
+        return pa.Table.from_pylist(self.rows(), schema=schema)
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """A row for each window, in a file: .parquet or .csv.
+
+        Raises:
+            NandlabError: another kind of file.
+            OSError: it cannot be written.
+        """
+        from nandlab.board.rows import KINDS, write
+
+        file = path_of("parquet", path)
+        check_kind("parquet", file, KINDS)
+        write(self.to_arrow(), file)
+
+    def to_pandas(self) -> Any:
+        """All windows as a ``pandas.DataFrame``; ``pip install 'nandlab[pandas]'``."""
+        from nandlab.display.frames import data_frame
+
+        return data_frame(self.to_arrow())
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Percentiles, write amplification, wear and UBER over what was written."""
+        from nandlab.life.plot import plot_life
+
+        return plot_life(self, path_or_none("plot", path))
+
+    def __repr__(self) -> str:
+        return f"<life of {self.facts['drive']}: {self.tbw:.4g} TB, end: {self.end}>"
+
+    def __str__(self) -> str:
+        """A table for people."""
+        from nandlab.life.table import text_of
+
+        return text_of(self)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def window_of(
+    report: Mapping[str, Any] | None,
+    *,
+    age: Mapping[str, float],
+    pe_cycles: Sequence[float],
+    since: Window | None,
+    write_amplification: float | None,
+    uber: float | None,
+    capacity_bytes: int,
+) -> Window:
+    """A window from what the life has come to, and from the report of its run."""
+    tb, years = age["bytes"] / 1e12, age["hours"] / HOURS_PER_YEAR
+    writes = age["bytes"] / capacity_bytes
+    days = (years - (since.years if since else 0.0)) * HOURS_PER_YEAR / 24
+    energy = None if report is None else _energy_j_per_gb(report)
+    known = energy if energy is not None else since.energy_j_per_gb if since else None
+    # The window before speaks for the time since it.
+    each = (since.energy_j_per_gb if since else None) or known or 0.0
+    return Window(
+        years=years,
+        tb_written=tb,
+        drive_writes=writes,
+        dwpd=(writes - since.drive_writes) / days if since and days > 0 else 0.0,
+        pe_cycles_min=int(pe_cycles[0]),
+        pe_cycles_mean=pe_cycles[1],
+        pe_cycles_max=int(pe_cycles[2]),
+        failed_blocks=int(age["failed_blocks"]),
+        write_amplification=write_amplification,
+        uber=uber,
+        energy_j_per_gb=energy,
+        energy_j=since.energy_j + (tb - since.tb_written) * 1e3 * each if since else 0.0,
+        **_service(report),
+    )
+
+
+_NOT_OF_RUN = {
+    *COLUMNS[: COLUMNS.index("read_us_mean")],
+    "energy_j_per_gb",
+    "energy_j",
+}
+
+
+def _service(report: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Columns that a timed run fills."""
+    if report is None:
+        return dict.fromkeys(name for name in COLUMNS if name not in _NOT_OF_RUN)
+    host, ecc = report["host"], report["ecc"]
+    found: dict[str, Any] = {}
+    for op in ("read", "write"):
+        latency = host[op]["latency_us"]
+        for key in ("mean", "p50", "p99", "p99_9", "p99_99"):
+            found[f"{op}_us_{key}"] = latency[key] if latency["count"] else None
+    bits = ecc["codewords"] * _codeword_bits(report)
+    return {
+        **found,
+        "iops": host["iops"],
+        "bandwidth_mb_s": host["bandwidth_mb_s"],
+        "run_write_amplification": report["ftl"]["write_amplification"],
+        "rber": ecc["raw_bit_errors"] / bits if bits else None,
+        "hard_failures": ecc["hard_failures"],
+        "soft_reads": sum(ecc["soft_reads"]),
+        "uncorrectable": ecc["uncorrectable"],
+        "requests_failed": host["requests_failed"],
+    }
+
+
+def _codeword_bits(report: Mapping[str, Any]) -> int:
+    ecc = report["nandlab"]["config"]["ecc"]
+    return 8 * (int(ecc["payload_bytes"]) + int(ecc["parity_bytes"]))
+
+
+def _energy_j_per_gb(report: Mapping[str, Any]) -> float | None:
+    written = report["host"]["write"]["bytes"]
+    used_uj = report["nand"]["energy_uj"] + report["ecc"]["energy_uj"]
+    return float(used_uj) / 1e6 / (written / 1e9) if written else None

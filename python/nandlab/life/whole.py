@@ -1,0 +1,409 @@
+"""A whole life: the drive ages by the writes of its workload without time, and runs in between.
+
+Between two windows the workload's writes and trims wear the drive, on flash whose blocks fail, and
+calendar time passes. At a window a clone of the drive runs the workload with time, so that the run
+leaves no trace in the life.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from nandlab import _core
+from nandlab.display.progress import Meter, Progress
+from nandlab.drive.device import Drive
+from nandlab.drive.simulate import Interrupted
+from nandlab.drive.workload import plan
+from nandlab.ftl.bases import Ftl, PageHooks
+from nandlab.given.arguments import called, flag, number, whole
+from nandlab.given.refusal import refusal
+from nandlab.life.limit import Demand, Limit, demand, limit_of
+from nandlab.life.pace import HOURS_PER_YEAR, Pace, shares_of
+from nandlab.life.result import Life, Window, window_of
+from nandlab.process.interrupt import Stop
+from nandlab.trace.options import TraceOptions, native_options
+
+EXACT_UNITS = 5e8
+"""Units programmed that are carried out where the acceleration is chosen: tens of seconds."""
+
+LEAST_ACCELERATION = 2.0
+"""A life that would be accelerated by less is carried out."""
+
+LEARNING_CYCLES = 8.0
+"""Cycles before the first leap: they tell blocks in use from those with data that stay."""
+
+MOST_STILL = 0.05
+"""Share of blocks with data that stay, above which an accelerated life is marked."""
+
+LEAPS = 2
+"""Leaps between two windows, at least."""
+
+LEAST_BLOCKS = 64
+"""Blocks that are erased in a stretch before a leap, at least."""
+
+MOST_YEARS = 500.0
+"""A device counts no more."""
+
+
+class LifeUnfinished(KeyboardInterrupt):
+    """Ctrl-C ended a life early. Its windows until then are in `result`."""
+
+    def __init__(self, result: Life) -> None:
+        super().__init__("interrupted")
+        self.result = result
+
+
+def life(
+    drive: str | PathLike[str] | Mapping[str, Any],
+    workload: str | PathLike[str] | None = None,
+    *,
+    years: float | None = None,
+    to_death: bool = False,
+    windows: int = 20,
+    writes_per_day: str | float | None = None,
+    dwpd: float | None = None,
+    profile: str | None = None,
+    uber: float | None = None,
+    retention_hours: float | None = None,
+    temperature_c: float | None = None,
+    accelerate: float | str = "auto",
+    trace: str | PathLike[str] | None = None,
+    format: str | None = None,
+    trace_options: TraceOptions | None = None,
+    iodepth: int | None = None,
+    skip: str | None = None,
+    until: str | None = None,
+    set: Mapping[str, object] | Sequence[str] = (),
+    precondition: str = "fill",
+    seed: int | None = None,
+    ftl: type[Ftl | PageHooks] | Ftl | PageHooks | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Life:
+    """Lives a drive's life under a workload, for some years or to its death.
+
+    Args:
+        drive: as for `nandlab.run`.
+        workload: a fio job file, or the text of one, as for `nandlab.run`. Its writes and trims
+            age the drive; the whole of it runs at each window.
+        years: of the life, unless the drive dies before.
+        to_death: until it dies, whatever that takes.
+        windows: along the years, or along the cycles that the drive is expected to bear. There is
+            one more at the beginning, and one at the end.
+        writes_per_day: what the host writes in a day, in bytes or as ``20GB``. Left out with
+            `dwpd`, the run at each window says it: that suits a job with a `rate` or a
+            `thinktime`, or a trace with times.
+        dwpd: the same in drive writes.
+        profile: of the data that are kept, by JESD218: ``client`` (the default) or ``enterprise``.
+        uber: uncorrectable bit error rate that is accepted at most, instead of the profile's.
+        retention_hours: how long data are to be kept without power, instead of the profile's.
+        temperature_c: at which temperature, instead of the profile's.
+        accelerate: cycles that each cycle stands for that is carried out: 1 is exact. ``auto`` is
+            exact where that takes no more than about half a billion units of writes.
+        precondition: state at the beginning: ``fill`` (the default), ``steady`` or ``rested``.
+        trace: as for `nandlab.run`.
+        format: of the trace.
+        trace_options: of the trace.
+        iodepth: of the trace.
+        skip: of the run at each window.
+        until: of the run at each window.
+        set: as for `nandlab.run`.
+        seed: as for `nandlab.run`.
+        ftl: as for `nandlab.run`; a life with one is exact.
+        progress: called about ten times a second.
+
+    Raises:
+        NandlabError: an input is refused.
+        LifeUnfinished: Ctrl-C; its ``result`` has the windows until then.
+    """
+    called("progress", progress)
+    goal_years = _years(years, to_death)
+    windows = whole("windows", windows, 1, 1000)
+    asked = demand(profile, uber, retention_hours, temperature_c)
+    if precondition not in ("fill", "steady", "rested"):
+        raise refusal("precondition", repr(precondition), "fill, steady or rested")
+    made = Drive(drive, set=set, seed=seed, ftl=ftl)
+    source = made._source
+    what = plan(
+        source.name,
+        source.loaded.run,
+        workload=workload,
+        trace=trace,
+        format=format,
+        trace_options=trace_options,
+        iodepth=iodepth,
+        skip=skip,
+        until=until,
+        precondition=precondition,
+    )
+    pace = Pace(writes_per_day, dwpd, made.capacity_bytes)
+    limit = limit_of(source.loaded.config, asked)
+    times = _acceleration(accelerate)
+    facts = _facts(source, what.facts(), asked, pace, goal_years)
+    one = _Living(made, what, pace, limit, goal_years, windows, times, ftl is not None, progress)
+    one.result = Life([], facts, "interrupted", made.capacity_bytes, [*limit.notes])
+    try:
+        made.precondition(precondition, progress=progress)
+        one.live()
+    except KeyboardInterrupt as stop:
+        facts["acceleration"] = one.times or 1.0
+        raise LifeUnfinished(one.result) from stop
+    return one.result
+
+
+def _years(years: float | None, to_death: bool) -> float:
+    flag("to_death", to_death)
+    if (years is None) == (not to_death):
+        problem = "neither years nor to_death" if years is None else "years and to_death"
+        raise refusal("life", problem, hint="give one of them")
+    if years is None:
+        return math.inf
+    years = number("years", years)
+    if not 0 < years <= MOST_YEARS:
+        raise refusal("years", f"{years:g}: out of range", f"above 0, at most {MOST_YEARS:g}")
+    return years
+
+
+def _acceleration(given: float | str) -> float | None:
+    """The acceleration; None where it is to be chosen."""
+    if given == "auto":
+        return None
+    if isinstance(given, str):
+        try:
+            given = float(given)
+        except ValueError:
+            raise refusal("accelerate", repr(given), "auto, or a number from 1 (exact)") from None
+    times = number("accelerate", given)
+    if not 1 <= times <= 1e6:
+        raise refusal("accelerate", f"{times:g}: out of range", "1 (exact) to 1000000")
+    return times
+
+
+def _facts(
+    source: Any, what: dict[str, Any], asked: Demand, pace: Pace, years: float
+) -> dict[str, Any]:
+    """What identifies a life, known before it begins."""
+    name = "fio jobs" if what["kind"] == "fio_text" else what["source"]
+    return {
+        "nandlab_version": _core.version(),
+        "drive": source.name,
+        "workload": name,
+        "run": {**what, "set": source.sets},
+        "config_hash": source.loaded.config_hash,
+        "seed": source.loaded.config["seed"],
+        "asked_years": None if math.isinf(years) else years,
+        "writes": pace.said,
+        **asked._asdict(),
+        "acceleration": 1.0,
+    }
+
+
+class _Living:
+    """A life under way."""
+
+    result: Life
+
+    def __init__(
+        self,
+        drive: Drive,
+        what: Any,
+        pace: Pace,
+        limit: Limit,
+        years: float,
+        windows: int,
+        times: float | None,
+        has_own_ftl: bool,
+        progress: Callable[[Progress], object] | None,
+    ) -> None:
+        self._drive, self._what, self._pace, self._limit = drive, what, pace, limit
+        self._years, self._windows, self.times = years, windows, times
+        self._has_own_ftl, self._progress = has_own_ftl, progress
+        self._totals: dict[str, float] = dict.fromkeys(
+            ("host_units", "programmed_units", "cycles", "hours", "failed_blocks"), 0.0
+        )
+        self._before = dict(self._totals)
+        self._config = drive._source.loaded.config
+
+    def live(self) -> None:
+        """Windows and ageing in turns, to the end."""
+        report = self._run()
+        per_hour = self._pace.bytes_per_hour(report)
+        self._add_window(report)
+        cycles = self._expected_cycles(report, per_hour)
+        self._choose_acceleration(cycles)
+        native = self._drive._native
+        what = self._what
+        options = native_options(what.format, what.options)
+        one = _core.Life(
+            native,
+            what.kind,
+            what.source,
+            options,
+            what.iodepth,
+            shares_of(report),
+            self.times or 1.0,
+        )
+        step_cycles = cycles / self._windows
+        geometry = self._config["chip"]["geometry"]
+        least = LEAST_BLOCKS / self._blocks(geometry)
+        stretch = max(step_cycles / (self.times or 1.0) / LEAPS, least)
+        number = 0
+        while True:
+            number += 1
+            self._age(one, number, step_cycles, per_hour, stretch)
+            end = self._end_of(one)
+            now = None if end == "spare" else self._run()
+            self._add_window(now)
+            if end is None and self._has_lost(now):
+                end = "errors"
+            if end is not None:
+                self.result.end = end
+                self._note_still(one)
+                return
+            if now is not None:
+                per_hour = self._pace.bytes_per_hour(now)
+
+    def _note_still(self, one: _core.Life) -> None:
+        still = one.still(self._drive._native)
+        if still > MOST_STILL:
+            self.result.notes.append(
+                f"{still:.0%} of the blocks hold data that are not rewritten, and static wear "
+                "levelling mixes them with others slowly: an accelerated life sees too little of "
+                "that (docs/life.md); a smaller accelerate sees more"
+            )
+
+    def _age(
+        self, one: _core.Life, window: int, step_cycles: float, per_hour: float, stretch: float
+    ) -> None:
+        """To the beginning of a window, or to the end of the life."""
+        native, before = self._drive._native, dict(self._totals)
+        is_timed = not math.isinf(self._years)
+        to_years = self._years * window / self._windows
+        cycles = math.inf if is_timed else window * step_cycles
+        meter = Meter("life", self._progress)
+        with Stop() as stop:
+            is_done = False
+            while not is_done:
+                if stop.asked:
+                    raise KeyboardInterrupt
+                totals = one.totals()
+                each = totals["bytes_per_unit"]
+                hours = max(to_years * HOURS_PER_YEAR - before["hours"], 0.0) if is_timed else 0
+                units = before["host_units"] + hours * per_hour / each if is_timed else math.inf
+                is_done = one.advance(
+                    native,
+                    cycles,
+                    units,
+                    self._limit.pe_cycles,
+                    each / per_hour,
+                    LEARNING_CYCLES,
+                    stretch,
+                )
+                totals = one.totals()
+                key, goal = ("host_units", units) if is_timed else ("cycles", cycles)
+                way = (totals[key] - before[key]) / max(goal - before[key], 1e-9)
+                meter.tell(int(1000 * min(way, 1.0)), 1000)
+        meter.tell(1000, 1000, last=True)
+        self._totals = one.totals()
+
+    def _end_of(self, one: _core.Life) -> str | None:
+        """What has ended the life, if anything has."""
+        if self._drive.is_read_only:
+            return "spare"
+        if one.is_worn():
+            return "uber"
+        is_over = self._totals["hours"] >= self._years * HOURS_PER_YEAR * (1 - 1e-6)
+        return "years" if is_over else None
+
+    def _has_lost(self, report: Mapping[str, Any] | None) -> bool:
+        """Whether codewords failed: more often than any UBER that is asked for."""
+        if report is None or not self._limit.has_errors:
+            return False
+        return int(report["ecc"]["uncorrectable"]) > 0
+
+    def _run(self) -> dict[str, Any]:
+        """The report of the workload on a clone."""
+        what = self._what
+        is_trace = what.kind == "trace"
+        try:
+            result = self._drive.clone().run(
+                None if is_trace else what.source,
+                trace=what.source if is_trace else None,
+                format=what.format,
+                trace_options=what.options or None,
+                iodepth=what.iodepth,
+                skip=what.skip,
+                until=what.until,
+                progress=self._progress,
+                is_last=True,
+            )
+        except Interrupted as stop:
+            raise KeyboardInterrupt from stop
+        return result.to_dict()
+
+    def _add_window(self, report: Mapping[str, Any] | None) -> None:
+        windows = self.result.windows
+        cycles = self._drive.pe_cycles
+        now = self._totals
+        since: Window | None = windows[-1] if windows else None
+        amplification = None
+        if since is not None:
+            host = now["host_units"] - self._before["host_units"]
+            programmed = now["programmed_units"] - self._before["programmed_units"]
+            amplification = programmed / host if host else None
+        self._before = dict(now)
+        age = {**now, "bytes": now["host_units"] * now.get("bytes_per_unit", 0.0)}
+        windows.append(
+            window_of(
+                report,
+                age=age,
+                pe_cycles=cycles,
+                since=since,
+                write_amplification=amplification,
+                uber=self._limit.uber(cycles.max),
+                capacity_bytes=self.result.capacity_bytes,
+            )
+        )
+
+    def _blocks(self, geometry: Mapping[str, Any]) -> int:
+        drive = self._config["drive"]
+        dies = int(drive["channels"]) * int(drive["dies_per_channel"])
+        return dies * int(geometry["planes_per_die"]) * int(geometry["blocks_per_plane"])
+
+    def _expected_cycles(self, report: Mapping[str, Any], per_hour: float) -> float:
+        """Cycles of the blocks until the end: for the windows and the acceleration alone."""
+        chip, start = self._config["chip"], float(self._config["age"]["pe_cycles"])
+        fault = chip.get("fault", {})
+        rated = float(chip["rated_pe_cycles"])
+        median = rated * float(fault.get("median_ratings", 150.0))
+        borne = [median * math.exp(-1.5 * float(fault.get("spread", 0.1))) - start]
+        if self._limit.pe_cycles is not None:
+            borne.append(self._limit.pe_cycles - start)
+        chance = float(fault.get("program_failure_chance", 0.0))
+        geometry = chip["geometry"]
+        if chance > 0:
+            spare = 1 - 1 / (1 + float(self._config["ftl"]["overprovisioning"]))
+            borne.append(0.5 * spare / (chance * float(geometry["pages_per_block"])))
+        if not math.isinf(self._years):
+            amplification = max(float(report["settled"]["settled_value"] or 0.0), 1.5)
+            physical = self._physical_bytes(geometry)
+            written = self._years * HOURS_PER_YEAR * per_hour
+            borne.append(written * amplification / physical)
+        return max(min(borne), 1.0)
+
+    def _physical_bytes(self, geometry: Mapping[str, Any]) -> float:
+        page = float(geometry["pages_per_block"]) * float(geometry["page_bytes"])
+        return self._blocks(geometry) * page
+
+    def _choose_acceleration(self, cycles: float) -> None:
+        if self.times is None:
+            unit_bytes = float(self._config["ftl"]["unit_bytes"] or 0) or 4096.0
+            units = cycles * self._physical_bytes(self._config["chip"]["geometry"]) / unit_bytes
+            times = units / EXACT_UNITS
+            refresh = self._config.get("refresh", {})
+            by_calendar = any(refresh.get(key) for key in ("after_hours", "rber", "patrol_hours"))
+            is_exact = self._has_own_ftl or by_calendar or times < LEAST_ACCELERATION
+            self.times = 1.0 if is_exact else times
+        self.result.facts["acceleration"] = self.times

@@ -1,0 +1,248 @@
+"""A whole life of a drive: its end, its account, its demand, its files, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Ended
+
+import nandlab
+from nandlab.life.result import COLUMNS
+
+JOB = "[w]\nrw=randrw\nbs=4k\niodepth=8\nnumber_ios=2000\nnorandommap=1\n"
+
+SMALL = {"chip.geometry.blocks_per_plane": 64, "chip.geometry.pages_per_block": 32}
+"""`tiny`, smaller: a cycle of its blocks takes some milliseconds."""
+
+FAILING = {**SMALL, "chip.fault.median_ratings": 0.01, "chip.fault.spread": 0.1}
+"""Its blocks fail after 85 cycles or so."""
+
+CODED = {
+    **SMALL,
+    "chip.array": {"name": "power_law"},
+    "ecc": {"model": "threshold", "t": 120, "t_soft": [120]},
+}
+"""Its blocks bear as many cycles as the code: some hundred."""
+
+
+def test_a_life_ends_when_the_spare_is_used_up():
+    life = nandlab.life("tiny", JOB, to_death=True, dwpd=2, windows=5, set=FAILING, seed=1)
+    assert life.end == "spare"
+    last = life.windows[-1]
+    assert last.failed_blocks > 0
+    assert last.read_us_p99 is None
+    # Timed runs leave no trace: windows do not change the life.
+    other = nandlab.life("tiny", JOB, to_death=True, dwpd=2, windows=1, set=FAILING, seed=1)
+    assert other.tbw == pytest.approx(life.tbw, rel=1e-3)
+    assert other.windows[-1].pe_cycles_max == last.pe_cycles_max
+
+
+def test_dwpd_tbw_and_years_are_one_account():
+    life = nandlab.life("tiny", JOB, years=0.05, dwpd=3, windows=4, set=SMALL)
+    assert life.end == "years"
+    assert life.years == pytest.approx(0.05, rel=0.01)
+    assert life.dwpd == pytest.approx(3, rel=0.01)
+    days = life.years * 365
+    assert life.tbw * 1e12 == pytest.approx(3 * days * life.capacity_bytes, rel=1e-6)
+    a_day = nandlab.life(
+        "tiny",
+        JOB,
+        years=0.05,
+        writes_per_day=3 * life.capacity_bytes,
+        windows=4,
+        set=SMALL,
+    )
+    assert a_day.windows == life.windows
+    # TBW = cycles x physical capacity / write amplification.
+    physical = 8 * 64 * 32 * 8192
+    cycles = life.windows[-1].pe_cycles_mean
+    assert life.write_amplification is not None
+    expected = cycles * physical / life.write_amplification
+    assert life.tbw * 1e12 == pytest.approx(expected, rel=0.05)
+    for window in life.windows[1:]:
+        assert window.dwpd == pytest.approx(3, rel=0.05)
+
+
+def test_a_job_with_a_rate_sets_the_pace():
+    job = "[w]\nrw=randwrite\nbs=4k\nrate_iops=100\nnumber_ios=2000\nnorandommap=1\n"
+    life = nandlab.life("tiny", job, years=0.001, windows=2, set=SMALL)
+    hours = life.years * 8760
+    assert life.tbw * 1e12 == pytest.approx(hours * 3600 * 100 * 4096, rel=0.02)
+
+
+@pytest.mark.parametrize("hours", [24.0, 100.0])
+@pytest.mark.parametrize("t", [118, 125])
+def test_a_life_ends_with_the_endurance_of_chip_and_code(hours: float, t: int):
+    """Desnoyers' endurance: by retention time and code."""
+    sets = {**CODED, "ecc": {"model": "threshold", "t": t, "t_soft": [t]}}
+    life = nandlab.life(
+        "tiny", JOB, to_death=True, dwpd=1, windows=2, retention_hours=hours, set=sets
+    )
+    assert life.end == "uber"
+    chip = nandlab.Drive("tiny", set=sets)._source.loaded.config["chip"]
+    [point] = nandlab.endurance(
+        chip,
+        retention_hours=hours,
+        temperature_c=30,
+        t=t,
+        codeword_bits=8 * 4096,
+        user_bits=8 * 4096,
+    ).points
+    last = life.windows[-1]
+    assert point.pe_cycles <= last.pe_cycles_max <= point.pe_cycles + 2
+    assert last.uber == pytest.approx(1e-15, rel=0.3)
+    assert last.pe_cycles_mean == pytest.approx(point.pe_cycles, rel=0.1)
+
+
+def test_an_accelerated_life_is_like_the_exact_one():
+    """The tests of the core compare more of them."""
+    sets = {**FAILING, "chip.fault.median_ratings": 0.03}
+    exact, fast = (
+        nandlab.life("tiny", JOB, to_death=True, dwpd=1, windows=2, set=sets, accelerate=times)
+        for times in (1, 20)
+    )
+    assert fast.facts["acceleration"] == 20
+    assert fast.tbw == pytest.approx(exact.tbw, rel=0.03)
+    assert fast.write_amplification == pytest.approx(exact.write_amplification, rel=0.03)
+    assert fast.end == exact.end
+
+
+def test_auto_accelerates_what_would_take_long(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys.modules["nandlab.life.whole"], "EXACT_UNITS", 1e7)
+    short, long = (
+        nandlab.life("tiny", JOB, years=years, dwpd=2, windows=1, set=SMALL) for years in (0.02, 2)
+    )
+    assert short.facts["acceleration"] == 1
+    assert long.facts["acceleration"] > 2
+    assert long.years == pytest.approx(2, rel=1e-3)
+    assert long.tbw == pytest.approx(100 * short.tbw, rel=0.03)
+
+
+def test_data_that_stay_are_named():
+    job = "[w]\nrw=randwrite\nbs=4k\nnumber_ios=500\nnorandommap=1\nsize=40%\n"
+    life = nandlab.life("tiny", job, to_death=True, dwpd=1, windows=1, set=FAILING, accelerate=20)
+    assert any("hold data that are not rewritten" in note for note in life.notes)
+    exact = nandlab.life("tiny", job, to_death=True, dwpd=1, windows=1, set=FAILING, accelerate=1)
+    assert not any("not rewritten" in note for note in exact.notes)
+
+
+def test_a_trace_and_an_ftl_of_ones_own_can_live():
+    trace = Path(__file__).parents[2] / "examples/traces/sqlite_ext4.iolog.zst"
+    life = nandlab.life(
+        "tiny", trace=trace, years=0.01, dwpd=1, windows=1, until="2000", precondition="fill"
+    )
+    assert life.years == pytest.approx(0.01, rel=0.05)
+
+    class Emptiest(nandlab.ftl.PageHooks):
+        pass
+
+    life = nandlab.life("tiny", JOB, years=0.002, dwpd=1, windows=1, set=SMALL, ftl=Emptiest)
+    assert life.facts["acceleration"] == 1
+
+
+def test_files_and_table_have_every_window(nandlab: Callable[..., Ended], folder: Path):
+    import pyarrow.parquet as pq
+
+    (folder / "jobs.fio").write_text(JOB)
+    ended = nandlab(
+        *("life", "--drive", "tiny", "--workload", "jobs.fio", "--to-death", "--dwpd", "1"),
+        *("--windows", "3", "--json", "life.json", "--parquet", "life.parquet"),
+        *("--plot", "life.png", "--quiet"),
+        *(f"--set={key}={value}" for key, value in FAILING.items()),
+    ).succeeded()
+    assert ended.out == ""
+    whole = json.loads((folder / "life.json").read_text())
+    table = pq.read_table(folder / "life.parquet")
+    assert table.column_names == list(COLUMNS)
+    assert table.to_pylist() == whole["windows"]
+    assert whole["end"] == "spare"
+    assert (folder / "life.png").stat().st_size > 10_000
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({}, "neither years nor to_death"),
+    ({"years": 1, "to_death": True}, "years and to_death"),
+    ({"years": -1}, "years: -1: out of range"),
+    ({"years": 1, "windows": 0}, "windows"),
+    ({"years": 1, "dwpd": 1, "writes_per_day": "1GB"}, "writes_per_day and dwpd"),
+    ({"years": 1, "writes_per_day": "ten"}, "a size, as 20GB"),
+    ({"years": 1, "dwpd": 0}, "dwpd: 0: out of range"),
+    ({"years": 1, "accelerate": "much"}, "accelerate: 'much'"),
+    ({"years": 1, "accelerate": 0.5}, "accelerate: 0.5: out of range"),
+    ({"years": 1, "profile": "clint"}, "did you mean `client`"),
+    ({"years": 1, "uber": 2}, "uber = 2: out of range"),
+    ({"years": 1, "precondition": "none"}, "fill, steady or rested"),
+    ({"years": 1, "workload": "[r]\nrw=randread\nnumber_ios=10\n"}, "writes nothing"),
+]
+
+
+@pytest.mark.parametrize(("given", "why"), REFUSED)
+def test_bad_input_is_refused(given: dict[str, Any], why: str):
+    with pytest.raises(nandlab.NandlabError) as error:
+        nandlab.life("tiny", **{"workload": JOB, "set": SMALL, **given})
+    assert why in str(error.value)
+
+
+def test_an_interrupted_life_keeps_its_windows():
+    def stop(progress: nandlab.Progress) -> None:
+        if progress.phase == "life":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(nandlab.LifeUnfinished) as ended:
+        nandlab.life("tiny", JOB, years=100, dwpd=100, windows=1, set=SMALL, progress=stop)
+    assert ended.value.result.end == "interrupted"
+    assert len(ended.value.result.windows) == 1
+
+
+def test_columns_and_keys_are_described():
+    page = (Path(__file__).parents[2] / "docs/life.md").read_text()
+    life = nandlab.life("tiny", JOB, years=0.001, dwpd=1, windows=1, set=SMALL)
+    for name in {*COLUMNS, *life.to_dict()} - {"windows"}:
+        assert f"`{name}`" in page, name
+
+
+def test_cycles_of_blocks_are_those_of_the_drive():
+    drive = nandlab.Drive("tiny", set=SMALL)
+    drive.precondition("fill")
+    drive.age(cycles=5)
+    cycles = drive.block_cycles
+    assert (cycles.min(), cycles.max()) == (drive.pe_cycles.min, drive.pe_cycles.max)
+    assert cycles.mean() == pytest.approx(drive.pe_cycles.mean)
+
+
+def test_a_life_ends_where_a_timed_run_loses_data():
+    """A demand that the code meets for longer than the pages of a run."""
+    life = nandlab.life(
+        *("tiny", JOB),
+        to_death=True,
+        dwpd=1,
+        windows=10,
+        uber=2e-5,
+        retention_hours=0,
+        set=CODED,
+        accelerate=20,
+    )
+    assert life.end == "errors"
+    assert life.windows[-1].uncorrectable
+    assert not any(window.uncorrectable for window in life.windows[:-1])
+
+
+def test_refresh_wears_a_drive_that_is_hardly_written() -> None:
+    """Every month, blocks with data are rewritten, whatever the host writes."""
+    wear = {}
+    for after_hours in (0, 730):
+        changes = {**SMALL, "refresh.after_hours": after_hours}
+        life = nandlab.life("tiny", JOB, years=2, writes_per_day="1m", windows=2, set=changes)
+        assert life.acceleration == 1
+        wear[after_hours] = life.windows[-1].pe_cycles_mean
+    assert wear[730] - wear[0] > 0.5 * 2 * 12
+    with pytest.raises(nandlab.NandlabError, match="accelerate"):
+        changes = {**SMALL, "refresh.after_hours": 730}
+        nandlab.life("tiny", JOB, years=1, writes_per_day="1m", accelerate=10, set=changes)
