@@ -56,8 +56,8 @@ EXAMPLES = {
         "nandlab run --from steady.nldrive --workload jobs.fio",
     ),
     "life": (
-        "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1 --plot life.png",
-        "nandlab life --drive modern_tlc --workload jobs.fio --years 5 --writes-per-day 100GB",
+        "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1",
+        "nandlab life my.toml --workload jobs.fio --years 5 --plot life.png",
     ),
     "sweep": (
         "nandlab sweep study.toml --workers 4 --plot study.png",
