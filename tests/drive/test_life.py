@@ -240,7 +240,7 @@ def test_refresh_wears_a_drive_that_is_hardly_written() -> None:
     for after_hours in (0, 730):
         changes = {**SMALL, "refresh.after_hours": after_hours}
         life = nandlab.life("tiny", JOB, years=2, writes_per_day="1m", windows=2, set=changes)
-        assert life.acceleration == 1
+        assert life.facts["acceleration"] == 1
         wear[after_hours] = life.windows[-1].pe_cycles_mean
     assert wear[730] - wear[0] > 0.5 * 2 * 12
     with pytest.raises(nandlab.NandlabError, match="accelerate"):
