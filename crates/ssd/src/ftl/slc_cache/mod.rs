@@ -454,6 +454,14 @@ impl Ftl for SlcCache {
         self.page.wear()
     }
 
+    fn wear_on(&mut self, more: &[u32]) -> bool {
+        self.page.wear_on(more)
+    }
+
+    fn levels_to(&self) -> u32 {
+        self.page.levels_to()
+    }
+
     fn ram(&self) -> Vec<Ram> {
         let mut ram = self.page.ram();
         ram.push(Ram { name: "slc_cache", bytes: self.area.bytes() });
