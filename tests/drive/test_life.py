@@ -243,6 +243,6 @@ def test_refresh_wears_a_drive_that_is_hardly_written() -> None:
         assert life.facts["acceleration"] == 1
         wear[after_hours] = life.windows[-1].pe_cycles_mean
     assert wear[730] - wear[0] > 0.5 * 2 * 12
+    changes = {**SMALL, "refresh.after_hours": 730}
     with pytest.raises(nandlab.NandlabError, match="accelerate"):
-        changes = {**SMALL, "refresh.after_hours": 730}
         nandlab.life("tiny", JOB, years=1, writes_per_day="1m", accelerate=10, set=changes)

@@ -186,7 +186,10 @@ def _checked_jobs(text: str, place: str) -> list[Job]:
 
 def _study(tables: dict[str, Any], place: str, text: str, folder: Path) -> Subject:
     given: Given = given_study(tables, place, folder)
-    first = next(Tasks(given).batches(), None)
+    # A search chooses its points: any one is a drive that it may come to.
+    is_open = not all(axis.values for axis in given.axes)
+    one = replace(given.design, kind="random", points=1) if is_open else given.design
+    first = next(Tasks(replace(given, design=one)).batches(), None)
     task = None if first is None else next(first.tasks)
     if task is None:
         raise refusal(f"{place}: constraints", "they leave no point", hint="loosen them")

@@ -176,7 +176,7 @@ impl Session {
     fn cache(&self) -> Value {
         let ssd = &self.run.ssd;
         let Some(cache) = ssd.cache() else { return Value::Null };
-        let (counts, bytes) = (ssd.ftl_counts().cache, u64::from(ssd.unit_bytes()));
+        let (counts, bytes) = (ssd.ftl_counts().cache, ssd.unit_bytes());
         json!({
             "host_units": counts.host_units,
             "folded_units": counts.folded_units,

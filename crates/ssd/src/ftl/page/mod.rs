@@ -22,7 +22,6 @@ use crate::space::wear::BlockWear;
 use base::family::{Member, check, schema};
 use base::memory::{prefetch, table};
 use base::{Error, Result, params};
-use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +70,7 @@ impl Default for PageParams {
 mod closing;
 mod fast_pages;
 mod frontiers;
+mod programs;
 mod recover;
 mod state;
 mod victims;
@@ -228,121 +228,10 @@ impl PageFtl {
         self.free.of(plane) > self.reserve as usize
     }
 
-    /// The next program of an open frontier, for the first of `lpns`; whether it ends a row.
-    #[inline]
-    pub(super) fn take(
-        &mut self,
-        index: usize,
-        die: Die,
-        stream: Stream,
-        lpns: impl ExactSizeIterator<Item = Lpn>,
-    ) -> (Program, bool) {
-        // A short program takes only the planes it needs; the others catch up first next time.
-        let frontier = &mut self.frontiers[index];
-        let page_units = self.geometry.units_per_page;
-        let plane_units = page_units * self.pages_per_program;
-        let room = (self.joined - frontier.planes_done) * plane_units;
-        let units = room.min(lpns.len() as u32);
-        let planes = units.div_ceil(plane_units);
-        let mut blocks = frontier.blocks;
-        if frontier.planes_done > 0 {
-            blocks.copy_within(frontier.planes_done as usize.., 0);
-        }
-        let program = Program {
-            die,
-            units,
-            page: frontier.page,
-            planes: planes as u8,
-            stream,
-            mode: BlockMode::Native,
-            blocks,
-        };
-        let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
-        self.own(&program, self.pages_per_program, lpns);
-        (program, is_row)
-    }
-
-    /// Notes the owners of the slots of a program of `pages` pages in each plane.
-    #[inline(always)]
-    pub(super) fn own(
-        &mut self,
-        program: &Program,
-        pages: u32,
-        mut lpns: impl Iterator<Item = Lpn>,
-    ) {
-        let page_units = self.geometry.units_per_page;
-        let mut left = program.units;
-        for page in program.page..program.page + pages {
-            for &block in program.blocks() {
-                let first = self.geometry.ppn(block, page, 0).0 as usize;
-                let slots = &mut self.owner[first..first + page_units as usize];
-                let here = page_units.min(left);
-                left -= here;
-                let (filled, padded) = slots.split_at_mut(here as usize);
-                for (owner, lpn) in filled.iter_mut().zip(&mut lpns) {
-                    *owner = lpn.0;
-                    // Looked up when the flash has it.
-                    prefetch(&self.map, lpn.0 as usize);
-                }
-                padded.fill(PADDING);
-            }
-        }
-        let slots = u32::from(program.planes) * pages * page_units;
-        self.counts.padding_units += u64::from(slots - program.units);
-    }
-
     /// Whether a die is being collected: blocks of it are being emptied, or are to be erased.
     pub(super) fn is_collecting(&self, die: Die) -> bool {
         let Draining { victims, drained, .. } = &self.collections[die.0 as usize];
         !victims.is_empty() || !drained.is_empty()
-    }
-
-    /// Marks all slots of a program as padding.
-    pub(super) fn pad(&mut self, program: &Program) {
-        self.pad_pages(program, self.pages_per_program);
-    }
-
-    /// The same of a program of `pages` pages in each plane.
-    pub(super) fn pad_pages(&mut self, program: &Program, pages: u32) {
-        for page in program.page..program.page + pages {
-            for &block in program.blocks() {
-                let first = self.geometry.ppn(block, page, 0).0 as usize;
-                self.owner[first..first + self.geometry.units_per_page as usize].fill(PADDING);
-            }
-        }
-    }
-
-    /// Maps the units of a program of `pages` pages in each plane: how many had no data before.
-    #[inline(always)]
-    pub(super) fn map_program(&mut self, program: &Program, pages: u32, carried: Carried) -> u32 {
-        let moves = carried.moves();
-        let (mut left, mut new) = (program.units, 0);
-        for page in program.page..program.page + pages {
-            for &block in program.blocks() {
-                let slots = self.geometry.units_per_page.min(left);
-                // First all of them: a unit that comes twice in a row kills its first copy at once.
-                self.candidates.added(block, slots);
-                let first = self.geometry.ppn(block, page, 0).0;
-                for ppn in first..first + slots {
-                    let lpn = self.owner[ppn as usize];
-                    let old = self.map[lpn as usize];
-                    // Rewritten or trimmed while it was on its way: this copy is stale at birth.
-                    let moved = moves.get((program.units - left) as usize);
-                    left -= 1;
-                    if moved.is_some_and(|unit| unit.from.0 != old) {
-                        self.candidates.died(|| self.geometry.plane_of(block), block);
-                        continue;
-                    }
-                    self.map[lpn as usize] = ppn;
-                    if old == Ppn::NONE.0 {
-                        new += 1;
-                    } else {
-                        self.invalidate(old);
-                    }
-                }
-            }
-        }
-        new
     }
 
     /// Appends host data to a frontier of a stream, which is opened if need be.
