@@ -21,6 +21,7 @@ __all__ = [
     "Drive",
     "Flash",
     "Frames",
+    "Life",
     "NandlabError",
     "OwnFtl",
     "Simulation",
