@@ -1,5 +1,5 @@
-//! Programs of `page`: which slots the units of a row take, and what the map says once the flash has
-//! them.
+//! Programs of `page`: which slots the units of a row take, and what the map says once the flash
+//! has them.
 
 use super::{Carried, Die, Lpn, PADDING, PageFtl, Ppn, Program, Stream};
 use base::memory::prefetch;
