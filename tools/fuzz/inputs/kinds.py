@@ -240,6 +240,18 @@ def _endurance(dice: Dice, case: Case) -> None:
     case.steps = [Command(line)]
 
 
+def _life(dice: Dice, case: Case) -> None:
+    """A short life of a small drive."""
+    job = f"[w]\nrw={dice.one(('randwrite', 'randrw'))}\nbs=4k\nsize=4m\n"
+    case.files["life.fio"] = job.encode()
+    line = ["life", "--drive", "tiny", "--workload", "life.fio"]
+    line += ["--years", dice.one((*["0.001", "0.002"] * 5, "-1", "x"))]
+    line += ["--dwpd", dice.one((*["1", "3"] * 5, "0", "many"))]
+    line += ["--windows", dice.one((*["1", "2"] * 5, "0", "1.5"))]
+    line += ["--accelerate", dice.one((*["auto", "1"] * 5, "0", "fast"))]
+    case.steps = [Command([*line, "--json", "r.json"])]
+
+
 #: What `cell` may be asked beside a state: options that go together.
 _LOOKS: tuple[tuple[str, ...], ...] = (
     (),
@@ -464,6 +476,7 @@ KINDS: dict[str, Kind] = {
     "sweep": Kind(_sweep, 4, is_same=False),
     "compare": Kind(_compare, 2),
     "lint": Kind(_lint, 3),
+    "life": Kind(_life, 1, is_same=False),
     "trace": Kind(_trace, 4),
     "board": Kind(_board, 4),
     "fit": Kind(_fit, 9),
