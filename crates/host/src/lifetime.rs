@@ -155,7 +155,7 @@ impl Life {
         lifetime.advance(drive.ssd(), goal, units, &mut |into| turns.draw(into))
     }
 
-    /// What it has come to.
+    /// Totals since the beginning.
     pub fn totals(&self) -> Totals {
         self.lifetime.totals()
     }

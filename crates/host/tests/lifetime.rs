@@ -45,7 +45,7 @@ fn workload(job: &str) -> Workload {
     }
 }
 
-/// What a drive has come to.
+/// Figures of a drive at the end of its life.
 struct End {
     totals: Totals,
     cycles: f64,

@@ -66,7 +66,7 @@ impl Life {
         })
     }
 
-    /// What it has come to, and the cycles of a block on average.
+    /// Totals since the beginning, and the mean cycles of a block.
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let life = self.lock();
         let totals = life.totals();

@@ -46,7 +46,7 @@ def lint(
     """
     if not is_state(precondition):
         raise refusal("precondition", f"{precondition!r}", PRECONDITIONS, given=precondition)
-    planned = Planned(drive, precondition, until)  # type: ignore[arg-type]
+    planned = Planned(drive, precondition, until)
     every = (finding for given in inputs for finding in findings(read(given, planned)))
     # Drives that share a preset share its findings.
     return list(dict.fromkeys(every))

@@ -35,7 +35,7 @@ EXPECTED = "a drive file or preset, a fio job file, a study, or a report of `nan
 class Planned:
     """How jobs will be run, where their own file cannot say it."""
 
-    drive: str | Mapping[str, Any] | None = None
+    drive: str | PathLike[str] | Mapping[str, Any] | None = None
     precondition: str = "none"
     until: str | None = None
 

@@ -186,7 +186,7 @@ impl Session {
         })
     }
 
-    /// What refresh and patrol have done; `null` of a drive that has neither.
+    /// Counts of refresh and patrol; `null` of a drive without either.
     fn refresh(&mut self) -> Value {
         if !self.loaded.config.refresh.is_on() {
             return Value::Null;

@@ -6,8 +6,9 @@
 //! these wear alike. Other blocks hold data that nobody rewrites, and get none, as long as static
 //! wear levelling lets them stay behind; once it is at work, the distance stays as it is.
 //!
-//! What changes over many cycles is what a leap cannot know: levelling that mixes data that stay
-//! with others, until write amplification is another. `still` says how many blocks hold such data.
+//! A leap misses slow changes: static wear levelling mixes data that stay with others over hundreds
+//! of cycles, and write amplification changes with that. `still` is the share of blocks with such
+//! data.
 //!
 //! Failures are drawn for each of these cycles. A block fails at its own number of cycles, which is
 //! exact, and by chance in one of its programs; either way it leaves with its next erase, in the
@@ -24,7 +25,7 @@ use nand::geometry::{Block, Geometry, Plane};
 /// Blocks of a drive for each that may fail in one leap.
 const BLOCKS_A_FAILURE: usize = 100;
 
-/// What leaps keep between one and the next.
+/// State that leaps hand on to the next.
 pub(super) struct Leaps {
     rng: Rng,
     /// By block: cycles with which it fails.
@@ -38,7 +39,7 @@ pub(super) struct Leaps {
     pub still: f64,
 }
 
-/// What a leap has done.
+/// Outcome of a leap.
 pub(super) struct Leaped {
     /// Erases that it stands for.
     pub erases: f64,

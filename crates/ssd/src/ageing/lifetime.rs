@@ -20,7 +20,7 @@ use nand::geometry::Block;
 /// Cycles for which a leap waits for blocks that are to fail, at most: in so many, half are erased.
 const WAITING_CYCLES: f64 = 0.5;
 
-/// How far a life is to go on, and how.
+/// Goal of the next part of a life, and how it is carried out.
 #[derive(Debug, Clone, Copy)]
 pub struct Goal {
     /// Cycles of a block on average since the beginning, at which it pauses.
@@ -37,7 +37,7 @@ pub struct Goal {
     pub stretch_cycles: f64,
 }
 
-/// What a life has come to, since its beginning.
+/// Totals of a life since its beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Totals {
     /// Units written by the host.
@@ -75,7 +75,7 @@ pub struct Lifetime {
     acceleration: f64,
     good_blocks: f64,
     totals: Totals,
-    /// What has been done since the last leap.
+    /// Totals since the last leap.
     stretch: Totals,
     /// Cycles after the last leap.
     leaped_at: f64,
@@ -88,6 +88,7 @@ impl Lifetime {
     /// Of a drive that holds data. Each cycle that is carried out stands for `acceleration` of
     /// them: 1 is exact.
     pub fn new(ssd: &mut Ssd, acceleration: f64, seed: u64) -> Result<Self> {
+        ssd.check_rest()?;
         let place = "accelerate";
         if !(1.0..=1e6).contains(&acceleration) {
             let problem = format!("{acceleration} is out of range");
@@ -123,7 +124,7 @@ impl Lifetime {
         })
     }
 
-    /// What it has come to.
+    /// Totals since the beginning.
     pub fn totals(&self) -> Totals {
         self.totals
     }

@@ -14,3 +14,4 @@ mod worn;
 pub use lifetime::{Goal, Lifetime, Totals};
 pub use rows::Touch;
 pub use uniform::Ageing;
+pub(crate) use worn::Worn;

@@ -13,7 +13,7 @@ const BATCH: usize = 4096;
 /// Fewest units in a row that are worth drawing ahead.
 const LEAST: usize = 4 * AHEAD;
 
-/// What a host does to a unit.
+/// A write or a trim of a unit by the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
     /// Writes it, with a hint.

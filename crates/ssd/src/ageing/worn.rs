@@ -7,7 +7,7 @@ use nand::chip::Chips;
 use nand::geometry::Block;
 
 /// The chips of a drive.
-pub(super) struct Worn<'a> {
+pub(crate) struct Worn<'a> {
     pub chips: &'a mut Chips,
     pub erases: u64,
     /// A block that has failed must stay in use.
@@ -36,7 +36,7 @@ impl Device for Worn<'_> {
     }
 }
 
-/// What happened to each block in a lifetime.
+/// Account of each block in a lifetime.
 pub(super) struct Blocks {
     /// Erases that were carried out by the last one of the block.
     pub erased_at: Vec<u64>,

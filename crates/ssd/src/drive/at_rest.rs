@@ -35,11 +35,12 @@ impl Ssd {
             && !is_logging
     }
 
-    fn check_rest(&self) -> Result<()> {
+    /// Refuses a drive in which anything is under way.
+    pub(crate) fn check_rest(&self) -> Result<()> {
         if self.is_quiet() {
             return Ok(());
         }
-        let problem = "it cannot be cloned or saved while requests or internal work are under way";
+        let problem = "it is not at rest: requests or internal work are under way";
         Err(Error::new("drive", problem).hint("let the run end first"))
     }
 }

@@ -10,7 +10,7 @@ use crate::ftl::Job;
 use base::Time;
 use nand::geometry::Die;
 
-/// What is known of idle times.
+/// Idle times: whether they are used, and since when the drive has one.
 pub(crate) struct Idle {
     /// Internal work runs in idle times.
     is_used: bool,

@@ -56,7 +56,7 @@ impl Request {
         Self { op, fua: false, stream: 0, is_urgent: false, offset, length }
     }
 
-    /// What it says of its data.
+    /// Hint to the FTL about its data.
     pub const fn hint(&self) -> Hint {
         Hint { stream: self.stream, is_urgent: self.is_urgent }
     }

@@ -59,7 +59,7 @@ impl Stream {
     }
 }
 
-/// What the host says of data that it writes.
+/// Hint of the host about data that it writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hint {
     /// Data of one stream die together; 0 where the host says nothing.
@@ -463,7 +463,7 @@ pub trait Ftl: Send + DynClone + State {
         0
     }
 
-    /// How many bits the cells of a block hold, or will hold where it is open.
+    /// Mode of a block that is open or full: bits that its cells hold.
     fn mode(&self, _block: Block) -> BlockMode {
         BlockMode::Native
     }

@@ -4,7 +4,7 @@
 //! joined. Rows are filled across victims instead of padding each one's last row; a drained victim
 //! is erased when the row that holds its last unit has been programmed.
 
-use crate::ftl::{Lpn, Move};
+use crate::ftl::{Lpn, Move, Step, Work};
 use base::memory::prefetch;
 use nand::geometry::{Block, Geometry, Ppn};
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,20 @@ impl Draining {
         let of_victims =
             if self.victims.is_empty() { 0 } else { pages * geometry.units_per_page + self.slot };
         of_victims + self.drained.len() as u32 * geometry.units_per_block()
+    }
+
+    /// The step that follows from what was gathered: moves first, then the erase of drained blocks
+    /// of up to `most` planes together.
+    #[inline]
+    pub fn step(&mut self, geometry: &Geometry, most: usize, work: &mut Work) -> Step {
+        if !work.moves.is_empty() {
+            return Step::Move;
+        }
+        if self.drained.is_empty() {
+            return Step::Done;
+        }
+        self.erase(geometry, most, &mut work.blocks);
+        Step::Erase
     }
 
     /// Takes drained blocks, one of each of up to `most` planes, for one multi-plane erase.

@@ -1,6 +1,8 @@
 //! Write frontiers: an open block in each plane that a program joins, and the page that comes next.
 
-use nand::geometry::{Block, Geometry, MAX_PLANES};
+use crate::ftl::{Program, Stream};
+use nand::chip::BlockMode;
+use nand::geometry::{Block, Die, Geometry, MAX_PLANES};
 use serde::{Deserialize, Serialize};
 
 /// An open block in each plane that a program joins, and the page it stands at.
@@ -24,6 +26,26 @@ impl Frontier {
     /// New blocks, from their first page on.
     pub fn open(&mut self) {
         (self.page, self.planes_done, self.open) = (0, 0, true);
+    }
+
+    /// Its next program in `mode`, for the first of `units` units, where a program of `joined` planes
+    /// takes `plane_units` units of each. A short one takes only the planes that it needs; the others
+    /// catch up first next time.
+    #[inline]
+    pub fn program(
+        &self,
+        (die, stream, mode): (Die, Stream, BlockMode),
+        units: u32,
+        plane_units: u32,
+        joined: u32,
+    ) -> Program {
+        let units = units.min((joined - self.planes_done) * plane_units);
+        let planes = units.div_ceil(plane_units) as u8;
+        let mut blocks = self.blocks;
+        if self.planes_done > 0 {
+            blocks.copy_within(self.planes_done as usize.., 0);
+        }
+        Program { die, units, page: self.page, planes, stream, mode, blocks }
     }
 
     /// The next `planes` planes take `pages` pages: whether that was the last of `joined` planes.

@@ -82,8 +82,16 @@ pub(crate) struct Refresh {
 
 impl State for Refresh {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { after_minutes: _, rber: _, at_once: _, is_on: _, next_look: _, .. } = self;
-        let Self { queue, under_way, patrol, .. } = self;
+        let Self {
+            after_minutes: _,
+            rber: _,
+            at_once: _,
+            is_on: _,
+            queue,
+            under_way,
+            next_look: _,
+            patrol,
+        } = self;
         queue.exchange(archive)?;
         archive.value(under_way)?;
         patrol.as_mut().map_or(Ok(()), |patrol| patrol.exchange(archive))
@@ -179,7 +187,7 @@ pub(crate) fn check(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
     let problem =
         format!("the FTL `{}` does not move the data of a block on demand", config.ftl.name);
     Err(Error::unsupported(key, problem)
-        .hint("leave it at 0, or use an FTL with `reclaim`: page, dftl, learned, superblock, ..."))
+        .hint("leave it at 0, or give the FTL `reclaim`, as all of the roster have it"))
 }
 
 impl Ssd {

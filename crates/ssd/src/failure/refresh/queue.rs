@@ -43,7 +43,7 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    /// How many wait.
+    /// Number of blocks that wait.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }

@@ -7,6 +7,7 @@
 //! decoder corrects that is so.
 
 use super::{MINUTES, Refresh};
+use crate::ageing::Worn;
 use crate::drive::Ssd;
 use crate::ftl::contract::Device;
 use crate::ftl::{Job, Program, Untimed, Urgency};
@@ -73,8 +74,10 @@ impl Refresh {
 
 impl Ssd {
     /// Lets `hours` pass at once for a drive with power that nobody uses, and does what its
-    /// refresh and patrol do in them. Without either this is [`Ssd::age`].
+    /// refresh and patrol do in them. Without either this is [`Ssd::age`]. Refused while anything is
+    /// under way: internal work would be done twice.
     pub fn refresh_untimed(&mut self, hours: Hours) -> Result<Refreshed> {
+        self.check_rest()?;
         let minutes = (hours.0.max(0.0) * MINUTES).round() as u32;
         let mut done = Refreshed::default();
         if !self.failures.refresh.is_wanted() {
@@ -199,13 +202,13 @@ impl Ssd {
         untimed: &mut Untimed,
         done: &mut Refreshed,
     ) -> Result<()> {
-        let mut flash =
-            Worn { chips: &mut self.flash.chips, born: Vec::new(), erases: 0, is_full: false };
+        let worn = Worn { chips: &mut self.flash.chips, erases: 0, is_full: false };
+        let mut flash = Begun { worn, born: Vec::new() };
         self.ftl.settle_on(Job::of(die), Urgency::Due, untimed, &mut flash)?;
         while let Some(job) = self.ftl.wanted() {
             self.ftl.settle_on(job, Urgency::Due, untimed, &mut flash)?;
         }
-        let Worn { born, erases, is_full, .. } = flash;
+        let Begun { worn: Worn { erases, is_full, .. }, born } = flash;
         done.erases += erases;
         if is_full {
             let now = self.now();
@@ -233,36 +236,25 @@ impl Ssd {
     }
 }
 
-/// Chips under untimed work.
-struct Worn<'a> {
-    chips: &'a mut Chips,
-    /// Blocks that were begun.
+/// Chips that wear, and the blocks that were begun.
+struct Begun<'a> {
+    worn: Worn<'a>,
     born: Vec<Block>,
-    erases: u64,
-    is_full: bool,
 }
 
-impl Device for Worn<'_> {
+impl Device for Begun<'_> {
     fn program(&mut self, program: &Program, failed: &mut Vec<Block>) -> Result<()> {
-        for &block in program.blocks() {
-            self.chips.program_in(program.mode, block, program.page)?;
-            if program.page == 0 {
-                self.born.push(block);
-            }
-            if self.chips.programs_fail() && self.chips.program_failed(block, program.page) {
-                failed.push(block);
-            }
+        if program.page == 0 {
+            self.born.extend(program.blocks());
         }
-        Ok(())
+        self.worn.program(program, failed)
     }
 
     fn erase(&mut self, block: Block) -> bool {
-        self.chips.erase(block);
-        self.erases += 1;
-        !self.chips.has_failed(block)
+        self.worn.erase(block)
     }
 
     fn cannot_spare(&mut self) {
-        self.is_full = true;
+        self.worn.cannot_spare();
     }
 }

@@ -183,18 +183,14 @@ impl Placed {
         let frontier = &mut view.sets[block as usize].frontier;
         let page_units = view.geometry.units_per_page;
         let plane_units = page_units * pages;
-        let room = (joined - frontier.planes_done) * plane_units;
-        let units = room.min(lpns.len() as u32);
-        let planes = units.div_ceil(plane_units);
-        let mut blocks = frontier.blocks;
-        blocks.copy_within(frontier.planes_done as usize.., 0);
-        let (page, mode) = (frontier.page, BlockMode::Native);
-        let program = Program { die, units, page, planes: planes as u8, stream, mode, blocks };
+        let place = (die, stream, BlockMode::Native);
+        let program = frontier.program(place, lpns.len() as u32, plane_units, joined);
+        let planes = u32::from(program.planes);
         frontier.advance(planes, pages, joined, &view.geometry);
         if !frontier.open {
             view.open[die.0 as usize].retain(|&other| other != block);
         }
-        for page in page..page + pages {
+        for page in program.page..program.page + pages {
             for &block in program.blocks() {
                 let first = view.geometry.ppn(block, page, 0).0 as usize;
                 for owner in &mut view.owner[first..first + page_units as usize] {
@@ -202,7 +198,7 @@ impl Placed {
                 }
             }
         }
-        view.counts.padding_units += u64::from(planes * plane_units - units);
+        view.counts.padding_units += u64::from(planes * plane_units - program.units);
         self.flying += 1;
         program
     }

@@ -407,14 +407,7 @@ impl Ftl for PageFtl {
                 break;
             }
         }
-        let answer = if !moves.is_empty() {
-            Step::Move
-        } else if !collection.drained.is_empty() {
-            collection.erase(&self.geometry, self.joined as usize, &mut work.blocks);
-            Step::Erase
-        } else {
-            Step::Done
-        };
+        let answer = collection.step(&self.geometry, self.joined as usize, work);
         self.collections[die.0 as usize] = collection;
         answer
     }

@@ -15,26 +15,11 @@ impl PageFtl {
         stream: Stream,
         lpns: impl ExactSizeIterator<Item = Lpn>,
     ) -> (Program, bool) {
-        // A short program takes only the planes it needs; the others catch up first next time.
         let frontier = &mut self.frontiers[index];
-        let page_units = self.geometry.units_per_page;
-        let plane_units = page_units * self.pages_per_program;
-        let room = (self.joined - frontier.planes_done) * plane_units;
-        let units = room.min(lpns.len() as u32);
-        let planes = units.div_ceil(plane_units);
-        let mut blocks = frontier.blocks;
-        if frontier.planes_done > 0 {
-            blocks.copy_within(frontier.planes_done as usize.., 0);
-        }
-        let program = Program {
-            die,
-            units,
-            page: frontier.page,
-            planes: planes as u8,
-            stream,
-            mode: BlockMode::Native,
-            blocks,
-        };
+        let plane_units = self.geometry.units_per_page * self.pages_per_program;
+        let place = (die, stream, BlockMode::Native);
+        let program = frontier.program(place, lpns.len() as u32, plane_units, self.joined);
+        let planes = program.planes.into();
         let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
         self.own(&program, self.pages_per_program, lpns);
         (program, is_row)

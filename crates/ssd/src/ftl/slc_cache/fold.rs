@@ -29,7 +29,7 @@ struct OfDie {
     /// Full blocks of the dynamic part.
     dynamic: u32,
     draining: Draining,
-    /// What the die moves was in the cache.
+    /// Moves of the die's job come from the cache.
     is_moving: bool,
 }
 
@@ -99,7 +99,7 @@ impl Folds {
         self.dies[die.0 as usize].is_moving = is_moving;
     }
 
-    /// Whether what a die moves was in the cache.
+    /// Whether moves of a die's job come from the cache.
     pub(super) fn is_moving(&self, die: Die) -> bool {
         self.of(die).is_moving
     }
@@ -177,14 +177,8 @@ impl SlcCache {
                 break;
             }
         }
-        let step = if !work.moves.is_empty() {
-            Step::Move
-        } else if !draining.drained.is_empty() {
-            draining.erase(&self.page.geometry, self.page.joined as usize, &mut work.blocks);
-            Step::Erase
-        } else {
-            Step::Done
-        };
+        let joined = self.page.joined as usize;
+        let step = draining.step(&self.page.geometry, joined, work);
         self.folds.dies[at].draining = draining;
         step
     }

@@ -25,7 +25,7 @@ use base::family::{Member, check, schema};
 use base::{Error, Result, params};
 use fold::Folds;
 use nand::chip::BlockMode;
-use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
+use nand::geometry::{Block, Die, Geometry, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -162,27 +162,15 @@ impl SlcCache {
     /// Places host data in the cache.
     fn place_in_cache(&mut self, die: Die, group: u32, lpns: &[Lpn]) -> Program {
         let (page, area) = (&mut self.page, &mut self.area);
-        let frontier = area.frontier(die, group);
-        let page_units = page.geometry.units_per_page;
-        let room = (page.joined - frontier.planes_done) * page_units;
-        let units = room.min(lpns.len() as u32);
-        let planes = units.div_ceil(page_units);
-        let mut blocks: [Block; MAX_PLANES] = frontier.blocks;
-        blocks.copy_within(frontier.planes_done as usize.., 0);
-        let program = Program {
-            die,
-            units,
-            page: frontier.page,
-            planes: planes as u8,
-            stream: Stream::host(0),
-            mode: BlockMode::SingleLevel,
-            blocks,
-        };
-        area.advance(die, group, planes, page.joined);
+        let place = (die, Stream::host(0), BlockMode::SingleLevel);
+        let (units, page_units) = (lpns.len() as u32, page.geometry.units_per_page);
+        let program = area.frontier(die, group).program(place, units, page_units, page.joined);
+        area.advance(die, group, program.planes.into(), page.joined);
         page.own(&program, 1, lpns.iter().copied());
-        page.counts.host_units += u64::from(units);
-        page.clock += u64::from(units);
-        self.cached_units += u64::from(units);
+        let units = u64::from(program.units);
+        page.counts.host_units += units;
+        page.clock += units;
+        self.cached_units += units;
         program
     }
 
