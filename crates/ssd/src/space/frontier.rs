@@ -28,9 +28,9 @@ impl Frontier {
         (self.page, self.planes_done, self.open) = (0, 0, true);
     }
 
-    /// Its next program in `mode`, for the first of `units` units, where a program of `joined` planes
-    /// takes `plane_units` units of each. A short one takes only the planes that it needs; the others
-    /// catch up first next time.
+    /// Its next program in `mode`, for the first of `units` units, where a program of `joined`
+    /// planes takes `plane_units` units of each. A short one takes only the planes that it needs;
+    /// the others catch up first next time.
     #[inline]
     pub fn program(
         &self,

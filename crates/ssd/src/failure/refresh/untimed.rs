@@ -74,8 +74,8 @@ impl Refresh {
 
 impl Ssd {
     /// Lets `hours` pass at once for a drive with power that nobody uses, and does what its
-    /// refresh and patrol do in them. Without either this is [`Ssd::age`]. Refused while anything is
-    /// under way: internal work would be done twice.
+    /// refresh and patrol do in them. Without either this is [`Ssd::age`]. Refused while anything
+    /// is under way: internal work would be done twice.
     pub fn refresh_untimed(&mut self, hours: Hours) -> Result<Refreshed> {
         self.check_rest()?;
         let minutes = (hours.0.max(0.0) * MINUTES).round() as u32;
