@@ -6,7 +6,6 @@
 //! of a drive, with a flat state of each block, and with what pages keep beside their data
 //! ([`Oob`]) where it asks for that.
 
-mod age;
 mod cell_times;
 mod chips;
 pub mod command;
@@ -15,12 +14,9 @@ pub mod energy;
 pub mod fault;
 pub mod geometry;
 pub mod mode;
-mod oob;
 pub mod rules;
-mod state;
 pub mod timing;
 
-pub use chips::Chips;
+pub use chips::{Chips, Oob, Owned};
 pub use config::{ChipConfig, CombinedRead, FeaturesConfig, MultiPlaneRead};
 pub use mode::BlockMode;
-pub use oob::{Oob, Owned};

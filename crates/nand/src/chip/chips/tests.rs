@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::block::wordline::PageOrder;
+use crate::chip::ChipConfig;
 use base::params;
 
 /// A small chip with a law that retention counts in.

@@ -1,7 +1,7 @@
 //! State of a block of a drive, in sixteen bytes: a random read touches one line of the cache.
 
-use super::mode::BlockMode;
-use super::rules::BlockFill;
+use crate::chip::mode::BlockMode;
+use crate::chip::rules::BlockFill;
 use bytemuck::{Pod, Zeroable};
 
 /// What the silicon knows of a block.

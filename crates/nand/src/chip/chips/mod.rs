@@ -9,26 +9,34 @@
 //! old as what has passed since. Pages that held data before the run are older by the age that the
 //! drive began with.
 
-use super::config::{ChipConfig, FeaturesConfig};
+mod age;
+mod build;
+mod oob;
+mod power;
+mod state;
+
+pub use oob::{Oob, Owned};
+
+use super::config::FeaturesConfig;
 use super::energy::Energy;
 use super::fault::Faults;
-use super::geometry::{Block, Geometry, Ppn};
+use super::geometry::{Block, Geometry};
 use super::mode::BlockMode;
-use super::oob::{Oob, OobStore, Owned};
 use super::rules::{BlockFill, Illegal, PageRules};
-use super::state::BlockState;
 use super::timing::Timing;
-use crate::array::{self, Array, PageState};
+use crate::array::{Array, PageState};
 use crate::cell::Cell;
 use crate::level::gray::{Gray, MOST_REFERENCES};
 use base::archive::{Archive, State};
-use base::memory::{prefetch, table};
-use base::rng::Rng;
+use base::memory::prefetch;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use oob::OobStore;
+use state::BlockState;
 
 /// A minute of simulated time.
 pub(super) const MINUTE: u64 = 60_000_000_000;
@@ -100,76 +108,6 @@ pub struct Chips {
 }
 
 impl Chips {
-    /// `dies` dies of `config`, mapped in units of `unit_bytes`, worn by `pe_cycles`, holding
-    /// data of age `retention`. `seed` decides which pages are better than others.
-    pub fn new(
-        config: &ChipConfig,
-        dies: u64,
-        unit_bytes: u32,
-        pe_cycles: u32,
-        retention: Hours,
-        seed: u64,
-    ) -> Result<Self> {
-        config.features.check()?;
-        let faults = Faults::new(&config.fault, config.rated_pe_cycles, seed)?;
-        let geometry = Geometry::new(&config.geometry, dies, unit_bytes)?;
-        let rules = config.rules()?;
-        let cell = config.cell()?;
-        let gray = cell.as_ref().map(|cell| cell.levels.gray);
-        let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
-        let last = config.cell_bits as u8 - 1;
-        array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
-        let block = BlockState::erased(pe_cycles);
-        Ok(Self {
-            timing: config.timing(cell.as_deref())?,
-            energy: Energy::new(&config.energy)?,
-            features: config.features.clone(),
-            pages_per_program: rules.pages_per_program(BlockMode::Native),
-            errs: !array.is_ideal(),
-            blocks: table(geometry.blocks() as usize, block),
-            geometry,
-            gray,
-            rules,
-            arrays: [array.clone(), array],
-            knows_single_level: false,
-            retention: Retention { before: retention, pace: 1.0 },
-            age: DeviceAge { next: Time(MINUTE), ..DeviceAge::default() },
-            torn: BTreeSet::new(),
-            oob: None,
-            summary_pages: 0,
-            row_key: Rng::stream(seed, "chip/rows").bits(),
-            faults,
-        })
-    }
-
-    /// Holds all blocks in single-level mode, whatever commands say. Before anything is written.
-    /// Refuses chips with one bit a cell.
-    pub fn hold_single_level(&mut self, cell_bits: u32) -> Result<()> {
-        if cell_bits == 1 {
-            return Err(Error::new("drive.single_level", "true, on a chip with one bit a cell")
-                .expected("false, or a chip.cell_bits of 2 or more"));
-        }
-        self.rules.hold_single_level();
-        self.timing.hold_single_level();
-        self.geometry = self.geometry.with_pages(self.rules.pages(BlockMode::Native));
-        self.pages_per_program = 1;
-        self.meet(BlockMode::SingleLevel);
-        self.arrays[0] = self.arrays[1].clone();
-        Ok(())
-    }
-
-    /// Keeps the chips at this temperature: `None` where the model of errors has no activation
-    /// energy. Refuses data that are older so than the model has rates for.
-    pub fn keep_at(&mut self, celsius: f64, cell_bits: u32) -> Option<Result<()>> {
-        let array = &self.arrays[0];
-        let pace = array.equivalent_hours(1.0, celsius)?;
-        let before = Hours(self.retention.before.0 / self.retention.pace * pace);
-        self.retention = Retention { before, pace };
-        let pe_cycles = self.blocks.first().map_or(0, |block| block.pe_cycles);
-        let page_type = cell_bits as u8 - 1;
-        Some(array.reaches(&PageState { page_type, pe_cycles, retention: before, reads: 0 }))
-    }
-
     /// Which bit of the cell page `page` of a block is.
     #[inline]
     pub fn page_type(&self, page: u32) -> u8 {
@@ -241,20 +179,6 @@ impl Chips {
         state.set_born(self.age.minutes());
     }
 
-    /// Lets simulated time pass for the data: it is `now`.
-    #[inline]
-    pub fn advance_to(&mut self, now: Time) {
-        if now >= self.age.next {
-            self.age.advance_to(now);
-        }
-    }
-
-    /// Lets `hours` pass at once, to the minute, for everything that is stored.
-    pub fn age(&mut self, hours: Hours) {
-        let minutes = libm::round(hours.0.max(0.0) * 60.0);
-        self.age.leaped = self.age.leaped.saturating_add(minutes as u32);
-    }
-
     /// Adds cycles to a block. What it holds stays.
     pub fn wear(&mut self, block: Block, cycles: u32) {
         let state = &mut self.blocks[block.0 as usize];
@@ -271,24 +195,6 @@ impl Chips {
     pub fn cycles_until_failure(&self, drawn: f64) -> f64 {
         let programs = self.rules.programs(BlockMode::Native);
         self.faults.programs_until_failure(drawn) / f64::from(programs)
-    }
-
-    /// Lets `hours` pass at once, to the minute, for data that stay. What the blocks hold that
-    /// `is_renewed` names is written anew meanwhile, and stays as old as it is.
-    pub fn age_others(&mut self, hours: Hours, is_renewed: impl Fn(Block) -> bool) {
-        let before = self.age.minutes();
-        self.age(hours);
-        let passed = self.age.minutes() - before;
-        for (state, block) in self.blocks.iter_mut().zip(0..) {
-            if is_renewed(Block(block)) {
-                state.set_born(state.born().saturating_add(passed));
-            }
-        }
-    }
-
-    /// Simulated time begins anew, with the age that the device has.
-    pub fn restart_clock(&mut self) {
-        self.age = DeviceAge { leaped: self.age.minutes(), ..DeviceAge::default() };
     }
 
     /// How many bits the cells of a block hold.
@@ -316,41 +222,9 @@ impl Chips {
         self.blocks[block.0 as usize].fill().next_page.min(self.geometry.pages_per_block)
     }
 
-    /// Keeps the last pages of each block for a summary of the others: `bytes` for each of their
-    /// units. They are programmed with the last page of data. Before anything is written.
-    pub fn keep_summaries(&mut self, bytes: u32, page_bytes: u32) -> Result<()> {
-        let pages = self.geometry.pages_per_block;
-        let needed = u64::from(bytes) * u64::from(self.geometry.units_per_block());
-        let needed = needed.div_ceil(page_bytes.into()) as u32;
-        self.summary_pages = needed.next_multiple_of(self.pages_per_program);
-        if self.summary_pages >= pages {
-            let problem = format!("a summary of {needed} pages in a block of {pages}");
-            return Err(Error::new("recovery.name", problem).hint("use larger pages or units"));
-        }
-        self.geometry = self.geometry.with_pages(pages - self.summary_pages);
-        Ok(())
-    }
-
     /// Pages of a block that its summary takes.
     pub fn summary_pages(&self) -> u32 {
         self.summary_pages
-    }
-
-    /// Pages that a program from `page` on could spoil, if the power fails: earlier ones of its
-    /// cells, and of those of a summary that follows.
-    pub fn pages_under(&self, mode: BlockMode, page: u32) -> Vec<u32> {
-        // In single-level mode no row of cells has two pages.
-        let has_pairs = mode == BlockMode::Native && self.pages_per_program == 1;
-        if !self.faults.may_lose_pairs() || !has_pairs {
-            return Vec::new();
-        }
-        let row = |page: u32| {
-            let site = self.rules.site(BlockMode::Native, page);
-            (site.wordline, site.parity)
-        };
-        let behind = if self.is_summarised(page) { self.summary_pages } else { 0 };
-        let rows: Vec<_> = (page..=page + behind).map(row).collect();
-        (0..page).filter(|&earlier| rows.contains(&row(earlier))).collect()
     }
 
     /// Whether the program from `page` on is the last one of a block, and its summary follows it.
@@ -500,101 +374,6 @@ impl Chips {
             oob.erase(block);
         }
         time
-    }
-
-    /// The power fails while the last program of a block is under way: its pages cannot be read,
-    /// nor, by chance (`chip.fault.paired_page_loss`), those that its cells held before. The block
-    /// takes further programs.
-    pub fn tear_program(&mut self, block: Block) {
-        let state = &mut self.blocks[block.0 as usize];
-        let (BlockFill { next_page, mode }, pe_cycles) = (state.fill(), state.pe_cycles);
-        let data_pages = next_page.min(self.geometry.pages_per_block);
-        let per_program = self.rules.pages_per_program(mode);
-        let Some(first) = data_pages.checked_sub(per_program) else { return };
-        state.tear();
-        let row = |page: u32| {
-            let site = self.rules.site(mode, page);
-            (site.wordline, site.parity)
-        };
-        let rows: Vec<_> = (first..next_page).map(row).collect();
-        let loses_pairs = self.faults.pairs_are_lost(block.0, pe_cycles, first);
-        let is_lost = |&page: &u32| page >= first || (loses_pairs && rows.contains(&row(page)));
-        self.torn.extend((0..next_page).filter(is_lost).map(|page| (block.0, page)));
-        if let Some(oob) = &mut self.oob {
-            // A lower page is lost with the upper one, its area too.
-            let torn = self.torn.range((block.0, 0)..=(block.0, u32::MAX));
-            torn.for_each(|&(_, page)| oob.lose(block, self.rules.program_of(mode, page)));
-        }
-    }
-
-    /// The power fails while a block is erased: nothing in it can be read, and it takes no program
-    /// before the next erase.
-    pub fn tear_erase(&mut self, block: Block) {
-        let state = &mut self.blocks[block.0 as usize];
-        let mode = state.fill().mode;
-        let pages = self.rules.pages(mode);
-        state.set_fill(BlockFill { next_page: pages, mode });
-        state.tear();
-        self.torn.extend((0..pages).map(|page| (block.0, page)));
-        if let Some(oob) = &mut self.oob {
-            oob.erase(block);
-        }
-    }
-
-    /// Whether a power cut has left a page unreadable.
-    #[inline]
-    pub fn is_torn(&self, block: Block, page: u32) -> bool {
-        self.blocks[block.0 as usize].is_torn() && self.torn.contains(&(block.0, page))
-    }
-
-    /// Keeps out-of-band areas from now on: [`Chips::oob_bytes`] of memory.
-    pub fn keep_oob(&mut self) {
-        self.oob.get_or_insert_with(|| OobStore::new(&self.geometry, &self.rules));
-    }
-
-    /// Bytes that out-of-band areas take.
-    pub fn oob_bytes(&self) -> u64 {
-        OobStore::bytes(&self.geometry, &self.rules)
-    }
-
-    /// Writes the out-of-band areas of the program from `page` on, which has completed: its units
-    /// in the order of their places, those that are left padding. A tag of 0 leaves that of the
-    /// block. Nothing where no areas are kept.
-    #[inline]
-    pub fn write_oob(&mut self, block: Block, page: u32, units: &[Owned], stamp: u64, tag: u64) {
-        let Some(oob) = &mut self.oob else { return };
-        let mode = self.blocks[block.0 as usize].fill().mode;
-        let pages = (self.geometry.ppn(block, page, 0), self.rules.pages_per_program(mode));
-        oob.write((block, self.rules.program_of(mode, page)), pages, units, stamp);
-        if tag != 0 {
-            oob.set_tag(block, tag);
-        }
-    }
-
-    /// What stands beside a unit: nothing where its page has not been programmed to the end, was
-    /// torn, or no areas are kept.
-    #[inline]
-    pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
-        let (block, page) = self.geometry.page_of(ppn);
-        let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill();
-        if page >= next_page {
-            return None;
-        }
-        self.oob.as_ref()?.read(ppn, block, self.rules.program_of(mode, page))
-    }
-
-    /// When the program of a page completed, if it did and the page can be read.
-    pub fn stamp(&self, block: Block, page: u32) -> Option<u64> {
-        let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill();
-        if page >= next_page {
-            return None;
-        }
-        self.oob.as_ref()?.stamp(block, self.rules.program_of(mode, page))
-    }
-
-    /// The tag of a block, if its areas can be read.
-    pub fn tag(&self, block: Block) -> u64 {
-        self.oob.as_ref().map_or(0, |oob| oob.tag(block))
     }
 }
 

@@ -5,9 +5,10 @@
 //! erase. The store is large (12 bytes a unit, 8 a program), so a drive has one only where it asks
 //! for it.
 
-use super::geometry::{Block, Geometry, Ppn};
-use super::mode::BlockMode;
-use super::rules::PageRules;
+use super::Chips;
+use crate::chip::geometry::{Block, Geometry, Ppn};
+use crate::chip::mode::BlockMode;
+use crate::chip::rules::{BlockFill, PageRules};
 use base::Result;
 use base::archive::{Archive, State};
 use base::memory::table;
@@ -154,5 +155,57 @@ impl OobStore {
         let first = self.at(block, 0);
         self.stamps[first..][..self.programs_per_block as usize].fill(NOT_WRITTEN);
         self.tags[block.0 as usize] = 0;
+    }
+}
+
+impl Chips {
+    /// Keeps out-of-band areas from now on: [`Chips::oob_bytes`] of memory.
+    pub fn keep_oob(&mut self) {
+        self.oob.get_or_insert_with(|| OobStore::new(&self.geometry, &self.rules));
+    }
+
+    /// Bytes that out-of-band areas take.
+    pub fn oob_bytes(&self) -> u64 {
+        OobStore::bytes(&self.geometry, &self.rules)
+    }
+
+    /// Writes the out-of-band areas of the program from `page` on, which has completed: its units
+    /// in the order of their places, those that are left padding. A tag of 0 leaves that of the
+    /// block. Nothing where no areas are kept.
+    #[inline]
+    pub fn write_oob(&mut self, block: Block, page: u32, units: &[Owned], stamp: u64, tag: u64) {
+        let Some(oob) = &mut self.oob else { return };
+        let mode = self.blocks[block.0 as usize].fill().mode;
+        let pages = (self.geometry.ppn(block, page, 0), self.rules.pages_per_program(mode));
+        oob.write((block, self.rules.program_of(mode, page)), pages, units, stamp);
+        if tag != 0 {
+            oob.set_tag(block, tag);
+        }
+    }
+
+    /// What stands beside a unit: nothing where its page has not been programmed to the end, was
+    /// torn, or no areas are kept.
+    #[inline]
+    pub fn oob(&self, ppn: Ppn) -> Option<Oob> {
+        let (block, page) = self.geometry.page_of(ppn);
+        let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill();
+        if page >= next_page {
+            return None;
+        }
+        self.oob.as_ref()?.read(ppn, block, self.rules.program_of(mode, page))
+    }
+
+    /// When the program of a page completed, if it did and the page can be read.
+    pub fn stamp(&self, block: Block, page: u32) -> Option<u64> {
+        let BlockFill { mode, next_page } = self.blocks[block.0 as usize].fill();
+        if page >= next_page {
+            return None;
+        }
+        self.oob.as_ref()?.stamp(block, self.rules.program_of(mode, page))
+    }
+
+    /// The tag of a block, if its areas can be read.
+    pub fn tag(&self, block: Block) -> u64 {
+        self.oob.as_ref().map_or(0, |oob| oob.tag(block))
     }
 }

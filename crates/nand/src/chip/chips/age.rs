@@ -1,14 +1,46 @@
 //! Ages of a device and its data, and what age does to a page.
 
-use super::chips::{Chips, MINUTE, Retention};
-use super::geometry::Block;
-use super::mode::BlockMode;
 use super::state::BlockState;
+use super::{Chips, DeviceAge, MINUTE, Retention};
 use crate::array::PageState;
+use crate::chip::geometry::Block;
+use crate::chip::mode::BlockMode;
 use base::Time;
 use base::units::Hours;
 
 impl Chips {
+    /// Lets simulated time pass for the data: it is `now`.
+    #[inline]
+    pub fn advance_to(&mut self, now: Time) {
+        if now >= self.age.next {
+            self.age.advance_to(now);
+        }
+    }
+
+    /// Lets `hours` pass at once, to the minute, for everything that is stored.
+    pub fn age(&mut self, hours: Hours) {
+        let minutes = libm::round(hours.0.max(0.0) * 60.0);
+        self.age.leaped = self.age.leaped.saturating_add(minutes as u32);
+    }
+
+    /// Lets `hours` pass at once, to the minute, for data that stay. What the blocks hold that
+    /// `is_renewed` names is written anew meanwhile, and stays as old as it is.
+    pub fn age_others(&mut self, hours: Hours, is_renewed: impl Fn(Block) -> bool) {
+        let before = self.age.minutes();
+        self.age(hours);
+        let passed = self.age.minutes() - before;
+        for (state, block) in self.blocks.iter_mut().zip(0..) {
+            if is_renewed(Block(block)) {
+                state.set_born(state.born().saturating_add(passed));
+            }
+        }
+    }
+
+    /// Simulated time begins anew, with the age that the device has.
+    pub fn restart_clock(&mut self) {
+        self.age = DeviceAge { leaped: self.age.minutes(), ..DeviceAge::default() };
+    }
+
     /// Age of the device: simulated time and leaps.
     pub fn device_age(&self) -> Hours {
         Hours(f64::from(self.age.minutes()) / 60.0)

@@ -1,0 +1,70 @@
+//! Power cuts: programs and erases that they tear, and the pages that cannot be read afterwards.
+
+use super::Chips;
+use crate::chip::geometry::Block;
+use crate::chip::mode::BlockMode;
+use crate::chip::rules::BlockFill;
+
+impl Chips {
+    /// Pages that a program from `page` on could spoil, if the power fails: earlier ones of its
+    /// cells, and of those of a summary that follows.
+    pub fn pages_under(&self, mode: BlockMode, page: u32) -> Vec<u32> {
+        // In single-level mode no row of cells has two pages.
+        let has_pairs = mode == BlockMode::Native && self.pages_per_program == 1;
+        if !self.faults.may_lose_pairs() || !has_pairs {
+            return Vec::new();
+        }
+        let row = |page: u32| {
+            let site = self.rules.site(BlockMode::Native, page);
+            (site.wordline, site.parity)
+        };
+        let behind = if self.is_summarised(page) { self.summary_pages } else { 0 };
+        let rows: Vec<_> = (page..=page + behind).map(row).collect();
+        (0..page).filter(|&earlier| rows.contains(&row(earlier))).collect()
+    }
+
+    /// The power fails while the last program of a block is under way: its pages cannot be read,
+    /// nor, by chance (`chip.fault.paired_page_loss`), those that its cells held before. The block
+    /// takes further programs.
+    pub fn tear_program(&mut self, block: Block) {
+        let state = &mut self.blocks[block.0 as usize];
+        let (BlockFill { next_page, mode }, pe_cycles) = (state.fill(), state.pe_cycles);
+        let data_pages = next_page.min(self.geometry.pages_per_block);
+        let per_program = self.rules.pages_per_program(mode);
+        let Some(first) = data_pages.checked_sub(per_program) else { return };
+        state.tear();
+        let row = |page: u32| {
+            let site = self.rules.site(mode, page);
+            (site.wordline, site.parity)
+        };
+        let rows: Vec<_> = (first..next_page).map(row).collect();
+        let loses_pairs = self.faults.pairs_are_lost(block.0, pe_cycles, first);
+        let is_lost = |&page: &u32| page >= first || (loses_pairs && rows.contains(&row(page)));
+        self.torn.extend((0..next_page).filter(is_lost).map(|page| (block.0, page)));
+        if let Some(oob) = &mut self.oob {
+            // A lower page is lost with the upper one, its area too.
+            let torn = self.torn.range((block.0, 0)..=(block.0, u32::MAX));
+            torn.for_each(|&(_, page)| oob.lose(block, self.rules.program_of(mode, page)));
+        }
+    }
+
+    /// The power fails while a block is erased: nothing in it can be read, and it takes no program
+    /// before the next erase.
+    pub fn tear_erase(&mut self, block: Block) {
+        let state = &mut self.blocks[block.0 as usize];
+        let mode = state.fill().mode;
+        let pages = self.rules.pages(mode);
+        state.set_fill(BlockFill { next_page: pages, mode });
+        state.tear();
+        self.torn.extend((0..pages).map(|page| (block.0, page)));
+        if let Some(oob) = &mut self.oob {
+            oob.erase(block);
+        }
+    }
+
+    /// Whether a power cut has left a page unreadable.
+    #[inline]
+    pub fn is_torn(&self, block: Block, page: u32) -> bool {
+        self.blocks[block.0 as usize].is_torn() && self.torn.contains(&(block.0, page))
+    }
+}

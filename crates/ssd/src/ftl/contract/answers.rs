@@ -1,0 +1,110 @@
+//! Answers of an FTL: places of data, costs of lookups, steps of jobs.
+
+use super::{Lpn, Move, Program};
+use nand::geometry::{Block, Die};
+
+/// The FTL's answer when data are to be placed.
+#[derive(Debug, Clone, Copy)]
+pub enum Place {
+    /// Here.
+    At(Program),
+    /// Not now: once that has happened it can be asked again. Rows of other keys may go meanwhile.
+    Later(Until),
+    /// None of these dies can take data of this key before an internal job has erased a block. An
+    /// FTL with more than [`MOST_STREAMS`] keys gives the same answer for all keys.
+    NoRoom,
+}
+
+impl Place {
+    /// The program, if there is one.
+    pub fn program(self) -> Option<Program> {
+        match self {
+            Self::At(program) => Some(program),
+            Self::Later(_) | Self::NoRoom => None,
+        }
+    }
+}
+
+/// The event that a row or a job waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// The program of host data under way on this die is done.
+    Die(Die),
+    /// An internal job has done a step.
+    Job,
+    /// An internal job has erased blocks.
+    Erase,
+    /// The FTL calls the row's key: see [`Ftl::called`].
+    Called,
+}
+
+/// The purpose of a request that needs entries of the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Where units are, to read them.
+    Read,
+    /// Entries of units that are to be written.
+    Write,
+    /// Entries of units that are to be forgotten.
+    Trim,
+}
+
+/// The cost of knowing the places of units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Free for this many units from the first on, at least one.
+    Units(u32),
+    /// A read of this page of the map, for the first of them.
+    Read(Lpn),
+    /// A read of the page where the map wrongly expects this unit, the first of them: see
+    /// [`Ftl::mispredicted`].
+    Mispredicted(Lpn),
+    /// It cannot be found out before an internal job has done a step.
+    Later,
+}
+
+/// How much room collection is to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// As much as the host needs to continue, as under writes that never pause. Preconditioning
+    /// uses it.
+    Blocked,
+    /// As much as `gc.start_free_blocks` says.
+    Due,
+    /// As much as `gc.background_free_blocks` says: there is time.
+    Idle,
+}
+
+/// The next step of a job; what it concerns is in [`Work`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// There is nothing more to do.
+    Done,
+    /// Read the units listed in `moves`, place them all (`place_moves`), program them, and ask
+    /// again.
+    Move,
+    /// Erase `blocks`, report each, and ask again.
+    Erase,
+    /// Ask again when another job has done a step.
+    Wait,
+}
+
+/// What a step of a job concerns: cleared and filled by `step`.
+#[derive(Debug, Clone, Default)]
+pub struct Work {
+    /// Units to be moved, of any dies. Units of one page that follow each other here are read at
+    /// once.
+    pub moves: Vec<Move>,
+    /// Blocks to be erased, of any dies. Those of one die that follow each other, in different
+    /// planes, are erased by one command.
+    pub blocks: Vec<Block>,
+}
+
+impl Work {
+    /// Forgets both.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.moves.clear();
+        self.blocks.clear();
+    }
+}
