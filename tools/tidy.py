@@ -246,9 +246,10 @@ def families(tree: Tree) -> Iterator[Violation]:
         roster = f"{folder}/mod.rs"
         text = tree.text(roster)
         listed = re.findall(r"\b(\w+)::MEMBER\b", text)
-        if f"{folder}/contract.rs" not in tree.rooms[folder]:
+        contracts = {f"{folder}/contract.rs", f"{folder}/contract/mod.rs"}
+        if not contracts & set(tree.files):
             if listed:
-                yield Violation(roster, 1, rule, "a roster without a contract.rs beside it")
+                yield Violation(roster, 1, rule, "a roster without a contract beside it")
             continue
         if not re.search(r"\bconst ROSTER\b", text):
             yield Violation(folder, 1, rule, "no ROSTER in mod.rs, though it has a contract")

@@ -125,7 +125,7 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
     ),
     ("test-name", "tests/b/test_it.py", '"""Tests of the other."""\n', "like tests/a/test_it.py"),
     ("family", "crates/ssd/src/gc/mod.rs", "//! Room of policies.\n", "no ROSTER"),
-    ("family", "crates/ssd/src/gc/contract.rs", None, "without a contract.rs"),
+    ("family", "crates/ssd/src/gc/contract.rs", None, "without a contract"),
     ("family", "crates/ssd/src/gc/fifo.rs", MEMBER, "not in the roster"),
     ("family", "crates/ssd/src/gc/fifo/mod.rs", MEMBER, "not in the roster"),
     ("family", "crates/ssd/src/gc/mod.rs", TWO, "no MEMBER with a summary in fifo"),

@@ -30,7 +30,8 @@ pub(super) use hold;
 /// A promise that the FTL has broken.
 #[cold]
 pub(super) fn broken(seen: String) -> Error {
-    Error::new("ftl", seen).hint("the promises of an FTL stand in crates/ssd/src/ftl/contract.rs")
+    Error::new("ftl", seen)
+        .hint("the promises of an FTL stand in crates/ssd/src/ftl/contract/mod.rs")
 }
 
 /// What is known of a block.
