@@ -4,6 +4,7 @@ use super::state::BlockState;
 use super::{Chips, DeviceAge, MINUTE, Retention};
 use crate::array::{self, PageState};
 use crate::chip::config::ChipConfig;
+use crate::chip::content::{Content, worn};
 use crate::chip::energy::Energy;
 use crate::chip::fault::Faults;
 use crate::chip::geometry::Geometry;
@@ -32,6 +33,8 @@ impl Chips {
         let cell = config.cell()?;
         let gray = cell.as_ref().map(|cell| cell.levels.gray);
         let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
+        let content = Content::of(config, cell.as_deref())?.zip(cell.as_deref());
+        let array = worn(array, content.map_or(1.0, |(content, cell)| content.wear(cell)));
         let last = config.cell_bits as u8 - 1;
         array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
         let block = BlockState::erased(pe_cycles);
