@@ -25,6 +25,7 @@ from nandlab.ecc.profile import ProfileUnfinished, ecc_profile
 from nandlab.ecc.speed import DecodeSpeed, SpeedUnfinished, ecc_speed
 from nandlab.endurance.chip import Endurance, endurance
 from nandlab.endurance.tvr import Tvr, tvr
+from nandlab.endurance.tvr_chip import TvrChip, tvr_chip
 from nandlab.fit.fitting import Fit, fit
 from nandlab.ftl.needs import FtlNeeds, ftls
 from nandlab.given.replacement import Unwritten
@@ -65,6 +66,7 @@ __all__ = [
     "StudyUnfinished",
     "TraceOptions",
     "Tvr",
+    "TvrChip",
     "Unfinished",
     "Unwritten",
     "__version__",
@@ -88,4 +90,5 @@ __all__ = [
     "show",
     "trace_info",
     "tvr",
+    "tvr_chip",
 ]

@@ -31,6 +31,7 @@ from nandlab.cli.papers import papers
 from nandlab.cli.study.compare import compare
 from nandlab.cli.study.search import search
 from nandlab.cli.study.sweep import sweep
+from nandlab.cli.tvr import tvr
 from nandlab.display.streams import prepare_streams
 from nandlab.display.terminal import INTERRUPTED, REFUSED, ended_by, guarded, say
 from nandlab.given.completion import preset_of
@@ -78,6 +79,7 @@ EXAMPLES = {
         "nandlab endurance tlc_3d --hours 8760 --temperature-c 40",
         "nandlab endurance tlc_3d --profile client",
     ),
+    "tvr": ("nandlab tvr --hours 720 --out short_lived.toml",),
     "cell": (
         "nandlab cell tlc_3d --pe-cycles 3000 --hours 8760 --plot cell.png",
         "nandlab cell tlc_3d --picture endurance --plot endurance.png",
@@ -104,6 +106,7 @@ for command in (
     board,
     fit,
     endurance,
+    tvr,
     cell,
     papers,
     explain,
