@@ -14,6 +14,7 @@ from nandlab import ecc
 from nandlab._core import NandlabError, version
 from nandlab.board.measurement import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show
+from nandlab.cell.content import Content, content
 from nandlab.cell.model import Cell, State, cell
 from nandlab.compare.comparison import Comparison, compare
 from nandlab.display.progress import Progress
@@ -42,6 +43,7 @@ __version__ = version()
 __all__ = [
     "Cell",
     "Comparison",
+    "Content",
     "Curve",
     "CurveUnfinished",
     "DecodeSpeed",
@@ -74,6 +76,7 @@ __all__ = [
     "board",
     "cell",
     "compare",
+    "content",
     "ecc",
     "ecc_curve",
     "ecc_profile",

@@ -17,6 +17,7 @@ from nandlab.cli import new as cli_new
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.board import board
 from nandlab.cli.cell import cell
+from nandlab.cli.content import content
 from nandlab.cli.demo import demo
 from nandlab.cli.drive.ftl import ftl
 from nandlab.cli.drive.life import life
@@ -84,6 +85,7 @@ EXAMPLES = {
         "nandlab cell tlc_3d --pe-cycles 3000 --hours 8760 --plot cell.png",
         "nandlab cell tlc_3d --picture endurance --plot endurance.png",
     ),
+    "content": ("nandlab content data.bin --coding inverted --out chip.toml",),
     "lint": (
         "nandlab lint my_drive.toml study.toml jobs.fio report.json",
         "nandlab lint jobs.fio --drive tiny --precondition steady",
@@ -108,6 +110,7 @@ for command in (
     endurance,
     tvr,
     cell,
+    content,
     papers,
     explain,
 ):

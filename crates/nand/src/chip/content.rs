@@ -30,6 +30,9 @@ pub struct Content<'a> {
     cells: f64,
 }
 
+/// One cell of a page, less what counting in shares rounds off.
+const ONE_CELL: f64 = 1.0 - 1e-6;
+
 /// How far a sum of shares may be from 1.
 const ROUNDING: f64 = 1e-3;
 
@@ -45,6 +48,20 @@ impl<'a> Content<'a> {
             Error::new(place, "shares of levels on a chip without `chip.cell`")
                 .hint("give the chip a cell (chip.cell.preset = NAME)")
         })?;
+        let content = Self::new(kinds, config.geometry.page_bytes, cell)?;
+        let is_timed = config.timing.t_program_us.is_cell() || config.timing.t_erase_us.is_cell();
+        if !is_timed && !has_wear_by_level(cell) {
+            let problem = "changes nothing: no time is \"cell\", and all levels wear alike";
+            return Err(Error::new(place, problem).hint(
+                "set chip.timing.t_program_us or t_erase_us to \"cell\", or \
+                 chip.cell.wear.by_level",
+            ));
+        }
+        Ok(Some(content))
+    }
+
+    /// Checks `kinds` for pages of `page_bytes` of this cell.
+    pub fn new(kinds: &'a [ContentConfig], page_bytes: u32, cell: &Cell) -> Result<Self> {
         sums_to_one("chip.content.share", kinds.iter().map(|kind| kind.share))?;
         for kind in kinds {
             let shares = &kind.level_shares;
@@ -55,16 +72,7 @@ impl<'a> Content<'a> {
             }
             sums_to_one("chip.content.level_shares", shares.iter().copied())?;
         }
-        let content = Self { kinds, cells: 8.0 * f64::from(config.geometry.page_bytes) };
-        let is_timed = config.timing.t_program_us.is_cell() || config.timing.t_erase_us.is_cell();
-        if !is_timed && !has_wear_by_level(cell) {
-            let problem = "changes nothing: no time is \"cell\", and all levels wear alike";
-            return Err(Error::new(place, problem).hint(
-                "set chip.timing.t_program_us or t_erase_us to \"cell\", or \
-                 chip.cell.wear.by_level",
-            ));
-        }
-        Ok(Some(content))
+        Ok(Self { kinds, cells: 8.0 * f64::from(page_bytes) })
     }
 
     /// Wear of a cycle with this content against one with random data.
@@ -115,7 +123,7 @@ impl<'a> Content<'a> {
             let becomes = |level: usize| cell.levels.gray.word(level) & known == state.word;
             let shares = kind.level_shares.iter().enumerate();
             let share: f64 = shares.filter(|&(level, _)| becomes(level)).map(|(_, s)| s).sum();
-            if share * self.cells >= 1.0 {
+            if share * self.cells >= ONE_CELL {
                 levels |= 1 << index;
             }
         }
