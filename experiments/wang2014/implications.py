@@ -60,6 +60,8 @@ DATA = {
     "sparse file": sparse,
     "zeros": lambda _: bytes(BYTES),
 }
+#: All but those that nobody would write.
+COMMON = tuple(name for name in DATA if name != "zeros")
 
 
 @cache
@@ -70,7 +72,12 @@ def content(name, coding):
 
 
 def life_percent(name, coding):
-    """Of random data's life, by equation 8 at the mean of the programmed cells."""
+    """Against random data, by the cell: cycles until it is as worn."""
+    return 100 * (1 / content(name, coding).cycle_weight - 1)
+
+
+def printed_life_percent(name, coding):
+    """Against random data, by equation 8 at the mean of the programmed cells."""
     volts = [level.mean_v for level in nandlab.cell("chip/wang2014_mlc").levels()]
 
     def cycles(shares):
@@ -148,19 +155,21 @@ def placing_percent(share, which):
 
 
 def main():
-    print("| data | coding | cells by level (%) | program (us) | erase (us) | wear | life (eq. 8)")
-    print("|---|---|---|---|---|---|---|")
+    columns = ("data", "coding", "cells by level (%)", "program (us)", "erase (us)")
+    columns += ("life, by the cell", "life, by eq. 8", "mean response time")
+    print("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for name in DATA:
         for coding in CODINGS:
             made = content(name, coding)
             levels = ", ".join(f"{100 * share:.0f}" for share in made.level_shares)
             times = ", ".join(f"{us:.0f}" for us in made.program_us)
-            life = life_percent(name, coding)
-            said = "-" if life is None else f"{life:+.1f} %"
+            life = printed_life_percent(name, coding)
+            said = "none" if life is None else f"{life:+.1f} %"
+            us, change = response_us(name, coding), -gain_percent(name, coding)
             print(
                 f"| {name} | {coding} | {levels} | {times} | {made.erase_us:.0f} |"
-                f" {made.cycle_weight:.3f} | {said} | {response_us(name, coding):,.0f} us,"
-                f" {-gain_percent(name, coding):+.1f} % |",
+                f" {life_percent(name, coding):+.1f} % | {said} | {us:,.0f} us,"
+                f" {change:+.1f} % |",
                 flush=True,
             )
     print("\n| share of writes that wait | who waits | others | all |\n|---|---|---|---|")

@@ -92,9 +92,7 @@ def test_a_drive_runs_with_it_and_takes_its_times(tmp_path: Path):
     assert slow - fast == pytest.approx(long - short, rel=0.05)
 
 
-def test_the_command_prints_and_writes_what_python_has(
-    nandlab: Callable[..., Ended], folder: Path
-):
+def test_the_command_prints_and_writes_what_python_has(nandlab: Callable[..., Ended], folder: Path):
     (folder / "data.bin").write_bytes(TEXT)
     given = ("content", "data.bin", "--coding", "inverted", "--segment-bytes", "8")
     report = nandlab(*given, "--json", "-", "--out", "chip.toml").succeeded().json

@@ -71,7 +71,8 @@ def test_a_drive_runs_with_it_and_takes_its_times(tmp_path: Path):
         run({**drive, "chip": {"preset": preset}}, JOB, set=changes)
         for preset in ("wang2014_mlc", str(path))
     )
-    assert before.checks.ok and after.checks.ok
+    assert before.checks.ok
+    assert after.checks.ok
     saved = (sum(made.original.program_us) - sum(made.reduced.program_us)) / 2
     assert before.latency.mean - after.latency.mean == pytest.approx(saved, rel=0.02)
 

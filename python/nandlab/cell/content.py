@@ -228,9 +228,7 @@ def _with_content(text: str, kinds: list[Kind], what: str) -> str:
     """A chip's text with the content, in front of its first table."""
     if "content" in parse_toml(text, "chip"):
         raise refusal("content", "the chip has content", hint="give the chip without it")
-    tables = [
-        {"share": kind.share, "level_shares": list(kind.level_shares)} for kind in kinds
-    ]
+    tables = [{"share": kind.share, "level_shares": list(kind.level_shares)} for kind in kinds]
     lines = ["content = [", *(f"  {_inline(table)}, # measured: {what}" for table in tables), "]"]
     head, table, rest = re.split(r"(^(?:#[^\n]*\n)*\[)", text, maxsplit=1, flags=re.M)
     return head + "\n".join(lines) + "\n\n" + table + rest

@@ -84,7 +84,7 @@ class VoltageLaw(NamedTuple):
         return 1e5 * math.log((rber * self.page_bits + 1.0) / a) / b
 
     def speed(self, vth_v: float) -> float:
-        """b of equation 7: how fast errors grow with cycles."""
+        """How fast errors grow with cycles: b of equation 7."""
         return self._at(vth_v)[1]
 
     def _at(self, vth_v: float) -> tuple[float, float]:

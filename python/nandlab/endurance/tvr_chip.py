@@ -169,8 +169,8 @@ def tvr_chip(
         changed = merged(changed, _shrunk_fixed(own, original, reduced))
         reduced = cell({**tables, "cell": merged(own, changed)})
     rated = int(tables.get("rated_pe_cycles", 0))
-    figures = [_figures(each, rber_limit, rated) for each in (original, reduced)]
-    made = TvrChip(name, keep, times, rber_limit, rated, *figures, weight, "")
+    before, after = (_figures(each, rber_limit, rated) for each in (original, reduced))
+    made = TvrChip(name, keep, times, rber_limit, rated, before, after, weight, "")
     return _with_text(made, text, merged(own, changed), changed)
 
 

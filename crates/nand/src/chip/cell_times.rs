@@ -1,7 +1,8 @@
 //! Times from the cell: the values of `"cell"` under `chip.timing`.
 //!
 //! The pulses, verifies and references of the cell give a time for random data, with every level in
-//! use, or for the chip's content. Its wear gives factors at a number of cycles, between which the drive interpolates.
+//! use, or for the chip's content. Its wear gives factors at a number of cycles, between which the
+//! drive interpolates.
 
 use crate::cell::{Cell, Times};
 use crate::chip::content::Content;
