@@ -17,7 +17,6 @@ from nandlab.cli import new as cli_new
 from nandlab.cli import trace as cli_trace
 from nandlab.cli.board import board
 from nandlab.cli.cell import cell
-from nandlab.cli.levels.content import content
 from nandlab.cli.demo import demo
 from nandlab.cli.drive.ftl import ftl
 from nandlab.cli.drive.life import life
@@ -27,12 +26,13 @@ from nandlab.cli.endurance import endurance
 from nandlab.cli.explain import explain
 from nandlab.cli.files import Json, check_json, tell
 from nandlab.cli.fit import fit
+from nandlab.cli.levels.content import content
+from nandlab.cli.levels.tvr import tvr
 from nandlab.cli.lint import lint
 from nandlab.cli.papers import papers
 from nandlab.cli.study.compare import compare
 from nandlab.cli.study.search import search
 from nandlab.cli.study.sweep import sweep
-from nandlab.cli.levels.tvr import tvr
 from nandlab.display.streams import prepare_streams
 from nandlab.display.terminal import INTERRUPTED, REFUSED, ended_by, guarded, say
 from nandlab.given.completion import preset_of
