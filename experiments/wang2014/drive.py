@@ -26,6 +26,7 @@ MLC = {
     "chip.features.cache_read": False,
     "ftl.unit_bytes": 2048,
     "ecc.payload_bytes": 2048,
+    "ecc.parity_bytes": 64,
 }
 
 
