@@ -1,6 +1,6 @@
 """The SSD extension of DiskSim (Agrawal et al., ATC'08): figures of its own outputs beside ours.
 
-One function for each row of `reference.csv`; `nandlab papers agrawal2008` runs them. The figures are
+One function for each row of `reference.csv`; `nandlab papers agrawal2008` runs them. Figures are
 those of the outputs that come with it (ssdmodel/valid).
 """
 
@@ -57,7 +57,7 @@ def random_write_us():
     return mean_us(False, False)
 
 
-# --- Queues of fixed elements: a model of its own, no part of nandlab ------------------------------
+# --- Queues of fixed elements: a model of its own, no part of nandlab -----------------------------
 
 #: Array, 4,224 bytes at 25 ns, 8 sectors on the link.
 READ_US, WRITE_US, SUMMARY_US = 132.5, 307.5, 305.6
@@ -85,7 +85,7 @@ def fixed_random_write_us():
     return fixed_us(WRITE_US, SUMMARY_US)
 
 
-# --- The trace that comes with it ------------------------------------------------------------------
+# --- The trace that comes with it -----------------------------------------------------------------
 
 
 @cache

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::chip::Chips;
+use crate::chip::geometry::Block;
 use base::params;
 use base::units::Hours;
 
@@ -42,8 +43,8 @@ fn times(content: &str, pe_cycles: u32) -> [f64; 3] {
 
 fn rber(content: &str, pe_cycles: u32) -> f64 {
     let chips = Chips::new(&config(content), 1, 512, pe_cycles, Hours(0.0), 1).unwrap();
-    let page = PageState { page_type: 1, pe_cycles, retention: Hours(0.0), reads: 0 };
-    chips.arrays[0].rber(&page)
+    // Page 4 is the slow one on the cells of page 0.
+    chips.rber_after(Block(0), 4, 0)
 }
 
 #[test]
