@@ -27,6 +27,7 @@ MLC = {
     "ftl.unit_bytes": 2048,
     "ecc.payload_bytes": 2048,
     "ecc.parity_bytes": 64,
+    "recovery.backup": False,
 }
 
 
