@@ -183,7 +183,8 @@ def picture(reduction):
         bars.bar(at, gains, width=0.25, color=colours[i], label=chip.what)
     bars.axhspan(11, 35, color="#999999", alpha=0.25, linewidth=0)
     bars.set_xticks(range(len(MADE)), [name.split()[0] for name in MADE])
-    bars.set_ylabel("mean response time falls by (%)")
+    bars.set_ylim(0, 80)
+    bars.set_ylabel("response time falls by (%)")
     bars.legend(frameon=False, fontsize=8, loc="upper right")
     finish(bars, "grey: 11 to 35 %, as printed")
     for name, colour in zip(BY_PACKAGES, colours, strict=False):
