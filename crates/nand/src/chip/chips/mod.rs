@@ -13,6 +13,7 @@ mod age;
 mod build;
 mod oob;
 mod power;
+mod replaced;
 mod state;
 
 pub use oob::{Oob, Owned};
@@ -105,6 +106,8 @@ pub struct Chips {
     /// Tells the rows of this drive from those of others.
     pub(super) row_key: u64,
     faults: Faults,
+    /// By die: how often its chip was replaced; empty where none was.
+    replaced: Vec<u32>,
 }
 
 impl Chips {
@@ -142,19 +145,19 @@ impl Chips {
     /// before the block is erased.
     #[inline]
     pub fn program_failed(&self, block: Block, page: u32) -> bool {
-        self.faults.program_fails(block.0, self.pe_cycles(block), page)
+        self.faults.program_fails(self.identity(block), self.pe_cycles(block), page)
     }
 
     /// Whether a block has reported a failure in the cycles before the run: an erase or a program.
     pub fn failed_before(&self, block: Block) -> bool {
         let programs = self.rules.programs(BlockMode::Native);
-        self.faults.has_failed_before(block.0, self.pe_cycles(block), programs)
+        self.faults.has_failed_before(self.identity(block), self.pe_cycles(block), programs)
     }
 
     /// Whether a block reports failures by now: its last erase has failed.
     #[inline]
     pub fn has_failed(&self, block: Block) -> bool {
-        self.faults.has_worn_out(block.0, self.pe_cycles(block))
+        self.faults.has_worn_out(self.identity(block), self.pe_cycles(block))
     }
 
     /// Prefetches the state that a command to a block needs.
@@ -187,7 +190,7 @@ impl Chips {
 
     /// Cycles with which a block reports failures.
     pub fn lasts(&self, block: Block) -> u32 {
-        self.faults.lasts(block.0)
+        self.faults.lasts(self.identity(block))
     }
 
     /// Cycles of a block until one of its programs fails by chance, at a point of their
@@ -264,7 +267,7 @@ impl Chips {
         let page = page_state(page, page_type, state, self.retention, self.age);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
-        let key = self.row_key ^ (u64::from(block.0) << 32 | row);
+        let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
         let array = &*self.arrays[mode as usize];
         let rber = array.rber_of_page(&page, key);
         if shift_v == 0.0 {
@@ -398,6 +401,7 @@ impl State for Chips {
             summary_pages: _,
             row_key: _,
             faults: _,
+            replaced: _,
         } = self;
         let mut has_single_level = *knows_single_level;
         let mut keeps_oob = oob.is_some();
@@ -406,6 +410,7 @@ impl State for Chips {
         archive.value(torn)?;
         archive.value(&mut has_single_level)?;
         archive.value(&mut keeps_oob)?;
+        self.exchange_replaced(archive)?;
         if has_single_level {
             self.meet(BlockMode::SingleLevel);
         }
