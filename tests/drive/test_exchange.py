@@ -58,7 +58,12 @@ def test_a_drive_goes_on_with_its_new_chip(tmp_path):
 
 def test_the_timeline_shows_it():
     run = nandlab.run(
-        "tiny", JOB.format(5), set=SET, precondition="fill", exchange="3@0.1,suspended", timeline=True,
+        "tiny",
+        JOB.format(5),
+        set=SET,
+        precondition="fill",
+        exchange="3@0.1,suspended",
+        timeline=True,
         timeline_spans=2_000_000,
     )
     timeline = run.kept_timeline

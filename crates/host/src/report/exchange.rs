@@ -13,9 +13,9 @@ impl Session {
         // A run that ended before has asked for none.
         let done = self.run.ssd.exchanged();
         let seconds = |time: Option<Time>| time.map(Time::s);
-        let dead = done.filter(|_| asked.way == Way::Suspended).map(|done| {
-            done.replaced_at.unwrap_or(self.run.ssd.now()).since(done.asked_at)
-        });
+        let dead = done
+            .filter(|_| asked.way == Way::Suspended)
+            .map(|done| done.replaced_at.unwrap_or(self.run.ssd.now()).since(done.asked_at));
         json!({
             "die": asked.die.0,
             "way": asked.way.name(),
