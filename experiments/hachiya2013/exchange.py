@@ -19,23 +19,7 @@ PAGE = 16384
 PAPER_BYTES = 8 * GIB
 SCALE = 32
 
-# Table I of the paper is lost. These are figures that the same group printed at that time, from
-# memory: see README.md. The mean time of a program is 1.6 ms.
-CHIP = {
-    "cell_bits": 2,
-    "rated_pe_cycles": 3000,
-    "page_order": "all_bitline",
-    "array": {"name": "ideal"},
-    "features": {"multi_plane_program": False},
-    "timing": {
-        "t_read_us": [85.0, 85.0],
-        "t_program_us": [1600.0, 1600.0],
-        "t_erase_us": 8500.0,
-        "bus_mt_s": 400.0,
-        "suspends_max": 0,
-    },
-    "energy": {"vcc_v": 3.3, "icc_read_ma": 25, "icc_program_ma": 25, "icc_erase_ma": 25},
-}
+CHIP = "hachiya2013_mlc"
 OVERPROVISIONING = 0.28
 DIES = 8
 
@@ -53,15 +37,9 @@ runtime={}
 def drive(scale=SCALE, paced=True):
     """The drive, each die with a part of the 8 GB of valid data."""
     blocks = PAPER_BYTES // scale * (1 + OVERPROVISIONING) // (128 * PAGE)
-    geometry = {
-        "planes_per_die": 1,
-        "blocks_per_plane": int(blocks),
-        "pages_per_block": 128,
-        "page_bytes": PAGE,
-    }
     return {
         "drive": {"channels": 4, "dies_per_channel": DIES // 4, "queue_depth": 64},
-        "chip": {**CHIP, "geometry": geometry},
+        "chip": {"preset": CHIP, "geometry": {"blocks_per_plane": int(blocks)}},
         "ftl": {"name": "page", "unit_bytes": PAGE, "overprovisioning": OVERPROVISIONING},
         "gc": {"name": "greedy", "paced": paced},
         "scheduler": {"name": "out_of_order"},
