@@ -4,8 +4,8 @@
 //! A withdrawn die has no free blocks that anybody may open, and no open ones, so nothing is placed
 //! there. Its job, which otherwise collects it, moves rows of valid units to the blocks of other
 //! dies in which their own collection writes. It takes only the room that host data would be given
-//! there, so that collection of these dies keeps its reserve and its pace. The fullest blocks go first:
-//! their data are the coldest, and what the host rewrites meanwhile needs no move.
+//! there, so that collection of these dies keeps its reserve and its pace. The fullest blocks go
+//! first: their data are the coldest, and what the host rewrites meanwhile needs no move.
 
 use super::{Draining, Ftl, Move, PageFtl, Place, Step, Stream, Work};
 use crate::failure::retirement::least_blocks;
