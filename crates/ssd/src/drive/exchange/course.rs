@@ -100,7 +100,7 @@ impl Ssd {
     /// Looks how far an exchange is; with its end a drive that was suspended is ready again.
     #[cold]
     pub(in crate::drive) fn look_at_exchange(&mut self, index: u32) -> Option<Step> {
-        let Some(die) = self.exchanges.die() else { return None };
+        let die = self.exchanges.die()?;
         let once = index & 1 != 0;
         if index >> 1 != self.exchanges.number {
             return None;
@@ -157,11 +157,8 @@ impl Ssd {
 
     /// The die is empty: its chip is replaced, and it takes data again.
     fn replace_chip(&mut self) -> Option<Step> {
-        let Some(Exchanged { asked: Exchange { die, way, pe_cycles }, asked_at, .. }) =
-            self.exchanges.last
-        else {
-            return None;
-        };
+        let Exchanged { asked: Exchange { die, way, pe_cycles }, asked_at, .. } =
+            self.exchanges.last?;
         let bad = self.new_bad_blocks(die);
         self.flash.chips.replace(die, pe_cycles);
         if let Some(withdrawal) = self.ftl.withdrawal() {
