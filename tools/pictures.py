@@ -241,6 +241,31 @@ def exchange(path: Path) -> None:
 YEARLY_READS = "[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n"
 
 
+def tvr(path: Path) -> None:
+    """Program times and retention of the chip of Wang 2014 by the share of its margins."""
+    shares = [share / 20 for share in range(21)]
+    figure = new_figure(9.0, 4.0)
+    times, hours = figure.subplots(1, 2)
+    for how, label in (("steps", "all of a program is pulses"), ("cell", "by the cell")):
+        made = [nandlab.tvr_chip(keep=share, times=how) for share in shares]
+        change = [
+            100 * (sum(one.reduced.program_us) / sum(one.original.program_us) - 1) for one in made
+        ]
+        times.plot(shares, change, label=label)
+    times.set_ylabel("change of the mean program time (%)")
+    kept = [one.reduced.worn_hours for one in made]
+    hours.plot(shares, [max(h, 0.01) for h in kept])
+    hours.set_yscale("log")
+    hours.axhline(24 * 365.25, color="grey", linewidth=1.0)
+    hours.annotate("a year", (0.02, 24 * 365.25), (0, 4), textcoords="offset points")
+    hours.set_ylabel("retention after 10,000 cycles (hours)")
+    hours.set_ylim(bottom=0.1)
+    for axes in (times, hours):
+        axes.set_xlabel("share of the margins kept")
+    times.legend(fontsize=8)
+    save(figure, path)
+
+
 def gallery() -> dict[str, list[str]]:
     """Arguments of the commands of the gallery, by the name of their picture."""
     found = {}
@@ -263,6 +288,7 @@ ALL: dict[str, Callable[[Path], None]] = {
     "slc-cache": slc_cache,
     "years": years,
     "exchange": exchange,
+    "tvr": tvr,
     **{name: partial(study, words) for name, words in gallery().items()},
 }
 

@@ -5,11 +5,16 @@ One function for each row of `reference.csv`; `nandlab papers wang2014` runs the
 
 from functools import cache
 from math import log
+from pathlib import Path
+from runpy import run_path
 from statistics import correlation
+from types import SimpleNamespace
 
 import nandlab
 from nandlab import _core
 from nandlab.endurance.tvr import coupling_shift_v
+
+HERE = Path(__file__).resolve().parent
 
 # Section 4.1, as printed, in microseconds.
 PAGE_11_US, PAGE_01_US = 672.0, 880.0
@@ -321,8 +326,81 @@ def errors_11_over_01():
     return cell_errors("11", "01")
 
 
+# --- Section 5.5: the drive -----------------------------------------------------------------------
+
+
+@cache
+def drive():
+    return SimpleNamespace(**run_path(str(HERE / "drive.py")))
+
+
+def gains_percent():
+    return [drive().gain_percent(name) for name in drive().PRINTED]
+
+
+def response_least_percent():
+    return min(gains_percent())
+
+
+def response_most_percent():
+    return max(gains_percent())
+
+
+def response_financial1_least_percent(path):
+    return drive().gain_percent("financial1", path=path)
+
+
+def response_financial1_most_percent(path):
+    return drive().gain_percent("financial1", path=path)
+
+
+def response_iozone_least_percent(path):
+    return drive().gain_percent("iozone", path=path)
+
+
+def response_iozone_most_percent(path):
+    return drive().gain_percent("iozone", path=path)
+
+
+def packages_least_percent():
+    """More packages: the reduction never makes a drive slower."""
+    made = drive()
+    return min(
+        made.gain_percent(name, packages=packages)
+        for name in made.BY_PACKAGES
+        for packages in made.PACKAGES
+    )
+
+
+# --- System implications, in a drive --------------------------------------------------------------
+
+
+@cache
+def implications():
+    return SimpleNamespace(**run_path(str(HERE / "implications.py")))
+
+
+def placing_percent():
+    return implications().placing_percent(0.5, 0)
+
+
+def content_percent():
+    made = implications()
+    return min(-made.gain_percent(name, "inverted") for name in made.COMMON)
+
+
+def content_life_percent():
+    made = implications()
+    return max(made.life_percent(name, "inverted") for name in made.COMMON)
+
+
+def erase_choice_percent():
+    return SimpleNamespace(**run_path(str(HERE / "erase_speed.py"))).change_percent()
+
+
 def picture():
-    return reduction().plot()
+    """The levels before and after, and what they do to a drive."""
+    return drive().picture(reduction())
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from nandlab import ecc
 from nandlab._core import NandlabError, version
 from nandlab.board.measurement import Measurement, Procedure, Unfinished, board, procedures
 from nandlab.catalogue import Preset, bibliography, presets, schema, show
+from nandlab.cell.content import Content, content
 from nandlab.cell.model import Cell, State, cell
 from nandlab.compare.comparison import Comparison, compare
 from nandlab.display.progress import Progress
@@ -26,6 +27,7 @@ from nandlab.ecc.profile import ProfileUnfinished, ecc_profile
 from nandlab.ecc.speed import DecodeSpeed, SpeedUnfinished, ecc_speed
 from nandlab.endurance.chip import Endurance, endurance
 from nandlab.endurance.tvr import Tvr, tvr
+from nandlab.endurance.tvr_chip import TvrChip, tvr_chip
 from nandlab.fit.fitting import Fit, fit
 from nandlab.ftl.needs import FtlNeeds, ftls
 from nandlab.given.replacement import Unwritten
@@ -42,6 +44,7 @@ __version__ = version()
 __all__ = [
     "Cell",
     "Comparison",
+    "Content",
     "Curve",
     "CurveUnfinished",
     "DecodeSpeed",
@@ -67,6 +70,7 @@ __all__ = [
     "StudyUnfinished",
     "TraceOptions",
     "Tvr",
+    "TvrChip",
     "Unfinished",
     "Unwritten",
     "__version__",
@@ -74,6 +78,7 @@ __all__ = [
     "board",
     "cell",
     "compare",
+    "content",
     "ecc",
     "ecc_curve",
     "ecc_profile",
@@ -90,4 +95,5 @@ __all__ = [
     "show",
     "trace_info",
     "tvr",
+    "tvr_chip",
 ]

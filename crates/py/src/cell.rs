@@ -3,6 +3,7 @@
 use crate::refuse;
 use base::{Error, params};
 use nand::cell::{self, CellConfig, Stress};
+use nand::chip::{Content, ContentConfig};
 use nand::sense::Condition;
 use nand::wordline::PageOrder;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -204,5 +205,19 @@ impl Cell {
     fn times_us(&self, pe_cycles: u32) -> (Vec<f64>, Vec<f64>, f64) {
         let times = self.cell.times(pe_cycles);
         (times.read_us, times.program_us, times.erase_us)
+    }
+
+    /// Programs by page type and an erase of fresh cells with this content, and the wear of a
+    /// cycle against one with random data. A kind is its share and its shares of levels.
+    fn content(
+        &self,
+        kinds: Vec<(f64, Vec<f64>)>,
+        page_bytes: u32,
+    ) -> PyResult<(Vec<f64>, f64, f64)> {
+        let kind = |(share, level_shares)| ContentConfig { share, level_shares };
+        let kinds: Vec<ContentConfig> = kinds.into_iter().map(kind).collect();
+        let content = Content::new(&kinds, page_bytes, &self.cell).map_err(refuse)?;
+        let times = content.times(&self.cell, 0);
+        Ok((times.program_us, times.erase_us, content.wear(&self.cell)))
     }
 }

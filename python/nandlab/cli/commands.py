@@ -26,6 +26,8 @@ from nandlab.cli.endurance import endurance
 from nandlab.cli.explain import explain
 from nandlab.cli.files import Json, check_json, tell
 from nandlab.cli.fit import fit
+from nandlab.cli.levels.content import content
+from nandlab.cli.levels.tvr import tvr
 from nandlab.cli.lint import lint
 from nandlab.cli.papers import papers
 from nandlab.cli.study.compare import compare
@@ -78,10 +80,12 @@ EXAMPLES = {
         "nandlab endurance tlc_3d --hours 8760 --temperature-c 40",
         "nandlab endurance tlc_3d --profile client",
     ),
+    "tvr": ("nandlab tvr --hours 720 --out short_lived.toml",),
     "cell": (
         "nandlab cell tlc_3d --pe-cycles 3000 --hours 8760 --plot cell.png",
         "nandlab cell tlc_3d --picture endurance --plot endurance.png",
     ),
+    "content": ("nandlab content data.bin --coding inverted --out chip.toml",),
     "lint": (
         "nandlab lint my_drive.toml study.toml jobs.fio report.json",
         "nandlab lint jobs.fio --drive tiny --precondition steady",
@@ -104,7 +108,9 @@ for command in (
     board,
     fit,
     endurance,
+    tvr,
     cell,
+    content,
     papers,
     explain,
 ):

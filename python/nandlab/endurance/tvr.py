@@ -83,6 +83,10 @@ class VoltageLaw(NamedTuple):
         a, b = self._at(vth_v)
         return 1e5 * math.log((rber * self.page_bits + 1.0) / a) / b
 
+    def speed(self, vth_v: float) -> float:
+        """How fast errors grow with cycles: b of equation 7."""
+        return self._at(vth_v)[1]
+
     def _at(self, vth_v: float) -> tuple[float, float]:
         if not vth_v > 0:
             raise refusal("tvr", f"vth_v = {vth_v:g}: out of range", "above 0 V")
@@ -286,6 +290,27 @@ def tvr(
         coupling_v=coupling * (mu[-1] - mu[0]),
         reduced_coupling_v=coupling * (reduced[-1] - reduced[0]),
     )
+
+
+def margins(
+    mu: Sequence[float], sigma: Sequence[float], rber_limit: float, rule: Sequence[PageRule]
+) -> tuple[list[float], list[float]]:
+    """Distances in deviations at the limit, and what is left between neighbours beside them.
+
+    Raises:
+        NandlabError: as for `tvr`; a margin that is below zero already.
+    """
+    _check(tuple(mu), tuple(sigma), rber_limit, rule)
+    z = _distances(len(mu), rber_limit, rule)
+    left = [mu[i + 1] - mu[i] - z[i] * (sigma[i] + sigma[i + 1]) for i in range(len(z))]
+    for i, margin in enumerate(left):
+        if margin < 0:
+            raise refusal(
+                "tvr",
+                f"states {i} and {i + 1} are {-margin:.2f} V too close, so no margin is left",
+                hint="use levels farther apart, a smaller sigma_v or a higher rber_limit",
+            )
+    return z, left
 
 
 def coupling_shift_v(bitline: float, wordline: float, swing_v: float) -> float:

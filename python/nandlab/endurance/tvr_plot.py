@@ -20,6 +20,14 @@ def plot_tvr(result: Tvr, path: Path | None = None) -> Figure:
     """Both distributions on one axis of voltages; the references of the reduced one dashed."""
     figure = new_figure(8.0, 6.4)
     above, below = figure.subplots(2, 1, sharex=True)
+    draw_states(above, below, result)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def draw_states(above: Axes, below: Axes, result: Tvr) -> None:
+    """The original distribution into `above`, the reduced one into `below`."""
     cycles, reduced = result.pe_cycles / 1e5, result.reduced_pe_cycles / 1e5
     _states(above, result.mu_v, result.sigma_v)
     _states(below, result.reduced_mu_v, result.sigma_v)
@@ -28,9 +36,6 @@ def plot_tvr(result: Tvr, path: Path | None = None) -> Figure:
     below.set_xlabel("threshold voltage (V)")
     finish(above, f"original: {result.steps:.3g} steps a page, {cycles:.2f}e5 cycles")
     finish(below, f"reduced: {result.reduced_steps:.3g} steps a page, {reduced:.2f}e5 cycles")
-    if path is not None:
-        save(figure, path)
-    return figure
 
 
 def _states(axes: Axes, mu_v: Sequence[float], sigma_v: Sequence[float]) -> None:

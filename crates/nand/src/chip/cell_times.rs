@@ -1,9 +1,11 @@
 //! Times from the cell: the values of `"cell"` under `chip.timing`.
 //!
 //! The pulses, verifies and references of the cell give a time for random data, with every level in
-//! use. Its wear gives factors at a number of cycles, between which the drive interpolates.
+//! use, or for the chip's content. Its wear gives factors at a number of cycles, between which the
+//! drive interpolates.
 
 use crate::cell::{Cell, Times};
+use crate::chip::content::Content;
 use crate::chip::timing::{PerPageType, Source, TimingConfig, WearPoint, factor_at};
 use base::{Error, Result};
 
@@ -13,12 +15,15 @@ const WEAR_CYCLES: [u32; 13] = [
     3_000_000,
 ];
 
-/// `config` with numbers where it asks `cell`.
-pub fn tell(config: &TimingConfig, cell: &Cell) -> Result<TimingConfig> {
+/// `config` with numbers where it asks `cell`, whose data are random or `content`.
+pub fn tell(config: &TimingConfig, cell: &Cell, content: Option<&Content>) -> Result<TimingConfig> {
     let asked =
         [config.t_read_us.is_cell(), config.t_program_us.is_cell(), config.t_erase_us.is_cell()];
     check_wear(&config.wear, asked)?;
-    let fresh = cell.times(0);
+    let times = |pe_cycles| {
+        content.map_or_else(|| cell.times(pe_cycles), |content| content.times(cell, pe_cycles))
+    };
+    let fresh = times(0);
     let mut told = config.clone();
     if asked[0] {
         positive("t_read_us", "sensing", fresh.read_us[0])?;
@@ -41,7 +46,7 @@ pub fn tell(config: &TimingConfig, cell: &Cell) -> Result<TimingConfig> {
         .into_iter()
         .map(|pe_cycles| {
             let given = |factor: fn(&WearPoint) -> f64| factor_at(&config.wear, pe_cycles, factor);
-            let worn = cell.times(pe_cycles);
+            let worn = times(pe_cycles);
             let program = |times: &Times| times.program_us.iter().sum::<f64>();
             WearPoint {
                 pe_cycles,
@@ -115,7 +120,7 @@ mod tests {
         let config = timing(&format!(
             "t_read_us = \"cell\"\nt_program_us = \"cell\"\nt_erase_us = 5000\n{own}"
         ));
-        let told = tell(&config, &cell).unwrap();
+        let told = tell(&config, &cell, None).unwrap();
         assert!(!told.asks_cell());
         let timing = crate::chip::timing::Timing::new(&told, 2).unwrap();
         let us = |time: base::Time| time.us();
@@ -130,7 +135,7 @@ mod tests {
         }
         assert_eq!([0, 1000, 9000].map(|c| us(timing.erase(c))), [5000.0, 10_000.0, 15_000.0]);
         let all = "t_read_us = 40\nt_program_us = 700\nt_erase_us = \"cell\"\n";
-        let told = tell(&self::timing(all), &cell).unwrap();
+        let told = tell(&self::timing(all), &cell, None).unwrap();
         let timing = crate::chip::timing::Timing::new(&told, 2).unwrap();
         assert_eq!(us(timing.program(1, 100_000)), 700.0);
         assert!((us(timing.erase(1_000_000)) / cell.times(1_000_000).erase_us - 1.0).abs() < 1e-6);
@@ -139,7 +144,7 @@ mod tests {
     #[test]
     fn refuses_what_the_cell_does_not_tell() {
         let refused =
-            |text: &str, of: &str| tell(&timing(text), &cell(of)).unwrap_err().to_string();
+            |text: &str, of: &str| tell(&timing(text), &cell(of), None).unwrap_err().to_string();
         let all = "t_read_us = \"cell\"\nt_program_us = \"cell\"\nt_erase_us = \"cell\"\n";
         assert!(refused(all, "").contains("chip.cell.sensing"));
         assert!(refused(all, "[sensing]\nfixed_us = 20.0\n").contains("chip.cell.program"));

@@ -1,6 +1,7 @@
 //! Parameters of a chip in a file, the same for drive and test board.
 
 use super::cell_times;
+use super::content::{Content, ContentConfig};
 use super::energy::EnergyConfig;
 use super::fault::FaultConfig;
 use super::geometry::GeometryConfig;
@@ -44,6 +45,10 @@ pub struct ChipConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Value>")]
     pub cell: Option<CellConfig>,
+    /// Levels that stored data need, by kind of data: times that are `"cell"` and wear follow from
+    /// them. Left out, data are random.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<ContentConfig>,
     /// Bit errors of a read (a member of the `array` family).
     #[schemars(with = "serde_json::Value")]
     pub array: Choice,
@@ -71,7 +76,9 @@ impl ChipConfig {
         let timing = &self.timing;
         // Where the cell is missing, the times themselves say so.
         let asked = cell.filter(|_| timing.asks_cell());
-        let told = asked.map(|cell| cell_times::tell(timing, cell)).transpose()?;
+        let content = Content::of(self, cell)?;
+        let told =
+            asked.map(|cell| cell_times::tell(timing, cell, content.as_ref())).transpose()?;
         Timing::new(told.as_ref().unwrap_or(timing), self.cell_bits)
     }
 }

@@ -6,6 +6,7 @@
 use crate::array::{self, Array, PageState};
 use crate::cell::Cell;
 use crate::chip::config::{ChipConfig, FeaturesConfig};
+use crate::chip::content::{Content, worn};
 use crate::chip::energy::Energy;
 use crate::chip::fault::Faults;
 use crate::chip::geometry::{Block, Die, Geometry};
@@ -68,6 +69,8 @@ impl Silicon {
         let rules = config.rules()?;
         let cell = config.cell()?;
         let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
+        let content = Content::of(config, cell.as_deref())?.zip(cell.as_deref());
+        let array = worn(array, content.map_or(1.0, |(content, cell)| content.wear(cell)));
         let last = config.cell_bits as u8 - 1;
         array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
         Ok(Self {

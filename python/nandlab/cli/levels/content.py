@@ -1,0 +1,64 @@
+"""``nandlab content``: levels that the data of a file need on a chip, and a chip file with them."""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.catalogue import parameter_files
+from nandlab.cli.files import OUTPUTS, Files, json_file
+from nandlab.given.completion import preset_of
+from nandlab.given.outputs import check_outputs
+from nandlab.given.refusal import refusal
+from nandlab.given.replacement import write_text
+
+MOST_BYTES = 2**26
+
+
+def content(
+    data: Annotated[Path, typer.Argument(help="File with the data, 64 MiB at most are read.")],
+    chip: Annotated[
+        str,
+        typer.Option(help="Preset or chip file with a cell.", autocompletion=preset_of("chip")),
+    ] = "wang2014_mlc",
+    coding: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="plain, scrambled (random bits), or inverted (segments, where that rests cells"
+            " lower).",
+        ),
+    ] = "plain",
+    segment_bytes: Annotated[
+        int, typer.Option(help="Bytes of a page with a flag of their own, for inverted.")
+    ] = 64,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The chip file.", rich_help_panel=OUTPUTS),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE|-", help="The figures as JSON.", rich_help_panel=OUTPUTS),
+    ] = None,
+) -> None:
+    """Times and wear of a chip that stores the data of a file."""
+    from nandlab.cell.content import content as counted
+
+    outputs = {"--out": out, "--json": json_file(json)}
+    check_outputs(outputs, [str(data), chip, *parameter_files(chip)])
+    try:
+        with data.open("rb") as file:
+            given = file.read(MOST_BYTES)
+    except OSError as error:
+        raise refusal(data, error.strerror or str(error), "a file that can be read") from error
+    made = counted(given, chip, coding=coding, segment_bytes=segment_bytes)
+    figures = {key: value for key, value in asdict(made).items() if key != "text"}
+    text = json_text.dumps({**figures, "level_shares": made.level_shares}, indent=2)
+    with Files() as files:
+        files.write(out, made.write)
+        files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
+        print(text if json == Path("-") else made)

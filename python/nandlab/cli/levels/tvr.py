@@ -1,0 +1,69 @@
+"""``nandlab tvr``: a chip with reduced threshold voltages, as a file that a drive can name."""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.catalogue import parameter_files
+from nandlab.cli.files import OUTPUTS, Files, json_file
+from nandlab.given.completion import preset_of
+from nandlab.given.outputs import check_outputs
+from nandlab.given.replacement import write_text
+
+
+def tvr(
+    chip: Annotated[
+        str,
+        typer.Argument(
+            help="Preset or chip file whose program times are those of its cell.",
+            autocompletion=preset_of("chip"),
+        ),
+    ] = "wang2014_mlc",
+    hours: Annotated[float, typer.Option(help="How long data must survive.")] = 0.0,
+    pe_cycles: Annotated[int, typer.Option(help="After how many program/erase cycles.")] = 0,
+    keep: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of each margin between levels that is kept, instead of --hours and"
+            " --pe-cycles: 0 is the paper's retention-free case."
+        ),
+    ] = None,
+    times: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="Program times: cell (the part without pulses stays) or steps (the paper's"
+            " equation 14: a program is its pulses).",
+        ),
+    ] = "cell",
+    rber_limit: Annotated[
+        float, typer.Option(help="Raw bit error rate that the ECC still corrects.")
+    ] = 4.5e-4,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The chip file.", rich_help_panel=OUTPUTS),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE|-", help="The figures as JSON.", rich_help_panel=OUTPUTS),
+    ] = None,
+) -> None:
+    """Threshold voltage reduction: the chip with the smallest margins that data survive."""
+    from nandlab.endurance.tvr_chip import tvr_chip
+
+    outputs = {"--out": out, "--json": json_file(json)}
+    check_outputs(outputs, [chip, *parameter_files(chip)])
+    made = tvr_chip(
+        chip, keep=keep, hours=hours, pe_cycles=pe_cycles, times=times, rber_limit=rber_limit
+    )
+    figures = {key: value for key, value in asdict(made).items() if key != "text"}
+    text = json_text.dumps(figures, indent=2)
+    with Files() as files:
+        files.write(out, made.write)
+        files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
+        print(text if json == Path("-") else made)
