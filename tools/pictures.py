@@ -211,6 +211,33 @@ def _year(after: float) -> list[tuple[float, float, float]]:
     return year
 
 
+def exchange(path: Path) -> None:
+    """Latencies of a tenth of a second while a die is exchanged: suspended, and in service."""
+    changes = {"ftl.overprovisioning": 0.6}
+    job = "[mixed]\nrw=randrw\nbs=4k\niodepth=16\nnorandommap\ntime_based\nruntime={}\n"
+    figure = new_figure(8, 3.6)
+    axes = figure.subplots(1, 2, sharey=True)
+    for place, way, runtime in ((axes[0], "suspended", 25), (axes[1], "in_service", 75)):
+        run = nandlab.run(
+            "tiny",
+            job.format(runtime),
+            set=changes,
+            precondition="steady",
+            exchange=f"2@3,{way}",
+            requests=True,
+        )
+        told, table = run.to_dict()["exchange"], run.requests()
+        steps = (table["completion_ns"].to_numpy() // 100_000_000).astype(int)
+        latency_ms = table["latency_ns"].to_numpy() / 1e6
+        worst = {step: latency_ms[steps == step].max() for step in sorted(set(steps.tolist()))}
+        place.semilogy([step / 10 for step in worst], list(worst.values()), ".", markersize=3)
+        place.axvspan(told["asked_s"], told["replaced_s"], color="tab:orange", alpha=0.25, lw=0)
+        place.set_title(f"{way.replace('_', ' ')}, replaced at {told['replaced_s']:.3g} s")
+        place.set_xlabel("time (s)")
+    axes[0].set_ylabel("longest latency (ms)")
+    save(figure, path)
+
+
 YEARLY_READS = "[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n"
 
 
@@ -260,6 +287,7 @@ ALL: dict[str, Callable[[Path], None]] = {
     "soft-read": soft_read,
     "slc-cache": slc_cache,
     "years": years,
+    "exchange": exchange,
     "tvr": tvr,
     **{name: partial(study, words) for name, words in gallery().items()},
 }

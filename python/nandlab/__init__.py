@@ -19,6 +19,7 @@ from nandlab.cell.model import Cell, State, cell
 from nandlab.compare.comparison import Comparison, compare
 from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
+from nandlab.drive.exchange import Exchange
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Interrupted, run
 from nandlab.ecc.curve import Curve, CurveUnfinished, ecc_curve
@@ -49,6 +50,7 @@ __all__ = [
     "DecodeSpeed",
     "Drive",
     "Endurance",
+    "Exchange",
     "Finding",
     "Fit",
     "FtlNeeds",

@@ -162,9 +162,11 @@ def test_every_key_of_the_report_is_described():
     fio = nandlab.run("tiny", jobs, precondition="steady", explain=True).to_dict()
     replayed = nandlab.run("tiny", trace=ROOT / "examples/traces/sqlite_ext4.iolog.zst").to_dict()
     cut = nandlab.run("tiny", jobs, set={"recovery.name": "checkpoint"}, cut_at=0.001).to_dict()
+    spare = {"ftl.overprovisioning": 0.6}
+    exchanged = nandlab.run("tiny", jobs, set=spare, exchange="1@0.001").to_dict()
     kept = {"refresh.after_hours": 24, "chip.cost_per_gb": 0.1}
     kept_up = nandlab.run("tiny", jobs, set=kept).to_dict()
-    reports = (fio, replayed, cut, kept_up)
+    reports = (fio, replayed, cut, exchanged, kept_up)
     known = codes("docs/formats/report.md")
     missing = {".".join(p) for r in reports for p in leaves(r) if p[-1] not in known}
     assert not missing

@@ -9,6 +9,7 @@ use crate::fio::Target;
 use crate::request::{Job, Pace, Source};
 use crate::rewriting::Rewriting;
 use crate::run::Run;
+use crate::run::exchange::Plan;
 use crate::run::settling::Goal;
 use crate::run::until::Until;
 use crate::{fio, trace};
@@ -192,6 +193,12 @@ impl Session {
         }
         self.run.cut_at(time);
         Ok(())
+    }
+
+    /// Exchanges a die in the run, as `text` says (`3@0.5`, `3@0.5,suspended`). Refuses an exchange
+    /// that the drive cannot carry out. Before the run begins.
+    pub fn exchange(&mut self, text: &str) -> Result<()> {
+        self.run.exchange(Plan::parse(text)?)
     }
 
     /// Starts the drive up after a cut, for so many events: what that took, once it is over.

@@ -132,6 +132,11 @@ impl Simulation {
         self.session().cut_at(Time(time_ns)).map_err(refuse)
     }
 
+    /// Exchanges a die in the run: `3@0.5`, `3@0.5,suspended`.
+    fn exchange(&mut self, text: &str) -> PyResult<()> {
+        self.session().exchange(text).map_err(refuse)
+    }
+
     /// Starts the drive up after a cut, for so many events: what that took as JSON, once it is
     /// over.
     fn start_up(&mut self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {

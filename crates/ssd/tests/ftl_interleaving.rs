@@ -25,7 +25,7 @@ fn hold(seeds: Range<u64>) {
                 Err(error) => panic!("{}, seed {seed}: {error}", member.name),
             }
         }
-        let Outcome { ran, erases, retired, retires, failed, full } = all;
+        let Outcome { ran, erases, retired, retires, failed, full, replaced: _ } = all;
         assert!(2 * ran > seeds.end - seeds.start, "{}: {ran} ran", member.name);
         assert!(erases > 50 * ran, "{}: {erases} erases", member.name);
         assert!(retired >= retires, "{}: {retired} blocks retired", member.name);

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from nandlab import _core
 from nandlab.catalogue import config_of
 from nandlab.display.progress import Meter, Progress
+from nandlab.drive.exchange import Exchange
 from nandlab.drive.power import Cut, StartUp, start_up
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import Source, ready_arrays, simulate
@@ -286,6 +287,7 @@ class Drive:
         skip: str | None = None,
         until: str | None = None,
         cut_at: float | None = None,
+        exchange: Exchange | str | None = None,
         requests: bool | str | PathLike[str] = False,
         explain: bool = False,
         timeline: bool | str | PathLike[str] = False,
@@ -329,6 +331,7 @@ class Drive:
             what,
             lambda: begin(self._native),
             cut_at=cut_at,
+            exchange=exchange,
             requests=requests,
             explain=explain,
             timeline=timeline,

@@ -14,6 +14,7 @@ from nandlab import _core
 from nandlab.catalogue import Config, drive_of, load_config
 from nandlab.display.progress import Meter, Progress
 from nandlab.drive.blame import Blame
+from nandlab.drive.exchange import Exchange, text_of
 from nandlab.drive.jobs.rates import missed_rates
 from nandlab.drive.notices import (
     beyond_belief,
@@ -76,6 +77,7 @@ def run(
     skip: str | None = None,
     until: str | None = None,
     cut_at: float | None = None,
+    exchange: Exchange | str | None = None,
     set: Mapping[str, object] | Sequence[str] = (),
     precondition: str | None = None,
     seed: int | None = None,
@@ -110,6 +112,8 @@ def run(
             (``100000``), simulated time (``2s``), drive writes (``1.5x``).
         cut_at: simulated time in seconds at which the power is cut. The run ends there, and the
             drive starts up again: report key ``power``. The drive needs a ``recovery.name``.
+        exchange: a die whose chip is replaced in the run, as `nandlab.Exchange` or as text:
+            ``"2@0.5"``, ``"2@0.5,suspended"``. Report key ``exchange``.
         set: parameters to change, by their path: ``{"ftl.overprovisioning": 0.28}``, or as the
             command line has them: ``["ftl.overprovisioning=0.28"]``.
         precondition: ``none`` (an empty drive, the default), ``fill`` (written once in order) or
@@ -158,6 +162,7 @@ def run(
         what,
         lambda: _simulation(source.loaded, what),
         cut_at=cut_at,
+        exchange=exchange,
         requests=requests,
         explain=explain,
         timeline=timeline,
@@ -209,6 +214,7 @@ def simulate(
     begin: Callable[[], _core.Simulation],
     *,
     cut_at: float | None = None,
+    exchange: Exchange | str | None = None,
     requests: bool | str | PathLike[str],
     explain: bool,
     timeline: bool | str | PathLike[str],
@@ -235,6 +241,9 @@ def simulate(
         raise refusal("", "timeline_from without timeline", hint="give both or neither")
     flag("explain", explain)
     cut_ns = None if cut_at is None else _nanoseconds("cut_at", cut_at)
+    exchange_text = text_of(exchange)
+    if exchange_text is not None and what.skip is not None:
+        raise refusal("", "exchange with skip", hint="give only one of them")
     if cut_ns is not None and what.skip is not None:
         raise refusal("", "cut_at with skip", hint="give only one of them")
     timeline_spans = TIMELINE_SPANS if timeline_spans is None else timeline_spans
@@ -255,6 +264,8 @@ def simulate(
     simulation.plan(what.skip, what.until)
     if cut_ns is not None:
         simulation.cut_at(cut_ns)
+    if exchange_text is not None:
+        simulation.exchange(exchange_text)
     log = RequestLog(requests_path, _metadata(facts)) if is_logged else None
 
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nandlab._core import OPERATIONS
 from nandlab.display import quantity
+from nandlab.drive import exchange
 from nandlab.drive.jobs.table import job_parts
 from nandlab.drive.latency import is_exceeded
 
@@ -78,6 +79,7 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "SLC cache": _cache(report),
             "FTL memory": _ftl_ram(report),
             "for the start-up": _recovery(report),
+            "exchange": exchange.told(report),
             "power cut": _power_cut(report),
             "start-up": _start_up(report),
             "nand": _nand(result, report),

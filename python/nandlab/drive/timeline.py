@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TRACKS = ("Host", "Channels", "Dies", "Decoders", "Encoders")
+TRACKS = ("Host", "Channels", "Dies", "Decoders", "Encoders", "Exchanges")
 """Meaning of the numbers in the column ``track``: one process each, in this order."""
 
-HOST, CHANNELS, DIES, DECODERS, ENCODERS = PIDS = (4, 1, 2, 3, 5)
+HOST, CHANNELS, DIES, DECODERS, ENCODERS, EXCHANGES = PIDS = (4, 1, 2, 3, 5, 6)
 """Their process numbers: those of the column, but to Perfetto 0 is the idle process of Linux."""
 
 COLOURS = {
@@ -73,7 +73,10 @@ class Timeline:
         file.write('{"displayTimeUnit":"ns","otherData":')
         json.dump(facts, file)
         file.write(',"traceEvents":[\n')
+        has_exchange = bool((self.spans["track"] == TRACKS.index("Exchanges")).any())
         for place, (pid, name) in enumerate(zip(PIDS, TRACKS, strict=True)):
+            if pid == EXCHANGES and not has_exchange:
+                continue
             file.write(_name("process_name", pid, 1, name) + ",\n")
             file.write(_sort("process_sort_index", pid, 1, place) + ",\n")
         threads: dict[tuple[int, int], None] = {}
@@ -113,7 +116,12 @@ class Timeline:
             # Dies are counted through the channels first.
             die, channel = divmod(index, self.channels)
             return f"channel {channel} die {die}", channel * LANES + die
-        names = {CHANNELS: "channel", DECODERS: "decoder", ENCODERS: "encoder"}
+        names = {
+            CHANNELS: "channel",
+            DECODERS: "decoder",
+            ENCODERS: "encoder",
+            EXCHANGES: "die",
+        }
         return f"{names[pid]} {index}", index
 
 

@@ -54,6 +54,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--draws": ("1", "5", "20"),
     "--drive": PRESETS["drive"],
     "--errors": ("1", "5", "20"),
+    "--exchange": ("0@0.0001", "1@0.001,suspended", "2@0,pe_cycles=100", "9@1"),
     "--explain": ("0", "50", "99", "99.9"),
     "--explain-plot": ("w.png", "w.svg"),
     "--form": ("base", "alist"),

@@ -3,6 +3,7 @@
 //! A finished session comes in, JSON goes out, with the laws of `checks`.
 
 mod checks;
+mod exchange;
 mod settled;
 
 use crate::run::JobView;
@@ -80,6 +81,7 @@ impl Session {
         report.insert("ecc".into(), self.ecc());
         report.insert("buffer".into(), self.buffer());
         report.insert("power".into(), self.power());
+        report.insert("exchange".into(), self.exchange_json());
         let refresh = self.refresh();
         report.insert("refresh".into(), refresh);
         report.insert("cost".into(), self.cost());

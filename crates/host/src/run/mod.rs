@@ -6,6 +6,7 @@
 //! pace says so; the drive fetches from the queues round robin while it has room; a completion lets
 //! its job continue. The run does not depend on the inside of a drive and reads no clock.
 
+pub mod exchange;
 mod rest;
 mod runner;
 pub mod settling;
@@ -15,6 +16,7 @@ pub mod until;
 
 use crate::request::{Arrival, Job, Pace};
 use base::{Error, Result, Time};
+use exchange::{Plan, Service};
 use runner::{Phase, Runner};
 use settling::{Mark, Settling};
 use ssd::request::{Op, Request};
@@ -35,6 +37,9 @@ const MOST_AT_ONCE: u64 = 1 << 20;
 
 /// The wake-up at which the power is cut: no job has this number.
 const CUT: u32 = MOST_JOBS as u32;
+
+/// The wake-up at which a die is exchanged.
+const EXCHANGE: u32 = CUT + 1;
 
 /// Completions between two looks at how the run goes.
 const BETWEEN_LOOKS: u64 = 1 << 6;
@@ -81,6 +86,8 @@ pub struct Run {
     /// When the power is to be cut, and what that has taken.
     cut_at: Option<Time>,
     cut: Option<Cut>,
+    /// The exchange of a die, if one was asked for.
+    service: Option<Box<Service>>,
 }
 
 impl Run {
@@ -125,6 +132,7 @@ impl Run {
             started: false,
             cut_at: None,
             cut: None,
+            service: None,
         })
     }
 
@@ -139,6 +147,33 @@ impl Run {
     /// Cuts the power at this time: the run ends there. Before it begins.
     pub fn cut_at(&mut self, time: Time) {
         self.cut_at = Some(time);
+    }
+
+    /// Exchanges a die. Refuses an exchange that the drive cannot carry out. Before it begins.
+    pub fn exchange(&mut self, plan: Plan) -> Result<()> {
+        self.ssd.check_exchange(plan.asked.die)?;
+        self.service = Some(Box::new(Service::new(plan)));
+        Ok(())
+    }
+
+    /// The service of the host while a die was exchanged, if that was asked for.
+    pub fn service(&self) -> Option<&Service> {
+        self.service.as_deref()
+    }
+
+    #[cold]
+    fn begin_exchange(&mut self) -> Result<()> {
+        let Some(service) = &mut self.service else { return Ok(()) };
+        service.begin(self.ssd.now(), self.under_way > 0);
+        self.ssd.exchange_die(service.plan.asked)
+    }
+
+    #[cold]
+    fn note_service(&mut self, arrival: Time, now: Time) {
+        if let (Some(service), Some(done)) = (&mut self.service, self.ssd.exchanged()) {
+            let is_busy = self.under_way > 0;
+            service.complete((arrival, now), is_busy, done.asked_at, done.replaced_at);
+        }
     }
 
     /// The losses of the power cut, if there was one.
@@ -238,6 +273,9 @@ impl Run {
             if let Some(time) = self.cut_at {
                 self.ssd.wake_at(time, CUT);
             }
+            if let Some(service) = &self.service {
+                self.ssd.wake_at(service.plan.at, EXCHANGE);
+            }
             self.start_group(0)?;
         }
         let stop = self.completed.saturating_add(completions);
@@ -258,7 +296,8 @@ impl Run {
                     let now = self.ssd.now();
                     self.runners.iter_mut().for_each(|runner| runner.stop(now));
                 }
-                Step::Ready => {}
+                Step::Wake(EXCHANGE) => self.begin_exchange()?,
+                Step::Ready => self.fetch()?,
                 Step::Wake(job) => {
                     let job = job as usize;
                     self.runners[job].wake = Time::NEVER;
@@ -465,6 +504,9 @@ impl Run {
         self.completed += 1;
         self.reading -= self.touched(&request);
         self.failed += u64::from(failed);
+        if self.service.is_some() {
+            self.note_service(arrival, now);
+        }
         if self.completed.is_multiple_of(BETWEEN_LOOKS) {
             self.look()?;
         }

@@ -59,6 +59,11 @@ pub struct Interleaving {
     next: u64,
     /// The row that it has drawn last.
     row: (Key, Vec<Lpn>),
+    /// How eager it is to exchange dies, what draws that, the die that is withdrawn, and how many
+    /// have been replaced.
+    exchanging: (u64, Rng),
+    withdrawn: Option<Die>,
+    replaced: u64,
 }
 
 /// One of them, drawn.
@@ -164,6 +169,9 @@ impl Interleaving {
             failing: (one(failures, &[0.0, 0.0, 0.001, 0.02]), failures.clone()),
             failed: 0,
             is_full: false,
+            exchanging: (0, Rng::stream(seed, "exchanges")),
+            withdrawn: None,
+            replaced: 0,
         }))
     }
 
@@ -382,6 +390,38 @@ impl Interleaving {
         self.ftl.check()
     }
 
+    /// Dies are exchanged in between: as often as collection goes on by a step, divided by this.
+    pub fn exchange_dies(&mut self, every: u64) {
+        self.exchanging.0 = every;
+    }
+
+    /// Withdraws a die, or replaces the one that is withdrawn if nothing is left of it.
+    fn exchange(&mut self) {
+        let rng = &mut self.exchanging.1;
+        let per_die = self.ftl.geometry.planes_per_die * self.ftl.geometry.blocks_per_plane;
+        let bad: Vec<bool> = (0..per_die).map(|block| block > 0 && rng.chance(0.02)).collect();
+        let drawn = Die(rng.below(self.dies.len() as u64) as u32);
+        let pe_cycles = rng.below(3) as u32;
+        let Some(part) = self.ftl.withdrawal() else { return };
+        match self.withdrawn {
+            None if part.can_withdraw(drawn, &bad).is_ok() => {
+                part.withdraw(drawn);
+                self.withdrawn = Some(drawn);
+            }
+            None => {}
+            Some(die) => {
+                let is_erasing = matches!(self.jobs[die.0 as usize], At::Erase(_));
+                let is_idle = self.dies[die.0 as usize].is_empty() && !is_erasing;
+                let Some(part) = self.ftl.withdrawal() else { return };
+                if is_idle && !part.holds_data(die) && part.can_withdraw(die, &bad).is_ok() {
+                    part.replace(die, &bad, pe_cycles);
+                    self.withdrawn = None;
+                    self.replaced += 1;
+                }
+            }
+        }
+    }
+
     /// So many steps: what came of them, and the FTL.
     pub fn run(mut self, steps: u32) -> Result<(Outcome, Tally)> {
         // How eager the host is, and how quick flash and collection are.
@@ -391,6 +431,9 @@ impl Interleaving {
         for _ in 0..steps {
             if self.is_full {
                 break;
+            }
+            if self.exchanging.0 > 0 && self.exchanging.1.below(self.exchanging.0) == 0 {
+                self.exchange();
             }
             let die = self.rng.below(self.dies.len() as u64) as usize;
             let drawn = self.rng.below(weights.iter().sum::<u64>() + 1);
@@ -440,6 +483,7 @@ impl Interleaving {
             retires: self.ftl.retires().into(),
             failed: self.failed,
             full: self.is_full.into(),
+            replaced: self.replaced,
         };
         Ok((outcome, self.ftl))
     }
@@ -461,6 +505,8 @@ pub struct Outcome {
     pub failed: u64,
     /// Trials that were over by that.
     pub full: u64,
+    /// Dies that were replaced.
+    pub replaced: u64,
 }
 
 impl AddAssign for Outcome {
@@ -471,5 +517,6 @@ impl AddAssign for Outcome {
         self.retires += other.retires;
         self.failed += other.failed;
         self.full += other.full;
+        self.replaced += other.replaced;
     }
 }

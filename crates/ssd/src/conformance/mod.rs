@@ -5,7 +5,7 @@
 //! through it without time, `interleaving` lets what is under way end in any order, and `storm`
 //! sends requests to a whole drive and compares each read with what was written; `power` cuts its
 //! power, and holds what is left against what flushes have promised (`durable`). A broken promise
-//! is an error.
+//! is an error. FTLs that can give dies back do so in between (`withdrawn`).
 
 pub mod batches;
 mod drives;
@@ -14,6 +14,7 @@ pub mod interleaving;
 pub mod power;
 pub mod storm;
 pub mod tally;
+mod withdrawn;
 
 pub use drives::{SMALL, small_config};
 

@@ -3,10 +3,12 @@
 
 use super::durable::Durable;
 use super::tally::{broken, hold};
+use crate::drive::exchange::{Exchange, Way};
 use crate::request::{Op, Request};
 use crate::{Ssd, Step};
 use base::Result;
 use base::rng::Rng;
+use nand::geometry::Die;
 use std::collections::BTreeMap;
 
 /// What a unit may read as: the versions of the last completed write, and of writes, trims in
@@ -31,6 +33,9 @@ pub struct Storm {
     submitted: u64,
     completed: u64,
     pub(super) durable: Durable,
+    /// Of all steps the share at which a die is exchanged, what draws that, and how many were.
+    exchanging: (f64, Rng),
+    exchanged: u64,
 }
 
 impl Storm {
@@ -47,7 +52,31 @@ impl Storm {
             submitted: 0,
             completed: 0,
             durable: Durable::new(units),
+            exchanging: (0.0, Rng::stream(seed, "exchanges")),
+            exchanged: 0,
         }
+    }
+
+    /// Exchanges a die at this share of all steps, where none is under way.
+    pub fn exchange_dies(&mut self, share: f64) {
+        self.exchanging.0 = share;
+    }
+
+    /// Exchanges so far, the last one perhaps under way.
+    pub fn exchanged(&self) -> u64 {
+        self.exchanged
+    }
+
+    fn exchange(&mut self) -> Result<()> {
+        let rng = &mut self.exchanging.1;
+        let die = Die(rng.below(self.ssd.dies().into()) as u32);
+        let way = if rng.chance(0.3) { Way::Suspended } else { Way::InService };
+        let pe_cycles = rng.below(100) as u32;
+        if self.ssd.check_exchange(die).is_ok() {
+            self.ssd.exchange_die(Exchange { die, way, pe_cycles })?;
+            self.exchanged += 1;
+        }
+        Ok(())
     }
 
     fn draw(&mut self) -> Request {
@@ -154,6 +183,9 @@ impl Storm {
             }
             let step = self.ssd.step();
             self.take(&step)?;
+            if self.exchanging.0 > 0.0 && self.exchanging.1.chance(self.exchanging.0) {
+                self.exchange()?;
+            }
         }
         self.ssd.fault()?;
         let occupancy = self.ssd.occupancy();

@@ -4,7 +4,7 @@
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
 use crate::ftl::contract::{
-    CacheCounts, CacheState, DenseCounts, Hint, MapCounts, Merges, Occupancy, Ram, Wear,
+    CacheCounts, CacheState, DenseCounts, Hint, MapCounts, Merges, Occupancy, Ram, Wear, Withdrawal,
 };
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
@@ -36,15 +36,15 @@ pub(super) fn broken(seen: String) -> Error {
 
 /// What is known of a block.
 #[derive(Default, Clone)]
-struct OfBlock {
+pub(super) struct OfBlock {
     is_bad: bool,
     is_doomed: bool,
     cycles: u32,
     /// Pages handed out since its erase, programs of them that are not reported yet, and units that
     /// are mapped.
     pages: u32,
-    flying: u32,
-    mapped: u32,
+    pub(super) flying: u32,
+    pub(super) mapped: u32,
     mode: BlockMode,
     /// How its programs are labelled, and whether they were placed for host and for collection.
     label: Option<Stream>,
@@ -52,16 +52,25 @@ struct OfBlock {
     of_collection: bool,
 }
 
+impl OfBlock {
+    /// Erased after so many cycles.
+    pub(super) fn new(is_bad: bool, cycles: u32) -> Self {
+        Self { is_bad, cycles, ..Self::default() }
+    }
+}
+
 /// An FTL, and the account.
 #[derive(Clone)]
 pub struct Tally {
     /// Of its flash.
     pub geometry: Geometry,
-    ftl: Box<dyn Ftl>,
+    pub(super) ftl: Box<dyn Ftl>,
     /// Pages of a block, and of a program, by mode: those of each kind of chips.
     of_kind: Vec<[(u32, u32); 2]>,
     kind_of_die: Vec<u8>,
-    blocks: Vec<OfBlock>,
+    pub(super) blocks: Vec<OfBlock>,
+    /// A die on which nothing may be placed.
+    pub(super) withdrawn: Option<Die>,
     map: Vec<Option<Ppn>>,
     /// Units of programs that are not reported yet, by first block and page.
     placed: BTreeMap<(u32, u32), Vec<Lpn>>,
@@ -87,8 +96,7 @@ impl Tally {
         };
         let mut of_kind: Vec<_> = chips.kinds().map(of_kind).collect();
         let context = context(config, &chips)?;
-        let block =
-            |&is_bad: &bool| OfBlock { is_bad, cycles: context.pe_cycles, ..OfBlock::default() };
+        let block = |&is_bad: &bool| OfBlock::new(is_bad, context.pe_cycles);
         let mut blocks: Vec<OfBlock> = context.bad.iter().map(block).collect();
         context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
         let geometry = context.geometry.clone();
@@ -105,6 +113,7 @@ impl Tally {
             of_kind,
             kind_of_die,
             blocks,
+            withdrawn: None,
             placed: BTreeMap::new(),
             counts: FtlCounts::default(),
             is_shared: false,
@@ -122,7 +131,7 @@ impl Tally {
     }
 
     /// Keeps the first promise that is broken.
-    fn note(&mut self, held: Result<()>) {
+    pub(super) fn note(&mut self, held: Result<()>) {
         if let Err(error) = held {
             self.broken.get_or_insert(error);
         }
@@ -201,8 +210,14 @@ impl Tally {
             known.mapped += u64::from(block.mapped);
             let [native, _] = *self.pages(number);
             let programmable = page * u64::from(self.pages(number)[block.mode as usize].0);
-            known.free += programmable - page * u64::from(block.pages);
-            known.invalid += page * u64::from(block.pages) - u64::from(block.mapped);
+            let is_withdrawn = self.withdrawn == Some(self.geometry.die_of(number));
+            // The rest of an open block of a withdrawn die is not programmed any more.
+            let used = match block.pages {
+                1.. if is_withdrawn => programmable,
+                pages => page * u64::from(pages),
+            };
+            known.free += programmable - used;
+            known.invalid += used - u64::from(block.mapped);
             // What its mode has no pages for.
             known.invalid += page * u64::from(native.0) - programmable;
             // What blocks of this kind do not have.
@@ -235,6 +250,7 @@ impl Tally {
     fn placed(&mut self, program: &Program, lpns: Vec<Lpn>, is_moved: bool) -> Result<()> {
         hold!((1..=lpns.len() as u32).contains(&program.units), "{program:?}");
         hold!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
+        hold!(self.withdrawn != Some(program.die), "{program:?} on a withdrawn die");
         let mut planes = Vec::new();
         let of_mode = self.pages(program.blocks[0])[program.mode as usize];
         for &number in program.blocks() {
@@ -276,7 +292,11 @@ impl Tally {
     fn stepped(&self, step: Step, work: &Work) -> Result<()> {
         match step {
             Step::Move => hold!(!work.moves.is_empty(), "a step that moves nothing"),
-            Step::Erase => hold!(!work.blocks.is_empty(), "a step that erases nothing"),
+            Step::Erase => {
+                hold!(!work.blocks.is_empty(), "a step that erases nothing");
+                let stays = |block: &Block| Some(self.geometry.die_of(*block)) != self.withdrawn;
+                hold!(work.blocks.iter().all(stays), "{:?} of a withdrawn die", work.blocks);
+            }
             Step::Done | Step::Wait => {
                 let is_idle = work.moves.is_empty() && work.blocks.is_empty();
                 hold!(is_idle, "a step {step:?} with work");
@@ -422,6 +442,10 @@ impl Ftl for Tally {
         }
         self.counts.read_reclaims += u64::from(is_new);
         is_new
+    }
+
+    fn withdrawal(&mut self) -> Option<&mut dyn Withdrawal> {
+        self.ftl.withdrawal().is_some().then_some(self)
     }
 
     fn start_run(&mut self, pe_cycles: Option<u32>) {

@@ -31,6 +31,7 @@ impl Ssd {
         let is_logging = self.power.as_ref().is_some_and(|power| power.is_busy());
         self.outstanding() == 0
             && !self.jobs.any_busy()
+            && !self.exchanges.is_on()
             && self.writer.buffer.held() == 0
             && !is_logging
     }

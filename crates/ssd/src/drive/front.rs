@@ -34,6 +34,8 @@ pub(super) struct Front {
     free_slots: Vec<u32>,
     /// The drive has no power, or starts up: there are no free slots.
     is_closed: bool,
+    /// No request is taken for now.
+    pub(super) is_suspended: bool,
     cores: Stage,
     command_time: Time,
     link_in: Stage,
@@ -50,6 +52,7 @@ impl Front {
             slots: vec![blank; depth as usize],
             free_slots: (0..depth).rev().collect(),
             is_closed: false,
+            is_suspended: false,
             cores: Stage::new(config.controller.cores),
             command_time: Time::from_us(config.controller.command_us),
             link_in: Stage::new(1),
@@ -111,7 +114,7 @@ impl Ssd {
     /// Whether the drive can take another request.
     #[inline]
     pub fn has_room(&self) -> bool {
-        !self.front.free_slots.is_empty()
+        !self.front.free_slots.is_empty() && !self.front.is_suspended
     }
 
     /// Requests that the drive takes at the same time.

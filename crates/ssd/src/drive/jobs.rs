@@ -124,7 +124,7 @@ impl Ssd {
 
     /// A job that waits has something else to do.
     #[cold]
-    fn unpark(&mut self, job: Job) {
+    pub(super) fn unpark(&mut self, job: Job) {
         let is_it = |parked: &Parked| match parked {
             Parked::Step(other) | Parked::Moves(other, _) => *other == job,
         };
@@ -169,7 +169,10 @@ impl Ssd {
     /// A drive that accepts no writes collects only while a request waits for space.
     #[inline]
     fn may_run(&self, job: Job) -> bool {
-        !self.failures.is_read_only() || self.writer.has_work() || self.die_of(job).is_none()
+        !self.failures.is_read_only()
+            || self.writer.has_work()
+            || self.die_of(job).is_none()
+            || self.exchanges.is_on()
     }
 
     /// An idle die has time, if internal work uses idle times.
@@ -186,6 +189,9 @@ impl Ssd {
         let state = self.jobs.state(job);
         (state.is_busy, state.effort) = (false, 0);
         self.jobs.busy -= 1;
+        if self.exchanges.is_served_by(job) {
+            self.evacuation_rests();
+        }
     }
 
     /// The next step of a job.
@@ -363,6 +369,7 @@ impl Ssd {
     pub(super) fn moved(&mut self, program: &Program, job: Job, first: u32) {
         let work = std::mem::take(&mut self.jobs.state(job).work);
         let moved = &work.moves[first as usize..(first + program.units) as usize];
+        self.exchanges.moved(job, program.units);
         if self.failures.refresh.any_under_way() {
             let refreshed = moved.iter().filter(|unit| self.is_refreshed(unit.from));
             self.counts.refresh.units += refreshed.count() as u64;

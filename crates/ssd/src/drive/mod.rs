@@ -17,12 +17,13 @@
 //!
 //! Each part owns its state, and the file of its name is where that changes: `front` the host's
 //! side, `read` decoders and retries, `write` buffer and encoders, `gate` which dies may take host
-//! data, `map` the pages of the map that are being read, `jobs` internal work. This file wires them
-//! together.
+//! data, `map` the pages of the map that are being read, `jobs` internal work, `exchange` dies
+//! whose chip is replaced. This file wires them together.
 
 mod account;
 mod at_rest;
 pub(crate) mod codewords;
+pub mod exchange;
 mod flow;
 mod front;
 mod gate;
@@ -56,6 +57,7 @@ use base::event::EventQueue;
 use base::{Result, Time};
 use codewords::Codewords;
 use ecc::model::{EccConfig, Model};
+use exchange::Exchanges;
 use front::Front;
 use gate::Gate;
 use jobs::Jobs;
@@ -138,6 +140,7 @@ pub struct Ssd {
     gate: Gate,
     map: MapReads,
     jobs: Jobs,
+    exchanges: Exchanges,
     idle: Idle,
     pub(crate) failures: Failures,
     pub(crate) counts: ControllerCounts,
@@ -167,6 +170,7 @@ impl Ssd {
             gate: Gate::new(dies, ftl.keys()),
             map: MapReads::new(ftl.has_map_on_flash()),
             jobs: Jobs::new(ftl.jobs()),
+            exchanges: Exchanges::new(config),
             idle,
             failures,
             counts: ControllerCounts::default(),
@@ -256,6 +260,7 @@ impl Ssd {
                 return Some(Step::Completed(index));
             }
             event::REST => self.look_for_rest(),
+            event::EXCHANGE => return self.look_at_exchange(index),
             _ => return Some(Step::Ready),
         }
         None

@@ -16,6 +16,8 @@ pub enum Track {
     Decoder = 3,
     /// An encoder.
     Encoder = 4,
+    /// A die whose chip is replaced.
+    Exchange = 5,
 }
 
 /// What a span shows. The names are those of [`SPAN_NAMES`].
@@ -70,10 +72,12 @@ pub enum SpanKind {
     RefreshProgram = 22,
     /// Array read of a patrol.
     PatrolRead = 23,
+    /// From the withdrawal of a die to its new chip.
+    Exchange = 24,
 }
 
 /// Names of the span kinds, by their numbers.
-pub const SPAN_NAMES: [&str; 24] = [
+pub const SPAN_NAMES: [&str; 25] = [
     "read",
     "program",
     "gc read",
@@ -98,6 +102,7 @@ pub const SPAN_NAMES: [&str; 24] = [
     "refresh read",
     "refresh program",
     "patrol read",
+    "exchange",
 ];
 
 /// Something that took time somewhere.

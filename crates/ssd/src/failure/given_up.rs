@@ -26,6 +26,11 @@ impl GivenUp {
         }
         pages.len() as u32
     }
+
+    /// Forgets the pages of a block.
+    pub(crate) fn forget(&mut self, block: Block) {
+        self.pages.remove(&block.0);
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use base::archive::{Archive, State};
 use base::{Result, Time};
 use given_up::GivenUp;
 use lost::LostUnits;
+use nand::geometry::Block;
 use read_reclaim::ReadReclaim;
 use refresh::Refresh;
 use std::collections::BTreeSet;
@@ -56,6 +57,14 @@ impl Failures {
         let (lost, given_up) = (LostUnits::default(), GivenUp::default());
         let doomed = BTreeSet::new();
         Self { lost, given_up, read_only_at: Time::NEVER, reclaim, refresh, doomed }
+    }
+
+    /// A block has a new one in its place.
+    pub(crate) fn replaced(&mut self, block: Block) {
+        self.reclaim.erased(block);
+        self.refresh.replaced(block);
+        self.given_up.forget(block);
+        self.doomed.remove(&block.0);
     }
 
     /// The drive takes no writes from `now` on, if it did before.

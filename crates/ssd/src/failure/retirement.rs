@@ -15,6 +15,13 @@ use nand::geometry::{Block, Die, Geometry};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
+/// Blocks that a plane needs whose `share` of data takes so many, and that keeps `held` blocks free
+/// or open. As in `capacity::logical_units`: one block more must be dead, or there is nothing to
+/// gain anywhere.
+pub fn least_blocks(share: u32, held: u32) -> u32 {
+    share + held + 1
+}
+
 /// Doomed blocks of a drive.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Retirement {
@@ -32,9 +39,7 @@ impl Retirement {
     /// one that has lost too many blocks already: some of the `bad` ones have failed since the
     /// drive was made.
     pub fn new(geometry: &Geometry, bad: &[bool], logical_units: u32, held: u32) -> Result<Self> {
-        // As in `capacity::logical_units`: one block more must be dead, or there is nothing to gain
-        // anywhere.
-        let least = share_blocks(geometry, logical_units) + held + 1;
+        let least = least_blocks(share_blocks(geometry, logical_units), held);
         let left = good_blocks(geometry, bad);
         if let Some(plane) = left.iter().position(|&left| left < least) {
             let problem =
@@ -51,6 +56,20 @@ impl Retirement {
             moving: vec![None; geometry.dies as usize],
             spare: left.iter().map(|left| left - least).collect(),
         })
+    }
+
+    /// From now on each plane gives up blocks only as long as `least` are left.
+    pub fn keep(&mut self, geometry: &Geometry, least: u32) {
+        let left = good_blocks(geometry, &self.doomed).into_iter();
+        self.spare = left.map(|left| left.saturating_sub(least)).collect();
+    }
+
+    /// A die has a new chip with these blocks `bad`, listed for the die.
+    pub fn replace(&mut self, geometry: &Geometry, die: Die, bad: &[bool]) {
+        let first = geometry.first_block(geometry.plane(die, 0)).0 as usize;
+        self.doomed[first..][..bad.len()].copy_from_slice(bad);
+        self.waiting[die.0 as usize].clear();
+        self.moving[die.0 as usize] = None;
     }
 
     /// Dooms a block, if it is not already; false where its plane has none to spare.

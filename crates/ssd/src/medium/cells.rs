@@ -107,7 +107,7 @@ impl CellMedium {
         let (block, page) = chips.geometry.page_of(command.ppn);
         let state = chips.state(block, page);
         let noted = &mut self.sensed[index];
-        noted.page = PageAt { block: block.0.into(), page, state };
+        noted.page = PageAt { block: chips.identity(block).into(), page, state };
         if command.level == 0 && (command.attempt == 0 || rber < command.rber) {
             noted.shifts_v = chips.first().shifts_v(state.page_type, command.shift_v);
         }

@@ -93,6 +93,12 @@ impl FreeBlocks {
         self.count(plane);
     }
 
+    /// A plane has no free blocks, and none is kept for one use.
+    pub fn clear(&mut self, plane: Plane) {
+        self.planes[plane.0 as usize].clear();
+        self.set_claimed(plane, 0);
+    }
+
     /// Whether a plane has a block for that use.
     pub fn has_claimed(&self, plane: Plane) -> bool {
         self.claimed(plane) > 0 && !self.planes[plane.0 as usize].is_empty()

@@ -87,6 +87,12 @@ impl BlockWear {
         self.bad[block.0 as usize] = true;
     }
 
+    /// Another block is in its place.
+    pub fn replace(&mut self, block: Block, is_bad: bool, pe_cycles: u32) {
+        self.bad[block.0 as usize] = is_bad;
+        self.set_cycles(block, pe_cycles);
+    }
+
     /// A run begins with `pe_cycles` on every block.
     pub fn start_run(&mut self, pe_cycles: u32) {
         self.pe_cycles.fill(pe_cycles);

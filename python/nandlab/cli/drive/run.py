@@ -82,6 +82,13 @@ def run(
             help="Simulated time at which the power is cut; the drive starts up again.",
         ),
     ] = None,
+    exchange: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIE@SECONDS[,suspended]",
+            help="Die whose chip is replaced, and when; suspended: no requests meanwhile.",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
     ftl: Annotated[
         str | None,
@@ -232,6 +239,7 @@ def run(
             "skip": skip,
             "until": until,
             "cut_at": cut_at,
+            "exchange": exchange,
             "iodepth": iodepth,
             "requests": requests or kind == "heatmap",
             "timeline": timeline or False,
@@ -288,6 +296,7 @@ class _What(TypedDict):
     skip: str | None
     until: str | None
     cut_at: float | None
+    exchange: str | None
     iodepth: int | None
     requests: Path | bool
     timeline: Path | bool

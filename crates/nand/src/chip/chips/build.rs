@@ -47,6 +47,7 @@ impl Chips {
             oob: None,
             summary_pages: 0,
             row_key: Rng::stream(seed, "chip/rows").bits(),
+            replaced: Vec::new(),
         })
     }
 

@@ -14,6 +14,7 @@ mod build;
 mod kinds;
 mod oob;
 mod power;
+mod replaced;
 mod state;
 
 pub use kinds::{MOST_KINDS, Silicon};
@@ -75,6 +76,8 @@ pub struct Chips {
     summary_pages: u32,
     /// Tells the rows of this drive from those of others.
     pub(super) row_key: u64,
+    /// By die: how often its chip was replaced; empty where none was.
+    replaced: Vec<u32>,
 }
 
 impl Chips {
@@ -133,20 +136,20 @@ impl Chips {
     /// before the block is erased.
     #[inline]
     pub fn program_failed(&self, block: Block, page: u32) -> bool {
-        self.kinds.of(block).faults.program_fails(block.0, self.pe_cycles(block), page)
+        self.kinds.of(block).faults.program_fails(self.identity(block), self.pe_cycles(block), page)
     }
 
     /// Whether a block has reported a failure in the cycles before the run: an erase or a program.
     pub fn failed_before(&self, block: Block) -> bool {
         let Silicon { rules, faults, .. } = self.kinds.of(block);
         let programs = rules.programs(BlockMode::Native);
-        faults.has_failed_before(block.0, self.pe_cycles(block), programs)
+        faults.has_failed_before(self.identity(block), self.pe_cycles(block), programs)
     }
 
     /// Whether a block reports failures by now: its last erase has failed.
     #[inline]
     pub fn has_failed(&self, block: Block) -> bool {
-        self.kinds.of(block).faults.has_worn_out(block.0, self.pe_cycles(block))
+        self.kinds.of(block).faults.has_worn_out(self.identity(block), self.pe_cycles(block))
     }
 
     /// Prefetches the state that a command to a block needs.
@@ -179,7 +182,7 @@ impl Chips {
 
     /// Cycles with which a block reports failures.
     pub fn lasts(&self, block: Block) -> u32 {
-        self.kinds.of(block).faults.lasts(block.0)
+        self.kinds.of(block).faults.lasts(self.identity(block))
     }
 
     /// Cycles of this block until one of its programs fails by chance, at a point of their
@@ -261,7 +264,7 @@ impl Chips {
         let page = page_state(page, page_type, state, kind.retention, self.age);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
-        let key = self.row_key ^ (u64::from(block.0) << 32 | row);
+        let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
         let array = &*kind.arrays[mode as usize];
         let rber = array.rber_of_page(&page, key);
         if shift_v == 0.0 {
@@ -346,8 +349,17 @@ impl Chips {
 
 impl State for Chips {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { geometry: _, kinds, blocks, age, torn, oob, summary_pages: _, row_key: _ } =
-            self;
+        let Self {
+            geometry: _,
+            kinds,
+            blocks,
+            age,
+            torn,
+            oob,
+            summary_pages: _,
+            row_key: _,
+            replaced: _,
+        } = self;
         let known = kinds.all().map(|kind| kind.knows_single_level);
         let mut known: Vec<bool> = known.collect();
         let mut keeps_oob = oob.is_some();
@@ -362,6 +374,7 @@ impl State for Chips {
         if keeps_oob {
             self.keep_oob();
         }
+        self.exchange_replaced(archive)?;
         self.oob.as_mut().map_or(Ok(()), |oob| oob.exchange(archive))
     }
 }

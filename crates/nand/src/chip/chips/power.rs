@@ -40,7 +40,7 @@ impl Chips {
             (site.wordline, site.parity)
         };
         let rows: Vec<_> = (first..next_page).map(row).collect();
-        let loses_pairs = faults.pairs_are_lost(block.0, pe_cycles, first);
+        let loses_pairs = faults.pairs_are_lost(self.identity(block), pe_cycles, first);
         let is_lost = |&page: &u32| page >= first || (loses_pairs && rows.contains(&row(page)));
         self.torn.extend((0..next_page).filter(is_lost).map(|page| (block.0, page)));
         if let Some(oob) = &mut self.oob {

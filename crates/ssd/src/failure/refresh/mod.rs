@@ -145,6 +145,12 @@ impl Refresh {
         self.is_on && !self.queue.is_empty()
     }
 
+    /// A block has a new one in its place.
+    pub(crate) fn replaced(&mut self, block: Block) {
+        self.erased(block);
+        self.queue.forget(block);
+    }
+
     /// The power is gone, and with it what the drive knew.
     pub(crate) fn cut(&mut self) {
         self.queue = Queue::default();

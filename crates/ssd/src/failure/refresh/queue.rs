@@ -72,6 +72,13 @@ impl Queue {
         }
     }
 
+    /// A block waits no longer.
+    pub(crate) fn forget(&mut self, block: Block) {
+        if self.members.remove(&block.0) {
+            self.waiting.retain(|&(other, ..)| other != block);
+        }
+    }
+
     /// Takes one out.
     pub(crate) fn take(&mut self, at: usize) -> Option<(Block, u32, Reason)> {
         let taken = self.waiting.remove(at)?;

@@ -10,11 +10,13 @@ mod answers;
 mod context;
 mod names;
 mod program;
+mod withdrawal;
 
 pub use answers::{Access, Known, Place, Step, Until, Urgency, Work};
 pub use context::{Build, Context, DieKind, FtlConfig};
 pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
 pub use program::{Carried, Move, Program};
+pub use withdrawal::Withdrawal;
 
 pub use super::account::{
     CacheCounts, CacheState, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear,
@@ -230,6 +232,12 @@ pub trait Ftl: Send + DynClone + State {
     /// Whether it has `reclaim`: a drive that refreshes its data needs it.
     fn can_reclaim(&self) -> bool {
         false
+    }
+
+    /// Its part that gives dies back, where it has one: a chip can be replaced while the drive is
+    /// in use.
+    fn withdrawal(&mut self) -> Option<&mut dyn Withdrawal> {
+        None
     }
 
     /// Pages of `block` that have been handed out since its erase.

@@ -7,7 +7,7 @@
 
 use super::contract::{
     Build, Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place,
-    Program, Ram, Step, Stream, Urgency, Wear, Work,
+    Program, Ram, Step, Stream, Urgency, Wear, Withdrawal, Work,
 };
 use crate::failure::retirement::Retirement;
 use crate::recovery::Found;
@@ -68,6 +68,7 @@ impl Default for PageParams {
 }
 
 mod closing;
+mod evacuation;
 mod fast_pages;
 mod frontiers;
 mod programs;
@@ -128,6 +129,8 @@ pub(super) struct PageFtl {
     pub(super) counts: FtlCounts,
     /// Blocks that a start-up has closed before they were full, and their pages.
     pub(super) short: Vec<(Block, u32)>,
+    /// A die that leaves.
+    evacuation: evacuation::Evacuation,
     /// It was rebuilt after a power cut.
     has_started_up: bool,
 }
@@ -198,6 +201,7 @@ impl PageFtl {
             clock: 0,
             counts: FtlCounts::default(),
             short: Vec::new(),
+            evacuation: evacuation::Evacuation::NONE,
             has_started_up: false,
             geometry,
         };
@@ -263,6 +267,7 @@ impl PageFtl {
     pub(super) fn close_full(&mut self, program: &Program) {
         if program.page + self.pages_per_program < self.geometry.pages_per_block
             || program.stream == Stream::MAP
+            || self.evacuation.is_of(program.die)
         {
             return;
         }
@@ -323,6 +328,9 @@ impl Ftl for PageFtl {
     #[inline]
     fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
         let die = Die(job.0);
+        if self.evacuation.is_of(die) {
+            return self.place_evacuated(die, moves);
+        }
         let cold = self.frontier_for_wear(die);
         let Some(index) = cold.or_else(|| self.frontier_for(die, self.gc_frontier, 0)) else {
             return Place::NoRoom;
@@ -361,8 +369,9 @@ impl Ftl for PageFtl {
         let units = u64::from(program.units);
         *of -= units;
         *padding_units += units;
-        let is_levelling = self.collections[program.die.0 as usize].is_levelling;
-        if is_levelling && !matches!(carried, Carried::Host) {
+        if let Carried::Moves(Job(job), _) = carried
+            && self.collections.get(job as usize).is_some_and(|die| die.is_levelling)
+        {
             self.counts.levelled_units -= units;
         }
         self.close_full(program);
@@ -382,6 +391,9 @@ impl Ftl for PageFtl {
     #[inline]
     fn wants(&self, job: Job, urgency: Urgency) -> bool {
         let die = Die(job.0);
+        if self.evacuation.is_of(die) {
+            return self.wants_evacuation(die);
+        }
         let collection = &self.collections[die.0 as usize];
         !collection.drained.is_empty()
             || (collection.is_due && !collection.victims.is_empty())
@@ -389,8 +401,19 @@ impl Ftl for PageFtl {
             || self.is_short(die, urgency, !collection.victims.is_empty())
     }
 
+    fn wanted(&mut self) -> Option<Job> {
+        self.evacuation.call()
+    }
+
+    fn withdrawal(&mut self) -> Option<&mut dyn Withdrawal> {
+        Some(self)
+    }
+
     fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
         let die = Die(job.0);
+        if self.evacuation.is_of(die) {
+            return self.evacuate(die, work);
+        }
         work.clear();
         let moves = &mut work.moves;
         let row = self.row_units as usize;
@@ -445,6 +468,10 @@ impl Ftl for PageFtl {
     }
 
     fn retire(&mut self, block: Block) -> bool {
+        if self.evacuation.is_of(self.geometry.die_of(block)) {
+            // It leaves with its chip.
+            return true;
+        }
         let is_doomed = self.retirement.doom(&self.geometry, block);
         // An open block or a free one is moved off once it is full; a victim goes with its erase.
         if is_doomed && self.candidates.word(block).is_closed() {

@@ -34,6 +34,7 @@ impl State for PageFtl {
             clock,
             counts,
             short,
+            evacuation: _,
             has_started_up,
         } = self;
         archive.table(map)?;

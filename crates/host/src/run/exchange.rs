@@ -1,0 +1,131 @@
+//! Exchange of a die in a run: when it begins, and how long the host is without service meanwhile.
+
+use base::{Error, Result, Time};
+use nand::geometry::Die;
+use ssd::drive::exchange::{Exchange, Way};
+
+const EXPECTED: &str = "DIE@SECONDS as 3@0.5, then ,suspended and ,pe_cycles=N where wanted";
+
+/// An exchange that is planned.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// When, from the beginning of the run.
+    pub at: Time,
+    /// What.
+    pub asked: Exchange,
+}
+
+impl Plan {
+    /// Reads `3@0.5`, `3@0.5,suspended`, `3@0.5,in_service,pe_cycles=100`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let refuse = || Error::new("exchange", format!("`{text}`")).expected(EXPECTED);
+        let mut parts = text.split(',');
+        let (die, at) = parts.next().and_then(|part| part.split_once('@')).ok_or_else(refuse)?;
+        let die = die.parse().map_err(|_| refuse())?;
+        let seconds: f64 = at.parse().map_err(|_| refuse())?;
+        let ns = seconds * 1e9;
+        if !(0.0..Time::LIMIT.ns() as f64).contains(&ns) {
+            return Err(refuse());
+        }
+        let mut asked = Exchange { die: Die(die), way: Way::InService, pe_cycles: 0 };
+        for part in parts {
+            if let Some(way) = Way::ALL.into_iter().find(|way| way.name() == part) {
+                asked.way = way;
+            } else {
+                let cycles = part.strip_prefix("pe_cycles=").and_then(|text| text.parse().ok());
+                asked.pe_cycles = cycles.ok_or_else(refuse)?;
+            }
+        }
+        Ok(Self { at: Time(ns as u64), asked })
+    }
+}
+
+/// The service that the host has while a die is exchanged: from its beginning to the first
+/// completion after its end.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// What was planned.
+    pub plan: Plan,
+    /// The last completion, or since when requests wait.
+    since: Option<Time>,
+    /// The longest time in which requests waited and none was completed.
+    pub longest_gap: Time,
+    /// The longest latency of a request that was under way meanwhile.
+    pub longest_latency: Time,
+    is_over: bool,
+}
+
+impl Service {
+    pub(super) fn new(plan: Plan) -> Self {
+        let (longest_gap, longest_latency) = (Time::ZERO, Time::ZERO);
+        Self { plan, since: None, longest_gap, longest_latency, is_over: false }
+    }
+
+    /// The exchange begins, while requests are under way or not.
+    pub(super) fn begin(&mut self, now: Time, is_busy: bool) {
+        self.since = is_busy.then_some(now);
+    }
+
+    /// A request is complete; `is_busy` says whether others are under way. The exchange began at
+    /// `asked`, and ended at `replaced` if it did.
+    pub(super) fn complete(
+        &mut self,
+        (arrival, now): (Time, Time),
+        is_busy: bool,
+        asked: Time,
+        replaced: Option<Time>,
+    ) {
+        if now < asked || replaced.is_some_and(|end| arrival > end && self.is_over) {
+            return;
+        }
+        if replaced.is_none_or(|end| arrival <= end) {
+            self.longest_latency = self.longest_latency.max(now.since(arrival));
+        }
+        if !self.is_over {
+            let since = self.since.unwrap_or_else(|| arrival.max(asked));
+            self.longest_gap = self.longest_gap.max(now.since(since));
+            self.since = is_busy.then_some(now);
+        }
+        self.is_over |= replaced.is_some();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_understood() {
+        let plan = Plan::parse("3@0.5").unwrap();
+        let Exchange { die, way, pe_cycles } = plan.asked;
+        assert_eq!((plan.at, die, way, pe_cycles), (Time(500_000_000), Die(3), Way::InService, 0));
+        let asked = Plan::parse("12@0,suspended,pe_cycles=70").unwrap().asked;
+        assert_eq!((asked.die, asked.way, asked.pe_cycles), (Die(12), Way::Suspended, 70));
+        for text in ["", "3", "@", "3@", "x@1", "-1@1", "3@-1", "3@nan", "3@1e99", "3@1,slow"] {
+            let error = Plan::parse(text).unwrap_err().to_string();
+            assert!(error.starts_with("exchange: ") && error.contains("DIE@SECONDS"), "{error}");
+        }
+    }
+
+    /// Gaps count while requests wait, up to the first completion after the end; latencies those of
+    /// requests that came before the end.
+    #[test]
+    fn service_is_measured_from_completion_to_completion() {
+        let plan = Plan::parse("0@0").unwrap();
+        let mut service = Service::new(plan);
+        let at = Time;
+        service.begin(at(100), true);
+        service.complete((at(90), at(130)), true, at(100), None);
+        assert_eq!((service.longest_gap, service.longest_latency), (at(30), at(40)));
+        // Nothing waits between 150 and 400.
+        service.complete((at(140), at(150)), false, at(100), None);
+        service.complete((at(400), at(410)), true, at(100), None);
+        assert_eq!((service.longest_gap, service.longest_latency), (at(30), at(40)));
+        // The drive was silent until 600, the end of the exchange.
+        service.complete((at(405), at(620)), true, at(100), Some(at(600)));
+        assert_eq!((service.longest_gap, service.longest_latency), (at(210), at(215)));
+        service.complete((at(410), at(700)), true, at(100), Some(at(600)));
+        service.complete((at(610), at(2000)), true, at(100), Some(at(600)));
+        assert_eq!((service.longest_gap, service.longest_latency), (at(210), at(290)));
+    }
+}

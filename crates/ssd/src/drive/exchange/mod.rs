@@ -1,0 +1,154 @@
+//! Exchange of a die while the drive is in use (Hachiya et al., SSDM'13, section 4).
+//!
+//! The die is withdrawn: it takes no new data, and what it holds is read from it until the host has
+//! rewritten it or the job of the die has moved it to others. When the die is empty and no command
+//! to it is under way, its chip is replaced, and it takes data again. `Way::InService` does that
+//! beside the host. `Way::Suspended` is the conventional way: meanwhile no request is taken.
+//!
+//! An order comes in, what is known of its course goes out (`course`). The swap itself takes no
+//! time.
+
+mod course;
+
+use crate::config::SsdConfig;
+use crate::ftl::Job;
+use base::Time;
+use base::rng::Rng;
+use nand::fault::is_factory_bad;
+use nand::geometry::Die;
+
+/// How a die is exchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Beside the host.
+    InService,
+    /// The drive takes no requests until it is done.
+    Suspended,
+}
+
+impl Way {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::InService, Self::Suspended];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InService => "in_service",
+            Self::Suspended => "suspended",
+        }
+    }
+}
+
+/// An exchange, as it is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange {
+    /// The die.
+    pub die: Die,
+    /// How.
+    pub way: Way,
+    /// Program/erase cycles of the new chip.
+    pub pe_cycles: u32,
+}
+
+/// How far an exchange is.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchanged {
+    /// What was asked for.
+    pub asked: Exchange,
+    /// When.
+    pub asked_at: Time,
+    /// When the die held no data any more.
+    pub emptied_at: Option<Time>,
+    /// When it had its new chip.
+    pub replaced_at: Option<Time>,
+    /// Units that were moved off it.
+    pub moved_units: u64,
+    /// Units whose data were lost when it was replaced, beyond those lost before.
+    pub lost_units: u64,
+}
+
+/// Exchanges of a drive.
+pub(in crate::drive) struct Exchanges {
+    /// The last one.
+    last: Option<Exchanged>,
+    /// It is under way.
+    is_on: bool,
+    /// How many there were: events of others are late.
+    number: u32,
+    /// Events so far at the last look, and how many looks have seen no others.
+    seen: (u64, u32),
+    /// Units lost when it began.
+    lost_before: u64,
+    /// What the bad blocks of a new chip are drawn from.
+    seed: u64,
+    bad_fraction: f64,
+}
+
+impl Exchanges {
+    pub(in crate::drive) fn new(config: &SsdConfig) -> Self {
+        Self {
+            last: None,
+            is_on: false,
+            number: 0,
+            seen: (0, 0),
+            lost_before: 0,
+            seed: config.seed,
+            bad_fraction: config.chip.geometry.bad_block_fraction,
+        }
+    }
+
+    /// Whether a die is being exchanged.
+    #[inline]
+    pub(in crate::drive) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// The die that is being exchanged.
+    #[inline]
+    fn die(&self) -> Option<Die> {
+        if self.is_on { self.last.map(|last| last.asked.die) } else { None }
+    }
+
+    /// Whether a job empties the die that is being exchanged.
+    #[inline]
+    pub(in crate::drive) fn is_served_by(&self, job: Job) -> bool {
+        self.is_on && self.die().map(Job::of) == Some(job)
+    }
+
+    /// A job has moved units.
+    #[inline]
+    pub(in crate::drive) fn moved(&mut self, job: Job, units: u32) {
+        if self.is_served_by(job)
+            && let Some(last) = &mut self.last
+        {
+            last.moved_units += u64::from(units);
+        }
+    }
+
+    /// Which blocks of a new chip for a die are bad: drawn anew for each.
+    fn bad_blocks(&self, die: Die, times: u32, per_die: u32) -> Vec<bool> {
+        let seed = Rng::stream(self.seed, &format!("replaced/{times}")).bits();
+        let first = die.0 * per_die;
+        let is_bad = |block| is_factory_bad(seed, block, per_die, self.bad_fraction);
+        (first..first + per_die).map(is_bad).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The chance of a bad block is that of the first chips, and each chip has others.
+    #[test]
+    fn each_new_chip_has_bad_blocks_of_its_own() {
+        let config = crate::conformance::small_config(&["chip.geometry.bad_block_fraction=0.1"]);
+        let exchanges = Exchanges::new(&config.unwrap());
+        let drawn: Vec<Vec<bool>> =
+            (0..3).map(|times| exchanges.bad_blocks(Die(1), times, 1000)).collect();
+        for bad in &drawn {
+            let count = bad.iter().filter(|&&bad| bad).count();
+            assert!((60..140).contains(&count) && !bad[0], "{count}");
+        }
+        assert!(drawn[0] != drawn[1] && drawn[1] != drawn[2]);
+    }
+}
