@@ -6,7 +6,7 @@ use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::refresh::{self, Refresh};
 use crate::failure::retry::{self, Reread, Retry};
-use crate::flash::{Flash, scheduler};
+use crate::flash::{Flash, copyback, scheduler};
 use crate::ftl::contract::Ram;
 use crate::ftl::{self, Context, Ftl, FtlConfig};
 use crate::medium::cells::CellMedium;
@@ -111,9 +111,11 @@ impl Ssd {
         let idle = idle_of(&gc, &*ftl)?;
         let failures =
             Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
+        copyback::check(config, &chips, &*ftl, &*ecc)?;
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;
+        flash.keep_copies(gc.copyback);
         let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept };
         Self::assemble(config, parts)
     }

@@ -281,9 +281,9 @@ pub const ROSTER: &[Known] = &[
         )),
     ),
     value(Refused, &["write_hint"], set!(write_hint, |text| word(text, HINTS))),
-    value(Refused, &["prio"], set!(prio, |text| whole(text, 0, 7).map(|n| Some(n as u8)))),
+    value(Obeyed, &["prio"], set!(prio, |text| whole(text, 0, 7).map(|n| Some(n as u8)))),
     value(
-        Refused,
+        Obeyed,
         &["prioclass"],
         set!(prioclass, |text| whole(text, 0, 3).map(|n| Some(n as u8))),
     ),

@@ -58,7 +58,7 @@ use codewords::Codewords;
 use ecc::model::{EccConfig, Model};
 use front::Front;
 use gate::Gate;
-use jobs::Jobs;
+use jobs::{Jobs, OnChip};
 use map::MapReads;
 use nand::geometry::Die;
 use power::Power;
@@ -153,6 +153,7 @@ impl Ssd {
     /// Puts the parts together; see `build` for where they come from.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Result<Self> {
         let DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept } = parts;
+        let on_chip = OnChip::of(config)?;
         let power = Power::new(config, &flash.chips, &kept)?;
         let geometry = &flash.chips.geometry;
         let dies = geometry.dies;
@@ -166,7 +167,7 @@ impl Ssd {
             writer: Writer::new(config, &*ftl, dies, &ecc_common),
             gate: Gate::new(dies, ftl.keys()),
             map: MapReads::new(ftl.has_map_on_flash()),
-            jobs: Jobs::new(ftl.jobs()),
+            jobs: Jobs::new(ftl.jobs(), on_chip),
             idle,
             failures,
             counts: ControllerCounts::default(),

@@ -203,6 +203,7 @@ impl Ssd {
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
             self.counts.codewords += u64::from(words);
+            let mut dirty = 0;
             for word in 0..words {
                 let time = match self.reader.clean_decode {
                     Some(time) => time,
@@ -211,6 +212,7 @@ impl Ssd {
                         let luck = if may_err { self.luck(ppn, word) } else { 0.0 };
                         let outcome = self.decode(index, &Word { rber, level, luck });
                         self.counts.raw_bit_errors += u64::from(outcome.errors);
+                        dirty += u32::from(outcome.errors > 0);
                         self.counts.iterations += u64::from(outcome.iterations);
                         if !outcome.corrected {
                             self.counts.hard_failures += 1;
@@ -220,6 +222,9 @@ impl Ssd {
                     }
                 };
                 self.take_decoder(now, time, SpanKind::Decode, &mut end);
+            }
+            if dirty > 0 {
+                self.jobs.found_errors(self.flash.commands[index].owner, dirty);
             }
         } else {
             self.decode_again(index, now, &mut failed, &mut end);

@@ -87,6 +87,8 @@ pub struct Command {
     pub bytes: u32,
     /// Programs and erases: index of the job.
     pub job: u32,
+    /// Programs: number of the copy that their data come from, or [`NONE`].
+    pub copy: u32,
     /// How often decoding has failed.
     pub attempt: u8,
     /// Soft reads that the decoder has after this read; 0 for a hard read.
@@ -136,6 +138,7 @@ impl Command {
             words: 0,
             bytes,
             job: NONE,
+            copy: NONE,
             attempt: 0,
             level: 0,
             senses: 1,

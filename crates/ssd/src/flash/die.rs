@@ -23,6 +23,8 @@ pub(crate) enum Phase {
     /// Data wait in the page register for the cache register to be emptied, or a page that takes
     /// both of them for its second read.
     Blocked,
+    /// A program senses the pages that it copies.
+    Fetching,
     /// A program waits for its data or takes them.
     Loading,
     Programming,
@@ -82,7 +84,7 @@ impl DieState {
     fn spent_until(&self, now: Time) -> (Doing, u64, u64) {
         let spent = now.since(self.since).0;
         let doing = match self.phase {
-            Phase::Reading | Phase::Programming | Phase::Erasing => self.doing,
+            Phase::Reading | Phase::Fetching | Phase::Programming | Phase::Erasing => self.doing,
             // With data in its registers, or something suspended, it is not idle: it waits.
             Phase::Idle if self.output.is_empty() && self.suspended.is_none() => Doing::Idle,
             Phase::Suspending => Doing::Suspend,
@@ -159,7 +161,11 @@ impl Flash {
         self.unlink_head(die, class);
         match kind {
             Kind::Read => self.start_read(events, die, class, index),
+            Kind::Program if self.commands[index].copy != NONE => {
+                self.start_copy(events, die, index);
+            }
             Kind::Program => {
+                self.load_registers(index);
                 self.set_phase(now, die, Phase::Loading);
                 self.dies[die.0 as usize].active = index;
                 self.join_bus(events, die);
@@ -322,6 +328,9 @@ impl Flash {
             command.rber = if command.attempt == 0 { rber } else { rber.min(command.rber) };
         }
         command.array += time;
+        if let Some(copyback) = &mut self.copyback {
+            copyback.sensed(&self.chips.geometry, block, command.ppn);
+        }
         self.counts.reads += 1;
         self.counts.times.read += time;
         time
@@ -378,6 +387,11 @@ impl Flash {
                     self.hand_over(events, die);
                 }
                 // Whatever could start has started, ahead of the data.
+                return Done::Nothing;
+            }
+            Phase::Fetching => {
+                self.span(now, die, read_span(&self.commands[index]));
+                self.fetched(events, die);
                 return Done::Nothing;
             }
             Phase::Programming => {

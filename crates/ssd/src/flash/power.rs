@@ -44,6 +44,9 @@ impl Flash {
         self.channels.iter_mut().for_each(|channel| ChannelState::stop(channel, now));
         self.commands.clear();
         self.programs.clear();
+        if let Some(copyback) = &mut self.copyback {
+            copyback.cut();
+        }
         (programs, erases)
     }
 }

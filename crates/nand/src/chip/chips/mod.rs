@@ -11,6 +11,7 @@
 
 mod age;
 mod build;
+mod copies;
 mod oob;
 mod power;
 mod state;
@@ -35,6 +36,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use copies::Copies;
 use oob::OobStore;
 use state::BlockState;
 
@@ -100,6 +102,8 @@ pub struct Chips {
     torn: BTreeSet<(u32, u32)>,
     /// Where it was asked for.
     oob: Option<OobStore>,
+    /// Where pages are copied inside the chip without a check.
+    copies: Option<Box<Copies>>,
     /// Pages behind the data of a block that its summary takes.
     summary_pages: u32,
     /// Tells the rows of this drive from those of others.
@@ -261,16 +265,19 @@ impl Chips {
         if !self.errs {
             return Ok((time, 0.0));
         }
+        let number = page;
         let page = page_state(page, page_type, state, self.retention, self.age);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(block.0) << 32 | row);
         let array = &*self.arrays[mode as usize];
         let rber = array.rber_of_page(&page, key);
-        if shift_v == 0.0 {
-            return Ok((time, rber));
+        let own =
+            if shift_v == 0.0 { rber } else { self.moved_rber(array, &page, rber, shift_v) };
+        match &self.copies {
+            None => Ok((time, own)),
+            Some(copies) => Ok((time, copies.with(block, number, own))),
         }
-        Ok((time, self.moved_rber(array, &page, rber, shift_v)))
     }
 
     /// What the cells of a page have been through, its last read included.
@@ -327,6 +334,9 @@ impl Chips {
         if page == 0 {
             state.set_born(self.age.minutes());
             self.meet(mode);
+        }
+        if let Some(copies) = &mut self.copies {
+            copies.forget(block, page..page + self.rules.pages_per_program(mode));
         }
         let page_type = self.rules.site(mode, page).page_type;
         let time = self.timing.program_in(mode, page_type, pe_cycles);
@@ -395,6 +405,7 @@ impl State for Chips {
             age,
             torn,
             oob,
+            copies,
             summary_pages: _,
             row_key: _,
             faults: _,
@@ -406,6 +417,9 @@ impl State for Chips {
         archive.value(torn)?;
         archive.value(&mut has_single_level)?;
         archive.value(&mut keeps_oob)?;
+        if let Some(copies) = copies {
+            copies.exchange(archive)?;
+        }
         if has_single_level {
             self.meet(BlockMode::SingleLevel);
         }

@@ -348,6 +348,14 @@ impl Ftl for PageFtl {
         Place::At(program)
     }
 
+    fn next_of_moves(&self, job: Job, units: u32) -> Option<Program> {
+        self.next_moved(Die(job.0), units)
+    }
+
+    fn can_copy_back(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn programmed(&mut self, program: &Program, carried: Carried) {
         self.map_program(program, self.pages_per_program, carried);

@@ -25,6 +25,16 @@ impl PageFtl {
         (program, is_row)
     }
 
+    /// The next program of moves, where its blocks are open.
+    pub(super) fn next_moved(&self, die: Die, units: u32) -> Option<Program> {
+        let cold = self.frontier_for_wear(die);
+        let index = cold.or_else(|| self.frontier_for(die, self.gc_frontier, 0))?;
+        let frontier = &self.frontiers[index];
+        let plane_units = self.geometry.units_per_page * self.pages_per_program;
+        let place = (die, Stream::GC, BlockMode::Native);
+        frontier.open.then(|| frontier.program(place, units, plane_units, self.joined))
+    }
+
     /// Notes the owners of the slots of a program of `pages` pages in each plane.
     #[inline(always)]
     pub(in crate::ftl) fn own(
