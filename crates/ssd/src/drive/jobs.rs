@@ -34,6 +34,8 @@ struct State {
     way: Way,
     /// Codewords of them in which the controller has found errors.
     dirty_words: u32,
+    /// Their dies keep them until they are programmed.
+    is_kept: bool,
 }
 
 /// A job that waits, and its next action.

@@ -181,7 +181,9 @@ impl Ssd {
         let Earlier { queued, array, bus, ecc } = earlier;
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
         let purpose = self.purpose(owner, lpn, ppn);
-        let index = self.flash.hold(queued, Command { words, array, bus, ecc, purpose, ..read });
+        let copy = self.kept_for_copy(owner);
+        let read = Command { words, array, bus, ecc, purpose, copy, ..read };
+        let index = self.flash.hold(queued, read);
         if self.flash.blame.is_some() {
             self.blame_command(index, owner);
         }

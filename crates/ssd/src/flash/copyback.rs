@@ -4,8 +4,8 @@
 //! ONFI, "Copyback Read" and "Copyback Program" (00h-35h, 85h-10h): the two pages lie in one plane,
 //! and the data need not cross the bus. Without a check the pages are sensed and programmed by one
 //! command here, and the die does nothing else between. With a check the pages are read like any
-//! others, and the program finds them in the registers, if no other read or program of the die came
-//! between: then only the codewords that had errors go back to the die.
+//! others, and the program finds them in the registers: only the codewords that had errors go back to
+//! the die. Until then the die starts nothing but commands of collection, as far as it can wait.
 
 use super::Flash;
 use super::command::NONE;
@@ -119,7 +119,8 @@ impl Flash {
         let Some(copyback) = &mut self.copyback else { unreachable!("copies have their place") };
         let number = self.commands[index].copy;
         let Copy { sources, way, .. } = copyback.under_way[number];
-        self.dies[die.0 as usize].active = index;
+        let state = &mut self.dies[die.0 as usize];
+        (state.active, state.is_kept) = (index, false);
         let Way::Checked(bytes) = way else { return self.fetch(events, die, index, &sources) };
         let is_there = copyback.holds(&self.chips.geometry, &sources);
         copyback.under_way.remove(number);
@@ -144,6 +145,7 @@ impl Flash {
         if let Some(copyback) = &mut self.copyback {
             let program = &self.programs[self.commands[index].job];
             copyback.loaded(&self.chips.geometry, program.blocks());
+            self.dies[program.die.0 as usize].is_kept = false;
         }
     }
 

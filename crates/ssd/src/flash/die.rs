@@ -2,7 +2,7 @@
 
 use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::flash::command::{Command, Done, Fifo, Kind, NONE, Owner, Purpose, Queues};
+use crate::flash::command::{Command, Done, Fifo, KEPT, Kind, NONE, Owner, Purpose, Queues};
 use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use base::Time;
@@ -47,6 +47,9 @@ pub(crate) struct DieState {
     /// End of the array operation in progress; an event at another time is a stale one.
     pub(crate) end: Time,
     pub(crate) queues: Queues,
+    /// The page registers hold data of a copy: until its program starts, only commands of its class
+    /// do.
+    pub(crate) is_kept: bool,
     /// In the array or the page register.
     pub(crate) active: u32,
     /// Reads of the active page that are still to be combined with what is in its registers.
@@ -110,6 +113,9 @@ impl Flash {
     #[inline]
     fn pick(&self, now: Time, die: &DieState) -> Option<usize> {
         let mut waiting = die.queues.waiting();
+        if die.is_kept {
+            waiting &= 1 << Class::Collect as usize;
+        }
         if die.suspended.is_some() {
             // Only reads may start beside what is suspended.
             waiting &= 1 << Class::Read as usize;
@@ -330,6 +336,7 @@ impl Flash {
         command.array += time;
         if let Some(copyback) = &mut self.copyback {
             copyback.sensed(&self.chips.geometry, block, command.ppn);
+            self.dies[command.die.0 as usize].is_kept |= command.copy == KEPT;
         }
         self.counts.reads += 1;
         self.counts.times.read += time;

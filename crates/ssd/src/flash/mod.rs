@@ -123,6 +123,7 @@ impl Flash {
             phase: Phase::Idle,
             end: Time::NEVER,
             queues: Queues::EMPTY,
+            is_kept: false,
             active: NONE,
             senses: 0,
             output: Fifo::EMPTY,

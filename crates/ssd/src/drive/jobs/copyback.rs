@@ -8,7 +8,7 @@
 
 use super::{Job, Jobs, Move, Program, Ssd};
 use crate::config::SsdConfig;
-use crate::flash::command::{NONE, Owner};
+use crate::flash::command::{KEPT, NONE, Owner};
 use crate::flash::copyback::{self, Sources};
 use crate::space::gc::Copyback;
 use base::{Error, Result};
@@ -63,18 +63,22 @@ impl Ssd {
     /// come, if they stay on the chip. Whether nothing is to be read for them.
     pub(super) fn plan_copy(&mut self, job: Job, moves: &mut Vec<Move>) -> bool {
         let way = self.way_of(job, moves);
+        let (way, has_own_block) = way;
+        let is_kept = way == Way::Checked && has_own_block && self.power.is_none();
         let state = self.jobs.state(job);
-        (state.way, state.dirty_words) = (way, 0);
+        (state.way, state.dirty_words, state.is_kept) = (way, 0, is_kept);
         way == Way::Unchecked
     }
 
-    fn way_of(&mut self, job: Job, moves: &mut Vec<Move>) -> Way {
+    /// The way, and whether the program goes to a block that the host does not write to.
+    fn way_of(&mut self, job: Job, moves: &mut Vec<Move>) -> (Way, bool) {
+        const AS_ALWAYS: (Way, bool) = (Way::Controller, false);
         let units = moves.len() as u32;
-        let Some(program) = self.ftl.next_of_moves(job, units) else { return Way::Controller };
-        let Some(on_chip) = &mut self.jobs.on_chip else { return Way::Controller };
+        let Some(program) = self.ftl.next_of_moves(job, units) else { return AS_ALWAYS };
+        let Some(on_chip) = &mut self.jobs.on_chip else { return AS_ALWAYS };
         let geometry = &self.flash.chips.geometry;
         if program.units != units || !arrange(geometry, &program, moves, &mut on_chip.order) {
-            return Way::Controller;
+            return AS_ALWAYS;
         }
         let (way, most) = (on_chip.way, on_chip.most);
         let pages = moves.iter().step_by(geometry.units_per_page as usize);
@@ -84,7 +88,21 @@ impl Ssd {
                 || self.failures.doomed.contains(&block.0)
                 || (way == Way::Unchecked && self.flash.chips.copies_of(block, page) >= most)
         };
-        if pages.any(is_due) { Way::Controller } else { way }
+        if pages.any(is_due) { AS_ALWAYS } else { (way, program.stream.is_internal()) }
+    }
+
+    /// Whether the die keeps the data of a read for its program. Not where the program could wait for
+    /// others of the die: in a block of the host's, or for copies that a power cut could spoil.
+    #[inline]
+    pub(in crate::drive) fn kept_for_copy(&self, owner: Owner) -> u32 {
+        match owner {
+            Owner::Job(job)
+                if self.jobs.on_chip.is_some() && self.jobs.states[job.0 as usize].is_kept =>
+            {
+                KEPT
+            }
+            _ => NONE,
+        }
     }
 
     /// The number of the copy that a program of a job is, if it is one.
