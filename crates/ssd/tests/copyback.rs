@@ -98,7 +98,8 @@ fn the_bus_carries_what_does_not_stay() {
     // A word of 8192 bits and its parity has an error with this chance.
     let bits = f64::from(8 * 1024 + checked_parity_bits());
     let dirty = 1.0 - (1.0 - RBER).powf(bits);
-    let expected = (counts.host_units + 2 * counts.moved_units) as f64 - (1.0 - dirty) * stay as f64;
+    let expected =
+        (counts.host_units + 2 * counts.moved_units) as f64 - (1.0 - dirty) * stay as f64;
     let found = transfers(&checked, page_us);
     assert!((found / expected - 1.0).abs() < 0.01, "{found} transfers, not {expected}");
     assert!(found < 0.95 * transfers(&off, page_us));

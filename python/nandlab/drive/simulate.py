@@ -17,6 +17,8 @@ from nandlab.drive.blame import Blame
 from nandlab.drive.jobs.rates import missed_rates
 from nandlab.drive.notices import (
     beyond_belief,
+    nobody_waits,
+    nothing_stayed,
     still_young,
     unsettled,
     unwritten,
@@ -301,6 +303,8 @@ def simulate(
             *beyond_belief(report),
             *still_young(report),
             *missed_rates(report),
+            *nobody_waits(report),
+            *nothing_stayed(report),
             *unwritten(report),
             *unsettled(report),
         ]

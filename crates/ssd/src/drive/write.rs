@@ -117,6 +117,7 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.request(slot).book(now, Cause::Link);
         }
+        self.counts.urgent_writes += u64::from(self.front.request(slot).is_urgent);
         if self.failures.is_read_only() {
             self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());

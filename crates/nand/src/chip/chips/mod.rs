@@ -272,8 +272,7 @@ impl Chips {
         let key = self.row_key ^ (u64::from(block.0) << 32 | row);
         let array = &*self.arrays[mode as usize];
         let rber = array.rber_of_page(&page, key);
-        let own =
-            if shift_v == 0.0 { rber } else { self.moved_rber(array, &page, rber, shift_v) };
+        let own = if shift_v == 0.0 { rber } else { self.moved_rber(array, &page, rber, shift_v) };
         match &self.copies {
             None => Ok((time, own)),
             Some(copies) => Ok((time, copies.with(block, number, own))),

@@ -49,6 +49,7 @@ pub struct GcConfig {
 /// How collection and folding move data inside a plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Copyback {
     /// Through the controller, like all others.
     #[default]
