@@ -291,8 +291,8 @@ def wom_energy_change_percent():
 
 # --- Slides "Variation-Aware Interface", "Improving Paging Latency" ------------------------------
 
-#: Drives whose chips have page times that somebody has measured. The figures of the eleven cannot be
-#: read: their presets all have the times of Wang's chip, so runs of others would only repeat it.
+#: Chips with page times that somebody has measured. The figures of the eleven cannot be read: their
+#: presets all have the times of Wang's chip, so runs of others would only repeat it.
 MEASURED = {
     # The chip of Wang 2014, on a board of the same laboratory: times of its cell.
     "wang": {"preset": "wang2014_mlc", "geometry": {"blocks_per_plane": 512}},
@@ -303,8 +303,9 @@ MEASURED = {
 
 @cache
 def paging(chip_name, fast_pages):
-    """Report of the workload `paging` on a package of two dies: of B-MLC32, whose times are assumed,
-    or of a measured chip. Writes wait for their programs: there is no write-back.
+    """Report of the workload `paging` on two dies of B-MLC32 or of a measured chip.
+
+    Writes wait for their programs: there is no write-back.
     """
     drive = {"drive_preset": "grupp2009_b_mlc32"}
     if chip_name in MEASURED:
@@ -406,7 +407,9 @@ def fast_pages_drive_price_cents():
 
 def fast_pages_drive_latency():
     """Mean latency of a write, against the drive of all pages."""
-    means = [single_level_drive(only)["host"]["write"]["latency_us"]["mean"] for only in (True, False)]
+    means = [
+        single_level_drive(only)["host"]["write"]["latency_us"]["mean"] for only in (True, False)
+    ]
     return means[0] / means[1]
 
 

@@ -134,7 +134,9 @@ def _options(
 @app.command()
 @guarded
 def presets(
-    kind: Annotated[str | None, typer.Argument(help="cell, chip, code, drive, host or workload.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="cell, chip, code, drive, host or workload.")
+    ] = None,
     json: Json = None,
 ) -> None:
     """Lists the presets that come with nandlab."""

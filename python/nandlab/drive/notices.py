@@ -96,8 +96,8 @@ def nothing_stayed(report: dict[str, Any]) -> list[str]:
     if not report["ftl"]["gc_copies"] or report["nand"]["copybacks"]:
         return []
     return [
-        "gc.copyback: nothing that was moved could stay on the chip: only whole pages do, each in its"
-        " own plane"
+        "gc.copyback: nothing that was moved could stay on the chip: only whole pages do, each in"
+        " its own plane"
     ]
 
 

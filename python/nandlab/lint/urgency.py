@@ -31,8 +31,8 @@ def _for_nobody(subject: Subject) -> Iterator[Hit]:
     if writers and not any(is_urgent(job) for job in writers):
         yield Hit(
             subject.of_job(writers[0], "rw"),
-            f"job `{writers[0].name}` writes without `prio`, and ftl.fast_pages = true gives it slow"
-            " pages first",
+            f"job `{writers[0].name}` writes without `prio`, and ftl.fast_pages = true gives it"
+            " slow pages first",
         )
 
 
@@ -43,9 +43,9 @@ CHECKS = (
         code="L021",
         title="fast pages for nobody",
         assumed="`ftl.fast_pages` makes writes faster.",
-        why="Half of the pages of a block are fast whoever gets them. Urgent writes go to fast pages,"
-        " all others to slow ones: a drive to which nobody says what is urgent gives slow pages to"
-        " those who wait.",
+        why="Half of the pages of a block are fast whoever gets them. Urgent writes go to fast"
+        " pages, all others to slow ones: a drive to which nobody says what is urgent gives slow"
+        " pages to those who wait.",
         sources=("grupp2009",),
         instead="`prio=0` in the jobs that somebody waits for (`urgent` of a trace), or"
         " `ftl.fast_pages = false`",

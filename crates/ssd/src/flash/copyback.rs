@@ -4,8 +4,8 @@
 //! ONFI, "Copyback Read" and "Copyback Program" (00h-35h, 85h-10h): the two pages lie in one plane,
 //! and the data need not cross the bus. Without a check the pages are sensed and programmed by one
 //! command here, and the die does nothing else between. With a check the pages are read like any
-//! others, and the program finds them in the registers: only the codewords that had errors go back to
-//! the die. Until then the die starts nothing but commands of collection, as far as it can wait.
+//! others, and the program finds them in the registers: only the codewords that had errors go back
+//! to the die. Until then the die starts nothing but commands of collection, as far as it can wait.
 
 use super::Flash;
 use super::command::NONE;

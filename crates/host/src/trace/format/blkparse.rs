@@ -7,8 +7,8 @@
 //!
 //! RWBS: R, W; D is a trim; N (no direction) is left out and counted; F before the direction is a
 //! preflush and F after it force unit access. A preflush with data is what the kernel makes of it:
-//! a flush, then the write. B, the old barrier, is replayed as force unit access. S marks what somebody
-//! waits for (`urgent = "marked"`). A, M, E and U say nothing that a drive could act on.
+//! a flush, then the write. B, the old barrier, is replayed as force unit access. S marks what
+//! somebody waits for (`urgent = "marked"`). A, M, E and U say nothing that a drive could act on.
 
 use super::clock::Clocks;
 use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};

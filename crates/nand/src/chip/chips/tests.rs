@@ -256,7 +256,7 @@ fn torn_pages_are_lost_until_the_erase() {
 }
 
 /// After `n` copies at a rate `q` each a page has `(1 - (1 - 2q)^(n + 1)) / 2`: that of as many
-/// readings of one bit in a row. A program by the controller begins anew, and other pages have none.
+/// readings in a row. A program by the controller begins anew, and other pages have none.
 #[test]
 fn copies_add_their_errors() {
     let law = "name = 'power_law'\nepsilon = 3e-3\nalpha = 0\nbeta = 0\ngamma = 0";

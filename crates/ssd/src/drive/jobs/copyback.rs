@@ -91,8 +91,8 @@ impl Ssd {
         if pages.any(is_due) { AS_ALWAYS } else { (way, program.stream.is_internal()) }
     }
 
-    /// Whether the die keeps the data of a read for its program. Not where the program could wait for
-    /// others of the die: in a block of the host's, or for copies that a power cut could spoil.
+    /// Whether the die keeps the data of a read for its program. Not where the program could wait
+    /// for others of the die: in a block of the host's, or for copies that a power cut could spoil.
     #[inline]
     pub(in crate::drive) fn kept_for_copy(&self, owner: Owner) -> u32 {
         match owner {

@@ -2,6 +2,7 @@
 //!
 //! A job reads from any dies and writes to any: garbage collection of a die is the job that stays
 //! on it. Several run at once. What must wait for another job is parked until one has done a step.
+//! `copyback` says which moves stay on the chip.
 
 mod copyback;
 
