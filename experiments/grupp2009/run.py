@@ -296,8 +296,12 @@ def wom_energy_change_percent():
 MEASURED = {
     # The chip of Wang 2014, on a board of the same laboratory: times of its cell.
     "wang": {"preset": "wang2014_mlc", "geometry": {"blocks_per_plane": 512}},
-    # Profiled by the authors of FEMU.
-    "l95b": {"preset": "femu_l95b", "geometry": {"blocks_per_plane": 64}},
+    # Profiled by the authors of FEMU. In the geometry of B-MLC32: its own pages of 16 KiB would be
+    # programmed for each page of 4 KiB.
+    "l95b": {
+        "preset": "grupp2009_b_mlc32",
+        "timing": {"t_read_us": [48.0, 64.0], "t_program_us": [850.0, 2300.0], "t_erase_us": 3000.0},
+    },
 }
 
 

@@ -4,6 +4,7 @@
 mod drive;
 
 use base::rng::Rng;
+use ssd::conformance::power::Cuts;
 use ssd::conformance::storm::Storm;
 use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
@@ -208,6 +209,31 @@ fn reads_return_the_newest_version() {
             // Of the pages of a wordline the registers hold one.
             let is_certain = !is_wordline || way.ends_with("=unchecked");
             assert!(storm.ssd.flash_counts().copybacks > 0 || !is_certain, "{given:?}");
+        }
+    }
+}
+
+/// What was flushed is there after any power cut.
+#[test]
+fn power_cuts_lose_nothing_that_was_flushed() {
+    for recovery in ["scan_pages", "scan_blocks", "checkpoint"] {
+        for way in ["unchecked", "checked"] {
+            for ftl in ["page", "slc_cache"] {
+                let own = [
+                    format!("recovery.name={recovery}"),
+                    format!("gc.copyback={way}"),
+                    format!("ftl.name={ftl}"),
+                ];
+                let shape = [
+                    "chip.geometry.blocks_per_plane=20",
+                    "chip.geometry.pages_per_block=16",
+                    "ftl.overprovisioning=2.5",
+                ];
+                let own = own.iter().map(String::as_str);
+                let given = sets(&shape.into_iter().chain(own).collect::<Vec<_>>());
+                let mut cuts = Cuts::new(&drive::config(&given), 3).unwrap();
+                cuts.run(60).unwrap_or_else(|error| panic!("{given:?}: {error}"));
+            }
         }
     }
 }
