@@ -86,4 +86,6 @@ def test_a_notice_says_when_nothing_stays_on_the_chip():
         run = nandlab.run("tiny", job, set=drive, precondition="steady", seed=1)
         report = run.to_dict()
         assert (report["nand"]["copybacks"] > 0) == stays
+        assert report["checks"]["busy_idle_error"] == 0
+        assert report["checks"]["conservation"]["ok"]
         assert any("gc.copyback" in one for one in report["nandlab"]["notices"]) != stays

@@ -172,7 +172,12 @@ impl Flash {
             }
             self.counts.reads += joined.len() as u64;
             self.counts.times.read += sum;
-            time += if self.joins(joined) { longest } else { sum };
+            if self.joins(joined) {
+                self.counts.joined_reads += joined.len() as u64 - 1;
+                time += longest;
+            } else {
+                time += sum;
+            }
         }
         self.commands[index].array += time;
         self.set_phase(now, die, Phase::Fetching);
