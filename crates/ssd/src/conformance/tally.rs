@@ -4,7 +4,7 @@
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
 use crate::ftl::contract::{
-    CacheCounts, CacheState, Hint, MapCounts, Merges, Occupancy, Ram, Wear,
+    CacheCounts, CacheState, DenseCounts, Hint, MapCounts, Merges, Occupancy, Ram, Wear,
 };
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
@@ -13,7 +13,7 @@ use crate::ftl::{
 use base::archive::{Archive, State};
 use base::rng::Rng;
 use base::{Error, Result};
-use nand::chip::BlockMode;
+use nand::chip::{BlockMode, Silicon};
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use std::collections::BTreeMap;
 
@@ -58,8 +58,9 @@ pub struct Tally {
     /// Of its flash.
     pub geometry: Geometry,
     ftl: Box<dyn Ftl>,
-    /// Pages of a block, and of a program, by mode.
-    pages: [(u32, u32); 2],
+    /// Pages of a block, and of a program, by mode: those of each kind of chips.
+    of_kind: Vec<[(u32, u32); 2]>,
+    kind_of_die: Vec<u8>,
     blocks: Vec<OfBlock>,
     map: Vec<Option<Ppn>>,
     /// Units of programs that are not reported yet, by first block and page.
@@ -80,21 +81,29 @@ impl Tally {
     /// Of the drive that `config` describes, or why there is none.
     pub fn new(config: &SsdConfig) -> Result<Self> {
         let chips = chips(config)?;
-        let pages = [BlockMode::Native, BlockMode::SingleLevel]
-            .map(|mode| (chips.pages(mode), chips.pages_per_program_in(mode)));
+        let of_kind = |kind: &Silicon| {
+            [BlockMode::Native, BlockMode::SingleLevel]
+                .map(|mode| (kind.pages(mode), kind.pages_per_program_in(mode)))
+        };
+        let mut of_kind: Vec<_> = chips.kinds().map(of_kind).collect();
         let context = context(config, &chips)?;
         let block =
             |&is_bad: &bool| OfBlock { is_bad, cycles: context.pe_cycles, ..OfBlock::default() };
         let mut blocks: Vec<OfBlock> = context.bad.iter().map(block).collect();
         context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
         let geometry = context.geometry.clone();
-        let pages = [(geometry.pages_per_block, pages[0].1), pages[1]];
+        if let [only] = &mut of_kind[..] {
+            // Without those of summaries.
+            only[0].0 = geometry.pages_per_block;
+        }
+        let kind_of_die = context.kind_of_die.clone();
         let ftl = build_ftl(config, context)?;
         Ok(Self {
             map: vec![None; ftl.logical_units() as usize],
             geometry,
             ftl,
-            pages,
+            of_kind,
+            kind_of_die,
             blocks,
             placed: BTreeMap::new(),
             counts: FtlCounts::default(),
@@ -104,6 +113,12 @@ impl Tally {
             retires: false,
             broken: None,
         })
+    }
+
+    /// Pages of a block, and of a program of it, by mode.
+    fn pages(&self, block: Block) -> &[(u32, u32); 2] {
+        let die = self.geometry.die_of(block).0;
+        &self.of_kind[usize::from(self.kind_of_die[die as usize])]
     }
 
     /// Keeps the first promise that is broken.
@@ -159,6 +174,7 @@ impl Tally {
             merges: Merges::default(),
             map: MapCounts::default(),
             cache: CacheCounts::default(),
+            dense: DenseCounts::default(),
             ..told
         };
         let CacheCounts { host_units, folded_units, .. } = told.cache;
@@ -183,11 +199,14 @@ impl Tally {
             }
             cycles.push(block.cycles);
             known.mapped += u64::from(block.mapped);
-            let programmable = page * u64::from(self.pages[block.mode as usize].0);
+            let [native, _] = *self.pages(number);
+            let programmable = page * u64::from(self.pages(number)[block.mode as usize].0);
             known.free += programmable - page * u64::from(block.pages);
             known.invalid += page * u64::from(block.pages) - u64::from(block.mapped);
             // What its mode has no pages for.
-            known.invalid += whole - programmable;
+            known.invalid += page * u64::from(native.0) - programmable;
+            // What blocks of this kind do not have.
+            known.bad += whole - page * u64::from(native.0);
             let told = self.ftl.mode(number);
             hold!(pages == 0 || told == block.mode, "{number:?} is {:?}, not {told:?}", block.mode);
         }
@@ -217,6 +236,7 @@ impl Tally {
         hold!((1..=lpns.len() as u32).contains(&program.units), "{program:?}");
         hold!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
         let mut planes = Vec::new();
+        let of_mode = self.pages(program.blocks[0])[program.mode as usize];
         for &number in program.blocks() {
             hold!(self.geometry.die_of(number) == program.die, "{program:?}");
             planes.push(self.geometry.plane_of(number));
@@ -227,7 +247,7 @@ impl Tally {
                 block.mode = program.mode;
             }
             hold!(block.mode == program.mode, "{program:?} in another mode");
-            let (pages, per_program) = self.pages[program.mode as usize];
+            let (pages, per_program) = of_mode;
             block.pages += per_program;
             hold!(block.pages <= pages, "{program:?}");
             // Programs with different labels may reach the die in any order.
@@ -242,7 +262,7 @@ impl Tally {
         self.is_mislabelled |= is_moved && !program.stream.is_internal();
         let lpns = lpns[..program.units as usize].to_vec();
         let units = lpns.iter().filter(|&&lpn| lpn != Lpn::HOLE).count() as u32;
-        let pages = u32::from(program.planes) * self.pages[program.mode as usize].1;
+        let pages = u32::from(program.planes) * of_mode.1;
         let slots = pages * self.geometry.units_per_page;
         hold!(program.units <= slots, "{program:?}: more units than slots");
         self.counts.padding_units += u64::from(slots - units);
@@ -396,7 +416,7 @@ impl Ftl for Tally {
     fn reclaim(&mut self, number: Block) -> bool {
         let is_new = self.ftl.reclaim(number);
         let block = &self.blocks[number.0 as usize];
-        let is_full = block.pages == self.pages[block.mode as usize].0 && block.flying == 0;
+        let is_full = block.pages == self.pages(number)[block.mode as usize].0 && block.flying == 0;
         if is_new && (!is_full || block.is_bad) {
             self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
         }

@@ -379,7 +379,7 @@ impl Ssd {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
         let class = if program.stream.is_internal() { Class::Collect } else { Class::Write };
-        let per_plane = self.flash.chips.pages_per_program_in(program.mode);
+        let per_plane = self.flash.chips.pages_per_program_in(program.mode, program.die);
         let pages = u32::from(program.planes) * per_plane;
         let bytes = self.codewords.of_page() * self.codewords.bytes;
         let job = self.flash.programs.insert(program);

@@ -171,8 +171,8 @@ impl Flash {
                 }
             }
             self.counts.reads += joined.len() as u64;
-            self.counts.times.read += sum;
-            if self.joins(joined) {
+            self.counts.of_kind[self.chips.kind(die)].times.read += sum;
+            if self.joins(die, joined) {
                 self.counts.joined_reads += joined.len() as u64 - 1;
                 time += longest;
             } else {
@@ -189,10 +189,10 @@ impl Flash {
     }
 
     /// Whether pages of different planes are sensed at the same time.
-    fn joins(&self, pages: &[Ppn]) -> bool {
+    fn joins(&self, die: Die, pages: &[Ppn]) -> bool {
         let geometry = &self.chips.geometry;
         let page = |ppn: &Ppn| geometry.page_of(*ppn).1;
-        match self.chips.features.multi_plane_read {
+        match self.chips.of_die(die).features.multi_plane_read {
             MultiPlaneRead::None => false,
             MultiPlaneRead::SamePage => pages.iter().all(|ppn| page(ppn) == page(&pages[0])),
             MultiPlaneRead::Independent => true,
@@ -225,6 +225,13 @@ impl Flash {
     }
 }
 
+/// Bytes that the chips keep of copies without a check: a rate and a count for each page.
+pub(crate) fn memory_bytes(config: &SsdConfig, geometry: &Geometry) -> Result<u64> {
+    let is_kept = config.gc_parts()?.0.copyback == Policy::Unchecked;
+    let pages = u64::from(geometry.units() / geometry.units_per_page);
+    Ok(if is_kept { 5 * pages } else { 0 })
+}
+
 /// Refuses copies that a drive cannot make.
 pub(crate) fn check(
     config: &SsdConfig,
@@ -237,9 +244,10 @@ pub(crate) fn check(
         return Ok(());
     }
     let refuse = |problem: String| Error::new("gc.copyback", problem).expected("off");
-    if !config.chip.features.copyback {
+    let kinds = config.kinds();
+    if let Some((section, _)) = kinds.iter().find(|(_, chip)| !chip.features.copyback) {
         let error = refuse("on, and the chip has no such command".to_owned());
-        return Err(error.hint("set chip.features.copyback = true"));
+        return Err(error.hint(format!("set {section}.features.copyback = true")));
     }
     if !ftl.can_copy_back() {
         let error = refuse(format!("on, and `{}` does not keep data in a plane", config.ftl.name));
