@@ -2,7 +2,7 @@
 //!
 //! A dense set is written as a whole, by one step of a job. If the host overwrites data in it, the
 //! set is rewritten with the new data (block-modify-write). The host waits while more sets are to
-//! be rewritten than there are dense dies. Where no set is free, the new data stay on the fast dies.
+//! be rewritten than there are dense dies. Where no set is free, the new data stay on fast dies.
 
 use super::collect::Drain;
 use super::sets::{Is, SetId, Sets};

@@ -8,7 +8,7 @@
 //! is collection in turn, the paper's baseline; with `policy = "cold"` the first collection moves
 //! data to the dense dies.
 //!
-//! `sets` has the block sets, `collect` the collection of fast dies, `dense` the work on dense dies,
+//! `sets` has the block sets, `collect` the collection of fast dies, `dense` that of dense ones,
 //! `recover` what a start-up finds.
 
 mod collect;
