@@ -63,7 +63,7 @@ fn write(ssd: &mut Ssd, writes: u32) {
 
 /// Bus time in page transfers.
 fn transfers(ssd: &Ssd, page_us: f64) -> f64 {
-    ssd.flash_counts().times.bus.us() / page_us
+    ssd.flash_counts().of_kind[0].times.bus.us() / page_us
 }
 
 /// Without copies each page that is moved crosses the bus twice, besides those of the host once.
@@ -76,7 +76,7 @@ fn the_bus_carries_what_does_not_stay() {
     write(&mut off, 6000);
     let counts = off.ftl_counts();
     let pages = (counts.host_units + 2 * counts.moved_units) as f64;
-    let page_us = off.flash_counts().times.bus.us() / pages;
+    let page_us = off.flash_counts().of_kind[0].times.bus.us() / pages;
     assert_eq!(off.flash_counts().copybacks, 0);
     assert!(page_us > 20.0 && counts.moved_units > 2000, "{page_us} us, {counts:?}");
 
