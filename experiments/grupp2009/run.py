@@ -300,7 +300,11 @@ MEASURED = {
     # programmed for each page of 4 KiB.
     "l95b": {
         "preset": "grupp2009_b_mlc32",
-        "timing": {"t_read_us": [48.0, 64.0], "t_program_us": [850.0, 2300.0], "t_erase_us": 3000.0},
+        "timing": {
+            "t_read_us": [48.0, 64.0],
+            "t_program_us": [850.0, 2300.0],
+            "t_erase_us": 3000.0,
+        },
     },
 }
 
