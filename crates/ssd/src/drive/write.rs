@@ -117,7 +117,8 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.request(slot).book(now, Cause::Link);
         }
-        self.counts.urgent_writes += u64::from(self.front.request(slot).is_urgent);
+        let is_urgent = self.front.slot(slot).done.request.is_urgent;
+        self.counts.urgent_writes += u64::from(is_urgent);
         if self.failures.is_read_only() {
             self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());
@@ -399,7 +400,7 @@ impl Ssd {
 
     /// The data of a program go through the encoders, and on to the die.
     pub(super) fn encode(&mut self, index: u32, pages: u64) {
-        if self.flash.commands[index].copy != NONE {
+        if self.jobs.copies_on_chip() && self.flash.commands[index].copy != NONE {
             self.flash.submit(&mut self.events, index);
             return;
         }

@@ -157,6 +157,7 @@ impl Flash {
     }
 
     /// The data of a program are in the die: the array begins at `start`.
+    #[inline]
     pub(crate) fn start_program(&mut self, events: &mut EventQueue, die: Die, start: Time) {
         let now = events.now();
         let index = self.dies[die.0 as usize].active;

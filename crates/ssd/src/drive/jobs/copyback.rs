@@ -49,6 +49,12 @@ impl OnChip {
 }
 
 impl Jobs {
+    /// Whether the drive copies on its chips.
+    #[inline]
+    pub(in crate::drive) fn copies_on_chip(&self) -> bool {
+        self.on_chip.is_some()
+    }
+
     /// The controller has found errors in so many codewords that a job moves.
     #[cold]
     pub(in crate::drive) fn found_errors(&mut self, owner: Owner, words: u32) {
