@@ -4,6 +4,7 @@ One function for each row of `reference.csv`; `nandlab papers hachiya2013` runs 
 `sensitivity.py` beside it shows how the answers move with what the source leaves open.
 """
 
+import tomllib
 from functools import cache
 from typing import NamedTuple
 
@@ -13,12 +14,18 @@ DRIVE = "hachiya2013"
 CHIPS = 8
 PAGE_BYTES = 16384
 
-#: Share of the addresses, and of the writes that go to them.
+class Writes(NamedTuple):
+    """Where a workload writes."""
+
+    #: Share of the addresses that it writes to; the others are filled once.
+    share: float
+    #: Of these, shares of the writes and of the addresses that they go to, in percent.
+    zones: tuple[tuple[float, float], ...]
+
+
 WORKLOADS = {
-    # Of the addresses half are never written; of the others a tenth takes half of the writes.
-    "tpcc": ((50, 5), (15, 10), (25, 20), (10, 15), (0, 50)),
-    # A twentieth of the addresses takes nine tenths of the writes, most are never written.
-    "proxy": ((90, 5), (10, 7.5), (0, 87.5)),
+    "tpcc": Writes(0.5, ((50, 10), (15, 20), (25, 40), (10, 30))),
+    "proxy": Writes(0.125, ((90, 40), (10, 60))),
 }
 
 
@@ -75,10 +82,10 @@ def settings(tlc_chips, policy, rounds, assumed):
 
 def new_drive(tlc_chips, policy, rounds, assumed):
     """An array with so many chips of TLC; the others are MLC."""
-    preset = nandlab.Drive(DRIVE).config
+    tables = tomllib.loads(nandlab.show(DRIVE))
     if not tlc_chips:
-        del preset["chips"]
-    return nandlab.Drive(preset, set=settings(tlc_chips, policy, rounds, assumed))
+        del tables["chips"]
+    return nandlab.Drive(tables, set=settings(tlc_chips, policy, rounds, assumed))
 
 
 @cache
@@ -86,11 +93,14 @@ def measured(workload, tlc_chips, policy="frozen", rounds=1, assumed=BASE):
     """Fills the array, overwrites it three times, and measures as much again."""
     drive = new_drive(tlc_chips, policy, rounds, assumed)
     drive.precondition("fill")
-    zones = ":".join(f"{writes}/{addresses}" for writes, addresses in WORKLOADS[workload])
+    writes = WORKLOADS[workload]
+    zones = ":".join(f"{share}/{addresses}" for share, addresses in writes.zones)
+    size = int(writes.share * drive.capacity_bytes) // PAGE_BYTES * PAGE_BYTES
     job = f"""[writes]
 rw=randwrite
 bs={PAGE_BYTES}
 iodepth={assumed.depth}
+size={size}
 norandommap=1
 random_distribution=zoned:{zones}
 number_ios={{count}}
@@ -117,3 +127,147 @@ number_ios={{count}}
         tlc_cycles=tlc["erases"] * per_tb / (blocks * max(1, tlc_chips)),
         usd=report["cost"]["flash_usd"],
     )
+
+
+def change(workload, tlc_chips, of, policy="frozen", rounds=1, assumed=BASE):
+    """Change of a figure against the array of MLC alone, in percent."""
+    ours = measured(workload, tlc_chips, policy, rounds, assumed)
+    alone = measured(workload, 0, assumed=assumed)
+    return 100 * (of(ours) / of(alone) - 1)
+
+
+def mb_s(found):
+    return found.mb_s
+
+
+def write_energy_of(found):
+    return found.write_nj_per_byte
+
+
+def mlc_erases_of(found):
+    return found.mlc_erases
+
+
+# --- Rows ----------------------------------------------------------------------------------------
+
+
+def throughput():
+    return change("tpcc", 4, mb_s)
+
+
+def write_energy():
+    return change("tpcc", 4, write_energy_of)
+
+
+def mlc_erases():
+    return change("tpcc", 4, mlc_erases_of)
+
+
+def cold_throughput():
+    """With the conventional hybrid the paper says "aggravated"."""
+    return change("tpcc", 4, mb_s, policy="cold")
+
+
+def cold_write_energy():
+    return change("tpcc", 4, write_energy_of, policy="cold")
+
+
+def best_rounds():
+    """The N_RDS with the highest throughput, of 0 to 4."""
+    return max(ROUNDS, key=lambda rounds: measured("tpcc", 4, rounds=rounds).mb_s)
+
+
+def best_share_percent():
+    """The share of TLC chips with the highest throughput."""
+    best = max(SHARES, key=lambda chips: measured("tpcc", chips).mb_s)
+    return 100 * best / CHIPS
+
+
+def proxy_share_percent():
+    best = max(SHARES, key=lambda chips: measured("proxy", chips).mb_s)
+    return 100 * best / CHIPS
+
+
+def tlc_wear_ratio():
+    """Cycles of a TLC block against those of an MLC block."""
+    found = measured("proxy", 7)
+    return found.tlc_cycles / found.mlc_cycles
+
+
+def tpcc_wear_ratio():
+    found = measured("tpcc", 4)
+    return found.tlc_cycles / found.mlc_cycles
+
+
+# --- Picture -------------------------------------------------------------------------------------
+
+ROUNDS = (0, 1, 2, 3, 4)
+SHARES = (0, 1, 2, 3, 4, 5, 6, 7)
+
+
+def picture():
+    """Throughput, energy and cycles against rounds and share of TLC, with the paper's points."""
+    from nandlab.display.picture import new_figure
+
+    figure = new_figure(11.0, 8.2)
+    (by_rounds, by_share), (energy, cycles) = figure.subplots(2, 2)
+    draw_rounds(by_rounds)
+    draw_shares(by_share, mb_s, "throughput", 56)
+    draw_shares(energy, write_energy_of, "energy of writes", -29)
+    draw_cycles(cycles)
+    return figure
+
+
+def draw_rounds(axes):
+    from nandlab.display.picture import COLOURS, finish
+
+    for of, name, colour, printed in (
+        (mb_s, "throughput", COLOURS["read"], 56),
+        (write_energy_of, "energy of writes", COLOURS["write"], -29),
+        (mlc_erases_of, "erases of MLC", "0.5", -36),
+    ):
+        changes = [change("tpcc", 4, of, rounds=rounds) for rounds in ROUNDS]
+        axes.plot(ROUNDS, changes, "o-", color=colour, label=name)
+        axes.plot([1], [printed], "x", color=colour, ms=9, mew=2)
+    axes.plot([], [], "kx", ms=9, mew=2, label="paper")
+    axes.axhline(0, color="0.8", lw=1)
+    axes.set_xticks(ROUNDS)
+    axes.set_xlabel("rounds until data count as frozen (N_RDS)")
+    axes.set_ylabel("against MLC alone (%)")
+    axes.legend(loc="best", frameon=False, fontsize=8)
+    finish(axes, "tpcc-like, half of the chips TLC")
+
+
+def draw_shares(axes, of, name, printed):
+    from nandlab.display.picture import COLOURS, finish
+
+    lines = (("tpcc", "frozen", "o-"), ("proxy", "frozen", "s-"), ("tpcc", "cold", "o--"))
+    colours = (COLOURS["read"], COLOURS["write"], "0.6")
+    at = [100 * chips / CHIPS for chips in SHARES]
+    for (workload, policy, style), colour in zip(lines, colours, strict=True):
+        changes = [change(workload, chips, of, policy=policy) for chips in SHARES]
+        label = f"{workload}-like, {policy}"
+        axes.plot(at, changes, style, color=colour, label=label)
+    axes.plot([50], [printed], "kx", ms=9, mew=2, label="paper, tpcc")
+    axes.axhline(0, color="0.8", lw=1)
+    axes.set_xlabel("chips of TLC (%)")
+    axes.set_ylabel(f"{name} against MLC alone (%)")
+    axes.legend(loc="best", frameon=False, fontsize=8)
+    finish(axes, f"{name}, one round")
+
+
+def draw_cycles(axes):
+    from nandlab.display.picture import COLOURS, finish
+
+    at = [100 * chips / CHIPS for chips in SHARES[1:]]
+    for workload, style in (("tpcc", "o-"), ("proxy", "s-")):
+        found = [measured(workload, chips) for chips in SHARES[1:]]
+        mlc = [of.mlc_cycles for of in found]
+        tlc = [max(of.tlc_cycles, 1e-3) for of in found]
+        axes.plot(at, mlc, style, color=COLOURS["read"], label=f"MLC, {workload}-like")
+        axes.plot(at, tlc, style, color=COLOURS["write"], label=f"TLC, {workload}-like")
+    axes.set_yscale("log")
+    axes.set_xlabel("chips of TLC (%)")
+    axes.set_ylabel("cycles of a block for each TB written")
+    axes.legend(loc="best", frameon=False, fontsize=8)
+    finish(axes, "wear, one round")

@@ -37,9 +37,6 @@ pub(super) struct Collector {
     pub lane: u32,
     /// A dense set that the present step fills, and its lane.
     pub target: Option<(u32, Frontier)>,
-    /// Fast sets that the present step moves units of, and these units.
-    pub pinned: Vec<SetId>,
-    pub units: Vec<u32>,
     /// A set has been rewritten since the job began.
     pub has_rewritten: bool,
     is_freezing: bool,
@@ -71,12 +68,6 @@ impl Frozen {
     pub(super) fn settle_moves(&mut self, die: Die) {
         let collector = &mut self.collectors[die.0 as usize];
         collector.is_freezing = false;
-        for set in collector.pinned.drain(..) {
-            self.sets.get_mut(set).pins -= 1;
-        }
-        for lpn in collector.units.drain(..) {
-            self.dense.moved(lpn);
-        }
         // A set that was filled in part takes nothing more.
         if let Some((_, frontier)) = collector.target.take()
             && frontier.open
@@ -146,7 +137,7 @@ impl Frozen {
     /// Whether a set of this lane waits to be moved off, and can be.
     fn is_forced(&self, lane: u32) -> bool {
         let lane = &self.sets.lanes[lane as usize];
-        lane.free > self.reserve && lane.forced.iter().any(|&set| self.sets.get(set).pins == 0)
+        lane.free > self.reserve && !lane.forced.is_empty()
     }
 
     /// Whether the job of a fast die has work.
@@ -228,12 +219,10 @@ impl Frozen {
 
     /// Takes the next victims of a lane.
     fn pick(&mut self, die: Die, lane: u32) -> Pick {
-        if self.is_forced(lane) {
-            let mut forced = self.sets.lanes[lane as usize].forced.iter().copied();
-            if let Some(set) = forced.find(|&set| self.sets.get(set).pins == 0) {
-                self.take(die, set);
-                return Pick::Copy;
-            }
+        let forced = self.sets.lanes[lane as usize].forced.front().copied();
+        if let Some(set) = forced.filter(|_| self.is_forced(lane)) {
+            self.take(die, set);
+            return Pick::Copy;
         }
         let gains = self.gains(lane);
         let (room, dense_units) = (self.room(), self.dense_units());

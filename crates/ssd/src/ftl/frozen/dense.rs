@@ -1,16 +1,17 @@
 //! Work on dense dies: rewriting of sets that the host has overwritten data in, and compaction.
 //!
 //! A dense set is written as a whole, by one step of a job. If the host overwrites data in it, the
-//! set is rewritten with the new data (block-modify-write). The host waits while more sets are to
-//! be rewritten than there are dense dies. Where no set is free, the new data stay on fast dies.
+//! new data are on the fast dies, and what is still valid in the set is written to another
+//! (block-modify-write). The host waits while more sets are to be rewritten than there are dense
+//! dies.
 
 use super::collect::Drain;
 use super::sets::{Is, SetId, Sets};
 use super::{DENSE_RESERVE, Frozen};
-use crate::ftl::contract::{Lpn, Move, Step, Work};
-use nand::geometry::{Die, Ppn};
+use crate::ftl::contract::{Step, Work};
+use nand::geometry::Die;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// What waits for dense dies, and whose jobs have work.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,12 +19,10 @@ pub(super) struct Dense {
     lanes: Vec<u32>,
     /// Dies of these lanes.
     dies: u32,
-    /// Units that the host has overwritten, by the set that they were in.
-    overwritten: BTreeMap<SetId, Vec<u32>>,
-    /// By die: sets to be rewritten.
+    /// Sets in which the host has overwritten data, and which are to be rewritten.
+    modified: BTreeSet<SetId>,
+    /// The same by die, in the order in which that happened.
     queues: Vec<VecDeque<SetId>>,
-    /// Overwritten units that a step moves.
-    moving: BTreeSet<u32>,
     /// Dies whose jobs may have work, in the order in which that was found.
     told: VecDeque<u32>,
     is_told: Vec<bool>,
@@ -37,9 +36,8 @@ impl Dense {
         Self {
             dies: lanes.len() as u32 / sets.lanes_per_die,
             lanes,
-            overwritten: BTreeMap::new(),
+            modified: BTreeSet::new(),
             queues: vec![VecDeque::new(); dies],
-            moving: BTreeSet::new(),
             told: VecDeque::new(),
             is_told: vec![false; dies],
         }
@@ -61,14 +59,9 @@ impl Dense {
     }
 
     /// The host has overwritten a unit that was in this set.
-    pub(super) fn modified(&mut self, sets: &Sets, set: SetId, lpn: u32) {
+    pub(super) fn modified(&mut self, sets: &Sets, set: SetId) {
         // What is being moved is rewritten already.
-        if !matches!(sets.get(set).is, Is::Full | Is::Open) {
-            return;
-        }
-        let units = self.overwritten.entry(set).or_default();
-        units.push(lpn);
-        if units.len() == 1 {
+        if matches!(sets.get(set).is, Is::Full | Is::Open) && self.modified.insert(set) {
             let die = sets.die_of(sets.lane_of(set));
             self.queues[die.0 as usize].push_back(set);
             self.tell(die);
@@ -78,12 +71,7 @@ impl Dense {
     /// Whether the host has to wait for sets to be rewritten.
     #[inline]
     pub(super) fn is_behind(&self) -> bool {
-        self.overwritten.len() > self.dies as usize
-    }
-
-    /// A step has moved an overwritten unit.
-    pub(super) fn moved(&mut self, lpn: u32) {
-        self.moving.remove(&lpn);
+        self.modified.len() > self.dies as usize
     }
 }
 
@@ -140,8 +128,8 @@ impl Frozen {
                 self.dense.queues[die.0 as usize].push_back(set);
                 continue;
             }
-            let units = self.dense.overwritten.remove(&set).unwrap_or_default();
-            if self.rewrite(die, set, &units, work) {
+            self.dense.modified.remove(&set);
+            if self.rewrite(die, set, work) {
                 self.counts.dense.modified_sets += 1;
                 return Step::Move;
             }
@@ -152,7 +140,7 @@ impl Frozen {
         for lane in self.sets.lanes_of(die) {
             let forced = self.sets.lanes[lane as usize].forced.front().copied();
             if let Some(set) = forced
-                && self.rewrite(die, set, &[], work)
+                && self.rewrite(die, set, work)
             {
                 return Step::Move;
             }
@@ -169,9 +157,9 @@ impl Frozen {
         Step::Done
     }
 
-    /// Has the valid units of a set moved to another of its lane, with these units that the host
-    /// has overwritten: whether there is something to move. A set without valid units is drained.
-    fn rewrite(&mut self, die: Die, set: SetId, units: &[u32], work: &mut Work) -> bool {
+    /// Has the valid units of a set moved to another of its lane: whether there are any. A set
+    /// without valid units is drained.
+    fn rewrite(&mut self, die: Die, set: SetId, work: &mut Work) -> bool {
         let lane = self.sets.lane_of(set);
         if self.sets.get(set).is != Is::Full || self.sets.lanes[lane as usize].free == 0 {
             return false;
@@ -180,25 +168,8 @@ impl Frozen {
         let drain = &mut self.collectors[die.0 as usize].drain;
         let begun = std::mem::replace(drain, Drain::of(set));
         self.gather(die, usize::MAX, &mut work.moves);
-        self.collectors[die.0 as usize].drain = begun;
-        for &lpn in units {
-            let place = self.map[lpn as usize];
-            if place == Ppn::NONE.0 || self.dense.moving.contains(&lpn) {
-                continue;
-            }
-            let from = self.sets.of(self.sets.geometry.block_of(Ppn(place)));
-            let is_fast = !self.sets.is_dense(self.sets.lane_of(from));
-            if !is_fast || !matches!(self.sets.get(from).is, Is::Open | Is::Full) {
-                continue;
-            }
-            self.dense.moving.insert(lpn);
-            self.sets.get_mut(from).pins += 1;
-            let collector = &mut self.collectors[die.0 as usize];
-            collector.pinned.push(from);
-            collector.units.push(lpn);
-            work.moves.push(Move { lpn: Lpn(lpn), from: Ppn(place) });
-        }
-        self.collectors[die.0 as usize].has_rewritten = true;
+        let collector = &mut self.collectors[die.0 as usize];
+        (collector.drain, collector.has_rewritten) = (begun, true);
         if work.moves.is_empty() {
             return false;
         }

@@ -57,9 +57,9 @@ enum Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Overwrite {
-    /// The block set is rewritten with the new data (block-modify-write).
+    /// What is still valid in their block set is rewritten at once (block-modify-write).
     Modify,
-    /// The new data stay on the fast dies, and the old ones are dead.
+    /// They are dead until room is needed.
     Log,
 }
 
@@ -72,8 +72,8 @@ struct Params {
     /// Turns of collection for which a block set with many valid units is spared before its data
     /// count as frozen, 0 to 250. A copy by collection counts as one.
     rounds: u32,
-    /// Overwrites of data on dense dies: "modify" rewrites their block set with the new data,
-    /// "log" leaves the new data on the fast dies.
+    /// What overwrites of data on dense dies do, beside the write to a fast one: "modify" rewrites
+    /// what is still valid in their block set, "log" leaves the old data until room is needed.
     overwrite: Overwrite,
 }
 
@@ -198,11 +198,11 @@ impl Frozen {
 
     /// Old data are no longer the newest of a unit of the host.
     #[inline]
-    fn overwritten(&mut self, lpn: u32, old: u32) {
+    fn overwritten(&mut self, old: u32) {
         let set = self.died(old);
         if self.params.overwrite == Overwrite::Modify && self.sets.is_dense(self.sets.lane_of(set))
         {
-            self.dense.modified(&self.sets, set, lpn);
+            self.dense.modified(&self.sets, set);
         }
     }
 
@@ -380,7 +380,7 @@ impl Ftl for Frozen {
                     if moved.is_some() {
                         self.died(old);
                     } else {
-                        self.overwritten(lpn, old);
+                        self.overwritten(old);
                     }
                 }
             }

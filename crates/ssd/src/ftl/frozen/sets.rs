@@ -49,8 +49,6 @@ pub(super) struct Set {
     pub is_forced: bool,
     /// Programs under way.
     flying: u32,
-    /// Units of it that a job on another die moves.
-    pub pins: u32,
     /// Blocks of it that are not yet erased.
     unerased: u32,
 }
@@ -196,7 +194,6 @@ impl Sets {
                 rounds: 0,
                 is_forced: false,
                 flying: 0,
-                pins: 0,
                 unerased: 0,
             });
         }
@@ -370,7 +367,7 @@ impl Sets {
         let lane = self.lane_of(set);
         let units = self.shape(lane).set_units;
         let state = self.get_mut(set);
-        debug_assert!(state.is == Is::Full && state.pins == 0, "{state:?}");
+        debug_assert!(state.is == Is::Full, "{state:?}");
         state.is = Is::Draining;
         let (dead, was_forced) = (units - state.live, std::mem::take(&mut state.is_forced));
         let lane = &mut self.lanes[lane as usize];
@@ -383,7 +380,7 @@ impl Sets {
     /// Full sets of a lane from the place of collection on, in turn.
     pub(super) fn in_turn(&self, lane: u32) -> impl Iterator<Item = SetId> {
         let Lane { first, end, collect_at, .. } = self.lanes[lane as usize];
-        let can_go = |&set: &SetId| self.get(set).is == Is::Full && self.get(set).pins == 0;
+        let can_go = |&set: &SetId| self.get(set).is == Is::Full;
         (collect_at..end).chain(first..collect_at).filter(can_go)
     }
 
