@@ -45,6 +45,24 @@ def test_a_loaded_drive_is_the_drive(ftl: str, tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["x.nldrive"]
 
 
+def test_errors_that_were_copied_are_saved(tmp_path: Path) -> None:
+    sets = {
+        **{"chip.features.copyback": True, "gc.copyback": "unchecked", "ftl.unit_bytes": 8192},
+        **{"chip.array.name": "power_law", "chip.array.epsilon": 1e-4, "ftl.overprovisioning": 0.6},
+        **{"ecc.model": "threshold", "ecc.t": 40, "chip.geometry.blocks_per_plane": 32},
+    }
+    writes = "[w]\nrw=randwrite\nbs=8k\nnorandommap\niodepth=8\nnumber_ios=40000\n"
+    reads = "[r]\nrw=randread\nbs=8k\niodepth=8\nnumber_ios=4000\n"
+    drive = nandlab.Drive("tiny", set=sets).precondition("steady")
+    fresh = drive.run(reads).to_dict()["ecc"]["raw_bit_errors"]
+    assert drive.run(writes).to_dict()["nand"]["copybacks"] > 1000
+    drive.save(tmp_path / "x.nldrive")
+    loaded = nandlab.Drive.load(tmp_path / "x.nldrive")
+    again = loaded.run(reads).to_dict()
+    assert of_drive(again) == of_drive(drive.run(reads).to_dict())
+    assert again["ecc"]["raw_bit_errors"] > 1.1 * fresh
+
+
 def test_command_line(tmp_path: Path) -> None:
     path, job = tmp_path / "x.nldrive", tmp_path / "mix.fio"
     job.write_text(JOB)

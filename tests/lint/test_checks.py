@@ -226,6 +226,13 @@ CASES = [
         chip(more="\n[ftl]\noverprovisioning = 0.5\n"),
         "overprovisioning",
     ),
+    Case(
+        "L021",
+        "a.toml",
+        chip(more=f"\n[ftl]\nfast_pages = true\n{RUN % ('writes.fio', 'steady')}"),
+        chip(more=f"\n[ftl]\nfast_pages = true\n{RUN % ('waits.fio', 'steady')}"),
+        "rw",
+    ),
 ]
 
 
@@ -237,6 +244,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "writes.fio": WRITES,
         "reads.fio": "[reads]\nrw=randread\n",
         "short.fio": f"{WRITES}number_ios=1000\n",
+        "waits.fio": f"{WRITES}prio=0\n",
         "aligned.fio": f"{WRITES}bs=512k\nblockalign=1m\n",
         "odd.toml": ODD,
     }

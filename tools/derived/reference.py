@@ -88,7 +88,7 @@ def reference() -> str:
         "procedure",
     )
     lines += ["## Keys of a drive file", "", *keys(schema), "## Presets", ""]
-    for of in ("drive", "chip", "cell", "code", "host"):
+    for of in ("drive", "chip", "cell", "code", "host", "workload"):
         rows = [[code(p.name), p.summary] for p in nandlab.presets(of)]
         lines += [f"### {of.capitalize()}s", "", *table(["name", "what it is"], rows)]
     lines += ["## Sources", "", "`nandlab cite DRIVE` prints the BibTeX entries of a drive.", ""]

@@ -6,7 +6,7 @@ use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::refresh::{self, Refresh};
 use crate::failure::retry::{self, Reread, Retry};
-use crate::flash::{Flash, scheduler};
+use crate::flash::{Flash, copyback, scheduler};
 use crate::ftl::contract::{DieKind, Ram};
 use crate::ftl::{self, Context, Ftl, FtlConfig};
 use crate::medium::cells::CellMedium;
@@ -22,7 +22,8 @@ use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Geometry, GeometryConfig};
 
 /// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks; with a
-/// recovery 12 a unit for out-of-band areas, and 8 while it starts up.
+/// recovery 12 a unit for out-of-band areas, and 8 while it starts up; with copies on the chip 5 a
+/// page.
 pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
     let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
     let mut largest = config.chip.geometry.clone();
@@ -34,8 +35,13 @@ pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
     let geometry = Geometry::new(&largest, dies, config.drive_unit_bytes())?;
     let lists = u64::from(geometry.planes()) * u64::from(geometry.units_per_block() + 1) * 4;
     let buffer = buffer_slots(config, &geometry) * 64;
+    let copies = copyback::memory_bytes(config, &geometry)?;
     let of_unit = if recovery_of(config)?.can_recover() { 28 } else { 8 };
-    Ok(of_unit * u64::from(geometry.units()) + 64 * u64::from(geometry.blocks()) + lists + buffer)
+    Ok(of_unit * u64::from(geometry.units())
+        + 64 * u64::from(geometry.blocks())
+        + lists
+        + buffer
+        + copies)
 }
 
 /// Units that the largest program carries, at most.
@@ -118,9 +124,11 @@ impl Ssd {
         let idle = idle_of(&gc, &*ftl)?;
         let failures =
             Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
+        copyback::check(config, &chips, &*ftl, &*ecc)?;
         let cells = CellMedium::of(config, &chips, &*ecc)?;
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;
+        flash.keep_copies(gc.copyback);
         let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept };
         Self::assemble(config, parts)
     }

@@ -140,7 +140,9 @@ def _options(
 @app.command()
 @guarded
 def presets(
-    kind: Annotated[str | None, typer.Argument(help="cell, chip, code, drive or host.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(help="cell, chip, code, drive, host or workload.")
+    ] = None,
     json: Json = None,
 ) -> None:
     """Lists the presets that come with nandlab."""
@@ -158,7 +160,7 @@ def presets(
     tell(json, [preset._asdict() for preset in rows], lambda out: out.print(table))
 
 
-_SHOWN = ("drive", "chip", "host", "cell", "code")
+_SHOWN = ("drive", "chip", "host", "cell", "code", "workload")
 """Kinds of presets in the order in which a name is looked for."""
 
 

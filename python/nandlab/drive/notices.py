@@ -77,6 +77,30 @@ def unwritten(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def nobody_waits(report: dict[str, Any]) -> list[str]:
+    """A notice where urgent writes were to get fast pages, and no write was urgent."""
+    host = report["host"]
+    fast_pages = report["nandlab"]["config"]["ftl"].get("fast_pages", False)
+    if not fast_pages or not host["write"]["requests"] or host["urgent_writes"]:
+        return []
+    return [
+        "ftl.fast_pages: no write was urgent, so all went to slow pages first (`prio` of a job, or"
+        " `urgent` of a trace, says who waits)"
+    ]
+
+
+def nothing_stayed(report: dict[str, Any]) -> list[str]:
+    """A notice where moved data were to stay on the chip, and none did."""
+    if report["nandlab"]["config"]["gc"]["copyback"] == "off":
+        return []
+    if not report["ftl"]["gc_copies"] or report["nand"]["copybacks"]:
+        return []
+    return [
+        "gc.copyback: nothing that was moved could stay on the chip: only whole pages do, each in"
+        " its own plane"
+    ]
+
+
 def unsettled(report: dict[str, Any]) -> list[str]:
     """A notice where the run's value lies more than 10 % from the settled one, or none is known."""
     settled = report["settled"]

@@ -18,6 +18,8 @@ from nandlab.drive.exchange import Exchange, text_of
 from nandlab.drive.jobs.rates import missed_rates
 from nandlab.drive.notices import (
     beyond_belief,
+    nobody_waits,
+    nothing_stayed,
     still_young,
     unsettled,
     unwritten,
@@ -312,6 +314,8 @@ def simulate(
             *beyond_belief(report),
             *still_young(report),
             *missed_rates(report),
+            *nobody_waits(report),
+            *nothing_stayed(report),
             *unwritten(report),
             *unsettled(report),
         ]

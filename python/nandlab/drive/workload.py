@@ -86,7 +86,7 @@ def plan(
                 place, "run: both a workload and a trace are given", hint="give one of them"
             )
         if "workload" in table:
-            workload = _file(drive, table, "workload", "a fio job file")
+            workload = _named(table) or _file(drive, table, "workload", "a fio job file")
         elif "trace" in table:
             trace = _file(drive, table, "trace", "a recorded trace")
         else:
@@ -156,6 +156,14 @@ def _check_table(drive: str, table: Mapping[str, Any]) -> None:
             whole(place, value, 1, 65536)
         if key in ("workload", "trace") and not isinstance(value, str):
             raise refusal(place, f"{value!r}", "a path in quotes")
+
+
+def _named(table: Mapping[str, Any]) -> str | None:
+    """The workload that the table calls by the name that it has among the presets."""
+    from nandlab.catalogue import presets
+
+    name = str(table["workload"])
+    return name if name in (preset.name for preset in presets("workload")) else None
 
 
 def _file(drive: str, table: Mapping[str, Any], key: str, expected: str) -> Path:

@@ -28,7 +28,7 @@ _SCALES = ("linear", "log")
 OF_RUN = (
     *("workload", "trace", "format", "iodepth", "skip", "until", "precondition"),
     *("action", "device", "sector_bytes", "size_unit_bytes", "time_unit", "time_scale"),
-    *("on_bad_line", "address", "time", "sort_window", "loops"),
+    *("on_bad_line", "urgent", "address", "time", "sort_window", "loops"),
 )
 """Keys behind ``run.``, as in the ``[run]`` table of a drive file."""
 

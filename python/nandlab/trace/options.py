@@ -23,6 +23,8 @@ class TraceOptions(TypedDict, total=False):
     """Unit of times, where a format leaves it open: ps, ns (default), us, ms, s or 100ns."""
     time_scale: float
     """Multiplies all times (1): 0.5 replays twice as fast."""
+    urgent: Literal["none", "marked", "all"]
+    """Writes that somebody waits for: none (default), those that the trace marks, or all."""
     on_bad_line: Literal["fail", "skip"]
     """A bad line is an error (default), or left out and counted."""
     address: Literal["reject", "wrap", "compact"]

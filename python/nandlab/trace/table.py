@@ -61,6 +61,8 @@ def _facts(name: str, info: dict[str, Any]) -> dict[str, str]:
                 f"each written unit {info['rewrite_factor']:.2f} times; "
                 f"the fifth written most takes {info['top_20_percent_write_share']:.1%} of writes"
             )
+    if (marked := info["marked_writes"]) is not None:
+        facts["urgent"] = f"{marked:,} writes are marked as waited for (urgent = marked)"
     facts["sequential"] = f"{info['sequential_share']:.1%} start at the end of the one before"
     facts["unaligned"] = f"{info['unaligned_4k_share']:.1%} start or end within 4 KiB"
     return facts

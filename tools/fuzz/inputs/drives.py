@@ -110,6 +110,10 @@ def _choices(dice: Dice) -> list[str]:
         sets.append("chip.geometry.spare_bytes=4096")
     if dice.chance(0.2):
         sets += dice.some(UPKEEP, 2)
+    if dice.chance(0.15):
+        way = dice.one(("unchecked", "checked"))
+        sets += ["chip.features.copyback=true", f"gc.copyback={way}"]
+        sets.append(f"gc.copyback_most={dice.one((1, 4, 255))}")
     return sets
 
 

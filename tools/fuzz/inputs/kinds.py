@@ -102,7 +102,7 @@ def _run(dice: Dice, case: Case) -> None:
         "--time",
         "--time-scale",
     )
-    without += ("--sector-bytes", "--size-unit-bytes", "--time-unit", "--on-bad-line")
+    without += ("--sector-bytes", "--size-unit-bytes", "--time-unit", "--on-bad-line", "--urgent")
     if not dice.spoils(0.1):
         without += ("--sort-window", "--iodepth", "--drive", "--workload", "--timeline-spans")
     case.steps = [
@@ -133,6 +133,11 @@ def _reading(dice: Dice, form: str) -> dict[str, list[str]]:
         given["--format"] = [dice.one(tuple(traces.WRITERS)) if dice.spoils(0.1) else form]
     if dice.chance(0.4):
         given["--on-bad-line"] = ["skip"]
+    if dice.chance(0.2):
+        marks = (
+            ("none", "all", "marked") if form == "blkparse" or dice.spoils(0.1) else ("none", "all")
+        )
+        given["--urgent"] = [dice.one(marks)]
     if dice.chance(0.3):
         given["--time"] = [dice.one(options.VALUES["--time"])]
     return given

@@ -113,6 +113,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--toml": ("o.toml",),
     "--until": ("100", "5000", "2ms", "0.01x", "pts=iops"),
     "--uber": ("1e-15", "1e-11", "1e-3", "1e-300"),
+    "--urgent": ("none", "marked", "all"),
     "--user-bits": _BITS,
     "--weight": ("2", "3", "4"),
     "--without": ("epsilon", "wear", "retention", "reads"),

@@ -26,6 +26,7 @@ mod resolved;
 mod schema;
 
 pub use preset::{Preset, bibliography, presets, show};
+pub(crate) use preset::{names, workload};
 pub(crate) use resolved::Resolved;
 pub use schema::schema;
 

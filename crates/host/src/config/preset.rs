@@ -10,21 +10,25 @@ use std::path::{Path, PathBuf};
 static PARAMS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../params");
 
 /// Kinds of presets and their folders.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 6] = [
     ("cell", "cells"),
     ("chip", "chips"),
     ("code", "codes"),
     ("drive", "drives"),
     ("host", "hosts"),
+    ("workload", "workloads"),
 ];
 
+/// The kind of the job files.
+const WORKLOAD: &str = "workload";
+
 /// Where a name is looked for when its kind is not said.
-const SEARCH: [&str; 5] = ["drive", "chip", "host", "cell", "code"];
+const SEARCH: [&str; 6] = ["drive", "chip", "host", "cell", "code", "workload"];
 
 /// A parameter file that comes with nandlab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preset {
-    /// What it describes: `drive`, `chip`, `cell`, `code` or `host`.
+    /// What it describes: `drive`, `chip`, `cell`, `code`, `host` or `workload`.
     pub kind: &'static str,
     /// What users call it: the name of its file.
     pub name: String,
@@ -61,14 +65,31 @@ pub fn presets() -> Vec<Preset> {
     for (kind, _) in KINDS {
         for name in names(kind) {
             // A broken file shows when it is loaded; here it only lacks a summary.
-            let summary = embedded(kind, &name)
-                .and_then(|text| params::parse(&text.text, &text.place).ok())
-                .and_then(|table| Some(table.get("summary")?.as_str()?.to_owned()))
-                .unwrap_or_default();
+            let summary =
+                embedded(kind, &name).and_then(|text| summary(kind, &text)).unwrap_or_default();
             presets.push(Preset { kind, name, summary });
         }
     }
     presets
+}
+
+/// What a preset says of itself: a job file in its first line, others under `summary`.
+fn summary(kind: &str, text: &Text) -> Option<String> {
+    if kind == WORKLOAD {
+        return Some(text.text.lines().next()?.trim_start_matches('#').trim().to_owned());
+    }
+    let table = params::parse(&text.text, &text.place).ok()?;
+    Some(table.get("summary")?.as_str()?.to_owned())
+}
+
+/// Extension of the files of a kind.
+fn extension(kind: &str) -> &'static str {
+    if kind == WORKLOAD { "fio" } else { "toml" }
+}
+
+/// The job file of a preset, and what errors call it.
+pub(crate) fn workload(name: &str) -> Option<(String, String)> {
+    embedded(WORKLOAD, name).map(|text| (text.text, text.place))
 }
 
 /// The text of a preset, comments included. A drive goes before a chip, a host, a cell or a
@@ -130,7 +151,7 @@ pub(crate) fn names(kind: &str) -> Vec<String> {
         .get_dir(folder)
         .into_iter()
         .flat_map(Dir::files)
-        .filter(|file| file.path().extension().is_some_and(|extension| extension == "toml"))
+        .filter(|file| file.path().extension().is_some_and(|found| found == extension(kind)))
         .filter_map(|file| Some(file.path().file_stem()?.to_str()?.to_owned()))
         // NAME.profile.toml belongs to NAME: what was measured with that code.
         .filter(|name| !name.contains('.'))
@@ -141,7 +162,7 @@ pub(crate) fn names(kind: &str) -> Vec<String> {
 
 fn embedded(kind: &str, name: &str) -> Option<Text> {
     let (_, folder) = KINDS.iter().find(|(known, _)| *known == kind)?;
-    let path = format!("{folder}/{name}.toml");
+    let path = format!("{folder}/{name}.{}", extension(kind));
     let text = PARAMS.get_file(&path)?.contents_utf8()?.to_owned();
     Some(Text::of_no_file(text, &format!("params/{path}")))
 }

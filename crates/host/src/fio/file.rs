@@ -5,6 +5,7 @@
 //! its last. Steps of a file: `text` (lines), `options` (values of options), and `plan` (their
 //! meaning on this drive) with `synthetic` (the requests), or `replay`.
 
+use crate::config;
 use crate::fio::options::{Options, Taken};
 use crate::fio::plan::{Given, Setting};
 use crate::fio::replay;
@@ -51,14 +52,20 @@ impl Target {
     }
 }
 
-/// Jobs of the fio job file at `path`.
+/// Jobs of the fio job file at `path`, or of the preset of this name where there is no such file.
 pub fn load(path: &Path, target: &Target) -> Result<Loaded> {
     let place = path.display().to_string();
+    if let Some((text, place)) = path.to_str().filter(|_| !path.exists()).and_then(config::workload)
+    {
+        return parse(&text, &place, Path::new(""), target);
+    }
     let text = read_text(path).map_err(|error| match error.kind() {
         ErrorKind::InvalidData => Error::new(&place, "not a text file")
             .expected("a fio job file")
             .hint("--trace FILE replays a recorded trace"),
-        _ => Error::new(&place, format!("cannot be read: {error}")).expected("a fio job file"),
+        _ => Error::new(&place, format!("cannot be read: {error}"))
+            .expected("a fio job file, or the name of a workload")
+            .suggest(&place, config::names("workload").iter().map(String::as_str)),
     })?;
     let dir = path.parent().unwrap_or(Path::new(""));
     parse(&text, &place, dir, target)

@@ -281,12 +281,8 @@ pub const ROSTER: &[Known] = &[
         )),
     ),
     value(Refused, &["write_hint"], set!(write_hint, |text| word(text, HINTS))),
-    value(Refused, &["prio"], set!(prio, |text| whole(text, 0, 7).map(|n| Some(n as u8)))),
-    value(
-        Refused,
-        &["prioclass"],
-        set!(prioclass, |text| whole(text, 0, 3).map(|n| Some(n as u8))),
-    ),
+    value(Obeyed, &["prio"], set!(prio, |text| whole(text, 0, 7).map(|n| Some(n as u8)))),
+    value(Obeyed, &["prioclass"], set!(prioclass, |text| whole(text, 0, 3).map(|n| Some(n as u8)))),
     yes(Obeyed, &["stonewall", "wait_for_previous"], set!(stonewall, flag)),
     value(
         Obeyed,

@@ -4,7 +4,7 @@
 use crate::fio::options::{InReplay, Known, Options, ROSTER};
 use crate::fio::plan::{Given, Setting};
 use crate::request::{Pace, Source};
-use crate::trace;
+use crate::trace::{self, UrgentWrites};
 use base::{Result, Time};
 use std::path::{Path, PathBuf};
 
@@ -17,12 +17,10 @@ pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
 }
 
 /// The options that a replay refuses, and whether they ask for anything.
-fn unbuilt(options: &Options) -> [(&'static str, bool); 6] {
+fn unbuilt(options: &Options) -> [(&'static str, bool); 4] {
     [
         ("sync", options.sync),
         ("write_hint", options.write_hint > 0),
-        ("prio", options.prio.is_some()),
-        ("prioclass", options.prioclass.is_some()),
         ("end_fsync", options.end_fsync),
         ("fsync_on_close", options.fsync_on_close),
     ]
@@ -72,6 +70,8 @@ impl Setting<'_> {
         let reader = trace::Options {
             time_scale: own_scale * self.traces.time_scale,
             loops: options.loops.saturating_mul(self.traces.loops),
+            // The priority of a job is that of all its requests.
+            urgent: if options.is_urgent() { UrgentWrites::All } else { self.traces.urgent },
             ..self.traces.clone()
         };
         trace::open(path, &reader, self.capacity_bytes).map_err(|error| {

@@ -92,6 +92,10 @@ impl Session {
             // Of two reads that the chip combines one is copied, whatever the other reads are.
             range = (least, most + cache);
         }
+        if counts.copybacks > 0 {
+            // What is programmed from the page register is not copied to the second one.
+            range.0 = least;
+        }
         let reads = Spent::at(counts.reads - counts.joined_reads, range);
         let reads = reads.cut_short(dies.len(), range.1);
 

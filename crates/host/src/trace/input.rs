@@ -163,6 +163,8 @@ pub struct Raw {
     pub op: Op,
     /// Force unit access.
     pub fua: bool,
+    /// A write that the format says somebody waits for.
+    pub marked: bool,
     /// First byte in the device's space.
     pub offset: u64,
     /// Bytes.
@@ -248,15 +250,15 @@ impl Records {
                 Err(fault) => return Err(fault.at(self.lines.place())),
             };
             let Some(device) = self.devices.index(record.device, &*self.format) else { continue };
-            let Record { at_ns, op, fua, offset, length, .. } = record;
-            let line = self.lines.number;
-            let mut raw = Raw { line, at_ns, device, op, fua, offset, length };
+            let Record { at_ns, op, fua, waited, offset, length, .. } = record;
+            let (line, marked) = (self.lines.number, waited && op == Op::Write);
+            let mut raw = Raw { line, at_ns, device, op, fua, marked, offset, length };
             if op == Op::Flush {
                 (raw.fua, raw.offset, raw.length) = (false, 0, 0);
             }
             if flush_first {
                 self.pending = Some(raw);
-                raw = Raw { op: Op::Flush, fua: false, offset: 0, length: 0, ..raw };
+                raw = Raw { op: Op::Flush, fua: false, marked: false, offset: 0, length: 0, ..raw };
             }
             return Ok(Some(raw));
         }
@@ -279,6 +281,11 @@ impl Records {
         facts.push(self.format.found());
         facts.retain(|fact| !fact.is_empty());
         Err(Error::new(path, format!("no requests in the file ({})", facts.join("; "))))
+    }
+
+    /// Whether the format marks what somebody waits for.
+    pub fn has_marks(&self) -> bool {
+        self.takes.contains(&"urgent")
     }
 
     /// File, for errors.

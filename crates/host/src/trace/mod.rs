@@ -52,6 +52,8 @@ pub struct Options {
     pub time_unit: Option<String>,
     /// Multiplies all times: 0.5 replays twice as fast.
     pub time_scale: f64,
+    /// Writes that are replayed as urgent.
+    pub urgent: UrgentWrites,
     /// Action on a line that does not match the format exactly.
     pub on_bad_line: BadLine,
     /// What happens to addresses beyond the drive.
@@ -75,6 +77,7 @@ impl Default for Options {
             size_unit_bytes: None,
             time_unit: None,
             time_scale: 1.0,
+            urgent: UrgentWrites::None,
             on_bad_line: BadLine::Fail,
             address: AddressPolicy::Reject,
             time: TimePolicy::Reject,
@@ -82,6 +85,19 @@ impl Default for Options {
             loops: 1,
         }
     }
+}
+
+/// Which writes somebody waits for, as `prio` says it of a job: what `ftl.fast_pages` looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UrgentWrites {
+    /// None of them.
+    #[default]
+    None,
+    /// Those that the trace marks: S, synchronous, in the RWBS column of blkparse.
+    Marked,
+    /// All of them.
+    All,
 }
 
 /// What happens on a bad line.
@@ -172,6 +188,7 @@ impl Options {
             ("sector_bytes", self.sector_bytes.is_some()),
             ("size_unit_bytes", self.size_unit_bytes.is_some()),
             ("time_unit", self.time_unit.is_some()),
+            ("urgent", self.urgent == UrgentWrites::Marked),
         ];
         for (key, is_given) in given {
             if is_given && !member.build.takes.contains(&key) {
@@ -180,7 +197,10 @@ impl Options {
                     .filter(|other| other.build.takes.contains(&key))
                     .map(|other| other.name)
                     .collect();
-                let problem = format!("the format {} defines this itself", member.name);
+                let problem = match key {
+                    "urgent" => format!("marked: the format {} marks no request", member.name),
+                    _ => format!("the format {} defines this itself", member.name),
+                };
                 let hint = format!("use it with {}", takers.join(", "));
                 return Err(Error::new(format!("trace.{key}"), problem).hint(hint));
             }
@@ -275,6 +295,7 @@ pub struct Trace {
     origin_ns: u64,
     /// Whether there are pauses between requests without times.
     has_waits: bool,
+    urgent: UrgentWrites,
     given: u64,
     summary: Summary,
 }
@@ -338,6 +359,7 @@ pub fn open(path: &Path, options: &Options, capacity_bytes: u64) -> Result<Trace
         scale,
         origin_ns,
         has_waits,
+        urgent: options.urgent,
         given: 0,
         summary,
     };
@@ -425,8 +447,13 @@ impl Source for Trace {
         let (Some(at), Some((offset, length))) = (at, placed) else {
             return Err(self.changed(Some(&raw)));
         };
-        let fua = raw.fua;
-        Ok(Some(Arrival { at, request: Request { fua, ..Request::new(raw.op, offset, length) } }))
+        let is_urgent = match self.urgent {
+            UrgentWrites::None => false,
+            UrgentWrites::Marked => raw.marked,
+            UrgentWrites::All => raw.op == Op::Write,
+        };
+        let request = Request { fua: raw.fua, is_urgent, ..Request::new(raw.op, offset, length) };
+        Ok(Some(Arrival { at, request }))
     }
 
     fn repeat(&mut self, passes: u64) {

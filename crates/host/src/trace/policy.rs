@@ -437,7 +437,7 @@ mod tests {
     }
 
     fn raw(op: Op, offset: u64, length: u64) -> Raw {
-        Raw { line: 1, at_ns: 0, device: 0, op, fua: false, offset, length }
+        Raw { line: 1, at_ns: 0, device: 0, op, fua: false, marked: false, offset, length }
     }
 
     proptest! {

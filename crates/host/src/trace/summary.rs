@@ -47,6 +47,8 @@ pub struct Summary {
     pub unaligned_4k_share: f64,
     /// Share of the requests that begin where the one before on their device ended.
     pub sequential_share: f64,
+    /// Writes that the format says somebody waits for, where it says that of any.
+    pub marked_writes: Option<u64>,
     /// Time between requests that follow each other.
     pub interarrival: Option<Interarrival>,
     /// What takes a map of the whole footprint to know: from `scan` only.
@@ -144,6 +146,7 @@ pub struct Tally {
     latest_ns: u64,
     unaligned: u64,
     sequential: u64,
+    marked: u64,
     intervals: Latency,
     zero_intervals: u64,
     /// Length and line of the largest read or write.
@@ -183,6 +186,7 @@ impl Tally {
             latest_ns: 0,
             unaligned: 0,
             sequential: 0,
+            marked: 0,
             intervals: Latency::new(),
             zero_intervals: 0,
             largest: (0, 0),
@@ -201,6 +205,7 @@ impl Tally {
         self.requests += 1;
         let by_op = &mut self.by_op[raw.op as usize];
         *by_op = (by_op.0 + 1, by_op.1.saturating_add(raw.length));
+        self.marked += u64::from(raw.marked);
         let previous = self.previous_ns.replace(raw.at_ns);
         if let Some(interval) = previous.and_then(|previous| raw.at_ns.checked_sub(previous)) {
             self.zero_intervals += u64::from(interval == 0);
@@ -265,6 +270,7 @@ impl Tally {
             non_monotonic: records.non_monotonic(),
             unaligned_4k_share: share(self.unaligned),
             sequential_share: share(self.sequential),
+            marked_writes: records.has_marks().then_some(self.marked),
             interarrival: if timed { self.interarrival(time_scale) } else { None },
             space: (self.depth == Depth::Full).then(|| self.space()),
         }
@@ -401,7 +407,7 @@ mod tests {
 
     fn raw(op: Op, unit: u64, units: u64) -> Raw {
         let (offset, length) = (unit * UNIT_BYTES, units * UNIT_BYTES);
-        Raw { line: 1, at_ns: 0, device: 0, op, fua: false, offset, length }
+        Raw { line: 1, at_ns: 0, device: 0, op, fua: false, marked: false, offset, length }
     }
 
     #[test]

@@ -4,7 +4,8 @@
 
 use crate::request::{Arrival, Pace, Source};
 use crate::trace::format::contract::Claim;
-use crate::trace::{AddressPolicy, BadLine, Options, ROSTER, TimePolicy, guess, open, scan};
+use crate::trace::{AddressPolicy, BadLine, Options, ROSTER, TimePolicy, UrgentWrites};
+use crate::trace::{guess, open, scan};
 use base::{Error, Result, Time};
 use proptest::prelude::*;
 use ssd::request::{Op, Request, SECTOR_BYTES};
@@ -206,6 +207,10 @@ fn options_are_checked() {
         (
             Options { time_unit: Some("us".into()), ..format("spc") },
             "hint: use it with ssdsim, mqsim",
+        ),
+        (
+            Options { urgent: UrgentWrites::Marked, ..format("spc") },
+            "trace.urgent: marked: the format spc marks no request; hint: use it with blkparse",
         ),
         (Options { device: Some(vec![]), ..format("spc") }, "trace.device"),
         (Options { device: Some(vec!["1".into()]), ..format("spc") }, "unknown device `1`"),
@@ -511,4 +516,29 @@ proptest! {
         let file = Scratch::new(&bytes);
         let _ = scan(&file.0, &options);
     }
+}
+
+/// What blkparse marks as synchronous is urgent where that is asked for: writes alone.
+#[test]
+fn marked_writes_are_urgent_where_asked_for() {
+    let event = |at: u32, rwbs: &str| format!("8,0 0 1 0.{at} 7 Q {rwbs} {} + 8 [x]\n", 8 * at);
+    let text: String = ["W", "WS", "RS", "R", "WFS", "FWS", "D"]
+        .iter()
+        .zip(1..)
+        .map(|(&rwbs, at)| event(at, rwbs))
+        .collect();
+    let urgent = |which| {
+        let options = Options { urgent: which, ..format("blkparse") };
+        let arrivals = replay(text.as_bytes(), &options, TIB).unwrap();
+        let is_urgent = |arrival: &Arrival| (arrival.request.op, arrival.request.is_urgent);
+        arrivals.iter().map(is_urgent).filter(|&(_, is_urgent)| is_urgent).count()
+    };
+    assert_eq!(urgent(UrgentWrites::None), 0);
+    // WS, WFS, and the write behind the flush of FWS.
+    assert_eq!(urgent(UrgentWrites::Marked), 3);
+    assert_eq!(urgent(UrgentWrites::All), 4);
+    let file = Scratch::new(text.as_bytes());
+    assert_eq!(scan(&file.0, &format("blkparse")).unwrap().marked_writes, Some(3));
+    let spc = Scratch::new(b"0,8,512,R,0.5\n");
+    assert_eq!(scan(&spc.0, &format("spc")).unwrap().marked_writes, None);
 }

@@ -93,6 +93,8 @@ pub struct FeaturesConfig {
     pub multi_plane_program: bool,
     /// Pages of several planes of a die are read at the same time.
     pub multi_plane_read: MultiPlaneRead,
+    /// Pages are copied inside a plane without their data crossing the bus (ONFI copyback).
+    pub copyback: bool,
     /// Place where two sensings of a page are combined (NAND-assisted soft reads).
     pub combined_read: CombinedRead,
     /// Shift of the lowest reference of the cell relative to that of the highest; those between in
@@ -117,6 +119,7 @@ impl Default for FeaturesConfig {
             cache_read: false,
             multi_plane_program: true,
             multi_plane_read: MultiPlaneRead::SamePage,
+            copyback: false,
             combined_read: CombinedRead::PageBuffer,
             lowest_shift: 1.0,
         }

@@ -30,6 +30,8 @@ pub struct ControllerCounts {
     pub buffer_hits: u64,
     /// Units rewritten in the buffer before they were programmed.
     pub coalesced: u64,
+    /// Writes that somebody waits for.
+    pub urgent_writes: u64,
     /// Times a write found the buffer full.
     pub stalls: u64,
     /// Units read from flash to complete a partly written one.

@@ -60,7 +60,7 @@ use ecc::model::{EccConfig, Model};
 use exchange::Exchanges;
 use front::Front;
 use gate::Gate;
-use jobs::Jobs;
+use jobs::{Jobs, OnChip};
 use map::MapReads;
 use nand::geometry::Die;
 use power::Power;
@@ -156,6 +156,7 @@ impl Ssd {
     /// Puts the parts together; see `build` for where they come from.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Result<Self> {
         let DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept } = parts;
+        let on_chip = OnChip::of(config)?;
         let power = Power::new(config, &flash.chips, &kept)?;
         let geometry = &flash.chips.geometry;
         let dies = geometry.dies;
@@ -169,7 +170,7 @@ impl Ssd {
             writer: Writer::new(config, &*ftl, dies, &ecc_common),
             gate: Gate::new(dies, ftl.keys()),
             map: MapReads::new(ftl.has_map_on_flash()),
-            jobs: Jobs::new(ftl.jobs()),
+            jobs: Jobs::new(ftl.jobs(), on_chip),
             exchanges: Exchanges::new(config),
             idle,
             failures,

@@ -181,7 +181,9 @@ impl Ssd {
         let Earlier { queued, array, bus, ecc } = earlier;
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
         let purpose = self.purpose(owner, lpn, ppn);
-        let index = self.flash.hold(queued, Command { words, array, bus, ecc, purpose, ..read });
+        let copy = self.kept_for_copy(owner);
+        let read = Command { words, array, bus, ecc, purpose, copy, ..read };
+        let index = self.flash.hold(queued, read);
         if self.flash.blame.is_some() {
             self.blame_command(index, owner);
         }
@@ -203,6 +205,7 @@ impl Ssd {
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
             self.counts.codewords += u64::from(words);
+            let mut dirty = 0;
             for word in 0..words {
                 let time = match self.reader.clean_decode {
                     Some(time) => time,
@@ -211,6 +214,7 @@ impl Ssd {
                         let luck = if may_err { self.luck(ppn, word) } else { 0.0 };
                         let outcome = self.decode(index, &Word { rber, level, luck });
                         self.counts.raw_bit_errors += u64::from(outcome.errors);
+                        dirty += u32::from(outcome.errors > 0);
                         self.counts.iterations += u64::from(outcome.iterations);
                         if !outcome.corrected {
                             self.counts.hard_failures += 1;
@@ -220,6 +224,9 @@ impl Ssd {
                     }
                 };
                 self.take_decoder(now, time, SpanKind::Decode, &mut end);
+            }
+            if dirty > 0 {
+                self.jobs.found_errors(self.flash.commands[index].owner, dirty);
             }
         } else {
             self.decode_again(index, now, &mut failed, &mut end);

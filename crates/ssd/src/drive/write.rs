@@ -117,6 +117,8 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.request(slot).book(now, Cause::Link);
         }
+        let is_urgent = self.front.slot(slot).done.request.is_urgent;
+        self.counts.urgent_writes += u64::from(is_urgent);
         if self.failures.is_read_only() {
             self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());
@@ -370,6 +372,11 @@ impl Ssd {
     }
 
     pub(super) fn program(&mut self, program: Program, owner: Owner, from: Ppn) {
+        self.program_copy(program, owner, from, NONE);
+    }
+
+    /// The same of data that may be in the die: `copy` is their number there.
+    pub(super) fn program_copy(&mut self, program: Program, owner: Owner, from: Ppn, copy: u32) {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
         let class = if program.stream.is_internal() { Class::Collect } else { Class::Write };
@@ -379,6 +386,7 @@ impl Ssd {
         let job = self.flash.programs.insert(program);
         let mut command =
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
+        command.copy = copy;
         command.purpose = match program.stream {
             Stream::MAP | Stream::LOG => Purpose::Map,
             _ => self.purpose(owner, 0, from),
@@ -392,6 +400,10 @@ impl Ssd {
 
     /// The data of a program go through the encoders, and on to the die.
     pub(super) fn encode(&mut self, index: u32, pages: u64) {
+        if self.jobs.copies_on_chip() && self.flash.commands[index].copy != NONE {
+            self.flash.submit(&mut self.events, index);
+            return;
+        }
         let now = self.now();
         let words = pages * u64::from(self.codewords.of_page());
         self.counts.encoded += words;

@@ -153,6 +153,16 @@ impl Flash {
             self.join_bus(events, die);
             return;
         }
+        self.start_program(events, die, now);
+    }
+
+    /// The data of a program are in the die: the array begins at `start`.
+    #[inline]
+    pub(crate) fn start_program(&mut self, events: &mut EventQueue, die: Die, start: Time) {
+        let now = events.now();
+        let index = self.dies[die.0 as usize].active;
+        let command = &mut self.commands[index];
+        command.transfers = 0;
         let job = self.programs[command.job];
         let is_ftl = !matches!(command.owner, Owner::Log(_));
         self.chips.advance_to(now);
@@ -185,8 +195,8 @@ impl Flash {
         let doing = Doing::of(&self.commands[index], false);
         let state = &mut self.dies[die.0 as usize];
         state.doing = doing;
-        (state.suspends, state.array_start) = (0, now);
-        state.end = now + longest;
+        (state.suspends, state.array_start) = (0, start);
+        state.end = start + longest;
         events.push_lane(self.events.program_lane, state.end, self.events.array + die.0);
         self.suspend_for_reads(events, die);
     }

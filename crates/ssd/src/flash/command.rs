@@ -8,6 +8,9 @@ use nand::geometry::{Die, Ppn};
 /// No command, no die.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Of a read whose data the die keeps.
+pub(crate) const KEPT: u32 = NONE - 1;
+
 /// The operation of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -87,6 +90,9 @@ pub struct Command {
     pub bytes: u32,
     /// Programs and erases: index of the job.
     pub job: u32,
+    /// Programs: number of the copy that their data come from, or [`NONE`]. Reads: [`KEPT`] where
+    /// the die keeps their data for a program.
+    pub copy: u32,
     /// How often decoding has failed.
     pub attempt: u8,
     /// Soft reads that the decoder has after this read; 0 for a hard read.
@@ -136,6 +142,7 @@ impl Command {
             words: 0,
             bytes,
             job: NONE,
+            copy: NONE,
             attempt: 0,
             level: 0,
             senses: 1,

@@ -2,7 +2,7 @@
 
 use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::flash::command::{Command, Done, Fifo, Kind, NONE, Owner, Purpose, Queues};
+use crate::flash::command::{Command, Done, Fifo, KEPT, Kind, NONE, Owner, Purpose, Queues};
 use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use base::Time;
@@ -23,6 +23,8 @@ pub(crate) enum Phase {
     /// Data wait in the page register for the cache register to be emptied, or a page that takes
     /// both of them for its second read.
     Blocked,
+    /// A program senses the pages that it copies.
+    Fetching,
     /// A program waits for its data or takes them.
     Loading,
     Programming,
@@ -45,6 +47,9 @@ pub(crate) struct DieState {
     /// End of the array operation in progress; an event at another time is a stale one.
     pub(crate) end: Time,
     pub(crate) queues: Queues,
+    /// The page registers hold data of a copy: until its program starts, only commands of its class
+    /// do.
+    pub(crate) is_kept: bool,
     /// In the array or the page register.
     pub(crate) active: u32,
     /// Reads of the active page that are still to be combined with what is in its registers.
@@ -82,7 +87,7 @@ impl DieState {
     fn spent_until(&self, now: Time) -> (Doing, u64, u64) {
         let spent = now.since(self.since).0;
         let doing = match self.phase {
-            Phase::Reading | Phase::Programming | Phase::Erasing => self.doing,
+            Phase::Reading | Phase::Fetching | Phase::Programming | Phase::Erasing => self.doing,
             // With data in its registers, or something suspended, it is not idle: it waits.
             Phase::Idle if self.output.is_empty() && self.suspended.is_none() => Doing::Idle,
             Phase::Suspending => Doing::Suspend,
@@ -108,6 +113,9 @@ impl Flash {
     #[inline]
     fn pick(&self, now: Time, die: &DieState) -> Option<usize> {
         let mut waiting = die.queues.waiting();
+        if die.is_kept {
+            waiting &= 1 << Class::Collect as usize;
+        }
         if die.suspended.is_some() {
             // Only reads may start beside what is suspended.
             waiting &= 1 << Class::Read as usize;
@@ -159,7 +167,11 @@ impl Flash {
         self.unlink_head(die, class);
         match kind {
             Kind::Read => self.start_read(events, die, class, index),
+            Kind::Program if self.commands[index].copy != NONE => {
+                self.start_copy(events, die, index);
+            }
             Kind::Program => {
+                self.load_registers(index);
                 self.set_phase(now, die, Phase::Loading);
                 self.dies[die.0 as usize].active = index;
                 self.join_bus(events, die);
@@ -323,6 +335,10 @@ impl Flash {
             command.rber = if command.attempt == 0 { rber } else { rber.min(command.rber) };
         }
         command.array += time;
+        if let Some(copyback) = &mut self.copyback {
+            copyback.sensed(&self.chips.geometry, block, command.ppn);
+            self.dies[command.die.0 as usize].is_kept |= command.copy == KEPT;
+        }
         self.counts.reads += 1;
         self.counts.of_kind[self.chips.kind(command.die)].times.read += time;
         time
@@ -381,6 +397,11 @@ impl Flash {
                     self.hand_over(events, die);
                 }
                 // Whatever could start has started, ahead of the data.
+                return Done::Nothing;
+            }
+            Phase::Fetching => {
+                self.span(now, die, read_span(&self.commands[index]));
+                self.fetched(events, die);
                 return Done::Nothing;
             }
             Phase::Programming => {

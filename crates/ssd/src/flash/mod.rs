@@ -11,6 +11,7 @@
 
 pub mod channel;
 pub mod command;
+pub(crate) mod copyback;
 pub mod die;
 pub mod die_set;
 pub mod doing;
@@ -22,6 +23,7 @@ use crate::drive::timeline::Timeline;
 use crate::failure::retry::Reread;
 use crate::flash::channel::ChannelState;
 use crate::flash::command::{Command, Fifo, NONE, Owner, Queues};
+use crate::flash::copyback::Copyback;
 use crate::flash::die::{DieState, Phase};
 use crate::flash::doing::{DOINGS, DieTimes, Doing};
 use crate::flash::scheduler::{Class, Head, Scheduler};
@@ -55,6 +57,8 @@ pub struct FlashCounts {
     pub summaries: u64,
     /// Suspends of programs and erases.
     pub suspends: u64,
+    /// Pages programmed from the page registers that they were sensed into.
+    pub copybacks: u64,
     /// Reads that joined another on other planes.
     pub joined_reads: u64,
     /// Those of each kind of chips.
@@ -106,6 +110,8 @@ pub struct Flash {
     pub(crate) channels: Vec<ChannelState>,
     pub(crate) events: FlashEvents,
     pub(crate) order: u64,
+    /// Copies inside dies, where the drive makes them.
+    pub(crate) copyback: Option<Box<Copyback>>,
     /// Counts.
     pub counts: FlashCounts,
     /// Spans for the timeline.
@@ -128,6 +134,7 @@ impl Flash {
             phase: Phase::Idle,
             end: Time::NEVER,
             queues: Queues::EMPTY,
+            is_kept: false,
             active: NONE,
             senses: 0,
             output: Fifo::EMPTY,
@@ -160,6 +167,7 @@ impl Flash {
             scheduler,
             events,
             order: 0,
+            copyback: None,
             counts: FlashCounts::default(),
             timeline: Timeline::off(),
             blame: None,

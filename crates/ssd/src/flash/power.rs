@@ -40,12 +40,15 @@ impl Flash {
             (state.phase, state.end, state.active) = (Phase::Idle, Time::NEVER, NONE);
             (state.queues, state.output) = (Queues::EMPTY, Fifo::EMPTY);
             (state.suspended, state.suspends, state.senses) = (None, 0, 0);
-            (state.on_bus, state.bus_next) = (false, NONE);
+            (state.on_bus, state.bus_next, state.is_kept) = (false, NONE, false);
             (state.since, state.array_start, state.doing) = (now, now, Doing::Idle);
         }
         self.channels.iter_mut().for_each(|channel| ChannelState::stop(channel, now));
         self.commands.clear();
         self.programs.clear();
+        if let Some(copyback) = &mut self.copyback {
+            copyback.cut();
+        }
         (programs, erases)
     }
 }

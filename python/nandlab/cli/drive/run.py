@@ -161,6 +161,14 @@ def run(
     time_unit: cli_trace.TimeUnit = None,
     time_scale: cli_trace.TimeScale = None,
     on_bad_line: cli_trace.OnBadLine = None,
+    urgent: Annotated[
+        str | None,
+        typer.Option(
+            metavar="none|marked|all",
+            help="Writes that somebody waits for: none (default), as the trace marks, or all.",
+            rich_help_panel=_TRACE,
+        ),
+    ] = None,
     address: Annotated[
         str | None,
         typer.Option(
@@ -231,6 +239,7 @@ def run(
                 time_unit=time_unit,
                 time_scale=time_scale,
                 on_bad_line=on_bad_line,
+                urgent=urgent,
                 address=address,
                 time=time,
                 sort_window=sort_window,

@@ -48,7 +48,7 @@ impl Format for Alibaba {
         let offset = unsigned("offset", offset)?;
         let length = unsigned32("length", length)?.into();
         let at_ns = in_units("timestamp", time, 1000)?;
-        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))
     }
 }
 

@@ -7,8 +7,8 @@
 //!
 //! RWBS: R, W; D is a trim; N (no direction) is left out and counted; F before the direction is a
 //! preflush and F after it force unit access. A preflush with data is what the kernel makes of it:
-//! a flush, then the write. B, the old barrier, is replayed as force unit access. S, A, M, E and U
-//! say nothing that a drive could act on.
+//! a flush, then the write. B, the old barrier, is replayed as force unit access. S marks what
+//! somebody waits for (`urgent = "marked"`). A, M, E and U say nothing that a drive could act on.
 
 use super::clock::Clocks;
 use super::contract::{Claim, Device, Entry, Fault, Format, Parse, Parsed, Reason, Record};
@@ -30,7 +30,7 @@ pub const MEMBER: Member<Entry> = Member {
                  \x20 8,16   1        3     0.000100000   411  Q FWFS 64 + 16 [jbd2]\n\
                  \x20 8,16   1        4     0.000200000   411  Q   D 128 + 64 [fstrim]\n\
                  CPU0 (8,16):\n Reads Queued:           1,        4KiB\n",
-        takes: &["action"],
+        takes: &["action", "urgent"],
         claim,
         new: |options| Ok(Box::new(Blkparse::new(options)?)),
     },
@@ -90,10 +90,11 @@ struct Rwbs {
     preflush: bool,
     op: Option<Op>,
     fua: bool,
+    waited: bool,
 }
 
 fn rwbs(text: &[u8]) -> Parse<Rwbs> {
-    let mut read = Rwbs { preflush: false, op: None, fua: false };
+    let mut read = Rwbs { preflush: false, op: None, fua: false, waited: false };
     let mut none = false;
     for &letter in text {
         let op = match letter {
@@ -112,7 +113,11 @@ fn rwbs(text: &[u8]) -> Parse<Rwbs> {
                 read.fua = true;
                 continue;
             }
-            b'S' | b'A' | b'M' | b'E' | b'U' => continue,
+            b'S' => {
+                read.waited = true;
+                continue;
+            }
+            b'A' | b'M' | b'E' | b'U' => continue,
             _ => return Err(bad_rwbs(text)),
         };
         if none || read.op.is_some() {
@@ -161,7 +166,7 @@ impl Format for Blkparse {
         if action.len() != 1 || action[0] != self.action {
             return Ok(Parsed::Nothing);
         }
-        let Rwbs { preflush, op, fua } = rwbs(flags)?;
+        let Rwbs { preflush, op, fua, waited } = rwbs(flags)?;
 
         // `sector + count`; requests without data print no sector, or one without a count.
         let (mut offset, mut length) = (0, 0);
@@ -189,7 +194,7 @@ impl Format for Blkparse {
             return Err(Fault::new(Reason::Clock, "time", time, problem, expected));
         }
         let (device, fua) = (Device::Name(device), fua && op == Op::Write);
-        let record = Record { at_ns, device, op, fua, offset, length };
+        let record = Record { at_ns, device, op, fua, waited, offset, length };
         if preflush && op != Op::Flush {
             Ok(Parsed::FlushThen(record))
         } else {

@@ -49,6 +49,8 @@ pub struct Record<'a> {
     pub op: Op,
     /// Force unit access.
     pub fua: bool,
+    /// The format says that somebody waits for it.
+    pub waited: bool,
     /// First byte.
     pub offset: u64,
     /// Bytes.

@@ -67,7 +67,7 @@ impl Format for DiskSim {
         let offset = in_units("blkno", block, self.sector)?;
         let length = in_units("bcount", count, self.size_unit)?;
         let op = if hexadecimal(flags)? & 1 == 1 { Op::Read } else { Op::Write };
-        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))
     }
 }
 

@@ -193,7 +193,7 @@ impl FioIolog {
             return Err(Fault::new(Reason::NotOpen, "filename", name, "is not open", expected));
         }
         let device = Device::Name(name);
-        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))
     }
 }
 

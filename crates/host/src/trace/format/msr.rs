@@ -58,7 +58,7 @@ impl Format for Msr {
         // Host and disk stand side by side: together they are the key.
         let start = time.len() + 1;
         let device = Device::Name(&line[start..start + host.len() + 1 + disk.len()]);
-        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))
     }
 
     fn device_name(&self, name: &[u8]) -> String {

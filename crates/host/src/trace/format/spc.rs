@@ -62,7 +62,7 @@ impl Format for Spc {
             return Err(Fault::new(Reason::Field, "Timestamp", time, "has no point", expected));
         }
         let at_ns = decimal("Timestamp", time, 1_000_000_000)?;
-        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))
     }
 }
 

@@ -65,7 +65,7 @@ impl Format for SsdSim {
             b"0" => Op::Write,
             _ => return Err(unknown_operation("op", op, "1 (read), 0 (write)")),
         };
-        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))
     }
 }
 

@@ -61,7 +61,7 @@ impl Format for Systor {
         };
         let device = Device::Number(unsigned("LUN", lun)?);
         let (offset, length) = (unsigned("Offset", offset)?, unsigned("Size", size)?);
-        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))
     }
 }
 

@@ -51,7 +51,7 @@ impl Format for Tencent {
             _ => return Err(unknown_operation("ioType", kind, "0 (read), 1 (write)")),
         };
         let device = Device::Number(unsigned("volumeId", volume)?);
-        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, offset, length }))
+        Ok(Parsed::Request(Record { at_ns, device, op, fua: false, waited: false, offset, length }))
     }
 
     fn resolution_ns(&self) -> u64 {

@@ -45,6 +45,7 @@ impl Chips {
             age: DeviceAge { next: Time(MINUTE), ..DeviceAge::default() },
             torn: BTreeSet::new(),
             oob: None,
+            copies: None,
             summary_pages: 0,
             row_key: Rng::stream(seed, "chip/rows").bits(),
             replaced: Vec::new(),

@@ -11,6 +11,7 @@
 
 mod age;
 mod build;
+mod copies;
 mod kinds;
 mod oob;
 mod power;
@@ -31,6 +32,7 @@ use base::{Error, Result, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+use copies::Copies;
 use kinds::{Kinds, Retention};
 use oob::OobStore;
 use state::BlockState;
@@ -72,6 +74,8 @@ pub struct Chips {
     torn: BTreeSet<(u32, u32)>,
     /// Where it was asked for.
     oob: Option<OobStore>,
+    /// Where pages are copied inside the chip without a check.
+    copies: Option<Box<Copies>>,
     /// Pages behind the data of a block that its summary takes.
     summary_pages: u32,
     /// Tells the rows of this drive from those of others.
@@ -261,16 +265,18 @@ impl Chips {
         if !kind.errs {
             return Ok((time, 0.0));
         }
+        let number = page;
         let page = page_state(page, page_type, state, kind.retention, self.age);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
         let array = &*kind.arrays[mode as usize];
         let rber = array.rber_of_page(&page, key);
-        if shift_v == 0.0 {
-            return Ok((time, rber));
+        let own = if shift_v == 0.0 { rber } else { kind.moved_rber(array, &page, rber, shift_v) };
+        match &self.copies {
+            None => Ok((time, own)),
+            Some(copies) => Ok((time, copies.with(block, number, own))),
         }
-        Ok((time, kind.moved_rber(array, &page, rber, shift_v)))
     }
 
     /// What the cells of a page have been through, its last read included.
@@ -307,6 +313,9 @@ impl Chips {
         if page == 0 {
             state.set_born(self.age.minutes());
             kind.meet(mode);
+        }
+        if let Some(copies) = &mut self.copies {
+            copies.forget(block, page..page + kind.rules.pages_per_program(mode));
         }
         let page_type = kind.rules.site(mode, page).page_type;
         let time = kind.timing.program_in(mode, page_type, pe_cycles);
@@ -356,6 +365,7 @@ impl State for Chips {
             age,
             torn,
             oob,
+            copies,
             summary_pages: _,
             row_key: _,
             replaced: _,
@@ -368,6 +378,9 @@ impl State for Chips {
         archive.value(torn)?;
         archive.value(&mut known)?;
         archive.value(&mut keeps_oob)?;
+        if let Some(copies) = copies {
+            copies.exchange(archive)?;
+        }
         for (kind, _) in kinds.all_mut().zip(known).filter(|(_, knows)| *knows) {
             kind.meet(BlockMode::SingleLevel);
         }

@@ -254,3 +254,30 @@ fn torn_pages_are_lost_until_the_erase() {
     chips.program(Block(1), 0).unwrap();
     assert!(!chips.is_torn(Block(1), 0));
 }
+
+/// After `n` copies at a rate `q` each a page has `(1 - (1 - 2q)^(n + 1)) / 2`: that of as many
+/// readings in a row. A program by the controller begins anew, and other pages have none.
+#[test]
+fn copies_add_their_errors() {
+    let law = "name = 'power_law'\nepsilon = 3e-3\nalpha = 0\nbeta = 0\ngamma = 0";
+    let mut chips = chips(1, PageOrder::AllBitline, law);
+    chips.keep_copies();
+    let q = 3e-3_f64;
+    chips.program(Block(0), 0).unwrap();
+    for n in 0..20u8 {
+        let page = u32::from(n) % 12;
+        let block = Block(u32::from(n) / 12);
+        let (_, rber) = chips.read(block, page, 0.0).unwrap();
+        let expected = (1.0 - (1.0 - 2.0 * q).powi(i32::from(n) + 1)) / 2.0;
+        assert!((rber / expected - 1.0).abs() < 1e-6, "{n}: {rber}, not {expected}");
+        assert_eq!(chips.copies_of(block, page), n);
+        let (to, next) = (Block(u32::from(n + 1) / 12), u32::from(n + 1) % 12);
+        chips.program(to, next).unwrap();
+        assert_eq!(chips.copies_of(to, next), 0);
+        chips.take_over(to, next, rber, n + 1);
+    }
+    chips.erase(Block(0));
+    chips.program(Block(0), 0).unwrap();
+    let (_, rber) = chips.read(Block(0), 0, 0.0).unwrap();
+    assert!((rber / q - 1.0).abs() < 1e-9 && chips.copies_of(Block(0), 0) == 0, "{rber}");
+}

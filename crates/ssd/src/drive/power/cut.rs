@@ -67,7 +67,7 @@ impl Ssd {
         self.upkeep_at = Time::LIMIT;
         self.gate = Gate::new(self.dies(), self.ftl.keys());
         // Nothing is collected before the FTL knows what there is.
-        self.jobs = Jobs::new(self.ftl.jobs());
+        self.jobs = Jobs::new(self.ftl.jobs(), self.jobs.on_chip.take());
         self.idle = Idle::new(false, Time::ZERO);
         self.map = MapReads::new(self.ftl.has_map_on_flash());
         let told = self.ftl.counts();

@@ -111,6 +111,17 @@ pub trait Ftl: Send + DynClone + State {
     /// The same for the first units that a job moves, to any die.
     fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place;
 
+    /// The program that `place_moves` would answer now for the first of so many units of a job, if
+    /// it is known and takes any units in any order: then those of a plane may stay in it.
+    fn next_of_moves(&self, _job: Job, _units: u32) -> Option<Program> {
+        None
+    }
+
+    /// Whether it ever answers that.
+    fn can_copy_back(&self) -> bool {
+        false
+    }
+
     /// The flash holds the data of `program`. A unit that a job has moved and that is elsewhere by
     /// now stays there.
     fn programmed(&mut self, program: &Program, carried: Carried);

@@ -331,21 +331,13 @@ impl Ftl for PageFtl {
         if self.evacuation.is_of(die) {
             return self.place_evacuated(die, moves);
         }
-        let cold = self.frontier_for_wear(die);
-        let Some(index) = cold.or_else(|| self.frontier_for(die, self.gc_frontier, 0)) else {
-            return Place::NoRoom;
-        };
+        let Some((index, label)) = self.frontier_of_moves(die) else { return Place::NoRoom };
+        let is_cold = label == Stream::COLD;
         if !self.frontiers[index].open {
-            self.open(index, die, cold.is_some());
+            self.open(index, die, is_cold);
         }
-        let has_own = self.streams > u32::from(self.host_streams);
-        let label = match cold {
-            Some(_) => Stream::COLD,
-            None if has_own => Stream::GC,
-            None => Stream::host(self.gc_frontier as u8),
-        };
         let (program, is_row) = self.take(index, die, label, moves.iter().map(|unit| unit.lpn));
-        if is_row && cold.is_none() {
+        if is_row && !is_cold {
             self.turn(die, self.gc_frontier);
         }
         let units = u64::from(program.units);
@@ -354,6 +346,15 @@ impl Ftl for PageFtl {
             self.counts.levelled_units += units;
         }
         Place::At(program)
+    }
+
+    fn next_of_moves(&self, job: Job, units: u32) -> Option<Program> {
+        let die = Die(job.0);
+        if self.evacuation.is_of(die) { None } else { self.next_moved(die, units) }
+    }
+
+    fn can_copy_back(&self) -> bool {
+        true
     }
 
     #[inline]

@@ -25,6 +25,26 @@ impl PageFtl {
         (program, is_row)
     }
 
+    /// The frontier that takes moves of a die, and its label.
+    #[inline]
+    pub(super) fn frontier_of_moves(&self, die: Die) -> Option<(usize, Stream)> {
+        if let Some(cold) = self.frontier_for_wear(die) {
+            return Some((cold, Stream::COLD));
+        }
+        let has_own = self.streams > u32::from(self.host_streams);
+        let label = if has_own { Stream::GC } else { Stream::host(self.gc_frontier as u8) };
+        Some((self.frontier_for(die, self.gc_frontier, 0)?, label))
+    }
+
+    /// The next program of moves, where its blocks are open.
+    pub(super) fn next_moved(&self, die: Die, units: u32) -> Option<Program> {
+        let (index, stream) = self.frontier_of_moves(die)?;
+        let frontier = &self.frontiers[index];
+        let plane_units = self.geometry.units_per_page * self.pages_per_program;
+        let place = (die, stream, BlockMode::Native);
+        frontier.open.then(|| frontier.program(place, units, plane_units, self.joined))
+    }
+
     /// Notes the owners of the slots of a program of `pages` pages in each plane.
     #[inline(always)]
     pub(in crate::ftl) fn own(

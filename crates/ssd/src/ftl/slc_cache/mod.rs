@@ -259,6 +259,14 @@ impl Ftl for SlcCache {
         place
     }
 
+    fn next_of_moves(&self, job: Job, units: u32) -> Option<Program> {
+        self.page.next_of_moves(job, units)
+    }
+
+    fn can_copy_back(&self) -> bool {
+        true
+    }
+
     fn programmed(&mut self, program: &Program, carried: Carried) {
         if program.mode == BlockMode::SingleLevel {
             self.mapped += self.page.map_program(program, 1, carried);

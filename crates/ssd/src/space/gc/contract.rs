@@ -38,6 +38,26 @@ pub struct GcConfig {
     /// their next read. Reclaim waits for the host like all collection: on a die that is never
     /// idle, up to `scheduler.starvation_us` for each step.
     pub reclaim_at_once: u32,
+    /// What is moved inside a plane, in whole pages, stays on the chip: `unchecked` with its bit
+    /// errors, `checked` by the controller, which sends back what it has corrected. For chips with
+    /// `chip.features.copyback`.
+    pub copyback: Copyback,
+    /// `unchecked`: copies of data after which they go through the controller once.
+    pub copyback_most: u8,
+}
+
+/// How collection and folding move data inside a plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Copyback {
+    /// Through the controller, like all others.
+    #[default]
+    Off,
+    /// From page to page: bit errors are copied along.
+    Unchecked,
+    /// They cross the bus to be decoded, and only codewords with errors go back.
+    Checked,
 }
 
 impl Default for GcConfig {
@@ -50,6 +70,8 @@ impl Default for GcConfig {
             reclaim_reads: 0,
             reclaim_rounds: 0,
             reclaim_at_once: 1,
+            copyback: Copyback::Off,
+            copyback_most: 4,
         }
     }
 }

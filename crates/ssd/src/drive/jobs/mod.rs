@@ -2,13 +2,18 @@
 //!
 //! A job reads from any dies and writes to any: garbage collection of a die is the job that stays
 //! on it. Several run at once. What must wait for another job is parked until one has done a step.
+//! `copyback` says which moves stay on the chip.
+
+mod copyback;
 
 use super::Ssd;
 use super::read::Earlier;
-use crate::flash::command::{Command, Kind, Owner, Purpose};
+use crate::flash::command::{Command, Kind, NONE, Owner, Purpose};
 use crate::flash::scheduler::Class;
 use crate::ftl::{self, Carried, Job, Lpn, Move, Place, Program, Step, Stream, Urgency, Work};
 use base::Error;
+pub(super) use copyback::OnChip;
+use copyback::Way;
 use nand::chip::{BlockMode, Owned};
 use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 use std::ops::Range;
@@ -26,6 +31,12 @@ struct State {
     effort: u64,
     /// Programs of its die that have failed, and left nothing.
     failed_rows: u64,
+    /// How the moves of its step go.
+    way: Way,
+    /// Codewords of them in which the controller has found errors.
+    dirty_words: u32,
+    /// Their dies keep them until they are programmed.
+    is_kept: bool,
 }
 
 /// A job that waits, and its next action.
@@ -44,15 +55,18 @@ pub(super) struct Jobs {
     parked: Vec<Parked>,
     /// Working space: those that go on.
     going_on: Vec<Parked>,
+    /// Copies inside dies, where the drive makes them.
+    pub(super) on_chip: Option<Box<OnChip>>,
     /// A job has come to its end without a step.
     pub(super) has_ended: bool,
 }
 
 impl Jobs {
     /// For `count` jobs, none of them under way.
-    pub(super) fn new(count: u32) -> Self {
+    pub(super) fn new(count: u32, on_chip: Option<Box<OnChip>>) -> Self {
         let states = (0..count).map(|_| State::default()).collect();
-        Self { states, busy: 0, parked: Vec::new(), going_on: Vec::new(), has_ended: false }
+        let (parked, going_on) = (Vec::new(), Vec::new());
+        Self { states, busy: 0, parked, going_on, on_chip, has_ended: false }
     }
 
     /// Whether a job is under way.
@@ -211,10 +225,13 @@ impl Ssd {
                 self.flash.fault.get_or_insert(ftl::endless());
             }
             Step::Move => {
+                let is_copied = self.jobs.on_chip.is_some() && self.plan_copy(job, &mut work.moves);
                 if self.power.is_some() {
                     self.note_moves(job, &work.moves);
                 }
-                self.read_moves(job, &work.moves);
+                if !is_copied {
+                    self.read_moves(job, &work.moves);
+                }
             }
             Step::Erase => self.erase(job, &work.blocks),
             Step::Wait => self.jobs.parked.push(Parked::Step(job)),
@@ -332,7 +349,11 @@ impl Ssd {
             match self.ftl.place_moves(job, &work.moves[units.clone()]) {
                 Place::At(program) => {
                     let (first, from) = (units.start as u32, work.moves[units.start].from);
-                    self.program(program, Owner::Moves { job, first }, from);
+                    let copy = match self.jobs.state(job).way {
+                        Way::Controller => NONE,
+                        _ => self.begin_copy(job, &program, &work.moves[units.clone()]),
+                    };
+                    self.program_copy(program, Owner::Moves { job, first }, from, copy);
                     units.start += program.units as usize;
                 }
                 Place::Later(_) => {
@@ -410,6 +431,9 @@ impl Ssd {
         (state.pending, state.failed_rows) = (state.pending - 1, state.failed_rows + 1);
         let carried = Carried::Moves(job, &state.work.moves[units.clone()]);
         self.ftl.not_programmed(program, carried);
+        if self.jobs.on_chip.is_some() && self.fetch_failed_copy(job) {
+            return;
+        }
         self.program_moves(job, units);
     }
 

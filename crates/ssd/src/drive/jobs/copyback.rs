@@ -1,0 +1,207 @@
+//! Moves that stay on the chip: which steps of a job are copies inside planes, and in which order.
+//!
+//! A step can stay on the chip if its units are whole pages, and one program takes all of them,
+//! each page in the plane that it lies in and each unit in the slot that it has. The FTL says what
+//! program that would be, and the units are put into its order. All others go through the
+//! controller: so do blocks that are rewritten for their age or their errors, and data that have
+//! been copied as often as `gc.copyback_most` allows.
+
+use super::{Job, Jobs, Move, Program, Ssd};
+use crate::config::SsdConfig;
+use crate::flash::command::{KEPT, NONE, Owner};
+use crate::flash::copyback::{self, Sources};
+use crate::space::gc::Copyback;
+use base::{Error, Result};
+use nand::geometry::{Block, Geometry, Ppn};
+
+/// How the moves of a step go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Way {
+    /// Through the controller.
+    #[default]
+    Controller,
+    /// From page to page.
+    Unchecked,
+    /// Read by the controller, and programmed from the registers if they are still there.
+    Checked,
+}
+
+/// What a drive that copies on its chips keeps.
+pub(in crate::drive) struct OnChip {
+    way: Way,
+    /// Copies without a check.
+    most: u8,
+    /// Working space: the moves of a step in another order.
+    order: Vec<Move>,
+}
+
+impl OnChip {
+    /// Of a drive that copies; none of others.
+    pub(in crate::drive) fn of(config: &SsdConfig) -> Result<Option<Box<Self>>> {
+        let gc = config.gc_parts()?.0;
+        let way = match gc.copyback {
+            Copyback::Off => return Ok(None),
+            Copyback::Unchecked => Way::Unchecked,
+            Copyback::Checked => Way::Checked,
+        };
+        Ok(Some(Box::new(Self { way, most: gc.copyback_most, order: Vec::new() })))
+    }
+}
+
+impl Jobs {
+    /// Whether the drive copies on its chips.
+    #[inline]
+    pub(in crate::drive) fn copies_on_chip(&self) -> bool {
+        self.on_chip.is_some()
+    }
+
+    /// The controller has found errors in so many codewords that a job moves.
+    #[cold]
+    pub(in crate::drive) fn found_errors(&mut self, owner: Owner, words: u32) {
+        if let (Owner::Job(job), true) = (owner, self.on_chip.is_some()) {
+            self.state(job).dirty_words += words;
+        }
+    }
+}
+
+impl Ssd {
+    /// Decides how the moves of a step go, and puts them into the order of the program that is to
+    /// come, if they stay on the chip. Whether nothing is to be read for them.
+    pub(super) fn plan_copy(&mut self, job: Job, moves: &mut Vec<Move>) -> bool {
+        let way = self.way_of(job, moves);
+        let (way, has_own_block) = way;
+        let is_kept = way == Way::Checked && has_own_block && self.power.is_none();
+        let state = self.jobs.state(job);
+        (state.way, state.dirty_words, state.is_kept) = (way, 0, is_kept);
+        way == Way::Unchecked
+    }
+
+    /// The way, and whether the program goes to a block that the host does not write to.
+    fn way_of(&mut self, job: Job, moves: &mut Vec<Move>) -> (Way, bool) {
+        const AS_ALWAYS: (Way, bool) = (Way::Controller, false);
+        let units = moves.len() as u32;
+        let Some(program) = self.ftl.next_of_moves(job, units) else { return AS_ALWAYS };
+        let Some(on_chip) = &mut self.jobs.on_chip else { return AS_ALWAYS };
+        let geometry = &self.flash.chips.geometry;
+        if program.units != units || !arrange(geometry, &program, moves, &mut on_chip.order) {
+            return AS_ALWAYS;
+        }
+        let (way, most) = (on_chip.way, on_chip.most);
+        let pages = moves.iter().step_by(geometry.units_per_page as usize);
+        let mut pages = pages.map(|unit| (unit.from, geometry.page_of(unit.from)));
+        let is_due = |(from, (block, page)): (Ppn, (Block, u32))| {
+            self.is_refreshed(from)
+                || self.failures.doomed.contains(&block.0)
+                || (way == Way::Unchecked && self.flash.chips.copies_of(block, page) >= most)
+        };
+        if pages.any(is_due) { AS_ALWAYS } else { (way, program.stream.is_internal()) }
+    }
+
+    /// Whether the die keeps the data of a read for its program. Not where the program could wait
+    /// for others of the die: in a block of the host's, or for copies that a power cut could spoil.
+    #[inline]
+    pub(in crate::drive) fn kept_for_copy(&self, owner: Owner) -> u32 {
+        match owner {
+            Owner::Job(job)
+                if self.jobs.on_chip.is_some() && self.jobs.states[job.0 as usize].is_kept =>
+            {
+                KEPT
+            }
+            _ => NONE,
+        }
+    }
+
+    /// The number of the copy that a program of a job is, if it is one.
+    pub(super) fn begin_copy(&mut self, job: Job, program: &Program, moves: &[Move]) -> u32 {
+        let geometry = &self.flash.chips.geometry;
+        let (way, words) = (self.jobs.state(job).way, self.jobs.state(job).dirty_words);
+        let Some(sources) = sources(geometry, program, moves) else {
+            if way == Way::Unchecked {
+                let problem = "the place of moves is not the one that it said before";
+                self.flash.fault.get_or_insert(Error::new("ftl", problem));
+            }
+            return NONE;
+        };
+        let Some(copyback) = &mut self.flash.copyback else { return NONE };
+        copyback.begin(
+            sources,
+            match way {
+                Way::Unchecked => copyback::Way::Unchecked,
+                _ => copyback::Way::Checked(words * self.codewords.bytes),
+            },
+        )
+    }
+
+    /// A program of a job has failed: what it was to copy is read by the controller now. Whether
+    /// that is so.
+    #[cold]
+    pub(super) fn fetch_failed_copy(&mut self, job: Job) -> bool {
+        let state = self.jobs.state(job);
+        let was_copied = std::mem::take(&mut state.way) == Way::Unchecked;
+        if was_copied {
+            let work = std::mem::take(&mut state.work);
+            self.read_moves(job, &work.moves);
+            self.jobs.state(job).work = work;
+        }
+        was_copied
+    }
+}
+
+/// The pages that a program is copied from: each unit of it lies in the plane and in the slot that
+/// it goes to, beside those of its own page.
+fn sources(geometry: &Geometry, program: &Program, moves: &[Move]) -> Option<Sources> {
+    let mut sources = Sources::NONE;
+    if !is_whole(geometry, program, moves) {
+        return None;
+    }
+    for (i, page) in moves.chunks(geometry.units_per_page as usize).enumerate() {
+        let from = page[0].from;
+        let to = program.blocks[i % usize::from(program.planes)];
+        if geometry.plane_of(geometry.block_of(from)) != geometry.plane_of(to) {
+            return None;
+        }
+        sources.push(from);
+    }
+    Some(sources)
+}
+
+/// Whether moves are whole pages that fill whole planes of a program.
+fn is_whole(geometry: &Geometry, program: &Program, moves: &[Move]) -> bool {
+    let slots = geometry.units_per_page;
+    let is_page = |page: &[Move]| {
+        let first = page[0].from;
+        first != Ppn::NONE
+            && first.0.is_multiple_of(slots)
+            && (first.0..).zip(page).all(|(ppn, unit)| unit.from.0 == ppn)
+    };
+    !moves.is_empty()
+        && (moves.len() as u32).is_multiple_of(slots * u32::from(program.planes))
+        && moves.chunks(slots as usize).all(is_page)
+}
+
+/// Puts moves into the order of a program, each page in its own plane. False, and they are as they
+/// were, where they cannot be.
+fn arrange(
+    geometry: &Geometry,
+    program: &Program,
+    moves: &mut Vec<Move>,
+    order: &mut Vec<Move>,
+) -> bool {
+    if !is_whole(geometry, program, moves) {
+        return false;
+    }
+    let slots = geometry.units_per_page as usize;
+    let (pages, planes) = (moves.len() / slots, usize::from(program.planes));
+    let plane = |page: usize| geometry.plane_of(geometry.block_of(moves[page * slots].from));
+    order.clear();
+    let mut taken = 0u64;
+    for i in 0..pages {
+        let to = geometry.plane_of(program.blocks[i % planes]);
+        let fits = |page: &usize| taken & 1 << page == 0 && plane(*page) == to;
+        let Some(page) = (0..pages).find(fits) else { return false };
+        taken |= 1 << page;
+        order.extend_from_slice(&moves[page * slots..][..slots]);
+    }
+    std::mem::swap(moves, order);
+    true
+}
