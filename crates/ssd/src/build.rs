@@ -91,7 +91,7 @@ impl Ssd {
         ftl: Option<Box<dyn Ftl>>,
     ) -> Result<Self> {
         check_memory(config, memory_limit)?;
-        let chips = chips(config)?;
+        let mut chips = chips(config)?;
         check_commands(config, &chips.geometry)?;
         let kept = kept_blocks(config, &chips)?;
         let gc = config.gc_parts()?.0;
@@ -99,6 +99,9 @@ impl Ssd {
             Some(ftl) => ftl,
             None => build_ftl(config, context(config, &chips)?)?,
         };
+        if ftl.codes_pages() {
+            chips.hold_codes(ecc::wom::data_rber)?;
+        }
         let mut choice = config.scheduler.clone();
         let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
         let mut choice = config.retry.clone();
@@ -112,6 +115,13 @@ impl Ssd {
         let failures =
             Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
         let cells = CellMedium::of(config, &chips, &*ecc)?;
+        if cells.is_some() && ftl.codes_pages() {
+            return Err(Error::unsupported(
+                "ecc.model",
+                "real cells under an FTL with coded pages",
+            )
+            .hint("use another ecc.model, or ftl.name = \"page\""));
+        }
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;
         let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept };

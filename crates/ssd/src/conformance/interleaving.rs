@@ -133,6 +133,13 @@ impl Interleaving {
                     let pages = format!("chip.geometry.pages_per_block={}", 2 * programs);
                     more = vec!["chip.cell_bits=2".into(), pages];
                 }
+                // One that needs pages that are safe alone gets a bit a cell, or more of them.
+                Err(error) if error.place == "chip.page_order" && more.is_empty() => {
+                    more = vec!["chip.cell_bits=1".into()];
+                }
+                Err(error) if error.place == "chip.geometry.pages_per_block" => {
+                    more.push(format!("chip.geometry.pages_per_block={}", 4 + 3 * programs));
+                }
                 // The drive is too small for so little spare, or altogether: no other reason.
                 Err(error) if SPARE.contains(&error.place.as_str()) => {}
                 Err(error) => return Err(error),
@@ -302,6 +309,10 @@ impl Interleaving {
                     Step::Done | Step::Wait => return false,
                     Step::Move => At::Move(work.moves, 0, 0),
                     Step::Erase => At::Erase(work.blocks),
+                    Step::Recycle => {
+                        work.blocks.iter().for_each(|&block| self.ftl.recycled(block));
+                        At::Nothing
+                    }
                 };
                 true
             }

@@ -14,6 +14,7 @@ use base::archive::{Archive, State};
 use base::rng::Rng;
 use base::{Error, Result};
 use nand::chip::BlockMode;
+use nand::chip::coded::CodedPages;
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use std::collections::BTreeMap;
 
@@ -46,6 +47,9 @@ struct OfBlock {
     flying: u32,
     mapped: u32,
     mode: BlockMode,
+    /// Groups of coded pages handed out again, and whether it may be.
+    again: u32,
+    is_recycled: bool,
     /// How its programs are labelled, and whether they were placed for host and for collection.
     label: Option<Stream>,
     of_host: bool,
@@ -60,6 +64,8 @@ pub struct Tally {
     ftl: Box<dyn Ftl>,
     /// Pages of a block, and of a program, by mode.
     pages: [(u32, u32); 2],
+    /// Where it has any.
+    coded: Option<CodedPages>,
     blocks: Vec<OfBlock>,
     map: Vec<Option<Ppn>>,
     /// Units of programs that are not reported yet, by first block and page.
@@ -88,6 +94,7 @@ impl Tally {
         let mut blocks: Vec<OfBlock> = context.bad.iter().map(block).collect();
         context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
         let geometry = context.geometry.clone();
+        let coded = CodedPages::new(&context.fast_pages).ok();
         let pages = [(geometry.pages_per_block, pages[0].1), pages[1]];
         let ftl = build_ftl(config, context)?;
         Ok(Self {
@@ -95,6 +102,7 @@ impl Tally {
             geometry,
             ftl,
             pages,
+            coded,
             blocks,
             placed: BTreeMap::new(),
             counts: FtlCounts::default(),
@@ -183,7 +191,9 @@ impl Tally {
             }
             cycles.push(block.cycles);
             known.mapped += u64::from(block.mapped);
-            let programmable = page * u64::from(self.pages[block.mode as usize].0);
+            let programmable = page * u64::from(self.pages[block.mode.table()].0);
+            let told = self.ftl.rewritten_groups(number);
+            hold!(told == block.again, "{number:?}: {told} groups again, not {}", block.again);
             known.free += programmable - page * u64::from(block.pages);
             known.invalid += page * u64::from(block.pages) - u64::from(block.mapped);
             // What its mode has no pages for.
@@ -220,16 +230,21 @@ impl Tally {
         for &number in program.blocks() {
             hold!(self.geometry.die_of(number) == program.die, "{program:?}");
             planes.push(self.geometry.plane_of(number));
+            if program.mode == BlockMode::Recoded {
+                self.recoded(program, number)?;
+            }
+            let taken = self.taken(program);
             let block = &mut self.blocks[number.0 as usize];
             hold!(!block.is_bad, "{program:?} in a bad block");
-            hold!(block.pages == program.page, "{program:?} out of order");
-            if block.pages == 0 {
-                block.mode = program.mode;
+            if program.mode != BlockMode::Recoded {
+                hold!(block.pages == program.page, "{program:?} out of order");
+                if block.pages == 0 {
+                    block.mode = program.mode;
+                }
+                hold!(block.mode == program.mode, "{program:?} in another mode");
+                block.pages += taken;
+                hold!(block.pages <= self.pages[program.mode.table()].0, "{program:?}");
             }
-            hold!(block.mode == program.mode, "{program:?} in another mode");
-            let (pages, per_program) = self.pages[program.mode as usize];
-            block.pages += per_program;
-            hold!(block.pages <= pages, "{program:?}");
             // Programs with different labels may reach the die in any order.
             let label = *block.label.get_or_insert(program.stream);
             hold!(label == program.stream, "{program:?}");
@@ -242,13 +257,50 @@ impl Tally {
         self.is_mislabelled |= is_moved && !program.stream.is_internal();
         let lpns = lpns[..program.units as usize].to_vec();
         let units = lpns.iter().filter(|&&lpn| lpn != Lpn::HOLE).count() as u32;
-        let pages = u32::from(program.planes) * self.pages[program.mode as usize].1;
+        let pages = u32::from(program.planes) * self.taken(program);
         let slots = pages * self.geometry.units_per_page;
-        hold!(program.units <= slots, "{program:?}: more units than slots");
+        let of_data = match &self.coded {
+            Some(coded) if program.mode.is_coded() => {
+                coded.taken(program.mode, program.page).1 * self.geometry.units_per_page
+            }
+            _ => slots,
+        };
+        hold!(program.units <= of_data, "{program:?}: more units than slots");
         self.counts.padding_units += u64::from(slots - units);
         let of = &mut self.counts;
         *(if is_moved { &mut of.moved_units } else { &mut of.host_units }) += u64::from(units);
         self.placed.insert((program.blocks[0].0, program.page), lpns);
+        Ok(())
+    }
+
+    /// Pages that a program writes in each plane.
+    fn taken(&self, program: &Program) -> u32 {
+        match &self.coded {
+            Some(coded) if program.mode.is_coded() => coded.taken(program.mode, program.page).0,
+            _ => self.pages[program.mode.table()].1,
+        }
+    }
+
+    /// Holds a program of coded pages that is not their first since the erase against the account.
+    fn recoded(&mut self, program: &Program, number: Block) -> Result<()> {
+        let Some(coded) = &self.coded else {
+            return Err(broken(format!("{program:?} on a chip without coded pages")));
+        };
+        let block = &mut self.blocks[number.0 as usize];
+        hold!(block.is_recycled, "{program:?} in a block that is not recycled");
+        hold!(block.again < coded.groups(), "{program:?}: no group is left");
+        hold!(coded.again(block.again) == program.page, "{program:?} out of order");
+        if block.mode == BlockMode::Coded {
+            block.mode = BlockMode::Recoded;
+            (block.label, block.of_host, block.of_collection) = (None, false, false);
+        }
+        let group = coded.group(block.again);
+        block.again += 1;
+        let of_group = |ppn: &Ppn| {
+            let (block, page) = self.geometry.page_of(*ppn);
+            block == number && group.contains(&page)
+        };
+        hold!(!self.map.iter().flatten().any(of_group), "{program:?} over data");
         Ok(())
     }
 
@@ -257,6 +309,7 @@ impl Tally {
         match step {
             Step::Move => hold!(!work.moves.is_empty(), "a step that moves nothing"),
             Step::Erase => hold!(!work.blocks.is_empty(), "a step that erases nothing"),
+            Step::Recycle => hold!(!work.blocks.is_empty(), "a step that recycles nothing"),
             Step::Done | Step::Wait => {
                 let is_idle = work.moves.is_empty() && work.blocks.is_empty();
                 hold!(is_idle, "a step {step:?} with work");
@@ -377,6 +430,25 @@ impl Ftl for Tally {
         *(if has_left { &mut of.retired_blocks } else { &mut of.reclaimed_blocks }) += 1;
     }
 
+    fn recycled(&mut self, number: Block) {
+        let block = &mut self.blocks[number.0 as usize];
+        let is_full = block.pages == self.geometry.pages_per_block && block.flying == 0;
+        let is_first = block.mode == BlockMode::Coded && !block.is_recycled;
+        block.is_recycled = true;
+        if !is_full || !is_first || block.is_bad {
+            self.note(Err(broken(format!("{number:?} cannot be recycled now"))));
+        }
+        self.ftl.recycled(number);
+    }
+
+    fn codes_pages(&self) -> bool {
+        self.ftl.codes_pages()
+    }
+
+    fn rewritten_groups(&self, block: Block) -> u32 {
+        self.ftl.rewritten_groups(block)
+    }
+
     fn retire(&mut self, number: Block) -> bool {
         let is_taken = self.ftl.retire(number);
         let block = &mut self.blocks[number.0 as usize];
@@ -396,7 +468,7 @@ impl Ftl for Tally {
     fn reclaim(&mut self, number: Block) -> bool {
         let is_new = self.ftl.reclaim(number);
         let block = &self.blocks[number.0 as usize];
-        let is_full = block.pages == self.pages[block.mode as usize].0 && block.flying == 0;
+        let is_full = block.pages == self.pages[block.mode.table()].0 && block.flying == 0;
         if is_new && (!is_full || block.is_bad) {
             self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
         }

@@ -163,7 +163,7 @@ impl Flash {
                 Time::ZERO
             });
             if is_ftl {
-                self.counts.programs += u64::from(self.chips.pages_per_program_in(job.mode));
+                self.counts.programs += u64::from(self.chips.programmed_by(job.mode, job.page));
             }
             self.counts.times.program += time;
             longest = longest.max(time);

@@ -54,6 +54,7 @@ impl Chips {
             summary_pages: 0,
             row_key: Rng::stream(seed, "chip/rows").bits(),
             faults,
+            codes: None,
         })
     }
 

@@ -11,6 +11,7 @@
 
 mod age;
 mod build;
+mod coded;
 mod oob;
 mod power;
 mod state;
@@ -35,6 +36,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use coded::Codes;
 use oob::OobStore;
 use state::BlockState;
 
@@ -105,6 +107,8 @@ pub struct Chips {
     /// Tells the rows of this drive from those of others.
     pub(super) row_key: u64,
     faults: Faults,
+    /// Where blocks may hold a write-once code.
+    codes: Option<Box<Codes>>,
 }
 
 impl Chips {
@@ -209,7 +213,17 @@ impl Chips {
         self.rules.pages(mode)
     }
 
-    /// Pages that one program writes in a plane.
+    /// Pages that the program from `page` on writes in a plane.
+    #[inline]
+    pub fn programmed_by(&self, mode: BlockMode, page: u32) -> u32 {
+        if mode.is_coded() {
+            self.coded_pages_by(mode, page)
+        } else {
+            self.pages_per_program_in(mode)
+        }
+    }
+
+    /// Pages that one program writes in a plane, of blocks without codes.
     #[inline]
     pub fn pages_per_program_in(&self, mode: BlockMode) -> u32 {
         self.rules.pages_per_program(mode)
@@ -243,9 +257,16 @@ impl Chips {
     }
 
     /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
-    /// rate of what comes back.
+    /// rate of what comes back. Coded pages are decoded on their way.
     #[inline]
     pub fn read(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
+        let sensed = self.sense(block, page, shift_v)?;
+        Ok(if self.codes.is_some() { self.through_code(block, page, sensed) } else { sensed })
+    }
+
+    /// The same of the cells themselves.
+    #[inline]
+    fn sense(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
         let state = &mut self.blocks[block.0 as usize];
         let BlockFill { next_page, mode } = state.fill();
         if page >= next_page {
@@ -265,7 +286,7 @@ impl Chips {
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(block.0) << 32 | row);
-        let array = &*self.arrays[mode as usize];
+        let array = &*self.arrays[mode.table()];
         let rber = array.rber_of_page(&page, key);
         if shift_v == 0.0 {
             return Ok((time, rber));
@@ -318,6 +339,9 @@ impl Chips {
     /// in this mode: how long it takes.
     #[inline]
     pub fn program_in(&mut self, mode: BlockMode, block: Block, page: u32) -> Result<Time> {
+        if mode.is_coded() {
+            return self.program_coded(mode, block, page);
+        }
         let state = &mut self.blocks[block.0 as usize];
         let (mut fill, pe_cycles) = (state.fill(), state.pe_cycles);
         if let Err(why) = self.rules.program(&mut fill, mode, page) {
@@ -398,6 +422,7 @@ impl State for Chips {
             summary_pages: _,
             row_key: _,
             faults: _,
+            codes: _,
         } = self;
         let mut has_single_level = *knows_single_level;
         let mut keeps_oob = oob.is_some();
