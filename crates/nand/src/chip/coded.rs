@@ -5,9 +5,9 @@
 //! the pages that can be programmed again without an erase: all of SLC, the fast ones of MLC. Three
 //! such pages are a group that holds the data of two. The other pages hold plain data.
 //!
-//! In the first generation the pages of a block are programmed in order. One command takes the
-//! pages up to the end of the next group: those of the group, and the plain ones between them. The
-//! last of them has the rest of the code, and no data of its own. In the second generation one
+//! In the first generation the pages of a block are programmed in order. One command takes a group
+//! with the plain pages between its own; its last page has the rest of the code, and no data of its
+//! own. Another takes the plain pages between two groups. In the second generation one
 //! command takes a group; its data count as those of two pages that follow each other.
 
 use super::mode::BlockMode;
@@ -59,10 +59,13 @@ impl CodedPages {
         }
         let mut runs = Vec::new();
         let mut first = 0;
-        for &[_, _, last] in &groups {
-            let pages = last + 1 - first;
-            runs.push(Run { first, pages, data: pages - 1 });
-            first += pages;
+        for &[begin, _, last] in &groups {
+            if begin > first {
+                runs.push(Run { first, pages: begin - first, data: begin - first });
+            }
+            let pages = last + 1 - begin;
+            runs.push(Run { first: begin, pages, data: pages - 1 });
+            first = last + 1;
         }
         runs.extend((first..pages).map(|first| Run { first, pages: 1, data: 1 }));
         let all = || (0..).zip(&runs);

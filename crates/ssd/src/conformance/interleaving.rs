@@ -133,9 +133,16 @@ impl Interleaving {
                     let pages = format!("chip.geometry.pages_per_block={}", 2 * programs);
                     more = vec!["chip.cell_bits=2".into(), pages];
                 }
-                // One that needs pages that are safe alone gets a bit a cell, or more of them.
+                // One that programs pages again gets a chip whose pages are programmed one by one.
                 Err(error) if error.place == "chip.page_order" && more.is_empty() => {
-                    more = vec!["chip.cell_bits=1".into()];
+                    more = match per_program {
+                        1 => vec!["chip.cell_bits=1".into()],
+                        _ => vec![
+                            "chip.page_order=even_odd".into(),
+                            "chip.cell_bits=2".into(),
+                            format!("chip.geometry.pages_per_block={}", 8 + 8 * programs),
+                        ],
+                    };
                 }
                 Err(error) if error.place == "chip.geometry.pages_per_block" => {
                     more.push(format!("chip.geometry.pages_per_block={}", 4 + 3 * programs));

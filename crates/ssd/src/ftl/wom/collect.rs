@@ -1,11 +1,12 @@
 //! Collection of `wom`: victims of a die, one at a time, that are recycled or erased.
 //!
 //! A victim of the first generation gives back what its groups take again, less the valid data of
-//! its coded pages, which move. If that is less than a program, or the victim is in its second
+//! its coded pages, which move. If that is less than a group, or the victim is in its second
 //! generation, all of its data move and it is erased. Moves stay in the plane. Programs are filled
 //! across victims: one that is padded could cost what its victim gives back.
 
 use super::{Lpn, Move, Step, Urgency, Wom, Work};
+use nand::chip::coded::GROUP_DATA;
 use nand::geometry::{Block, Die, Plane, Ppn};
 use serde::{Deserialize, Serialize};
 
@@ -50,11 +51,12 @@ impl Wom {
     /// Whether a plane has less room than it should.
     fn is_short(&self, plane: Plane, urgency: Urgency) -> bool {
         let blocks = match urgency {
-            Urgency::Blocked => return self.kind_for_host(plane).is_none(),
+            Urgency::Blocked => 0,
             Urgency::Due => self.gc.start_free_blocks,
             Urgency::Idle => self.gc.background_free_blocks.max(self.gc.start_free_blocks),
         };
-        self.room(plane) < u64::from(blocks) * self.block_units()
+        self.free.of(plane) + self.again.of(plane) < blocks as usize
+            || self.kind_for_host(plane).is_none()
     }
 
     /// Whether collecting a plane gives back a program or more.
@@ -83,7 +85,7 @@ impl Wom {
                 collection.victim = self.pick(die, urgency, finishes, &mut collection.plane);
             }
             let Some(victim) = &mut collection.victim else { break };
-            let row = self.next_units(Plane(collection.plane));
+            let row = self.next_moves(Plane(collection.plane));
             self.gather(victim, row, moves);
             if moves.len() == row {
                 break;
@@ -130,7 +132,7 @@ impl Wom {
         Some(Victim { block, is_recycled: self.can_recycle(block), page: 0, slot: 0 })
     }
 
-    /// Whether recycling a block gives back a program or more.
+    /// Whether recycling a block gives back the smallest program or more.
     fn can_recycle(&self, block: Block) -> bool {
         if self.is_second[block.0 as usize] != 0 {
             return false;
@@ -138,7 +140,7 @@ impl Wom {
         let coded = (0..self.geometry.pages_per_block).filter(|&page| self.coded.is_coded(page));
         let units = coded.flat_map(|page| self.units_of(block, page));
         let valid = units.filter(|&ppn| self.is_valid(ppn)).count() as u64;
-        valid + self.units(self.row_pages()) <= self.again_units()
+        valid + self.units(GROUP_DATA) <= self.again_units()
     }
 
     /// Lists valid units of a victim until there are `row` of them or it has no more.

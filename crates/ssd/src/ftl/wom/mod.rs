@@ -88,11 +88,13 @@ impl Wom {
         // What a block holds in either generation.
         let frame = geometry.with_pages(coded.data_pages());
         let pages = (coded.data_pages(), GROUP_DATA * coded.groups());
-        // Blocks that wait to be programmed again have less room than erased ones, and keep the
-        // plain pages that they have.
-        let waiting = (gc.start_free_blocks * (pages.0 - pages.1)).div_ceil(pages.1);
-        let held =
-            gc.start_free_blocks.max(config.gc_reserve_blocks) + STREAMS as u32 + 1 + waiting;
+        // Blocks that wait to be programmed again keep the plain pages that they have. There are as
+        // many as collection begins at, or as give the room of the reserve and one more.
+        let of_reserve = (config.gc_reserve_blocks * pages.0).div_ceil(pages.1) + 1;
+        let waiting = gc.start_free_blocks.max(of_reserve) * (pages.0 - pages.1);
+        let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
+            + STREAMS as u32
+            + waiting.div_ceil(pages.0);
         let logical_units = logical_units(&frame, &context.bad, config.overprovisioning, held)?;
         if config.gc_reserve_blocks == 0 {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
@@ -229,20 +231,8 @@ impl Ftl for Wom {
     }
 
     fn place(&mut self, _: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
-        let Some(first) = dies.next_from(self.next_die) else { return Place::NoRoom };
-        let mut die = first;
-        let plane = loop {
-            if let Some(plane) = self.plane_for(die) {
-                break plane;
-            }
-            match dies.next_from(die.0 + 1) {
-                Some(next) if next != first => die = next,
-                _ => return Place::NoRoom,
-            }
-        };
-        self.next_die = if die.0 + 1 == self.geometry.dies { 0 } else { die.0 + 1 };
-        let next = &mut self.next_plane[die.0 as usize];
-        *next = (*next + 1) % self.geometry.planes_per_die;
+        let Some(plane) = self.plane_for(dies, lpns.len() as u64) else { return Place::NoRoom };
+        self.turn(plane);
         let program = self.append(plane, HOST, Stream::host(0), lpns.iter().copied());
         self.counts.host_units += u64::from(program.units);
         self.clock += u64::from(program.units);

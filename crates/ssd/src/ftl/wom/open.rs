@@ -6,10 +6,10 @@
 //! the data of any victim have a place.
 
 use super::{PADDING, Program, Stream, Wom};
-use crate::ftl::Lpn;
+use crate::ftl::{DieSet, Lpn};
 use nand::chip::BlockMode;
 use nand::chip::coded::GROUP_DATA;
-use nand::geometry::{Block, Die, MAX_PLANES, Plane};
+use nand::geometry::{Block, MAX_PLANES, Plane};
 use serde::{Deserialize, Serialize};
 
 /// Whose data an open block takes.
@@ -56,22 +56,20 @@ impl Wom {
         of_plane.find(|open| open.block == Some(block.0)).copied()
     }
 
-    /// Pages of data that the next program of an open block carries.
-    fn next_pages(&self, open: Open) -> u32 {
-        match open.block {
-            Some(block) if self.is_second[block as usize] != 0 => GROUP_DATA,
-            _ => self.coded.runs()[open.at as usize].data,
-        }
+    /// Units that the next program of a plane carries, where a new block would be of this kind.
+    fn next_units(&self, open: Open, kind: Option<Kind>) -> u64 {
+        let is_second = match open.block {
+            Some(block) => self.is_second[block as usize] != 0,
+            None => kind == Some(Kind::Again),
+        };
+        let pages = if is_second { GROUP_DATA } else { self.coded.runs()[open.at as usize].data };
+        self.units(pages)
     }
 
-    /// Units that the next program of collection carries in a plane.
-    pub(super) fn next_units(&self, plane: Plane) -> usize {
+    /// The same of collection.
+    pub(super) fn next_moves(&self, plane: Plane) -> usize {
         let open = self.opens[Self::index(plane, GC)];
-        let pages = match self.kind_for(plane, 0) {
-            Some(Kind::Again) if !open.is_open() => GROUP_DATA,
-            _ => self.next_pages(open),
-        };
-        self.units(pages) as usize
+        self.next_units(open, self.kind_for(plane, 0)) as usize
     }
 
     /// Units that an open block still takes.
@@ -111,14 +109,38 @@ impl Wom {
         self.kind_for(plane, u64::from(self.reserve) * self.block_units())
     }
 
-    /// The next plane of a die that takes data of the host.
-    pub(super) fn plane_for(&self, die: Die) -> Option<Plane> {
+    /// The next plane of these dies that takes data of the host: the first one in turn whose next
+    /// program `units` fill, as programs carry different numbers of pages; otherwise the first one.
+    pub(super) fn plane_for(&self, dies: &DieSet, units: u64) -> Option<Plane> {
         let planes = self.geometry.planes_per_die;
-        let first = self.next_plane[die.0 as usize];
-        let mut all = (0..planes).map(|i| self.geometry.plane(die, (first + i) % planes));
-        all.find(|&plane| {
-            self.opens[Self::index(plane, HOST)].is_open() || self.kind_for_host(plane).is_some()
-        })
+        let first = dies.next_from(self.next_die)?;
+        let (mut die, mut fallback) = (first, None);
+        loop {
+            for i in 0..planes {
+                let next = (self.next_plane[die.0 as usize] + i) % planes;
+                let plane = self.geometry.plane(die, next);
+                let open = self.opens[Self::index(plane, HOST)];
+                let kind = self.kind_for_host(plane);
+                if open.is_open() || kind.is_some() {
+                    if self.next_units(open, kind) <= units {
+                        return Some(plane);
+                    }
+                    fallback = fallback.or(Some(plane));
+                }
+            }
+            match dies.next_from(die.0 + 1) {
+                Some(next) if next != first => die = next,
+                _ => return fallback,
+            }
+        }
+    }
+
+    /// A plane has had its turn.
+    pub(super) fn turn(&mut self, plane: Plane) {
+        let planes = self.geometry.planes_per_die;
+        let die = plane.0 / planes;
+        self.next_die = if die + 1 == self.geometry.dies { 0 } else { die + 1 };
+        self.next_plane[die as usize] = (plane.0 + 1) % planes;
     }
 
     /// Opens a block of a plane; there must be one.
