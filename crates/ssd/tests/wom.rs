@@ -6,9 +6,9 @@ mod drive;
 use base::Time;
 use base::rng::Rng;
 use nand::chip::BlockMode;
-use nand::geometry::Block;
+use nand::geometry::{Block, Die};
 use ssd::conformance::storm::Storm;
-use ssd::ftl::{Lpn, Untimed};
+use ssd::ftl::{Job, Lpn, Untimed, Urgency};
 use ssd::precondition::Precondition;
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};
@@ -188,4 +188,28 @@ fn what_cannot_be_coded_is_refused() {
         refused(&with(&SLC, &["chip.geometry.pages_per_block=2"])),
         "chip.geometry.pages_per_block"
     );
+}
+
+/// Writes in order leave blocks of which one half is dead: collection, which keeps as much room as
+/// `gc.start_free_blocks` says, takes that half back, and does not recycle blocks for a few pages.
+#[test]
+fn writes_in_order_are_not_copied_again_and_again() {
+    let sizes = ["chip.geometry.blocks_per_plane=64", "chip.geometry.pages_per_block=128"];
+    let mut ssd = drive::small(&with(&MLC, &[&sizes[..], &["ftl.overprovisioning=0.28"]].concat()));
+    drive::prepare(&mut ssd, Precondition::Fill);
+    ssd.start(0);
+    let units = ssd.ftl_mut().logical_units();
+    let mut untimed = Untimed::new(ssd.dies());
+    for _ in 0..4 {
+        for first in (0..units).step_by(8) {
+            let row: Vec<Lpn> = (first..(first + 8).min(units)).map(Lpn).collect();
+            ssd.ftl_mut().write_untimed(&row, &mut untimed).unwrap();
+            for die in (0..4).map(Die) {
+                ssd.ftl_mut().settle_untimed(Job::of(die), Urgency::Due, &mut untimed).unwrap();
+            }
+        }
+    }
+    let counts = ssd.ftl_counts();
+    let copies = counts.moved_units as f64 / counts.host_units as f64;
+    assert!(copies < 0.8, "{copies} copies of each unit");
 }

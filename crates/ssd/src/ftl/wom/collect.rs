@@ -1,7 +1,7 @@
 //! Collection of `wom`: victims of a die, one at a time, that are recycled or erased.
 //!
 //! A victim of the first generation gives back what its groups take again, less the valid data of
-//! its coded pages, which move. If that is less than a group, or the victim is in its second
+//! its coded pages, which move. If that is too little, or the victim is in its second
 //! generation, all of its data move and it is erased. Moves stay in the plane. Programs are filled
 //! across victims: one that is padded could cost what its victim gives back.
 
@@ -132,7 +132,9 @@ impl Wom {
         Some(Victim { block, is_recycled: self.can_recycle(block), page: 0, slot: 0 })
     }
 
-    /// Whether recycling a block gives back the smallest program or more.
+    /// Whether a block is recycled: that gives back the smallest program or more, and not less than
+    /// half of what its erase would give for each unit moved. Erases count, so that recycling is
+    /// preferred where both give about as much.
     fn can_recycle(&self, block: Block) -> bool {
         if self.is_second[block.0 as usize] != 0 {
             return false;
@@ -140,7 +142,13 @@ impl Wom {
         let coded = (0..self.geometry.pages_per_block).filter(|&page| self.coded.is_coded(page));
         let units = coded.flat_map(|page| self.units_of(block, page));
         let valid = units.filter(|&ppn| self.is_valid(ppn)).count() as u64;
-        valid + self.units(GROUP_DATA) <= self.again_units()
+        let all = u64::from(self.candidates.word(block).valid());
+        let (Some(gain), Some(of_erase)) =
+            (self.again_units().checked_sub(valid), self.block_units().checked_sub(all))
+        else {
+            return false;
+        };
+        gain >= self.units(GROUP_DATA) && of_erase * valid <= 2 * gain * all
     }
 
     /// Lists valid units of a victim until there are `row` of them or it has no more.
