@@ -3,7 +3,8 @@
 Those of the gallery are drawn by the commands of `docs/gallery.md`, the others by functions here.
 """
 
-from __future__ import annotations
+from __future__ import math
+import annotations
 
 import re
 import shlex
@@ -255,13 +256,14 @@ def wom(path: Path) -> None:
 
 
 def written_for_each_erased(name: str, ftl: str, overprovisioning: float) -> float:
-    """Of a small drive with this chip and FTL, over two drive writes."""
+    """Of a small drive with this chip and FTL, which is written eight times its flash."""
     changes = {
         "chip.geometry.blocks_per_plane": 128,
         "ftl.name": ftl,
         "ftl.overprovisioning": overprovisioning,
     }
-    job = "[w]\nrw=randwrite\nbs=4k\niodepth=32\nnorandommap=1\nloops=2\n"
+    loops = math.ceil(8 * (1 + overprovisioning))
+    job = f"[w]\nrw=randwrite\nbs=4k\niodepth=32\nnorandommap=1\nloops={loops}\n"
     report = nandlab.run(name, job, precondition="steady", set=changes, seed=1).to_dict()
     geometry = report["nandlab"]["config"]["chip"]["geometry"]
     block = geometry["pages_per_block"] * geometry["page_bytes"]

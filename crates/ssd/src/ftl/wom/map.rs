@@ -8,7 +8,9 @@ impl Wom {
     /// The unit at `ppn` is no longer the newest of anything.
     pub(super) fn invalidate(&mut self, ppn: u32) {
         let block = self.geometry.block_of(Ppn(ppn));
-        self.candidates.died(|| self.geometry.plane_of(block), block);
+        let plane = self.geometry.plane_of(block);
+        self.valid[plane.0 as usize] -= 1;
+        self.candidates.died(|| plane, block);
     }
 
     /// Whether a physical unit holds the newest data of its owner.
@@ -39,6 +41,7 @@ impl Wom {
     pub(super) fn map_program(&mut self, program: &Program, carried: Carried) {
         let (block, moves) = (program.blocks[0], carried.moves());
         self.candidates.added(block, program.units);
+        self.valid[self.geometry.plane_of(block).0 as usize] += program.units;
         for (i, ppn) in self.slots(program).enumerate() {
             let lpn = self.owner[ppn as usize] as usize;
             let old = self.map[lpn];

@@ -68,9 +68,8 @@ struct Wom {
     is_second: Vec<u8>,
     /// By plane and stream.
     opens: Vec<Open>,
-    /// By die: the plane that comes next.
-    next_plane: Vec<u32>,
-    next_die: u32,
+    /// By plane: valid units.
+    valid: Vec<u32>,
     collections: Vec<Collection>,
     clock: u64,
     counts: FtlCounts,
@@ -128,8 +127,7 @@ impl Wom {
             again: FreeBlocks::new(planes, 1),
             is_second: table(geometry.blocks() as usize, 0),
             opens: vec![Open::default(); planes as usize * STREAMS],
-            next_plane: vec![0; geometry.dies as usize],
-            next_die: 0,
+            valid: vec![0; planes as usize],
             collections: vec![Collection::default(); geometry.dies as usize],
             clock: 0,
             counts: FtlCounts::default(),
@@ -193,8 +191,7 @@ impl State for Wom {
             again,
             is_second,
             opens,
-            next_plane,
-            next_die,
+            valid,
             collections,
             clock,
             counts,
@@ -207,8 +204,7 @@ impl State for Wom {
         again.exchange(archive)?;
         archive.table(is_second)?;
         archive.value(opens)?;
-        archive.table(next_plane)?;
-        archive.value(next_die)?;
+        archive.table(valid)?;
         archive.value(collections)?;
         archive.value(clock)?;
         archive.value(counts)
@@ -232,7 +228,6 @@ impl Ftl for Wom {
 
     fn place(&mut self, _: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
         let Some(plane) = self.plane_for(dies, lpns.len() as u64) else { return Place::NoRoom };
-        self.turn(plane);
         let program = self.append(plane, HOST, Stream::host(0), lpns.iter().copied());
         self.counts.host_units += u64::from(program.units);
         self.clock += u64::from(program.units);

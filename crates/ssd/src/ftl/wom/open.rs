@@ -109,38 +109,30 @@ impl Wom {
         self.kind_for(plane, u64::from(self.reserve) * self.block_units())
     }
 
-    /// The next plane of these dies that takes data of the host: the first one in turn whose next
-    /// program `units` fill, as programs carry different numbers of pages; otherwise the first one.
+    /// The plane of these dies that takes data of the host: of those whose next program `units` fill,
+    /// as programs carry different numbers of pages, the one with the fewest valid units; of all,
+    /// where there is none. Planes by turns would drift apart: erased blocks take larger programs
+    /// than recycled ones, and a plane with many valid units recycles less.
     pub(super) fn plane_for(&self, dies: &DieSet, units: u64) -> Option<Plane> {
         let planes = self.geometry.planes_per_die;
-        let first = dies.next_from(self.next_die)?;
-        let (mut die, mut fallback) = (first, None);
-        loop {
+        let mut best = None;
+        let mut from = 0;
+        while let Some(die) = dies.next_from(from)
+            && die.0 >= from
+        {
             for i in 0..planes {
-                let next = (self.next_plane[die.0 as usize] + i) % planes;
-                let plane = self.geometry.plane(die, next);
+                let plane = self.geometry.plane(die, i);
                 let open = self.opens[Self::index(plane, HOST)];
                 let kind = self.kind_for_host(plane);
                 if open.is_open() || kind.is_some() {
-                    if self.next_units(open, kind) <= units {
-                        return Some(plane);
-                    }
-                    fallback = fallback.or(Some(plane));
+                    let is_short = self.next_units(open, kind) > units;
+                    let rank = (is_short, self.valid[plane.0 as usize], plane.0);
+                    best = Some(best.map_or(rank, |best| rank.min(best)));
                 }
             }
-            match dies.next_from(die.0 + 1) {
-                Some(next) if next != first => die = next,
-                _ => return fallback,
-            }
+            from = die.0 + 1;
         }
-    }
-
-    /// A plane has had its turn.
-    pub(super) fn turn(&mut self, plane: Plane) {
-        let planes = self.geometry.planes_per_die;
-        let die = plane.0 / planes;
-        self.next_die = if die + 1 == self.geometry.dies { 0 } else { die + 1 };
-        self.next_plane[die as usize] = (plane.0 + 1) % planes;
+        best.map(|(.., plane)| Plane(plane))
     }
 
     /// Opens a block of a plane; there must be one.
