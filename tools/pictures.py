@@ -3,9 +3,9 @@
 Those of the gallery are drawn by the commands of `docs/gallery.md`, the others by functions here.
 """
 
-from __future__ import math
-import annotations
+from __future__ import annotations
 
+import math
 import re
 import shlex
 import subprocess

@@ -115,6 +115,7 @@ def fast_pages_only_price_cents():
 
 # --- Slides "Write-Once Memory (WOM) Codes", "Effective Lifetime" --------------------------------
 
+
 def pages_of(words):
     """First and second bits of these two-bit words, a page of each."""
     return [bytes([sum(int(word[i]) << at for at, word in enumerate(words))]) for i in (0, 1)]
@@ -137,9 +138,7 @@ def wom_rewrites_without_erase():
     """Pairs of old and new data where no bit turns from 0 to 1, of 16."""
     words = ("00", "01", "10", "11")
     pairs = [rewrite([old], [new]) for old in words for new in words]
-    return sum(
-        all(b <= a for a, b in zip(old[0], new[0], strict=True)) for old, new in pairs
-    )
+    return sum(all(b <= a for a, b in zip(old[0], new[0], strict=True)) for old, new in pairs)
 
 
 def wom_example_bits():
