@@ -7,7 +7,7 @@ use crate::failure::read_reclaim::ReadReclaim;
 use crate::failure::refresh::{self, Refresh};
 use crate::failure::retry::{self, Reread, Retry};
 use crate::flash::{Flash, scheduler};
-use crate::ftl::contract::Ram;
+use crate::ftl::contract::{DieKind, Ram};
 use crate::ftl::{self, Context, Ftl, FtlConfig};
 use crate::medium::cells::CellMedium;
 use crate::recovery::backup::Backup;
@@ -19,13 +19,19 @@ use base::{Error, Result, Time};
 use ecc::model::{EccConfig, Model};
 use nand::chip::{BlockMode, Chips};
 use nand::fault::is_factory_bad;
-use nand::geometry::{Block, Geometry};
+use nand::geometry::{Block, Geometry, GeometryConfig};
 
 /// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks; with a
 /// recovery 12 a unit for out-of-band areas, and 8 while it starts up.
 pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
     let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
-    let geometry = Geometry::new(&config.chip.geometry, dies, config.drive_unit_bytes())?;
+    let mut largest = config.chip.geometry.clone();
+    for (_, chip) in config.kinds() {
+        let GeometryConfig { blocks_per_plane, pages_per_block, .. } = chip.geometry;
+        largest.blocks_per_plane = largest.blocks_per_plane.max(blocks_per_plane);
+        largest.pages_per_block = largest.pages_per_block.max(pages_per_block);
+    }
+    let geometry = Geometry::new(&largest, dies, config.drive_unit_bytes())?;
     let lists = u64::from(geometry.planes()) * u64::from(geometry.units_per_block() + 1) * 4;
     let buffer = buffer_slots(config, &geometry) * 64;
     let of_unit = if recovery_of(config)?.can_recover() { 28 } else { 8 };
@@ -35,7 +41,8 @@ pub fn memory_bytes(config: &SsdConfig) -> Result<u64> {
 /// Units that the largest program carries, at most.
 fn most_row_units(config: &SsdConfig, geometry: &Geometry) -> u64 {
     let planes = u64::from(geometry.planes_per_die * geometry.units_per_page);
-    planes * u64::from(config.chip.cell_bits)
+    let bits = config.kinds().into_iter().map(|(_, chip)| chip.cell_bits).max();
+    planes * u64::from(bits.unwrap_or(1))
 }
 
 /// Units that the write buffer holds, at most (see `Ssd::assemble`).
@@ -131,16 +138,17 @@ impl Ssd {
 
 /// The chips of a completed configuration.
 pub fn chips(config: &SsdConfig) -> Result<Chips> {
-    let mut chips = Chips::new(
-        &config.chip,
-        u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel),
+    let kinds: Vec<_> = config.kinds().into_iter().map(|(_, chip)| chip).collect();
+    let mut chips = Chips::of_kinds(
+        &kinds,
+        config.kind_of_dies()?,
         config.drive_unit_bytes(),
         config.age.pe_cycles,
         Hours(config.age.retention_hours),
         config.seed,
     )?;
     if config.drive.single_level {
-        chips.hold_single_level(config.chip.cell_bits)?;
+        chips.hold_single_level()?;
     }
     if let Some(celsius) = config.age.temperature_c
         && chips.errs()
@@ -155,8 +163,7 @@ pub fn chips(config: &SsdConfig) -> Result<Chips> {
 
 /// Keeps the chips at a temperature. Refuses a law of errors that has no activation energy.
 fn keep_at(chips: &mut Chips, celsius: f64, config: &SsdConfig) -> Result<()> {
-    let cell_bits = if config.drive.single_level { 1 } else { config.chip.cell_bits };
-    let kept = chips.keep_at(celsius, cell_bits);
+    let kept = chips.keep_at(celsius);
     kept.unwrap_or_else(|| {
         let array = &config.chip.array.name;
         let problem = format!("{celsius} C: chip.array `{array}` has no activation energy");
@@ -193,11 +200,17 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         bad,
         failed,
         planes_per_program: if joins { geometry.planes_per_die } else { 1 },
-        pages_per_program: chips.pages_per_program,
-        single_level_pages: chips.pages(BlockMode::SingleLevel),
-        fast_pages: (0..geometry.pages_per_block)
-            .map(|page| chips.pages_per_program > 1 || chips.page_type(page) == 0)
+        pages_per_program: chips.first().pages_per_program,
+        single_level_pages: chips.first().pages(BlockMode::SingleLevel),
+        fast_pages: chips.first().fast_pages(),
+        kinds: chips
+            .kinds()
+            .map(|kind| DieKind {
+                pages_per_block: kind.pages(BlockMode::Native),
+                pages_per_program: kind.pages_per_program,
+            })
             .collect(),
+        kind_of_die: config.kind_of_dies()?,
         config: common,
         gc,
         victims,
@@ -248,6 +261,16 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     } else {
         0
     };
+    if !ftl.knows_kinds() && !config.chips.is_empty() {
+        let problem = format!("`{}` knows one kind of chips", config.ftl.name);
+        return Err(Error::new("ftl.name", problem)
+            .expected("frozen")
+            .hint("leave out the section `chips`, or use an FTL for several kinds"));
+    }
+    if recovery_of(config)?.can_recover() && !config.chips.is_empty() {
+        let problem = format!("`{}`, of several kinds of chips", config.recovery.name);
+        return Err(Error::new("recovery.name", problem).expected("none, or one kind of chips"));
+    }
     check_spare_area(ftl.spare_bytes(units_per_page).max(of_recovery), config)?;
     check_recovery(config, &*ftl)?;
     refresh::check(config, &*ftl)?;
@@ -345,11 +368,20 @@ fn kept_blocks(config: &SsdConfig, chips: &Chips) -> Result<Kept> {
     Ok(Kept { log, backup })
 }
 
-/// Factory bad blocks: those of the first die are those of a chip of its own.
+/// Factory bad blocks: those of the first die are those of a chip of its own. Blocks that the kind
+/// of a die does not have count as bad.
 fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
-    let share = config.chip.geometry.bad_block_fraction;
     let per_die = geometry.blocks_per_plane * geometry.planes_per_die;
-    (0..geometry.blocks()).map(|b| is_factory_bad(config.seed, b, per_die, share)).collect()
+    let of_die = config.kind_of_dies().unwrap_or_default();
+    let kinds = config.kinds();
+    let is_bad = |block: Block| {
+        let kind = usize::from(of_die[geometry.die_of(block).0 as usize]);
+        let chip = &kinds[kind].1.geometry;
+        let in_plane = block.0 % geometry.blocks_per_plane;
+        in_plane >= chip.blocks_per_plane
+            || is_factory_bad(config.seed, block.0, per_die, chip.bad_block_fraction)
+    };
+    (0..geometry.blocks()).map(Block).map(is_bad).collect()
 }
 
 /// Refuses soft reads that cost their reads and save no word.

@@ -29,6 +29,8 @@ fn context(blocks: u32) -> Context {
     let member = choice.resolve(gc::ROSTER, "gc").unwrap();
     let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
     Context {
+        kinds: Vec::new(),
+        kind_of_die: Vec::new(),
         bad: vec![false; blocks as usize],
         failed: Vec::new(),
         geometry,

@@ -37,6 +37,8 @@ fn drive(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> Box<d
     let member = choice.resolve(gc::ROSTER, "gc").unwrap();
     let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
     let context = Context {
+        kinds: Vec::new(),
+        kind_of_die: Vec::new(),
         bad: vec![false; blocks as usize],
         failed: Vec::new(),
         geometry,

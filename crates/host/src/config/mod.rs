@@ -36,14 +36,40 @@ use ecc::model::named_code::NamedCode;
 use nand::geometry::Geometry;
 use nand::{energy::Energy, wordline::page_sites};
 use schema::{FAMILIES, Family};
-use ssd::config::SsdConfig;
+use ssd::config::{SsdConfig, within};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-/// Kinds of presets that lie under a section, and the section; outer ones first.
-const SECTIONS: [(&str, &str); 3] = [("chip", "chip"), ("cell", "chip.cell"), ("host", "host")];
+/// Sections of a drive that a preset may lie under, each behind the kind of that preset; outer ones
+/// first.
+fn sections(table: &Table) -> Vec<(&'static str, String)> {
+    let mut sections = vec![("host", "host".to_owned())];
+    for chip in chips(table) {
+        let cell = join(&chip, "cell");
+        sections.extend([("chip", chip), ("cell", cell)]);
+    }
+    sections
+}
+
+/// Sections of a drive that hold a chip: `chip`, and those of further kinds.
+fn chips(table: &Table) -> Vec<String> {
+    let others = at(table, "chips").into_iter().flat_map(Table::keys);
+    let others = others.map(|name| format!("chips.{name}.chip"));
+    std::iter::once("chip".to_owned()).chain(others).collect()
+}
+
+/// Tables in which a drive chooses from a family: that of a chip once for each kind of chips.
+fn tables_of(family: &Family, table: &Table) -> Vec<String> {
+    match family.path.strip_prefix("chip.") {
+        Some(rest) => {
+            let is_there = |chip: &String| chip == "chip" || at(table, chip).is_some();
+            chips(table).into_iter().filter(is_there).map(|chip| join(&chip, rest)).collect()
+        }
+        None => vec![family.path.to_owned()],
+    }
+}
 
 /// A drive, checked.
 #[derive(Debug, Clone)]
@@ -229,9 +255,9 @@ fn put(table: &mut Table, path: &str, value: Table) {
     }
 }
 
-/// The member that a table chooses.
-fn chosen<'a>(table: &'a Table, family: &Family) -> Option<&'a str> {
-    at(table, family.path)?.get(family.selector)?.as_str()
+/// The member of a family that the table at a path chooses.
+fn chosen<'a>(table: &'a Table, path: &str, family: &Family) -> Option<&'a str> {
+    at(table, path)?.get(family.selector)?.as_str()
 }
 
 /// The layers read so far, laid over one another.
@@ -240,9 +266,9 @@ struct Layers {
     table: Table,
     origins: Origins,
     /// The preset under each section.
-    presets: BTreeMap<&'static str, String>,
+    presets: BTreeMap<String, String>,
     /// Citations of the drive (empty name) and of the preset under each section.
-    cites: BTreeMap<&'static str, BTreeSet<String>>,
+    cites: BTreeMap<String, BTreeSet<String>>,
     summary: String,
     run: Table,
     files: Vec<PathBuf>,
@@ -267,7 +293,7 @@ impl Layers {
         }
         let (summary, cite) = take_facts(&mut table, "").map_err(located)?;
         self.summary = summary.unwrap_or(std::mem::take(&mut self.summary));
-        self.cites.entry("").or_default().extend(cite);
+        self.cites.entry(String::new()).or_default().extend(cite);
         match table.remove("run") {
             Some(Value::Table(run)) => params::merge(&mut self.run, run),
             Some(_) => return Err(located(Error::new("run", "not a table").expected("[run]"))),
@@ -296,23 +322,25 @@ impl Layers {
     /// Lays a table, whose keys were written at `origins`, over the rest.
     fn lay(&mut self, mut table: Table, origins: &Origins, folder: &Path) -> Result<()> {
         let written = |path: &str| origins.paths.get(path).or(origins.paths.values().next());
-        for (kind, section) in SECTIONS {
-            let Some(inner) = at_mut(&mut table, section) else { continue };
+        for (kind, section) in sections(&table) {
+            let Some(inner) = at_mut(&mut table, &section) else { continue };
             let name = take_text(inner, "preset").map_err(|mut error| {
                 error.place = format!("{section}.preset");
                 origins.locate(error)
             })?;
             if let (Some(name), Some(by)) = (name, written(&format!("{section}.preset"))) {
-                self.choose((kind, section), name, by, origins, folder)?;
+                self.choose((kind, &section), name, by, origins, folder)?;
             }
         }
         if let Some(by) = written("ecc.code") {
             self.choose_code(&mut table, by, folder)?;
         }
         for family in FAMILIES.iter() {
-            let path = format!("{}.{}", family.path, family.selector);
-            if let (Some(name), Some(by)) = (chosen(&table, family), written(&path)) {
-                self.switch(family, name, by)?;
+            for path in tables_of(family, &table) {
+                let by = written(&join(&path, family.selector));
+                if let (Some(name), Some(by)) = (chosen(&table, &path, family), by) {
+                    self.switch(family, &path, name, by)?;
+                }
             }
         }
         params::merge(&mut self.table, table);
@@ -368,7 +396,7 @@ impl Layers {
         let facts = params::parse(&file.text, &file.place)?;
         let cite = facts.get("cite").and_then(Value::as_array).into_iter().flatten();
         let cite = cite.filter_map(|key| Some(key.as_str()?.to_owned()));
-        self.cites.insert("ecc.code", cite.collect());
+        self.cites.insert("ecc.code".to_owned(), cite.collect());
         let profile = preset::profile_of(&file.place);
         self.files.extend(profile.as_ref().and_then(|profile| profile.file.clone()));
         let measured = profile.as_ref().map(|file| (file.text.as_str(), file.place.as_str()));
@@ -378,7 +406,7 @@ impl Layers {
     /// Puts another preset of a kind under a section.
     fn choose(
         &mut self,
-        (kind, section): (&'static str, &'static str),
+        (kind, section): (&'static str, &str),
         name: String,
         by: &Origin,
         origins: &Origins,
@@ -389,11 +417,9 @@ impl Layers {
         }
         self.origins.paths.remove(&format!("{section}.preset"));
         self.origins.drop_path(section, by)?;
-        let below = |other: &&str| other.strip_prefix(section).is_some_and(|r| r.starts_with('.'));
-        for (_, other) in SECTIONS.iter().filter(|(_, other)| below(other)) {
-            self.presets.remove(other);
-            self.cites.remove(other);
-        }
+        let below = |other: &str| other.strip_prefix(section).is_some_and(|r| r.starts_with('.'));
+        self.presets.retain(|other, _| !below(other));
+        self.cites.retain(|other, _| !below(other));
         let file = preset::find(kind, &name, &format!("{section}.preset"), folder)
             .map_err(|error| origins.locate(error))?;
         self.files.extend(file.file.clone());
@@ -401,21 +427,21 @@ impl Layers {
         let mut written = Origins { place: file.place.clone(), ..Origins::default() };
         written.add_file(&file, section);
         let (_, cite) = take_facts(&mut table, section).map_err(|error| written.locate(error))?;
-        self.cites.insert(section, cite.into_iter().collect());
+        self.cites.insert(section.to_owned(), cite.into_iter().collect());
         put(&mut self.table, section, Table::new());
-        self.presets.insert(section, name);
+        self.presets.insert(section.to_owned(), name);
         // Files that this one names lie under it.
         let mut outer = Table::new();
         put(&mut outer, section, table);
         let folder = Path::new(&file.place).parent().unwrap_or(Path::new(""));
-        for (kind, inner) in SECTIONS.iter().filter(|(_, inner)| below(inner)) {
-            let Some(own) = at_mut(&mut outer, inner) else { continue };
+        for (kind, inner) in sections(&outer).into_iter().filter(|(_, inner)| below(inner)) {
+            let Some(own) = at_mut(&mut outer, &inner) else { continue };
             let name = take_text(own, "preset").map_err(|mut error| {
                 error.place = format!("{inner}.preset");
                 written.locate(error)
             })?;
             if let (Some(name), Some(by)) = (name, written.paths.get(&format!("{inner}.preset"))) {
-                self.choose((kind, inner), name, by, &written, folder)?;
+                self.choose((kind, &inner), name, by, &written, folder)?;
             }
         }
         params::merge(&mut self.table, outer);
@@ -424,16 +450,16 @@ impl Layers {
     }
 
     /// Drops the parameters of the member chosen so far, if `name` is another.
-    fn switch(&mut self, family: &Family, name: &str, by: &Origin) -> Result<()> {
-        if chosen(&self.table, family).is_none_or(|now| now == name) {
+    fn switch(&mut self, family: &Family, path: &str, name: &str, by: &Origin) -> Result<()> {
+        if chosen(&self.table, path, family).is_none_or(|now| now == name) {
             return Ok(());
         }
-        let Some(table) = at_mut(&mut self.table, family.path) else { return Ok(()) };
+        let Some(table) = at_mut(&mut self.table, path) else { return Ok(()) };
         let keys: Vec<String> = table.keys().cloned().collect();
         for key in keys.iter().filter(|key| !family.shared.contains_key(*key)) {
             table.remove(key);
             if key != family.selector {
-                self.origins.drop_path(&join(family.path, key), by)?;
+                self.origins.drop_path(&join(path, key), by)?;
             }
         }
         Ok(())
@@ -455,7 +481,9 @@ impl Layers {
     fn checked(mut self) -> Result<Loaded> {
         let located = |error| self.origins.locate(error);
         for family in FAMILIES.iter() {
-            check_keys(family, &self.table).map_err(located)?;
+            for path in tables_of(family, &self.table) {
+                check_keys(family, &path, &self.table).map_err(located)?;
+            }
         }
         let code = self.code().map_err(|error| self.origins.locate(error))?;
         let located = |error| self.origins.locate(error);
@@ -465,8 +493,11 @@ impl Layers {
             .map_err(located)?;
         let mut cite: BTreeSet<String> = self.cites.values().flatten().cloned().collect();
         for family in FAMILIES.iter() {
-            let member = chosen(&self.table, family).and_then(|name| family.member(name));
-            cite.extend(member.map(|member| member.citation.to_owned()));
+            for path in tables_of(family, &self.table) {
+                let member = chosen(&self.table, &path, family);
+                let member = member.and_then(|name| family.member(name));
+                cite.extend(member.map(|member| member.citation.to_owned()));
+            }
         }
         cite.remove("");
         Ok(Loaded {
@@ -482,7 +513,8 @@ impl Layers {
 
 /// Refuses a name that is assigned to the table of a family, and says which key takes it.
 fn check_choice(path: &str, assigned: &Table, place: &str) -> Result<()> {
-    let Some(family) = FAMILIES.iter().find(|family| family.path == path) else { return Ok(()) };
+    let is_its = |family: &&Family| tables_of(family, assigned).iter().any(|table| table == path);
+    let Some(family) = FAMILIES.iter().find(is_its) else { return Ok(()) };
     let (outer, key) = path.rsplit_once('.').unwrap_or(("", path));
     let table = if outer.is_empty() { Some(assigned) } else { at(assigned, outer) };
     match table.and_then(|table| table.get(key)) {
@@ -526,15 +558,15 @@ fn take_facts(table: &mut Table, prefix: &str) -> Result<(Option<String>, Vec<St
 
 /// Refuses keys of a family's table that its member does not have. The shared parameters and the
 /// member's own stand side by side in one table.
-fn check_keys(family: &Family, table: &Table) -> Result<()> {
-    let Some(table) = at(table, family.path) else { return Ok(()) };
+fn check_keys(family: &Family, path: &str, table: &Table) -> Result<()> {
+    let Some(table) = at(table, path) else { return Ok(()) };
     let name = match table.get(family.selector) {
         Some(Value::String(name)) => name,
         given => {
             let error = match given {
-                None => Error::new(family.path, format!("missing key `{}`", family.selector)),
+                None => Error::new(path, format!("missing key `{}`", family.selector)),
                 Some(other) => {
-                    Error::new(join(family.path, family.selector), format!("{other} is not a name"))
+                    Error::new(join(path, family.selector), format!("{other} is not a name"))
                 }
             };
             let names: Vec<&str> = family.members.iter().map(|member| member.name).collect();
@@ -543,7 +575,7 @@ fn check_keys(family: &Family, table: &Table) -> Result<()> {
     };
     let Some(member) = family.member(name) else {
         let names = family.members.iter().map(|member| member.name);
-        let place = join(family.path, family.selector);
+        let place = join(path, family.selector);
         return Err(Error::unknown(place, "member", name, names));
     };
     for key in table.keys().filter(|key| *key != family.selector) {
@@ -552,7 +584,7 @@ fn check_keys(family: &Family, table: &Table) -> Result<()> {
         }
         let keys = family.shared.keys().chain(member.own.keys()).map(String::as_str);
         let known: Vec<&str> = std::iter::once(family.selector).chain(keys).collect();
-        let place = join(family.path, key);
+        let place = join(path, key);
         let mut error = Error::unknown(place, "key", key, known.iter().copied());
         if let Some(other) = family.members.iter().find(|other| other.own.contains_key(key)) {
             error.problem = format!("`{key}` is a parameter of {}, not of {name}", other.name);
@@ -564,15 +596,18 @@ fn check_keys(family: &Family, table: &Table) -> Result<()> {
 
 /// Refuses a chip that cannot be built, before anything large is.
 fn check_chip(config: &SsdConfig) -> Result<()> {
-    let chip = &config.chip;
     let dies = u64::from(config.drive.channels) * u64::from(config.drive.dies_per_channel);
-    Geometry::new(&chip.geometry, dies, config.drive_unit_bytes())?;
-    config.check_fit()?;
-    page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
-    Energy::new(&chip.energy)?;
-    chip.features.check()?;
-    chip.timing(chip.cell()?.as_deref())?;
-    Ok(())
+    for (section, chip) in config.kinds() {
+        let check = || {
+            Geometry::new(&chip.geometry, dies, config.drive_unit_bytes())?;
+            page_sites(chip.page_order, chip.cell_bits, chip.geometry.pages_per_block)?;
+            Energy::new(&chip.energy)?;
+            chip.features.check()?;
+            chip.timing(chip.cell()?.as_deref()).map(|_| ())
+        };
+        check().map_err(|error| within(&section, error))?;
+    }
+    config.check_fit()
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use crate::request::Pace;
 use crate::run::JobView;
 use crate::session::Session;
 use base::{Result, Time};
+use nand::chip::ChipConfig;
+use nand::timing::Timing;
 use serde_json::{Value, json};
 use ssd::doing::DieTimes;
 
@@ -68,30 +70,40 @@ impl Session {
         if ssd.now() == Time::ZERO {
             return Ok(None);
         }
-        let chip = &self.loaded.config.chip;
-        let timing = chip.timing(chip.cell()?.as_deref())?;
+        let kinds = self.loaded.config.kinds();
+        let timing = |chip: &ChipConfig| chip.timing(chip.cell()?.as_deref());
+        let timings = kinds.iter().map(|(_, chip)| timing(chip)).collect::<Result<Vec<_>>>()?;
+        let chip = kinds[0].1;
+        let most_of = |of: fn(&Timing) -> Time| timings.iter().map(of).max().unwrap_or(Time::ZERO);
         let (counts, dies) = (ssd.flash_counts(), ssd.die_times());
         let spent =
             |of: fn(&DieTimes) -> u64| -> u128 { dies.iter().map(|die| u128::from(of(die))).sum() };
-        let resumes = Spent::at(counts.suspends, (Time::ZERO, timing.resume));
+        let resumes = Spent::at(counts.suspends, (Time::ZERO, most_of(|timing| timing.resume)));
 
-        let cache = if chip.features.cache_read { timing.cache } else { Time::ZERO };
-        let (least, most) = timing.read_range();
-        let mut range = (least + cache, most + cache);
+        let all_cache = kinds.iter().all(|(_, chip)| chip.features.cache_read);
+        let no_cache = !kinds.iter().any(|(_, chip)| chip.features.cache_read);
+        let cache = most_of(|timing| timing.cache);
+        let (least, most) = union(timings.iter().map(Timing::read_range));
+        let mut range = (
+            least + if all_cache && kinds.len() == 1 { cache } else { Time::ZERO },
+            most + if no_cache { Time::ZERO } else { cache },
+        );
         if ssd.counts().soft_reads.iter().any(|&reads| reads > 0) {
             // Of two reads that the chip combines one is copied, whatever the other reads are.
-            range = (least, most + timing.cache);
+            range = (least, most + cache);
         }
         let reads = Spent::at(counts.reads - counts.joined_reads, range);
         let reads = reads.cut_short(dies.len(), range.1);
 
         let mut programs = resumes;
         let (mut shortest, mut longest) = (Time::NEVER, Time::ZERO);
-        for (page_type, &(commands, _)) in counts.program_time.iter().enumerate() {
-            if commands > 0 {
-                let range = timing.program_range(page_type as u8);
-                programs.add(Spent::at(commands, range));
-                (shortest, longest) = (shortest.min(range.0), longest.max(range.1));
+        for (timing, of_kind) in timings.iter().zip(&counts.of_kind) {
+            for (page_type, &(commands, _)) in of_kind.program_time.iter().enumerate() {
+                if commands > 0 {
+                    let range = timing.program_range(page_type as u8);
+                    programs.add(Spent::at(commands, range));
+                    (shortest, longest) = (shortest.min(range.0), longest.max(range.1));
+                }
             }
         }
         // Those of the log and of copies have a time of their own, and summaries that of a page.
@@ -105,7 +117,7 @@ impl Session {
         let programs = programs.cut_short(dies.len(), longest);
 
         // An erase takes one block or one of each plane.
-        let (least, most) = timing.erase_range();
+        let (least, most) = union(timings.iter().map(Timing::erase_range));
         let planes = u64::from(chip.geometry.planes_per_die);
         let erased = counts.erases + counts.kept_erases;
         let mut erases = resumes;
@@ -133,6 +145,12 @@ impl Session {
         let all = channels.chain([ssd.decoders_busy(), ssd.encoders_busy()]);
         all.map(|stage| beyond(stage, ssd.now())).fold(0.0, f64::max)
     }
+}
+
+/// The shortest and the longest of several ranges.
+fn union(ranges: impl Iterator<Item = (Time, Time)>) -> (Time, Time) {
+    let both = |a: (Time, Time), b: (Time, Time)| (a.0.min(b.0), a.1.max(b.1));
+    ranges.reduce(both).unwrap_or_default()
 }
 
 /// Excess of the busy time of several servers over `run` for each of them, as a fraction of it.

@@ -166,6 +166,7 @@ impl Session {
                 "mispredictions": map.mispredictions,
             },
             "cache": self.cache(),
+            "dense": self.dense(),
             "ram_bytes": ram_bytes,
             "unit_bytes": ssd.unit_bytes(),
             "mapping_bytes_per_unit": ssd.ftl_bytes_per_unit(),
@@ -184,6 +185,15 @@ impl Session {
             "room_bytes": cache.room_units * bytes,
             "used_bytes": cache.used_units * bytes,
         })
+    }
+
+    /// Data on dense chips beside fast ones; `null` of a drive with one kind of chips.
+    fn dense(&self) -> Value {
+        if self.loaded.config.chips.is_empty() {
+            return Value::Null;
+        }
+        let counts = self.run.ssd.ftl_counts().dense;
+        json!({"frozen_units": counts.frozen_units, "modified_sets": counts.modified_sets})
     }
 
     /// Counts of refresh and patrol; `null` of a drive without either.
@@ -210,11 +220,8 @@ impl Session {
     /// Price of the flash; `null` where that of the chip is not known.
     fn cost(&self) -> Value {
         let config = &self.loaded.config;
-        let Some(per_gb) = config.chip.cost_per_gb.filter(|&dollars| dollars > 0.0) else {
-            return Value::Null;
-        };
+        let Some(usd) = config.flash_usd() else { return Value::Null };
         let flash_bytes = config.flash_bytes();
-        let usd = per_gb * flash_bytes as f64 / 1e9;
         json!({
             "flash_bytes": flash_bytes,
             "flash_usd": usd,
@@ -275,20 +282,6 @@ impl Session {
         let ssd = &self.run.ssd;
         let counts = ssd.flash_counts();
         let wear = ssd.wear();
-        let bits = self.loaded.config.chip.cell_bits;
-        let one_shot = self.loaded.config.chip.page_order == PageOrder::OneShot;
-        let mut program = Map::new();
-        for (i, &(commands, time)) in counts.program_time.iter().enumerate().take(bits as usize) {
-            // One-shot has wordlines only.
-            let name = match (bits, i) {
-                (1, _) => "page",
-                _ if one_shot => "wordline",
-                (_, i) => page_type_name(i as u8, bits),
-            };
-            if commands > 0 {
-                program.insert(name.into(), json!(time.us() / commands as f64));
-            }
-        }
         let energy = ssd.energy();
         json!({
             "reads": counts.reads,
@@ -303,8 +296,55 @@ impl Session {
             "energy_uj": energy.total_uj(),
             "energy": energy,
             "pe_cycles": {"min": wear.min, "mean": wear.mean, "max": wear.max},
-            "program_us": program,
+            // Of the chips of the first kind.
+            "program_us": self.program_us(0),
+            "kinds": self.kinds(),
         })
+    }
+
+    /// Mean times of programs, by type of page, of a kind of chips.
+    fn program_us(&self, number: usize) -> Value {
+        let (_, chip) = self.loaded.config.kinds()[number];
+        let (bits, one_shot) = (chip.cell_bits, chip.page_order == PageOrder::OneShot);
+        let times = &self.run.ssd.flash_counts().of_kind[number].program_time;
+        let mut program = Map::new();
+        for (i, &(commands, time)) in times.iter().enumerate().take(bits as usize) {
+            // One-shot has wordlines only.
+            let name = match (bits, i) {
+                (1, _) => "page",
+                _ if one_shot => "wordline",
+                (_, i) => page_type_name(i as u8, bits),
+            };
+            if commands > 0 {
+                program.insert(name.into(), json!(time.us() / commands as f64));
+            }
+        }
+        Value::Object(program)
+    }
+
+    /// What each kind of chips has done; `null` of a drive with one.
+    fn kinds(&self) -> Value {
+        let (config, ssd) = (&self.loaded.config, &self.run.ssd);
+        if config.chips.is_empty() {
+            return Value::Null;
+        }
+        let names = std::iter::once("chip").chain(config.chips.keys().map(String::as_str));
+        let bytes = config.flash_bytes_of_kinds();
+        let of_kind = |(number, name): (usize, &str)| {
+            let counts = &ssd.flash_counts().of_kind[number];
+            let (wear, energy) = (ssd.wear_of_kind(number), ssd.energy_of_kind(number));
+            let of_kind = json!({
+                "flash_bytes": bytes[number],
+                "programs": counts.programs,
+                "erases": counts.erases,
+                "energy_uj": energy.total_uj(),
+                "energy": energy,
+                "pe_cycles": {"min": wear.min, "mean": wear.mean, "max": wear.max},
+                "program_us": self.program_us(number),
+            });
+            (name.to_owned(), of_kind)
+        };
+        Value::Object((0..).zip(names).map(of_kind).collect())
     }
 
     fn channels(&self) -> Value {

@@ -18,6 +18,6 @@ pub mod mode;
 pub mod rules;
 pub mod timing;
 
-pub use chips::{Chips, Oob, Owned};
+pub use chips::{Chips, MOST_KINDS, Oob, Owned, Silicon};
 pub use config::{ChipConfig, CombinedRead, FeaturesConfig, MultiPlaneRead};
 pub use mode::BlockMode;

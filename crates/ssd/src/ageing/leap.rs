@@ -156,7 +156,7 @@ impl Leaps {
             let left = self.lasts[block.0 as usize].saturating_sub(chips.pe_cycles(block));
             let mut cycles = f64::from(left);
             if by_chance {
-                cycles = cycles.min(chips.cycles_until_failure(self.rng.unit()));
+                cycles = cycles.min(chips.cycles_until_failure(block, self.rng.unit()));
             }
             if cycles < shift * end {
                 failing.push((cycles / shift, block));

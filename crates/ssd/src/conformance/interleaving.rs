@@ -114,6 +114,9 @@ impl Interleaving {
             format!("ftl.keep_share={}", one(layouts, &[0.0, 0.5, 1.0])),
             format!("ftl.when_full={}", one(layouts, &["native", "fold"])),
             format!("ftl.shrink_to={}", one(layouts, &[0.5, 1.0])),
+            format!("ftl.rounds={}", one(layouts, &[0, 1, 1, 3])),
+            format!("ftl.policy={}", one(layouts, &["frozen", "cold"])),
+            format!("ftl.overwrite={}", one(layouts, &["modify", "log"])),
             // With these cycles one block in twenty-four has failed, or one in six.
             "chip.fault={median_ratings=1.0,spread=0.4}".into(),
             format!("age.pe_cycles={}", one(failures, &[0, 0, 1500, 2000])),

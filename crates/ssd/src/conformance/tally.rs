@@ -4,7 +4,7 @@
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
 use crate::ftl::contract::{
-    CacheCounts, CacheState, Hint, MapCounts, Merges, Occupancy, Ram, Wear,
+    CacheCounts, CacheState, DenseCounts, Hint, MapCounts, Merges, Occupancy, Ram, Wear,
 };
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
@@ -13,8 +13,8 @@ use crate::ftl::{
 use base::archive::{Archive, State};
 use base::rng::Rng;
 use base::{Error, Result};
-use nand::chip::BlockMode;
 use nand::chip::coded::CodedPages;
+use nand::chip::{BlockMode, Silicon};
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use std::collections::BTreeMap;
 
@@ -62,8 +62,9 @@ pub struct Tally {
     /// Of its flash.
     pub geometry: Geometry,
     ftl: Box<dyn Ftl>,
-    /// Pages of a block, and of a program, by mode.
-    pages: [(u32, u32); 2],
+    /// Pages of a block, and of a program, by mode: those of each kind of chips.
+    of_kind: Vec<[(u32, u32); 2]>,
+    kind_of_die: Vec<u8>,
     /// Where it has any.
     coded: Option<CodedPages>,
     blocks: Vec<OfBlock>,
@@ -86,8 +87,11 @@ impl Tally {
     /// Of the drive that `config` describes, or why there is none.
     pub fn new(config: &SsdConfig) -> Result<Self> {
         let chips = chips(config)?;
-        let pages = [BlockMode::Native, BlockMode::SingleLevel]
-            .map(|mode| (chips.pages(mode), chips.pages_per_program_in(mode)));
+        let of_kind = |kind: &Silicon| {
+            [BlockMode::Native, BlockMode::SingleLevel]
+                .map(|mode| (kind.pages(mode), kind.pages_per_program_in(mode)))
+        };
+        let mut of_kind: Vec<_> = chips.kinds().map(of_kind).collect();
         let context = context(config, &chips)?;
         let block =
             |&is_bad: &bool| OfBlock { is_bad, cycles: context.pe_cycles, ..OfBlock::default() };
@@ -95,13 +99,18 @@ impl Tally {
         context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
         let geometry = context.geometry.clone();
         let coded = CodedPages::new(&context.fast_pages).ok();
-        let pages = [(geometry.pages_per_block, pages[0].1), pages[1]];
+        if let [only] = &mut of_kind[..] {
+            // Without those of summaries.
+            only[0].0 = geometry.pages_per_block;
+        }
+        let kind_of_die = context.kind_of_die.clone();
         let ftl = build_ftl(config, context)?;
         Ok(Self {
             map: vec![None; ftl.logical_units() as usize],
             geometry,
             ftl,
-            pages,
+            of_kind,
+            kind_of_die,
             coded,
             blocks,
             placed: BTreeMap::new(),
@@ -112,6 +121,12 @@ impl Tally {
             retires: false,
             broken: None,
         })
+    }
+
+    /// Pages of a block, and of a program of it, by mode.
+    fn pages(&self, block: Block) -> &[(u32, u32); 2] {
+        let die = self.geometry.die_of(block).0;
+        &self.of_kind[usize::from(self.kind_of_die[die as usize])]
     }
 
     /// Keeps the first promise that is broken.
@@ -167,6 +182,7 @@ impl Tally {
             merges: Merges::default(),
             map: MapCounts::default(),
             cache: CacheCounts::default(),
+            dense: DenseCounts::default(),
             ..told
         };
         let CacheCounts { host_units, folded_units, .. } = told.cache;
@@ -191,13 +207,16 @@ impl Tally {
             }
             cycles.push(block.cycles);
             known.mapped += u64::from(block.mapped);
-            let programmable = page * u64::from(self.pages[block.mode.table()].0);
+            let [native, _] = *self.pages(number);
+            let programmable = page * u64::from(self.pages(number)[block.mode.table()].0);
             let told = self.ftl.rewritten_groups(number);
             hold!(told == block.again, "{number:?}: {told} groups again, not {}", block.again);
             known.free += programmable - page * u64::from(block.pages);
             known.invalid += page * u64::from(block.pages) - u64::from(block.mapped);
             // What its mode has no pages for.
-            known.invalid += whole - programmable;
+            known.invalid += page * u64::from(native.0) - programmable;
+            // What blocks of this kind do not have.
+            known.bad += whole - page * u64::from(native.0);
             let told = self.ftl.mode(number);
             hold!(pages == 0 || told == block.mode, "{number:?} is {:?}, not {told:?}", block.mode);
         }
@@ -227,13 +246,14 @@ impl Tally {
         hold!((1..=lpns.len() as u32).contains(&program.units), "{program:?}");
         hold!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
         let mut planes = Vec::new();
+        let of_mode = self.pages(program.blocks[0])[program.mode.table()];
+        let taken = self.taken(program);
         for &number in program.blocks() {
             hold!(self.geometry.die_of(number) == program.die, "{program:?}");
             planes.push(self.geometry.plane_of(number));
             if program.mode == BlockMode::Recoded {
                 self.recoded(program, number)?;
             }
-            let taken = self.taken(program);
             let block = &mut self.blocks[number.0 as usize];
             hold!(!block.is_bad, "{program:?} in a bad block");
             if program.mode != BlockMode::Recoded {
@@ -243,7 +263,7 @@ impl Tally {
                 }
                 hold!(block.mode == program.mode, "{program:?} in another mode");
                 block.pages += taken;
-                hold!(block.pages <= self.pages[program.mode.table()].0, "{program:?}");
+                hold!(block.pages <= of_mode.0, "{program:?}");
             }
             // Programs with different labels may reach the die in any order.
             let label = *block.label.get_or_insert(program.stream);
@@ -277,7 +297,7 @@ impl Tally {
     fn taken(&self, program: &Program) -> u32 {
         match &self.coded {
             Some(coded) if program.mode.is_coded() => coded.taken(program.mode, program.page).0,
-            _ => self.pages[program.mode.table()].1,
+            _ => self.pages(program.blocks[0])[program.mode.table()].1,
         }
     }
 
@@ -468,7 +488,7 @@ impl Ftl for Tally {
     fn reclaim(&mut self, number: Block) -> bool {
         let is_new = self.ftl.reclaim(number);
         let block = &self.blocks[number.0 as usize];
-        let is_full = block.pages == self.pages[block.mode.table()].0 && block.flying == 0;
+        let is_full = block.pages == self.pages(number)[block.mode.table()].0 && block.flying == 0;
         if is_new && (!is_full || block.is_bad) {
             self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
         }

@@ -142,7 +142,7 @@ impl Ssd {
                 _ if matches!(command.owner, Owner::Log(_) | Owner::Scan) => {}
                 Kind::Program if command.transfers > 0 => {
                     let program = &programs[command.job];
-                    let pages = chips.programmed_by(program.mode, program.page);
+                    let pages = chips.programmed_by(program.mode, program.die, program.page);
                     coming += u64::from(u32::from(program.planes) * pages);
                 }
                 Kind::Erase => erasing += u64::from(programs[command.job].planes),
@@ -158,7 +158,7 @@ impl Ssd {
 
     /// Programs that a summary of a block takes.
     pub fn summary_programs(&self) -> u64 {
-        u64::from(self.flash.chips.summary_pages() / self.flash.chips.pages_per_program)
+        u64::from(self.flash.chips.summary_pages() / self.flash.chips.first().pages_per_program)
     }
 
     /// Where every physical unit is accounted for (slow).
@@ -169,6 +169,16 @@ impl Ssd {
     /// Wear of the good blocks (slow).
     pub fn wear(&self) -> Wear {
         self.ftl.wear()
+    }
+
+    /// That of the good blocks of a kind of chips (slow).
+    pub fn wear_of_kind(&self, number: usize) -> Wear {
+        let chips = &self.flash.chips;
+        let is_its = |&block: &Block| {
+            chips.kind(chips.geometry.die_of(block)) == number && !self.ftl.is_bad(block)
+        };
+        let blocks = (0..chips.geometry.blocks()).map(Block).filter(is_its);
+        Wear::of(blocks.map(|block| chips.pe_cycles(block)))
     }
 
     /// Program/erase cycles of each block.
@@ -217,7 +227,7 @@ impl Ssd {
     pub fn patrol_energy_uj(&self) -> f64 {
         let RefreshCounts { patrol_array, patrol_bus, .. } = self.counts.refresh;
         let times = OperationTimes { read: patrol_array, bus: patrol_bus, ..Default::default() };
-        self.flash.chips.energy.of(&times).total_uj()
+        self.flash.chips.first().energy.of(&times).total_uj()
     }
 
     /// What the controller has done.
@@ -268,9 +278,18 @@ impl Ssd {
 
     /// Energy that all dies have used.
     pub fn energy(&self) -> EnergyUse {
-        let energy = &self.flash.chips.energy;
-        let standby_uj = energy.standby_uj(self.now()) * f64::from(self.dies());
-        EnergyUse { standby_uj, ..energy.of(&self.flash.counts.times) }
+        let kinds = 0..self.flash.chips.kinds().count();
+        kinds.map(|kind| self.energy_of_kind(kind)).fold(EnergyUse::default(), |sum, of| sum + of)
+    }
+
+    /// Energy that the dies of a kind have used.
+    pub fn energy_of_kind(&self, number: usize) -> EnergyUse {
+        let chips = &self.flash.chips;
+        let Some(kind) = chips.kinds().nth(number) else { return EnergyUse::default() };
+        let dies =
+            (0..self.dies()).filter(|&die| chips.kind(nand::geometry::Die(die)) == number).count();
+        let standby_uj = kind.energy.standby_uj(self.now()) * dies as f64;
+        EnergyUse { standby_uj, ..kind.energy.of(&self.flash.counts.of_kind[number].times) }
     }
 
     /// Whether there is more to happen than simulated time is good for.

@@ -373,9 +373,9 @@ impl Ssd {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
         let class = if program.stream.is_internal() { Class::Collect } else { Class::Write };
-        let Program { mode, page, planes, .. } = program;
+        let Program { mode, page, planes, die, .. } = program;
         let chips = &self.flash.chips;
-        let per_plane = chips.programmed_by(mode, page);
+        let per_plane = chips.programmed_by(mode, die, page);
         let pages = u32::from(planes) * chips.pages_on_bus(mode, per_plane);
         let of_data = u32::from(planes) * chips.data_pages_by(mode, page, per_plane);
         let bytes = self.codewords.of_page() * self.codewords.bytes;

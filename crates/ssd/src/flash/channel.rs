@@ -44,7 +44,7 @@ impl Flash {
     /// Books the command cycles of `count` commands on the die's bus: when they are over.
     #[inline]
     pub(crate) fn book_commands(&mut self, now: Time, die: Die, count: u64) -> Time {
-        let time = self.chips.timing.command * count;
+        let time = self.chips.of_die(die).timing.command * count;
         if time == Time::ZERO {
             return now;
         }
@@ -101,9 +101,9 @@ impl Flash {
         let loading = dies.phase == Phase::Loading;
         let index = if loading { dies.active } else { dies.output.head };
         let command = &mut self.commands[index];
-        let time = self.chips.timing.transfer(command.bytes);
+        let time = self.chips.of_die(Die(die)).timing.transfer(command.bytes);
         command.bus += time;
-        self.counts.times.bus += time;
+        self.counts.of_kind[self.chips.kind(Die(die))].times.bus += time;
         state.active = die;
         state.started = state.book(now, time);
         let lane = if loading { self.events.to_die_lane } else { self.events.from_die_lane };
@@ -156,21 +156,23 @@ impl Flash {
         let job = self.programs[command.job];
         let is_ftl = !matches!(command.owner, Owner::Log(_));
         self.chips.advance_to(now);
+        let counts = &mut self.counts.of_kind[self.chips.kind(die)];
         let mut longest = Time::ZERO;
         for &block in job.blocks() {
             let time = self.chips.program_in(job.mode, block, job.page).unwrap_or_else(|error| {
                 self.fault.get_or_insert(error);
                 Time::ZERO
             });
-            if is_ftl {
-                self.counts.programs += u64::from(self.chips.programmed_by(job.mode, job.page));
-            }
-            self.counts.times.program += time;
+            counts.times.program += time;
             longest = longest.max(time);
         }
         if is_ftl {
-            let page_type = usize::from(self.chips.page_type(job.page));
-            let (count, total) = &mut self.counts.program_time[page_type];
+            let pages = u64::from(self.chips.programmed_by(job.mode, die, job.page));
+            let pages = pages * u64::from(job.planes);
+            self.counts.programs += pages;
+            counts.programs += pages;
+            let page_type = usize::from(self.chips.of_die(die).page_type(job.page));
+            let (count, total) = &mut counts.program_time[page_type];
             *count += 1;
             *total += longest;
             self.counts.summaries += u64::from(self.chips.is_summarised(job.page));

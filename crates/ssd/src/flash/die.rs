@@ -186,7 +186,7 @@ impl Flash {
     ) {
         let now = events.now();
         let mut commands = 1;
-        if self.chips.features.multi_plane_read != MultiPlaneRead::None
+        if self.chips.of_die(die).features.multi_plane_read != MultiPlaneRead::None
             && self.dies[die.0 as usize].queues.waiting() & 1 << class != 0
         {
             let mut last = index;
@@ -228,26 +228,26 @@ impl Flash {
         state.senses -= 1;
         // To the second register: to go out from there, or to make room for another read.
         let is_copied = match state.senses {
-            0 => self.frees_page_register(index),
-            _ => !self.combines_in_page_buffer(),
+            0 => self.frees_page_register(die, index),
+            _ => !self.combines_in_page_buffer(die),
         };
         let state = &mut self.dies[die.0 as usize];
         if is_copied {
-            longest += self.chips.timing.cache;
+            longest += self.chips.of_die(die).timing.cache;
         }
         state.array_start = start;
         state.end = start + longest;
         events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
     }
 
-    fn combines_in_page_buffer(&self) -> bool {
-        self.chips.features.combined_read == CombinedRead::PageBuffer
+    fn combines_in_page_buffer(&self, die: Die) -> bool {
+        self.chips.of_die(die).features.combined_read == CombinedRead::PageBuffer
     }
 
     /// Whether a page goes out from the second register, so that the array can go on.
-    fn frees_page_register(&self, index: u32) -> bool {
-        self.chips.features.cache_read
-            && (self.commands[index].senses == 1 || self.combines_in_page_buffer())
+    fn frees_page_register(&self, die: Die, index: u32) -> bool {
+        self.chips.of_die(die).features.cache_read
+            && (self.commands[index].senses == 1 || self.combines_in_page_buffer(die))
     }
 
     /// Takes the reads that can share the array time of `first` out of their queue: those of other
@@ -264,7 +264,8 @@ impl Flash {
         let plane_bit =
             |block: Block| 1u32 << (geometry.plane_of(block).0 % geometry.planes_per_die);
         let mut planes = plane_bit(block);
-        let same_page = self.chips.features.multi_plane_read == MultiPlaneRead::SamePage;
+        let same_page =
+            self.chips.of_die(die).features.multi_plane_read == MultiPlaneRead::SamePage;
         let mut joined = [NONE; MAX_PLANES];
         let mut n = 0;
         let mut previous = NONE;
@@ -330,7 +331,7 @@ impl Flash {
         }
         command.array += time;
         self.counts.reads += 1;
-        self.counts.times.read += time;
+        self.counts.of_kind[self.chips.kind(command.die)].times.read += time;
         time
     }
 
@@ -344,7 +345,9 @@ impl Flash {
             let time = self.chips.erase(block);
             self.counts.erases += u64::from(is_ftl);
             self.counts.kept_erases += u64::from(!is_ftl);
-            self.counts.times.erase += time;
+            let counts = &mut self.counts.of_kind[self.chips.kind(die)];
+            counts.erases += u64::from(is_ftl);
+            counts.times.erase += time;
             longest = longest.max(time);
         }
         let start = self.book_commands(now, die, 1);
@@ -374,13 +377,13 @@ impl Flash {
                 }
                 let state = &self.dies[die.0 as usize];
                 let more = state.senses > 0;
-                let needs_output = !more || !self.combines_in_page_buffer();
+                let needs_output = !more || !self.combines_in_page_buffer(die);
                 if needs_output && !state.output.is_empty() {
                     self.set_phase(now, die, Phase::Blocked);
                 } else if more {
                     self.sense_again(events, die);
                 } else {
-                    let free = self.frees_page_register(index);
+                    let free = self.frees_page_register(die, index);
                     self.set_phase(now, die, if free { Phase::Idle } else { Phase::Holding });
                     self.hand_over(events, die);
                 }
@@ -457,7 +460,7 @@ impl Flash {
     pub(crate) fn suspend_for_reads(&mut self, events: &mut EventQueue, die: Die) {
         let state = &self.dies[die.0 as usize];
         if matches!(state.phase, Phase::Programming | Phase::Erasing)
-            && state.suspends < self.chips.timing.suspends_max
+            && state.suspends < self.chips.of_die(die).timing.suspends_max
             && state.queues.waiting() & 1 << Class::Read as usize != 0
             && self.scheduler.reads_suspend()
         {
@@ -467,7 +470,7 @@ impl Flash {
 
     #[inline(never)]
     fn suspend(&mut self, events: &mut EventQueue, die: Die) {
-        let timing = &self.chips.timing;
+        let timing = &self.chips.of_die(die).timing;
         let state = &mut self.dies[die.0 as usize];
         let command = self.commands[state.active];
         let Command { class, order, .. } = command;
@@ -504,7 +507,7 @@ impl Flash {
     pub(crate) fn resume(&mut self, events: &mut EventQueue, die: Die, suspended: Suspended) {
         let now = events.now();
         self.set_phase(now, die, suspended.phase);
-        let resume = self.chips.timing.resume;
+        let resume = self.chips.of_die(die).timing.resume;
         let doing = match suspended.phase {
             Phase::Erasing => Doing::Erase,
             _ => Doing::of(&self.commands[suspended.command], false),

@@ -30,7 +30,7 @@ use crate::medium::cells::CellMedium;
 use base::event::EventQueue;
 use base::pool::Pool;
 use base::{Error, Time};
-use nand::chip::Chips;
+use nand::chip::{Chips, MOST_KINDS};
 use nand::energy::OperationTimes;
 use nand::geometry::Die;
 
@@ -57,9 +57,20 @@ pub struct FlashCounts {
     pub suspends: u64,
     /// Reads that joined another on other planes.
     pub joined_reads: u64,
+    /// Those of each kind of chips.
+    pub of_kind: [KindCounts; MOST_KINDS],
+}
+
+/// What dies of one kind have done.
+#[derive(Debug, Clone, Default)]
+pub struct KindCounts {
+    /// Pages programmed.
+    pub programs: u64,
     /// Program commands and their time, by type of the (first) page.
     pub program_time: [(u64, Time); 4],
-    /// Time of each operation, over all dies.
+    /// Blocks erased.
+    pub erases: u64,
+    /// Time of each operation.
     pub times: OperationTimes,
 }
 

@@ -27,7 +27,9 @@ impl Flash {
                     } else {
                         self.chips.tear_erase(block);
                         // The FTL is not told of it.
-                        self.counts.erases -= u64::from(matches!(command.owner, Owner::Job(_)));
+                        let untold = u64::from(matches!(command.owner, Owner::Job(_)));
+                        self.counts.erases -= untold;
+                        self.counts.of_kind[self.chips.kind(command.die)].erases -= untold;
                     }
                 }
                 programs += u64::from(phase == Phase::Programming);

@@ -30,6 +30,17 @@ pub struct FtlCounts {
     pub map: MapCounts,
     /// Work of a cache of blocks in single-level mode.
     pub cache: CacheCounts,
+    /// Data on dense chips beside fast ones.
+    pub dense: DenseCounts,
+}
+
+/// Data on dense chips beside fast ones.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DenseCounts {
+    /// Units moved to them from fast chips by collection; they are among the moved units.
+    pub frozen_units: u64,
+    /// Block sets rewritten because the host has overwritten data in them.
+    pub modified_sets: u64,
 }
 
 /// Work of a cache of blocks in single-level mode.
@@ -86,6 +97,7 @@ impl FtlCounts {
             merges: Merges { switch, partial, full },
             map: MapCounts { reads, writes, moves, hits, misses, mispredictions },
             cache: CacheCounts { host_units: cached_units, folded_units, erased_blocks },
+            dense: DenseCounts { frozen_units, modified_sets },
         } = self;
         *host_units += other.host_units;
         *moved_units += other.moved_units;
@@ -107,6 +119,8 @@ impl FtlCounts {
         *cached_units += other.cache.host_units;
         *folded_units += other.cache.folded_units;
         *erased_blocks += other.cache.erased_blocks;
+        *frozen_units += other.dense.frozen_units;
+        *modified_sets += other.dense.modified_sets;
     }
 
     /// Unit slots programmed, for any reason.
@@ -146,6 +160,18 @@ pub struct Wear {
     pub mean: f64,
     /// Most.
     pub max: u32,
+}
+
+impl Wear {
+    /// That of blocks with these cycles.
+    pub fn of(cycles: impl Iterator<Item = u32> + Clone) -> Self {
+        let count = cycles.clone().count().max(1) as f64;
+        Self {
+            min: cycles.clone().min().unwrap_or(0),
+            mean: cycles.clone().map(f64::from).sum::<f64>() / count,
+            max: cycles.max().unwrap_or(0),
+        }
+    }
 }
 
 /// RAM that the drive's firmware would need, by use: the modelled tables, without additional tables

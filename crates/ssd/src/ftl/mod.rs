@@ -12,6 +12,7 @@ mod blocks;
 pub mod contract;
 mod dftl;
 mod fast;
+mod frozen;
 mod learned;
 mod log_blocks;
 mod log_group;
@@ -36,6 +37,7 @@ pub const ROSTER: &[Member<Build>] = &[
     dftl::MEMBER,
     learned::MEMBER,
     slc_cache::MEMBER,
+    frozen::MEMBER,
     bast::MEMBER,
     fast::MEMBER,
     log_group::MEMBER,

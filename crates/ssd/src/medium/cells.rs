@@ -58,7 +58,13 @@ impl CellMedium {
         chips: &Chips,
         model: &dyn Model,
     ) -> Result<Option<Box<Self>>> {
-        let (Some(cell), Some(bits)) = (chips.cell(), model.medium_bits()) else {
+        let has_cells = chips.kinds().any(|kind| kind.cell().is_some());
+        if chips.is_mixed() && has_cells && model.medium_bits().is_some() {
+            let problem = "several kinds, with real cells under a decoder, which are of one";
+            return Err(Error::new("chips", problem)
+                .hint("use chip.array.name = \"table\", which needs no cells"));
+        }
+        let (Some(cell), Some(bits)) = (chips.first().cell(), model.medium_bits()) else {
             return Ok(None);
         };
         if config.drive.single_level {
@@ -103,7 +109,7 @@ impl CellMedium {
         let noted = &mut self.sensed[index];
         noted.page = PageAt { block: block.0.into(), page, state };
         if command.level == 0 && (command.attempt == 0 || rber < command.rber) {
-            noted.shifts_v = chips.shifts_v(state.page_type, command.shift_v);
+            noted.shifts_v = chips.first().shifts_v(state.page_type, command.shift_v);
         }
     }
 

@@ -101,7 +101,7 @@ impl Backup {
             Ring { die, sets, at: 0, page: 0, is_stale: false, is_erasing: false, copies }
         };
         let rings = if blocks.is_empty() { 0 } else { geometry.dies * groups };
-        let pages = chips.pages(BlockMode::SingleLevel);
+        let pages = chips.first().pages(BlockMode::SingleLevel);
         Self { rings: (0..rings).map(ring).collect(), groups, joined, pages }
     }
 

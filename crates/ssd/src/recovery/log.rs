@@ -59,7 +59,7 @@ impl Log {
     /// for records.
     pub(crate) fn blocks_per_die(bytes: u64, chips: &Chips) -> u32 {
         let geometry = &chips.geometry;
-        let units = chips.pages(BlockMode::SingleLevel) * geometry.units_per_page;
+        let units = chips.first().pages(BlockMode::SingleLevel) * geometry.units_per_page;
         let of_block = u64::from(units) * u64::from(geometry.unit_bytes);
         let of_die = bytes.div_ceil(geometry.dies.into());
         2 * of_die.div_ceil(of_block) as u32 + 2
@@ -99,7 +99,7 @@ impl Log {
         };
         let rings: Vec<Ring> = (0..geometry.dies).map(ring).collect();
         let fewest = rings.iter().map(|ring| ring.blocks.len()).min().unwrap_or(0) as u64;
-        let pages = chips.pages(BlockMode::SingleLevel);
+        let pages = chips.first().pages(BlockMode::SingleLevel);
         Self {
             next_die: 0,
             pages,

@@ -140,13 +140,7 @@ impl BlockWear {
 
     /// Least, mean and most cycles of the blocks in use.
     pub fn spread(&self) -> Wear {
-        let good =
-            || self.pe_cycles.iter().zip(&self.bad).filter(|(_, bad)| !**bad).map(|(&pe, _)| pe);
-        let count = good().count().max(1) as f64;
-        Wear {
-            min: good().min().unwrap_or(0),
-            mean: good().map(f64::from).sum::<f64>() / count,
-            max: good().max().unwrap_or(0),
-        }
+        let good = self.pe_cycles.iter().zip(&self.bad).filter(|(_, bad)| !**bad);
+        Wear::of(good.map(|(&cycles, _)| cycles))
     }
 }

@@ -47,6 +47,8 @@ pub fn ftl_in(
     // A little less, so that rounding takes no unit.
     let overprovisioning = f64::from(blocks) / f64::from(logical) - 1.0 - 1e-9;
     let context = Context {
+        kinds: Vec::new(),
+        kind_of_die: Vec::new(),
         bad: vec![false; blocks as usize],
         failed: Vec::new(),
         geometry,

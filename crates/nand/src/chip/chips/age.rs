@@ -1,9 +1,10 @@
 //! Ages of a device and its data, and what age does to a page.
 
+use super::kinds::Retention;
 use super::state::BlockState;
-use super::{Chips, DeviceAge, MINUTE, Retention};
+use super::{Chips, DeviceAge, MINUTE};
 use crate::array::PageState;
-use crate::chip::geometry::Block;
+use crate::chip::geometry::{Block, Die};
 use crate::chip::mode::BlockMode;
 use base::Time;
 use base::units::Hours;
@@ -69,7 +70,7 @@ impl Chips {
         if state.fill().next_page == 0 {
             return None;
         }
-        let Retention { before, pace } = self.retention;
+        let Retention { before, pace } = self.kinds.of(block).retention;
         let before = if state.aged_pages() > 0 { before.0 / pace * 60.0 } else { 0.0 };
         let since = self.age.minutes().saturating_sub(state.born());
         Some((before as u32).saturating_add(since))
@@ -80,13 +81,14 @@ impl Chips {
     pub fn rber_after(&self, block: Block, page: u32, minutes: u32) -> f64 {
         let state = &self.blocks[block.0 as usize];
         let mode = state.fill().mode;
-        let site = self.rules.site(mode, page);
-        let retention = Hours(f64::from(minutes) / 60.0 * self.retention.pace);
+        let kind = self.kinds.of(block);
+        let site = kind.rules.site(mode, page);
+        let retention = Hours(f64::from(minutes) / 60.0 * kind.retention.pace);
         let BlockState { pe_cycles, reads, .. } = *state;
         let page = PageState { page_type: site.page_type, pe_cycles, retention, reads };
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(block.0) << 32 | row);
-        self.arrays[mode.table()].rber_of_page(&page, key)
+        kind.arrays[mode.table()].rber_of_page(&page, key)
     }
 
     /// Pages of a block have been read so often, without time.
@@ -95,9 +97,9 @@ impl Chips {
         state.reads = state.reads.saturating_add(reads);
     }
 
-    /// The row of cells that a page of a native block lies in.
-    pub fn row_of(&self, page: u32) -> (u32, u8) {
-        let site = self.rules.site(BlockMode::Native, page);
+    /// The row of cells that a page of a native block of a die lies in.
+    pub fn row_of(&self, die: Die, page: u32) -> (u32, u8) {
+        let site = self.kinds.of_die(die).rules.site(BlockMode::Native, page);
         (site.wordline, site.parity)
     }
 }

@@ -1,12 +1,10 @@
 //! Construction of the chips of a drive, and what is decided before anything is written.
 
+use super::kinds::{Kinds, Retention, Silicon};
 use super::state::BlockState;
-use super::{Chips, DeviceAge, MINUTE, Retention};
-use crate::array::{self, PageState};
+use super::{Chips, DeviceAge, MINUTE};
+use crate::array::PageState;
 use crate::chip::config::ChipConfig;
-use crate::chip::energy::Energy;
-use crate::chip::fault::Faults;
-use crate::chip::geometry::Geometry;
 use crate::chip::mode::BlockMode;
 use base::memory::table;
 use base::rng::Rng;
@@ -25,65 +23,69 @@ impl Chips {
         retention: Hours,
         seed: u64,
     ) -> Result<Self> {
-        config.features.check()?;
-        let faults = Faults::new(&config.fault, config.rated_pe_cycles, seed)?;
-        let geometry = Geometry::new(&config.geometry, dies, unit_bytes)?;
-        let rules = config.rules()?;
-        let cell = config.cell()?;
-        let gray = cell.as_ref().map(|cell| cell.levels.gray);
-        let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
-        let last = config.cell_bits as u8 - 1;
-        array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
+        Self::of_kinds(&[config], vec![0; dies as usize], unit_bytes, pe_cycles, retention, seed)
+    }
+
+    /// The same with dies of several kinds: `of_die` names that of each, by its place in `configs`.
+    pub fn of_kinds(
+        configs: &[&ChipConfig],
+        of_die: Vec<u8>,
+        unit_bytes: u32,
+        pe_cycles: u32,
+        retention: Hours,
+        seed: u64,
+    ) -> Result<Self> {
+        let build = |config: &ChipConfig| Silicon::new(config, pe_cycles, retention, seed);
+        let (kinds, geometry) = Kinds::new(configs, of_die, unit_bytes, build)?;
         let block = BlockState::erased(pe_cycles);
         Ok(Self {
-            timing: config.timing(cell.as_deref())?,
-            energy: Energy::new(&config.energy)?,
-            features: config.features.clone(),
-            pages_per_program: rules.pages_per_program(BlockMode::Native),
-            errs: !array.is_ideal(),
+            kinds,
             blocks: table(geometry.blocks() as usize, block),
             geometry,
-            gray,
-            rules,
-            arrays: [array.clone(), array],
-            knows_single_level: false,
-            retention: Retention { before: retention, pace: 1.0 },
             age: DeviceAge { next: Time(MINUTE), ..DeviceAge::default() },
             torn: BTreeSet::new(),
             oob: None,
             summary_pages: 0,
             row_key: Rng::stream(seed, "chip/rows").bits(),
-            faults,
             codes: None,
         })
     }
 
     /// Holds all blocks in single-level mode, whatever commands say. Before anything is written.
     /// Refuses chips with one bit a cell.
-    pub fn hold_single_level(&mut self, cell_bits: u32) -> Result<()> {
-        if cell_bits == 1 {
+    pub fn hold_single_level(&mut self) -> Result<()> {
+        if self.kinds().any(|kind| kind.cell_bits == 1) {
             return Err(Error::new("drive.single_level", "true, on a chip with one bit a cell")
                 .expected("false, or a chip.cell_bits of 2 or more"));
         }
-        self.rules.hold_single_level();
-        self.timing.hold_single_level();
-        self.geometry = self.geometry.with_pages(self.rules.pages(BlockMode::Native));
-        self.pages_per_program = 1;
-        self.meet(BlockMode::SingleLevel);
-        self.arrays[0] = self.arrays[1].clone();
+        for kind in self.kinds.all_mut() {
+            kind.rules.hold_single_level();
+            kind.timing.hold_single_level();
+            (kind.pages_per_program, kind.cell_bits) = (1, 1);
+            kind.meet(BlockMode::SingleLevel);
+            kind.arrays[0] = kind.arrays[1].clone();
+        }
+        let pages = self.kinds().map(|kind| kind.pages(BlockMode::Native)).max();
+        self.geometry = self.geometry.with_pages(pages.unwrap_or(1));
         Ok(())
     }
 
-    /// Keeps the chips at this temperature: `None` where the model of errors has no activation
+    /// Keeps the chips at this temperature: `None` where a model of errors has no activation
     /// energy. Refuses data that are older so than the model has rates for.
-    pub fn keep_at(&mut self, celsius: f64, cell_bits: u32) -> Option<Result<()>> {
-        let array = &self.arrays[0];
-        let pace = array.equivalent_hours(1.0, celsius)?;
-        let before = Hours(self.retention.before.0 / self.retention.pace * pace);
-        self.retention = Retention { before, pace };
+    pub fn keep_at(&mut self, celsius: f64) -> Option<Result<()>> {
         let pe_cycles = self.blocks.first().map_or(0, |block| block.pe_cycles);
-        let page_type = cell_bits as u8 - 1;
-        Some(array.reaches(&PageState { page_type, pe_cycles, retention: before, reads: 0 }))
+        for kind in self.kinds.all_mut().filter(|kind| kind.errs) {
+            let array = &kind.arrays[0];
+            let pace = array.equivalent_hours(1.0, celsius)?;
+            let before = Hours(kind.retention.before.0 / kind.retention.pace * pace);
+            kind.retention = Retention { before, pace };
+            let page_type = kind.cell_bits as u8 - 1;
+            let oldest = PageState { page_type, pe_cycles, retention: before, reads: 0 };
+            if let Err(error) = array.reaches(&oldest) {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(()))
     }
 
     /// Keeps the last pages of each block for a summary of the others: `bytes` for each of their
@@ -92,7 +94,7 @@ impl Chips {
         let pages = self.geometry.pages_per_block;
         let needed = u64::from(bytes) * u64::from(self.geometry.units_per_block());
         let needed = needed.div_ceil(page_bytes.into()) as u32;
-        self.summary_pages = needed.next_multiple_of(self.pages_per_program);
+        self.summary_pages = needed.next_multiple_of(self.first().pages_per_program);
         if self.summary_pages >= pages {
             let problem = format!("a summary of {needed} pages in a block of {pages}");
             return Err(Error::new("recovery.name", problem).hint("use larger pages or units"));

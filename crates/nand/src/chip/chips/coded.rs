@@ -24,7 +24,7 @@ impl Chips {
     /// Lets blocks hold a code on the first pages of their cells. `data_rber` says how errors of
     /// cells become errors of data. Refuses chips that program several pages of a cell at once.
     pub fn hold_codes(&mut self, data_rber: fn(f64) -> f64) -> Result<()> {
-        let is_safe = |page| self.page_type(page) == 0;
+        let is_safe = |page| self.first().page_type(page) == 0;
         let safe: Vec<bool> = (0..self.geometry.pages_per_block).map(is_safe).collect();
         self.codes = Some(Box::new(Codes { pages: CodedPages::new(&safe)?, data_rber }));
         Ok(())
@@ -101,15 +101,16 @@ impl Chips {
         if page == 0 && mode == BlockMode::Coded {
             state.set_born(self.age.minutes());
         }
+        let kind = self.kinds.of(block);
         let taken = codes.pages.taken(mode, page).0;
         let mut time = Time::ZERO;
         for page in page..page + taken {
             // Groups of the second generation are of the first type throughout.
             let is_again = mode == BlockMode::Recoded;
-            let page_type = if is_again { 0 } else { self.rules.site(mode, page).page_type };
-            time += self.timing.program_in(mode, page_type, pe_cycles);
+            let page_type = if is_again { 0 } else { kind.rules.site(mode, page).page_type };
+            time += kind.timing.program_in(mode, page_type, pe_cycles);
             if is_again {
-                time += self.timing.read_in(mode, page_type, pe_cycles);
+                time += kind.timing.read_in(mode, page_type, pe_cycles);
             }
         }
         Ok(time)

@@ -12,31 +12,27 @@
 mod age;
 mod build;
 mod coded;
+mod kinds;
 mod oob;
 mod power;
 mod state;
 
+pub use kinds::{MOST_KINDS, Silicon};
 pub use oob::{Oob, Owned};
 
-use super::config::FeaturesConfig;
-use super::energy::Energy;
-use super::fault::Faults;
-use super::geometry::{Block, Geometry};
+use super::geometry::{Block, Die, Geometry};
 use super::mode::BlockMode;
-use super::rules::{BlockFill, Illegal, PageRules};
-use super::timing::Timing;
-use crate::array::{Array, PageState};
-use crate::cell::Cell;
-use crate::level::gray::{Gray, MOST_REFERENCES};
+use super::rules::{BlockFill, Illegal};
+use crate::array::PageState;
 use base::archive::{Archive, State};
 use base::memory::prefetch;
 use base::units::Hours;
 use base::{Error, Result, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use coded::Codes;
+use kinds::{Kinds, Retention};
 use oob::OobStore;
 use state::BlockState;
 
@@ -65,38 +61,13 @@ impl DeviceAge {
     }
 }
 
-/// How old data are for the model of errors.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Retention {
-    /// Age of data from before the run.
-    pub(super) before: Hours,
-    /// How much faster time goes than at the temperature that the model's rates hold for.
-    pub(super) pace: f64,
-}
-
 /// All chips of a drive.
 #[derive(Clone)]
 pub struct Chips {
     /// Layout.
     pub geometry: Geometry,
-    /// Times.
-    pub timing: Timing,
-    /// Energies.
-    pub energy: Energy,
-    /// Optional commands.
-    pub features: FeaturesConfig,
-    /// Pages that one program command writes in each plane: the bits of a cell where a wordline
-    /// is programmed in one shot, one elsewhere.
-    pub pages_per_program: u32,
-    gray: Option<&'static Gray>,
-    pub(super) rules: PageRules,
-    /// Models of native blocks and of those in single-level mode.
-    pub(super) arrays: [Arc<dyn Array>; 2],
-    /// Whether the second one is what it should be: it is built with the first such block.
-    knows_single_level: bool,
-    errs: bool,
+    kinds: Kinds,
     pub(super) blocks: Vec<BlockState>,
-    pub(super) retention: Retention,
     pub(super) age: DeviceAge,
     /// Pages of blocks that a power cut has left unreadable.
     torn: BTreeSet<(u32, u32)>,
@@ -106,16 +77,36 @@ pub struct Chips {
     summary_pages: u32,
     /// Tells the rows of this drive from those of others.
     pub(super) row_key: u64,
-    faults: Faults,
     /// Where blocks may hold a write-once code.
     codes: Option<Box<Codes>>,
 }
 
 impl Chips {
-    /// Which bit of the cell page `page` of a block is.
+    /// What the chip of a die has in common with others of its kind.
     #[inline]
-    pub fn page_type(&self, page: u32) -> u8 {
-        self.rules.site(BlockMode::Native, page).page_type
+    pub fn of_die(&self, die: Die) -> &Silicon {
+        self.kinds.of_die(die)
+    }
+
+    /// The number of the kind of a die: 0 in a drive with one.
+    #[inline]
+    pub fn kind(&self, die: Die) -> usize {
+        self.kinds.number(die)
+    }
+
+    /// Kinds of chips, the first one first.
+    pub fn kinds(&self) -> impl Iterator<Item = &Silicon> {
+        self.kinds.all()
+    }
+
+    /// The chip, of a drive with one kind; else that of the first dies.
+    pub fn first(&self) -> &Silicon {
+        self.kinds.of_number(0)
+    }
+
+    /// Whether there are several kinds.
+    pub fn is_mixed(&self) -> bool {
+        self.kinds.all().count() > 1
     }
 
     /// Program/erase cycles of a block.
@@ -133,32 +124,33 @@ impl Chips {
     /// Whether read data may differ from written data.
     #[inline]
     pub fn errs(&self) -> bool {
-        self.errs
+        self.kinds.all().any(|kind| kind.errs)
     }
 
     /// Whether programs fail by chance.
     #[inline]
     pub fn programs_fail(&self) -> bool {
-        self.faults.programs_fail()
+        self.kinds.all().any(|kind| kind.faults.programs_fail())
     }
 
     /// Whether the program of a page, or of pages from it on, has failed by chance. To be asked
     /// before the block is erased.
     #[inline]
     pub fn program_failed(&self, block: Block, page: u32) -> bool {
-        self.faults.program_fails(block.0, self.pe_cycles(block), page)
+        self.kinds.of(block).faults.program_fails(block.0, self.pe_cycles(block), page)
     }
 
     /// Whether a block has reported a failure in the cycles before the run: an erase or a program.
     pub fn failed_before(&self, block: Block) -> bool {
-        let programs = self.rules.programs(BlockMode::Native);
-        self.faults.has_failed_before(block.0, self.pe_cycles(block), programs)
+        let Silicon { rules, faults, .. } = self.kinds.of(block);
+        let programs = rules.programs(BlockMode::Native);
+        faults.has_failed_before(block.0, self.pe_cycles(block), programs)
     }
 
     /// Whether a block reports failures by now: its last erase has failed.
     #[inline]
     pub fn has_failed(&self, block: Block) -> bool {
-        self.faults.has_worn_out(block.0, self.pe_cycles(block))
+        self.kinds.of(block).faults.has_worn_out(block.0, self.pe_cycles(block))
     }
 
     /// Prefetches the state that a command to a block needs.
@@ -174,7 +166,7 @@ impl Chips {
 
     /// The same of a block in this mode.
     pub fn load_in(&mut self, mode: BlockMode, block: Block, pages: u32) {
-        self.meet(mode);
+        self.kinds.of_mut(block).meet(mode);
         let is_full = pages == self.geometry.pages_per_block;
         let next_page = if is_full { pages + self.summary_pages } else { pages };
         let state = &mut self.blocks[block.0 as usize];
@@ -191,14 +183,15 @@ impl Chips {
 
     /// Cycles with which a block reports failures.
     pub fn lasts(&self, block: Block) -> u32 {
-        self.faults.lasts(block.0)
+        self.kinds.of(block).faults.lasts(block.0)
     }
 
-    /// Cycles of a block until one of its programs fails by chance, at a point of their
+    /// Cycles of this block until one of its programs fails by chance, at a point of their
     /// distribution from 0 to 1.
-    pub fn cycles_until_failure(&self, drawn: f64) -> f64 {
-        let programs = self.rules.programs(BlockMode::Native);
-        self.faults.programs_until_failure(drawn) / f64::from(programs)
+    pub fn cycles_until_failure(&self, block: Block, drawn: f64) -> f64 {
+        let Silicon { rules, faults, .. } = self.kinds.of(block);
+        let programs = rules.programs(BlockMode::Native);
+        faults.programs_until_failure(drawn) / f64::from(programs)
     }
 
     /// How many bits the cells of a block hold.
@@ -207,26 +200,26 @@ impl Chips {
         self.blocks[block.0 as usize].fill().mode
     }
 
-    /// Pages of a block in this mode.
+    /// Pages of this block in this mode.
     #[inline]
-    pub fn pages(&self, mode: BlockMode) -> u32 {
-        self.rules.pages(mode)
+    pub fn pages(&self, mode: BlockMode, block: Block) -> u32 {
+        self.kinds.of(block).rules.pages(mode)
     }
 
-    /// Pages that the program from `page` on writes in a plane.
+    /// Pages that the program from `page` on writes in a plane of a die.
     #[inline]
-    pub fn programmed_by(&self, mode: BlockMode, page: u32) -> u32 {
+    pub fn programmed_by(&self, mode: BlockMode, die: Die, page: u32) -> u32 {
         if mode.is_coded() {
             self.coded_pages_by(mode, page)
         } else {
-            self.pages_per_program_in(mode)
+            self.pages_per_program_in(mode, die)
         }
     }
 
-    /// Pages that one program writes in a plane, of blocks without codes.
+    /// Pages that one program writes in a plane of a die, in blocks without codes.
     #[inline]
-    pub fn pages_per_program_in(&self, mode: BlockMode) -> u32 {
-        self.rules.pages_per_program(mode)
+    pub fn pages_per_program_in(&self, mode: BlockMode, die: Die) -> u32 {
+        self.kinds.of_die(die).rules.pages_per_program(mode)
     }
 
     /// Pages of data of a block that have been programmed since its erase, including torn ones, as
@@ -242,9 +235,11 @@ impl Chips {
     }
 
     /// Whether the program from `page` on is the last one of a block, and its summary follows it.
+    /// Drives with several kinds of chips have no summaries.
     #[inline]
     pub fn is_summarised(&self, page: u32) -> bool {
-        self.summary_pages > 0 && page + self.pages_per_program == self.geometry.pages_per_block
+        self.summary_pages > 0
+            && page + self.first().pages_per_program == self.geometry.pages_per_block
     }
 
     /// Senses a page that is not programmed, which shows that at once: how long it takes.
@@ -252,8 +247,9 @@ impl Chips {
     pub fn sense_erased(&self, block: Block, page: u32) -> Time {
         let state = &self.blocks[block.0 as usize];
         let mode = state.fill().mode;
-        let page_type = self.rules.site(mode, page).page_type;
-        self.timing.read_in(mode, page_type, state.pe_cycles)
+        let kind = self.kinds.of(block);
+        let page_type = kind.rules.site(mode, page).page_type;
+        kind.timing.read_in(mode, page_type, state.pe_cycles)
     }
 
     /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
@@ -272,61 +268,41 @@ impl Chips {
         if page >= next_page {
             return Err(not_programmed(block, page));
         }
-        let site = self.rules.site(mode, page);
+        let kind = self.kinds.of(block);
+        let site = kind.rules.site(mode, page);
         let page_type = site.page_type;
-        let time = self.timing.read_in(mode, page_type, state.pe_cycles);
+        let time = kind.timing.read_in(mode, page_type, state.pe_cycles);
         state.reads = state.reads.saturating_add(1);
         if state.is_torn() && self.torn.contains(&(block.0, page)) {
             return Ok((time, 0.5));
         }
-        if !self.errs {
+        if !kind.errs {
             return Ok((time, 0.0));
         }
-        let page = page_state(page, page_type, state, self.retention, self.age);
+        let page = page_state(page, page_type, state, kind.retention, self.age);
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(block.0) << 32 | row);
-        let array = &*self.arrays[mode.table()];
+        let array = &*kind.arrays[mode.table()];
         let rber = array.rber_of_page(&page, key);
         if shift_v == 0.0 {
             return Ok((time, rber));
         }
-        Ok((time, self.moved_rber(array, &page, rber, shift_v)))
+        Ok((time, kind.moved_rber(array, &page, rber, shift_v)))
     }
 
     /// What the cells of a page have been through, its last read included.
     pub fn state(&self, block: Block, page: u32) -> PageState {
         let state = &self.blocks[block.0 as usize];
-        let page_type = self.rules.site(state.fill().mode, page).page_type;
-        page_state(page, page_type, state, self.retention, self.age)
-    }
-
-    /// The cell, where the rates are those of cells that could be read one by one.
-    pub fn cell(&self) -> Option<&Arc<Cell>> {
-        self.arrays[0].cell()
+        let kind = self.kinds.of(block);
+        let page_type = kind.rules.site(state.fill().mode, page).page_type;
+        page_state(page, page_type, state, kind.retention, self.age)
     }
 
     /// Whether there are errors, and they are the same wherever a page is read: the law of errors
     /// knows no references.
     pub fn ignores_references(&self) -> bool {
-        self.errs && !self.arrays[0].has_references()
-    }
-
-    /// How far a shift by `shift_v` moves each reference of a page, from the lowest.
-    pub fn shifts_v(&self, page_type: u8, shift_v: f32) -> [f32; MOST_REFERENCES] {
-        // A chip without a cell has no references to move.
-        let Some(gray) = self.gray else { return [shift_v; MOST_REFERENCES] };
-        gray.shifts_v(page_type.into(), shift_v, self.features.lowest_shift)
-    }
-
-    /// The rate of a page that has `rber` at its own references, with these moved: what moving does
-    /// to the mean of pages in this state, it does to each.
-    #[cold]
-    fn moved_rber(&self, array: &dyn Array, page: &PageState, rber: f64, shift_v: f32) -> f64 {
-        let mean = array.rber_shifted(page, &[]);
-        let shifts_v = self.shifts_v(page.page_type, shift_v).map(f64::from);
-        let moved = array.rber_shifted(page, &shifts_v);
-        if mean > 0.0 { (rber * moved / mean).min(0.5) } else { moved.min(0.5) }
+        self.kinds.all().any(|kind| kind.errs && !kind.arrays[0].has_references())
     }
 
     /// Programs `pages_per_program` pages from `page` on: how long it takes.
@@ -344,16 +320,17 @@ impl Chips {
         }
         let state = &mut self.blocks[block.0 as usize];
         let (mut fill, pe_cycles) = (state.fill(), state.pe_cycles);
-        if let Err(why) = self.rules.program(&mut fill, mode, page) {
+        let kind = self.kinds.of_mut(block);
+        if let Err(why) = kind.rules.program(&mut fill, mode, page) {
             return Err(illegal(why, block, page));
         }
         state.set_fill(fill);
         if page == 0 {
             state.set_born(self.age.minutes());
-            self.meet(mode);
+            kind.meet(mode);
         }
-        let page_type = self.rules.site(mode, page).page_type;
-        let time = self.timing.program_in(mode, page_type, pe_cycles);
+        let page_type = kind.rules.site(mode, page).page_type;
+        let time = kind.timing.program_in(mode, page_type, pe_cycles);
         if self.summary_pages > 0 && mode == BlockMode::Native && self.is_summarised(page) {
             return Ok(time + self.program_summary(block));
         }
@@ -368,28 +345,18 @@ impl Chips {
         let pages = next_page..next_page + self.summary_pages;
         state.set_fill(BlockFill { next_page: pages.end, mode });
         let pe_cycles = state.pe_cycles;
-        let times = pages.step_by(self.pages_per_program as usize).map(|page| {
-            self.timing.program_in(mode, self.rules.site(mode, page).page_type, pe_cycles)
-        });
+        let Silicon { timing, rules, pages_per_program, .. } = self.kinds.of(block);
+        let times = pages
+            .step_by(*pages_per_program as usize)
+            .map(|page| timing.program_in(mode, rules.site(mode, page).page_type, pe_cycles));
         times.fold(Time::ZERO, |sum, time| sum + time)
-    }
-
-    /// Sees to the errors of blocks in this mode: their model is built for the first of them.
-    #[inline]
-    fn meet(&mut self, mode: BlockMode) {
-        if mode == BlockMode::SingleLevel && !self.knows_single_level {
-            self.knows_single_level = true;
-            if let Some(array) = self.arrays[0].single_level() {
-                self.arrays[1] = array;
-            }
-        }
     }
 
     /// Erases a block: how long it takes.
     #[inline]
     pub fn erase(&mut self, block: Block) -> Time {
         let state = &mut self.blocks[block.0 as usize];
-        let time = self.timing.erase(state.pe_cycles);
+        let time = self.kinds.of(block).timing.erase(state.pe_cycles);
         if state.is_torn() {
             self.torn.retain(|&(torn, _)| torn != block.0);
         }
@@ -405,34 +372,25 @@ impl State for Chips {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
         let Self {
             geometry: _,
-            timing: _,
-            energy: _,
-            features: _,
-            pages_per_program: _,
-            gray: _,
-            rules: _,
-            arrays: _,
-            knows_single_level,
-            errs: _,
+            kinds,
             blocks,
-            retention: _,
             age,
             torn,
             oob,
             summary_pages: _,
             row_key: _,
-            faults: _,
             codes: _,
         } = self;
-        let mut has_single_level = *knows_single_level;
+        let known = kinds.all().map(|kind| kind.knows_single_level);
+        let mut known: Vec<bool> = known.collect();
         let mut keeps_oob = oob.is_some();
         archive.table(blocks)?;
         archive.value(age)?;
         archive.value(torn)?;
-        archive.value(&mut has_single_level)?;
+        archive.value(&mut known)?;
         archive.value(&mut keeps_oob)?;
-        if has_single_level {
-            self.meet(BlockMode::SingleLevel);
+        for (kind, _) in kinds.all_mut().zip(known).filter(|(_, knows)| *knows) {
+            kind.meet(BlockMode::SingleLevel);
         }
         if keeps_oob {
             self.keep_oob();

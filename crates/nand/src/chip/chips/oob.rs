@@ -6,6 +6,7 @@
 //! for it.
 
 use super::Chips;
+use super::kinds::Kinds;
 use crate::chip::geometry::{Block, Geometry, Ppn};
 use crate::chip::mode::BlockMode;
 use crate::chip::rules::{BlockFill, PageRules};
@@ -68,8 +69,8 @@ impl State for OobStore {
 
 impl OobStore {
     /// Of erased flash.
-    pub fn new(geometry: &Geometry, rules: &PageRules) -> Self {
-        let programs_per_block = Self::programs(rules);
+    fn new(geometry: &Geometry, kinds: &Kinds) -> Self {
+        let programs_per_block = Self::programs(kinds);
         let programs = geometry.blocks() as usize * programs_per_block as usize;
         Self {
             owners: table(geometry.units() as usize, Owned::PADDING.owner),
@@ -82,18 +83,17 @@ impl OobStore {
     }
 
     /// Bytes that it takes.
-    pub fn bytes(geometry: &Geometry, rules: &PageRules) -> u64 {
-        let programs = u64::from(geometry.blocks()) * u64::from(Self::programs(rules));
+    fn bytes(geometry: &Geometry, kinds: &Kinds) -> u64 {
+        let programs = u64::from(geometry.blocks()) * u64::from(Self::programs(kinds));
         12 * u64::from(geometry.units()) + 8 * (programs + u64::from(geometry.blocks()))
     }
 
-    /// Programs of a block, in the mode that has more.
-    fn programs(rules: &PageRules) -> u32 {
-        [BlockMode::Native, BlockMode::SingleLevel].map(|mode| rules.programs(mode))[..]
-            .iter()
-            .copied()
-            .max()
-            .unwrap_or_default()
+    /// Programs of a block, of the kind and in the mode that has most.
+    fn programs(kinds: &Kinds) -> u32 {
+        let of = |rules: &PageRules| {
+            rules.programs(BlockMode::Native).max(rules.programs(BlockMode::SingleLevel))
+        };
+        kinds.all().map(|kind| of(&kind.rules)).max().unwrap_or_default()
     }
 
     fn at(&self, block: Block, program: u32) -> usize {
@@ -161,12 +161,12 @@ impl OobStore {
 impl Chips {
     /// Keeps out-of-band areas from now on: [`Chips::oob_bytes`] of memory.
     pub fn keep_oob(&mut self) {
-        self.oob.get_or_insert_with(|| OobStore::new(&self.geometry, &self.rules));
+        self.oob.get_or_insert_with(|| OobStore::new(&self.geometry, &self.kinds));
     }
 
     /// Bytes that out-of-band areas take.
     pub fn oob_bytes(&self) -> u64 {
-        OobStore::bytes(&self.geometry, &self.rules)
+        OobStore::bytes(&self.geometry, &self.kinds)
     }
 
     /// Writes the out-of-band areas of the program from `page` on, which has completed: its units
@@ -176,8 +176,9 @@ impl Chips {
     pub fn write_oob(&mut self, block: Block, page: u32, units: &[Owned], stamp: u64, tag: u64) {
         let Some(oob) = &mut self.oob else { return };
         let mode = self.blocks[block.0 as usize].fill().mode;
-        let pages = (self.geometry.ppn(block, page, 0), self.rules.pages_per_program(mode));
-        oob.write((block, self.rules.program_of(mode, page)), pages, units, stamp);
+        let rules = &self.kinds.of(block).rules;
+        let pages = (self.geometry.ppn(block, page, 0), rules.pages_per_program(mode));
+        oob.write((block, rules.program_of(mode, page)), pages, units, stamp);
         if tag != 0 {
             oob.set_tag(block, tag);
         }
@@ -192,7 +193,7 @@ impl Chips {
         if page >= next_page {
             return None;
         }
-        self.oob.as_ref()?.read(ppn, block, self.rules.program_of(mode, page))
+        self.oob.as_ref()?.read(ppn, block, self.kinds.of(block).rules.program_of(mode, page))
     }
 
     /// When the program of a page completed, if it did and the page can be read.
@@ -201,7 +202,7 @@ impl Chips {
         if page >= next_page {
             return None;
         }
-        self.oob.as_ref()?.stamp(block, self.rules.program_of(mode, page))
+        self.oob.as_ref()?.stamp(block, self.kinds.of(block).rules.program_of(mode, page))
     }
 
     /// The tag of a block, if its areas can be read.

@@ -1,6 +1,6 @@
 //! Power cuts: programs and erases that they tear, and the pages that cannot be read afterwards.
 
-use super::Chips;
+use super::{Chips, Silicon};
 use crate::chip::geometry::Block;
 use crate::chip::mode::BlockMode;
 use crate::chip::rules::BlockFill;
@@ -10,12 +10,13 @@ impl Chips {
     /// cells, and of those of a summary that follows.
     pub fn pages_under(&self, mode: BlockMode, page: u32) -> Vec<u32> {
         // In single-level mode no row of cells has two pages.
-        let has_pairs = mode == BlockMode::Native && self.pages_per_program == 1;
-        if !self.faults.may_lose_pairs() || !has_pairs {
+        let Silicon { rules, faults, pages_per_program, .. } = self.first();
+        let has_pairs = mode == BlockMode::Native && *pages_per_program == 1;
+        if !faults.may_lose_pairs() || !has_pairs {
             return Vec::new();
         }
         let row = |page: u32| {
-            let site = self.rules.site(BlockMode::Native, page);
+            let site = rules.site(BlockMode::Native, page);
             (site.wordline, site.parity)
         };
         let behind = if self.is_summarised(page) { self.summary_pages } else { 0 };
@@ -30,21 +31,22 @@ impl Chips {
         let state = &mut self.blocks[block.0 as usize];
         let (BlockFill { next_page, mode }, pe_cycles) = (state.fill(), state.pe_cycles);
         let data_pages = next_page.min(self.geometry.pages_per_block);
-        let per_program = self.rules.pages_per_program(mode);
+        let Silicon { rules, faults, .. } = self.kinds.of(block);
+        let per_program = rules.pages_per_program(mode);
         let Some(first) = data_pages.checked_sub(per_program) else { return };
         state.tear();
         let row = |page: u32| {
-            let site = self.rules.site(mode, page);
+            let site = rules.site(mode, page);
             (site.wordline, site.parity)
         };
         let rows: Vec<_> = (first..next_page).map(row).collect();
-        let loses_pairs = self.faults.pairs_are_lost(block.0, pe_cycles, first);
+        let loses_pairs = faults.pairs_are_lost(block.0, pe_cycles, first);
         let is_lost = |&page: &u32| page >= first || (loses_pairs && rows.contains(&row(page)));
         self.torn.extend((0..next_page).filter(is_lost).map(|page| (block.0, page)));
         if let Some(oob) = &mut self.oob {
             // A lower page is lost with the upper one, its area too.
             let torn = self.torn.range((block.0, 0)..=(block.0, u32::MAX));
-            torn.for_each(|&(_, page)| oob.lose(block, self.rules.program_of(mode, page)));
+            torn.for_each(|&(_, page)| oob.lose(block, rules.program_of(mode, page)));
         }
     }
 
@@ -53,7 +55,7 @@ impl Chips {
     pub fn tear_erase(&mut self, block: Block) {
         let state = &mut self.blocks[block.0 as usize];
         let mode = state.fill().mode;
-        let pages = self.rules.pages(mode);
+        let pages = self.kinds.of(block).pages(mode);
         state.set_fill(BlockFill { next_page: pages, mode });
         state.tear();
         self.torn.extend((0..pages).map(|page| (block.0, page)));

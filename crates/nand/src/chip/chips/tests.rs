@@ -78,8 +78,8 @@ fn ages_are_told_in_minutes() {
     assert_eq!(chips.reads(Block(1)), 1001);
     assert!(chips.rber_after(Block(1), 0, 970) > then);
     // Pages of a row of cells are in one row.
-    assert_eq!(chips.row_of(0), chips.row_of(2));
-    assert_ne!(chips.row_of(0), chips.row_of(3));
+    assert_eq!(chips.row_of(Die(0), 0), chips.row_of(Die(0), 2));
+    assert_ne!(chips.row_of(Die(0), 0), chips.row_of(Die(0), 3));
 }
 
 /// A year at 30 C is 506 hours at 52 C (JESD218): old data, and hours that pass in the run.
@@ -89,13 +89,13 @@ fn data_age_by_the_temperature_of_the_drive() {
     let mut chips = chips(3, PageOrder::OneShot, &warm);
     chips.load(Block(0), 6);
     chips.program(Block(1), 0).unwrap();
-    chips.keep_at(52.0, 3).unwrap().unwrap();
+    chips.keep_at(52.0).unwrap().unwrap();
     chips.age(Hours(506.0));
     let hours = |block: u32| chips.state(Block(block), 0).retention.0;
     assert!((hours(1) / 8760.0 - 1.0).abs() < 0.005, "{}", hours(1));
     assert!((hours(0) / (hours(1) / 506.0 * 1006.0) - 1.0).abs() < 1e-9, "{}", hours(0));
     // At the temperature that the law holds for hours are hours, to the bit.
-    chips.keep_at(30.0, 3).unwrap().unwrap();
+    chips.keep_at(30.0).unwrap().unwrap();
     assert_eq!(chips.state(Block(1), 0).retention.0, 506.0);
 }
 
@@ -103,7 +103,7 @@ fn data_age_by_the_temperature_of_the_drive() {
 #[test]
 fn temperatures_that_a_law_does_not_know() {
     let keep = |array: &str, celsius: f64| {
-        chips(3, PageOrder::OneShot, array).keep_at(celsius, 3).map(|kept| kept.is_ok())
+        chips(3, PageOrder::OneShot, array).keep_at(celsius).map(|kept| kept.is_ok())
     };
     let rates = "rber = [1e-4, 1e-4, 1e-4]";
     let points = format!(
@@ -123,7 +123,7 @@ fn temperatures_that_a_law_does_not_know() {
 fn single_level_blocks() {
     let mut chips = chips(3, PageOrder::OneShot, LAW);
     let mode = BlockMode::SingleLevel;
-    assert_eq!((chips.pages(mode), chips.pages_per_program_in(mode)), (4, 1));
+    assert_eq!((chips.first().pages(mode), chips.first().pages_per_program_in(mode)), (4, 1));
     for page in 0..4 {
         let time = chips.program_in(mode, Block(1), page).unwrap();
         assert_eq!(time, Time::from_us(150.0));
@@ -230,7 +230,7 @@ fn torn_pages_are_lost_until_the_erase() {
         chips.write_oob(Block(1), page, &[owned(page); 4], u64::from(page), 0);
     }
     // Page 4 is the upper page of the wordline of page 2.
-    let site = |page| chips.rules.site(BlockMode::Native, page).wordline;
+    let site = |page| chips.first().rules.site(BlockMode::Native, page).wordline;
     assert_eq!(site(4), site(2 - 1));
     let lower = 1;
     chips.tear_program(Block(1));

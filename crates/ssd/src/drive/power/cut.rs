@@ -111,8 +111,8 @@ impl Ssd {
                 _ => continue,
             }
             if !self.flash.has_begun(index) {
-                let pages =
-                    u32::from(program.planes) * self.flash.chips.pages_per_program_in(program.mode);
+                let pages = u32::from(program.planes)
+                    * self.flash.chips.pages_per_program_in(program.mode, program.die);
                 unplaced += u64::from(pages * self.flash.chips.geometry.units_per_page);
             }
         }

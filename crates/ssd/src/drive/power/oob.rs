@@ -38,8 +38,10 @@ impl Ssd {
         let stamp = power.number();
         let chips = &mut self.flash.chips;
         let units = chips.geometry.units_per_page as usize;
-        let (planes, pages) =
-            (program.blocks().len(), chips.pages_per_program_in(program.mode) as usize);
+        let (planes, pages) = (
+            program.blocks().len(),
+            chips.pages_per_program_in(program.mode, program.die) as usize,
+        );
         if chips.is_summarised(program.page) {
             power.counts.summary_pages += planes as u64 * u64::from(chips.summary_pages());
         }
@@ -68,7 +70,7 @@ pub(super) fn note_stored(chips: &mut Chips, ftl: &dyn Ftl, stamp: u64) {
         }
     }
     for block in (0..geometry.blocks()).map(Block) {
-        let per_program = chips.pages_per_program_in(ftl.mode(block));
+        let per_program = chips.pages_per_program_in(ftl.mode(block), geometry.die_of(block));
         let units = (per_program * geometry.units_per_page) as usize;
         let tag = ftl.tag(block);
         for page in (0..chips.programmed_pages(block)).step_by(per_program as usize) {

@@ -181,7 +181,7 @@ impl Ssd {
             was_full: power.known.full.contains(&block.0),
         };
         // The first page tells the mode, and with it how many there are.
-        let in_mode = most.min(chips.pages(chips.mode(block)));
+        let in_mode = most.min(chips.pages(chips.mode(block), block));
         // A page of the summary takes as long as the last page of data.
         let summary = |count: u32| {
             let page = Page { block, page: in_mode - 1, is_summary: true };

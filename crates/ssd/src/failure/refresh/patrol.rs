@@ -57,7 +57,7 @@ impl Patrol {
         let pages = if config.patrol_pages == 0 { all } else { config.patrol_pages.min(all) };
         let mut rows = BTreeMap::<_, Vec<u32>>::new();
         for page in 0..all {
-            rows.entry(chips.row_of(page)).or_default().push(page);
+            rows.entry(chips.row_of(nand::geometry::Die(0), page)).or_default().push(page);
         }
         let reads = f64::from(geometry.blocks()) * f64::from(pages);
         Self {

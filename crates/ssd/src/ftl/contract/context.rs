@@ -29,6 +29,15 @@ impl Default for FtlConfig {
     }
 }
 
+/// What an FTL needs to know of a kind of chips.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DieKind {
+    /// Pages of a native block: at most those of the layout.
+    pub pages_per_block: u32,
+    /// Pages of each plane that one program command writes.
+    pub pages_per_program: u32,
+}
+
 /// What an FTL is built from.
 pub struct Context {
     /// Layout of the flash.
@@ -42,6 +51,10 @@ pub struct Context {
     /// Which pages of a block are fast: the first of their cells. All of them, where a program
     /// takes all pages of a wordline.
     pub fast_pages: Vec<bool>,
+    /// Kinds of chips: what stands above is that of the first.
+    pub kinds: Vec<DieKind>,
+    /// The kind of each die, by its place in `kinds`.
+    pub kind_of_die: Vec<u8>,
     /// The family's parameters.
     pub config: FtlConfig,
     /// When to collect.

@@ -12,12 +12,12 @@ mod names;
 mod program;
 
 pub use answers::{Access, Known, Place, Step, Until, Urgency, Work};
-pub use context::{Build, Context, FtlConfig};
+pub use context::{Build, Context, DieKind, FtlConfig};
 pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
 pub use program::{Carried, Move, Program};
 
 pub use super::account::{
-    CacheCounts, CacheState, FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear,
+    CacheCounts, CacheState, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear,
 };
 use super::untimed;
 pub use super::untimed::{Device, Flawless, Untimed};
@@ -176,6 +176,11 @@ pub trait Ftl: Send + DynClone + State {
 
     /// Whether a block is out of use.
     fn is_bad(&self, _block: Block) -> bool {
+        false
+    }
+
+    /// Whether it knows that dies may be of several kinds.
+    fn knows_kinds(&self) -> bool {
         false
     }
 

@@ -1,5 +1,7 @@
 //! Parameters of the parts of a drive, one struct for each part.
 
+mod kinds;
+
 use base::family::Choice;
 use base::params::{self, Table};
 use base::{Error, Result};
@@ -8,6 +10,9 @@ use ecc::named_code::NamedCode;
 use nand::chip::ChipConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+pub use kinds::{ChipKind, within};
 
 use crate::ftl::FtlConfig;
 use crate::ftl::own::{OwnFtl, STREAMS};
@@ -179,6 +184,9 @@ pub struct SsdConfig {
     pub host: HostConfig,
     /// The flash.
     pub chip: ChipConfig,
+    /// Further kinds of chips, by a name of one's own: the dies that each takes are not `chip`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub chips: BTreeMap<String, ChipKind>,
     /// Where data live: `name`, the shared parameters, and the member's own.
     #[schemars(with = "serde_json::Value")]
     pub ftl: Choice,
@@ -260,9 +268,12 @@ impl SsdConfig {
             range("age.temperature_c", celsius, -100.0, 300.0)?;
         }
         self.refresh.check()?;
-        if let Some(dollars) = self.chip.cost_per_gb {
-            range("chip.cost_per_gb", dollars, 0.0, 1e6)?;
+        for (section, chip) in self.kinds() {
+            if let Some(dollars) = chip.cost_per_gb {
+                range(&format!("{section}.cost_per_gb"), dollars, 0.0, 1e6)?;
+            }
         }
+        self.kind_of_dies()?;
         range("age.pe_cycles", self.age.pe_cycles.into(), 0.0, 1e8)?;
         let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
         range("drive (dies in all)", dies as f64, 1.0, 65536.0)?;
@@ -272,6 +283,10 @@ impl SsdConfig {
             );
         }
         self.chip.array.resolve(nand::array::ROSTER, "chip.array")?;
+        for (name, kind) in &mut self.chips {
+            let place = format!("chips.{name}.chip.array");
+            kind.chip.array.resolve(nand::array::ROSTER, &place)?;
+        }
         complete::<FtlConfig, _>(&mut self.ftl, crate::ftl::ROSTER, "ftl")?;
         complete::<GcConfig, _>(&mut self.gc, crate::space::gc::ROSTER, "gc")?;
         let after_us = self.gc_parts()?.0.background_after_us;
@@ -328,9 +343,10 @@ impl SsdConfig {
         let (ecc, _) = self.ecc_parts()?;
         let geometry = &self.chip.geometry;
         let (page, spare) = (geometry.page_bytes, geometry.spare_bytes);
+        let of = |chip: &ChipConfig| chip.page_order.pages_per_program(chip.cell_bits);
         let pages = match self.drive.single_level {
             true => 1,
-            false => self.chip.page_order.pages_per_program(self.chip.cell_bits),
+            false => self.kinds().into_iter().map(|(_, chip)| of(chip)).max().unwrap_or(1),
         };
         let joined = self.chip.features.multi_plane_program;
         let planes = if joined { geometry.planes_per_die } else { 1 };
@@ -351,14 +367,6 @@ impl SsdConfig {
                 .expected(format!("at most {spare} in all (chip.geometry.spare_bytes)")));
         }
         Ok(())
-    }
-
-    /// Bytes of flash as sold: the data pages of all blocks, bad ones included.
-    pub fn flash_bytes(&self) -> u64 {
-        let geometry = &self.chip.geometry;
-        let of_die = [geometry.planes_per_die, geometry.blocks_per_plane, geometry.pages_per_block];
-        let dies = u64::from(self.drive.channels) * u64::from(self.drive.dies_per_channel);
-        of_die.into_iter().map(u64::from).product::<u64>() * dies * u64::from(geometry.page_bytes)
     }
 
     /// Bytes of a mapping unit: as asked for, or the smaller of 4096 and the page.

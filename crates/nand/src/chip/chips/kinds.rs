@@ -1,0 +1,258 @@
+//! Kinds of chips in a drive: what dies of one kind have in common, and which die is of which kind.
+//!
+//! Blocks of all kinds are addressed alike: every plane has as many blocks, and every block as many
+//! pages, as those of the largest kind. What a smaller kind lacks of them is never used.
+
+use crate::array::{self, Array, PageState};
+use crate::cell::Cell;
+use crate::chip::config::{ChipConfig, FeaturesConfig};
+use crate::chip::energy::Energy;
+use crate::chip::fault::Faults;
+use crate::chip::geometry::{Block, Die, Geometry};
+use crate::chip::mode::BlockMode;
+use crate::chip::rules::PageRules;
+use crate::chip::timing::Timing;
+use crate::level::gray::{Gray, MOST_REFERENCES};
+use base::units::{Divisor, Hours};
+use base::{Error, Result};
+use std::sync::Arc;
+
+/// Kinds that a drive can have.
+pub const MOST_KINDS: usize = 4;
+
+/// What chips of one kind have in common.
+#[derive(Clone)]
+pub struct Silicon {
+    /// Times.
+    pub timing: Timing,
+    /// Energies.
+    pub energy: Energy,
+    /// Optional commands.
+    pub features: FeaturesConfig,
+    /// Pages that one program command writes in each plane: the bits of a cell where a wordline
+    /// is programmed in one shot, one elsewhere.
+    pub pages_per_program: u32,
+    /// Bits of a native cell.
+    pub cell_bits: u32,
+    /// Blocks of a plane, including factory bad ones.
+    pub blocks_per_plane: u32,
+    pub(super) gray: Option<&'static Gray>,
+    pub(super) rules: PageRules,
+    /// Models of native blocks and of those in single-level mode.
+    pub(super) arrays: [Arc<dyn Array>; 2],
+    /// Whether the second one is what it should be: it is built with the first such block.
+    pub(super) knows_single_level: bool,
+    pub(super) errs: bool,
+    pub(super) retention: Retention,
+    pub(super) faults: Faults,
+}
+
+/// How old data are for the model of errors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Retention {
+    /// Age of data from before the run.
+    pub(super) before: Hours,
+    /// How much faster time goes than at the temperature that the model's rates hold for.
+    pub(super) pace: f64,
+}
+
+impl Silicon {
+    pub(super) fn new(
+        config: &ChipConfig,
+        pe_cycles: u32,
+        retention: Hours,
+        seed: u64,
+    ) -> Result<Self> {
+        config.features.check()?;
+        let faults = Faults::new(&config.fault, config.rated_pe_cycles, seed)?;
+        let rules = config.rules()?;
+        let cell = config.cell()?;
+        let array = array::model(&config.array, cell.as_ref(), "chip.array")?;
+        let last = config.cell_bits as u8 - 1;
+        array.reaches(&PageState { page_type: last, pe_cycles, retention, reads: 0 })?;
+        Ok(Self {
+            timing: config.timing(cell.as_deref())?,
+            energy: Energy::new(&config.energy)?,
+            features: config.features.clone(),
+            pages_per_program: rules.pages_per_program(BlockMode::Native),
+            cell_bits: config.cell_bits,
+            blocks_per_plane: config.geometry.blocks_per_plane,
+            gray: cell.as_ref().map(|cell| cell.levels.gray),
+            errs: !array.is_ideal(),
+            rules,
+            arrays: [array.clone(), array],
+            knows_single_level: false,
+            retention: Retention { before: retention, pace: 1.0 },
+            faults,
+        })
+    }
+
+    /// Pages of a block in this mode.
+    #[inline]
+    pub fn pages(&self, mode: BlockMode) -> u32 {
+        self.rules.pages(mode)
+    }
+
+    /// Pages that one program writes in a plane.
+    #[inline]
+    pub fn pages_per_program_in(&self, mode: BlockMode) -> u32 {
+        self.rules.pages_per_program(mode)
+    }
+
+    /// Which bit of the cell page `page` of a native block is.
+    #[inline]
+    pub fn page_type(&self, page: u32) -> u8 {
+        self.rules.site(BlockMode::Native, page).page_type
+    }
+
+    /// Which pages of a block are fast: the first of their cells. All of them, where a program
+    /// takes all pages of a wordline.
+    pub fn fast_pages(&self) -> Vec<bool> {
+        let is_fast = |page| self.pages_per_program > 1 || self.page_type(page) == 0;
+        (0..self.pages(BlockMode::Native)).map(is_fast).collect()
+    }
+
+    /// How far a shift by `shift_v` moves each reference of a page, from the lowest.
+    pub fn shifts_v(&self, page_type: u8, shift_v: f32) -> [f32; MOST_REFERENCES] {
+        // A chip without a cell has no references to move.
+        let Some(gray) = self.gray else { return [shift_v; MOST_REFERENCES] };
+        gray.shifts_v(page_type.into(), shift_v, self.features.lowest_shift)
+    }
+
+    /// The cell, where the rates are those of cells that could be read one by one.
+    pub fn cell(&self) -> Option<&Arc<Cell>> {
+        self.arrays[0].cell()
+    }
+
+    /// Sees to the errors of blocks in this mode: their model is built for the first of them.
+    #[inline]
+    pub(super) fn meet(&mut self, mode: BlockMode) {
+        if mode == BlockMode::SingleLevel && !self.knows_single_level {
+            self.knows_single_level = true;
+            if let Some(array) = self.arrays[0].single_level() {
+                self.arrays[1] = array;
+            }
+        }
+    }
+
+    /// The rate of a page that has `rber` at its own references, with these moved: what moving does
+    /// to the mean of pages in this state, it does to each.
+    #[cold]
+    pub(super) fn moved_rber(
+        &self,
+        array: &dyn Array,
+        page: &PageState,
+        rber: f64,
+        shift_v: f32,
+    ) -> f64 {
+        let mean = array.rber_shifted(page, &[]);
+        let shifts_v = self.shifts_v(page.page_type, shift_v).map(f64::from);
+        let moved = array.rber_shifted(page, &shifts_v);
+        if mean > 0.0 { (rber * moved / mean).min(0.5) } else { moved.min(0.5) }
+    }
+
+    /// Refuses a kind that cannot stand beside the first one.
+    fn check_beside(config: &ChipConfig, first: &ChipConfig) -> Result<()> {
+        for (key, value, as_of_first) in [
+            ("planes_per_die", config.geometry.planes_per_die, first.geometry.planes_per_die),
+            ("page_bytes", config.geometry.page_bytes, first.geometry.page_bytes),
+        ] {
+            if value != as_of_first {
+                return Err(Error::new(format!("chips.chip.geometry.{key}"), format!("{value}"))
+                    .expected(format!("{as_of_first}, as of the other dies")));
+            }
+        }
+        if config.features.multi_plane_program != first.features.multi_plane_program {
+            let problem = "not as that of the other dies";
+            return Err(Error::new("chips.chip.features.multi_plane_program", problem));
+        }
+        Ok(())
+    }
+}
+
+/// The kinds of a drive.
+#[derive(Clone)]
+pub(super) struct Kinds {
+    /// Most drives have one: it is at hand without a look at the die.
+    first: Silicon,
+    others: Vec<Silicon>,
+    of_die: Vec<u8>,
+    by_blocks_per_die: Divisor,
+}
+
+impl Kinds {
+    /// Kinds that can stand beside each other, and the layout that holds them all.
+    pub(super) fn new(
+        configs: &[&ChipConfig],
+        of_die: Vec<u8>,
+        unit_bytes: u32,
+        build: impl Fn(&ChipConfig) -> Result<Silicon>,
+    ) -> Result<(Self, Geometry)> {
+        let (first, others) = configs.split_first().expect("a drive has chips");
+        let mut largest = first.geometry.clone();
+        for other in others {
+            Silicon::check_beside(other, first)?;
+            let geometry = &other.geometry;
+            largest.blocks_per_plane = largest.blocks_per_plane.max(geometry.blocks_per_plane);
+            largest.pages_per_block = largest.pages_per_block.max(geometry.pages_per_block);
+            geometry.check_bad_blocks()?;
+        }
+        let geometry = Geometry::new(&largest, of_die.len() as u64, unit_bytes)?;
+        let kinds = Self {
+            first: build(first)?,
+            others: others.iter().map(|config| build(config)).collect::<Result<_>>()?,
+            of_die,
+            by_blocks_per_die: Divisor::new(geometry.blocks_per_plane * geometry.planes_per_die),
+        };
+        Ok((kinds, geometry))
+    }
+
+    /// The kind of a die, by number.
+    #[inline]
+    pub(super) fn number(&self, die: Die) -> usize {
+        if self.others.is_empty() { 0 } else { usize::from(self.of_die[die.0 as usize]) }
+    }
+
+    /// The kind of a die.
+    #[inline]
+    pub(super) fn of_die(&self, die: Die) -> &Silicon {
+        if self.others.is_empty() { &self.first } else { self.of_number(self.number(die)) }
+    }
+
+    /// The kind of a block.
+    #[inline]
+    pub(super) fn of(&self, block: Block) -> &Silicon {
+        if self.others.is_empty() {
+            &self.first
+        } else {
+            self.of_die(Die(self.by_blocks_per_die.quotient(block.0)))
+        }
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub(super) fn of_mut(&mut self, block: Block) -> &mut Silicon {
+        if self.others.is_empty() {
+            return &mut self.first;
+        }
+        match self.number(Die(self.by_blocks_per_die.quotient(block.0))) {
+            0 => &mut self.first,
+            number => &mut self.others[number - 1],
+        }
+    }
+
+    /// A kind by its number.
+    pub(super) fn of_number(&self, number: usize) -> &Silicon {
+        if number == 0 { &self.first } else { &self.others[number - 1] }
+    }
+
+    /// All kinds.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Silicon> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// All kinds, to change them.
+    pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut Silicon> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+}

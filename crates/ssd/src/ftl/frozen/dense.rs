@@ -1,0 +1,244 @@
+//! Work on dense dies: rewriting of sets that the host has overwritten data in, and compaction.
+//!
+//! A dense set is written as a whole, by one step of a job. If the host overwrites data in it, the
+//! set is rewritten with the new data (block-modify-write). The host waits while more sets are to
+//! be rewritten than there are dense dies. Where no set is free, the new data stay on fast dies.
+
+use super::collect::Drain;
+use super::sets::{Is, SetId, Sets};
+use super::{DENSE_RESERVE, Frozen};
+use crate::ftl::contract::{Lpn, Move, Step, Work};
+use nand::geometry::{Die, Ppn};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What waits for dense dies, and whose jobs have work.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Dense {
+    lanes: Vec<u32>,
+    /// Dies of these lanes.
+    dies: u32,
+    /// Units that the host has overwritten, by the set that they were in.
+    overwritten: BTreeMap<SetId, Vec<u32>>,
+    /// By die: sets to be rewritten.
+    queues: Vec<VecDeque<SetId>>,
+    /// Overwritten units that a step moves.
+    moving: BTreeSet<u32>,
+    /// Dies whose jobs may have work, in the order in which that was found.
+    told: VecDeque<u32>,
+    is_told: Vec<bool>,
+}
+
+impl Dense {
+    pub(super) fn new(sets: &Sets) -> Self {
+        let lanes: Vec<u32> =
+            (0..sets.lanes.len() as u32).filter(|&lane| sets.is_dense(lane)).collect();
+        let dies = sets.geometry.dies as usize;
+        Self {
+            dies: lanes.len() as u32 / sets.lanes_per_die,
+            lanes,
+            overwritten: BTreeMap::new(),
+            queues: vec![VecDeque::new(); dies],
+            moving: BTreeSet::new(),
+            told: VecDeque::new(),
+            is_told: vec![false; dies],
+        }
+    }
+
+    /// The job of a die may have work.
+    pub(super) fn tell(&mut self, die: Die) {
+        if !std::mem::replace(&mut self.is_told[die.0 as usize], true) {
+            self.told.push_back(die.0);
+        }
+    }
+
+    /// The next die whose job may have work.
+    #[inline]
+    pub(super) fn told(&mut self) -> Option<Die> {
+        let die = self.told.pop_front()?;
+        self.is_told[die as usize] = false;
+        Some(Die(die))
+    }
+
+    /// The host has overwritten a unit that was in this set.
+    pub(super) fn modified(&mut self, sets: &Sets, set: SetId, lpn: u32) {
+        // What is being moved is rewritten already.
+        if !matches!(sets.get(set).is, Is::Full | Is::Open) {
+            return;
+        }
+        let units = self.overwritten.entry(set).or_default();
+        units.push(lpn);
+        if units.len() == 1 {
+            let die = sets.die_of(sets.lane_of(set));
+            self.queues[die.0 as usize].push_back(set);
+            self.tell(die);
+        }
+    }
+
+    /// Whether the host has to wait for sets to be rewritten.
+    #[inline]
+    pub(super) fn is_behind(&self) -> bool {
+        self.overwritten.len() > self.dies as usize
+    }
+
+    /// A step has moved an overwritten unit.
+    pub(super) fn moved(&mut self, lpn: u32) {
+        self.moving.remove(&lpn);
+    }
+}
+
+impl Frozen {
+    /// Units of a set of dense dies, of those that have the largest; 0 without.
+    pub(super) fn dense_units(&self) -> u32 {
+        let units = self.dense.lanes.iter().map(|&lane| self.sets.shape(lane).set_units);
+        units.max().unwrap_or(0)
+    }
+
+    /// The dense lane with the most free sets, if it has one for data of fast dies.
+    pub(super) fn room(&self) -> Option<u32> {
+        let free = |lane: &u32| self.sets.lanes[*lane as usize].free;
+        let lanes = self.dense.lanes.iter().copied();
+        lanes.max_by_key(free).filter(|lane| free(lane) > DENSE_RESERVE)
+    }
+
+    /// Whether a dense lane has no set for fast dies, and one to gain.
+    pub(super) fn is_to_compact(&self, lane: u32) -> bool {
+        let units = u64::from(self.sets.shape(lane).set_units);
+        let lane = &self.sets.lanes[lane as usize];
+        lane.free <= DENSE_RESERVE && lane.dead >= units
+    }
+
+    /// Whether there is room to move the data of a set.
+    pub(super) fn can_force(&self, set: SetId) -> bool {
+        let lane = self.sets.lane_of(set);
+        let least = if self.sets.is_dense(lane) { 0 } else { self.reserve };
+        self.sets.lanes[lane as usize].free > least
+    }
+
+    /// Whether the job of a dense die has work.
+    pub(super) fn wants_dense(&self, die: Die) -> bool {
+        let lanes = || self.sets.lanes_of(die).map(|lane| &self.sets.lanes[lane as usize]);
+        let collector = &self.collectors[die.0 as usize];
+        !collector.drained.is_empty()
+            || collector.target.is_some()
+            || !self.dense.queues[die.0 as usize].is_empty()
+            || lanes().any(|lane| lane.free > 0 && !lane.forced.is_empty())
+            || self.sets.lanes_of(die).any(|lane| self.is_to_compact(lane))
+    }
+
+    /// The next step of the job of a dense die.
+    pub(super) fn dense_step(&mut self, die: Die, work: &mut Work) -> Step {
+        let collector = &mut self.collectors[die.0 as usize];
+        if std::mem::take(&mut collector.has_rewritten) {
+            // It begins anew: what the host makes it do is no endless work.
+            self.dense.tell(die);
+            return Step::Done;
+        }
+        for _ in 0..self.dense.queues[die.0 as usize].len() {
+            let Some(set) = self.dense.queues[die.0 as usize].pop_front() else { break };
+            if self.sets.get(set).is == Is::Open {
+                self.dense.queues[die.0 as usize].push_back(set);
+                continue;
+            }
+            let units = self.dense.overwritten.remove(&set).unwrap_or_default();
+            if self.rewrite(die, set, &units, work) {
+                self.counts.dense.modified_sets += 1;
+                return Step::Move;
+            }
+            if self.list_drained(die, work) {
+                return Step::Erase;
+            }
+        }
+        for lane in self.sets.lanes_of(die) {
+            let forced = self.sets.lanes[lane as usize].forced.front().copied();
+            if let Some(set) = forced
+                && self.rewrite(die, set, &[], work)
+            {
+                return Step::Move;
+            }
+            if self.is_to_compact(lane) {
+                let step = self.compact(die, lane, work);
+                if step != Step::Done {
+                    return step;
+                }
+            }
+            if self.list_drained(die, work) {
+                return Step::Erase;
+            }
+        }
+        Step::Done
+    }
+
+    /// Has the valid units of a set moved to another of its lane, with these units that the host
+    /// has overwritten: whether there is something to move. A set without valid units is drained.
+    fn rewrite(&mut self, die: Die, set: SetId, units: &[u32], work: &mut Work) -> bool {
+        let lane = self.sets.lane_of(set);
+        if self.sets.get(set).is != Is::Full || self.sets.lanes[lane as usize].free == 0 {
+            return false;
+        }
+        self.sets.take(set);
+        let drain = &mut self.collectors[die.0 as usize].drain;
+        let begun = std::mem::replace(drain, Drain::of(set));
+        self.gather(die, usize::MAX, &mut work.moves);
+        self.collectors[die.0 as usize].drain = begun;
+        for &lpn in units {
+            let place = self.map[lpn as usize];
+            if place == Ppn::NONE.0 || self.dense.moving.contains(&lpn) {
+                continue;
+            }
+            let from = self.sets.of(self.sets.geometry.block_of(Ppn(place)));
+            let is_fast = !self.sets.is_dense(self.sets.lane_of(from));
+            if !is_fast || !matches!(self.sets.get(from).is, Is::Open | Is::Full) {
+                continue;
+            }
+            self.dense.moving.insert(lpn);
+            self.sets.get_mut(from).pins += 1;
+            let collector = &mut self.collectors[die.0 as usize];
+            collector.pinned.push(from);
+            collector.units.push(lpn);
+            work.moves.push(Move { lpn: Lpn(lpn), from: Ppn(place) });
+        }
+        self.collectors[die.0 as usize].has_rewritten = true;
+        if work.moves.is_empty() {
+            return false;
+        }
+        self.target(die, lane);
+        true
+    }
+
+    /// Opens a set of a dense lane for the moves of a step.
+    fn target(&mut self, die: Die, lane: u32) {
+        if let Some(set) = self.sets.open(lane) {
+            let frontier = self.sets.frontier(set);
+            self.collectors[die.0 as usize].target = Some((lane, frontier));
+        }
+    }
+
+    /// Fills a set with valid units of those that have the fewest.
+    fn compact(&mut self, die: Die, lane: u32, work: &mut Work) -> Step {
+        let units = self.sets.shape(lane).set_units;
+        let in_drain = |frozen: &Self| -> u32 {
+            let drain = frozen.collectors[die.0 as usize].drain.sets.iter();
+            drain.map(|&set| frozen.sets.get(set).live).sum()
+        };
+        while in_drain(self) < units {
+            let is_victim = |&set: &SetId| {
+                let state = self.sets.get(set);
+                state.is == Is::Full && state.live < units
+            };
+            let victims = self.sets.numbers(lane).filter(is_victim);
+            let Some(victim) = victims.min_by_key(|&set| self.sets.get(set).live) else { break };
+            self.sets.take(victim);
+            self.collectors[die.0 as usize].drain.sets.push_back(victim);
+        }
+        if self.sets.lanes[lane as usize].free == 0 && in_drain(self) > 0 {
+            return Step::Done;
+        }
+        self.gather(die, units as usize, &mut work.moves);
+        if work.moves.is_empty() {
+            return if self.list_drained(die, work) { Step::Erase } else { Step::Done };
+        }
+        self.target(die, lane);
+        Step::Move
+    }
+}
