@@ -157,11 +157,11 @@ STEADY = {
 
 @cache
 def steady(is_slc, ftl):
-    """Report of a run of three drive writes on a drive in a steady state."""
+    """Report of a run of ten drive writes on a drive in a steady state."""
     drive, changes = STEADY[is_slc]
     changes = {**changes, "ftl.name": ftl, "ftl.overprovisioning": 0.28}
     page = chip(drive)["geometry"]["page_bytes"]
-    job = f"[w]\nrw=randwrite\nbs={page}\niodepth=32\nnorandommap=1\nloops=3\n"
+    job = f"[w]\nrw=randwrite\nbs={page}\niodepth=32\nnorandommap=1\nloops=10\n"
     return nandlab.run(drive, job, precondition="steady", set=changes, seed=1).to_dict()
 
 
