@@ -267,7 +267,7 @@ def written_for_each_erased(name: str, ftl: str, overprovisioning: float) -> flo
     report = nandlab.run(name, job, precondition="steady", set=changes, seed=1).to_dict()
     geometry = report["nandlab"]["config"]["chip"]["geometry"]
     block = geometry["pages_per_block"] * geometry["page_bytes"]
-    return report["host"]["write"]["bytes"] / (report["nand"]["erases"] * block)
+    return float(report["host"]["write"]["bytes"] / (report["nand"]["erases"] * block))
 
 
 def study(words: list[str], path: Path) -> None:

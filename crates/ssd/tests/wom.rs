@@ -190,8 +190,8 @@ fn what_cannot_be_coded_is_refused() {
     );
 }
 
-/// Writes in order, with time: planes keep equal shares of the data, so that none of them is so full
-/// that its collection copies the same data again and again.
+/// Writes in order, with time: planes keep equal shares of the data, so that none of them is so
+/// full that its collection copies the same data again and again.
 #[test]
 fn writes_in_order_leave_planes_alike() {
     let sizes = [

@@ -1,7 +1,7 @@
 //! Write-once codes: data that are written again where bits only turn from 1 to 0.
 //!
 //! The code of Rivest and Shamir ("How to reuse a write-once memory", Information and Control 55,
-//! 1982): two bits in three cells, twice between erases, as Grupp et al. (MICRO'09) put it on flash.
+//! 1982): two bits in three cells, twice between erases. Grupp et al. (MICRO'09) put it on flash.
 //!
 //! | data | first generation | second generation |
 //! |------|------------------|-------------------|

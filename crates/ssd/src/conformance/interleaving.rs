@@ -464,8 +464,8 @@ impl Interleaving {
     }
 }
 
-/// What trials have done: how many there were, blocks that they erased or recycled and retired, those that
-/// retired any, programs that failed, and those that were over by that.
+/// What trials have done: how many there were, blocks that they erased or recycled and retired,
+/// those that retired any, programs that failed, and those that were over by that.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome {
     /// Trials.

@@ -440,7 +440,8 @@ impl Ssd {
         }
     }
 
-    /// Blocks of a job's die can be programmed again: as after an erase, but nothing was waited for.
+    /// Blocks of a job's die can be programmed again: as after an erase, but nothing was
+    /// waited for.
     #[cold]
     fn recycled(&mut self, job: Job) {
         self.go_on(job);

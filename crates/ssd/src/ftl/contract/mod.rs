@@ -33,9 +33,9 @@ use nand::geometry::{Block, Die, Ppn};
 ///
 /// Promises to the controller: `lookup` names the place of the newest data that were reported
 /// `programmed`; a place handed out is not handed out again before its block was reported `erased`,
-/// or `recycled`: then each group of its coded pages is handed out once more, with nothing mapped in
-/// it, in order and before the erase; pages of a block are handed out in order; a block is given to erase only when nothing in it is
-/// mapped; if `place` refuses, some job has work, or a program is under way; no two jobs move one
+/// or `recycled`: then each group of its coded pages is handed out once more, in order, with nothing
+/// mapped in it; pages of a block are handed out in order; a block is given to erase only when
+/// nothing in it is mapped; if `place` refuses, some job has work, or a program is under way; no two jobs move one
 /// unit at a time; and internal work ends while the host waits. For that it must gain space: a
 /// victim set frees its invalid units, minus the padding of the rows that move its data. If the
 /// last row of each set is padded, the gain may be zero, and collection never ends. So rows are
