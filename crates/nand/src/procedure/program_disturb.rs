@@ -2,8 +2,9 @@
 //!
 //! As Grupp (MICRO'09) had it: a block is erased and its pages are programmed in order; pages of
 //! one type are programmed again, with new data, before the next page, or once all pages have data
-//! (`after_block`). New data only clear bits, as those of write-once codes do. A page survives where
-//! it and the other pages of its cells read nearly without errors: then it is safe for such codes.
+//! (`after_block`). New data only clear bits, as those of write-once codes do. A page survives
+//! where it and the other pages of its cells read nearly without errors: then it is safe for such
+//! codes.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};

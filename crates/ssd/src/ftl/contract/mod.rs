@@ -33,13 +33,14 @@ use nand::geometry::{Block, Die, Ppn};
 ///
 /// Promises to the controller: `lookup` names the place of the newest data that were reported
 /// `programmed`; a place handed out is not handed out again before its block was reported `erased`,
-/// or `recycled`: then each group of its coded pages is handed out once more, in order, with nothing
-/// mapped in it; pages of a block are handed out in order; a block is given to erase only when
-/// nothing in it is mapped; if `place` refuses, some job has work, or a program is under way; no two jobs move one
-/// unit at a time; and internal work ends while the host waits. For that it must gain space: a
-/// victim set frees its invalid units, minus the padding of the rows that move its data. If the
-/// last row of each set is padded, the gain may be zero, and collection never ends. So rows are
-/// filled across victims (`Draining`), and a set with less than a row to gain is not started.
+/// or `recycled`: then each group of its coded pages is handed out once more, in order, with
+/// nothing mapped in it; pages of a block are handed out in order; a block is given to erase only
+/// when nothing in it is mapped; if `place` refuses, some job has work, or a program is under way;
+/// no two jobs move one unit at a time; and internal work ends while the host waits. For that it
+/// must gain space: a victim set frees its invalid units, minus the padding of the rows that move
+/// its data. If the last row of each set is padded, the gain may be zero, and collection never
+/// ends. So rows are filled across victims (`Draining`), and a set with less than a row to gain is
+/// not started.
 ///
 /// Its reports are correct: `counts`, `wear`, `filled_pages` and `occupancy` are compared with an
 /// account of the calls, and with the flash.
