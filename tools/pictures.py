@@ -5,6 +5,7 @@ Those of the gallery are drawn by the commands of `docs/gallery.md`, the others 
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import subprocess
@@ -275,6 +276,52 @@ def gallery() -> dict[str, list[str]]:
     return found
 
 
+#: Chips with coded pages: their name, and the share of a block that is data, coded.
+WRITE_ONCE = {"SLC": ("grupp2009_a_slc2", 43 / 64), "MLC": ("grupp2009_b_mlc32", 107 / 128)}
+#: Capacities of the host, as shares of the flash.
+SHARES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85)
+
+
+def wom(path: Path) -> None:
+    """What the host writes for each byte that is erased, with write-once codes and without.
+
+    Uniform random writes of a page on drives in a steady state, by the capacity that the host
+    sees.
+    """
+    import matplotlib.pyplot as plt
+
+    figure, all_axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained", sharey=True)
+    for axes, (title, (name, rate)) in zip(all_axes, WRITE_ONCE.items(), strict=True):
+        for ftl, share_of_data, label in (("page", 1.0, "plain"), ("wom", rate, "write-once")):
+            points = [
+                (share, written_for_each_erased(name, ftl, share_of_data / share - 1))
+                for share in SHARES
+                if share < 0.88 * share_of_data
+            ]
+            axes.plot(*zip(*points, strict=True), "o-", label=label)
+        axes.set_title(title)
+        axes.set_xlabel("capacity of the host / flash")
+        axes.grid(visible=True, alpha=0.25)
+    all_axes[0].set_ylabel("host bytes written / bytes erased")
+    all_axes[0].legend(frameon=False)
+    figure.savefig(path, dpi=110)
+
+
+def written_for_each_erased(name: str, ftl: str, overprovisioning: float) -> float:
+    """Of a small drive with this chip and FTL, which is written eight times its flash."""
+    changes = {
+        "chip.geometry.blocks_per_plane": 128,
+        "ftl.name": ftl,
+        "ftl.overprovisioning": overprovisioning,
+    }
+    loops = math.ceil(8 * (1 + overprovisioning))
+    job = f"[w]\nrw=randwrite\nbs=4k\niodepth=32\nnorandommap=1\nloops={loops}\n"
+    report = nandlab.run(name, job, precondition="steady", set=changes, seed=1).to_dict()
+    geometry = report["nandlab"]["config"]["chip"]["geometry"]
+    block = geometry["pages_per_block"] * geometry["page_bytes"]
+    return float(report["host"]["write"]["bytes"] / (report["nand"]["erases"] * block))
+
+
 def study(words: list[str], path: Path) -> None:
     """A picture of the gallery, by its command in a folder that is then removed."""
     with TemporaryDirectory() as folder:
@@ -286,6 +333,7 @@ def study(words: list[str], path: Path) -> None:
 ALL: dict[str, Callable[[Path], None]] = {
     "soft-read": soft_read,
     "slc-cache": slc_cache,
+    "wom": wom,
     "years": years,
     "exchange": exchange,
     "tvr": tvr,

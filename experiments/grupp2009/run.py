@@ -8,6 +8,7 @@ from functools import cache
 import nandlab
 from nandlab import _core
 from nandlab.catalogue import chip
+from nandlab.ecc import write_once
 
 # --- Slide "The Test Subjects": capacities -------------------------------------------------------
 
@@ -114,37 +115,99 @@ def fast_pages_only_price_cents():
 
 # --- Slides "Write-Once Memory (WOM) Codes", "Effective Lifetime" --------------------------------
 
-FIRST = {"00": "111", "01": "110", "10": "101", "11": "011"}
-SECOND = {"00": "000", "01": "001", "10": "010", "11": "100"}
+
+def pages_of(words):
+    """First and second bits of these two-bit words, a page of each."""
+    return [bytes([sum(int(word[i]) << at for at, word in enumerate(words))]) for i in (0, 1)]
 
 
-def reprogram(physical, logical):
-    """The second write of two bits: unchanged data stay as they are."""
-    return physical if FIRST[logical] == physical else SECOND[logical]
+def patterns(cells, count):
+    """The three cells of each word, as the slide writes them."""
+    return ["".join(str(page[0] >> at & 1) for page in cells) for at in range(count)]
+
+
+def rewrite(old, new):
+    """Cells of words after their first and their second write."""
+    held = write_once.encode(pages_of(old))
+    cells = write_once.encode(pages_of(new), held)
+    assert write_once.decode(cells) == pages_of(new)
+    return patterns(held, len(old)), patterns(cells, len(old))
 
 
 def wom_rewrites_without_erase():
     """Pairs of old and new data where no bit turns from 0 to 1, of 16."""
-    pairs = [(FIRST[old], reprogram(FIRST[old], new)) for old in FIRST for new in FIRST]
-    return sum(all(b <= a for a, b in zip(old, new, strict=True)) for old, new in pairs)
+    words = ("00", "01", "10", "11")
+    pairs = [rewrite([old], [new]) for old in words for new in words]
+    return sum(all(b <= a for a, b in zip(old[0], new[0], strict=True)) for old, new in pairs)
 
 
 def wom_example_bits():
     """Bits of the slide's example that come out: 01 11 01 10, then 10 00 01 11."""
-    first = [FIRST[data] for data in ("01", "11", "01", "10")]
-    new = ("10", "00", "01", "11")
-    second = [reprogram(old, data) for old, data in zip(first, new, strict=True)]
+    first, second = rewrite(["01", "11", "01", "10"], ["10", "00", "01", "11"])
     ours, printed = "".join(first + second), "110011110101" + "010000110100"
     return sum(a == b for a, b in zip(ours, printed, strict=True))
 
 
+#: Drives that are written at random all the time, one page a request: chip, and what is smaller.
+STEADY = {
+    True: ("grupp2009_a_slc2", {"chip.geometry.blocks_per_plane": 128}),
+    False: ("grupp2009_b_mlc32", {"chip.geometry.blocks_per_plane": 128}),
+}
+
+
+@cache
+def steady(is_slc, ftl):
+    """Report of a run of ten drive writes on a drive in a steady state."""
+    drive, changes = STEADY[is_slc]
+    changes = {**changes, "ftl.name": ftl, "ftl.overprovisioning": 0.28}
+    page = chip(drive)["geometry"]["page_bytes"]
+    job = f"[w]\nrw=randwrite\nbs={page}\niodepth=32\nnorandommap=1\nloops=10\n"
+    return nandlab.run(drive, job, precondition="steady", set=changes, seed=1).to_dict()
+
+
+def programmed_for_each_erased(is_slc, ftl):
+    """Bits of data, copies of collection among them, for each bit that is erased."""
+    report = steady(is_slc, ftl)
+    geometry = report["nandlab"]["config"]["chip"]["geometry"]
+    counts = report["ftl"]
+    data = (counts["host_units"] + counts["gc_copies"]) * counts["unit_bytes"]
+    block = geometry["pages_per_block"] * geometry["page_bytes"]
+    return data / (report["nand"]["erases"] * block)
+
+
+def wom_gain_percent(is_slc):
+    """Against the same chip without codes."""
+    coded = programmed_for_each_erased(is_slc, "wom")
+    return 100 * (coded / programmed_for_each_erased(is_slc, "page") - 1)
+
+
 def wom_slc_gain_percent():
-    return 100 * (2 * 2 / 3 - 1)
+    return wom_gain_percent(True)
 
 
 def wom_mlc_gain_percent():
-    """Only the WOM-safe half of the pages."""
-    return 100 * (0.5 * (2 * 2 / 3) + 0.5 - 1)
+    return wom_gain_percent(False)
+
+
+def for_each_written(is_slc, measure):
+    """What codes change of a measure for each byte that the host writes, as a factor."""
+    coded, plain = (
+        measure(report) / report["host"]["write"]["bytes"]
+        for report in (steady(is_slc, "wom"), steady(is_slc, "page"))
+    )
+    return coded / plain
+
+
+def erases(report):
+    return report["nand"]["erases"]
+
+
+def wom_slc_erases_change_percent():
+    return 100 * (for_each_written(True, erases) - 1)
+
+
+def wom_mlc_erases_change_percent():
+    return 100 * (for_each_written(False, erases) - 1)
 
 
 # --- Slide "Power & Energy" ----------------------------------------------------------------------
@@ -264,28 +327,16 @@ def mlc_wom_safe_share_percent():
 
 
 def wom_lifetime_gain_most():
-    """Bits written in a life: twice two thirds for each cycle, of which SLC has as many."""
-    return 2 * 2 / 3
-
-
-def written_bit_nj(is_slc, wom):
-    """Energy of a written bit, its share of the erase included."""
-    by_name = {row["operation"]: row for row in on_board("energy", is_slc)}
-    pages = chip((SLC if is_slc else MLC)[0])["geometry"]["pages_per_block"]
-    page_types = ["lower"] if is_slc else ["lower", "upper"]
-    energy_uj, share = by_name["erase"]["energy_uj"], 0.0
-    for page_type in page_types:
-        # Of MLC, only the fast pages are safe.
-        is_coded = wom and page_type == "lower"
-        program_uj = by_name[f"program {page_type}"]["energy_uj"] * pages / len(page_types)
-        energy_uj += program_uj * (2 if is_coded else 1)
-        share += (4 / 3 if is_coded else 1) / len(page_types)
-    return energy_uj / share
+    """Bytes that the host writes in a life of as many cycles, of SLC, with codes over without."""
+    return 1 / for_each_written(True, erases)
 
 
 def wom_energy_change_percent():
-    """The mean of SLC and MLC."""
-    changes = [written_bit_nj(slc, True) / written_bit_nj(slc, False) for slc in (True, False)]
+    """Energy of flash for each byte written: the mean of SLC and MLC."""
+    changes = [
+        for_each_written(is_slc, lambda report: report["nand"]["energy_uj"])
+        for is_slc in (True, False)
+    ]
     return 100 * (sum(changes) / len(changes) - 1)
 
 

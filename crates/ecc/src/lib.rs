@@ -5,6 +5,7 @@
 //!
 //! - `bits`: packed bits, checksum, finite fields
 //! - `bch`, `ldpc`: what codes and decoders of the two kinds are made of
+//! - `wom`: write-once codes, which lie between an outer code and the cells
 //! - `code`: which words are codewords (a family), and code files
 //! - `decoder`: how a codeword is found again (a family); `codec` joins a code and its decoder
 //! - `channel`: what lies between encoder and decoder (a family)
@@ -20,5 +21,6 @@ pub mod decoder;
 pub mod lab;
 pub mod ldpc;
 pub mod model;
+pub mod wom;
 
 pub use model::named_code;

@@ -8,6 +8,7 @@ use base::Error;
 use ecc::bits::{self, crc};
 use ecc::codec;
 use ecc::decoder::{Decoded, Decoder, MOST_REGIONS, Received, Status};
+use ecc::wom;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -143,6 +144,35 @@ impl Coder {
         let word = bytes(py, out, self.codec.code().length());
         (word, is_codeword, decoded.iterations, bits::distance(out, hard))
     }
+}
+
+/// The three pages that hold two pages of data by a write-once code, over what they hold now.
+#[pyfunction]
+#[pyo3(signature = (data, held=None))]
+pub fn wom_encode<'py>(
+    py: Python<'py>,
+    data: (Vec<u8>, Vec<u8>),
+    held: Option<(Vec<u8>, Vec<u8>, Vec<u8>)>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let held = held.as_ref().map(|(x, y, z)| [x.as_slice(), y, z]);
+    let cells = wom::encode_pages([&data.0, &data.1], held).map_err(refuse)?;
+    Ok(cells.iter().map(|page| PyBytes::new(py, page)).collect())
+}
+
+/// The two pages of data that three pages hold by a write-once code.
+#[pyfunction]
+pub fn wom_decode<'py>(
+    py: Python<'py>,
+    cells: (Vec<u8>, Vec<u8>, Vec<u8>),
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let data = wom::decode_pages([&cells.0, &cells.1, &cells.2]).map_err(refuse)?;
+    Ok(data.iter().map(|page| PyBytes::new(py, page)).collect())
+}
+
+/// Error rate of data behind a write-once code, where each cell is wrong with this probability.
+#[pyfunction]
+pub fn wom_data_rber(rber: f64) -> f64 {
+    wom::data_rber(rber)
 }
 
 /// `count` bits from as many bytes as they take; what is beyond must be zero.

@@ -104,7 +104,7 @@ impl Ssd {
         ftl: Option<Box<dyn Ftl>>,
     ) -> Result<Self> {
         check_memory(config, memory_limit)?;
-        let chips = chips(config)?;
+        let mut chips = chips(config)?;
         check_commands(config, &chips.geometry)?;
         let kept = kept_blocks(config, &chips)?;
         let gc = config.gc_parts()?.0;
@@ -112,6 +112,9 @@ impl Ssd {
             Some(ftl) => ftl,
             None => build_ftl(config, context(config, &chips)?)?,
         };
+        if ftl.codes_pages() {
+            chips.hold_codes(ecc::wom::data_rber)?;
+        }
         let mut choice = config.scheduler.clone();
         let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
         let mut choice = config.retry.clone();
@@ -126,6 +129,13 @@ impl Ssd {
             Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
         copyback::check(config, &chips, &*ftl, &*ecc)?;
         let cells = CellMedium::of(config, &chips, &*ecc)?;
+        if cells.is_some() && ftl.codes_pages() {
+            return Err(Error::unsupported(
+                "ecc.model",
+                "real cells under an FTL with coded pages",
+            )
+            .hint("use another ecc.model, or ftl.name = \"page\""));
+        }
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
         flash.cells = cells;
         flash.keep_copies(gc.copyback);

@@ -40,7 +40,7 @@ fn run(sets: &[String], seed: u64, count: u64) -> base::Result<Cuts> {
 
 /// Every FTL with every recovery, on drives of these shapes.
 fn for_all(shapes: &[&[&str]], count: u64, seed: u64) {
-    for ftl in ssd::ftl::ROSTER {
+    for ftl in drive::members_that(|ftl| ftl.can_recover()) {
         for member in recovery::ROSTER.iter().filter(|member| member.name != "none") {
             for shape in shapes {
                 let sets = sets_of(ftl, member.name, shape);
@@ -82,7 +82,7 @@ fn what_was_flushed_is_there_on_other_drives() {
 /// Cells of two pages, of which the second program takes the first page with it.
 #[test]
 fn lower_pages_are_there_after_a_cut() {
-    for ftl in ssd::ftl::ROSTER {
+    for ftl in drive::members_that(|ftl| ftl.can_recover()) {
         let mut restored_units = 0;
         for member in recovery::ROSTER.iter().filter(|member| member.name != "none") {
             let shape = ["chip.geometry.blocks_per_plane=24"];

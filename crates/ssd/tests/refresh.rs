@@ -243,7 +243,7 @@ fn sound_untimed(ssd: &Ssd) {
 /// Of every FTL: a leap of years leaves no full block older than the limit, and nothing is lost.
 #[test]
 fn every_ftl_leaps_over_years() {
-    for member in ssd::ftl::ROSTER {
+    for member in drive::members_that(|ftl| ftl.can_reclaim()) {
         let sets = drive::of_ftl(member, &["refresh.after_hours=720"]);
         let mut ssd = Ssd::new(&drive::config(&sets), 1 << 30).unwrap();
         drive::prepare(&mut ssd, Precondition::Fill);
@@ -307,7 +307,7 @@ fn reads_return_the_newest_version_beside_refresh_and_patrol() {
             "chip.timing.t_program_suspend_us=20",
         ],
     ];
-    for member in ssd::ftl::ROSTER {
+    for member in drive::members_that(|ftl| ftl.can_reclaim()) {
         for (seed, mode) in (0..).zip(modes) {
             let sets = drive::of_ftl(member, &[&errs[..], &on, mode].concat());
             let ssd = Ssd::new(&drive::config(&sets), 1 << 30).unwrap();

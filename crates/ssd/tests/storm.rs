@@ -121,7 +121,7 @@ fn reads_return_the_newest_version_from_a_learned_map() {
 /// What a scan of the flash finds beside each unit that is mapped is whose it is, for every FTL.
 #[test]
 fn out_of_band_areas_say_whose_each_unit_is() {
-    for member in ssd::ftl::ROSTER {
+    for member in drive::members_that(|ftl| ftl.can_recover()) {
         for shape in [
             &[][..],
             &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
@@ -267,11 +267,10 @@ fn reads_return_the_newest_version_for_every_member() {
     for ftl in ssd::ftl::ROSTER {
         for gc in ssd::gc::ROSTER {
             for scheduler in ssd::scheduler::ROSTER {
-                let sets = [
-                    format!("ftl.name={}", ftl.name),
-                    format!("gc.name={}", gc.name),
-                    format!("scheduler.name={}", scheduler.name),
-                ];
+                let sets =
+                    [format!("gc.name={}", gc.name), format!("scheduler.name={}", scheduler.name)];
+                let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+                let sets = drive::of_ftl(ftl, &sets);
                 let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
                 storm(&sets, 11).run(requests_of(ftl)).unwrap();
             }

@@ -41,8 +41,8 @@ impl Cells {
     fn work_out(&self, page: &PageState, shifts_v: &[f64]) -> f64 {
         let stress = page.stress();
         match self.mode {
-            BlockMode::Native => self.cell.rber(page.page_type.into(), shifts_v, &stress).min(0.5),
             BlockMode::SingleLevel => single_level::rber(&self.cell, shifts_v, &stress),
+            _ => self.cell.rber(page.page_type.into(), shifts_v, &stress).min(0.5),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod cell_times;
 mod chips;
+pub mod coded;
 pub mod command;
 mod config;
 mod content;

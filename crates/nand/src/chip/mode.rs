@@ -1,4 +1,4 @@
-//! Modes of a block: native (all bits of a cell) or single-level.
+//! Modes of a block: native (all bits of a cell), single-level, or native with coded pages.
 
 use crate::level::gray::Gray;
 
@@ -8,10 +8,14 @@ use crate::level::gray::Gray;
 pub enum BlockMode {
     /// All bits of the cell.
     #[default]
-    Native,
+    Native = 0,
+    /// All bits; groups of three safe pages hold a write-once code in its first generation.
+    Coded = 1,
     /// One bit: on the fast pages alone, or with two levels where one command programs a whole
     /// wordline.
-    SingleLevel,
+    SingleLevel = 2,
+    /// As `Coded`, in the second generation: the safe pages are programmed again without an erase.
+    Recoded = 3,
 }
 
 impl BlockMode {
@@ -19,8 +23,22 @@ impl BlockMode {
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
+            Self::Coded => "coded",
             Self::SingleLevel => "single-level",
+            Self::Recoded => "second coded",
         }
+    }
+
+    /// Whether some of its pages hold a write-once code.
+    #[inline]
+    pub fn is_coded(self) -> bool {
+        self as u8 & 1 != 0
+    }
+
+    /// Where tables of native and single-level blocks have it: 0 or 1.
+    #[inline]
+    pub fn table(self) -> usize {
+        usize::from(self == Self::SingleLevel)
     }
 }
 

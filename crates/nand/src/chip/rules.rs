@@ -32,6 +32,10 @@ pub enum Illegal {
     Again,
     /// The block holds data in the other mode.
     OtherMode(BlockMode),
+    /// It begins no group of coded pages, so that it cannot be programmed again.
+    NotSafe,
+    /// Its block is not full: coded pages are programmed again once all pages have data.
+    NotFull,
 }
 
 impl Illegal {
@@ -48,6 +52,14 @@ impl Illegal {
             Self::Again => (
                 "program of a page again".to_owned(),
                 "an erased page, or a chip with any order".to_owned(),
+            ),
+            Self::NotSafe => (
+                "program of a page again that is not safe for that".to_owned(),
+                "the first page of a coded group".to_owned(),
+            ),
+            Self::NotFull => (
+                "program of coded pages again, in a block that is not full".to_owned(),
+                "a full block with coded pages".to_owned(),
             ),
             Self::OtherMode(mode) => (
                 format!("program in another mode of a block in {} mode", mode.name()),
@@ -95,8 +107,8 @@ impl PageRules {
     #[inline]
     pub fn pages(&self, mode: BlockMode) -> u32 {
         match mode {
-            BlockMode::Native => self.pages,
             BlockMode::SingleLevel => self.fast.len() as u32,
+            _ => self.pages,
         }
     }
 
@@ -104,23 +116,23 @@ impl PageRules {
     #[inline]
     pub fn pages_per_program(&self, mode: BlockMode) -> u32 {
         match mode {
-            BlockMode::Native => self.per_program,
             BlockMode::SingleLevel => 1,
+            _ => self.per_program,
         }
     }
 
     /// Where a page of a block lies. There must be such a page.
     #[inline]
     pub fn site(&self, mode: BlockMode, page: u32) -> PageSite {
-        let first = mode as u32 * self.pages;
+        let first = mode.table() as u32 * self.pages;
         self.sites[(first + page) as usize]
     }
 
     /// The number that a page of a block has in a native one.
     pub fn native(&self, mode: BlockMode, page: u32) -> u32 {
         match mode {
-            BlockMode::Native => page,
             BlockMode::SingleLevel => self.fast.get(page as usize).copied().unwrap_or(self.pages),
+            _ => page,
         }
     }
 
@@ -128,8 +140,8 @@ impl PageRules {
     /// this mode does not have.
     pub fn number(&self, mode: BlockMode, native: u32) -> Option<u32> {
         match mode {
-            BlockMode::Native => (native < self.pages).then_some(native),
             BlockMode::SingleLevel => self.fast.binary_search(&native).ok().map(|at| at as u32),
+            _ => (native < self.pages).then_some(native),
         }
     }
 

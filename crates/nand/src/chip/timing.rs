@@ -306,7 +306,7 @@ impl Timing {
     /// Where the times of a page stand. In single-level mode all pages are of the first type.
     #[inline]
     fn row(&self, mode: BlockMode, page_type: u8) -> u8 {
-        page_type + mode as u8 * (self.read.len() as u8 - 1)
+        page_type + mode.table() as u8 * (self.read.len() as u8 - 1)
     }
 
     /// Erase of a block.

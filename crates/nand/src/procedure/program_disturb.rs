@@ -1,9 +1,10 @@
 //! `program_disturb`: errors of pages that are programmed again without an erase.
 //!
 //! As Grupp (MICRO'09) had it: a block is erased and its pages are programmed in order; pages of
-//! one type are programmed again, with new data, before the next page. New data only clear bits, as
-//! those of write-once codes do. A page survives where it and the other pages of its cells read
-//! nearly without errors: then it is safe for such codes.
+//! one type are programmed again, with new data, before the next page, or once all pages have data
+//! (`after_block`). New data only clear bits, as those of write-once codes do. A page survives
+//! where it and the other pages of its cells read nearly without errors: then it is safe for such
+//! codes.
 
 use super::Build;
 use super::contract::{Axis, Picture, Procedure, Style, check_range, row};
@@ -47,12 +48,15 @@ struct ProgramDisturb {
     reprograms: u32,
     /// Errors for each bit with which a page still survives.
     safe_rber: f64,
+    /// Pages are programmed again when all pages of the block have data; otherwise before the next
+    /// page.
+    after_block: bool,
 }
 
 impl Default for ProgramDisturb {
     fn default() -> Self {
         // One error in 512 bytes: what the simplest codes of the time corrected.
-        Self { block: 0, cycles: 0, reprograms: 1, safe_rber: 1.0 / 4096.0 }
+        Self { block: 0, cycles: 0, reprograms: 1, safe_rber: 1.0 / 4096.0, after_block: false }
     }
 }
 
@@ -83,23 +87,34 @@ impl Run {
         bench.any_order()?;
         let identity = bench.identity();
         let at_once = identity.pages_per_program();
-        self.written.clear();
-        for page in (0..self.pages).step_by(at_once as usize) {
-            let again = at_once > 1 || u32::from(identity.sites[page as usize].page_type) == round;
-            let mut held: Vec<u8> = Vec::new();
-            for time in 0..=if again { self.params.reprograms } else { 0 } {
-                let new: Vec<u8> = (page..page + at_once)
-                    .flat_map(|page| bench.random_page(&format!("again/{round}/{page}/{time}")))
-                    .collect();
-                held = if time == 0 {
-                    new
-                } else {
-                    held.iter().zip(&new).map(|(held, new)| held & new).collect()
-                };
-                bench.board.program(&[PageAddress { block, page }], &held)?;
+        let size = identity.page_bytes as usize;
+        let types: Vec<u8> = identity.sites.iter().map(|site| site.page_type).collect();
+        self.written = vec![Vec::new(); self.pages as usize];
+        let last = self.params.reprograms;
+        let passes = match self.params.after_block {
+            true => vec![0..=0, 1..=last],
+            false => vec![0..=last],
+        };
+        for times in passes {
+            for page in (0..self.pages).step_by(at_once as usize) {
+                let again = at_once > 1 || u32::from(types[page as usize]) == round;
+                for time in times.clone().filter(|&time| time == 0 || again) {
+                    let pages = page..page + at_once;
+                    let name = |page| format!("again/{round}/{page}/{time}");
+                    let new = pages.clone().flat_map(|page| bench.random_page(&name(page)));
+                    let new: Vec<u8> = new.collect();
+                    for (page, new) in pages.zip(new.chunks(size)) {
+                        let held = &mut self.written[page as usize];
+                        if time == 0 {
+                            *held = new.to_vec();
+                        } else {
+                            held.iter_mut().zip(new).for_each(|(held, new)| *held &= new);
+                        }
+                    }
+                    let held = self.written[page as usize..][..at_once as usize].concat();
+                    bench.board.program(&[PageAddress { block, page }], &held)?;
+                }
             }
-            let size = identity.page_bytes as usize;
-            self.written.extend(held.chunks(size).map(<[u8]>::to_vec));
         }
         Ok(())
     }

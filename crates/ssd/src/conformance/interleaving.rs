@@ -141,6 +141,20 @@ impl Interleaving {
                     let pages = format!("chip.geometry.pages_per_block={}", 2 * programs);
                     more = vec!["chip.cell_bits=2".into(), pages];
                 }
+                // One that programs pages again gets a chip whose pages are programmed one by one.
+                Err(error) if error.place == "chip.page_order" && more.is_empty() => {
+                    more = match per_program {
+                        1 => vec!["chip.cell_bits=1".into()],
+                        _ => vec![
+                            "chip.page_order=even_odd".into(),
+                            "chip.cell_bits=2".into(),
+                            format!("chip.geometry.pages_per_block={}", 8 * (1 + programs / 3)),
+                        ],
+                    };
+                }
+                Err(error) if error.place == "chip.geometry.pages_per_block" => {
+                    more.push(format!("chip.geometry.pages_per_block={}", 3 * programs));
+                }
                 // The drive is too small for so little spare, or altogether: no other reason.
                 Err(error) if SPARE.contains(&error.place.as_str()) => {}
                 Err(error) => return Err(error),
@@ -313,6 +327,11 @@ impl Interleaving {
                     Step::Done | Step::Wait => return false,
                     Step::Move => At::Move(work.moves, 0, 0),
                     Step::Erase => At::Erase(work.blocks),
+                    Step::Recycle => {
+                        self.erases += work.blocks.len() as u64;
+                        work.blocks.iter().for_each(|&block| self.ftl.recycled(block));
+                        At::Nothing
+                    }
                 };
                 true
             }
@@ -489,13 +508,13 @@ impl Interleaving {
     }
 }
 
-/// What trials have done: how many there were, blocks that they erased and retired, those that
-/// retired any, programs that failed, and those that were over by that.
+/// What trials have done: how many there were, blocks that they erased or recycled and retired,
+/// those that retired any, programs that failed, and those that were over by that.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome {
     /// Trials.
     pub ran: u64,
-    /// Blocks erased.
+    /// Blocks erased or recycled.
     pub erases: u64,
     /// Blocks retired.
     pub retired: u64,

@@ -13,6 +13,7 @@ use crate::ftl::{
 use base::archive::{Archive, State};
 use base::rng::Rng;
 use base::{Error, Result};
+use nand::chip::coded::CodedPages;
 use nand::chip::{BlockMode, Silicon};
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use std::collections::BTreeMap;
@@ -46,6 +47,9 @@ pub(super) struct OfBlock {
     pub(super) flying: u32,
     pub(super) mapped: u32,
     mode: BlockMode,
+    /// Groups of coded pages handed out again, and whether it may be.
+    again: u32,
+    is_recycled: bool,
     /// How its programs are labelled, and whether they were placed for host and for collection.
     label: Option<Stream>,
     of_host: bool,
@@ -68,6 +72,8 @@ pub struct Tally {
     /// Pages of a block, and of a program, by mode: those of each kind of chips.
     of_kind: Vec<[(u32, u32); 2]>,
     kind_of_die: Vec<u8>,
+    /// Where it has any.
+    coded: Option<CodedPages>,
     pub(super) blocks: Vec<OfBlock>,
     /// A die on which nothing may be placed.
     pub(super) withdrawn: Option<Die>,
@@ -100,6 +106,7 @@ impl Tally {
         let mut blocks: Vec<OfBlock> = context.bad.iter().map(block).collect();
         context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
         let geometry = context.geometry.clone();
+        let coded = CodedPages::new(&context.fast_pages).ok();
         if let [only] = &mut of_kind[..] {
             // Without those of summaries.
             only[0].0 = geometry.pages_per_block;
@@ -112,6 +119,7 @@ impl Tally {
             ftl,
             of_kind,
             kind_of_die,
+            coded,
             blocks,
             withdrawn: None,
             placed: BTreeMap::new(),
@@ -209,7 +217,9 @@ impl Tally {
             cycles.push(block.cycles);
             known.mapped += u64::from(block.mapped);
             let [native, _] = *self.pages(number);
-            let programmable = page * u64::from(self.pages(number)[block.mode as usize].0);
+            let programmable = page * u64::from(self.pages(number)[block.mode.table()].0);
+            let told = self.ftl.rewritten_groups(number);
+            hold!(told == block.again, "{number:?}: {told} groups again, not {}", block.again);
             let is_withdrawn = self.withdrawn == Some(self.geometry.die_of(number));
             // The rest of an open block of a withdrawn die is not programmed any more.
             let used = match block.pages {
@@ -252,20 +262,25 @@ impl Tally {
         hold!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
         hold!(self.withdrawn != Some(program.die), "{program:?} on a withdrawn die");
         let mut planes = Vec::new();
-        let of_mode = self.pages(program.blocks[0])[program.mode as usize];
+        let of_mode = self.pages(program.blocks[0])[program.mode.table()];
+        let taken = self.taken(program);
         for &number in program.blocks() {
             hold!(self.geometry.die_of(number) == program.die, "{program:?}");
             planes.push(self.geometry.plane_of(number));
+            if program.mode == BlockMode::Recoded {
+                self.recoded(program, number)?;
+            }
             let block = &mut self.blocks[number.0 as usize];
             hold!(!block.is_bad, "{program:?} in a bad block");
-            hold!(block.pages == program.page, "{program:?} out of order");
-            if block.pages == 0 {
-                block.mode = program.mode;
+            if program.mode != BlockMode::Recoded {
+                hold!(block.pages == program.page, "{program:?} out of order");
+                if block.pages == 0 {
+                    block.mode = program.mode;
+                }
+                hold!(block.mode == program.mode, "{program:?} in another mode");
+                block.pages += taken;
+                hold!(block.pages <= of_mode.0, "{program:?}");
             }
-            hold!(block.mode == program.mode, "{program:?} in another mode");
-            let (pages, per_program) = of_mode;
-            block.pages += per_program;
-            hold!(block.pages <= pages, "{program:?}");
             // Programs with different labels may reach the die in any order.
             let label = *block.label.get_or_insert(program.stream);
             hold!(label == program.stream, "{program:?}");
@@ -278,13 +293,50 @@ impl Tally {
         self.is_mislabelled |= is_moved && !program.stream.is_internal();
         let lpns = lpns[..program.units as usize].to_vec();
         let units = lpns.iter().filter(|&&lpn| lpn != Lpn::HOLE).count() as u32;
-        let pages = u32::from(program.planes) * of_mode.1;
+        let pages = u32::from(program.planes) * self.taken(program);
         let slots = pages * self.geometry.units_per_page;
-        hold!(program.units <= slots, "{program:?}: more units than slots");
+        let of_data = match &self.coded {
+            Some(coded) if program.mode.is_coded() => {
+                coded.taken(program.mode, program.page).1 * self.geometry.units_per_page
+            }
+            _ => slots,
+        };
+        hold!(program.units <= of_data, "{program:?}: more units than slots");
         self.counts.padding_units += u64::from(slots - units);
         let of = &mut self.counts;
         *(if is_moved { &mut of.moved_units } else { &mut of.host_units }) += u64::from(units);
         self.placed.insert((program.blocks[0].0, program.page), lpns);
+        Ok(())
+    }
+
+    /// Pages that a program writes in each plane.
+    fn taken(&self, program: &Program) -> u32 {
+        match &self.coded {
+            Some(coded) if program.mode.is_coded() => coded.taken(program.mode, program.page).0,
+            _ => self.pages(program.blocks[0])[program.mode.table()].1,
+        }
+    }
+
+    /// Holds a program of coded pages that is not their first since the erase against the account.
+    fn recoded(&mut self, program: &Program, number: Block) -> Result<()> {
+        let Some(coded) = &self.coded else {
+            return Err(broken(format!("{program:?} on a chip without coded pages")));
+        };
+        let block = &mut self.blocks[number.0 as usize];
+        hold!(block.is_recycled, "{program:?} in a block that is not recycled");
+        hold!(block.again < coded.groups(), "{program:?}: no group is left");
+        hold!(coded.again(block.again) == program.page, "{program:?} out of order");
+        if block.mode == BlockMode::Coded {
+            block.mode = BlockMode::Recoded;
+            (block.label, block.of_host, block.of_collection) = (None, false, false);
+        }
+        let group = coded.group(block.again);
+        block.again += 1;
+        let of_group = |ppn: &Ppn| {
+            let (block, page) = self.geometry.page_of(*ppn);
+            block == number && group.contains(&page)
+        };
+        hold!(!self.map.iter().flatten().any(of_group), "{program:?} over data");
         Ok(())
     }
 
@@ -297,6 +349,7 @@ impl Tally {
                 let stays = |block: &Block| Some(self.geometry.die_of(*block)) != self.withdrawn;
                 hold!(work.blocks.iter().all(stays), "{:?} of a withdrawn die", work.blocks);
             }
+            Step::Recycle => hold!(!work.blocks.is_empty(), "a step that recycles nothing"),
             Step::Done | Step::Wait => {
                 let is_idle = work.moves.is_empty() && work.blocks.is_empty();
                 hold!(is_idle, "a step {step:?} with work");
@@ -417,6 +470,25 @@ impl Ftl for Tally {
         *(if has_left { &mut of.retired_blocks } else { &mut of.reclaimed_blocks }) += 1;
     }
 
+    fn recycled(&mut self, number: Block) {
+        let block = &mut self.blocks[number.0 as usize];
+        let is_full = block.pages == self.geometry.pages_per_block && block.flying == 0;
+        let is_first = block.mode == BlockMode::Coded && !block.is_recycled;
+        block.is_recycled = true;
+        if !is_full || !is_first || block.is_bad {
+            self.note(Err(broken(format!("{number:?} cannot be recycled now"))));
+        }
+        self.ftl.recycled(number);
+    }
+
+    fn codes_pages(&self) -> bool {
+        self.ftl.codes_pages()
+    }
+
+    fn rewritten_groups(&self, block: Block) -> u32 {
+        self.ftl.rewritten_groups(block)
+    }
+
     fn retire(&mut self, number: Block) -> bool {
         let is_taken = self.ftl.retire(number);
         let block = &mut self.blocks[number.0 as usize];
@@ -436,7 +508,7 @@ impl Ftl for Tally {
     fn reclaim(&mut self, number: Block) -> bool {
         let is_new = self.ftl.reclaim(number);
         let block = &self.blocks[number.0 as usize];
-        let is_full = block.pages == self.pages(number)[block.mode as usize].0 && block.flying == 0;
+        let is_full = block.pages == self.pages(number)[block.mode.table()].0 && block.flying == 0;
         if is_new && (!is_full || block.is_bad) {
             self.note(Err(broken(format!("{number:?} is not full, and reclaimed"))));
         }

@@ -76,6 +76,9 @@ impl Ssd {
         self.ftl.start_run(Some(pe_cycles));
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
             self.flash.chips.load_in(self.ftl.mode(block), block, self.ftl.filled_pages(block));
+            if self.ftl.codes_pages() {
+                self.flash.chips.load_again(block, self.ftl.rewritten_groups(block));
+            }
         }
         self.note_stored();
     }
@@ -141,7 +144,7 @@ impl Ssd {
                 _ if matches!(command.owner, Owner::Log(_) | Owner::Scan) => {}
                 Kind::Program if command.transfers > 0 => {
                     let program = &programs[command.job];
-                    let pages = chips.pages_per_program_in(program.mode, program.die);
+                    let pages = chips.programmed_by(program.mode, program.die, program.page);
                     coming += u64::from(u32::from(program.planes) * pages);
                 }
                 Kind::Erase => erasing += u64::from(programs[command.job].planes),

@@ -380,8 +380,11 @@ impl Ssd {
         // The class follows the frontier and not the owner: what garbage collection puts into a
         // host frontier must keep that frontier's order.
         let class = if program.stream.is_internal() { Class::Collect } else { Class::Write };
-        let per_plane = self.flash.chips.pages_per_program_in(program.mode, program.die);
-        let pages = u32::from(program.planes) * per_plane;
+        let Program { mode, page, planes, die, .. } = program;
+        let chips = &self.flash.chips;
+        let per_plane = chips.programmed_by(mode, die, page);
+        let pages = u32::from(planes) * chips.pages_on_bus(mode, per_plane);
+        let of_data = u32::from(planes) * chips.data_pages_by(mode, page, per_plane);
         let bytes = self.codewords.of_page() * self.codewords.bytes;
         let job = self.flash.programs.insert(program);
         let mut command =
@@ -395,7 +398,7 @@ impl Ssd {
         if self.power.is_some() && self.waits_to_begin(&program, index, pages.into()) {
             return;
         }
-        self.encode(index, u64::from(pages));
+        self.encode(index, u64::from(of_data));
     }
 
     /// The data of a program go through the encoders, and on to the die.

@@ -21,7 +21,8 @@ impl Ssd {
         let mut any = false;
         for &block in program.blocks() {
             if self.flash.chips.program_failed(block, program.page) {
-                let pages = self.flash.chips.pages_per_program_in(program.mode, program.die);
+                let Program { mode, page, die, .. } = *program;
+                let pages = self.flash.chips.programmed_by(mode, die, page);
                 self.flash.counts.failed_programs += u64::from(pages);
                 self.give_up(block);
                 any = true;

@@ -177,7 +177,7 @@ impl Flash {
             longest = longest.max(time);
         }
         if is_ftl {
-            let pages = u64::from(self.chips.pages_per_program_in(job.mode, die));
+            let pages = u64::from(self.chips.programmed_by(job.mode, die, job.page));
             let pages = pages * u64::from(job.planes);
             self.counts.programs += pages;
             counts.programs += pages;

@@ -334,6 +334,13 @@ impl Flash {
         if command.level == 0 {
             command.rber = if command.attempt == 0 { rber } else { rber.min(command.rber) };
         }
+        if self.chips.is_coded(block, page) {
+            // Both pages that the code of a unit lies in, and half as many bits again as its data.
+            self.counts.reads += 1;
+            if self.dies[command.die.0 as usize].senses == command.senses {
+                command.bytes += command.bytes / 2;
+            }
+        }
         command.array += time;
         if let Some(copyback) = &mut self.copyback {
             copyback.sensed(&self.chips.geometry, block, command.ppn);

@@ -21,6 +21,7 @@ mod page;
 mod slc_cache;
 mod superblock;
 mod untimed;
+mod wom;
 
 pub use contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Hint, Job, Key, Known, Lpn,
@@ -42,4 +43,5 @@ pub const ROSTER: &[Member<Build>] = &[
     log_group::MEMBER,
     block::MEMBER,
     superblock::MEMBER,
+    wom::MEMBER,
 ];

@@ -315,6 +315,7 @@ fn run<F: Ftl + ?Sized, D: Device + ?Sized>(
                     ftl.erased(block);
                 }
             }
+            Step::Recycle => work.blocks.iter().for_each(|&block| ftl.recycled(block)),
             Step::Wait => {
                 if settle_all(ftl, untimed, device)? == 0 {
                     break;

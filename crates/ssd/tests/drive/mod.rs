@@ -4,7 +4,7 @@ use base::family::{Member, schema};
 use ssd::Ssd;
 use ssd::config::SsdConfig;
 use ssd::conformance::small_config;
-use ssd::ftl::{Build, FtlConfig};
+use ssd::ftl::{Build, Ftl, FtlConfig, ROSTER};
 use ssd::precondition::{Precondition, Preconditioning};
 
 /// The configuration of the small drive with `sets` laid over it.
@@ -28,11 +28,27 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
         // The whole map of so small a drive would fit.
         all.push("ftl.map_cache_bytes=512".to_owned());
     }
+    if matches!(Ssd::new(&config(&all), 1 << 30), Err(error) if error.place == "chip.page_order") {
+        // It needs pages in pairs that can be programmed again.
+        all.push("chip.page_order=even_odd".to_owned());
+        all.push("chip.geometry.pages_per_block=24".to_owned());
+    }
     let is_said = sets.iter().any(|set| set.starts_with("ftl.overprovisioning="));
     if !is_said && Ssd::new(&config(&all), 1 << 30).is_err() {
         all.push("ftl.overprovisioning=2.5".to_owned());
     }
     all
+}
+
+/// Members whose FTL can do something that its contract leaves open.
+#[allow(dead_code, reason = "not every test asks for more than every FTL can")]
+pub fn members_that(
+    can: impl Fn(&dyn Ftl) -> bool,
+) -> impl Iterator<Item = &'static Member<Build>> {
+    ROSTER.iter().filter(move |member| {
+        let mut ssd = Ssd::new(&config(&of_ftl(member, &[])), 1 << 30).unwrap();
+        can(ssd.ftl_mut())
+    })
 }
 
 /// The small drive with `sets` laid over it.

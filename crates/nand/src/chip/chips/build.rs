@@ -49,6 +49,7 @@ impl Chips {
             summary_pages: 0,
             row_key: Rng::stream(seed, "chip/rows").bits(),
             replaced: Vec::new(),
+            codes: None,
         })
     }
 

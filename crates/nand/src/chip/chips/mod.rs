@@ -11,6 +11,7 @@
 
 mod age;
 mod build;
+mod coded;
 mod copies;
 mod kinds;
 mod oob;
@@ -32,6 +33,7 @@ use base::{Error, Result, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+use coded::Codes;
 use copies::Copies;
 use kinds::{Kinds, Retention};
 use oob::OobStore;
@@ -82,6 +84,8 @@ pub struct Chips {
     pub(super) row_key: u64,
     /// By die: how often its chip was replaced; empty where none was.
     replaced: Vec<u32>,
+    /// Where blocks may hold a write-once code.
+    codes: Option<Box<Codes>>,
 }
 
 impl Chips {
@@ -209,7 +213,17 @@ impl Chips {
         self.kinds.of(block).rules.pages(mode)
     }
 
-    /// Pages that one program writes in a plane of a die.
+    /// Pages that the program from `page` on writes in a plane of a die.
+    #[inline]
+    pub fn programmed_by(&self, mode: BlockMode, die: Die, page: u32) -> u32 {
+        if mode.is_coded() {
+            self.coded_pages_by(mode, page)
+        } else {
+            self.pages_per_program_in(mode, die)
+        }
+    }
+
+    /// Pages that one program writes in a plane of a die, in blocks without codes.
     #[inline]
     pub fn pages_per_program_in(&self, mode: BlockMode, die: Die) -> u32 {
         self.kinds.of_die(die).rules.pages_per_program(mode)
@@ -246,9 +260,16 @@ impl Chips {
     }
 
     /// Senses a page with its references moved by `shift_v`: how long it takes and the bit error
-    /// rate of what comes back.
+    /// rate of what comes back. Coded pages are decoded on their way.
     #[inline]
     pub fn read(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
+        let sensed = self.sense(block, page, shift_v)?;
+        Ok(if self.codes.is_some() { self.through_code(block, page, sensed) } else { sensed })
+    }
+
+    /// The same of the cells themselves.
+    #[inline]
+    fn sense(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
         let state = &mut self.blocks[block.0 as usize];
         let BlockFill { next_page, mode } = state.fill();
         if page >= next_page {
@@ -270,7 +291,7 @@ impl Chips {
         // Pages of one row of cells are alike.
         let row = u64::from(site.wordline) << 1 | u64::from(site.parity);
         let key = self.row_key ^ (u64::from(self.identity(block)) << 32 | row);
-        let array = &*kind.arrays[mode as usize];
+        let array = &*kind.arrays[mode.table()];
         let rber = array.rber_of_page(&page, key);
         let own = if shift_v == 0.0 { rber } else { kind.moved_rber(array, &page, rber, shift_v) };
         match &self.copies {
@@ -303,6 +324,9 @@ impl Chips {
     /// in this mode: how long it takes.
     #[inline]
     pub fn program_in(&mut self, mode: BlockMode, block: Block, page: u32) -> Result<Time> {
+        if mode.is_coded() {
+            return self.program_coded(mode, block, page);
+        }
         let state = &mut self.blocks[block.0 as usize];
         let (mut fill, pe_cycles) = (state.fill(), state.pe_cycles);
         let kind = self.kinds.of_mut(block);
@@ -369,6 +393,7 @@ impl State for Chips {
             summary_pages: _,
             row_key: _,
             replaced: _,
+            codes: _,
         } = self;
         let known = kinds.all().map(|kind| kind.knows_single_level);
         let mut known: Vec<bool> = known.collect();

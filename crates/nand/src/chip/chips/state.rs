@@ -13,16 +13,16 @@ pub struct BlockState {
     /// Pages read since the erase.
     pub reads: u32,
     /// From the lowest bit: pages programmed since the erase (17 bits), pages that hold data from
-    /// before the run (17), age of the device at the first program since the erase in minutes (28),
-    /// the mode, and whether a power cut has left pages that cannot be read.
+    /// before the run (17), age of the device at the first program since the erase in minutes (27),
+    /// the mode (2), and whether a power cut has left pages that cannot be read.
     packed: u64,
 }
 
 const PAGES: u64 = (1 << 17) - 1;
 const AGED: u32 = 17;
 const BORN: u32 = 34;
-const MINUTES: u64 = (1 << 28) - 1;
-const MODE: u32 = 62;
+const MINUTES: u64 = (1 << 27) - 1;
+const MODE: u32 = 61;
 const TORN: u64 = 1 << 63;
 
 impl BlockState {
@@ -35,15 +35,19 @@ impl BlockState {
     /// What the rules know of it.
     #[inline]
     pub fn fill(&self) -> BlockFill {
-        let mode =
-            if self.packed >> MODE & 1 == 0 { BlockMode::Native } else { BlockMode::SingleLevel };
+        let mode = match self.packed >> MODE & 3 {
+            0 => BlockMode::Native,
+            1 => BlockMode::Coded,
+            2 => BlockMode::SingleLevel,
+            _ => BlockMode::Recoded,
+        };
         BlockFill { next_page: (self.packed & PAGES) as u32, mode }
     }
 
     /// Takes what the rules have made of it.
     #[inline]
     pub fn set_fill(&mut self, fill: BlockFill) {
-        let rest = self.packed & !(PAGES | 1 << MODE);
+        let rest = self.packed & !(PAGES | 3 << MODE);
         self.packed = rest | u64::from(fill.next_page) & PAGES | (fill.mode as u64) << MODE;
     }
 
@@ -65,7 +69,7 @@ impl BlockState {
         (self.packed >> BORN & MINUTES) as u32
     }
 
-    /// Says so; it ends after 510 years.
+    /// Says so; it ends after 255 years.
     #[inline]
     pub fn set_born(&mut self, minutes: u32) {
         self.packed = self.packed & !(MINUTES << BORN) | u64::from(minutes).min(MINUTES) << BORN;
@@ -91,12 +95,17 @@ mod tests {
     fn each_part_keeps_to_itself() {
         assert_eq!(size_of::<BlockState>(), 16);
         let mut state = BlockState::erased(3);
-        for (next_page, mode) in [(65_536, BlockMode::SingleLevel), (7, BlockMode::Native)] {
+        for (next_page, mode) in [
+            (65_536, BlockMode::SingleLevel),
+            (9, BlockMode::Coded),
+            (80_000, BlockMode::Recoded),
+            (7, BlockMode::Native),
+        ] {
             state.set_fill(BlockFill { next_page, mode });
             state.set_aged_pages(65_536);
             state.set_born(u32::MAX);
             assert_eq!(state.fill(), BlockFill { next_page, mode });
-            assert_eq!((state.aged_pages(), state.born()), (65_536, (1 << 28) - 1));
+            assert_eq!((state.aged_pages(), state.born()), (65_536, (1 << 27) - 1));
             state.set_aged_pages(5);
             state.set_born(9);
             assert_eq!(state.fill(), BlockFill { next_page, mode });

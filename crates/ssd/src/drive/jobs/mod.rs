@@ -234,6 +234,7 @@ impl Ssd {
                 }
             }
             Step::Erase => self.erase(job, &work.blocks),
+            Step::Recycle => work.blocks.iter().for_each(|&block| self.ftl.recycled(block)),
             Step::Wait => self.jobs.parked.push(Parked::Step(job)),
         }
         let is_empty = step == Step::Move && self.jobs.state(job).pending == 0;
@@ -244,6 +245,8 @@ impl Ssd {
             self.program_moves(job, units);
         } else if step == Step::Wait {
             self.start_named();
+        } else if step == Step::Recycle {
+            self.recycled(job);
         }
     }
 
@@ -466,6 +469,20 @@ impl Ssd {
             self.jobs.state(job).pending += 1;
             self.flash.submit(&mut self.events, index);
         }
+    }
+
+    /// Blocks of a job's die can be programmed again: as after an erase, but nothing was
+    /// waited for.
+    #[cold]
+    fn recycled(&mut self, job: Job) {
+        self.go_on(job);
+        if let Some(die) = self.die_of(job) {
+            self.catch_up(die);
+            self.unblock(die);
+        }
+        self.writer.buffer.rows.wake_erase();
+        self.step_done();
+        self.drain_buffer();
     }
 
     /// An erase is done.

@@ -85,6 +85,9 @@ pub enum Step {
     Move,
     /// Erase `blocks`, report each, and ask again.
     Erase,
+    /// Program `blocks` again without an erase from now on: report each (`recycled`), and ask
+    /// again. The flash has nothing to do for that.
+    Recycle,
     /// Ask again when another job has done a step.
     Wait,
 }

@@ -34,13 +34,15 @@ use nand::geometry::{Block, Die, Ppn};
 /// Where data live.
 ///
 /// Promises to the controller: `lookup` names the place of the newest data that were reported
-/// `programmed`; a place handed out is not handed out again before its block was reported `erased`;
-/// pages of a block are handed out in order; a block is given to erase only when nothing in it is
-/// mapped; if `place` refuses, some job has work, or a program is under way; no two jobs move one
-/// unit at a time; and internal work ends while the host waits. For that it must gain space: a
-/// victim set frees its invalid units, minus the padding of the rows that move its data. If the
-/// last row of each set is padded, the gain may be zero, and collection never ends. So rows are
-/// filled across victims (`Draining`), and a set with less than a row to gain is not started.
+/// `programmed`; a place handed out is not handed out again before its block was reported `erased`,
+/// or `recycled`: then each group of its coded pages is handed out once more, in order, with
+/// nothing mapped in it; pages of a block are handed out in order; a block is given to erase only
+/// when nothing in it is mapped; if `place` refuses, some job has work, or a program is under way;
+/// no two jobs move one unit at a time; and internal work ends while the host waits. For that it
+/// must gain space: a victim set frees its invalid units, minus the padding of the rows that move
+/// its data. If the last row of each set is padded, the gain may be zero, and collection never
+/// ends. So rows are filled across victims (`Draining`), and a set with less than a row to gain is
+/// not started.
 ///
 /// Its reports are correct: `counts`, `wear`, `filled_pages` and `occupancy` are compared with an
 /// account of the calls, and with the flash.
@@ -216,6 +218,20 @@ pub trait Ftl: Send + DynClone + State {
 
     /// A block given by `step` has been erased.
     fn erased(&mut self, block: Block);
+
+    /// A block given by `step` can be programmed again: the coded pages of a full block in mode
+    /// [`BlockMode::Coded`], by programs in mode [`BlockMode::Recoded`].
+    fn recycled(&mut self, _block: Block) {}
+
+    /// Whether it writes blocks in these modes.
+    fn codes_pages(&self) -> bool {
+        false
+    }
+
+    /// Groups of coded pages of a block that have been handed out a second time.
+    fn rewritten_groups(&self, _block: Block) -> u32 {
+        0
+    }
 
     /// Retires a block: its pages could not be read, or a program of it failed. A job moves its
     /// data later, and after the block is reported `erased` it is bad. A block whose erase failed

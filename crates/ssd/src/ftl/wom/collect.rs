@@ -1,0 +1,173 @@
+//! Collection of `wom`: victims of a die, one at a time, that are recycled or erased.
+//!
+//! A victim of the first generation gives back what its groups take again, less the valid data of
+//! its coded pages, which move. If that is too little, or the victim is in its second
+//! generation, all of its data move and it is erased. Moves stay in the plane. Programs are filled
+//! across victims: one that is padded could cost what its victim gives back.
+
+use super::{Lpn, Move, Step, Urgency, Wom, Work};
+use nand::chip::coded::GROUP_DATA;
+use nand::geometry::{Block, Die, Plane, Ppn};
+use serde::{Deserialize, Serialize};
+
+/// Collection of a die.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Collection {
+    plane: u32,
+    victim: Option<Victim>,
+    /// Blocks without data that are to be erased, and those whose groups are to be programmed
+    /// again.
+    erasable: Vec<Block>,
+    recyclable: Vec<Block>,
+}
+
+/// A block that is being emptied, and the next unit of it to look at.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Victim {
+    block: Block,
+    /// Only its coded pages are emptied.
+    is_recycled: bool,
+    page: u32,
+    slot: u32,
+}
+
+impl Collection {
+    /// The plane that is collected.
+    pub(super) fn plane(&self) -> Plane {
+        Plane(self.plane)
+    }
+
+    fn is_drained(&self) -> bool {
+        !self.erasable.is_empty() || !self.recyclable.is_empty()
+    }
+}
+
+impl Wom {
+    fn planes_of(&self, die: Die) -> impl Iterator<Item = Plane> + use<> {
+        let (first, planes) = (self.geometry.plane(die, 0).0, self.geometry.planes_per_die);
+        (first..first + planes).map(Plane)
+    }
+
+    /// Whether a plane has less room than it should.
+    fn is_short(&self, plane: Plane, urgency: Urgency) -> bool {
+        let blocks = match urgency {
+            Urgency::Blocked => 0,
+            Urgency::Due => self.gc.start_free_blocks,
+            Urgency::Idle => self.gc.background_free_blocks.max(self.gc.start_free_blocks),
+        };
+        self.free.of(plane) + self.again.of(plane) < blocks as usize
+            || self.kind_for_host(plane).is_none()
+    }
+
+    /// Whether collecting a plane gives back a program or more.
+    fn gains(&self, plane: Plane) -> bool {
+        self.candidates.dead_units(plane) >= self.units(self.row_pages())
+    }
+
+    /// Whether a die has work of this urgency.
+    pub(super) fn wants_collection(&self, die: Die, urgency: Urgency) -> bool {
+        let collection = &self.collections[die.0 as usize];
+        let has_victim = |plane: Plane| collection.victim.is_some() && collection.plane() == plane;
+        collection.is_drained()
+            || self.planes_of(die).any(|plane| {
+                self.is_short(plane, urgency) && (has_victim(plane) || self.gains(plane))
+            })
+    }
+
+    /// The next step of a die.
+    pub(super) fn collect(&mut self, die: Die, urgency: Urgency, work: &mut Work) -> Step {
+        work.clear();
+        let mut collection = std::mem::take(&mut self.collections[die.0 as usize]);
+        let moves = &mut work.moves;
+        while !collection.is_drained() || !moves.is_empty() {
+            if collection.victim.is_none() {
+                let finishes = !moves.is_empty();
+                collection.victim = self.pick(die, urgency, finishes, &mut collection.plane);
+            }
+            let Some(victim) = &mut collection.victim else { break };
+            let row = self.next_moves(Plane(collection.plane));
+            self.gather(victim, row, moves);
+            if moves.len() == row {
+                break;
+            }
+            let to = match victim.is_recycled {
+                true => &mut collection.recyclable,
+                false => &mut collection.erasable,
+            };
+            to.push(victim.block);
+            collection.victim = None;
+        }
+        let step = if !work.moves.is_empty() {
+            Step::Move
+        } else if !collection.recyclable.is_empty() {
+            work.blocks.append(&mut collection.recyclable);
+            Step::Recycle
+        } else if let Some(block) = collection.erasable.pop() {
+            work.blocks.push(block);
+            Step::Erase
+        } else {
+            Step::Done
+        };
+        self.collections[die.0 as usize] = collection;
+        step
+    }
+
+    /// The next victim: of the plane with the least room, or, to fill a program that was begun, of
+    /// the same plane.
+    fn pick(
+        &mut self,
+        die: Die,
+        urgency: Urgency,
+        finishes: bool,
+        plane: &mut u32,
+    ) -> Option<Victim> {
+        let from = if finishes {
+            Some(Plane(*plane)).filter(|&plane| self.candidates.dead_units(plane) > 0)
+        } else {
+            let short = |plane: &Plane| self.is_short(*plane, urgency) && self.gains(*plane);
+            self.planes_of(die).filter(short).min_by_key(|&plane| self.room(plane))
+        }?;
+        *plane = from.0;
+        let block = self.candidates.pick(from, self.clock)?;
+        Some(Victim { block, is_recycled: self.can_recycle(block), page: 0, slot: 0 })
+    }
+
+    /// Whether a block is recycled: that gives back the smallest program or more, and not less than
+    /// half of what its erase would give for each unit moved. Erases count, so that recycling is
+    /// preferred where both give about as much.
+    fn can_recycle(&self, block: Block) -> bool {
+        if self.is_second[block.0 as usize] != 0 {
+            return false;
+        }
+        let coded = (0..self.geometry.pages_per_block).filter(|&page| self.coded.is_coded(page));
+        let units = coded.flat_map(|page| self.units_of(block, page));
+        let valid = units.filter(|&ppn| self.is_valid(ppn)).count() as u64;
+        let all = u64::from(self.candidates.word(block).valid());
+        let (Some(gain), Some(of_erase)) =
+            (self.again_units().checked_sub(valid), self.block_units().checked_sub(all))
+        else {
+            return false;
+        };
+        gain >= self.units(GROUP_DATA) && of_erase * valid <= 2 * gain * all
+    }
+
+    /// Lists valid units of a victim until there are `row` of them or it has no more.
+    fn gather(&self, victim: &mut Victim, row: usize, moves: &mut Vec<Move>) {
+        while victim.page < self.geometry.pages_per_block {
+            if !victim.is_recycled || self.coded.is_coded(victim.page) {
+                let first = self.geometry.ppn(victim.block, victim.page, 0).0;
+                while victim.slot < self.geometry.units_per_page {
+                    if moves.len() == row {
+                        return;
+                    }
+                    let ppn = first + victim.slot;
+                    if self.is_valid(ppn) {
+                        moves.push(Move { lpn: Lpn(self.owner[ppn as usize]), from: Ppn(ppn) });
+                    }
+                    victim.slot += 1;
+                }
+            }
+            (victim.page, victim.slot) = (victim.page + 1, 0);
+        }
+    }
+}

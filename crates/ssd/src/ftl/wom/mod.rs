@@ -1,0 +1,366 @@
+//! `wom`: a page map whose safe pages hold a write-once code and are programmed twice an erase.
+//!
+//! Grupp et al. (MICRO'09) found that all pages of SLC, and the fast ones of MLC, can be programmed
+//! again without an erase, and put the code of Rivest and Shamir on them: two bits in three cells,
+//! two generations. A group of three safe pages holds two pages of data; the slow pages of MLC hold
+//! plain data.
+//!
+//! A block begins its first generation erased, and is filled in order. When collection takes it
+//! for the first time, only the data of its coded pages move; then it is *recycled*: its groups are
+//! programmed again, while plain pages keep their data. Taken a second time, it is emptied and
+//! erased. Programs go to one plane each. `open` knows the blocks that are written to, `collect`
+//! the victims.
+
+mod collect;
+mod map;
+mod open;
+
+use super::contract::{
+    Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
+    Program, Ram, Step, Stream, Urgency, Wear, Work,
+};
+use crate::failure::retirement::Retirement;
+use crate::space::candidates::Candidates;
+use crate::space::capacity::logical_units;
+use crate::space::free_blocks::FreeBlocks;
+use crate::space::gc::GcConfig;
+use crate::space::wear::BlockWear;
+use base::archive::{Archive, State};
+use base::family::{Member, NoParams, check, schema};
+use base::memory::table;
+use base::{Error, Result};
+use collect::Collection;
+use nand::chip::BlockMode;
+use nand::chip::coded::{CodedPages, GROUP_DATA};
+use nand::geometry::{Block, Die, Geometry, Ppn};
+use open::{GC, HOST, Open, STREAMS};
+
+pub const MEMBER: Member<Build> = Member {
+    name: "wom",
+    summary: "page-level mapping; safe pages hold a write-once code, two generations an erase",
+    citation: "grupp2009",
+    schema: schema::<NoParams>,
+    check: check::<NoParams>,
+    build: |context, _| Ok(Box::new(Wom::new(context)?)),
+};
+
+/// Marks a physical unit without data.
+const PADDING: u32 = u32::MAX;
+
+#[derive(Clone)]
+struct Wom {
+    geometry: Geometry,
+    coded: CodedPages,
+    /// By program of the first generation: pages of data of it and of those behind it.
+    left_pages: Vec<u32>,
+    logical_units: u32,
+    reserve: u32,
+    gc: GcConfig,
+    /// Logical to physical, and back.
+    map: Vec<u32>,
+    owner: Vec<u32>,
+    candidates: Candidates,
+    wear: BlockWear,
+    /// Erased blocks, and full ones whose groups can be programmed again.
+    free: FreeBlocks,
+    again: FreeBlocks,
+    /// By block: whether it is in its second generation.
+    is_second: Vec<u8>,
+    /// By plane and stream.
+    opens: Vec<Open>,
+    /// By plane: valid units.
+    valid: Vec<u32>,
+    collections: Vec<Collection>,
+    clock: u64,
+    counts: FtlCounts,
+}
+
+impl Wom {
+    fn new(context: Context) -> Result<Self> {
+        let Context { geometry, pages_per_program, fast_pages, config, gc, .. } = context;
+        if pages_per_program > 1 {
+            let problem = "one command programs all bits of a cell: no page is safe";
+            return Err(Error::new("chip.page_order", problem)
+                .expected("`even_odd`, or a chip with one bit a cell"));
+        }
+        let coded = CodedPages::new(&fast_pages)?;
+        // What a block holds in either generation.
+        let frame = geometry.with_pages(coded.data_pages());
+        let pages = (coded.data_pages(), GROUP_DATA * coded.groups());
+        // Blocks that wait to be programmed again keep the plain pages that they have. There are as
+        // many as collection begins at, or as give the room of the reserve and one more.
+        let of_reserve = (config.gc_reserve_blocks * pages.0).div_ceil(pages.1) + 1;
+        let waiting = gc.start_free_blocks.max(of_reserve) * (pages.0 - pages.1);
+        let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
+            + STREAMS as u32
+            + waiting.div_ceil(pages.0);
+        let logical_units = logical_units(&frame, &context.bad, config.overprovisioning, held)?;
+        if config.gc_reserve_blocks == 0 {
+            return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
+        }
+        if gc.start_free_blocks <= config.gc_reserve_blocks {
+            let problem = format!("{} free blocks", gc.start_free_blocks);
+            return Err(Error::new("gc.start_free_blocks", problem).expected(format!(
+                "more than ftl.gc_reserve_blocks, {}",
+                config.gc_reserve_blocks
+            )));
+        }
+        let Context { pe_cycles, mut bad, failed, victims, .. } = context;
+        failed.iter().for_each(|block| bad[block.0 as usize] = true);
+        Retirement::new(&frame, &bad, logical_units, held)?;
+        let mut left_pages: Vec<u32> = coded.runs().iter().map(|run| run.data).collect();
+        for run in (1..left_pages.len()).rev() {
+            left_pages[run - 1] += left_pages[run];
+        }
+        let planes = geometry.planes();
+        let mut ftl = Self {
+            coded,
+            left_pages,
+            logical_units,
+            reserve: config.gc_reserve_blocks,
+            gc,
+            map: table(logical_units as usize, Ppn::NONE.0),
+            owner: table(geometry.units() as usize, PADDING),
+            candidates: Candidates::new(&frame, victims),
+            wear: BlockWear::new(&geometry, pe_cycles, bad, 0),
+            free: FreeBlocks::new(planes, 1),
+            again: FreeBlocks::new(planes, 1),
+            is_second: table(geometry.blocks() as usize, 0),
+            opens: vec![Open::default(); planes as usize * STREAMS],
+            valid: vec![0; planes as usize],
+            collections: vec![Collection::default(); geometry.dies as usize],
+            clock: 0,
+            counts: FtlCounts::default(),
+            geometry,
+        };
+        for block in (0..ftl.geometry.blocks()).map(Block) {
+            if !ftl.wear.is_bad(block) {
+                ftl.free.push(ftl.geometry.plane_of(block), block, pe_cycles);
+            }
+        }
+        Ok(ftl)
+    }
+
+    fn units(&self, pages: u32) -> u64 {
+        u64::from(pages) * u64::from(self.geometry.units_per_page)
+    }
+
+    /// Units that an erased block takes.
+    fn block_units(&self) -> u64 {
+        self.units(self.left_pages[0])
+    }
+
+    /// Units that the groups of a full block take again.
+    fn again_units(&self) -> u64 {
+        self.units(GROUP_DATA * self.coded.groups())
+    }
+
+    /// Pages whose data the largest program carries.
+    fn row_pages(&self) -> u32 {
+        let most = self.coded.runs().iter().map(|run| run.data).max();
+        most.unwrap_or(1).max(GROUP_DATA)
+    }
+
+    /// A program was reported: with the last one of its generation the block is a candidate.
+    fn close_full(&mut self, program: &Program) {
+        let block = program.blocks[0];
+        let is_last = match program.mode {
+            BlockMode::Recoded => program.page == self.coded.again(self.coded.groups() - 1),
+            _ => self.coded.run_of(program.page) + 1 == self.coded.runs().len(),
+        };
+        if is_last {
+            self.candidates.closed(self.geometry.plane_of(block), block, self.clock);
+        }
+    }
+}
+
+impl State for Wom {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self {
+            geometry: _,
+            coded: _,
+            left_pages: _,
+            logical_units: _,
+            reserve: _,
+            gc: _,
+            map,
+            owner,
+            candidates,
+            wear,
+            free,
+            again,
+            is_second,
+            opens,
+            valid,
+            collections,
+            clock,
+            counts,
+        } = self;
+        archive.table(map)?;
+        archive.table(owner)?;
+        candidates.exchange(archive)?;
+        wear.exchange(archive)?;
+        free.exchange(archive)?;
+        again.exchange(archive)?;
+        archive.table(is_second)?;
+        archive.value(opens)?;
+        archive.table(valid)?;
+        archive.value(collections)?;
+        archive.value(clock)?;
+        archive.value(counts)
+    }
+}
+
+impl Ftl for Wom {
+    fn logical_units(&self) -> u32 {
+        self.logical_units
+    }
+
+    fn row_units(&self) -> u32 {
+        self.row_pages() * self.geometry.units_per_page
+    }
+
+    #[inline]
+    fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        let ppn = self.map[lpn.0 as usize];
+        (ppn != Ppn::NONE.0).then_some(Ppn(ppn))
+    }
+
+    fn place(&mut self, _: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        let Some(plane) = self.plane_for(dies, lpns.len() as u64) else { return Place::NoRoom };
+        let program = self.append(plane, HOST, Stream::host(0), lpns.iter().copied());
+        self.counts.host_units += u64::from(program.units);
+        self.clock += u64::from(program.units);
+        Place::At(program)
+    }
+
+    fn place_moves(&mut self, job: Job, moves: &[Move]) -> Place {
+        let plane = self.collections[job.0 as usize].plane();
+        if !self.opens[Self::index(plane, GC)].is_open() && self.kind_for(plane, 0).is_none() {
+            return Place::NoRoom;
+        }
+        let program = self.append(plane, GC, Stream::GC, moves.iter().map(|unit| unit.lpn));
+        self.counts.moved_units += u64::from(program.units);
+        Place::At(program)
+    }
+
+    fn programmed(&mut self, program: &Program, carried: Carried) {
+        self.map_program(program, carried);
+        self.close_full(program);
+    }
+
+    fn not_programmed(&mut self, program: &Program, carried: Carried) {
+        self.pad(program);
+        let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
+        let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
+        *of -= u64::from(program.units);
+        *padding_units += u64::from(program.units);
+        self.close_full(program);
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        let old = std::mem::replace(&mut self.map[lpn.0 as usize], Ppn::NONE.0);
+        if old != Ppn::NONE.0 {
+            self.invalidate(old);
+        }
+    }
+
+    fn jobs(&self) -> u32 {
+        self.geometry.dies
+    }
+
+    fn wants(&self, job: Job, urgency: Urgency) -> bool {
+        self.wants_collection(Die(job.0), urgency)
+    }
+
+    fn step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+        self.collect(Die(job.0), urgency, work)
+    }
+
+    fn erased(&mut self, block: Block) {
+        self.candidates.erased(block);
+        self.is_second[block.0 as usize] = 0;
+        let pe_cycles = self.wear.erased(block);
+        self.free.push(self.geometry.plane_of(block), block, pe_cycles);
+        self.counts.reclaimed_blocks += 1;
+    }
+
+    fn recycled(&mut self, block: Block) {
+        self.again.push(self.geometry.plane_of(block), block, self.wear.cycles(block));
+    }
+
+    fn codes_pages(&self) -> bool {
+        true
+    }
+
+    fn rewritten_groups(&self, block: Block) -> u32 {
+        if self.is_second[block.0 as usize] == 0 {
+            return 0;
+        }
+        self.open_of(block).map_or(self.coded.groups(), |open| open.at())
+    }
+
+    fn mode(&self, block: Block) -> BlockMode {
+        match self.is_second[block.0 as usize] {
+            0 => BlockMode::Coded,
+            _ => BlockMode::Recoded,
+        }
+    }
+
+    fn is_bad(&self, block: Block) -> bool {
+        self.wear.is_bad(block)
+    }
+
+    fn filled_pages(&self, block: Block) -> u32 {
+        if self.candidates.word(block).is_free() || self.wear.is_bad(block) {
+            return 0;
+        }
+        match self.open_of(block) {
+            Some(open) if self.is_second[block.0 as usize] == 0 => {
+                self.coded.runs()[open.at() as usize].first
+            }
+            _ => self.geometry.pages_per_block,
+        }
+    }
+
+    fn counts(&self) -> FtlCounts {
+        self.counts
+    }
+
+    fn start_run(&mut self, pe_cycles: Option<u32>) {
+        self.counts = FtlCounts::default();
+        if let Some(pe_cycles) = pe_cycles {
+            self.wear.start_run(pe_cycles);
+            self.free.set_wear(pe_cycles);
+            self.again.set_wear(pe_cycles);
+        }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        self.account()
+    }
+
+    fn wear(&self) -> Wear {
+        self.wear.spread()
+    }
+
+    fn wear_on(&mut self, more: &[u32]) -> bool {
+        self.wear.add(more);
+        self.free.sort(|block| self.wear.cycles(block));
+        self.again.sort(|block| self.wear.cycles(block));
+        true
+    }
+
+    fn ram(&self) -> Vec<Ram> {
+        let blocks = self.candidates.bytes() + self.wear.bytes() + self.is_second.len();
+        vec![
+            Ram { name: "map", bytes: 4 * u64::from(self.logical_units) },
+            Ram { name: "blocks", bytes: blocks as u64 },
+        ]
+    }
+
+    fn bytes_per_unit(&self) -> f64 {
+        let blocks = self.candidates.bytes() + self.wear.bytes() + self.is_second.len();
+        (4 * (self.map.len() + self.owner.len()) + blocks) as f64 / f64::from(self.logical_units)
+    }
+}

@@ -1,0 +1,190 @@
+//! Open blocks of `wom`: one for the host and one for collection in each plane, of either
+//! generation, and the room that a plane has for more.
+//!
+//! Room is counted in units, as a block that is programmed again takes fewer than an erased one.
+//! The host leaves collection as much as `ftl.gc_reserve_blocks` erased blocks would take, so that
+//! the data of any victim have a place.
+
+use super::{PADDING, Program, Stream, Wom};
+use crate::ftl::{DieSet, Lpn};
+use nand::chip::BlockMode;
+use nand::chip::coded::GROUP_DATA;
+use nand::geometry::{Block, MAX_PLANES, Plane};
+use serde::{Deserialize, Serialize};
+
+/// Whose data an open block takes.
+pub(super) const HOST: usize = 0;
+/// See [`HOST`].
+pub(super) const GC: usize = 1;
+/// How many there are.
+pub(super) const STREAMS: usize = 2;
+
+/// A block that is written to, if there is one, and the program that it stands at.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Open {
+    block: Option<u32>,
+    at: u32,
+}
+
+impl Open {
+    pub(super) fn is_open(self) -> bool {
+        self.block.is_some()
+    }
+
+    /// Programs that it has had in its generation.
+    pub(super) fn at(self) -> u32 {
+        self.at
+    }
+}
+
+/// Where a block that is to be opened comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Again,
+    Erased,
+}
+
+impl Wom {
+    pub(super) fn index(plane: Plane, stream: usize) -> usize {
+        plane.0 as usize * STREAMS + stream
+    }
+
+    /// The open block that a block is.
+    pub(super) fn open_of(&self, block: Block) -> Option<Open> {
+        let first = Self::index(self.geometry.plane_of(block), 0);
+        let mut of_plane = self.opens[first..first + STREAMS].iter();
+        of_plane.find(|open| open.block == Some(block.0)).copied()
+    }
+
+    /// Units that the next program of a plane carries, where a new block would be of this kind.
+    fn next_units(&self, open: Open, kind: Option<Kind>) -> u64 {
+        let is_second = match open.block {
+            Some(block) => self.is_second[block as usize] != 0,
+            None => kind == Some(Kind::Again),
+        };
+        let pages = if is_second { GROUP_DATA } else { self.coded.runs()[open.at as usize].data };
+        self.units(pages)
+    }
+
+    /// The same of collection.
+    pub(super) fn next_moves(&self, plane: Plane) -> usize {
+        let open = self.opens[Self::index(plane, GC)];
+        self.next_units(open, self.kind_for(plane, 0)) as usize
+    }
+
+    /// Units that an open block still takes.
+    fn rest(&self, open: Open) -> u64 {
+        let pages = match open.block {
+            None => 0,
+            Some(block) if self.is_second[block as usize] != 0 => {
+                GROUP_DATA * (self.coded.groups() - open.at)
+            }
+            Some(_) => self.left_pages[open.at as usize],
+        };
+        self.units(pages)
+    }
+
+    /// Units that collection could write in a plane.
+    pub(super) fn room(&self, plane: Plane) -> u64 {
+        self.rest(self.opens[Self::index(plane, GC)])
+            + self.again.of(plane) as u64 * self.again_units()
+            + self.free.of(plane) as u64 * self.block_units()
+    }
+
+    /// The kind of block that can be opened in a plane so that `floor` units of room are left.
+    pub(super) fn kind_for(&self, plane: Plane, floor: u64) -> Option<Kind> {
+        let room = self.room(plane);
+        let fits = |units: u64| room >= floor + units;
+        if self.again.of(plane) > 0 && fits(self.again_units()) {
+            Some(Kind::Again)
+        } else if self.free.of(plane) > 0 && fits(self.block_units()) {
+            Some(Kind::Erased)
+        } else {
+            None
+        }
+    }
+
+    /// The kind of block that the host may open in a plane.
+    pub(super) fn kind_for_host(&self, plane: Plane) -> Option<Kind> {
+        self.kind_for(plane, u64::from(self.reserve) * self.block_units())
+    }
+
+    /// The plane of these dies that takes data of the host: of those whose next program `units`
+    /// fill, as programs carry different numbers of pages, the one with the fewest valid units; of
+    /// all, where there is none. Planes by turns would drift apart: erased blocks take larger
+    /// programs than recycled ones, and a plane with many valid units recycles less.
+    pub(super) fn plane_for(&self, dies: &DieSet, units: u64) -> Option<Plane> {
+        let planes = self.geometry.planes_per_die;
+        let mut best = None;
+        let mut from = 0;
+        while let Some(die) = dies.next_from(from)
+            && die.0 >= from
+        {
+            for i in 0..planes {
+                let plane = self.geometry.plane(die, i);
+                let open = self.opens[Self::index(plane, HOST)];
+                let kind = self.kind_for_host(plane);
+                if open.is_open() || kind.is_some() {
+                    let is_short = self.next_units(open, kind) > units;
+                    let rank = (is_short, self.valid[plane.0 as usize], plane.0);
+                    best = Some(best.map_or(rank, |best| rank.min(best)));
+                }
+            }
+            from = die.0 + 1;
+        }
+        best.map(|(.., plane)| Plane(plane))
+    }
+
+    /// Opens a block of a plane; there must be one.
+    fn open(&mut self, plane: Plane, stream: usize) {
+        let floor = u64::from(stream == HOST) * u64::from(self.reserve) * self.block_units();
+        let block = match self.kind_for(plane, floor) {
+            Some(Kind::Again) => self.again.pop(plane).inspect(|block| {
+                self.is_second[block.0 as usize] = 1;
+            }),
+            Some(Kind::Erased) => self.free.pop(plane).inspect(|&block| {
+                self.candidates.opened(block);
+            }),
+            None => None,
+        };
+        let block = block.expect("the caller has asked for room");
+        self.opens[Self::index(plane, stream)] = Open { block: Some(block.0), at: 0 };
+    }
+
+    /// The next program of an open block of a plane, for the first of `lpns`.
+    pub(super) fn append(
+        &mut self,
+        plane: Plane,
+        stream: usize,
+        label: Stream,
+        lpns: impl ExactSizeIterator<Item = Lpn>,
+    ) -> Program {
+        let index = Self::index(plane, stream);
+        if !self.opens[index].is_open() {
+            self.open(plane, stream);
+        }
+        let open = self.opens[index];
+        let block = Block(open.block.expect("opened above"));
+        let is_second = self.is_second[block.0 as usize] != 0;
+        let (mode, page, programs) = if is_second {
+            (BlockMode::Recoded, self.coded.again(open.at), self.coded.groups())
+        } else {
+            let runs = self.coded.runs();
+            (BlockMode::Coded, runs[open.at as usize].first, runs.len() as u32)
+        };
+        let (taken, data) = self.coded.taken(mode, page);
+        let units = (lpns.len() as u64).min(self.units(data)) as u32;
+        let first = self.geometry.ppn(block, page, 0).0 as usize;
+        let slots = &mut self.owner[first..first + (data * self.geometry.units_per_page) as usize];
+        let (filled, padded) = slots.split_at_mut(units as usize);
+        filled.iter_mut().zip(lpns).for_each(|(owner, lpn)| *owner = lpn.0);
+        padded.fill(PADDING);
+        self.counts.padding_units += self.units(taken) - u64::from(units);
+        let at = open.at + 1;
+        self.opens[index] = if at == programs { Open::default() } else { Open { at, ..open } };
+        let mut blocks = [Block(0); MAX_PLANES];
+        blocks[0] = block;
+        let die = self.geometry.die_of(block);
+        Program { die, units, page, planes: 1, stream: label, mode, blocks }
+    }
+}
