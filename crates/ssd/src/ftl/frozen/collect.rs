@@ -130,7 +130,7 @@ impl Frozen {
     }
 
     /// Whether copying sets of a lane gives a set back.
-    fn gains(&self, lane: u32) -> bool {
+    pub(super) fn gains(&self, lane: u32) -> bool {
         self.sets.lanes[lane as usize].dead >= u64::from(self.sets.shape(lane).set_units)
     }
 
@@ -179,7 +179,10 @@ impl Frozen {
             if work.moves.len() == row {
                 return Step::Move;
             }
-            // The row is filled with data of further victims.
+            // The row is filled with data of further victims: with padding it could gain nothing.
+            if !work.moves.is_empty() && self.take_to_finish(die, lane) {
+                continue;
+            }
             match self.pick(die, lane) {
                 Pick::Copy => {}
                 Pick::Freeze(dense) if work.moves.is_empty() => return self.fill(die, dense, work),
@@ -255,6 +258,15 @@ impl Frozen {
         let Some(dense) = room else { return Pick::Nothing };
         self.fill_up(die, lane, 0);
         Pick::Freeze(dense)
+    }
+
+    /// Takes the next set of a lane that has dead units, to finish a row: whether there is one.
+    fn take_to_finish(&mut self, die: Die, lane: u32) -> bool {
+        let units = self.sets.shape(lane).set_units;
+        let has_dead = |set: &SetId| self.sets.get(*set).live < units;
+        let Some(set) = self.sets.in_turn(lane).find(has_dead) else { return false };
+        self.take(die, set);
+        true
     }
 
     /// How many sets collection looks at together: two, or as many as fill a dense set when three

@@ -96,11 +96,11 @@ impl Frozen {
         lane.free <= DENSE_RESERVE && lane.dead >= units
     }
 
-    /// Whether there is room to move the data of a set.
+    /// Whether there is room to move the data of a set, or some can be made.
     pub(super) fn can_force(&self, set: SetId) -> bool {
         let lane = self.sets.lane_of(set);
-        let least = if self.sets.is_dense(lane) { 0 } else { self.reserve };
-        self.sets.lanes[lane as usize].free > least
+        let free = self.sets.lanes[lane as usize].free;
+        if self.sets.is_dense(lane) { free > 0 } else { free > self.reserve || self.gains(lane) }
     }
 
     /// Whether the job of a dense die has work.

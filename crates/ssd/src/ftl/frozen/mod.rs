@@ -8,19 +8,16 @@
 //! is collection in turn, the paper's baseline; with `policy = "cold"` the first collection moves
 //! data to the dense dies.
 //!
-//! `sets` has the block sets, `collect` the collection of fast dies, `dense` that of dense ones,
-//! `recover` what a start-up finds.
+//! `sets` has the block sets, `collect` the collection of fast dies, `dense` that of dense ones.
 
 mod collect;
 mod dense;
-mod recover;
 mod sets;
 
 use super::contract::{
     Build, Carried, Context, DieSet, Ftl, FtlCounts, Job, Key, Lpn, Move, Occupancy, Place,
     Program, Ram, Step, Stream, Until, Urgency, Wear, Work,
 };
-use crate::recovery::Found;
 use crate::space::frontier::Frontier;
 use crate::space::gc::GcConfig;
 use base::archive::{Archive, State};
@@ -488,21 +485,8 @@ impl Ftl for Frozen {
         true
     }
 
-    fn tag(&self, block: Block) -> u64 {
-        self.tag_of(block)
-    }
-
     fn is_bad(&self, block: Block) -> bool {
         self.sets.wear.is_bad(block)
-    }
-
-    fn can_recover(&self) -> bool {
-        true
-    }
-
-    fn recover(&mut self, found: &Found) -> Result<()> {
-        self.rebuild(found);
-        Ok(())
     }
 
     fn filled_pages(&self, block: Block) -> u32 {

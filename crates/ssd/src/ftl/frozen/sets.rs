@@ -428,7 +428,8 @@ impl Sets {
     /// Dooms a block, and with it its set, if the lane has one to spare.
     pub(super) fn doom(&mut self, block: Block) -> bool {
         let set = self.of(block);
-        if self.is_doomed(block) || set == NONE {
+        if self.is_doomed(block) || set == NONE || self.get(set).is == Is::Gone {
+            // What has no set, or lost it, is not used: nothing is to be moved.
             return self.is_doomed(block);
         }
         let others = self.blocks(set).iter();
@@ -454,47 +455,6 @@ impl Sets {
     #[inline]
     pub(super) fn filled(&self, block: Block) -> u32 {
         self.filled[block.0 as usize]
-    }
-
-    /// A start-up has found a set with these pages in its blocks, and `live` newest units: it is
-    /// closed, or free.
-    pub(super) fn found(&mut self, set: SetId, pages: &[u32], live: u32) {
-        if self.get(set).is == Is::Gone {
-            return;
-        }
-        let blocks = self.blocks(set).to_vec();
-        for (block, &pages) in blocks.iter().zip(pages) {
-            self.filled[block.0 as usize] = pages;
-        }
-        self.get_mut(set).live = live;
-        if pages.iter().any(|&pages| pages > 0) {
-            let lane = self.lane_of(set);
-            self.lanes[lane as usize].free -= 1;
-            self.close(set);
-        }
-    }
-
-    /// A closed set goes on where it stood, if its planes fit together: the first of them have a
-    /// program more than the others, or all have as many.
-    pub(super) fn reopen(&mut self, set: SetId) -> Option<Frontier> {
-        let lane = self.lane_of(set);
-        let (last, step) =
-            (self.shape(lane).frame.pages_per_block, self.shape(lane).pages_per_program);
-        let pages = |block: &Block| self.filled[block.0 as usize];
-        let blocks = self.blocks(set);
-        let most = blocks.iter().map(pages).max()?;
-        let done = blocks.iter().take_while(|block| pages(block) == most).count();
-        let fits = blocks[done..].iter().all(|block| pages(block) + step == most);
-        let all = done == blocks.len();
-        if !fits || done == 0 || (all && most == last) || self.get(set).is_forced {
-            return None;
-        }
-        let mut frontier = self.frontier(set);
-        frontier.page = if all { most } else { most - step };
-        frontier.planes_done = if all { 0 } else { done as u32 };
-        self.take(set);
-        self.get_mut(set).is = Is::Open;
-        Some(frontier)
     }
 
     /// All sets of a lane, by number.
