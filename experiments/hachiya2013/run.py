@@ -4,15 +4,19 @@ One function for each row of `reference.csv`; `nandlab papers hachiya2013` runs 
 `sensitivity.py` beside it shows how the answers move with what the source leaves open.
 """
 
-import tomllib
+import importlib.util
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
+
+import tomllib
 
 import nandlab
 
 DRIVE = "hachiya2013"
 CHIPS = 8
 PAGE_BYTES = 16384
+
 
 class Writes(NamedTuple):
     """Where a workload writes."""
@@ -226,6 +230,24 @@ def proxy_cost():
     """Price of a GB of flash with seven chips of TLC against MLC alone."""
     per_gb = [measured("proxy", chips).usd / (CHIPS + 0.5 * chips) for chips in (7, 0)]
     return 100 * (per_gb[0] / per_gb[1] - 1)
+
+
+def exchange_suspended_dead_time_s():
+    return exchange().exchange_suspended_dead_time_s()
+
+
+def exchange_longest_without_service_ms():
+    return exchange().exchange_longest_without_service_ms()
+
+
+@cache
+def exchange():
+    """The rows of section 4, from the file beside this one."""
+    place = Path(__file__).with_name("exchange.py")
+    spec = importlib.util.spec_from_file_location("hachiya2013_exchange", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 # --- Picture -------------------------------------------------------------------------------------
