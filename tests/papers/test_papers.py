@@ -38,8 +38,8 @@ def test_no_row_is_not_met_without_a_reason(name: str):
     [
         # "Ten years only up to a tenth": both laws miss it, as the README says; 17 of 20 are met.
         ("desnoyers2013", 0.85),
-        # Paging and WOM codes gain less here, for reasons that stand beside the rows. Those of paging
-        # are there three times, for three chips.
+        # Paging and WOM codes gain less here, for reasons that stand beside the rows. Those of
+        # paging are there three times, for three chips.
         ("grupp2009", 0.75),
         ("wang2014", 0.9),
     ],
