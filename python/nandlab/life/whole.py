@@ -126,6 +126,9 @@ def life(
         raise refusal("precondition", repr(precondition), "fill, steady or rested")
     made = Drive(drive, set=set, seed=seed, ftl=ftl)
     source = made._source
+    if source.loaded.config.get("chips"):
+        problem = "several kinds of chips, each of which wears by its own law"
+        raise refusal("chips", problem, "one kind of chips for a life")
     what = plan(
         source.name,
         source.loaded.run,

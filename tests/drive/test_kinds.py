@@ -1,0 +1,66 @@
+"""Drives with several kinds of chips: what the report says of each, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import nandlab
+
+JOB = "[writes]\nrw=randwrite\nbs=16k\niodepth=8\nnorandommap=1\nnumber_ios=20000\n"
+
+
+@pytest.fixture(scope="module")
+def report() -> dict[str, Any]:
+    drive = nandlab.Drive("hachiya2013")
+    drive.precondition("fill")
+    return drive.run(JOB).to_dict()
+
+
+def test_kinds_add_up(report: dict[str, Any]):
+    nand = report["nand"]
+    kinds = nand["kinds"]
+    assert set(kinds) == {"chip", "tlc"}
+    assert kinds["tlc"]["programs"] > 0
+    for key in ("programs", "erases"):
+        assert sum(kind[key] for kind in kinds.values()) == nand[key]
+    energy = sum(kind["energy_uj"] for kind in kinds.values())
+    assert energy == pytest.approx(nand["energy_uj"])
+    assert report["checks"]["conservation"]["ok"]
+    assert report["checks"]["busy_idle_error"] == 0
+
+
+def test_times_are_those_of_each_kind(report: dict[str, Any]):
+    kinds = report["nand"]["kinds"]
+    assert set(kinds["chip"]["program_us"].values()) == {1600.0}
+    assert kinds["tlc"]["program_us"] == {"wordline": pytest.approx(12960.0)}
+
+
+def test_flash_costs_what_its_kinds_cost(report: dict[str, Any]):
+    mlc, tlc = (report["nand"]["kinds"][name]["flash_bytes"] for name in ("chip", "tlc"))
+    assert tlc == 1.5 * mlc == 1.5 * 4 * 128 * 128 * 16384
+    assert report["cost"]["flash_bytes"] == mlc + tlc
+    assert report["cost"]["flash_usd"] == pytest.approx((mlc + 0.6667 * tlc) / 1e9)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"chips.tlc.channels": 8}, "1 to 7"),
+        ({"chips.tlc.dies_per_channel": 1}, "two shares"),
+        ({"chips.tlc.chip.geometry.page_bytes": 32768}, "page_bytes"),
+        ({"chips.tlc.chip.array.name": "no_such"}, "no_such"),
+        ({"chips.tlc.chip.no_such": 1}, "no_such"),
+        ({"ftl.name": "page"}, "one kind of chips"),
+        ({"recovery.name": "scan_pages"}, "recovery.name"),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, object], why: str):
+    with pytest.raises(nandlab.NandlabError, match=why):
+        nandlab.Drive("hachiya2013", set=given)
+
+
+def test_a_whole_life_is_of_one_kind():
+    with pytest.raises(nandlab.NandlabError, match="several kinds"):
+        nandlab.life("hachiya2013", workload=JOB, years=1)
