@@ -8,6 +8,7 @@ use crate::flash::doing::Doing;
 use crate::flash::scheduler::Head;
 use base::Time;
 use base::event::EventQueue;
+use nand::chip::BlockMode;
 use nand::geometry::Die;
 
 pub(crate) struct ChannelState {
@@ -181,10 +182,16 @@ impl Flash {
             let pages = pages * u64::from(job.planes);
             self.counts.programs += pages;
             counts.programs += pages;
-            let page_type = usize::from(self.chips.of_die(die).page_type(job.page));
-            let (count, total) = &mut counts.program_time[page_type];
-            *count += 1;
-            *total += longest;
+            if matches!(job.mode, BlockMode::Coded | BlockMode::Recoded) {
+                let (total, most) = &mut self.counts.coded_time;
+                *total += longest;
+                *most = (*most).max(longest);
+            } else {
+                let page_type = usize::from(self.chips.of_die(die).page_type(job.page));
+                let (count, total) = &mut counts.program_time[page_type];
+                *count += 1;
+                *total += longest;
+            }
             self.counts.summaries += u64::from(self.chips.is_summarised(job.page));
         } else {
             self.counts.kept_programs.0 += 1;

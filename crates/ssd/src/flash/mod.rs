@@ -53,6 +53,9 @@ pub struct FlashCounts {
     pub kept_programs: (u64, Time),
     /// Blocks of these that were erased, and those that a start-up has erased.
     pub kept_erases: u64,
+    /// Time of programs of a write-once code (several pages, read before they are rewritten), and
+    /// the longest of them.
+    pub coded_time: (Time, Time),
     /// Programs that a summary followed.
     pub summaries: u64,
     /// Suspends of programs and erases.
