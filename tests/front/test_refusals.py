@@ -69,7 +69,7 @@ def change(assignment: str) -> list[str]:
         ([*JOB, "--timeline", "t", "--timeline-spans", "0"], "--timeline-spans: 0; expected: 1"),
         ([*JOB, "--timeline-spans", "9"], "--timeline-spans without --timeline; hint: give both"),
         ([*RUN, "--workload", "no.fio"], "no.fio"),
-        (["presets", "cells"], "chip, code, drive, host; did you mean `cell`?"),
+        (["presets", "cells"], "chip, code, drive, host, workload; did you mean `cell`?"),
         (["cell", "tlc_3d", "--set", "wear.widen_v=-1"], "error: --set wear.widen_v=-1: -1 is out"),
         (
             ["ecc", "curve", "--code=ldpc_1k_r90", "--rber=0.006", "--set=decoder.factor=0"],

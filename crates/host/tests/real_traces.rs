@@ -349,6 +349,10 @@ fn every_trace_runs_on_every_ftl() {
             if ftl.name == "dftl" {
                 sets.push("ftl.map_cache_bytes=8192".into());
             }
+            if ftl.name == "wom" {
+                // It rewrites safe pages in pairs.
+                sets.push("chip.page_order=even_odd".into());
+            }
             let options = Options {
                 address: AddressPolicy::Wrap,
                 time: if sorted { TimePolicy::SortWindow } else { TimePolicy::Reject },

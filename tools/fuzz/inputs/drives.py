@@ -88,7 +88,7 @@ def _written(path: str, value: str) -> str:
     """The value as TOML: text gets quotes."""
     try:
         toml_to_json(f"x = {value}\n", path)
-    except NandlabError:
+    except (NandlabError, UnicodeEncodeError):
         return toml_value(value)
     return value
 
