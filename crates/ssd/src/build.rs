@@ -272,7 +272,7 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     if !ftl.knows_kinds() && !config.chips.is_empty() {
         let problem = format!("`{}` knows one kind of chips", config.ftl.name);
         return Err(Error::new("ftl.name", problem)
-            .expected("frozen")
+            .expected(ftl::FOR_KINDS)
             .hint("leave out the section `chips`, or use an FTL for several kinds"));
     }
     if recovery_of(config)?.can_recover() && !config.chips.is_empty() {

@@ -245,6 +245,19 @@ def _endurance(dice: Dice, case: Case) -> None:
     case.steps = [Command(line)]
 
 
+def _levels(dice: Dice, case: Case) -> None:
+    """Chips of which the levels are chosen: by the margins that data need, or by the data."""
+    chip = dice.one(PRESETS["chip"]) if dice.spoils(0.3) else "wang2014_mlc"
+    given = {"--json": [dice.one(("r.json", "-"))], "--out": ["chip.toml"]}
+    if dice.chance(0.5):
+        line = options.line(dice, "tvr", given, (chip,), most=2)
+    else:
+        case.files["data.bin"] = dice.randbytes(dice.one((0, 1, 4096, 20_000)))
+        given["--chip"] = [chip]
+        line = options.line(dice, "content", given, ("data.bin",), most=2)
+    case.steps = [Command(line)]
+
+
 def _life(dice: Dice, case: Case) -> None:
     """A short life of a small drive."""
     job = f"[w]\nrw={dice.one(('randwrite', 'randrw'))}\nbs=4k\nsize=4m\n"
@@ -373,7 +386,8 @@ def _word(dice: Dice, case: Case) -> None:
         ["explain", dice.one((dice.one(paths), dice.odd()))],
         ["explain", dice.one(paths), "--drive", dice.one(PRESETS["drive"])],
         ["ecc", "list"],
-        ["new", dice.one(("drive", "job", "study")), dice.one(("n.toml", "n.fio", "-"))],
+        ["new", dice.one(("drive", "job")), dice.one(("n.toml", "n.fio", "-"))],
+        ["new", "study", dice.one(("n.toml", "n.fio", "-"))],
         [*dice.one(tuple(options.commands())).split(), "--help"],
         [dice.odd() for _ in range(dice.randint(0, 3))],
         ["--version"],
@@ -482,6 +496,7 @@ KINDS: dict[str, Kind] = {
     "compare": Kind(_compare, 2),
     "lint": Kind(_lint, 3),
     "life": Kind(_life, 1, is_same=False),
+    "levels": Kind(_levels, 2),
     "trace": Kind(_trace, 4),
     "board": Kind(_board, 4),
     "fit": Kind(_fit, 9),

@@ -110,7 +110,8 @@ impl Session {
                 }
             }
         }
-        // Those of the log, of copies and of write-once codes have a time of their own, and summaries that of a page.
+        // Those of the log, of copies and of write-once codes have a time of their own, and
+        // summaries that of a page.
         let kept = u128::from(counts.kept_programs.1.0) + u128::from(counts.coded_time.0.0);
         longest = longest.max(counts.coded_time.1);
         programs.add(Spent { least: kept, most: kept });

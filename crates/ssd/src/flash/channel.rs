@@ -8,7 +8,6 @@ use crate::flash::doing::Doing;
 use crate::flash::scheduler::Head;
 use base::Time;
 use base::event::EventQueue;
-use nand::chip::BlockMode;
 use nand::geometry::Die;
 
 pub(crate) struct ChannelState {
@@ -182,7 +181,7 @@ impl Flash {
             let pages = pages * u64::from(job.planes);
             self.counts.programs += pages;
             counts.programs += pages;
-            if matches!(job.mode, BlockMode::Coded | BlockMode::Recoded) {
+            if job.mode.is_coded() {
                 let (total, most) = &mut self.counts.coded_time;
                 *total += longest;
                 *most = (*most).max(longest);

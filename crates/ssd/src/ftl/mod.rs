@@ -31,6 +31,9 @@ pub(crate) use untimed::{AHEAD, endless, most_effort, name_of};
 
 use base::family::Member;
 
+/// Those that know several kinds of chips (`Ftl::knows_kinds`), for messages.
+pub(crate) const FOR_KINDS: &str = frozen::MEMBER.name;
+
 /// Every FTL.
 pub const ROSTER: &[Member<Build>] = &[
     page::MEMBER,

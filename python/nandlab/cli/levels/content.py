@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json as json_text
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, json_file
+from nandlab.cli.files import OUTPUTS, json_file
+from nandlab.cli.levels.answer import answer
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
 from nandlab.given.refusal import refusal
-from nandlab.given.replacement import write_text
 
 MOST_BYTES = 2**26
 
@@ -56,9 +54,4 @@ def content(
     except OSError as error:
         raise refusal(data, error.strerror or str(error), "a file that can be read") from error
     made = counted(given, chip, coding=coding, segment_bytes=segment_bytes)
-    figures = {key: value for key, value in asdict(made).items() if key != "text"}
-    text = json_text.dumps({**figures, "level_shares": made.level_shares}, indent=2)
-    with Files() as files:
-        files.write(out, made.write)
-        files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
-        print(text if json == Path("-") else made)
+    answer(made, out, json, outputs["--json"], level_shares=made.level_shares)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json as json_text
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nandlab.catalogue import parameter_files
-from nandlab.cli.files import OUTPUTS, Files, json_file
+from nandlab.cli.files import OUTPUTS, json_file
+from nandlab.cli.levels.answer import answer
 from nandlab.given.completion import preset_of
 from nandlab.given.outputs import check_outputs
-from nandlab.given.replacement import write_text
 
 
 def tvr(
@@ -61,9 +59,4 @@ def tvr(
     made = tvr_chip(
         chip, keep=keep, hours=hours, pe_cycles=pe_cycles, times=times, rber_limit=rber_limit
     )
-    figures = {key: value for key, value in asdict(made).items() if key != "text"}
-    text = json_text.dumps(figures, indent=2)
-    with Files() as files:
-        files.write(out, made.write)
-        files.write(outputs["--json"], lambda path: write_text(path, text + "\n"))
-        print(text if json == Path("-") else made)
+    answer(made, out, json, outputs["--json"])
