@@ -51,9 +51,11 @@ def reads_us(
     map_cache_bytes=0,
     unit_bytes=4096,
     requests=200_000,
+    data_first=False,
 ):
     """Mean latency of random reads of 4 KiB on a full drive; no map cache: all of it in memory."""
     given = {
+        "drive.data_first": data_first,
         "drive.dies_per_channel": dies_per_channel,
         "chip.geometry.blocks_per_plane": BLOCKS,
         "buffer.bytes": 0,
@@ -74,12 +76,39 @@ def shortest_us():
 
 
 def map_in_memory_us():
-    return reads_us()
+    """As MQSim's channels do it: data before commands."""
+    return reads_us(data_first=True)
 
 
 def map_in_memory_commands_first_us():
-    """The same figure, against MQSim with one rule changed."""
-    return map_in_memory_us()
+    """Against MQSim with one rule changed."""
+    return reads_us()
+
+
+def two_chips_us():
+    """With two dies on each channel."""
+    return reads_us(2, data_first=True)
+
+
+@cache
+def writes_us():
+    """Mean latency of random writes of 4 KiB, with two dies on each channel and no write buffer.
+
+    MQSim maps pages of 8 KiB, so a write of 4 KiB reads the other half first, and programs planes
+    one by one.
+    """
+    given = {
+        "drive.dies_per_channel": 2,
+        "drive.data_first": True,
+        "chip.geometry.blocks_per_plane": BLOCKS,
+        "chip.features.multi_plane_program": False,
+        "buffer.bytes": 0,
+        "ftl.unit_bytes": 8192,
+        "ftl.overprovisioning": 0.28,
+        "gc.start_free_blocks": 13,
+    }
+    job = JOB.format(depth=DEPTH, requests=20_000).replace("randread", "randwrite")
+    return nandlab.run(DRIVE, job, set=given, precondition="fill").latency.mean
 
 
 def nothing_cached_commands_first_us():

@@ -256,6 +256,13 @@ def allowed(tolerance: float | None) -> str:
     return "exact" if tolerance == 0 else f"{100 * tolerance:.2g} %"
 
 
+OF_GROUP = {
+    "real drives": "Drives that one can buy, as others have measured them; read as papers are. "
+    "*Calibrated* rows were fitted, *validated* ones were not.",
+    "simulators": "The same drive in another simulator; read as papers are.",
+}
+
+
 def papers() -> Iterator[str]:
     """Every paper's rows with their verdicts, misses among them."""
     from nandlab.cli.papers import figure
@@ -274,7 +281,11 @@ def papers() -> Iterator[str]:
         "",
     ]
     header = ["what", "ours", "paper", "tolerance", "place", "evidence", "verdict"]
+    group = "papers"
     for paper in reproduced(ROOT / "experiments"):
+        if paper.group != group:
+            group = paper.group
+            yield from [f"## {group.capitalize()}", "", f"{OF_GROUP[group]}", ""]
         rows, notes = [], []
         unmet: dict[str, list[str]] = {}
         outcomes = list(paper.run())

@@ -57,10 +57,13 @@ def papers(
         if len(chosen) > 1:
             raise refusal("papers", "--plot draws the picture of one paper", hint="name the PAPER")
     screen = console(stderr=to_stdout)
-    report = []
+    report, group = [], ""
     for i, found in enumerate(chosen):
         if i:
             screen.print("")
+        if len(chosen) > 1 and found.group != group:
+            group = found.group
+            screen.print(f"{group.capitalize()}\n", style="bold underline")
         report.append(_report(found, print_paper(found, screen, traces), traces))
     text = json_text.dumps(report, indent=2) + "\n"
     with Files() as files:
@@ -123,6 +126,7 @@ def _names(rows: list[Row]) -> str:
 def _report(paper: Paper, outcomes: list[Outcome], traces: Path | None) -> dict[str, Any]:
     return {
         "paper": paper.name,
+        "group": paper.group,
         "rows": [
             {
                 "row": outcome.row.name,

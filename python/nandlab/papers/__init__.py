@@ -4,6 +4,7 @@ In comes a folder below `experiments/`; out come rows, verdicts and a picture.
 """
 
 from nandlab.papers.comparison import (
+    GROUPS,
     KINDS,
     NO_REASON,
     VERDICTS,
@@ -20,6 +21,7 @@ from nandlab.papers.comparison import (
 )
 
 __all__ = [
+    "GROUPS",
     "KINDS",
     "NO_REASON",
     "VERDICTS",

@@ -8,7 +8,7 @@ A paper is a folder of `experiments/`, and nothing else has to know of it:
 - `run.py`: one function for each row that can be computed, by the row's name; it returns our
   figure. That of a row with a trace takes the path of the file. `picture()` returns the paper's
   picture.
-- `expected.toml`: for each row how far off is still met, what kind of evidence it is, and why a
+- `expected.toml`: its `group`, where it is a real drive or another simulator; and for each row how far off is still met, what kind of evidence it is, and why a
   miss is one where that is known. A key such as `"sd_latency_*"` is for all rows of the pattern
   that have no table of their own; the longest that fits counts. Under `[[contradictions]]` stands
   where figures of the paper do not fit each other: what we worked out of them is no row, because
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 FOLDER = "experiments"
 COLUMNS = ("row", "claim", "relation", "paper", "unit", "place", "needs")
 RELATIONS = ("=", "<=", ">=")
+
+GROUPS = ("papers", "real drives", "simulators")
+"""What a folder is held against: key `group` of its `expected.toml`; left out, the first."""
 
 KINDS = {
     "validated": "the model was not fitted to it",
@@ -164,7 +167,9 @@ class Paper:
         self.folder = folder
         self.name = folder.name
         self.rows = list(_rows(folder / "reference.csv"))
-        self.expected, self.contradictions = _expected(folder / "expected.toml", self.rows)
+        self.group, self.expected, self.contradictions = _expected(
+            folder / "expected.toml", self.rows
+        )
         self._module: ModuleType | None = None
 
     @property
@@ -248,10 +253,11 @@ def papers(folder: str | PathLike[str] | None = None) -> list[Paper]:
         NandlabError: there is no such folder, or a file of it is not what it should be.
     """
     folder = path_or_none("papers", folder) or _find()
-    found = sorted(path.parent for path in folder.glob("*/reference.csv"))
+    found = sorted(folder.glob("*/reference.csv"))
     if not found:
         raise refusal("papers", f"no papers in {folder}", "folders with a reference.csv")
-    return [Paper(path) for path in found]
+    every = [Paper(path.parent) for path in found]
+    return sorted(every, key=lambda paper: GROUPS.index(paper.group))
 
 
 def paper(name: str, folder: str | PathLike[str] | None = None) -> Paper:
@@ -332,8 +338,10 @@ def _number(place: str, column: str, text: str) -> float:
     return value
 
 
-def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], list[Contradiction]]:
-    """Expectations of every row that runs, and contradictions within the paper.
+def _expected(
+    file: Path, rows: Sequence[Row]
+) -> tuple[str, dict[str, Expected], list[Contradiction]]:
+    """Its group, expectations of every row that runs, and contradictions within the paper.
 
     What is said of no row is an error.
     """
@@ -341,6 +349,9 @@ def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], lis
 
     tables = read_toml(file)
     contradictions = _contradictions(file, tables.pop("contradictions", []))
+    group = tables.pop("group", GROUPS[0])
+    if group not in GROUPS:
+        raise refusal(file, f"group = {group!r}", GROUPS, given=str(group), names=GROUPS)
     names = [row.name for row in rows if not row.waits]
     for name in tables:
         if not fnmatch.filter(names, name):
@@ -370,7 +381,7 @@ def _expected(file: Path, rows: Sequence[Row]) -> tuple[dict[str, Expected], lis
                 raise refusal(file, f"[{name}]: a tolerance of {slack}", "a number, 0 or more")
         explained = str(table.get("explained", ""))
         found[name] = Expected(kind, float(relative), float(absolute), explained)
-    return found, contradictions
+    return group, found, contradictions
 
 
 def _contradictions(file: Path, given: object) -> list[Contradiction]:
