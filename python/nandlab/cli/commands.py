@@ -30,6 +30,7 @@ from nandlab.cli.levels.content import content
 from nandlab.cli.levels.tvr import tvr
 from nandlab.cli.lint import lint
 from nandlab.cli.papers import papers
+from nandlab.cli.study.calibrate import calibrate
 from nandlab.cli.study.compare import compare
 from nandlab.cli.study.search import search
 from nandlab.cli.study.sweep import sweep
@@ -69,6 +70,11 @@ EXAMPLES = {
         "nandlab search study.toml --objectives 'max iops, min read_us_p99'",
         "nandlab search study.toml --objectives 'max iops' --trials 200",
     ),
+    "calibrate": (
+        "nandlab calibrate my.toml --measured fio.json --fit controller.command_us=0.5:5",
+        "nandlab calibrate my.toml --measured data.csv --fit 'chip.timing.t_read_us=30:90'"
+        " --holdout 0.3 --out fitted.toml --plot fitted.png",
+    ),
     "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),
     "board": (
@@ -102,6 +108,7 @@ for command in (
     life,
     sweep,
     search,
+    calibrate,
     compare,
     lint,
     ftl,
