@@ -21,7 +21,7 @@ from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 from nandlab.study.executors import processors
 
-TRIALS = 300
+TRIALS = 400
 """Points that are tried where nothing is said."""
 
 REQUESTS = 20_000

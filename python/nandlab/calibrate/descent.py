@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FAILED = 5.0
 """Log ratio that stands for a value that a simulation does not have: a factor of 150."""
 
-FIRST_POINTS = 4
+FIRST_POINTS = 8
 """Points of the Sobol' sequence for each knob, at least; their number is a power of two."""
 
 STEPS = (0.02, 0.01, 0.005, 0.0025)
@@ -42,10 +42,13 @@ LEAST_GAIN = 1e-3
 
 MOST_STEPS = 24
 
-STARTS = 4
+COARSE_STEPS, COARSE_GAIN = 5, 0.02
+"""Steps from each point that is begun from, at most, and the relative gain that ends them."""
+
+STARTS = 5
 """Points from which steps go down with the largest differences, before the best end goes on."""
 
-APART = 0.2
+APART = 0.3
 """Distance of these points, in shares of the ranges."""
 
 
@@ -94,10 +97,10 @@ class Descent:
             looked = self._look([*map(list, starts), *self._sobol(seed)])
             if self.best is None:
                 raise refusal("fit", f"no point can run; the first one: {self.first_error}")
-            ends = [self._descend(one, STEPS[:1]) for one in self._apart(looked)]
-            best = self._descend(min(ends, key=_loss), STEPS)
+            ends = [self._coarse(one) for one in self._apart(looked)]
+            best = self._fine(min(ends, key=_loss))
             while (beside := self._neighbours(best)) is not best:
-                best = self._descend(beside, STEPS)
+                best = self._fine(beside)
             self.is_over = True
 
     def _sobol(self, seed: int) -> list[list[float]]:
@@ -171,7 +174,7 @@ class Descent:
                 weights.append(row.weight)
         return np.array(found), np.array(weights)
 
-    def jacobian(self, here: Best, step: float) -> Column:
+    def jacobian(self, here: Best, step: float, *, is_central: bool = True) -> Column:
         """Change of the residuals by share of the range, for each knob, by differences.
 
         Raises:
@@ -184,8 +187,10 @@ class Descent:
         for index, knob in enumerate(self.knobs):
             least = max(step, self._move(knob, shares[index]))
             low, high = list(shares), list(shares)
-            low[index] = max(shares[index] - least, 0.0)
-            high[index] = min(shares[index] + least, 1.0)
+            if is_central or shares[index] + least > 1.0:
+                low[index] = max(shares[index] - least, 0.0)
+            if is_central or shares[index] + least <= 1.0:
+                high[index] = min(shares[index] + least, 1.0)
             ends.append((low, high))
         looked = self._look([end for pair in ends for end in pair])
         columns = []
@@ -209,21 +214,34 @@ class Descent:
 
     # --- Steps ------------------------------------------------------------------------------------
 
-    def _descend(self, best: Best, steps: Sequence[float]) -> Best:
+    def _coarse(self, best: Best) -> Best:
+        """Where a few steps from a point lead, with one-sided differences."""
+        for _ in range(COARSE_STEPS):
+            before = best
+            best = self._step(best, STEPS[0], is_central=False)
+            if best.loss >= before.loss * (1 - COARSE_GAIN):
+                break
+        return best
+
+    def _fine(self, best: Best) -> Best:
         """Where steps from a point end: they gain nothing with the smallest differences."""
         level = 0
         for _ in range(MOST_STEPS):
             before = best
-            jacobian = self.jacobian(best, steps[level])
-            residuals, weights = self.residuals(best.point)
-            looked = self._look(self._candidates(best.shares, jacobian, residuals, weights))
-            best = min(best, *looked, key=_loss)
+            best = self._step(best, STEPS[level], is_central=True)
             if best.loss < before.loss * (1 - LEAST_GAIN):
                 continue
             level += 1
-            if level == len(steps) or best.loss == 0.0:
+            if level == len(STEPS) or best.loss == 0.0:
                 break
         return best
+
+    def _step(self, best: Best, step: float, *, is_central: bool) -> Best:
+        """The best of the points to which linear residuals lead, or the point itself."""
+        jacobian = self.jacobian(best, step, is_central=is_central)
+        residuals, weights = self.residuals(best.point)
+        looked = self._look(self._candidates(best.shares, jacobian, residuals, weights))
+        return min(best, *looked, key=_loss)
 
     def _candidates(
         self, shares: Sequence[float], jacobian: Column, residuals: Column, weights: Column

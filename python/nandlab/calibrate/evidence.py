@@ -3,8 +3,10 @@
 An interval is that of a bootstrap over the fitted rows: each row gets a random weight (exponential:
 the Bayesian bootstrap of Rubin, 1981), the simulator's own scatter is added to the residuals, and
 the fit is repeated: around the best point with residuals that are linear in the knobs, and among
-all points that were tried. The middle part of these fits is the interval. Runs of the best point
-with other seeds show the scatter.
+all points that were tried. The middle part of these fits is the interval. Each of them is drawn
+weakly to a random point of the ranges, so that a knob which the rows do not tell spreads over its
+range (randomize-then-optimize: Bardsley and others, 2014). Runs of the best point with other seeds
+show the scatter.
 """
 
 from __future__ import annotations
@@ -175,14 +177,24 @@ def _bootstrap(
     ends = (-here[turning] - 1e-9, 1 - here[turning] + 1e-9)
     tried = descent.tried_points()
     elsewhere = np.array([descent.residuals(one.point)[0] for one in tried])
+    # The ranges count as what was known before: uniform, with a variance of a twelfth.
+    variance = (weights * ((grow * residuals) ** 2 + scatter**2)).sum() / values
+    pull = math.sqrt(12 * variance)
+    places = np.array([one.shares for one in tried])[:, turning]
     found = np.tile(here, (DRAWS, 1))
     for number in range(DRAWS):
         row_weights = weights * draws.exponential(size=len(fitted))[of_row]
         noise = scatter * draws.standard_normal(values)
         root = np.sqrt(row_weights)
         drawn = grow * residuals + noise
-        step = lsq_linear(jacobian * root[:, None], -drawn * root, ends)
+        toward = draws.random(count)
+        step = lsq_linear(
+            np.vstack([jacobian * root[:, None], pull * np.eye(count)]),
+            np.concatenate([-drawn * root, pull * (toward - here[turning])]),
+            ends,
+        )
         losses = ((grow * elsewhere + noise) ** 2 * row_weights).sum(axis=1)
+        losses += pull**2 * ((places - toward) ** 2).sum(axis=1)
         other = int(losses.argmin())
         if losses[other] < 2 * step.cost:
             found[number] = tried[other].shares

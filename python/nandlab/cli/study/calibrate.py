@@ -106,7 +106,7 @@ def calibrate(
     ] = 20_000,
     trials: Annotated[
         int, typer.Option(help="Points that the fit may try.", rich_help_panel=FIT)
-    ] = 300,
+    ] = 400,
     level: Annotated[
         float, typer.Option(help="Level of the intervals.", rich_help_panel=FIT)
     ] = 0.95,
