@@ -126,20 +126,26 @@ class Descent:
         values = [self.values(each) for each in shares]
         new = list(dict.fromkeys(tuple(each) for each in values if tuple(each) not in self._seen))
         left = len(new) if self.most is None else max(self.most - self.tried, 0)
-        run = new[:left]
-        for each, point in zip(run, self.points.at(run) if run else [], strict=True):
-            loss = math.inf if point.error else self.loss(point)
-            one = Best(self.shares(each), list(each), point, loss)
-            self._seen[each] = one
-            self.tried += 1
-            if point.error:
-                self.failed += 1
-                self.first_error = self.first_error or point.error
-            elif self.best is None or loss < self.best.loss:
-                self.best = one
-        if len(run) < len(new):
+        # Ctrl-C takes away no more than the points under way.
+        at_once = self.points.at_once
+        for first in range(0, min(left, len(new)), at_once):
+            some = new[first : min(first + at_once, left)]
+            for each, point in zip(some, self.points.at(some), strict=True):
+                self._keep(each, point)
+        if left < len(new):
             raise Enough
         return [self._seen[tuple(each)] for each in values]
+
+    def _keep(self, values: tuple[float, ...], point: Point) -> None:
+        loss = math.inf if point.error else self.loss(point)
+        one = Best(self.shares(values), list(values), point, loss)
+        self._seen[values] = one
+        self.tried += 1
+        if point.error:
+            self.failed += 1
+            self.first_error = self.first_error or point.error
+        elif self.best is None or loss < self.best.loss:
+            self.best = one
 
     def values(self, shares: Sequence[float]) -> list[float]:
         """Values of the knobs at shares of their ranges."""

@@ -37,7 +37,7 @@ STEP = 0.02
 """Share of the range of the differences that the linear residuals come from."""
 
 NO_EFFECT = 0.002
-"""Change of a log ratio that is none, beside three times the scatter."""
+"""Change of a log ratio that is none, beside three times the scatter: no drive repeats better."""
 
 WHOLE_RANGE = 0.9
 """Share of the range above which an interval says nothing."""
@@ -178,7 +178,8 @@ def _bootstrap(
     tried = descent.tried_points()
     elsewhere = np.array([descent.residuals(one.point)[0] for one in tried])
     # The ranges count as what was known before: uniform, with a variance of a twelfth.
-    variance = (weights * ((grow * residuals) ** 2 + scatter**2)).sum() / values
+    spread = (grow * residuals) ** 2 + scatter**2 + NO_EFFECT**2
+    variance = (weights * spread).sum() / values
     pull = math.sqrt(12 * variance)
     places = np.array([one.shares for one in tried])[:, turning]
     found = np.tile(here, (DRAWS, 1))

@@ -35,6 +35,9 @@ _LOOK_S = 0.1
 BUFFERS = 2.0
 """Buffers full of writes that pass before a row of writes is measured."""
 
+AHEAD = 4
+"""Points that are handed out together, for each worker."""
+
 SKIPPED = 0.1
 """Share of a row's requests that pass before it is measured."""
 
@@ -127,6 +130,11 @@ class Points:
     meter: Meter
     folder: str
     done: int = 0
+
+    @property
+    def at_once(self) -> int:
+        """Points that are best handed out together."""
+        return 1 if self.workers is None else AHEAD * self.workers.count
 
     def at(self, values: Sequence[Sequence[float]], seeds: Sequence[int] = ()) -> list[Point]:
         """The points with these values of the knobs; seeds in the place of the drive's.
