@@ -60,7 +60,8 @@ def calibrate(
 
     Args:
         drive: as for `nandlab.run`.
-        measured: files with measured rows: CSV (docs/formats/measured.md), or fio's JSON.
+        measured: files with measured rows, or folders of them: CSV (docs/formats/measured.md), or
+            fio's JSON.
         fit: keys with ranges: ``{"controller.command_us": (0.5, 5)}``, or as the command line has
             them: ``"controller.command_us=0.5:5"``. An item of a list is ``KEY[0]``.
         metrics: those that are compared: all of a CSV file, the usual ones of fio's JSON.
@@ -221,11 +222,13 @@ def _notes(descent: Descent, data: Measured, knobs: int) -> list[str]:
     rows = sum(not row.is_held_out for row in data.rows)
     if rows <= knobs:
         notes.append(
-            f"{rows} fitted rows for {knobs} keys: intervals hold little more than the scatter of "
-            "the simulation"
+            f"rows that are fitted: {rows}, keys: {knobs}; with more rows than keys the intervals "
+            "hold the errors of the model too"
         )
     if not any(row.is_held_out for row in data.rows):
         notes.append("no row is held out: nothing is validated")
     if descent.failed:
-        notes.append(f"{descent.failed} points were refused, the first: {descent.first_error}")
+        notes.append(
+            f"points that were refused: {descent.failed}; the first: {descent.first_error}"
+        )
     return notes

@@ -68,13 +68,12 @@ def drive_toml(
     text = _text(drive, folder)
     today = datetime.date.today().isoformat()
     text = _assigned(text, sets)
-    marks: dict[str, list[str]] = {}
+    marks: dict[str, list[Fitted]] = {}
     for one in found.fitted:
-        marks.setdefault(_parts(one.key)[0], []).append(_mark(one, found, today))
+        marks.setdefault(_parts(one.key)[0], []).append(one)
     for path, value in values_by_path(found.fitted, found._config).items():
-        comment = "; ".join(marks[path])
-        text = with_key(text, path, toml_value(value), comment)
-    data = ", ".join(Path(one).name for one in found.facts["measured"])
+        text = with_key(text, path, toml_value(value), _mark(marks[path], found, today))
+    data = found.data
     said = str(parse_toml(text, name).get("summary", name))
     text = with_key(text, "summary", toml_value(f"{said}; calibrated on {data}"), "")
     head = [
@@ -104,17 +103,24 @@ def _sentence(said: str) -> str:
     return f"{said[0].upper()}{said[1:]}."
 
 
-def _mark(one: Fitted, found: Calibration, today: str) -> str:
-    """Where a number comes from."""
+def _mark(numbers: Sequence[Fitted], found: Calibration, today: str) -> str:
+    """Where a number comes from, or the fitted items of a list."""
     facts = found.facts
-    data = ", ".join(Path(each).name for each in facts["measured"])
-    rows = f"{data}, {today}, {facts['rows_fitted']} rows"
-    if one.status == "no effect":
+    rows = f"{found.data}, {today}, {facts['rows_fitted']} rows"
+    if all(one.status == "no effect" for one in numbers):
         return f"assumed: the drive's own; {rows} do not depend on it"
-    span = "no interval" if one.low is None else f"{facts['level'] * 100:g} % {one.interval}"
-    item = f"{one.key}: " if "[" in one.key else ""
-    more = "" if one.status == "fitted" else f"; {one.status}"
-    return f"calibrated: {item}{rows}, {span}{more}"
+    spans = [_span(one) for one in numbers]
+    has_interval = any(one.low is not None for one in numbers)
+    level = f"{facts['level'] * 100:g} % " if has_interval else ""
+    return f"calibrated: {rows}, {level}{', '.join(spans)}"
+
+
+def _span(one: Fitted) -> str:
+    """The interval of a number, with what is to be said of it."""
+    item = _parts(one.key)[1]
+    head = "" if item is None else f"[{item}] "
+    span = "no interval" if one.low is None else one.interval
+    return f"{head}{span}" + ("" if one.status == "fitted" else f" ({one.status})")
 
 
 def _text(drive: str | Mapping[str, Any], folder: Path) -> str:

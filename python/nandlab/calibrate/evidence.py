@@ -39,14 +39,14 @@ STEP = 0.02
 NO_EFFECT = 0.002
 """Change of a log ratio that is none, beside three times the scatter: no drive repeats better."""
 
-WHOLE_RANGE = 0.9
+WHOLE_RANGE = 0.8
 """Share of the range above which an interval says nothing."""
 
 AT_BOUND = 0.005
 """Share of the range next to an end that counts as the end."""
 
-TIED = 0.9
-"""Correlation of two knobs' fits from which they are named together."""
+ALIKE = 0.95
+"""Cosine of what two knobs change, from which they are named together."""
 
 
 class Finding(NamedTuple):
@@ -95,7 +95,7 @@ def evidence(descent: Descent, best: Best, level: float, seed: int, drive_seed: 
         given = (jacobian[:, turning], residuals, weights, scatter)
         shares = _bootstrap(descent, best, turning, *given, seed)
     findings = [
-        _finding(knob, best, index, shares, level, turning, knobs)
+        _finding(knob, best, index, shares, level, turning, knobs, jacobian)
         if effects[index]
         else Finding(
             knob.span.low,
@@ -212,6 +212,7 @@ def _finding(
     level: float,
     turning: Sequence[int],
     knobs: Sequence[Knob],
+    jacobian: Column,
 ) -> Finding:
     """What a knob's bootstrap says."""
     import numpy as np
@@ -226,7 +227,7 @@ def _finding(
         with_others = [
             knobs[other].name
             for other in turning
-            if other != index and abs(_correlation(shares, index, other)) > TIED
+            if other != index and _likeness(jacobian, index, other) > ALIKE
         ]
         if with_others:
             why += f"; it can be traded for {', '.join(with_others)}"
@@ -255,10 +256,10 @@ def _outward(knob: Knob, low: float, high: float, value: float) -> tuple[float, 
     return max(min(first, value), span.low), min(max(last, value), span.high)
 
 
-def _correlation(shares: Column, one: int, other: int) -> float:
+def _likeness(jacobian: Column, one: int, other: int) -> float:
+    """Cosine of the changes that two knobs make."""
     import numpy as np
 
-    a, b = shares[:, one], shares[:, other]
-    if not (a.std() > 0 and b.std() > 0):
-        return 0.0
-    return float(np.corrcoef(a, b)[0, 1])
+    a, b = jacobian[:, one], jacobian[:, other]
+    size = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return abs(float(a @ b)) / size if size else 0.0

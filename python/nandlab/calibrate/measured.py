@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -132,7 +132,7 @@ def read_measured(
     """The rows of one file or several.
 
     Args:
-        data: paths: CSV files, and results of fio (``.json``).
+        data: paths: CSV files, results of fio (``.json``), and folders of both.
         rename: names of columns in CSV files, and their names here.
         columns: values for all rows of columns that CSV files do not have.
 
@@ -140,8 +140,11 @@ def read_measured(
         NandlabError: a file, a column or a value is refused; names the row.
     """
     result = Measured([], [])
-    for one in several("measured", data):
-        path = Path(named("measured", one, "a CSV file, or fio's JSON"))
+    given = [
+        Path(named("measured", one, "a CSV file, or fio's JSON"))
+        for one in several("measured", data)
+    ]
+    for path in _files(given):
         text = input_text(path, "measurements: CSV, or fio's JSON")
         result.names.append(str(path))
         is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
@@ -152,6 +155,23 @@ def read_measured(
         result.rows += rows
         result.notes += [note for note in notes if note not in result.notes]
     return result
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Files, those of folders by their names; numbers in these count as numbers."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        found = [one for one in path.iterdir() if one.suffix.lower() in (".csv", ".json")]
+        if not found:
+            raise refusal(path, "a folder without measurements", "files .csv or .json in it")
+        yield from sorted(found, key=_by_number)
+
+
+def _by_number(path: Path) -> list[tuple[int, str]]:
+    parts = re.findall(r"\d+|\D+", path.name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def _rows_of_csv(

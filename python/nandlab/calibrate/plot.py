@@ -43,15 +43,10 @@ def plot_calibration(found: Calibration, rows: Sequence[Row], path: Path | None 
     for panel in panels.flat[len(metrics) :]:
         panel.set_visible(False)
     _legend(figure, found, colours)
-    figure.suptitle(f"{found.facts['drive']}, calibrated on {_data(found)}", fontsize=12)
+    figure.suptitle(f"{found.facts['drive']}, calibrated on {found.data}", fontsize=12)
     if path is not None:
         save(figure, path)
     return figure
-
-
-def _data(found: Calibration) -> str:
-    names = [Path(one).name for one in found.facts["measured"]]
-    return ", ".join(names) if len(names) <= 2 else f"{len(names)} files"
 
 
 def _across(rows: Sequence[Row]) -> tuple[str, dict[str, float], bool]:

@@ -120,6 +120,14 @@ class Calibration(InNotebook):
         raise KeyError(key)
 
     @property
+    def data(self) -> str:
+        """The measured files by their names, or how many there are."""
+        names = [Path(one).name for one in self.facts["measured"]]
+        if len(names) <= 2:
+            return ", ".join(names)
+        return f"{len(names)} files of {Path(self.facts['measured'][0]).resolve().parent.name}"
+
+    @property
     def set(self) -> dict[str, Any]:
         """The fitted numbers by their paths, as `nandlab.run(..., set=)` takes them."""
         from nandlab.calibrate.drive_file import values_by_path

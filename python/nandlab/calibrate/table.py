@@ -16,7 +16,7 @@ def text_of(found: Calibration) -> str:
     level = f"{facts['level'] * 100:g} % interval"
     width = max(len("key"), *(len(one.key) for one in found.fitted))
     lines = [
-        f"calibration of {facts['drive']} on {', '.join(facts['measured'])}",
+        f"calibration of {facts['drive']} on {found.data}",
         f"points      {facts['points']:,} of {len(found.fitted)} keys"
         + (f", {facts['points_failed']:,} refused" if facts["points_failed"] else ""),
         "",

@@ -31,7 +31,8 @@ def calibrate(
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Measured rows: .csv, or a result of fio --output-format=json; repeatable.",
+            help="Measured rows: .csv, a result of fio --output-format=json, or a folder of"
+            " these; repeatable.",
             rich_help_panel=DATA,
         ),
     ],
