@@ -321,7 +321,7 @@ def test_ctrl_c_in_python(data: Path, monkeypatch: pytest.MonkeyPatch):
         ({"requests": 10}, "requests"),
         ({"precondition": "fil"}, "did you mean `fill`?"),
         ({"measured": "no.csv"}, "cannot read"),
-        ({"fit": "ftl.overprovisioning=0.0001:0.0002"}, "no point can run"),
+        ({"fit": "ftl.overprovisioning=0.0001:0.0002"}, "points can run; the first one: "),
     ],
 )
 def test_what_is_refused(data: Path, change: dict[str, Any], said: str):

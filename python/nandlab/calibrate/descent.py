@@ -95,13 +95,19 @@ class Descent:
         """
         with suppress(Enough):
             looked = self._look([*map(list, starts), *self._sobol(seed)])
-            if self.best is None:
-                raise refusal("fit", f"no point can run; the first one: {self.first_error}")
-            ends = [self._coarse(one) for one in self._apart(looked)]
-            best = self._fine(min(ends, key=_loss))
-            while (beside := self._neighbours(best)) is not best:
-                best = self._fine(beside)
-            self.is_over = True
+            if self.best is not None:
+                self._go_down(looked)
+                self.is_over = True
+        if self.best is None and not self.points.stop.asked:
+            first = f"; the first one: {self.first_error}"
+            raise refusal("fit", f"none of {self.tried} points can run{first}")
+
+    def _go_down(self, looked: Sequence[Best]) -> None:
+        """From the best of the first points to the end."""
+        ends = [self._coarse(one) for one in self._apart(looked)]
+        best = self._fine(min(ends, key=_loss))
+        while (beside := self._neighbours(best)) is not best:
+            best = self._fine(beside)
 
     def _sobol(self, seed: int) -> list[list[float]]:
         from scipy.stats import qmc

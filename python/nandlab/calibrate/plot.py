@@ -31,7 +31,7 @@ _COLUMNS = 3
 def plot_calibration(found: Calibration, rows: Sequence[Row], path: Path | None = None) -> Figure:
     """A panel for each metric: marks are measured, lines and crosses are simulated."""
     metrics = list(dict.fromkeys(one.metric for one in found.residuals))
-    width = min(len(metrics), _COLUMNS)
+    width = 2 if len(metrics) == 4 else min(len(metrics), _COLUMNS)
     height = math.ceil(len(metrics) / width)
     figure = new_figure(4.2 * width + 0.6, 3.5 * height + 0.9)
     panels = figure.subplots(height, width, squeeze=False)

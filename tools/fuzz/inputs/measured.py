@@ -21,9 +21,15 @@ _FITS = (
     "host.link_mb_s=100:4000:log",
     "buffer.bytes=65536:4194304",
     "drive.channels=1:4",
-    "chip.timing.t_read_us[0]=20:90",
 )
-_ODD_FITS = ("gc.name=1:2", "controller.command_us=2:1", "drive.channels=1:", "x=1:2", "=1:2")
+_ODD_FITS = (
+    "chip.timing.t_read_us[0]=20:90",
+    "gc.name=1:2",
+    "controller.command_us=2:1",
+    "drive.channels=1:",
+    "x=1:2",
+    "=1:2",
+)
 
 
 def table(dice: Dice) -> bytes:
@@ -44,16 +50,27 @@ def table(dice: Dice) -> bytes:
         "dept": ("1",),
     }
     chosen = dice.some([name for name in extra if name != "dept" or dice.spoils(0.1)], 4)
+    if "weight" in chosen and "tolerance" in chosen and not dice.spoils(0.1):
+        chosen.remove("weight")
     metrics = dice.some(_METRICS, 3) or ["iops"]
     lines = [",".join(["operation", "block_bytes", *chosen, *metrics])]
     for _ in range(dice.one((1, 2, 3, 5))):
-        row = [dice.one(_OPERATIONS), dice.one(("4k", "4096", "16KiB"))]
-        row += [dice.one(extra[name]) for name in chosen]
+        operation = dice.one(_OPERATIONS)
+        row = [operation, dice.one(("4k", "4096", "16KiB"))]
+        row += [_field(dice, operation, name, extra[name]) for name in chosen]
         row += [f"{10 ** (1 + 3 * dice.random()):.4g}" for _ in metrics]
         if dice.spoils(0.1):
             row[dice.randint(0, len(row) - 1)] = dice.odd()
         lines.append(",".join(row))
     return "\n".join(lines).encode(errors="replace") + b"\n"
+
+
+def _field(dice: Dice, operation: str, name: str, values: tuple[str, ...]) -> str:
+    """A field that goes with an operation, most often."""
+    is_other = (name == "read_percent" and operation not in ("randrw", "rw")) or (
+        name == "distribution" and not operation.startswith("rand")
+    )
+    return "" if is_other and not dice.spoils(0.1) else dice.one(values)
 
 
 def result(dice: Dice) -> bytes:
