@@ -71,9 +71,8 @@ EXAMPLES = {
         "nandlab search study.toml --objectives 'max iops' --trials 200",
     ),
     "calibrate": (
-        "nandlab calibrate my.toml --measured fio.json --fit controller.command_us=0.5:5",
-        "nandlab calibrate my.toml --measured data.csv --fit 'chip.timing.t_read_us=30:90'"
-        " --holdout 0.3 --out fitted.toml --plot fitted.png",
+        "nandlab calibrate my.toml --measured fio.json --fit host.link_mb_s=500:4000",
+        "nandlab calibrate my.toml --measured m.csv --fit gc.d=2:9 --out fitted.toml",
     ),
     "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),
