@@ -244,6 +244,9 @@ fn firmware(dice: &mut Dice) {
         dice.maybe(0.5, "gc.d", &[1, 2, 30]);
     }
     let reserve = dice.one(&[1, 1, 1, 2]);
+    if reserve > 1 && dice.sets.iter().any(|set| set == "ftl.name=page") {
+        dice.maybe(0.7, "ftl.metadata_share", &[0.02, 0.2]);
+    }
     dice.set("ftl.gc_reserve_blocks", reserve);
     let start = reserve + dice.one(&[1, 1, 2, 4]);
     dice.set("gc.start_free_blocks", start);
@@ -272,8 +275,15 @@ fn firmware(dice: &mut Dice) {
     dice.maybe(0.3, "buffer.latency_us", &[0.0, 2.0]);
     dice.maybe(0.5, "controller.command_us", &[0.0, 3.0]);
     dice.maybe(0.3, "controller.cores", &[1, 3]);
+    for command in ["read", "write"] {
+        for cost in ["command_us", "unit_us", "delay_us", "unit_delay_us"] {
+            dice.maybe(0.2, &format!("controller.{command}.{cost}"), &[0.0, 2.5]);
+        }
+    }
     dice.maybe(0.5, "host.link_mb_s", &[0.0, 50.0, 3200.0]);
     dice.maybe(0.5, "host.link_latency_us", &[0.0, 0.5]);
+    dice.maybe(0.3, "host.link_request_us", &[0.0, 5.5]);
+    dice.maybe(0.3, "drive.data_first", &[true, false]);
     dice.maybe(0.5, "host.submit_us", &[0.0, 1.0, 30.0]);
 }
 

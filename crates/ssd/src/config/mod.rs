@@ -1,5 +1,6 @@
 //! Parameters of the parts of a drive, one struct for each part.
 
+mod controller;
 mod kinds;
 
 use base::family::Choice;
@@ -12,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use controller::{CommandCost, ControllerConfig};
 pub use kinds::{ChipKind, within};
 
 use crate::ftl::FtlConfig;
@@ -36,26 +38,18 @@ pub struct DriveConfig {
     /// errors.
     #[serde(default, skip_serializing_if = "is_false")]
     pub single_level: bool,
+    /// On a channel, data go before commands: a die that is free gets its next command once no data
+    /// wait there, as in MQSim. Otherwise commands, which are short, go first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub data_first: bool,
 }
 
 fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The controller's processors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ControllerConfig {
-    /// Time of one host command on one core.
-    pub command_us: f64,
-    /// Parallel cores.
-    pub cores: u32,
-}
-
-impl Default for ControllerConfig {
-    fn default() -> Self {
-        Self { command_us: 0.0, cores: 1 }
-    }
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// The link to the host and the host's own cost.
@@ -67,13 +61,16 @@ pub struct HostConfig {
     /// Fixed latency of the link, added to the data of a read or write and to the completion of a
     /// trim.
     pub link_latency_us: f64,
+    /// Time that a request takes of the link beside its data: its command and its completion.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub link_request_us: f64,
     /// Time that the thread of a job needs to submit one request.
     pub submit_us: f64,
 }
 
 impl Default for HostConfig {
     fn default() -> Self {
-        Self { link_mb_s: 0.0, link_latency_us: 0.0, submit_us: 0.0 }
+        Self { link_mb_s: 0.0, link_latency_us: 0.0, link_request_us: 0.0, submit_us: 0.0 }
     }
 }
 
@@ -252,14 +249,14 @@ impl SsdConfig {
         range("drive.channels", self.drive.channels.into(), 1.0, 4096.0)?;
         range("drive.dies_per_channel", self.drive.dies_per_channel.into(), 1.0, 4096.0)?;
         range("drive.queue_depth", self.drive.queue_depth.into(), 1.0, 65536.0)?;
-        range("controller.command_us", self.controller.command_us, 0.0, 1e6)?;
-        range("controller.cores", self.controller.cores.into(), 1.0, 4096.0)?;
+        self.controller.check()?;
         if self.host.link_mb_s != 0.0 && !(1e-3..=1e7).contains(&self.host.link_mb_s) {
             let problem = format!("{} is out of range", self.host.link_mb_s);
             return Err(Error::new("host.link_mb_s", problem)
                 .expected("0.001 to 10000000, or 0 for unlimited"));
         }
         range("host.link_latency_us", self.host.link_latency_us, 0.0, 1e6)?;
+        range("host.link_request_us", self.host.link_request_us, 0.0, 1e6)?;
         range("host.submit_us", self.host.submit_us, 0.0, 1e6)?;
         range("buffer.latency_us", self.buffer.latency_us, 0.0, 1e6)?;
         range("buffer.bytes", self.buffer.bytes as f64, 0.0, (1u64 << 40) as f64)?;
