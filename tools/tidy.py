@@ -25,7 +25,7 @@ MOST_FILES, MOST_DEPTH = 16, 3
 BANNED_NAMES = {"util", "utils", "common", "helper", "helpers", "misc"}
 SKIPPED_FOLDERS = {"target", "node_modules", "build", "dist", "__pycache__"}
 #: What a number in params/ starts its comment with.
-MARKS = ("cited", "measured", "derived", "assumed")
+MARKS = ("cited", "measured", "derived", "calibrated", "assumed")
 #: Lints that may be switched off on an item.
 ALLOWED_LINTS = {
     "unsafe_code",

@@ -13,6 +13,8 @@ import nandlab.process.early as _early  # noqa: F401
 from nandlab import ecc
 from nandlab._core import NandlabError, version
 from nandlab.board.measurement import Measurement, Procedure, Unfinished, board, procedures
+from nandlab.calibrate.calibrating import CalibrationUnfinished, calibrate
+from nandlab.calibrate.result import Calibration
 from nandlab.catalogue import Preset, bibliography, presets, schema, show
 from nandlab.cell.content import Content, content
 from nandlab.cell.model import Cell, State, cell
@@ -42,6 +44,8 @@ from nandlab.trace.options import TraceOptions
 __version__ = version()
 
 __all__ = [
+    "Calibration",
+    "CalibrationUnfinished",
     "Cell",
     "Comparison",
     "Content",
@@ -76,6 +80,7 @@ __all__ = [
     "__version__",
     "bibliography",
     "board",
+    "calibrate",
     "cell",
     "compare",
     "content",

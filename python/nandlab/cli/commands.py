@@ -30,6 +30,7 @@ from nandlab.cli.levels.content import content
 from nandlab.cli.levels.tvr import tvr
 from nandlab.cli.lint import lint
 from nandlab.cli.papers import papers
+from nandlab.cli.study.calibrate import calibrate
 from nandlab.cli.study.compare import compare
 from nandlab.cli.study.search import search
 from nandlab.cli.study.sweep import sweep
@@ -69,6 +70,10 @@ EXAMPLES = {
         "nandlab search study.toml --objectives 'max iops, min read_us_p99'",
         "nandlab search study.toml --objectives 'max iops' --trials 200",
     ),
+    "calibrate": (
+        "nandlab calibrate my.toml --measured fio.json --fit host.link_mb_s=500:4000",
+        "nandlab calibrate my.toml --measured m.csv --fit gc.d=2:9 --out fitted.toml",
+    ),
     "compare": ("nandlab compare greedy.json fifo.json --plot both.png",),
     "ftl": ("nandlab ftl --drive modern_tlc",),
     "board": (
@@ -102,6 +107,7 @@ for command in (
     life,
     sweep,
     search,
+    calibrate,
     compare,
     lint,
     ftl,

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal
 
-Phase = Literal["precondition", "age", "skip", "start-up", "run", "board", "curve", "sweep", "life"]
+Phase = Literal[
+    "precondition",
+    "age",
+    "skip",
+    "start-up",
+    "run",
+    "board",
+    "curve",
+    "sweep",
+    "life",
+    "calibrate",
+]
 
 
 @dataclass(frozen=True)
@@ -15,7 +26,7 @@ class Progress:
     phase: Phase
     """``precondition`` counts mapping units written, ``age`` erases, ``run`` requests completed,
     ``board`` steps of a procedure, ``curve`` thousandths of points, ``sweep`` points of a study,
-    ``life`` thousandths of the way to the next window."""
+    ``life`` thousandths of the way to the next window, ``calibrate`` points that were run."""
     done: int
     total: int | None
     """None where only the end can tell, as with a runtime."""

@@ -120,6 +120,9 @@ _WORDS = {
     "board": ("measuring", "steps/s"),
     "curve": ("measuring", ""),
     "sweep": ("sweeping", "points/s"),
+    "life": ("living", ""),
+    "start-up": ("starting up", ""),
+    "calibrate": ("calibrating", "points/s"),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from fuzz.case import Case, Command, Damage
-from fuzz.inputs import drives, jobs, options, parameters, studies, tables, traces
+from fuzz.inputs import drives, jobs, measured, options, parameters, studies, tables, traces
 from fuzz.inputs.damage import damaged
 from fuzz.inputs.dice import Dice
 from fuzz.inputs.parameters import PRESETS
@@ -494,6 +494,7 @@ KINDS: dict[str, Kind] = {
     "needs": Kind(_needs, 2),
     "sweep": Kind(_sweep, 4, is_same=False),
     "compare": Kind(_compare, 2),
+    "calibrate": Kind(measured.calibration, 2),
     "lint": Kind(_lint, 3),
     "life": Kind(_life, 1, is_same=False),
     "levels": Kind(_levels, 2),

@@ -1,0 +1,207 @@
+"""``nandlab calibrate``: fits numbers of a drive to measurements of a real one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
+from nandlab.display.terminal import INTERRUPTED, ProgressBar, console
+from nandlab.given.completion import key_of_a_drive, preset_of
+from nandlab.given.outputs import check_kind, check_outputs
+from nandlab.given.refusal import refusal
+from nandlab.process.interrupt import Stop
+
+DATA = "Measurements"
+FIT = "Fit"
+
+
+def calibrate(
+    drive: Annotated[
+        str,
+        typer.Argument(
+            metavar="DRIVE.toml",
+            help="Drive file or preset to begin with.",
+            autocompletion=preset_of("drive"),
+        ),
+    ],
+    measured: Annotated[
+        list[Path],
+        typer.Option(
+            metavar="FILE",
+            help="Measured rows: .csv, a result of fio --output-format=json, or a folder of"
+            " these; repeatable.",
+            rich_help_panel=DATA,
+        ),
+    ],
+    fit: Annotated[
+        list[str],
+        typer.Option(
+            metavar="KEY=LOW:HIGH,...",
+            help="Keys to fit, with their ranges; KEY[0] is an item of a list, LOW:HIGH:log sets"
+            " the scale; repeatable.",
+            rich_help_panel=FIT,
+        ),
+    ],
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Metrics to compare: all of a CSV file; of fio's iops, mean_us, p50_us, p99_us.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    rows: Annotated[
+        str | None,
+        typer.Option(metavar="FILTER", help="Rows to use, as 'depth <= 64'.", rich_help_panel=DATA),
+    ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="Share of the rows to hold out, drawn.", rich_help_panel=DATA
+        ),
+    ] = None,
+    holdout_rows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILTER",
+            help="Rows to hold out, as 'block_bytes == 8192'.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="THEIRS=OURS",
+            help="Renames a column: mean=mean_us; repeatable.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Adds a column with one value: operation=randread; repeatable.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Changes a parameter before; repeatable.",
+            autocompletion=key_of_a_drive,
+        ),
+    ] = None,
+    precondition: Annotated[
+        str,
+        typer.Option(
+            metavar="none|fill|steady|rested", help="State of the drive before rows that name none."
+        ),
+    ] = "fill",
+    requests: Annotated[
+        int, typer.Option(help="Requests to measure of rows that name no number.")
+    ] = 20_000,
+    trials: Annotated[
+        int, typer.Option(help="Points that the fit may try.", rich_help_panel=FIT)
+    ] = 400,
+    level: Annotated[
+        float, typer.Option(help="Level of the intervals.", rich_help_panel=FIT)
+    ] = 0.95,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="Of the first points, what is held out, and the intervals.", rich_help_panel=FIT
+        ),
+    ] = 1,
+    workers: Annotated[
+        int | None, typer.Option(help="Points at the same time (one for each processor).")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FITTED.toml",
+            help="Drive file with the fitted numbers, each marked.",
+            rich_help_panel=OUTPUTS,
+        ),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE|-", help="All numbers as JSON.", rich_help_panel=OUTPUTS),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Residuals: .parquet or .csv.", rich_help_panel=OUTPUTS),
+    ] = None,
+    plot: Plot = None,
+    quiet: Quiet = False,
+) -> None:
+    """Fits numbers of a drive to measurements of a real one, by running the simulator."""
+    from nandlab.board.rows import KINDS
+    from nandlab.calibrate.calibrating import CalibrationUnfinished
+    from nandlab.calibrate.calibrating import calibrate as calibrated
+    from nandlab.calibrate.drive_file import check_writable
+    from nandlab.catalogue import parameter_files
+    from nandlab.display.picture import check_kind as check_picture
+
+    outputs = {"--out": out, "--json": json_file(json), "--table": table, "--plot": plot}
+    check_outputs(outputs, [*parameter_files(drive, set or []), *measured])
+    if out is not None:
+        check_kind("--out", out, [".toml"])
+        check_writable(drive, set or [], fit, out.parent)
+    if table is not None:
+        check_kind("--table", table, KINDS)
+    if plot is not None:
+        check_picture(plot)
+    code, to_stdout = 0, json == Path("-")
+    with ProgressBar(is_shown=not quiet) as bar:
+        try:
+            found = calibrated(
+                drive,
+                measured,
+                fit,
+                metrics=None if metrics is None else _parts(metrics),
+                rows=rows,
+                holdout=holdout,
+                holdout_rows=holdout_rows,
+                rename=_pairs("--rename", rename, "mean=mean_us"),
+                columns=_pairs("--column", column, "operation=randread"),
+                set=set or [],
+                precondition=precondition,
+                requests=requests,
+                trials=trials,
+                level=level,
+                seed=seed,
+                workers=workers,
+                progress=bar,
+            )
+        except CalibrationUnfinished as stop:
+            found, code = stop.result, INTERRUPTED
+    with Stop(is_patient=True), Files() as files:
+        files.write(out, found.to_toml)
+        files.write(outputs["--json"], found.to_json)
+        files.write(table, found.to_parquet)
+        files.write(plot, found.plot)
+        if not quiet:
+            console(stderr=to_stdout).print(str(found), highlight=False, soft_wrap=True)
+        if to_stdout:
+            print(found.to_json(), end="", flush=True)
+    raise typer.Exit(code)
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _pairs(option: str, given: list[str] | None, example: str) -> dict[str, str]:
+    """Pairs NAME=VALUE of an option."""
+    found = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals and value.strip()):
+            raise refusal(option, f"`{text}`", f"NAME=VALUE, as {example}")
+        found[name.strip()] = value.strip()
+    return found
