@@ -130,7 +130,7 @@ impl Runner {
     #[cold]
     pub fn fail(&mut self, op: Op, now: Time) -> bool {
         self.has_failed = true;
-        if op != Op::Write {
+        if matches!(op, Op::Read | Op::Trim | Op::Flush) {
             return false;
         }
         self.is_refused = true;

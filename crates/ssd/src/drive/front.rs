@@ -1,7 +1,7 @@
 //! The host interface of the drive: queue slots, controller cores, and the link.
 
 use super::flow::{event, lane};
-use super::{Completion, Parts, Request, Ssd, Stage};
+use super::{Completion, Parts, Request, Ssd, Stage, Status};
 use crate::blame::Cause;
 use crate::config::SsdConfig;
 use base::Time;
@@ -23,7 +23,8 @@ pub(super) struct Slot {
 impl Slot {
     fn new(request: Request, token: u32, arrival: Time, start: Time) -> Self {
         let parts = Parts::default();
-        let done = Completion { token, request, arrival, start, parts, failed: false };
+        let status = Status::Success;
+        let done = Completion { token, request, arrival, start, parts, failed: false, status };
         Self { done, pending: 0, cursor: 0, hit: false }
     }
 }
@@ -141,8 +142,12 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.begin(slot, arrival, now);
         }
-        let (_, _, ready) = self.front.cores.serve(now, self.front.command_time);
-        if request.op == super::Op::Write {
+        let mut command_time = self.front.command_time;
+        if request.op.is_of_zones() {
+            command_time += self.append_time(request.op);
+        }
+        let (_, _, ready) = self.front.cores.serve(now, command_time);
+        if request.op.writes() {
             // Commands leave the cores in their order: the link can be booked now, and the
             // write is heard of again when its data are there.
             self.send_data_in(slot, ready);
