@@ -270,6 +270,7 @@ impl Run {
     pub fn advance_within(&mut self, completions: u64, mut events: u64) -> Result<bool> {
         if !self.started {
             self.started = true;
+            self.runners.iter_mut().for_each(|runner| runner.job.source.begin(&self.ssd));
             if let Some(time) = self.cut_at {
                 self.ssd.wake_at(time, CUT);
             }

@@ -1,6 +1,8 @@
 //! Batches: an FTL without time, under random batches of writes and trims, against an account of
 //! its calls.
 
+mod zones;
+
 use super::tally::{Tally, hold};
 use crate::ftl::{Ftl, Lpn, Untimed};
 use base::Result;
@@ -27,6 +29,9 @@ impl Batches {
 
     /// A batch of any length, hot enough to hold the same unit twice, and some trims.
     fn round(&mut self) -> Result<()> {
+        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+            return self.zone_round(layout);
+        }
         let Self { ftl, untimed, rng, written } = self;
         let units = u64::from(ftl.logical_units());
         let length = 1 + rng.below(3 * u64::from(ftl.row_units()));

@@ -3,6 +3,8 @@
 //! collection moves must always have a place, nothing may be erased that is still mapped, and what
 //! is stalled must get going again.
 
+mod zones;
+
 use super::SPARE;
 use super::tally::{Tally, broken, hold};
 use crate::ftl::contract::key_among;
@@ -203,6 +205,9 @@ impl Interleaving {
 
     /// New data of the host.
     fn write(&mut self) -> Result<bool> {
+        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+            return self.write_zone(layout);
+        }
         let units = u64::from(self.ftl.logical_units());
         let row = u64::from(self.ftl.row_units());
         let length = if self.single { 1 } else { 1 + self.rng.below(row) };
@@ -238,6 +243,13 @@ impl Interleaving {
         }
         if open.is_empty() {
             return Ok(true);
+        }
+        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+            // An earlier row of the zone may have failed since.
+            match self.row_of(layout, self.row.0.0) {
+                Some(lpns) => self.row.1 = lpns,
+                None => return Ok(true),
+            }
         }
         let (key, mut lpns) = self.row.clone();
         for &lpn in &lpns {
@@ -483,6 +495,8 @@ impl Interleaving {
                     let block = program.blocks[0];
                     self.ftl.retire(block);
                 }
+            } else if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+                self.manage_zone(layout);
             } else {
                 let units = u64::from(self.ftl.logical_units());
                 let lpn = self.rng.below(units) as u32;

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 macro_rules! hold {
     ($kept:expr, $($seen:tt)+) => {
         if let false = $kept {
-            return Err(super::tally::broken(format!($($seen)+)));
+            return Err($crate::conformance::tally::broken(format!($($seen)+)));
         }
     };
 }

@@ -20,7 +20,7 @@ pub mod own;
 mod page;
 mod slc_cache;
 mod superblock;
-mod untimed;
+pub(crate) mod untimed;
 mod wom;
 mod zoned;
 

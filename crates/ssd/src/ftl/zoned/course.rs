@@ -112,7 +112,8 @@ impl Zoned {
         if !dies.contains(die) {
             return Place::Later(Until::Die(die));
         }
-        debug_assert!(self.course(zone, index).next == level, "rows of a lane are in order");
+        let next = self.course(zone, index).next;
+        debug_assert!(next == level, "zone {zone} lane {index}: row of level {level}, not {next}");
         if self.needs_set(zone, index) && !self.sets.has_free(lane) {
             self.needed[die.0 as usize] = true;
             self.tell(die);
@@ -154,6 +155,7 @@ impl Zoned {
             course.segments.push(Segment { level: course.next, set });
             course.is_broken = false;
         }
+        eprintln!("append z{zone} l{index} next {}", self.course(zone, index).next);
         let pages = self.pages_per_program;
         let course = self.course(zone, index);
         let segment = *course.segments.last()?;
@@ -192,6 +194,7 @@ impl Zoned {
 
     /// The flash has a program.
     pub(super) fn row_programmed(&mut self, program: &Program, carried: Carried) {
+        eprintln!("programmed {:?} host {} {:?}", self.placed(program), matches!(carried, Carried::Host), program.blocks[0]);
         if let Some((zone, index, level)) = self.placed(program) {
             if matches!(carried, Carried::Host) {
                 let (word, bit) = self.bit(zone, level * self.lanes + index);
@@ -211,6 +214,7 @@ impl Zoned {
 
     /// A program has failed: its row is placed again, in another set.
     pub(super) fn row_failed(&mut self, program: &Program, carried: Carried) {
+        eprintln!("failed {:?} host {} {:?}", self.placed(program), matches!(carried, Carried::Host), program.blocks[0]);
         let slots = u64::from(program.units);
         if matches!(carried, Carried::Host) {
             self.counts.host_units -= slots;
@@ -226,6 +230,7 @@ impl Zoned {
 
     /// The zone is empty: its sets are to be erased.
     pub(super) fn empty(&mut self, zone: u32, written: u32) {
+        eprintln!("empty z{zone} written {written}");
         let rows = written.div_ceil(self.row_units);
         let first = (0..rows).find(|&row| !self.is_done(zone, row)).unwrap_or(rows);
         self.last_reset = (written, (first * self.row_units).min(written), written);
@@ -253,6 +258,7 @@ impl Zoned {
 
     /// The zone is finished: what is missing is padded.
     pub(super) fn begin_finish(&mut self, zone: u32) {
+        eprintln!("finish z{zone}");
         if self.reported[zone as usize] == self.rows {
             return;
         }
@@ -276,16 +282,7 @@ impl Zoned {
             }
             for plane in 0..self.sets.lanes_per_die {
                 let index = plane * self.zone_dies + die.0 % self.zone_dies;
-                let course = &self.courses[(zone * self.lanes + index) as usize];
-                let last = course.segments.last();
-                let is_flying = last.is_some_and(|last| self.sets.get(last.set).flying > 0);
-                let is_full = last.is_none_or(|last| {
-                    course.is_broken || course.next - last.level >= self.set_levels
-                });
-                let has_set = !is_full || self.sets.lanes[self.lane(zone, index) as usize].free > 0;
-                let host = self.levels(self.host_rows(zone), index);
-                let all = self.levels(self.rows, index);
-                if (host..all).contains(&course.next) && !is_flying && has_set {
+                if self.is_to_pad(zone, index) {
                     return Some((zone, index));
                 }
             }
@@ -293,14 +290,24 @@ impl Zoned {
         None
     }
 
+    /// Whether a lane of a finished zone can be padded now.
+    fn is_to_pad(&self, zone: u32, index: u32) -> bool {
+        let course = &self.courses[(zone * self.lanes + index) as usize];
+        let last = course.segments.last();
+        let is_flying = last.is_some_and(|last| self.sets.get(last.set).flying > 0);
+        let is_full = last
+            .is_none_or(|last| course.is_broken || course.next - last.level >= self.set_levels);
+        let has_set = !is_full || self.sets.lanes[self.lane(zone, index) as usize].free > 0;
+        let host = self.levels(self.host_rows(zone), index);
+        let all = self.levels(self.rows, index);
+        (host..all).contains(&course.next) && !is_flying && has_set
+    }
+
     /// The program of a row of padding.
     pub(super) fn place_padding(&mut self, job: Job, moves: &[Move]) -> Place {
         let units = self.row_units.min(moves.len() as u32);
         let Some((zone, index)) = self.padding[job.0 as usize] else { return Place::NoRoom };
-        let all = self.levels(self.rows, index);
-        let host = self.levels(self.host_rows(zone), index);
-        let next = self.course(zone, index).next;
-        let program = if (host..all).contains(&next) && self.is_finishing[zone as usize] {
+        let program = if self.is_finishing[zone as usize] && self.is_to_pad(zone, index) {
             self.append(zone, index, units)
         } else {
             // The zone was emptied after the program had failed: the row goes to a free set, which
