@@ -93,22 +93,25 @@ impl Book {
 /// What a job does with zones.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// Its zones, from the first up to the end.
+    /// Its first zone.
     pub first: u32,
+    /// The zone behind its last.
     pub end: u32,
     /// Places are random.
     pub is_random: bool,
     /// Reads beside writes.
     pub is_mixed: bool,
-    /// Zones that all jobs, and this one, write at a time; 0 is any number.
+    /// Zones that all jobs write at a time; 0 is any number.
     pub most_open: u32,
+    /// Zones that this one writes at a time; 0 is any number.
     pub most_own: u32,
-    /// Share of the job's bytes that hold data from which on zones are reset before they are full,
-    /// and at which share of the writes.
+    /// Share of the job's bytes that hold data from which on zones are reset before they are full.
     pub reset_threshold: f64,
+    /// Share of the writes that do so.
     pub reset_frequency: f64,
-    /// Writes are appends; trims are finishes.
+    /// Writes are appends.
     pub appends: bool,
+    /// Trims are finishes.
     pub finishes: bool,
 }
 
@@ -193,7 +196,8 @@ impl Zoned {
             let zone = self.find(drawn, |zone| written(zone) > 0)?;
             let length = length.min(written(zone));
             let places = (written(zone) - length) / self.zoning.unit + 1;
-            let within = (request.offset - self.start(drawn).min(request.offset)) / self.zoning.unit;
+            let within =
+                (request.offset - self.start(drawn).min(request.offset)) / self.zoning.unit;
             let offset = self.start(zone) + within % places * self.zoning.unit;
             return Some(Request { offset, length, ..request });
         }

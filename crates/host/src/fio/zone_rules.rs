@@ -55,8 +55,11 @@ impl Setting<'_> {
         };
         if !options.is_zoned && !options.only_reads() {
             let problem = "the zones of this drive are written at their write pointers only";
-            return self
-                .refuse("rw", problem.to_owned(), "zonemode=zbd, or a job that reads".to_owned());
+            return self.refuse(
+                "rw",
+                problem.to_owned(),
+                "zonemode=zbd, or a job that reads".to_owned(),
+            );
         }
         for (name, given, own) in [
             ("zonesize", options.zone_bytes, zoning.stride()),

@@ -475,7 +475,9 @@ impl Interleaving {
                     for _ in 0..100 {
                         goes_on = goes_on || self.send_or_settle()?;
                     }
-                    hold!(goes_on, "the host is stalled for ever");
+                    // Failed programs may have taken what rows of zones need.
+                    self.is_full |= !goes_on && self.failed > 0 && self.ftl.stalled().is_some();
+                    hold!(goes_on || self.is_full, "the host is stalled for ever");
                 }
             } else if drawn < weights[0] + weights[1] {
                 self.programmed(die);

@@ -28,8 +28,7 @@ impl Batches {
             if ftl.admit(Op::Write, start, units).is_err() {
                 continue;
             }
-            let is_finished =
-                rng.chance(0.2) && ftl.admit(Op::ZoneFinish, Lpn(first), 0).is_ok();
+            let is_finished = rng.chance(0.2) && ftl.admit(Op::ZoneFinish, Lpn(first), 0).is_ok();
             let Some(waiting) = ftl.zones().map(|all| all.unplaced(zone)) else { return Ok(()) };
             let row = ftl.row_units();
             let whole = waiting.start + (waiting.end - waiting.start) / row * row;

@@ -41,7 +41,8 @@ impl Interleaving {
         let first = zone * layout.stride;
         let starts = units.clone().step_by(row as usize);
         let rows = starts.map(|start| first + start..first + units.end.min(start + row));
-        let mut rows = rows.filter(|row| !self.flying.contains(&row.start));
+        let is_there = |unit: u32| self.ftl.lookup(Lpn(unit)).is_some();
+        let mut rows = rows.filter(|row| !self.flying.contains(&row.start) && !is_there(row.start));
         let next = rows.next()?;
         let is_last = zones.is_finishing(zone);
         let is_ready = next.end - next.start == row || is_last;

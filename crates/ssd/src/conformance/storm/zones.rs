@@ -56,7 +56,9 @@ impl Storm {
             0..35 if is_quiet && room > 0 => {
                 Request::new(Op::Write, start + pointer * unit, length.min(room))
             }
-            35..65 if known.others == 0 => Request::new(Op::ZoneAppend, start, length.min(8 * unit)),
+            35..65 if known.others == 0 && room > 0 => {
+                Request::new(Op::ZoneAppend, start, length.min(8 * unit))
+            }
             65..85 if is_quiet => {
                 let offset = self.rng.below(u64::from(capacity)) * unit;
                 let most = u64::from(stride) * unit - offset;
@@ -64,9 +66,9 @@ impl Storm {
             }
             85..92 if is_alone => Request::new(Op::ZoneReset, start, u64::from(stride) * unit),
             92..94 if is_alone => Request::new(Op::ZoneFinish, start, u64::from(stride) * unit),
-            94..96 if is_alone => Request::new(Op::ZoneOpen, start, u64::from(stride) * unit),
-            96..98 if is_alone => Request::new(Op::ZoneClose, start, u64::from(stride) * unit),
-            98 => Request::FLUSH,
+            94..97 if is_alone => Request::new(Op::ZoneOpen, start, u64::from(stride) * unit),
+            97..99 if is_alone => Request::new(Op::ZoneClose, start, u64::from(stride) * unit),
+            99 => Request::FLUSH,
             _ => return None,
         };
         let fua = request.op == Op::Write && self.rng.chance(0.1);

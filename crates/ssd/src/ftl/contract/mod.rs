@@ -18,17 +18,15 @@ pub use context::{Build, Context, DieKind, FtlConfig};
 pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
 pub use program::{Carried, Move, Program};
 pub use withdrawal::Withdrawal;
-pub use zones::{
-    Status, ZoneCosts, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer,
-};
+pub use zones::{Status, ZoneCosts, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer};
 
 pub use super::account::{
     CacheCounts, CacheState, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear,
 };
 use super::untimed;
 pub use super::untimed::{Device, Flawless, Untimed};
-pub use crate::flash::die_set::DieSet;
 use crate::drive::request::Op;
+pub use crate::flash::die_set::DieSet;
 use crate::recovery::Found;
 use base::archive::State;
 use base::{Error, Result};

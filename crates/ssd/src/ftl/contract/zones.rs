@@ -194,7 +194,6 @@ pub trait Zones {
     /// A zone.
     fn view(&self, zone: u32) -> ZoneView;
 
-
     /// Units of a zone that are admitted, and not placed on flash: between runs the buffer keeps
     /// them.
     fn unplaced(&self, zone: u32) -> std::ops::Range<u32>;
@@ -209,7 +208,12 @@ pub trait Zones {
 
 /// Refuses a buffer that cannot keep a row of each zone that may be written in part: writes would
 /// wait for room for ever.
-pub fn check_buffer(layout: &ZoneLayout, row_units: u32, buffer_bytes: u64, unit: u64) -> Result<()> {
+pub fn check_buffer(
+    layout: &ZoneLayout,
+    row_units: u32,
+    buffer_bytes: u64,
+    unit: u64,
+) -> Result<()> {
     let least = u64::from(layout.active()) * u64::from(row_units) * unit;
     if buffer_bytes >= least {
         return Ok(());

@@ -155,7 +155,6 @@ impl Zoned {
             course.segments.push(Segment { level: course.next, set });
             course.is_broken = false;
         }
-        eprintln!("append z{zone} l{index} next {}", self.course(zone, index).next);
         let pages = self.pages_per_program;
         let course = self.course(zone, index);
         let segment = *course.segments.last()?;
@@ -194,7 +193,6 @@ impl Zoned {
 
     /// The flash has a program.
     pub(super) fn row_programmed(&mut self, program: &Program, carried: Carried) {
-        eprintln!("programmed {:?} host {} {:?}", self.placed(program), matches!(carried, Carried::Host), program.blocks[0]);
         if let Some((zone, index, level)) = self.placed(program) {
             if matches!(carried, Carried::Host) {
                 let (word, bit) = self.bit(zone, level * self.lanes + index);
@@ -214,7 +212,6 @@ impl Zoned {
 
     /// A program has failed: its row is placed again, in another set.
     pub(super) fn row_failed(&mut self, program: &Program, carried: Carried) {
-        eprintln!("failed {:?} host {} {:?}", self.placed(program), matches!(carried, Carried::Host), program.blocks[0]);
         let slots = u64::from(program.units);
         if matches!(carried, Carried::Host) {
             self.counts.host_units -= slots;
@@ -230,7 +227,6 @@ impl Zoned {
 
     /// The zone is empty: its sets are to be erased.
     pub(super) fn empty(&mut self, zone: u32, written: u32) {
-        eprintln!("empty z{zone} written {written}");
         let rows = written.div_ceil(self.row_units);
         let first = (0..rows).find(|&row| !self.is_done(zone, row)).unwrap_or(rows);
         self.last_reset = (written, (first * self.row_units).min(written), written);
@@ -258,7 +254,6 @@ impl Zoned {
 
     /// The zone is finished: what is missing is padded.
     pub(super) fn begin_finish(&mut self, zone: u32) {
-        eprintln!("finish z{zone}");
         if self.reported[zone as usize] == self.rows {
             return;
         }
@@ -295,8 +290,8 @@ impl Zoned {
         let course = &self.courses[(zone * self.lanes + index) as usize];
         let last = course.segments.last();
         let is_flying = last.is_some_and(|last| self.sets.get(last.set).flying > 0);
-        let is_full = last
-            .is_none_or(|last| course.is_broken || course.next - last.level >= self.set_levels);
+        let is_full =
+            last.is_none_or(|last| course.is_broken || course.next - last.level >= self.set_levels);
         let has_set = !is_full || self.sets.lanes[self.lane(zone, index) as usize].free > 0;
         let host = self.levels(self.host_rows(zone), index);
         let all = self.levels(self.rows, index);

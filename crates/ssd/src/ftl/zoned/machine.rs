@@ -62,9 +62,8 @@ impl Machine {
 
     /// Takes over zones that were saved.
     pub(super) fn take_over(&mut self, zones: Vec<Zone>) {
-        let count = |is: fn(ZoneState) -> bool| {
-            zones.iter().filter(|zone| is(zone.state)).count() as u32
-        };
+        let count =
+            |is: fn(ZoneState) -> bool| zones.iter().filter(|zone| is(zone.state)).count() as u32;
         (self.open, self.active) = (count(ZoneState::is_open), count(ZoneState::is_active));
         self.requests = zones.iter().map(|zone| zone.used_at).max().unwrap_or(0);
         self.zones = zones;
