@@ -123,13 +123,13 @@ impl Ssd {
             blame.request(slot).book(now, Cause::Link);
         }
         let Request { op, is_urgent, .. } = self.front.slot(slot).done.request;
-        if (self.zones.is_some() || op.is_of_zones()) && !self.is_admitted(slot) {
-            return;
-        }
         self.counts.urgent_writes += u64::from(is_urgent);
         if self.failures.is_read_only() {
             self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());
+            return;
+        }
+        if (self.zones.is_some() || op.is_of_zones()) && !self.is_admitted(slot) {
             return;
         }
         if !self.writer.stalled.is_empty() || !self.fill_buffer(slot) {
