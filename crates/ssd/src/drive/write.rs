@@ -606,9 +606,9 @@ impl Ssd {
     fn write_elsewhere(&mut self, program: &Program, first: u32) {
         self.ftl.not_programmed(program, Carried::Host);
         self.jobs.row_failed(Job::of(program.die));
-        if self.writer.buffer.slot(first).lpn == Lpn::HOLE {
+        if program.units > 0 && self.writer.buffer.slot(first).lpn == Lpn::HOLE {
             self.drop_row(first, program.units);
-        } else {
+        } else if program.units > 0 {
             self.writer.buffer.return_dirty(first, program.units);
         }
         self.vacate(program.die);

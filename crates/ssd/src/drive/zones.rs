@@ -35,6 +35,8 @@ pub(super) struct ZoneCommands {
     costs: ZoneCosts,
     /// The processor that carries them out.
     firmware: Stage,
+    /// When the data of the last write are there.
+    last_in: Time,
     /// Zones that are being finished, and the requests that wait for it.
     finishing: Vec<(u32, u32)>,
     counts: ZoneCounts,
@@ -51,9 +53,17 @@ impl ZoneCommands {
             layout,
             costs,
             firmware: Stage::new(1),
+            last_in: Time::ZERO,
             finishing: Vec::new(),
             counts: ZoneCounts::default(),
         })))
+    }
+
+    /// When the data of a write are there that could be at `arrived`: writes are admitted in the
+    /// order of their commands, however long each is.
+    pub(super) fn in_order(&mut self, arrived: Time) -> Time {
+        self.last_in = self.last_in.max(arrived);
+        self.last_in
     }
 }
 
