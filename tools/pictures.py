@@ -239,6 +239,38 @@ def exchange(path: Path) -> None:
     save(figure, path)
 
 
+def zones(path: Path) -> None:
+    """Throughput of writes by the zones that are open, and of appends and writes to one zone."""
+    figure = new_figure(9.0, 3.8)
+    by_open, by_depth = figure.subplots(1, 2)
+    counts = (1, 2, 3, 4, 6, 8)
+    for dies in (1, 2, 4):
+        job = "rw=randwrite\nbs=16k\niodepth=32\nio_size=48M\nmax_open_zones={}\n"
+        rates = [_written_mb_s(job.format(count), dies) for count in counts]
+        by_open.plot(counts, rates, "o-", label=f"zones on {dies} of 4 dies")
+    by_open.set_xlabel("open zones")
+    by_open.set_ylabel("written (MB/s)")
+    depths = (1, 2, 4, 8, 16, 32)
+    job = "rw=write\nbs=4k\nio_size=24M\niodepth={}\nnandlab_append={}\n"
+    appends = [_written_mb_s(job.format(depth, 1), 4) for depth in depths]
+    by_depth.plot(depths, appends, "o-", label="appends under way")
+    alone = _written_mb_s(job.format(1, 0), 4)
+    by_depth.axhline(alone, color="tab:orange", label="writes, one at a time")
+    by_depth.set_xscale("log", base=2)
+    by_depth.set_xlabel("appends under way")
+    for axes in (by_open, by_depth):
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8)
+    save(figure, path)
+
+
+def _written_mb_s(job: str, dies: int) -> float:
+    """Of a small drive whose zones lie on so many dies."""
+    changes = {"ftl.name": "zoned", "ftl.max_active_zones": 14, "ftl.zone_dies": dies}
+    run = nandlab.run("tiny", f"[w]\nzonemode=zbd\n{job}", set=changes)
+    return float(sum(one["write"]["bw_bytes"] for one in run.to_dict()["jobs"]) / 1e6)
+
+
 YEARLY_READS = "[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n"
 
 
@@ -336,6 +368,7 @@ ALL: dict[str, Callable[[Path], None]] = {
     "wom": wom,
     "years": years,
     "exchange": exchange,
+    "zones": zones,
     "tvr": tvr,
     **{name: partial(study, words) for name, words in gallery().items()},
 }

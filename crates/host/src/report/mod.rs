@@ -101,7 +101,8 @@ impl Session {
         let run = &self.run;
         let totals = run.totals();
         let seconds = self.measured().s();
-        let bytes = totals.of(Op::Read).bytes + totals.of(Op::Write).bytes;
+        let moved = [Op::Read, Op::Write, Op::ZoneAppend];
+        let bytes: u64 = moved.iter().map(|&op| totals.of(op).bytes).sum();
         let op = |op: Op| {
             let stats = totals.of(op);
             let moved = if matches!(op, Op::Read | Op::Write) { stats.bytes } else { 0 };

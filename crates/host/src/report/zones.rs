@@ -28,11 +28,15 @@ impl Session {
             .collect();
         let [resets, finishes, opens, closes] = counts.commands;
         let totals = self.run.totals();
+        let seconds = self.measured().s();
         let op = |op: Op| {
             let stats = totals.of(op);
+            let moved = if op == Op::ZoneAppend { stats.bytes } else { 0 };
             json!({
                 "requests": stats.latency.count(),
                 "bytes": stats.bytes,
+                "iops": super::ratio(stats.latency.count() as f64, seconds),
+                "bandwidth_mb_s": super::ratio(moved as f64 / 1e6, seconds),
                 "latency_us": super::latency_us(&stats.latency),
             })
         };
