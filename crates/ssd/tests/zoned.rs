@@ -257,3 +257,95 @@ fn a_drive_without_zones_knows_no_commands_of_them() {
     }
     assert!(ssd.zone_layout().is_none() && ssd.zone(0).is_none());
 }
+
+/// A zone of the reference: its state by the letters of the standard, and its pointer.
+type Reference = (char, u32);
+
+/// The answer of the standard to a command for one zone, with the limits left out: the new state
+/// and pointer, or the error.
+fn reference(
+    (state, pointer): Reference,
+    op: Op,
+    units: u32,
+    capacity: u32,
+) -> Result<Reference, Status> {
+    let never = Err(Status::InvalidZoneStateTransition);
+    match (op, state) {
+        (Op::ZoneAppend, 'F') => Err(Status::ZoneIsFull),
+        (Op::ZoneAppend, _) if pointer + units > capacity => Err(Status::ZoneBoundaryError),
+        (Op::ZoneAppend, _) if pointer + units == capacity => Ok(('F', capacity)),
+        (Op::ZoneAppend, 'X') => Ok(('X', pointer + units)),
+        (Op::ZoneAppend, _) => Ok(('I', pointer + units)),
+        (Op::ZoneReset, _) => Ok(('E', 0)),
+        (Op::ZoneFinish, _) => Ok(('F', capacity)),
+        (Op::ZoneOpen, 'F') => never,
+        (Op::ZoneOpen, _) => Ok(('X', pointer)),
+        (Op::ZoneClose, 'E' | 'F') => never,
+        (Op::ZoneClose, _) => Ok(('C', pointer)),
+        _ => unreachable!("no other operation is drawn"),
+    }
+}
+
+/// Any order of commands ends as the reference says, limits and the closing of implicitly open
+/// zones included.
+#[test]
+fn commands_follow_the_reference() {
+    let letter = |state: ZoneState| match state {
+        ZoneState::Empty => 'E',
+        ZoneState::ImplicitlyOpen => 'I',
+        ZoneState::ExplicitlyOpen => 'X',
+        ZoneState::Closed => 'C',
+        ZoneState::Full => 'F',
+        ZoneState::ReadOnly | ZoneState::Offline => 'R',
+    };
+    for seed in 0..20 {
+        let mut rng = base::rng::Rng::stream(seed, "reference");
+        let mut ssd = zoned(&["ftl.max_open_zones=2", "ftl.max_active_zones=4"]);
+        ssd.start(0);
+        let capacity = ssd.zone_layout().unwrap().capacity;
+        let mut zones: Vec<(Reference, u64)> = vec![(('E', 0), 0); 8];
+        for step in 1..1500 {
+            let (zone, units) = (rng.below(8) as usize, 1 + rng.below(30) as u32);
+            let op = match rng.below(10) {
+                0..5 => Op::ZoneAppend,
+                5 => Op::ZoneReset,
+                6 => Op::ZoneFinish,
+                7 | 8 => Op::ZoneOpen,
+                _ => Op::ZoneClose,
+            };
+            let mut expected = reference(zones[zone].0, op, units, capacity);
+            let count = |letters: &str| {
+                zones.iter().filter(|((state, _), _)| letters.contains(*state)).count()
+            };
+            let (state, opens) = (zones[zone].0.0, matches!(op, Op::ZoneAppend | Op::ZoneOpen));
+            if expected.is_ok() && opens && !"IX".contains(state) {
+                let oldest = (0..8).filter(|&other| zones[other].0.0 == 'I');
+                let oldest = oldest.min_by_key(|&other| zones[other].1);
+                if state == 'E' && count("IXC") == 4 {
+                    expected = Err(Status::TooManyActiveZones);
+                } else if count("IX") == 2 {
+                    match oldest {
+                        Some(oldest) => zones[oldest].0.0 = 'C',
+                        None => expected = Err(Status::TooManyOpenZones),
+                    }
+                }
+            }
+            let request = Request::new(op, start(&ssd, zone as u32), u64::from(units) * UNIT);
+            let pointer = u64::from(zones[zone].0.1) * UNIT;
+            let (status, offset, _) = send(&mut ssd, request);
+            assert_eq!(status, expected.err().unwrap_or_default(), "{op:?} in state {state}");
+            if let Ok(now) = expected {
+                if op == Op::ZoneAppend {
+                    assert_eq!(offset, start(&ssd, zone as u32) + pointer);
+                }
+                let used =
+                    if opens && (op, state) != (Op::ZoneOpen, 'X') { step } else { zones[zone].1 };
+                zones[zone] = (now, used);
+            }
+            for (number, ((state, pointer), _)) in (0..).zip(&zones) {
+                let view = ssd.zone(number).unwrap();
+                assert_eq!((letter(view.state), view.pointer), (*state, *pointer), "zone {number}");
+            }
+        }
+    }
+}
