@@ -10,7 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -267,7 +267,7 @@ def zones(path: Path) -> None:
     save(figure, path)
 
 
-def _written_mb_s(job: str, more: dict[str, float]) -> float:
+def _written_mb_s(job: str, more: Mapping[str, float]) -> float:
     """Of a small drive with zones."""
     changes = {"ftl.name": "zoned", "ftl.max_active_zones": 14, **more}
     run = nandlab.run("tiny", f"[w]\nzonemode=zbd\n{job}", set=changes)

@@ -23,6 +23,7 @@ def _by_op(report: Report) -> dict[str, Any]:
     of_zones = {op: zones[op] for op in _OF_ZONES if zones}
     return {op: report["host"][op] for op in _OPS} | of_zones
 
+
 _RANKS = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "p99_999", "max")
 _CLOSE = 1e-6
 """Relative difference of sums of floating-point numbers."""

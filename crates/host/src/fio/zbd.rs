@@ -99,6 +99,8 @@ pub struct Rules {
     pub end: u32,
     /// Places are random.
     pub is_random: bool,
+    /// It writes.
+    pub writes: bool,
     /// Reads beside writes.
     pub is_mixed: bool,
     /// Zones that all jobs write at a time; 0 is any number.
@@ -329,8 +331,9 @@ impl Source for Zoned {
         book.read(ssd, self.zoning.unit);
     }
 
+    /// Commands beside writes stand alone; those of a job of trims do not.
     fn is_exclusive(&self) -> bool {
-        true
+        self.rules.writes
     }
 
     fn next(&mut self, now: Time) -> Result<Option<Arrival>> {

@@ -134,6 +134,7 @@ impl Setting<'_> {
             first: first as u32,
             end: end as u32,
             is_random: options.random,
+            writes: !of_trims && !options.only_reads(),
             is_mixed: options.pattern == Pattern::Mixed,
             most_open,
             most_own: options.job_max_open_zones,
