@@ -254,10 +254,10 @@ def zones(path: Path) -> None:
     depths = (1, 2, 4, 8, 16, 32)
     job = "rw=write\nbs=4k\nio_size=24M\niodepth={}\nnandlab_append={}\n"
     # Many dies, and a host that hears of each request 20 us later: the flash does not limit it.
-    changes = {"drive.channels": 8, "drive.dies_per_channel": 4, "host.link_latency_us": 10.0}
-    appends = [_written_mb_s(job.format(depth, 1), changes) for depth in depths]
+    many = {"drive.channels": 8, "drive.dies_per_channel": 4, "host.link_latency_us": 10.0}
+    appends = [_written_mb_s(job.format(depth, 1), many) for depth in depths]
     by_depth.plot(depths, appends, "o-", label="appends under way")
-    alone = _written_mb_s(job.format(1, 0), changes)
+    alone = _written_mb_s(job.format(1, 0), many)
     by_depth.axhline(alone, color="tab:orange", label="writes, one at a time")
     by_depth.set_xscale("log", base=2)
     by_depth.set_xlabel("appends under way")

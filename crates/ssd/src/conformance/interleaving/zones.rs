@@ -1,4 +1,4 @@
-//! Interleaving on a drive with zones: writes at write pointers, resets and finishes at any time.
+//! Interleaving on a drive with zones: writes at write pointers, resets and finishes.
 
 use super::{Interleaving, one};
 use crate::conformance::tally::hold;
@@ -8,7 +8,7 @@ use crate::ftl::{Ftl, Key, Lpn};
 use base::Result;
 
 impl Interleaving {
-    /// Admits data of the host to a zone, and sends the next row of it, if one is whole or the last.
+    /// Admits data of the host to a zone, and sends its next row, if that is whole or the last.
     pub(super) fn write_zone(&mut self, layout: ZoneLayout) -> Result<bool> {
         let zone = self.drawn_zone(layout);
         let first = zone * layout.stride;
