@@ -10,7 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -239,6 +239,41 @@ def exchange(path: Path) -> None:
     save(figure, path)
 
 
+def zones(path: Path) -> None:
+    """Throughput of writes by the zones that are open, and of appends and writes to one zone."""
+    figure = new_figure(9.0, 3.8)
+    by_open, by_depth = figure.subplots(1, 2)
+    counts = (1, 2, 3, 4, 6, 8)
+    job = "rw=write\nbs=16k\niodepth=8\nsize=1z\noffset_increment=1z\nnumjobs={}\n"
+    for dies in (1, 2, 4):
+        changes = {"ftl.zone_dies": dies, "chip.geometry.pages_per_block": 512}
+        rates = [_written_mb_s(job.format(count), changes) for count in counts]
+        by_open.plot(counts, rates, "o-", label=f"zones on {dies} of 4 dies")
+    by_open.set_xlabel("zones that are written at a time")
+    by_open.set_ylabel("written (MB/s)")
+    depths = (1, 2, 4, 8, 16, 32)
+    job = "rw=write\nbs=4k\nio_size=24M\niodepth={}\nnandlab_append={}\n"
+    # Many dies, and a host that hears of each request 20 us later: the flash does not limit it.
+    many = {"drive.channels": 8, "drive.dies_per_channel": 4, "host.link_latency_us": 10.0}
+    appends = [_written_mb_s(job.format(depth, 1), many) for depth in depths]
+    by_depth.plot(depths, appends, "o-", label="appends under way")
+    alone = _written_mb_s(job.format(1, 0), many)
+    by_depth.axhline(alone, color="tab:orange", label="writes, one at a time")
+    by_depth.set_xscale("log", base=2)
+    by_depth.set_xlabel("appends under way")
+    for axes in (by_open, by_depth):
+        axes.set_ylim(bottom=0)
+        axes.legend(fontsize=8)
+    save(figure, path)
+
+
+def _written_mb_s(job: str, more: Mapping[str, float]) -> float:
+    """Of a small drive with zones."""
+    changes = {"ftl.name": "zoned", "ftl.max_active_zones": 14, **more}
+    run = nandlab.run("tiny", f"[w]\nzonemode=zbd\n{job}", set=changes)
+    return float(sum(one["write"]["bw_bytes"] for one in run.to_dict()["jobs"]) / 1e6)
+
+
 YEARLY_READS = "[reads]\nrw=randread\nbs=4k\niodepth=4\nnumber_ios=20000\n"
 
 
@@ -336,6 +371,7 @@ ALL: dict[str, Callable[[Path], None]] = {
     "wom": wom,
     "years": years,
     "exchange": exchange,
+    "zones": zones,
     "tvr": tvr,
     **{name: partial(study, words) for name, words in gallery().items()},
 }

@@ -2,6 +2,7 @@
 //! run after another. `saved` keeps it in a file.
 
 use crate::config::Loaded;
+use crate::fio::zbd::Zoning;
 use base::archive::{Archive, State};
 use base::units::Hours;
 use base::{Error, Result};
@@ -194,6 +195,12 @@ impl Drive {
     /// Bytes that a host sees.
     pub fn capacity_bytes(&self) -> u64 {
         self.ssd.capacity_bytes()
+    }
+
+    /// Its zones, where it has any.
+    pub fn zoning(&self) -> Option<Zoning> {
+        let layout = self.ssd.zone_layout()?;
+        Some(Zoning { layout, unit: self.ssd.unit_bytes() })
     }
 
     /// The drive itself, for senders of requests.

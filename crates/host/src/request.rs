@@ -1,6 +1,7 @@
 //! Jobs and sources: a source gives the next request; the pace of a job gives its time.
 
 use base::{Result, Time};
+use ssd::Ssd;
 use ssd::request::Request;
 use std::collections::VecDeque;
 
@@ -34,6 +35,15 @@ pub trait Source: Send {
             }
         }
         Ok(true)
+    }
+
+    /// Looks at the drive that a run of it begins on.
+    fn begin(&mut self, _ssd: &Ssd) {}
+
+    /// Whether its commands on zones are sent alone: what was sent before is complete then, and
+    /// what follows waits.
+    fn is_exclusive(&self) -> bool {
+        false
     }
 
     /// Gives its requests so many times in all, one pass after another. Before the first of them.

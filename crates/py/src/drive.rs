@@ -195,6 +195,19 @@ impl Drive {
         self.with(|drive| Ok(drive.preconditioned_to().name()))
     }
 
+    /// Zones of a drive that has them: state, units up to the write pointer, units written; and
+    /// bytes from one to the next, bytes that one takes, and bytes of a unit.
+    #[allow(clippy::type_complexity)]
+    fn zones(&self) -> PyResult<Option<(Vec<(&'static str, u32, u32)>, u64, u64, u64)>> {
+        self.with(|drive| {
+            let Some(zoning) = drive.zoning() else { return Ok(None) };
+            let ssd = drive.ssd();
+            let zones = (0..zoning.layout.zones).filter_map(|zone| ssd.zone(zone));
+            let zones = zones.map(|zone| (zone.state.name(), zone.pointer, zone.written));
+            Ok(Some((zones.collect(), zoning.stride(), zoning.capacity(), zoning.unit)))
+        })
+    }
+
     /// Bytes that a host sees.
     fn capacity_bytes(&self) -> PyResult<u64> {
         self.with(|drive| Ok(drive.capacity_bytes()))

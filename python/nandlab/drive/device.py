@@ -46,6 +46,21 @@ class Refreshed(NamedTuple):
     patrol_reads: int = 0
 
 
+class Zone(NamedTuple):
+    """A zone of a zoned drive."""
+
+    state: str
+    """`empty`, `implicitly open`, `explicitly open`, `closed`, `full`, `read only`, `offline`."""
+    start_bytes: int
+    """Its first byte on the drive."""
+    pointer_bytes: int
+    """Bytes from its start to the write pointer."""
+    written_bytes: int
+    """Bytes that the host has written: fewer than that where the zone was finished."""
+    capacity_bytes: int
+    """Bytes that it takes."""
+
+
 class Drive:
     """A drive between runs.
 
@@ -270,6 +285,22 @@ class Drive:
     def block_cycles(self) -> NDArray[np.uint32]:
         """Program/erase cycles of each block, those out of use too, by number."""
         return self._native.block_cycles()
+
+    def zones(self) -> list[Zone]:
+        """Its zones, in order; an empty list for a drive without.
+
+        >>> zoned = nandlab.Drive("tiny", set={"ftl.name": "zoned", "ftl.max_active_zones": 4})
+        >>> zoned.zones()[0].state
+        'empty'
+        """
+        known = self._native.zones()
+        if known is None:
+            return []
+        zones, stride, capacity, unit = known
+        return [
+            Zone(state, number * stride, pointer * unit, written * unit, capacity)
+            for number, (state, pointer, written) in enumerate(zones)
+        ]
 
     @property
     def is_read_only(self) -> bool:

@@ -122,6 +122,10 @@ class Result:
         """Of trims."""
         self.flush: Latency = latencies["flush"]
         """Of flushes."""
+        self.of_zones: dict[str, Latency] = {
+            op: latencies[op] for op in OPERATIONS[4:] if op in latencies
+        }
+        """Of `append`, `reset`, `finish`, `open` and `close`, on a drive with zones."""
 
     @classmethod
     def of(
@@ -137,9 +141,11 @@ class Result:
         """Takes everything that is to be kept out of a simulation."""
         report["blame"] = None if blame is None else blame.facts()
         host = report["host"]
+        told = {"all": host, **(report["zones"] or {}), **host}
         latencies = {
-            name: Latency(moments["latency_us"], *simulation.latency_buckets(name))
-            for name, moments in [("all", host), *((op, host[op]) for op in OPERATIONS)]
+            name: Latency(told[name]["latency_us"], *simulation.latency_buckets(name))
+            for name in ("all", *OPERATIONS)
+            if name in told
         }
         columns, interval_ns = simulation.series()
         series = series_table(columns, interval_ns, report, metadata)

@@ -160,11 +160,12 @@ def _latencies(result: Result, report: dict[str, Any], *, is_narrow: bool) -> Ta
     for name in (*counts, "mean", *(f"p{percent:g}" for percent in _PERCENTS), "max"):
         table.add_column(name, justify="right", no_wrap=True)
     for op in OPERATIONS:
-        latency: Latency = getattr(result, op)
-        if latency.count == 0:
+        latency: Latency | None = result.of_zones.get(op) or getattr(result, op, None)
+        if latency is None or latency.count == 0:
             continue
-        host = report["host"][op]
-        bandwidth = quantity.rate(host["bandwidth_mb_s"]) if op in ("read", "write") else ""
+        host = report["host"].get(op) or report["zones"][op]
+        moves = op in ("read", "write", "append")
+        bandwidth = quantity.rate(host["bandwidth_mb_s"]) if moves else ""
         rates = [f"{latency.count:,}", quantity.rate(host["iops"]), bandwidth]
         digits = 3 if is_narrow else 4
         at = {percent: latency.percentile(percent) for percent in _PERCENTS}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nandlab._core import OPERATIONS
 from nandlab.display import quantity
 
 if TYPE_CHECKING:
@@ -75,8 +74,7 @@ def _operations(info: dict[str, Any]) -> Any:
     table.add_column("operation", style="bold")
     for name in ("requests", "share", "volume", "mean size"):
         table.add_column(name, justify="right")
-    for op in OPERATIONS:
-        row = info["by_op"][op]
+    for op, row in info["by_op"].items():
         if row["requests"]:
             share = f"{row['requests'] / info['requests']:.1%}"
             sizes = [quantity.size(row["bytes"]), quantity.size(row["mean_bytes"])]

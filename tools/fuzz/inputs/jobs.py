@@ -7,6 +7,20 @@ from fuzz.inputs.dice import Dice
 _SIZES = ("0", "512", "1k", "4k", "8k", "64k", "1M", "16M", "100M", "1g", "10%", "100%", "3333")
 _TIMES = ("0", "1", "1us", "500us", "3ms", "20ms", "1s", "10m", "3d")
 _SHARES = ("0", "1", "30", "50", "99", "100")
+#: Options of jobs on zones.
+_OF_ZONES = {
+    "size": ("1z", "4z", "20%"),
+    "offset": ("1z", "3z"),
+    "max_open_zones": ("1", "3", "8"),
+    "job_max_open_zones": ("1", "2"),
+    "zone_reset_threshold": ("0.1", "0.5", "1"),
+    "zone_reset_frequency": ("0.01", "0.5"),
+    "zonesize": ("4m", "1m"),
+    "rwmixread": ("30", "80"),
+    "fsync": ("10",),
+    "stonewall": ("1",),
+}
+
 _COUNTS = ("0", "1", "2", "3", "7", "64", "1000")
 
 #: Options and what they may be; sane values only: others are drawn in their place.
@@ -54,7 +68,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "group_reporting": ("",),
     "randrepeat": ("0", "1"),
     "replay_no_stall": ("1",),
-    "zonemode": ("none",),
+    "zonemode": ("none", "none", "zbd"),
     "kb_base": ("1024",),
 }
 
@@ -84,6 +98,24 @@ def file(dice: Dice) -> bytes:
     if dice.spoils(0.1):
         lines.insert(dice.randint(0, len(lines)), dice.odd())
     return ("\n".join(lines) + "\n").encode("utf-8", "replace")
+
+
+def of_zones(dice: Dice) -> bytes:
+    """Jobs for a drive with zones."""
+    lines = ["[global]", "zonemode=zbd"]
+    for number in range(dice.one((1, 1, 2, 3))):
+        rw = dice.one(("write", "randwrite", "randwrite", "read", "randread", "randrw", "trim"))
+        lines += [f"[job{number}]", f"rw={rw}", f"iodepth={dice.one((1, 4, 32))}"]
+        lines += [f"number_ios={dice.one((10, 300, 2000))}"]
+        lines += [f"bs={'4m' if rw == 'trim' else dice.one(('4k', '16k', '128k', '20k'))}"]
+        if rw == "trim" and dice.chance(0.5):
+            lines.append("nandlab_finish=1")
+        if "w" in rw and dice.chance(0.4):
+            lines.append("nandlab_append=1")
+        for option, values in _OF_ZONES.items():
+            if dice.chance(0.25):
+                lines.append(f"{option}={dice.one(values)}")
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _end(dice: Dice) -> list[str]:

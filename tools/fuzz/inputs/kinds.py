@@ -110,6 +110,24 @@ def _run(dice: Dice, case: Case) -> None:
     ]
 
 
+def _zones(dice: Dice, case: Case) -> None:
+    """Jobs on a drive with zones."""
+    case.files["job.fio"] = jobs.of_zones(dice)
+    sets = ["ftl.name=zoned", f"ftl.max_active_zones={dice.one((2, 8, 14))}"]
+    for one in (
+        *("ftl.erase=before_open", "ftl.zone_dies=2", "ftl.reset_us=500", "ftl.append_us=2"),
+        *("ftl.max_open_zones=2", "chip.fault.program_failure_chance=0.0001", "ftl.zones=40"),
+        *("ftl.reset_us_per_gib=10000", "ftl.finish_us=9", "buffer.bytes=4194304"),
+    ):
+        if dice.chance(0.2):
+            sets.append(one)
+    given = {"--drive": ["tiny"], "--workload": ["job.fio"], **_sets(sets)}
+    if dice.chance(0.6):
+        given["--precondition"] = [dice.one(("none", "fill", "steady"))]
+    given |= _outputs(dice, case)
+    case.steps = [Command(options.line(dice, "run", given, most=0))]
+
+
 def _replay(dice: Dice, case: Case) -> None:
     """A trace on a drive."""
     form, name, case.files[name] = traces.file(dice)
@@ -488,6 +506,7 @@ def _lint(dice: Dice, case: Case) -> None:
 #: Every kind, with its share of the cases.
 KINDS: dict[str, Kind] = {
     "run": Kind(_run, 36),
+    "zones": Kind(_zones, 5),
     "replay": Kind(_replay, 12),
     "parts": Kind(_parts, 10),
     "saved": Kind(_saved, 5),

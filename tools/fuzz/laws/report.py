@@ -12,6 +12,18 @@ from typing import Any
 Report = dict[str, Any]
 
 _OPS = ("read", "write", "trim", "flush")
+
+#: Those of a drive with zones beside them.
+_OF_ZONES = ("append", "reset", "finish", "open", "close")
+
+
+def _by_op(report: Report) -> dict[str, Any]:
+    """Requests by operation."""
+    zones = report["zones"] or {}
+    of_zones = {op: zones[op] for op in _OF_ZONES if zones}
+    return {op: report["host"][op] for op in _OPS} | of_zones
+
+
 _RANKS = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "p99_999", "max")
 _CLOSE = 1e-6
 """Relative difference of sums of floating-point numbers."""
@@ -118,18 +130,22 @@ def units(report: Report) -> Iterator[str]:
 def operations(report: Report) -> Iterator[str]:
     """Operations add up to all requests; bytes over time are the rates; jobs add up to the host."""
     host, seconds = report["host"], report["sim"]["simulated_s"]
-    by_op = sum(host[op]["requests"] for op in _OPS)
-    if host["latency_us"]["count"] != sum(host[op]["latency_us"]["count"] for op in _OPS):
+    every = _by_op(report)
+    by_op = sum(part["requests"] for part in every.values())
+    if host["latency_us"]["count"] != sum(p["latency_us"]["count"] for p in every.values()):
         yield "latencies of operations are not those of all requests"
     if by_op > host["requests_completed"]:
         yield f"{by_op} requests by operation, {host['requests_completed']} completed"
-    if not _is_close(host["iops"], sum(host[op]["iops"] for op in _OPS)):
+    if not _is_close(host["iops"], sum(part["iops"] for part in every.values())):
         yield f"iops {host['iops']} is not the sum of its operations"
     for op, key in (("read", "read"), ("write", "write"), ("trim", "trim"), ("flush", "sync")):
         part = host[op]
         if part["latency_us"]["count"] != part["requests"]:
             yield f"{op}: {part['requests']} requests, {part['latency_us']['count']} latencies"
         of_jobs = sum(job[key]["total_ios"] for job in report["jobs"])
+        if op in ("write", "trim") and report["zones"]:
+            # Appends are writes, and commands of jobs that write nothing are trims.
+            of_jobs = part["requests"]
         if of_jobs != part["requests"]:
             yield f"{op}: jobs have {of_jobs} requests, the host {part['requests']}"
         if seconds and op in ("read", "write"):
@@ -170,7 +186,8 @@ def amplification(report: Report) -> Iterator[str]:
     """Write amplification is the units programmed over those that the host has written."""
     ftl = report["ftl"]
     parts = ftl["host_units"] + ftl["gc_copies"] + ftl["padding_units"]
-    written = report["host"]["write"]["bytes"] / ftl["unit_bytes"]
+    bytes_ = sum(part["bytes"] for op, part in _by_op(report).items() if op in ("write", "append"))
+    written = bytes_ / ftl["unit_bytes"]
     known = ftl["write_amplification"] * written
     # Map pages count too, with as many units as a page has; a ramp is in no count of the host.
     if known and known < parts * (1 - _CLOSE) and not _has_ramp(report):
@@ -184,7 +201,7 @@ def _has_ramp(report: Report) -> bool:
     """Whether some requests are not measured: of a ramp, or writes that were refused."""
     host = report["host"]
     return bool(
-        sum(host[op]["requests"] for op in _OPS) != host["requests_completed"]
+        sum(part["requests"] for part in _by_op(report).values()) != host["requests_completed"]
         or report["sim"]["interrupted"]
     )
 

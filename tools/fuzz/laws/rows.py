@@ -74,9 +74,12 @@ def _requests(table: pa.Table, report: dict[str, Any] | None) -> Iterator[str]:
     if len(table) != report["host"]["requests_completed"]:
         yield f"requests: {len(table)} rows of {report['host']['requests_completed']}"
     measured = table.filter(table["measured"])
-    for op in ("read", "write", "trim", "flush"):
+    zones = report["zones"] or {}
+    parts = {op: report["host"][op] for op in ("read", "write", "trim", "flush")}
+    of_zones = ("append", "reset", "finish", "open", "close")
+    parts |= {op: zones[op] for op in of_zones if zones}
+    for op, part in parts.items():
         rows = measured.filter(pc.equal(measured["op"].cast(pa.string()), op))
-        part = report["host"][op]
         if len(rows) != part["requests"]:
             yield f"requests: {len(rows)} rows of {part['requests']} {op}s"
             continue

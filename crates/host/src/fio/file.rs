@@ -11,6 +11,7 @@ use crate::fio::plan::{Given, Setting};
 use crate::fio::replay;
 use crate::fio::synthetic::Synthetic;
 use crate::fio::text::sections;
+use crate::fio::zbd::{Book, Zoned, Zoning};
 use crate::request::{Job, Pace, Source, Think};
 use crate::run::settling::Goal;
 use crate::trace;
@@ -20,6 +21,7 @@ use base::{Error, Result, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// What a job file holds.
 pub struct Loaded {
@@ -41,6 +43,8 @@ pub struct Target {
     pub capacity_bytes: u64,
     /// Seed of jobs that name none.
     pub seed: u64,
+    /// Its zones, where it has any.
+    pub zoning: Option<Zoning>,
     /// How the traces of `read_iolog` are read; a job's own options for that come on top.
     pub traces: trace::Options,
 }
@@ -48,7 +52,7 @@ pub struct Target {
 impl Target {
     /// A drive of this capacity, and a seed; traces are read as usual.
     pub fn new(capacity_bytes: u64, seed: u64) -> Self {
-        Self { capacity_bytes, seed, traces: trace::Options::default() }
+        Self { capacity_bytes, seed, zoning: None, traces: trace::Options::default() }
     }
 }
 
@@ -74,7 +78,7 @@ pub fn load(path: &Path, target: &Target) -> Result<Loaded> {
 /// Jobs of the fio job file `text`; `place` names it in errors, `dir` is where the files of
 /// `read_iolog` are looked for.
 pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loaded> {
-    let &Target { capacity_bytes, seed, ref traces } = target;
+    let &Target { capacity_bytes, seed, zoning, ref traces } = target;
     let mut loaded = Loaded {
         jobs: Vec::new(),
         global_options: Vec::new(),
@@ -84,6 +88,7 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
     };
     let mut noticed = BTreeSet::new();
     let mut global = Given { options: Options::default(), lines: BTreeMap::new() };
+    let book = target.zoning.as_ref().map(Book::new);
     let mut clones: BTreeMap<&str, u64> = BTreeMap::new();
     for section in sections(text, place)? {
         let is_global = section.name == "global";
@@ -112,7 +117,9 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
             continue;
         }
         let own: Vec<_> = pairs.collect();
-        let setting = Setting { given: &given, place, dir, capacity_bytes, traces };
+        given.options.count_zones(zoning.as_ref());
+        let setting = Setting { given: &given, place, dir, capacity_bytes, zoning, traces };
+        setting.check_zones()?;
         for (name, why) in setting.ignored() {
             // Of what a global section says, once.
             if noticed.insert(name) {
@@ -138,7 +145,7 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
             let stream = format!("job/{}/{number}", section.name);
             *number += 1;
             let seed = given.options.randseed.unwrap_or(seed);
-            let mut job = setting.job(section.name, clone, seed, &stream)?;
+            let mut job = setting.job(section.name, clone, (seed, &stream), book.as_ref())?;
             job.options.clone_from(&own);
             loaded.jobs.push(job);
             loaded.files.extend(setting.trace_file(clone));
@@ -201,12 +208,19 @@ impl Setting<'_> {
     }
 
     /// The clone `clone` of the job, which draws from the streams `stream/...` of `seed`.
-    fn job(&self, name: &str, clone: u32, seed: u64, stream: &str) -> Result<Job> {
+    fn job(
+        &self,
+        name: &str,
+        clone: u32,
+        (seed, stream): (u64, &str),
+        book: Option<&Arc<Mutex<Book>>>,
+    ) -> Result<Job> {
         let options = &self.given.options;
         let (source, pace) = match &options.read_iolog {
             Some(files) => self.replay(files, clone)?,
             None => {
-                let plan = self.plan(clone)?;
+                let mut plan = self.plan(clone)?;
+                let rules = self.zone_rules(&mut plan)?;
                 let source = Synthetic::new(&plan, seed, stream).map_err(|error| {
                     error.about("random_distribution").at(self.at("random_distribution"))
                 })?;
@@ -215,7 +229,13 @@ impl Setting<'_> {
                     Some(_) => Pace::Paced { depth, drawn: plan.poisson },
                     None => Pace::Closed { depth },
                 };
-                (Box::new(source) as Box<dyn Source>, pace)
+                let source: Box<dyn Source> = match (rules, book, self.zoning) {
+                    (Some(rules), Some(book), Some(zoning)) => {
+                        Box::new(Zoned::new(Box::new(source), book, zoning, rules))
+                    }
+                    _ => Box::new(source),
+                };
+                (source, pace)
             }
         };
         let (from, to) = options.startdelay;

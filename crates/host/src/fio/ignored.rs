@@ -58,16 +58,10 @@ pub const IGNORED: &[&str] = &[
 /// Unsupported options and their topic: without them a job would be a different job.
 #[rustfmt::skip]
 pub const REFUSED: &[(&str, &str)] = &[
-    ("zonesize", "zones of a file; use random_distribution=zoned_abs"),
     ("zonerange", "zones of a file; use random_distribution=zoned_abs"),
     ("zoneskip", "zones of a file; use rw=read:BYTES for holes"),
-    ("zonecapacity", "zoned drives"),
-    ("max_open_zones", "zoned drives"),
-    ("job_max_open_zones", "zoned drives"),
     ("read_beyond_wp", "zoned drives"),
     ("ignore_zone_limits", "zoned drives"),
-    ("zone_reset_threshold", "zoned drives"),
-    ("zone_reset_frequency", "zoned drives"),
     ("wait_for", "waiting for one job; stonewall waits for all jobs before it"),
     ("flow", "flow control between jobs"),
     ("flow_id", "flow control between jobs"),

@@ -17,5 +17,7 @@ mod steady_state;
 mod synthetic;
 mod text;
 mod value;
+pub mod zbd;
+mod zone_rules;
 
 pub use file::{Loaded, Target, load, parse};

@@ -72,6 +72,16 @@ pub struct Options {
     pub read_iolog: Option<String>,
     pub replay_no_stall: bool,
     pub replay_time_scale: u64,
+    pub is_zoned: bool,
+    pub zone_bytes: Option<u64>,
+    pub zone_capacity: Option<u64>,
+    pub max_open_zones: u32,
+    pub job_max_open_zones: u32,
+    pub zone_reset_threshold: f64,
+    pub zone_reset_frequency: f64,
+    /// Ours: writes are appends, trims are finishes.
+    pub appends: bool,
+    pub finishes: bool,
     pub steady_state: Option<Criterion>,
     pub ss_dur: Time,
     pub ss_ramp: Time,
@@ -127,6 +137,15 @@ impl Default for Options {
             read_iolog: None,
             replay_no_stall: false,
             replay_time_scale: 100,
+            is_zoned: false,
+            zone_bytes: None,
+            zone_capacity: None,
+            max_open_zones: 0,
+            job_max_open_zones: 0,
+            zone_reset_threshold: 0.0,
+            zone_reset_frequency: 0.0,
+            appends: false,
+            finishes: false,
             steady_state: None,
             ss_dur: Time::ZERO,
             ss_ramp: Time::ZERO,
@@ -296,7 +315,27 @@ pub const ROSTER: &[Known] = &[
         set!(replay_time_scale, |text| whole(text, 1, 1_000_000)),
     ),
     value(Obeyed, &["kb_base"], |_, text| word(text, &[("1024", ())])),
-    value(Obeyed, &["zonemode"], |_, text| word(text, &[("none", ())])),
+    value(
+        PassedOver,
+        &["zonemode"],
+        set!(is_zoned, |text| word(text, &[("none", false), ("zbd", true)])),
+    ),
+    value(PassedOver, &["zonesize"], set!(zone_bytes, |text| bytes(text).map(nonzero))),
+    value(PassedOver, &["zonecapacity"], set!(zone_capacity, |text| bytes(text).map(nonzero))),
+    value(
+        PassedOver,
+        &["max_open_zones"],
+        set!(max_open_zones, |text| whole(text, 0, u32::MAX.into()).map(|n| n as u32)),
+    ),
+    value(
+        PassedOver,
+        &["job_max_open_zones"],
+        set!(job_max_open_zones, |text| whole(text, 0, u32::MAX.into()).map(|n| n as u32)),
+    ),
+    value(PassedOver, &["zone_reset_threshold"], set!(zone_reset_threshold, share)),
+    value(PassedOver, &["zone_reset_frequency"], set!(zone_reset_frequency, share)),
+    yes(PassedOver, &["nandlab_append"], set!(appends, flag)),
+    yes(PassedOver, &["nandlab_finish"], set!(finishes, flag)),
 ];
 
 /// The kernel's write lifetime hints as streams.
@@ -377,6 +416,14 @@ fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T> {
 
 fn nonzero(value: u64) -> Option<u64> {
     (value > 0).then_some(value)
+}
+
+/// A share, 0 to 1.
+fn share(text: &str) -> Result<f64> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(Error::new("", format!("`{text}` is not a share")).expected("0 to 1")),
+    }
 }
 
 fn some_amount(text: &str) -> Result<Option<Amount>> {

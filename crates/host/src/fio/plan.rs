@@ -6,6 +6,7 @@ use crate::fio::block_size::BlockSize;
 use crate::fio::options::{Options, Pattern};
 use crate::fio::rates::Rate;
 use crate::fio::value::Amount;
+use crate::fio::zbd::Zoning;
 use crate::trace;
 use crate::workload::Chosen;
 use base::units::format_size;
@@ -132,6 +133,8 @@ pub struct Setting<'a> {
     pub dir: &'a Path,
     /// The drive.
     pub capacity_bytes: u64,
+    /// Its zones, where it has any.
+    pub zoning: Option<Zoning>,
     /// How traces are read.
     pub traces: &'a trace::Options,
 }

@@ -13,6 +13,8 @@ pub enum Amount {
     Bytes(u64),
     /// Percent.
     Percent(u64),
+    /// Zones of a zoned drive: bytes once the drive is known.
+    Zones(u64),
 }
 
 impl Amount {
@@ -20,6 +22,7 @@ impl Amount {
     pub fn of(self, whole: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes,
+            Self::Zones(_) => u64::MAX,
             Self::Percent(percent) => {
                 (u128::from(whole) * u128::from(percent) / 100).min(u64::MAX.into()) as u64
             }
@@ -63,8 +66,14 @@ pub fn flag(text: &str) -> Result<bool> {
     }
 }
 
-/// Bytes, or a percentage from 1 to 100.
+/// Bytes, a percentage from 1 to 100, or a number of zones (`4z`).
 pub fn amount(text: &str) -> Result<Amount> {
+    if let Some(zones) = text.strip_suffix(['z', 'Z']) {
+        return match zones.trim_end().parse() {
+            Ok(zones) => Ok(Amount::Zones(zones)),
+            Err(_) => refuse(text, "a number of zones", "a whole number, such as 4z"),
+        };
+    }
     match text.strip_suffix('%') {
         None => bytes(text).map(Amount::Bytes).map_err(|error| {
             let expected = format!("{}, or a percentage", error.expected);

@@ -204,7 +204,7 @@ impl Spent {
 /// lack that share of the time.
 fn depth_error(job: &JobView<'_>, submit: Time) -> Option<f64> {
     let Pace::Closed { depth } = job.job.pace else { return None };
-    if job.job.think.is_some() {
+    if job.job.think.is_some() || job.job.source.is_exclusive() {
         return None;
     }
     let (mean, window) = job.mean_depth?;

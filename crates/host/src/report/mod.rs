@@ -5,6 +5,7 @@
 mod checks;
 mod exchange;
 mod settled;
+mod zones;
 
 use crate::run::JobView;
 use crate::run::stats::OpStats;
@@ -84,6 +85,7 @@ impl Session {
         report.insert("exchange".into(), self.exchange_json());
         let refresh = self.refresh();
         report.insert("refresh".into(), refresh);
+        report.insert("zones".into(), self.zones());
         report.insert("cost".into(), self.cost());
         report.insert("checks".into(), self.checks()?);
         Ok(Value::Object(report))
@@ -99,7 +101,8 @@ impl Session {
         let run = &self.run;
         let totals = run.totals();
         let seconds = self.measured().s();
-        let bytes = totals.of(Op::Read).bytes + totals.of(Op::Write).bytes;
+        let moved = [Op::Read, Op::Write, Op::ZoneAppend];
+        let bytes: u64 = moved.iter().map(|&op| totals.of(op).bytes).sum();
         let op = |op: Op| {
             let stats = totals.of(op);
             let moved = if matches!(op, Op::Read | Op::Write) { stats.bytes } else { 0 };
@@ -480,8 +483,8 @@ fn fio_job(view: &JobView<'_>, global: &[(String, String)]) -> Value {
         "elapsed": view.end.s().ceil() as u64,
         "job options": job_options(&view.job.options, global),
         "read": fio_direction(view.stats.of(Op::Read), runtime),
-        "write": fio_direction(view.stats.of(Op::Write), runtime),
-        "trim": fio_direction(view.stats.of(Op::Trim), runtime),
+        "write": fio_direction(&zones::writes(view), runtime),
+        "trim": fio_direction(&zones::trims(view), runtime),
         "sync": {
             "total_ios": view.stats.of(Op::Flush).latency.count(),
             "lat_ns": fio_latency(&view.stats.of(Op::Flush).latency),

@@ -270,6 +270,7 @@ impl Run {
     pub fn advance_within(&mut self, completions: u64, mut events: u64) -> Result<bool> {
         if !self.started {
             self.started = true;
+            self.runners.iter_mut().for_each(|runner| runner.job.source.begin(&self.ssd));
             if let Some(time) = self.cut_at {
                 self.ssd.wake_at(time, CUT);
             }
@@ -527,7 +528,7 @@ impl Run {
         let latency = now.since(arrival);
         let Request { op, length, .. } = request;
         let is_done = !(failed && runner.fail(op, now));
-        self.write_bytes += if op == Op::Write && is_done { length } else { 0 };
+        self.write_bytes += if op.writes() && is_done { length } else { 0 };
         let measured = now >= runner.measure_from && is_done;
         if measured {
             runner.stats.record(op, length, latency);
@@ -547,7 +548,8 @@ impl Run {
         }
         let kind = match op {
             Op::Read => SpanKind::HostRead,
-            Op::Write => SpanKind::HostWrite,
+            Op::Write | Op::ZoneAppend => SpanKind::HostWrite,
+            Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => SpanKind::HostZone,
             Op::Trim => SpanKind::HostTrim,
             Op::Flush => SpanKind::HostFlush,
         };

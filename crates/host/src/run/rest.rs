@@ -29,6 +29,10 @@ impl Source for Rest {
         Ok(next.map(|Arrival { at, request }| Arrival { at: at.since(self.passed), request }))
     }
 
+    fn is_exclusive(&self) -> bool {
+        self.source.is_exclusive()
+    }
+
     fn repeat(&mut self, passes: u64) {
         self.source.repeat(passes);
     }

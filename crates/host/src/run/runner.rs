@@ -54,6 +54,9 @@ pub struct Runner {
     pub until_think: u32,
     /// A wake-up is asked for at this time.
     pub wake: Time,
+    /// Commands on zones are sent alone, and the last request was one.
+    is_exclusive: bool,
+    is_alone: bool,
     /// A request of it has failed; it ended with a write that the drive refused.
     pub has_failed: bool,
     pub is_refused: bool,
@@ -64,7 +67,8 @@ impl Runner {
     /// A job of group `group` that has not started.
     pub fn new(job: Job, group: u32) -> Self {
         // What has rates goes by the time at which it is drawn.
-        let paced = matches!(job.pace, Pace::Paced { .. });
+        let is_exclusive = job.source.is_exclusive();
+        let paced = matches!(job.pace, Pace::Paced { .. }) || is_exclusive;
         Self {
             phase: Phase::Waiting,
             group,
@@ -86,6 +90,8 @@ impl Runner {
             ready_at: Time::ZERO,
             until_think: job.think.map_or(0, |think| think.every),
             wake: Time::NEVER,
+            is_exclusive,
+            is_alone: false,
             has_failed: false,
             is_refused: false,
             stats: JobStats::default(),
@@ -130,7 +136,7 @@ impl Runner {
     #[cold]
     pub fn fail(&mut self, op: Op, now: Time) -> bool {
         self.has_failed = true;
-        if op != Op::Write {
+        if matches!(op, Op::Read | Op::Trim | Op::Flush) {
             return false;
         }
         self.is_refused = true;
@@ -198,6 +204,12 @@ impl Runner {
         if self.job.think.is_some() && self.until_think == 0 && self.in_flight > 0 {
             return None;
         }
+        if self.is_exclusive && self.in_flight > 0 {
+            let manages = self.requests.get(self.queued).map(|next| next.request.op.manages());
+            if self.is_alone || manages == Some(true) {
+                return None;
+            }
+        }
         let earliest = self.ready_at.max(self.start);
         match &self.job.pace {
             Pace::Closed { .. } => Some((earliest, now.max(earliest))),
@@ -221,6 +233,7 @@ impl Runner {
         let next = &mut self.requests[self.queued];
         next.at = arrival;
         let op = next.request.op;
+        self.is_alone = op.manages();
         self.queued += 1;
         self.in_flight += 1;
         if self.job.pace != Pace::Open {

@@ -20,7 +20,7 @@ pub struct OpStats {
 #[derive(Debug, Clone, Default)]
 pub struct JobStats {
     /// By operation, in the order of [`Op::ALL`].
-    pub ops: [OpStats; 4],
+    pub ops: [OpStats; Op::ALL.len()],
 }
 
 impl JobStats {
@@ -123,11 +123,11 @@ impl Series {
                 bin.reads += 1;
                 bin.read_bytes += bytes;
             }
-            Op::Write => {
+            Op::Write | Op::ZoneAppend => {
                 bin.writes += 1;
                 bin.write_bytes += bytes;
             }
-            Op::Trim | Op::Flush => {}
+            _ => {}
         }
         bin.latency_sum_ns = bin.latency_sum_ns.saturating_add(latency.0);
         bin.latency_max_ns = bin.latency_max_ns.max(latency.0);

@@ -215,6 +215,17 @@ impl Buffer {
         self.held -= 1;
     }
 
+    /// A slot in flight belongs to no unit any more; the unit may be taken anew at once.
+    pub fn disown(&mut self, slot: u32) {
+        let mut cell = self.home(self.slots[slot as usize].lpn);
+        while self.index[cell] != slot {
+            cell = (cell + 1) & self.mask;
+        }
+        self.erase_cell(cell);
+        let entry = &mut self.slots[slot as usize];
+        (entry.lpn, entry.trimmed) = (Lpn::HOLE, true);
+    }
+
     /// Linear probing's deletion: later entries of the run move up into the hole.
     fn erase_cell(&mut self, mut hole: usize) {
         let mut cell = hole;

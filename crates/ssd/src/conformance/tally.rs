@@ -3,8 +3,10 @@
 
 use crate::build::{build_ftl, chips, context};
 use crate::config::SsdConfig;
+use crate::drive::request::Op;
 use crate::ftl::contract::{
-    CacheCounts, CacheState, DenseCounts, Hint, MapCounts, Merges, Occupancy, Ram, Wear, Withdrawal,
+    CacheCounts, CacheState, DenseCounts, Hint, MapCounts, Merges, Occupancy, Ram, Status, Wear,
+    Withdrawal, ZoneLayout, Zones,
 };
 use crate::ftl::{
     Access, Carried, DieSet, Ftl, FtlCounts, Job, Key, Known, Lpn, Move, Place, Program, Step,
@@ -22,7 +24,7 @@ use std::collections::BTreeMap;
 macro_rules! hold {
     ($kept:expr, $($seen:tt)+) => {
         if let false = $kept {
-            return Err(super::tally::broken(format!($($seen)+)));
+            return Err($crate::conformance::tally::broken(format!($($seen)+)));
         }
     };
 }
@@ -34,6 +36,9 @@ pub(super) fn broken(seen: String) -> Error {
     Error::new("ftl", seen)
         .hint("the promises of an FTL stand in crates/ssd/src/ftl/contract/mod.rs")
 }
+
+/// A unit of a program whose zone was emptied since.
+const STALE: Lpn = Lpn(u32::MAX - 1);
 
 /// What is known of a block.
 #[derive(Default, Clone)]
@@ -148,6 +153,10 @@ impl Tally {
     /// Lets this share of all erases fail from now on.
     pub fn fail_erases(&mut self, share: f64) {
         self.failing.0 = share;
+    }
+
+    fn layout(&self) -> Option<ZoneLayout> {
+        self.ftl.zones().map(|zones| zones.layout())
     }
 
     fn set(&mut self, Lpn(lpn): Lpn, ppn: Option<Ppn>) {
@@ -418,7 +427,8 @@ impl Ftl for Tally {
     fn programmed(&mut self, program: &Program, carried: Carried) {
         self.ftl.programmed(program, carried);
         let lpns = self.placed.remove(&(program.blocks[0].0, program.page)).unwrap_or_default();
-        for (i, lpn) in (0..).zip(lpns).filter(|&(_, lpn)| lpn != Lpn::HOLE) {
+        let is_data = |lpn: Lpn| lpn != Lpn::HOLE && lpn != STALE;
+        for (i, lpn) in (0..).zip(lpns).filter(|&(_, lpn)| is_data(lpn)) {
             let from = carried.moves().get(i as usize).map(|unit| unit.from);
             let now = self.map.get(lpn.0 as usize).copied().flatten();
             if from.is_none_or(|from| from == now.unwrap_or(Ppn::NONE)) {
@@ -583,6 +593,23 @@ impl Ftl for Tally {
             self.note(Err(broken(format!("{known} of {count} units known"))));
         }
         known
+    }
+
+    fn zones(&self) -> Option<&dyn Zones> {
+        self.ftl.zones()
+    }
+
+    fn admit(&mut self, op: Op, first: Lpn, units: u32) -> std::result::Result<Lpn, Status> {
+        let answer = self.ftl.admit(op, first, units);
+        if let (Op::ZoneReset, Ok(Lpn(zone)), Some(layout)) = (op, answer, self.layout()) {
+            (zone..zone + layout.stride).for_each(|lpn| self.set(Lpn(lpn), None));
+            // What is on its way to the zone is stale at birth.
+            let is_its = |lpn: &Lpn| (zone..zone + layout.stride).contains(&lpn.0);
+            for lpns in self.placed.values_mut() {
+                lpns.iter_mut().filter(|lpn| is_its(lpn)).for_each(|lpn| *lpn = STALE);
+            }
+        }
+        answer
     }
 
     fn logical_units(&self) -> u32 {

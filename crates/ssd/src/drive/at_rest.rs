@@ -32,7 +32,7 @@ impl Ssd {
         self.outstanding() == 0
             && !self.jobs.any_busy()
             && !self.exchanges.is_on()
-            && self.writer.buffer.held() == 0
+            && self.writer.buffer.held() == self.tail_units()
             && !is_logging
     }
 
@@ -61,6 +61,7 @@ impl State for Ssd {
             power.exchange(archive)?;
         }
         if archive.is_loading() {
+            self.take_tails();
             self.flash.chips.restart_clock();
             self.failures.restart_clock();
         }

@@ -17,7 +17,7 @@ struct Cost {
 pub(super) struct Costs {
     read: Cost,
     write: Cost,
-    /// Of trims and flushes.
+    /// Of all other commands.
     others: Time,
     unit_bytes: u64,
 }
@@ -40,8 +40,8 @@ impl Costs {
     pub(super) fn of(&self, request: &Request) -> (Time, Time) {
         let cost = match request.op {
             Op::Read => &self.read,
-            Op::Write => &self.write,
-            Op::Trim | Op::Flush => return (self.others, Time::ZERO),
+            Op::Write | Op::ZoneAppend => &self.write,
+            _ => return (self.others, Time::ZERO),
         };
         if cost.unit == Time::ZERO && cost.unit_delay == Time::ZERO {
             return (cost.command, cost.delay);

@@ -2,7 +2,7 @@
 
 use super::costs::Costs;
 use super::flow::{event, lane};
-use super::{Completion, Parts, Request, Ssd, Stage};
+use super::{Completion, Parts, Request, Ssd, Stage, Status};
 use crate::blame::Cause;
 use crate::config::SsdConfig;
 use base::Time;
@@ -24,7 +24,8 @@ pub(super) struct Slot {
 impl Slot {
     fn new(request: Request, token: u32, arrival: Time, start: Time) -> Self {
         let parts = Parts::default();
-        let done = Completion { token, request, arrival, start, parts, failed: false };
+        let status = Status::Success;
+        let done = Completion { token, request, arrival, start, parts, failed: false, status };
         Self { done, pending: 0, cursor: 0, hit: false }
     }
 }
@@ -144,9 +145,12 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.begin(slot, arrival, now);
         }
-        let (work, delay) = self.front.costs.of(&request);
+        let (mut work, delay) = self.front.costs.of(&request);
+        if request.op.is_of_zones() {
+            work += self.append_time(request.op);
+        }
         let (_, _, ready) = self.front.cores.serve(now, work);
-        if request.op == super::Op::Write {
+        if request.op.writes() {
             // Commands leave the cores in their order: the link can be booked now, and the
             // write is heard of again when its data are there.
             self.send_data_in(slot, ready, delay);
@@ -178,7 +182,10 @@ impl Ssd {
         self.front.slot(slot).cursor = self.units.at(offset) as u32;
         let crossing = self.front.link_request + self.front.link.time(length);
         let (_, _, end) = self.front.link_in.serve(ready, crossing);
-        let arrived = end + self.front.link_latency + delay;
+        let mut arrived = end + self.front.link_latency + delay;
+        if let Some(zones) = &mut self.zones {
+            arrived = zones.in_order(arrived);
+        }
         if arrived == self.now() {
             self.data_in(slot);
         } else {

@@ -38,6 +38,7 @@ pub mod stage;
 pub mod timeline;
 mod units;
 mod write;
+mod zones;
 
 pub use account::{ControllerCounts, MOST_LEVELS};
 pub(crate) use flow::{FLASH_EVENTS, event};
@@ -66,10 +67,12 @@ use map::MapReads;
 use nand::geometry::Die;
 use power::Power;
 use read::Reader;
-use request::{Op, Request};
+use request::{Op, Request, Status};
 use stage::Stage;
 use units::Units;
 use write::Writer;
+use zones::ZoneCommands;
+pub use zones::ZoneCounts;
 
 /// Where the time of a request went. What is left of its latency are controller, buffer and link,
 /// and programs of its data that failed.
@@ -98,8 +101,11 @@ pub struct Completion {
     pub start: Time,
     /// Where its time went, along its slowest flash command.
     pub parts: Parts,
-    /// Some of its data could not be corrected, or the drive takes none any more.
+    /// Some of its data could not be corrected, or the drive takes none any more, or it was refused
+    /// with a status.
     pub failed: bool,
+    /// Why a zoned drive has refused it.
+    pub status: Status,
 }
 
 /// What happened next.
@@ -149,6 +155,8 @@ pub struct Ssd {
     pub(crate) versions: Option<Versions>,
     /// What a drive with a recovery keeps for its start-up.
     power: Option<Box<Power>>,
+    /// Commands on zones, where the FTL has any.
+    zones: Option<Box<ZoneCommands>>,
     units: Units,
     codewords: Codewords,
 }
@@ -163,7 +171,8 @@ impl Ssd {
         let dies = geometry.dies;
         let codewords = Codewords::new(geometry, &ecc_common);
         let units = Units::new(ftl.logical_units(), geometry.unit_bytes);
-        let ssd = Self {
+        let zones = ZoneCommands::of(&*ftl, config)?;
+        let mut ssd = Self {
             events: EventQueue::new(),
             upkeep_at: Time::LIMIT,
             front: Front::new(config),
@@ -178,12 +187,14 @@ impl Ssd {
             counts: ControllerCounts::default(),
             versions: None,
             power: power.map(Box::new),
+            zones,
             units,
             codewords,
             flash,
             ftl,
         };
         ssd.check_log()?;
+        ssd.take_tails();
         Ok(ssd)
     }
 
@@ -287,8 +298,9 @@ impl Ssd {
         let cause = match request.op {
             Op::Read => Cause::Link,
             Op::Write if !request.fua => Cause::Buffer,
-            Op::Write | Op::Flush => Cause::Program,
-            Op::Trim => Cause::Controller,
+            Op::ZoneAppend => Cause::Buffer,
+            Op::Write | Op::Flush | Op::ZoneFinish => Cause::Program,
+            Op::Trim | Op::ZoneReset | Op::ZoneOpen | Op::ZoneClose => Cause::Controller,
         };
         if let Some(blame) = &mut self.flash.blame {
             blame.request(slot).book(now, cause);
@@ -302,15 +314,23 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.request(slot).book(now, Cause::Controller);
         }
+        if (self.zones.is_some() || request.op.is_of_zones()) && !self.is_admitted(slot) {
+            return;
+        }
         match request.op {
             Op::Read => self.read_units(slot, &request),
-            Op::Write => unreachable!("a write goes on with its data"),
+            Op::Write | Op::ZoneAppend => unreachable!("a write goes on with its data"),
+            Op::ZoneReset | Op::ZoneFinish | Op::ZoneOpen | Op::ZoneClose => {
+                self.zone_command(slot, &request);
+            }
             Op::Trim => self.trim_units(slot, &request),
             Op::Flush => {
                 if self.power.is_some() {
                     self.log_trims(true);
                 }
-                if self.writer.buffer.held() == 0 && self.writer.flushes.is_idle() {
+                // The buffer of a zoned drive needs no power.
+                let is_empty = self.writer.buffer.held() == 0 && self.writer.flushes.is_idle();
+                if is_empty || self.zones.is_some() {
                     self.acknowledge(slot, self.now());
                 } else {
                     self.writer.flushes.wait(slot);

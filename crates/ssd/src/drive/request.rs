@@ -1,6 +1,7 @@
-//! Requests to a drive: the four block commands, in bytes.
+//! Requests to a drive: the block commands, and those of zones, in bytes.
 
 use crate::ftl::Hint;
+pub use crate::ftl::contract::Status;
 
 /// Requests start and end on multiples of this.
 pub const SECTOR_BYTES: u64 = 512;
@@ -16,11 +17,48 @@ pub enum Op {
     Trim,
     /// Make everything acknowledged so far durable. Offset and length are zero.
     Flush,
+    /// Write where the write pointer of a zone stands. The offset is the start of the zone; that of
+    /// the completed request says where the data went.
+    ZoneAppend,
+    /// Empty the zone that begins at the offset.
+    ZoneReset,
+    /// Close the zone for writes: it is full.
+    ZoneFinish,
+    /// Open the zone, and keep it open.
+    ZoneOpen,
+    /// Close the zone: it does not count as open any more.
+    ZoneClose,
 }
 
 impl Op {
     /// All of them, in the order in which arrays by operation are laid out.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
+    pub const ALL: [Self; 9] = [
+        Self::Read,
+        Self::Write,
+        Self::Trim,
+        Self::Flush,
+        Self::ZoneAppend,
+        Self::ZoneReset,
+        Self::ZoneFinish,
+        Self::ZoneOpen,
+        Self::ZoneClose,
+    ];
+
+    /// Whether it brings data.
+    #[inline]
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::ZoneAppend)
+    }
+
+    /// Whether it is known to zoned drives alone.
+    pub const fn is_of_zones(self) -> bool {
+        self as u8 >= Self::ZoneAppend as u8
+    }
+
+    /// Whether it changes the state of a zone, and brings no data.
+    pub const fn manages(self) -> bool {
+        self as u8 > Self::ZoneAppend as u8
+    }
 
     /// Its name in tables, columns and JSON.
     pub const fn name(self) -> &'static str {
@@ -29,6 +67,11 @@ impl Op {
             Self::Write => "write",
             Self::Trim => "trim",
             Self::Flush => "flush",
+            Self::ZoneAppend => "append",
+            Self::ZoneReset => "reset",
+            Self::ZoneFinish => "finish",
+            Self::ZoneOpen => "open",
+            Self::ZoneClose => "close",
         }
     }
 }

@@ -74,10 +74,12 @@ pub enum SpanKind {
     PatrolRead = 23,
     /// From the withdrawal of a die to its new chip.
     Exchange = 24,
+    /// A command on a zone.
+    HostZone = 25,
 }
 
 /// Names of the span kinds, by their numbers.
-pub const SPAN_NAMES: [&str; 25] = [
+pub const SPAN_NAMES: [&str; 26] = [
     "read",
     "program",
     "gc read",
@@ -103,6 +105,7 @@ pub const SPAN_NAMES: [&str; 25] = [
     "refresh program",
     "patrol read",
     "exchange",
+    "host zone command",
 ];
 
 /// Something that took time somewhere.

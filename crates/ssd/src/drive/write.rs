@@ -31,10 +31,12 @@ pub(super) struct Writer {
     pub(super) flushes: Flushes,
     /// Requests that wait until a buffer slot is durable.
     durable_waits: u32,
+    /// Zones are being finished: their last rows may be short.
+    pub(super) sends_tails: bool,
     /// The drive itself waits for that: what it restores after a power cut.
     pub(super) is_restoring: bool,
     /// Writes that wait for room in the buffer.
-    stalled: VecDeque<u32>,
+    pub(super) stalled: VecDeque<u32>,
     pub(super) encoders: Stage,
     encode_time: Time,
     /// Working space: units of one program.
@@ -70,6 +72,7 @@ impl Writer {
             keys: ftl.keys(),
             flushes: Flushes::default(),
             durable_waits: 0,
+            sends_tails: false,
             is_restoring: false,
             stalled: VecDeque::new(),
             encoders: Stage::new(encoders),
@@ -107,7 +110,9 @@ impl Writer {
     /// Whether rows that are not full are programmed too, because a request waits for their data or
     /// for the room that they free.
     fn sends_short_rows(&self) -> bool {
-        self.is_awaited() || (!self.stalled.is_empty() && !self.buffer.rows.has_whole())
+        self.is_awaited()
+            || self.sends_tails
+            || (!self.stalled.is_empty() && !self.buffer.rows.has_whole())
     }
 }
 
@@ -117,11 +122,14 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.request(slot).book(now, Cause::Link);
         }
-        let is_urgent = self.front.slot(slot).done.request.is_urgent;
+        let Request { op, is_urgent, .. } = self.front.slot(slot).done.request;
         self.counts.urgent_writes += u64::from(is_urgent);
         if self.failures.is_read_only() {
             self.front.slot(slot).done.failed = true;
             self.acknowledge(slot, self.now());
+            return;
+        }
+        if (self.zones.is_some() || op.is_of_zones()) && !self.is_admitted(slot) {
             return;
         }
         if !self.writer.stalled.is_empty() || !self.fill_buffer(slot) {
@@ -136,7 +144,7 @@ impl Ssd {
     pub(super) fn fill_buffer(&mut self, slot: u32) -> bool {
         let request = self.front.slot(slot).done.request;
         let last = self.units.at(request.offset + request.length - 1) as u32;
-        let durable = request.fua || !self.writer.is_write_back;
+        let durable = (request.fua || !self.writer.is_write_back) && self.zones.is_none();
         while self.front.slot(slot).cursor <= last {
             let unit = self.front.slot(slot).cursor;
             let Some(held) = self.hold(Lpn(unit), &request, durable) else { return false };
@@ -465,7 +473,8 @@ impl Ssd {
                         Rest::Lost => self.failures.lost.insert(entry.lpn),
                         Rest::None | Rest::OnFlash => self.failures.lost.remove(entry.lpn),
                     }
-                    if entry.trimmed {
+                    // What a reset has dropped has no unit any more.
+                    if entry.trimmed && entry.lpn != Lpn::HOLE {
                         self.unmap(entry.lpn);
                     }
                     if entry.successor != NONE {
@@ -502,6 +511,9 @@ impl Ssd {
             | Owner::Patrol => {
                 unreachable!("reads are not programmed")
             }
+        }
+        if self.zones.is_some() {
+            self.end_finishes();
         }
     }
 
@@ -594,7 +606,9 @@ impl Ssd {
     fn write_elsewhere(&mut self, program: &Program, first: u32) {
         self.ftl.not_programmed(program, Carried::Host);
         self.jobs.row_failed(Job::of(program.die));
-        if program.units > 0 {
+        if program.units > 0 && self.writer.buffer.slot(first).lpn == Lpn::HOLE {
+            self.drop_row(first, program.units);
+        } else if program.units > 0 {
             self.writer.buffer.return_dirty(first, program.units);
         }
         self.vacate(program.die);
@@ -603,7 +617,7 @@ impl Ssd {
     }
 
     /// A unit holds nothing any more.
-    fn unmap(&mut self, lpn: Lpn) {
+    pub(super) fn unmap(&mut self, lpn: Lpn) {
         self.ftl.trim(lpn);
         self.failures.lost.remove(lpn);
     }

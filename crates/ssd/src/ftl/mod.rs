@@ -20,8 +20,9 @@ pub mod own;
 mod page;
 mod slc_cache;
 mod superblock;
-mod untimed;
+pub(crate) mod untimed;
 mod wom;
+mod zoned;
 
 pub use contract::{
     Access, Build, Carried, Context, DieSet, Ftl, FtlConfig, FtlCounts, Hint, Job, Key, Known, Lpn,
@@ -47,4 +48,5 @@ pub const ROSTER: &[Member<Build>] = &[
     block::MEMBER,
     superblock::MEMBER,
     wom::MEMBER,
+    zoned::MEMBER,
 ];

@@ -98,7 +98,7 @@ pub(super) fn write<F: Ftl + ?Sized, D: Device + ?Sized>(
 }
 
 /// Writes units of one key.
-pub(super) fn write_key<F: Ftl + ?Sized, D: Device + ?Sized>(
+pub(crate) fn write_key<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     key: Key,
     lpns: &[Lpn],
@@ -267,7 +267,7 @@ fn settle_all<F: Ftl + ?Sized, D: Device + ?Sized>(
 }
 
 /// Carries out a job that is so urgent: how many steps it took.
-pub(super) fn settle<F: Ftl + ?Sized, D: Device + ?Sized>(
+pub(crate) fn settle<F: Ftl + ?Sized, D: Device + ?Sized>(
     ftl: &mut F,
     job: Job,
     urgency: Urgency,

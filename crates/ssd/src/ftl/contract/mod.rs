@@ -11,18 +11,21 @@ mod context;
 mod names;
 mod program;
 mod withdrawal;
+mod zones;
 
 pub use answers::{Access, Known, Place, Step, Until, Urgency, Work};
 pub use context::{Build, Context, DieKind, FtlConfig};
 pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
 pub use program::{Carried, Move, Program};
 pub use withdrawal::Withdrawal;
+pub use zones::{Status, ZoneCosts, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer};
 
 pub use super::account::{
     CacheCounts, CacheState, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear,
 };
 use super::untimed;
 pub use super::untimed::{Device, Flawless, Untimed};
+use crate::drive::request::Op;
 pub use crate::flash::die_set::DieSet;
 use crate::recovery::Found;
 use base::archive::State;
@@ -265,6 +268,19 @@ pub trait Ftl: Send + DynClone + State {
     /// in use.
     fn withdrawal(&mut self) -> Option<&mut dyn Withdrawal> {
         None
+    }
+
+    /// Its zones, where it has any.
+    fn zones(&self) -> Option<&dyn Zones> {
+        None
+    }
+
+    /// Whether a request for `units` units from `first` on is carried out: the unit that it begins
+    /// with, which an append is told here, or how it ends. Asked by a drive with zones before
+    /// anything is acknowledged or enters the buffer. What changes a zone has done so with the
+    /// answer.
+    fn admit(&mut self, op: Op, first: Lpn, _units: u32) -> std::result::Result<Lpn, Status> {
+        if op.is_of_zones() { Err(Status::InvalidOpcode) } else { Ok(first) }
     }
 
     /// Pages of `block` that have been handed out since its erase.

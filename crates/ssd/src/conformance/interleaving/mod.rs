@@ -3,6 +3,8 @@
 //! collection moves must always have a place, nothing may be erased that is still mapped, and what
 //! is stalled must get going again.
 
+mod zones;
+
 use super::SPARE;
 use super::tally::{Tally, broken, hold};
 use crate::ftl::contract::key_among;
@@ -203,6 +205,9 @@ impl Interleaving {
 
     /// New data of the host.
     fn write(&mut self) -> Result<bool> {
+        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+            return self.write_zone(layout);
+        }
         let units = u64::from(self.ftl.logical_units());
         let row = u64::from(self.ftl.row_units());
         let length = if self.single { 1 } else { 1 + self.rng.below(row) };
@@ -238,6 +243,13 @@ impl Interleaving {
         }
         if open.is_empty() {
             return Ok(true);
+        }
+        if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+            // An earlier row of the zone may have failed since.
+            match self.row_of(layout, self.row.0.0) {
+                Some(lpns) => self.row.1 = lpns,
+                None => return Ok(true),
+            }
         }
         let (key, mut lpns) = self.row.clone();
         for &lpn in &lpns {
@@ -463,7 +475,9 @@ impl Interleaving {
                     for _ in 0..100 {
                         goes_on = goes_on || self.send_or_settle()?;
                     }
-                    hold!(goes_on, "the host is stalled for ever");
+                    // Failed programs may have taken what rows of zones need.
+                    self.is_full |= !goes_on && self.failed > 0 && self.ftl.stalled().is_some();
+                    hold!(goes_on || self.is_full, "the host is stalled for ever");
                 }
             } else if drawn < weights[0] + weights[1] {
                 self.programmed(die);
@@ -483,6 +497,8 @@ impl Interleaving {
                     let block = program.blocks[0];
                     self.ftl.retire(block);
                 }
+            } else if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
+                self.manage_zone(layout);
             } else {
                 let units = u64::from(self.ftl.logical_units());
                 let lpn = self.rng.below(units) as u32;

@@ -1,6 +1,8 @@
 //! Storm: random requests to a whole drive against a plain map; every read returns the newest
 //! version.
 
+mod zones;
+
 use super::durable::Durable;
 use super::tally::{broken, hold};
 use crate::drive::exchange::{Exchange, Way};
@@ -10,6 +12,7 @@ use base::Result;
 use base::rng::Rng;
 use nand::geometry::Die;
 use std::collections::BTreeMap;
+use zones::ZoneStorm;
 
 /// What a unit may read as: the versions of the last completed write, and of writes, trims in
 /// flight since.
@@ -36,6 +39,8 @@ pub struct Storm {
     /// Of all steps the share at which a die is exchanged, what draws that, and how many were.
     exchanging: (f64, Rng),
     exchanged: u64,
+    /// Where the drive has zones.
+    zones: Option<Box<ZoneStorm>>,
 }
 
 impl Storm {
@@ -44,8 +49,10 @@ impl Storm {
         ssd.keep_payload();
         ssd.start(0);
         let units = (ssd.capacity_bytes() / ssd.unit_bytes()) as usize;
+        let zones = ssd.zone_layout().map(|layout| Box::new(ZoneStorm::new(layout)));
         Self {
             ssd,
+            zones,
             rng: Rng::stream(seed, "storm"),
             truth: vec![Truth::default(); units],
             requests: BTreeMap::new(),
@@ -177,6 +184,10 @@ impl Storm {
 
     /// Sends so many requests, and holds what comes of them against the map.
     pub fn run(&mut self, requests: u64) -> Result<()> {
+        if let Some(mut zones) = self.zones.take() {
+            self.run_in(&mut zones, requests)?;
+            self.zones = Some(zones);
+        }
         while self.completed < requests {
             while self.ssd.has_room() && self.submitted < requests {
                 self.submit();

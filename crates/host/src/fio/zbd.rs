@@ -1,0 +1,372 @@
+//! Jobs on zoned drives: `zonemode=zbd`, as fio has it on real ones.
+//!
+//! A job draws its requests as without zones; then each is put where its zone allows it
+//! (`zbd_adjust_block` of fio's `zbd.c`). Sequential writes go on at the write pointers, zone after
+//! zone. Random writes become writes at the pointers of open zones. A zone that is full is reset
+//! when it is chosen again, alone: what the job has sent before is completed first, and what
+//! follows waits. Reads stay below the pointers. Trims are resets of zones that hold data.
+//!
+//! All jobs of a file share one book of the zones. A zone that one job writes is not written by
+//! another before it is full.
+
+use crate::request::{Arrival, Source};
+use base::{Result, Time};
+use ssd::Ssd;
+use ssd::ftl::contract::{ZoneLayout, ZoneState};
+use ssd::request::{Op, Request};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Requests drawn in vain after which a job has nothing left to do.
+const MOST_IN_VAIN: u32 = 100_000;
+
+/// Zones of a drive, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Zoning {
+    /// Zones and limits, in units.
+    pub layout: ZoneLayout,
+    /// Bytes of a unit.
+    pub unit: u64,
+}
+
+impl Zoning {
+    /// From the start of a zone to that of the next.
+    pub fn stride(&self) -> u64 {
+        u64::from(self.layout.stride) * self.unit
+    }
+
+    /// Bytes that a zone takes.
+    pub fn capacity(&self) -> u64 {
+        u64::from(self.layout.capacity) * self.unit
+    }
+}
+
+/// What the jobs know of a zone.
+#[derive(Debug, Clone, Copy)]
+struct Zone {
+    /// Bytes from its start to its write pointer.
+    pointer: u64,
+    /// Bytes that can be read.
+    written: u64,
+    /// The job that writes it.
+    writer: Option<u32>,
+    is_dead: bool,
+}
+
+/// What all jobs of a file know of the zones.
+#[derive(Debug)]
+pub struct Book {
+    zones: Vec<Zone>,
+    /// Zones that have a writer.
+    open: u32,
+    is_read: bool,
+    jobs: u32,
+}
+
+impl Book {
+    /// Of empty zones, until a run begins.
+    pub fn new(zoning: &Zoning) -> Arc<Mutex<Self>> {
+        let zone = Zone { pointer: 0, written: 0, writer: None, is_dead: false };
+        let zones = vec![zone; zoning.layout.zones as usize];
+        Arc::new(Mutex::new(Self { zones, open: 0, is_read: false, jobs: 0 }))
+    }
+
+    /// Reads the zones of a drive, once.
+    fn read(&mut self, ssd: &Ssd, unit: u64) {
+        if std::mem::replace(&mut self.is_read, true) {
+            return;
+        }
+        for (number, zone) in (0..).zip(&mut self.zones) {
+            if let Some(view) = ssd.zone(number) {
+                zone.pointer = u64::from(view.pointer) * unit;
+                zone.written = u64::from(view.written) * unit;
+                zone.is_dead = matches!(view.state, ZoneState::ReadOnly | ZoneState::Offline);
+            }
+        }
+    }
+
+    fn close(&mut self, zone: u32) {
+        let of = &mut self.zones[zone as usize];
+        self.open -= u32::from(of.writer.take().is_some());
+    }
+}
+
+/// What a job does with zones.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// Its first zone.
+    pub first: u32,
+    /// The zone behind its last.
+    pub end: u32,
+    /// Places are random.
+    pub is_random: bool,
+    /// It writes.
+    pub writes: bool,
+    /// Reads beside writes.
+    pub is_mixed: bool,
+    /// Zones that all jobs write at a time; 0 is any number.
+    pub most_open: u32,
+    /// Zones that this one writes at a time; 0 is any number.
+    pub most_own: u32,
+    /// Share of the job's bytes that hold data from which on zones are reset before they are full.
+    pub reset_threshold: f64,
+    /// Share of the writes that do so.
+    pub reset_frequency: f64,
+    /// Writes are appends.
+    pub appends: bool,
+    /// Trims are finishes.
+    pub finishes: bool,
+}
+
+/// The requests of a job, put where zones allow them.
+pub struct Zoned {
+    inner: Box<dyn Source>,
+    book: Arc<Mutex<Book>>,
+    zoning: Zoning,
+    rules: Rules,
+    /// This job, among those of the file.
+    job: u32,
+    /// The zones that it writes.
+    own: Vec<u32>,
+    /// Sequential requests: the zone that is read, written or trimmed next, and where in it reads
+    /// go on.
+    at: u32,
+    read_to: u64,
+    /// A write that waits for the reset of its zone.
+    behind: Option<Arrival>,
+    /// Writes since a zone was reset before it was full.
+    writes: f64,
+}
+
+impl Zoned {
+    /// Those of `inner` under these rules.
+    pub fn new(
+        inner: Box<dyn Source>,
+        book: &Arc<Mutex<Book>>,
+        zoning: Zoning,
+        rules: Rules,
+    ) -> Self {
+        let job = {
+            let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+            book.jobs += 1;
+            book.jobs
+        };
+        Self {
+            inner,
+            book: Arc::clone(book),
+            zoning,
+            rules,
+            job,
+            own: Vec::new(),
+            at: rules.first,
+            read_to: 0,
+            behind: None,
+            writes: 0.0,
+        }
+    }
+
+    fn start(&self, zone: u32) -> u64 {
+        u64::from(zone) * self.zoning.stride()
+    }
+
+    fn zone_of(&self, offset: u64) -> u32 {
+        let zone = (offset / self.zoning.stride()) as u32;
+        zone.clamp(self.rules.first, self.rules.end - 1)
+    }
+
+    /// The zone behind another one, the first behind the last.
+    fn next_zone(&self, zone: u32) -> u32 {
+        if zone + 1 >= self.rules.end { self.rules.first } else { zone + 1 }
+    }
+
+    /// The first zone from this one on, in a round, that is such a one.
+    fn find(&self, from: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let Rules { first, end, .. } = self.rules;
+        (from..end).chain(first..from).find(|&zone| is_it(zone))
+    }
+
+    /// Whole units of a length, at least one.
+    fn whole(&self, length: u64) -> u64 {
+        (length / self.zoning.unit).max(1) * self.zoning.unit
+    }
+
+    /// Where a read goes: below a write pointer. `None` where its zones hold nothing.
+    fn read(&mut self, book: &Book, request: Request) -> Option<Request> {
+        let length = self.whole(request.length);
+        let written = |zone: u32| book.zones[zone as usize].written;
+        if self.rules.is_random {
+            let drawn = self.zone_of(request.offset);
+            let zone = self.find(drawn, |zone| written(zone) > 0)?;
+            let length = length.min(written(zone));
+            let places = (written(zone) - length) / self.zoning.unit + 1;
+            let within =
+                (request.offset - self.start(drawn).min(request.offset)) / self.zoning.unit;
+            let offset = self.start(zone) + within % places * self.zoning.unit;
+            return Some(Request { offset, length, ..request });
+        }
+        if self.read_to >= written(self.at) {
+            let from = self.next_zone(self.at);
+            self.at = self.find(from, |zone| written(zone) > 0)?;
+            self.read_to = 0;
+        }
+        let length = length.min(written(self.at) - self.read_to);
+        let offset = self.start(self.at) + self.read_to;
+        self.read_to += length;
+        Some(Request { offset, length, ..request })
+    }
+
+    /// The zone that a write goes to: one that the job writes, or another that it may begin.
+    fn writable(&self, book: &Book, drawn: u32) -> Option<u32> {
+        let is_own = |zone: u32| book.zones[zone as usize].writer == Some(self.job);
+        let Rules { most_open, most_own, .. } = self.rules;
+        let has_room = (most_open == 0 || book.open < most_open)
+            && (most_own == 0 || (self.own.len() as u32) < most_own);
+        let is_free = |zone: u32| {
+            let of = &book.zones[zone as usize];
+            of.writer.is_none() && !of.is_dead
+        };
+        if is_own(drawn) {
+            Some(drawn)
+        } else if has_room && is_free(drawn) {
+            Some(drawn)
+        } else if let Some(&zone) = self.own.get(drawn as usize % self.own.len().max(1)) {
+            Some(zone)
+        } else if has_room {
+            self.find(drawn, is_free)
+        } else {
+            None
+        }
+    }
+
+    /// Where a write goes, and whether its zone is reset before.
+    fn write(&mut self, book: &mut Book, request: Request) -> Option<(Request, bool)> {
+        let capacity = self.zoning.capacity();
+        let drawn = if self.rules.is_random { self.zone_of(request.offset) } else { self.at };
+        let zone = self.writable(book, drawn)?;
+        let mut is_reset = book.zones[zone as usize].pointer >= capacity;
+        if self.rules.reset_threshold > 0.0 && !is_reset {
+            let zones = &book.zones[self.rules.first as usize..self.rules.end as usize];
+            let written: u64 = zones.iter().map(|zone| zone.written).sum();
+            let all = capacity * zones.len() as u64;
+            if written as f64 >= self.rules.reset_threshold * all as f64 {
+                self.writes += self.rules.reset_frequency;
+                is_reset = self.writes >= 1.0 && book.zones[zone as usize].pointer > 0;
+                self.writes -= f64::from(u8::from(is_reset));
+            }
+        }
+        let of = &mut book.zones[zone as usize];
+        if of.writer.is_none() {
+            of.writer = Some(self.job);
+            book.open += 1;
+            self.own.push(zone);
+        }
+        if is_reset {
+            (of.pointer, of.written) = (0, 0);
+        }
+        let length = self.whole(request.length).min(capacity - of.pointer);
+        let pointer = of.pointer;
+        (of.pointer, of.written) = (pointer + length, pointer + length);
+        if of.pointer == capacity {
+            book.close(zone);
+            self.own.retain(|&other| other != zone);
+            if !self.rules.is_random {
+                self.at = self.next_zone(zone);
+            }
+        } else if !self.rules.is_random {
+            self.at = zone;
+        }
+        let (op, offset) = match self.rules.appends {
+            true => (Op::ZoneAppend, self.start(zone)),
+            false => (Op::Write, self.start(zone) + pointer),
+        };
+        Some((Request { op, offset, length, ..request }, is_reset))
+    }
+
+    /// The zone that a trim empties, or finishes; `None` where there is none left.
+    fn manage(&mut self, book: &mut Book, request: Request) -> Option<Request> {
+        let (capacity, finishes) = (self.zoning.capacity(), self.rules.finishes);
+        let from = if self.rules.is_random { self.zone_of(request.offset) } else { self.at };
+        let can_go = |zone: u32| {
+            let of = &book.zones[zone as usize];
+            of.pointer > 0 && !of.is_dead && (!finishes || of.pointer < capacity)
+        };
+        let zone = self.find(from, can_go)?;
+        self.at = self.next_zone(zone);
+        let of = &mut book.zones[zone as usize];
+        if finishes {
+            of.pointer = capacity;
+        } else {
+            (of.pointer, of.written) = (0, 0);
+        }
+        book.close(zone);
+        let op = if finishes { Op::ZoneFinish } else { Op::ZoneReset };
+        Some(self.command(op, zone))
+    }
+
+    fn command(&self, op: Op, zone: u32) -> Request {
+        Request::new(op, self.start(zone), self.zoning.stride())
+    }
+
+    /// Puts a drawn request where it may go, with a reset before it; `None` where it cannot go.
+    fn place(&mut self, request: Request) -> Option<(Request, bool)> {
+        let shared = Arc::clone(&self.book);
+        let mut book: MutexGuard<'_, Book> = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        match request.op {
+            Op::Read => self.read(&book, request).map(|request| (request, false)),
+            Op::Write => self.write(&mut book, request),
+            Op::Trim => self.manage(&mut book, request).map(|request| (request, false)),
+            _ => Some((request, false)),
+        }
+    }
+
+    /// The job is over: others may write its zones.
+    fn leave(&mut self) {
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        self.own.drain(..).for_each(|zone| book.close(zone));
+    }
+}
+
+impl Source for Zoned {
+    fn begin(&mut self, ssd: &Ssd) {
+        let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+        book.read(ssd, self.zoning.unit);
+    }
+
+    /// Commands beside writes stand alone; those of a job of trims do not.
+    fn is_exclusive(&self) -> bool {
+        self.rules.writes
+    }
+
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>> {
+        if let Some(arrival) = self.behind.take() {
+            return Ok(Some(arrival));
+        }
+        for _ in 0..MOST_IN_VAIN {
+            let Some(Arrival { at, request }) = self.inner.next(now)? else { break };
+            let Some((placed, is_reset)) = self.place(request) else {
+                // Reads beside writes wait until there is something to read.
+                if self.rules.is_mixed && request.op == Op::Read {
+                    continue;
+                }
+                break;
+            };
+            let arrival = Arrival { at, request: placed };
+            if !is_reset {
+                return Ok(Some(arrival));
+            }
+            let zone = self.zone_of(placed.offset);
+            self.behind = Some(arrival);
+            return Ok(Some(Arrival { at, request: self.command(Op::ZoneReset, zone) }));
+        }
+        self.leave();
+        Ok(None)
+    }
+
+    fn repeat(&mut self, passes: u64) {
+        self.inner.repeat(passes);
+    }
+
+    /// Unknown: resets come in between, and the last write of a zone may be short.
+    fn total(&self) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,147 @@
+//! The options of jobs on zoned drives, and what they mean for a job.
+
+use crate::fio::options::{Options, Pattern};
+use crate::fio::plan::{Plan, Setting};
+use crate::fio::value::Amount;
+use crate::fio::zbd::{Rules, Zoning};
+use base::Result;
+use ssd::request::Op;
+
+impl Options {
+    /// Amounts in zones are in bytes from now on.
+    pub fn count_zones(&mut self, zoning: Option<&Zoning>) {
+        let Some(zoning) = zoning else { return };
+        let count = |amount: &mut Amount| {
+            if let Amount::Zones(zones) = *amount {
+                *amount = Amount::Bytes(zones.saturating_mul(zoning.stride()));
+            }
+        };
+        [&mut self.offset, &mut self.offset_increment].into_iter().for_each(count);
+        [&mut self.size, &mut self.io_size].into_iter().flatten().for_each(count);
+    }
+
+    /// Whether it does nothing but read.
+    fn only_reads(&self) -> bool {
+        self.pattern == Pattern::Only(Op::Read)
+    }
+}
+
+impl Setting<'_> {
+    /// Refuses options of zones that are none of this drive, and jobs that it cannot run.
+    pub fn check_zones(&self) -> Result<()> {
+        let options = &self.given.options;
+        if options.read_iolog.is_some() {
+            return Ok(());
+        }
+        let Some(zoning) = &self.zoning else {
+            let amounts = [
+                ("size", options.size),
+                ("io_size", options.io_size),
+                ("offset", Some(options.offset)),
+                ("offset_increment", Some(options.offset_increment)),
+            ];
+            let in_zones = |amount: &Option<Amount>| matches!(amount, Some(Amount::Zones(_)));
+            if let Some((name, _)) = amounts.iter().find(|(_, amount)| in_zones(amount)) {
+                let problem = "this drive has no zones".to_owned();
+                return self.refuse(name, problem, "bytes, or a percentage".to_owned());
+            }
+            if options.is_zoned {
+                let problem = "zbd, and this drive has no zones".to_owned();
+                return self
+                    .refuse("zonemode", problem, "none".to_owned())
+                    .map_err(|error| error.hint("a drive with ftl.name = \"zoned\" has zones"));
+            }
+            return Ok(());
+        };
+        if !options.is_zoned && !options.only_reads() {
+            let problem = "the zones of this drive are written at their write pointers only";
+            return self.refuse(
+                "rw",
+                problem.to_owned(),
+                "zonemode=zbd, or a job that reads".to_owned(),
+            );
+        }
+        for (name, given, own) in [
+            ("zonesize", options.zone_bytes, zoning.stride()),
+            ("zonecapacity", options.zone_capacity, zoning.capacity()),
+        ] {
+            if given.is_some_and(|given| given != own) {
+                let problem = format!("{} bytes", given.unwrap_or(0));
+                return self.refuse(name, problem, format!("{own}, that of the drive"));
+            }
+        }
+        let most = zoning.layout.most_open;
+        for (name, given) in [
+            ("max_open_zones", options.max_open_zones),
+            ("job_max_open_zones", options.job_max_open_zones),
+        ] {
+            if most > 0 && given > most {
+                let expected = format!("at most {most}, which the drive can have open");
+                return self.refuse(name, format!("{given} zones"), expected);
+            }
+        }
+        if options.pattern == Pattern::TrimWrite {
+            let problem = "trims and writes of one place".to_owned();
+            return self.refuse("rw", problem, "write: full zones are reset".to_owned());
+        }
+        let (appends, finishes) = (options.appends, options.finishes);
+        if appends && (options.only_reads() || options.pattern == Pattern::Only(Op::Trim)) {
+            let problem = "this job writes nothing".to_owned();
+            return self.refuse("nandlab_append", problem, "rw=write, randwrite or rw".to_owned());
+        }
+        if finishes && options.pattern != Pattern::Only(Op::Trim) {
+            let problem = "finishes take the place of trims".to_owned();
+            return self.refuse("nandlab_finish", problem, "rw=trim or randtrim".to_owned());
+        }
+        if options.pattern == Pattern::Only(Op::Trim) && options.bs[2] != Some(zoning.stride()) {
+            let expected = format!("{}, a zone: trims are resets", zoning.stride());
+            return self.refuse("bs", "no whole zone".to_owned(), expected);
+        }
+        Ok(())
+    }
+
+    /// What a job of this plan does with zones; nothing where it has none. A pass over zones is a
+    /// pass over what they take.
+    pub fn zone_rules(&self, plan: &mut Plan) -> Result<Option<Rules>> {
+        let options = &self.given.options;
+        let Some(zoning) = self.zoning.filter(|_| options.is_zoned) else { return Ok(None) };
+        let stride = zoning.stride();
+        let first = plan.start.div_ceil(stride);
+        let end = (plan.start + plan.bytes) / stride;
+        if end <= first {
+            let problem = format!("{} bytes from offset {} hold no zone", plan.bytes, plan.start);
+            return self.refuse("size", problem, format!("whole zones of {stride} bytes, as 1z"));
+        }
+        let of_trims = options.pattern == Pattern::Only(Op::Trim);
+        let bytes_each = if of_trims { stride } else { zoning.capacity() };
+        let all = (end - first) * bytes_each;
+        let is_size = plan.io_bytes.is_none_or(|bytes| bytes == plan.bytes);
+        plan.io_bytes = if is_size { Some(all) } else { plan.io_bytes };
+        (plan.start, plan.bytes) = (first * stride, (end - first) * stride);
+        // Places come again when a zone was reset: fio has no map of them then either.
+        plan.once = false;
+        let most = match (options.max_open_zones, zoning.layout.most_open) {
+            (0, of_drive) => of_drive,
+            (given, _) => given,
+        };
+        let most_active = zoning.layout.most_active;
+        let most_open = match (most, most_active) {
+            (0, most_active) => most_active,
+            (most, 0) => most,
+            (most, most_active) => most.min(most_active),
+        };
+        Ok(Some(Rules {
+            first: first as u32,
+            end: end as u32,
+            is_random: options.random,
+            writes: !of_trims && !options.only_reads(),
+            is_mixed: options.pattern == Pattern::Mixed,
+            most_open,
+            most_own: options.job_max_open_zones,
+            reset_threshold: options.zone_reset_threshold,
+            reset_frequency: options.zone_reset_frequency,
+            appends: options.appends,
+            finishes: options.finishes,
+        }))
+    }
+}

@@ -1,0 +1,200 @@
+//! Jobs on drives with zones, as fio has them: places of reads, writes and resets, limits, reports.
+
+mod running;
+
+use host::drive::Drive;
+use host::report::Outside;
+use host::session::{Session, Workload};
+use running::{number, refused, run};
+use serde_json::Value;
+use ssd::precondition::Precondition;
+
+/// `tiny` with 200 zones on all dies; each takes 4 MiB, and the next begins 6 MiB on.
+const ZONED: [&str; 4] =
+    ["ftl.name=zoned", "ftl.max_active_zones=8", "ftl.zone_bytes=6291456", "ftl.reset_us=200"];
+
+fn zoned<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    ZONED.iter().chain(more).copied().collect()
+}
+
+fn zones(job: &str, precondition: Precondition) -> Value {
+    let report = run(&zoned(&[]), &format!("zonemode=zbd\n{job}"), precondition).unwrap();
+    assert_eq!(report["checks"]["conservation"]["ok"], true, "{report}");
+    let refused = report["zones"]["refused"].as_object().unwrap();
+    assert!(refused.values().all(|count| *count == 0), "{job}: {refused:?}");
+    assert_eq!(report["host"]["requests_failed"], 0, "{job}");
+    report
+}
+
+#[test]
+fn sequential_writes_go_through_the_zones_and_reset_full_ones() {
+    let report = zones("rw=write\nbs=64k\niodepth=8\nsize=10z\nloops=2\n", Precondition::None);
+    let (of, capacity) = (&report["zones"], number(&report["zones"]["zone_capacity_bytes"]));
+    assert_eq!(number(&report["host"]["write"]["bytes"]), 20.0 * capacity);
+    assert_eq!((number(&of["resets"]), number(&of["states"]["full"])), (10.0, 10.0));
+    assert_eq!(number(&report["ftl"]["write_amplification_flash"]), 1.0);
+    // Random ones end in as many full zones, whichever were drawn.
+    let job = "rw=randwrite\nbs=16k\niodepth=16\nsize=10z\nmax_open_zones=3\nio_size=40z\n";
+    let of = &zones(job, Precondition::None)["zones"];
+    assert!(number(&of["resets"]) > 20.0, "{of}");
+    assert!(number(&of["states"]["implicitly open"]) <= 3.0, "{of}");
+}
+
+#[test]
+fn a_full_drive_is_overwritten_zone_by_zone() {
+    for pattern in ["write", "randwrite"] {
+        let job = format!("rw={pattern}\nbs=128k\niodepth=4\nio_size=20z\n");
+        let report = zones(&job, Precondition::Fill);
+        let zones = &report["zones"];
+        assert!(number(&zones["resets"]) >= 20.0, "{pattern}: {zones}");
+        assert_eq!(number(&report["nand"]["erases"]) > 0.0, true);
+        // Resets stand alone in the job, and are no requests of fio's.
+        assert_eq!(number(&report["jobs"][0]["trim"]["total_ios"]), 0.0);
+        assert!(number(&zones["reset"]["latency_us"]["min"]) >= 200.0);
+    }
+}
+
+#[test]
+fn reads_stay_below_the_write_pointers() {
+    let text = "[w]\nzonemode=zbd\nrw=write\nbs=8k\nnumber_ios=1000\nsize=4z\n\
+                [r]\nstonewall\nzonemode=zbd\nrw=randread\nbs=4k\niodepth=16\nnumber_ios=3000\n\
+                [s]\nstonewall\nzonemode=zbd\nrw=read\nbs=64k\n";
+    let loaded = host::config::load("tiny", &zoned(&[]).map_owned()).unwrap();
+    let workload = Workload::FioText {
+        text: text.into(),
+        place: "test".into(),
+        dir: ".".into(),
+        traces: Box::default(),
+    };
+    let mut session = Session::new(loaded, &workload, Precondition::None, 1 << 32).unwrap();
+    while !session.advance(1000).unwrap() {}
+    let report = session.report(Outside::default()).unwrap();
+    assert_eq!(report["host"]["read_units_unwritten"], 0, "{}", report["host"]);
+    assert_eq!(number(&report["jobs"][1]["read"]["total_ios"]), 3000.0);
+    // In order each written byte once, and no more.
+    assert!(number(&report["jobs"][2]["read"]["io_bytes"]) >= 1000.0 * 8192.0);
+}
+
+#[test]
+fn appends_resets_and_finishes_are_jobs_too() {
+    let append = "rw=write\nbs=4k\niodepth=32\nsize=2z\nnandlab_append=1\n";
+    let report = zones(append, Precondition::None);
+    let (zones_of, capacity) = (&report["zones"], number(&report["zones"]["zone_capacity_bytes"]));
+    assert_eq!(number(&zones_of["append"]["bytes"]), 2.0 * capacity);
+    assert_eq!(number(&report["jobs"][0]["write"]["io_bytes"]), 2.0 * capacity);
+    assert_eq!(number(&report["ftl"]["write_amplification_flash"]), 1.0);
+
+    let resets = zones("rw=trim\nbs=6m\niodepth=4\nsize=30z\n", Precondition::Fill);
+    assert_eq!(number(&resets["zones"]["resets"]), 30.0);
+    assert_eq!(number(&resets["zones"]["states"]["empty"]), 30.0);
+    assert_eq!(number(&resets["jobs"][0]["trim"]["total_ios"]), 30.0);
+    // One after the other in the firmware: four at a time do not go faster.
+    let mean = number(&resets["jobs"][0]["trim"]["lat_ns"]["mean"]);
+    assert!((700_000.0..810_000.0).contains(&mean), "{mean}");
+
+    let text = "[w]\nzonemode=zbd\nrw=randwrite\nbs=4k\nnumber_ios=40\nmax_open_zones=4\n\
+                [f]\nstonewall\nzonemode=zbd\nrw=trim\nbs=6m\nnandlab_finish=1\n";
+    let loaded = host::config::load("tiny", &zoned(&[]).map_owned()).unwrap();
+    let workload = Workload::FioText {
+        text: text.into(),
+        place: "test".into(),
+        dir: ".".into(),
+        traces: Box::default(),
+    };
+    let mut session = Session::new(loaded, &workload, Precondition::None, 1 << 32).unwrap();
+    while !session.advance(1000).unwrap() {}
+    let report = session.report(Outside::default()).unwrap();
+    assert_eq!(number(&report["zones"]["finishes"]), 4.0);
+    assert_eq!(number(&report["zones"]["states"]["full"]), 4.0);
+    let padded = 4.0 * number(&report["zones"]["zone_capacity_bytes"]) / 4096.0 - 40.0;
+    assert_eq!(number(&report["ftl"]["padding_units"]), padded);
+    // Mixed reads and writes, with resets of some zones before they are full.
+    let mixed = "rw=randrw\nbs=4k\niodepth=8\nsize=8z\nnumber_ios=20000\nzone_reset_threshold=0.3\n\
+                 zone_reset_frequency=0.01\n";
+    let mixed = zones(mixed, Precondition::None);
+    assert!(number(&mixed["host"]["read"]["requests"]) > 5000.0);
+    assert!(number(&mixed["zones"]["resets"]) > 10.0);
+}
+
+#[test]
+fn jobs_beside_each_other_write_zones_of_their_own() {
+    let job = "rw=write\nbs=16k\nsize=2z\noffset_increment=2z\nnumjobs=4\niodepth=4\n";
+    let report = zones(job, Precondition::None);
+    assert_eq!(number(&report["zones"]["states"]["full"]), 8.0);
+    // All in the same region: whoever comes first has the zone.
+    let report = zones("rw=write\nbs=16k\nsize=6z\nnumjobs=3\nio_size=2z\n", Precondition::None);
+    assert!(number(&report["zones"]["states"]["full"]) >= 3.0, "{}", report["zones"]["states"]);
+}
+
+#[test]
+fn jobs_that_do_not_fit_the_drive_are_refused() {
+    let refused_on = |job: &str| refused(&zoned(&[]), job);
+    for (job, told) in [
+        ("rw=randwrite", "written at their write pointers only"),
+        ("rw=write", "zonemode=zbd"),
+        ("rw=trim\nbs=6m", "zonemode=zbd"),
+        ("zonemode=zbd\nrw=trim\nbs=4k", "trims are resets"),
+        ("zonemode=zbd\nrw=write\nzonesize=4m", "that of the drive"),
+        ("zonemode=zbd\nrw=write\nzonecapacity=1m", "that of the drive"),
+        ("zonemode=zbd\nrw=write\nsize=1m", "hold no zone"),
+        ("zonemode=zbd\nrw=trimwrite\nbs=6m", "full zones are reset"),
+        ("zonemode=zbd\nrw=read\nnandlab_append=1", "writes nothing"),
+        ("zonemode=zbd\nrw=write\nnandlab_finish=1", "rw=trim"),
+        ("zonemode=zbd\nrw=write\nzone_reset_threshold=2", "0 to 1"),
+    ] {
+        let error = refused_on(job);
+        assert!(error.contains(told), "{job}: {error}");
+    }
+    assert!(refused(&[], "rw=write\nzonemode=zbd").contains("has no zones"));
+    assert!(refused(&[], "rw=write\nsize=2z").contains("has no zones"));
+    assert!(refused(&["ftl.name=zoned"], "rw=read").contains("buffer.bytes"));
+}
+
+/// A drive that was saved and loaded, or cloned, goes on where it was, short rows in its buffer
+/// too.
+#[test]
+fn a_drive_goes_on_where_it_was() {
+    let sets: Vec<String> = zoned(&[]).map_owned();
+    let drive = Drive::new(host::config::load("tiny", &sets).unwrap(), 1 << 32).unwrap();
+    let text = |seed: u32| {
+        format!(
+            "[w]\nzonemode=zbd\nrw=randwrite\nbs=4k\niodepth=4\nnumber_ios=501\nrandseed={seed}\n\
+             size=6z\nmax_open_zones=4\n"
+        )
+    };
+    let (_, drive) = on(drive, &text(1));
+    let twin = drive.twin().unwrap();
+    let dir = std::env::temp_dir().join(format!("zones-{}", std::process::id()));
+    drive.twin().map(|mut other| other.save(&dir)).unwrap().unwrap();
+    let loaded = Drive::load(&dir, 1 << 32).unwrap();
+    std::fs::remove_file(&dir).unwrap();
+    let reports = [drive, twin, loaded].map(|drive| on(drive, &text(2)).0);
+    assert_eq!(reports[0], reports[1]);
+    assert_eq!(reports[0], reports[2]);
+    assert_eq!(number(&reports[0]["host"]["write"]["requests"]), 501.0);
+}
+
+fn on(drive: Drive, text: &str) -> (Value, Drive) {
+    let workload = Workload::FioText {
+        text: text.into(),
+        place: "test".into(),
+        dir: ".".into(),
+        traces: Box::default(),
+    };
+    let mut session = Session::on(drive, &workload).unwrap();
+    while !session.advance(1000).unwrap() {}
+    let report = session.report(Outside::default()).unwrap();
+    assert_eq!(report["checks"]["conservation"]["ok"], true, "{report}");
+    (report, session.drive_left().unwrap())
+}
+
+/// Owned copies of assignments.
+trait Owned {
+    fn map_owned(&self) -> Vec<String>;
+}
+
+impl Owned for Vec<&str> {
+    fn map_owned(&self) -> Vec<String> {
+        self.iter().map(|set| (*set).to_owned()).collect()
+    }
+}

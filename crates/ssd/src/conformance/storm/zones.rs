@@ -1,0 +1,202 @@
+//! Storm on a drive with zones: writes at write pointers, appends, resets, finishes, opens and
+//! closes, many at a time; every read returns what stands there.
+//!
+//! What is admitted in which order is up to the drive. So a zone has one write, or appends, under
+//! way, and neither reads nor commands beside them; appends that complete have places that follow
+//! one another without gaps.
+
+use super::super::tally::{broken, hold};
+use super::Storm;
+use crate::Step;
+use crate::ftl::contract::{Status, ZoneLayout, ZoneState};
+use crate::request::{Op, Request};
+use base::Result;
+use std::collections::BTreeMap;
+
+/// What is known of a zone.
+#[derive(Default, Clone)]
+struct Known {
+    /// Versions of the units up to its pointer.
+    versions: Vec<u64>,
+    /// Appends that have completed, and do not follow the pointer: first unit, units, version.
+    early: BTreeMap<u64, (u64, u64)>,
+    appends: u32,
+    others: u32,
+    reads: u32,
+}
+
+/// All zones.
+pub(super) struct ZoneStorm {
+    layout: ZoneLayout,
+    zones: Vec<Known>,
+    /// By slot: version, request, and units that its zone had.
+    requests: BTreeMap<u32, (u64, Request, usize)>,
+}
+
+impl ZoneStorm {
+    pub(super) fn new(layout: ZoneLayout) -> Self {
+        let zones = vec![Known::default(); layout.zones as usize];
+        Self { layout, zones, requests: BTreeMap::new() }
+    }
+}
+
+impl Storm {
+    fn draw_in(&mut self, storm: &ZoneStorm) -> Option<(u32, Request)> {
+        let unit = self.ssd.unit_bytes();
+        let ZoneLayout { zones, stride, capacity, .. } = storm.layout;
+        let span = if self.rng.chance(0.7) { zones.min(3) } else { zones };
+        let zone = self.rng.below(span.into()) as u32;
+        let known = &storm.zones[zone as usize];
+        let start = u64::from(zone) * u64::from(stride) * unit;
+        let pointer = known.versions.len() as u64;
+        let is_quiet = known.appends == 0 && known.others == 0;
+        let is_alone = is_quiet && known.reads == 0;
+        let length = unit * (1 + self.rng.below(12));
+        let room = u64::from(capacity).saturating_sub(pointer) * unit;
+        let request = match self.rng.below(100) {
+            0..35 if is_quiet && room > 0 => {
+                Request::new(Op::Write, start + pointer * unit, length.min(room))
+            }
+            35..65 if known.others == 0 && room > 0 => {
+                Request::new(Op::ZoneAppend, start, length.min(8 * unit))
+            }
+            65..85 if is_quiet => {
+                let offset = self.rng.below(u64::from(capacity)) * unit;
+                let most = u64::from(stride) * unit - offset;
+                Request::new(Op::Read, start + offset, length.min(most))
+            }
+            85..92 if is_alone => Request::new(Op::ZoneReset, start, u64::from(stride) * unit),
+            92..94 if is_alone => Request::new(Op::ZoneFinish, start, u64::from(stride) * unit),
+            94..97 if is_alone => Request::new(Op::ZoneOpen, start, u64::from(stride) * unit),
+            97..99 if is_alone => Request::new(Op::ZoneClose, start, u64::from(stride) * unit),
+            99 => Request::FLUSH,
+            _ => return None,
+        };
+        let fua = request.op == Op::Write && self.rng.chance(0.1);
+        Some((zone, Request { fua, ..request }))
+    }
+
+    fn submit_in(&mut self, storm: &mut ZoneStorm) {
+        let Some((zone, request)) = self.draw_in(storm) else { return };
+        self.submitted += 1;
+        let (version, now) = (self.submitted, self.ssd.now());
+        let slot = self.ssd.submit(request, version as u32, now);
+        let known = &mut storm.zones[zone as usize];
+        match request.op {
+            Op::ZoneAppend => known.appends += 1,
+            Op::Read => known.reads += 1,
+            Op::Flush => {}
+            _ => known.others += 1,
+        }
+        let units = known.versions.len();
+        storm.requests.insert(slot, (version, request, units));
+    }
+
+    /// Sends so many requests, and holds what comes of them against what is known.
+    pub(super) fn run_in(&mut self, storm: &mut ZoneStorm, requests: u64) -> Result<()> {
+        while self.completed < requests {
+            let mut in_vain = 0;
+            while self.ssd.has_room() && self.submitted < requests && in_vain < 100 {
+                let before = self.submitted;
+                self.submit_in(storm);
+                in_vain = if self.submitted == before { in_vain + 1 } else { 0 };
+            }
+            match self.ssd.step() {
+                Step::Completed(slot) => self.take_in(storm, slot)?,
+                Step::Wake(_) | Step::Ready => {}
+                Step::Idle => {
+                    self.ssd.fault()?;
+                    self.ssd.stalled()?;
+                    let lost = self.submitted - self.completed;
+                    if lost > 0 {
+                        return Err(broken(format!("{lost} requests lost")));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, storm: &mut ZoneStorm, slot: u32) -> Result<()> {
+        self.completed += 1;
+        let Some((version, sent, before)) = storm.requests.remove(&slot) else {
+            return Err(broken(format!("slot {slot} completed twice")));
+        };
+        let done = *self.ssd.completed(slot);
+        hold!(done.token == version as u32, "another request completed: {sent:?}");
+        hold!(done.failed || done.status == Status::Success, "{done:?}");
+        if sent.op == Op::Flush {
+            return Ok(());
+        }
+        let unit = self.ssd.unit_bytes();
+        let (first, units) = (done.request.offset / unit, sent.length / unit);
+        let stride = u64::from(storm.layout.stride);
+        let (zone, offset) = (first / stride, first % stride);
+        let state = self.ssd.zone(zone as u32).map(|view| view.state);
+        let is_over = matches!(state, Some(ZoneState::ReadOnly | ZoneState::Offline));
+        let known = &mut storm.zones[zone as usize];
+        match sent.op {
+            Op::Read => known.reads -= 1,
+            Op::ZoneAppend => known.appends -= 1,
+            _ => known.others -= 1,
+        }
+        if done.failed {
+            // Limits, what the state allows, the end of a zone, and what has failed.
+            let is_lost = sent.op == Op::Read && self.ssd.counts().uncorrectable > 0;
+            let is_read_only = sent.op.writes() && self.ssd.read_only_at().is_some();
+            let allowed = match done.status {
+                Status::Success => is_lost || is_read_only,
+                Status::TooManyActiveZones | Status::TooManyOpenZones => sent.op != Op::Read,
+                Status::ZoneIsFull => sent.op.writes(),
+                Status::ZoneBoundaryError => {
+                    sent.op == Op::ZoneAppend
+                        && known.versions.len() as u64 + units + 8 * 32
+                            > u64::from(storm.layout.capacity)
+                }
+                Status::InvalidZoneStateTransition => sent.op.manages(),
+                Status::ZoneIsReadOnly | Status::ZoneIsOffline => is_over,
+                _ => false,
+            };
+            hold!(allowed, "{sent:?} ended with {:?} in state {state:?}", done.status);
+            return Ok(());
+        }
+        match sent.op {
+            Op::Read => {
+                let found = self.ssd.found(slot);
+                hold!(found.len() as u64 == units, "every unit once: {sent:?}");
+                for &(lpn, seen) in found {
+                    let at = (u64::from(lpn) - zone * stride) as usize;
+                    let truth = known.versions.get(at).copied().unwrap_or(0);
+                    // What came to the zone meanwhile may be read or not.
+                    let is_right = seen == truth || (at >= before && seen == 0);
+                    hold!(is_right, "unit {at} of zone {zone} reads {seen}, not {truth}");
+                }
+            }
+            Op::Write | Op::ZoneAppend => {
+                let is_new = known.early.insert(offset, (units, version)).is_none();
+                hold!(is_new, "two appends at {offset} of zone {zone}");
+                while let Some(next) = known.early.first_entry() {
+                    let (at, (units, version)) = (*next.key(), *next.get());
+                    let pointer = known.versions.len() as u64;
+                    hold!(at >= pointer, "data at {at} of zone {zone} twice");
+                    if at > pointer {
+                        break;
+                    }
+                    next.remove();
+                    known.versions.resize((pointer + units) as usize, version);
+                }
+                let is_gap = known.appends == 0 && known.others == 0 && !known.early.is_empty();
+                hold!(!is_gap, "a gap in zone {zone}: {:?}", known.early);
+            }
+            Op::ZoneReset => known.versions.clear(),
+            _ => {}
+        }
+        let view = self.ssd.zone(zone as u32);
+        let written = view.map_or(0, |view| u64::from(view.written));
+        if known.appends == 0 && known.others == 0 {
+            let known = known.versions.len() as u64;
+            hold!(written == known, "zone {zone} has {written} units, not {known}");
+        }
+        Ok(())
+    }
+}

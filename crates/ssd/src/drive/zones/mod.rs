@@ -1,0 +1,272 @@
+//! Commands on zones: what is admitted, and what resets and finishes do.
+//!
+//! The FTL answers whether a request is carried out (`Ftl::admit`) before anything is acknowledged
+//! or enters the buffer. Commands that change a zone take the time of the firmware on one
+//! processor of their own, one after the other. A reset drops what the buffer holds of the zone; a
+//! finish is complete when the flash has what was missing. The buffer of a drive with zones needs
+//! no power: writes and flushes are durable in it, and a row that is short stays there.
+
+use super::flow::event;
+use super::request::{Op, Request, Status};
+use super::{Ssd, Stage};
+use crate::buffer::State;
+use crate::config::SsdConfig;
+use crate::ftl::contract::{ZoneCosts, ZoneLayout, ZoneView, check_buffer, key_among};
+use crate::ftl::{Ftl, Hint, Lpn};
+use base::{Result, Time};
+use std::ops::Range;
+
+/// What the zones of a drive have gone through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ZoneCounts {
+    /// Appends that were carried out.
+    pub appends: u64,
+    /// Commands that were carried out: resets, finishes, opens, closes.
+    pub commands: [u64; 4],
+    /// Requests that were refused, by [`Status::ERRORS`].
+    pub refused: [u64; Status::ERRORS.len()],
+    /// Units that resets have dropped.
+    pub reset_units: u64,
+}
+
+/// Commands on zones that are under way, and their times.
+pub(super) struct ZoneCommands {
+    layout: ZoneLayout,
+    costs: ZoneCosts,
+    /// The processor that carries them out.
+    firmware: Stage,
+    /// When the data of the last write are there.
+    last_in: Time,
+    /// Zones that are being finished, and the requests that wait for it.
+    finishing: Vec<(u32, u32)>,
+    counts: ZoneCounts,
+}
+
+impl ZoneCommands {
+    /// Those of a drive whose FTL has zones. Refuses a buffer that is too small for them.
+    pub(super) fn of(ftl: &dyn Ftl, config: &SsdConfig) -> Result<Option<Box<Self>>> {
+        let Some(zones) = ftl.zones() else { return Ok(None) };
+        let (layout, costs) = (zones.layout(), zones.costs());
+        let unit = u64::from(config.drive_unit_bytes());
+        check_buffer(&layout, ftl.row_units(), config.buffer.bytes, unit)?;
+        Ok(Some(Box::new(Self {
+            layout,
+            costs,
+            firmware: Stage::new(1),
+            last_in: Time::ZERO,
+            finishing: Vec::new(),
+            counts: ZoneCounts::default(),
+        })))
+    }
+
+    /// When the data of a write are there that could be at `arrived`: writes are admitted in the
+    /// order of their commands, however long each is.
+    pub(super) fn in_order(&mut self, arrived: Time) -> Time {
+        self.last_in = self.last_in.max(arrived);
+        self.last_in
+    }
+}
+
+impl Ssd {
+    /// Layout of the zones of a drive that has them.
+    pub fn zone_layout(&self) -> Option<ZoneLayout> {
+        self.zones.as_ref().map(|zones| zones.layout)
+    }
+
+    /// A zone of a drive that has them.
+    pub fn zone(&self, zone: u32) -> Option<ZoneView> {
+        self.ftl.zones().map(|zones| zones.view(zone))
+    }
+
+    /// What the zones have gone through since the start of the run.
+    pub fn zone_counts(&self) -> Option<ZoneCounts> {
+        self.zones.as_ref().map(|zones| zones.counts)
+    }
+
+    /// Time of a core beside that of another command.
+    #[cold]
+    pub(super) fn append_time(&self, op: Op) -> Time {
+        match &self.zones {
+            Some(zones) if op == Op::ZoneAppend => Time::from_us(zones.costs.append_us),
+            _ => Time::ZERO,
+        }
+    }
+
+    /// Whether a request is carried out; otherwise it is complete with the reason. An append is
+    /// told its place.
+    pub(super) fn is_admitted(&mut self, slot: u32) -> bool {
+        let Request { op, offset, length, .. } = self.front.request(slot);
+        if op == Op::Flush {
+            return true;
+        }
+        let unit = self.units.bytes;
+        let is_whole = offset.is_multiple_of(unit) && length.is_multiple_of(unit);
+        let answer = match self.units.lpn_at(offset) {
+            Some(first) if is_whole => self.ftl.admit(op, first, (length / unit) as u32),
+            _ => Err(Status::InvalidField),
+        };
+        match answer {
+            Ok(first) => {
+                if op == Op::ZoneAppend {
+                    let request = self.front.slot(slot);
+                    request.done.request.offset = u64::from(first.0) * unit;
+                    request.cursor = first.0;
+                    self.zones.iter_mut().for_each(|zones| zones.counts.appends += 1);
+                }
+                true
+            }
+            Err(status) => {
+                let done = &mut self.front.slot(slot).done;
+                (done.failed, done.status) = (true, status);
+                if let Some(zones) = &mut self.zones
+                    && let Some(index) = Status::ERRORS.iter().position(|&other| other == status)
+                {
+                    zones.counts.refused[index] += 1;
+                }
+                self.acknowledge(slot, self.now());
+                false
+            }
+        }
+    }
+
+    /// Carries out an admitted command that changes a zone.
+    pub(super) fn zone_command(&mut self, slot: u32, request: &Request) {
+        let Some(zones) = &mut self.zones else { return };
+        let zone = (self.units.at(request.offset) / u64::from(zones.layout.stride)) as u32;
+        let costs = zones.costs;
+        let (index, us) = match request.op {
+            Op::ZoneReset => (0, costs.reset_us),
+            Op::ZoneFinish => (1, costs.finish_us),
+            Op::ZoneOpen => (2, costs.open_us),
+            _ => (3, costs.close_us),
+        };
+        zones.counts.commands[index] += 1;
+        let mut time = Time::from_us(us);
+        match request.op {
+            Op::ZoneReset => time += self.reset_zone(zone),
+            Op::ZoneFinish if self.ftl.zones().is_some_and(|all| all.is_finishing(zone)) => {
+                self.writer.sends_tails = true;
+                if let Some(zones) = &mut self.zones {
+                    zones.finishing.push((zone, slot));
+                    zones.firmware.serve(self.events.now(), time);
+                }
+                self.start_named();
+                self.drain_buffer();
+                return self.end_finishes();
+            }
+            _ => {}
+        }
+        let now = self.now();
+        let Some(zones) = &mut self.zones else { return };
+        let (_, _, end) = zones.firmware.serve(now, time);
+        self.events.push(end, event::of(event::COMPLETE, slot));
+    }
+
+    /// Drops what the buffer has of a zone that has just been reset: the time that its data take.
+    fn reset_zone(&mut self, zone: u32) -> Time {
+        let Some(zones) = &mut self.zones else { return Time::ZERO };
+        let (costs, stride) = (zones.costs, zones.layout.stride);
+        let all = self.ftl.zones().map(|all| all.last_reset());
+        let Some((written, Range { start, end })) = all else { return Time::ZERO };
+        zones.counts.reset_units += u64::from(written);
+        // A finish that is under way has nothing to do any more.
+        let ended = zones.finishing.iter().position(|&(other, _)| other == zone);
+        let ended = ended.map(|at| zones.finishing.swap_remove(at).1);
+        self.writer.sends_tails = !zones.finishing.is_empty();
+        let first = zone * stride;
+        if let Some(slot) = ended {
+            self.acknowledge(slot, self.now());
+        }
+        // Writes that wait for room have nothing left to write.
+        let units = u64::from(first)..u64::from(first + stride);
+        let mut stalled = std::mem::take(&mut self.writer.stalled);
+        stalled.retain(|&slot| {
+            let is_gone = units.contains(&self.units.at(self.front.request(slot).offset));
+            if is_gone {
+                self.acknowledge(slot, self.now());
+            }
+            !is_gone
+        });
+        self.writer.stalled = stalled;
+        for lpn in (first + start..first + end).map(Lpn) {
+            if let Some(held) = self.writer.buffer.find(lpn) {
+                if self.writer.buffer.slot(held).state == State::InFlight {
+                    self.writer.buffer.disown(held);
+                } else {
+                    self.writer.buffer.unlink_dirty(held);
+                    self.release(held);
+                }
+            }
+        }
+        if self.failures.lost.count() > 0 {
+            (first..first + stride).for_each(|lpn| self.failures.lost.remove(Lpn(lpn)));
+        }
+        self.counts.trimmed += u64::from(written);
+        self.start_named();
+        self.retry_stalled();
+        self.drain_buffer();
+        let gib = f64::from(written) * self.units.bytes as f64 / (1u64 << 30) as f64;
+        Time::from_us(costs.reset_us_per_gib * gib)
+    }
+
+    /// A row whose zone was reset while it was on its way has failed: it is gone.
+    #[cold]
+    pub(super) fn drop_row(&mut self, first: u32, units: u32) {
+        let mut held = first;
+        for _ in 0..units {
+            let next = self.writer.buffer.slot(held).next;
+            self.release(held);
+            held = next;
+        }
+        self.retry_stalled();
+    }
+
+    /// Finishes with nothing left to program are complete.
+    pub(super) fn end_finishes(&mut self) {
+        let (Some(zones), Some(all)) = (&mut self.zones, self.ftl.zones()) else { return };
+        if zones.finishing.is_empty() {
+            return;
+        }
+        let time = Time::from_us(zones.costs.finish_us);
+        let mut at = 0;
+        while let Some(&(zone, slot)) = zones.finishing.get(at) {
+            if all.is_finishing(zone) {
+                at += 1;
+                continue;
+            }
+            zones.finishing.swap_remove(at);
+            let end = self.events.now() + time;
+            self.events.push(end, event::of(event::COMPLETE, slot));
+        }
+        self.writer.sends_tails = !zones.finishing.is_empty();
+    }
+
+    /// Units that the buffer keeps between runs: those of zones whose rows are short.
+    pub(super) fn tail_units(&self) -> u32 {
+        self.tails().iter().map(|units| units.end - units.start).sum()
+    }
+
+    fn tails(&self) -> Vec<Range<u32>> {
+        let (Some(zones), Some(all)) = (&self.zones, self.ftl.zones()) else { return Vec::new() };
+        let ZoneLayout { zones, stride, .. } = zones.layout;
+        let of = |zone: u32| {
+            let Range { start, end } = all.unplaced(zone);
+            zone * stride + start..zone * stride + end
+        };
+        (0..zones).map(of).filter(|units| !units.is_empty()).collect()
+    }
+
+    /// The buffer of a drive that begins a run holds what it kept.
+    pub(super) fn take_tails(&mut self) {
+        let keys = self.ftl.keys();
+        for lpn in self.tails().into_iter().flatten().map(Lpn) {
+            let Some(held) = self.writer.buffer.take(lpn, State::Filling) else { return };
+            let key = key_among(&mut *self.ftl, keys, lpn, Hint::default());
+            let entry = self.writer.buffer.slot(held);
+            entry.key = key;
+            entry.rest = crate::buffer::Rest::None;
+            entry.epoch = self.writer.flushes.hold();
+            self.writer.buffer.push_dirty(held);
+        }
+    }
+}

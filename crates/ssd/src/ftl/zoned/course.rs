@@ -1,0 +1,343 @@
+//! The course of a zone on flash: its rows, the sets of its lanes, and the padding of a finish.
+//!
+//! Row `r` of a zone is one program. It goes to lane `r % lanes`, behind the earlier rows of that
+//! lane: its level is `r / lanes`. A lane of a zone has segments: a set, and the level at which it
+//! begins. There is more than one where a zone is larger than a set of blocks, or where a program
+//! has failed: from that level on another set goes on.
+
+use super::sets::{NONE, SetId};
+use super::{HOST, Zoned};
+use crate::ftl::contract::{Carried, DieSet, Move, Place, Program, Until, ZoneState};
+use crate::ftl::{Job, Lpn};
+use nand::chip::BlockMode;
+use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
+use serde::{Deserialize, Serialize};
+
+/// A set, and the level that its first row has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Segment {
+    level: u32,
+    set: SetId,
+}
+
+/// A lane of a zone.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Course {
+    segments: Vec<Segment>,
+    /// Level of the next row.
+    next: u32,
+    /// A program of the last segment has failed: another set goes on.
+    is_broken: bool,
+}
+
+impl Course {
+    /// The segment of a level.
+    #[inline]
+    fn at(&self, level: u32) -> Option<Segment> {
+        self.segments.iter().rev().find(|segment| segment.level <= level).copied()
+    }
+}
+
+impl Zoned {
+    /// The lane of the drive that is lane `index` of a zone: neighbours are on different dies.
+    #[inline]
+    pub(super) fn lane(&self, zone: u32, index: u32) -> u32 {
+        let group = zone % self.groups;
+        let (plane, die) = (index / self.zone_dies, index % self.zone_dies);
+        (group * self.zone_dies + die) * self.sets.lanes_per_die + plane
+    }
+
+    #[inline]
+    fn course(&mut self, zone: u32, index: u32) -> &mut Course {
+        &mut self.courses[(zone * self.lanes + index) as usize]
+    }
+
+    /// Rows that the host has in a zone.
+    #[inline]
+    fn host_rows(&self, zone: u32) -> u32 {
+        self.machine.zones[zone as usize].written.div_ceil(self.row_units)
+    }
+
+    /// Of these rows, those of lane `index`.
+    fn levels(&self, rows: u32, index: u32) -> u32 {
+        (rows + self.lanes - 1).saturating_sub(index) / self.lanes
+    }
+
+    fn bit(&self, zone: u32, row: u32) -> (usize, u64) {
+        let bit = u64::from(zone) * u64::from(self.rows) + u64::from(row);
+        ((bit / 64) as usize, 1 << (bit % 64))
+    }
+
+    /// Whether the flash has a row of the host.
+    #[inline]
+    pub(super) fn is_done(&self, zone: u32, row: u32) -> bool {
+        let (word, bit) = self.bit(zone, row);
+        self.done[word] & bit != 0
+    }
+
+    /// The place of a unit of a zone.
+    #[inline]
+    pub(super) fn find(&self, zone: u32, offset: u32) -> Option<Ppn> {
+        if offset >= self.machine.zones[zone as usize].written {
+            return None;
+        }
+        let (row, unit) = self.by_row.split(offset);
+        if !self.is_done(zone, row) {
+            return None;
+        }
+        let (level, index) = self.by_lanes.split(row);
+        let segment = self.courses[(zone * self.lanes + index) as usize].at(level)?;
+        let page = (level - segment.level) * self.pages_per_program;
+        let blocks = self.sets.blocks(segment.set);
+        let upp = self.sets.geometry.units_per_page;
+        let (page_of_row, slot) = (unit / upp, unit % upp);
+        let planes = self.sets.joined;
+        let block = blocks[(page_of_row % planes) as usize];
+        Some(self.sets.geometry.ppn(block, page + page_of_row / planes, slot))
+    }
+
+    /// Places a row of the host.
+    pub(super) fn place_row(&mut self, lpns: &[Lpn], dies: &DieSet) -> Place {
+        let (zone, offset) = self.machine.split(lpns[0]);
+        let (row, within) = self.by_row.split(offset);
+        debug_assert!(within == 0, "rows begin at whole rows");
+        let units = self.row_units.min(lpns.len() as u32);
+        if units < self.row_units && !self.is_tail(zone, offset + units) {
+            self.parked[zone as usize] = true;
+            return Place::Later(Until::Called);
+        }
+        let (level, index) = self.by_lanes.split(row);
+        let lane = self.lane(zone, index);
+        let die = self.sets.die_of(lane);
+        if !dies.contains(die) {
+            return Place::Later(Until::Die(die));
+        }
+        let next = self.course(zone, index).next;
+        debug_assert!(next == level, "zone {zone} lane {index}: row of level {level}, not {next}");
+        if self.needs_set(zone, index) && !self.sets.has_free(lane) {
+            self.needed[die.0 as usize] = true;
+            self.tell(die);
+            return Place::Later(Until::Erase);
+        }
+        let Some(program) = self.append(zone, index, units) else {
+            return Place::Later(Until::Erase);
+        };
+        self.counts.host_units += u64::from(units);
+        self.counts.padding_units += u64::from(self.row_units - units);
+        if self.is_finishing[zone as usize] {
+            self.tell(die);
+        }
+        Place::At(program)
+    }
+
+    /// Whether a zone has nothing more from the host than up to here.
+    fn is_tail(&self, zone: u32, end: u32) -> bool {
+        let of = &self.machine.zones[zone as usize];
+        of.written == end && matches!(of.state, ZoneState::Full | ZoneState::ReadOnly)
+    }
+
+    /// Whether the next row of a lane of a zone goes to another set.
+    fn needs_set(&mut self, zone: u32, index: u32) -> bool {
+        let levels = self.set_levels;
+        let course = self.course(zone, index);
+        match course.segments.last() {
+            Some(last) => course.is_broken || course.next - last.level >= levels,
+            None => true,
+        }
+    }
+
+    /// The next program of a lane of a zone; `None` where it has no set left.
+    fn append(&mut self, zone: u32, index: u32, units: u32) -> Option<Program> {
+        if self.needs_set(zone, index) {
+            let lane = self.lane(zone, index);
+            let set = self.sets.take(lane, zone)?;
+            let course = self.course(zone, index);
+            course.segments.push(Segment { level: course.next, set });
+            course.is_broken = false;
+        }
+        let pages = self.pages_per_program;
+        let course = self.course(zone, index);
+        let segment = *course.segments.last()?;
+        let page = (course.next - segment.level) * pages;
+        course.next += 1;
+        let mut blocks = [Block(0); MAX_PLANES];
+        let of_set = self.sets.blocks(segment.set);
+        blocks[..of_set.len()].copy_from_slice(of_set);
+        let program = Program {
+            die: self.sets.geometry.die_of(blocks[0]),
+            units,
+            page,
+            planes: of_set.len() as u8,
+            stream: HOST,
+            mode: BlockMode::Native,
+            blocks,
+        };
+        self.sets.handed_out(segment.set, &program, pages);
+        Some(program)
+    }
+
+    /// Zone, lane and level of a program; `None` where its zone was emptied since.
+    fn placed(&self, program: &Program) -> Option<(u32, u32, u32)> {
+        let set = self.sets.of(program.blocks[0]);
+        let zone = self.sets.get(set).zone;
+        if zone == NONE {
+            return None;
+        }
+        let lane = self.sets.lane_of(set);
+        let (die, plane) = (lane / self.sets.lanes_per_die, lane % self.sets.lanes_per_die);
+        let index = plane * self.zone_dies + die % self.zone_dies;
+        let course = &self.courses[(zone * self.lanes + index) as usize];
+        let segment = course.segments.iter().find(|segment| segment.set == set)?;
+        Some((zone, index, segment.level + program.page / self.pages_per_program))
+    }
+
+    /// The flash has a program.
+    pub(super) fn row_programmed(&mut self, program: &Program, carried: Carried) {
+        if let Some((zone, index, level)) = self.placed(program) {
+            if matches!(carried, Carried::Host) {
+                let (word, bit) = self.bit(zone, level * self.lanes + index);
+                self.done[word] |= bit;
+            }
+            self.reported[zone as usize] += 1;
+            if self.is_finishing[zone as usize] {
+                self.tell(program.die);
+                if self.reported[zone as usize] == self.rows {
+                    self.end_finish(zone);
+                }
+            }
+        }
+        self.sets.reported(self.sets.of(program.blocks[0]));
+        self.tell_of_waiting(program.die);
+    }
+
+    /// A program has failed: its row is placed again, in another set.
+    pub(super) fn row_failed(&mut self, program: &Program, carried: Carried) {
+        let slots = u64::from(program.units);
+        if matches!(carried, Carried::Host) {
+            self.counts.host_units -= slots;
+            self.counts.padding_units += slots;
+        }
+        if let Some((zone, index, level)) = self.placed(program) {
+            let course = self.course(zone, index);
+            (course.next, course.is_broken) = (level, true);
+        }
+        self.sets.reported(self.sets.of(program.blocks[0]));
+        self.tell_of_waiting(program.die);
+    }
+
+    /// The zone is empty: its sets are to be erased.
+    pub(super) fn empty(&mut self, zone: u32, written: u32) {
+        let rows = written.div_ceil(self.row_units);
+        let first = (0..rows).find(|&row| !self.is_done(zone, row)).unwrap_or(rows);
+        self.last_reset = (written, (first * self.row_units).min(written), written);
+        for index in 0..self.lanes {
+            let course = std::mem::take(self.course(zone, index));
+            for segment in course.segments {
+                let die = self.sets.die_of(self.sets.lane_of(segment.set));
+                self.sets.give_back(segment.set);
+                self.tell_of_waiting(die);
+            }
+        }
+        for row in 0..rows {
+            let (word, bit) = self.bit(zone, row);
+            self.done[word] &= !bit;
+        }
+        self.reported[zone as usize] = 0;
+        self.end_finish(zone);
+    }
+
+    fn end_finish(&mut self, zone: u32) {
+        if std::mem::take(&mut self.is_finishing[zone as usize]) {
+            self.finishing.retain(|&other| other != zone);
+        }
+    }
+
+    /// The zone is finished: what is missing is padded.
+    pub(super) fn begin_finish(&mut self, zone: u32) {
+        if self.reported[zone as usize] == self.rows {
+            return;
+        }
+        self.is_finishing[zone as usize] = true;
+        self.finishing.push(zone);
+        if std::mem::take(&mut self.parked[zone as usize]) {
+            self.calls.push(zone);
+        }
+        for index in 0..self.lanes {
+            let die = self.sets.die_of(self.lane(zone, index));
+            self.tell(die);
+        }
+    }
+
+    /// A lane of a finished zone on a die that can be padded now: those of the host's rows that go
+    /// there are placed, and nothing is under way.
+    pub(super) fn to_pad(&self, die: Die) -> Option<(u32, u32)> {
+        for &zone in &self.finishing {
+            if die.0 / self.zone_dies != zone % self.groups {
+                continue;
+            }
+            for plane in 0..self.sets.lanes_per_die {
+                let index = plane * self.zone_dies + die.0 % self.zone_dies;
+                if self.is_to_pad(zone, index) {
+                    return Some((zone, index));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether a lane of a finished zone can be padded now.
+    fn is_to_pad(&self, zone: u32, index: u32) -> bool {
+        let course = &self.courses[(zone * self.lanes + index) as usize];
+        let last = course.segments.last();
+        let is_flying = last.is_some_and(|last| self.sets.get(last.set).flying > 0);
+        let is_full =
+            last.is_none_or(|last| course.is_broken || course.next - last.level >= self.set_levels);
+        let has_set = !is_full || self.sets.lanes[self.lane(zone, index) as usize].free > 0;
+        let host = self.levels(self.host_rows(zone), index);
+        let all = self.levels(self.rows, index);
+        (host..all).contains(&course.next) && !is_flying && has_set
+    }
+
+    /// The program of a row of padding.
+    pub(super) fn place_padding(&mut self, job: Job, moves: &[Move]) -> Place {
+        let units = self.row_units.min(moves.len() as u32);
+        let Some((zone, index)) = self.padding[job.0 as usize] else { return Place::NoRoom };
+        let program = if self.is_finishing[zone as usize] && self.is_to_pad(zone, index) {
+            self.append(zone, index, units)
+        } else {
+            // The zone was emptied after the program had failed: the row goes to a free set, which
+            // is erased at once.
+            self.pad_anywhere(self.lane(zone, index), units)
+        };
+        match program {
+            Some(program) => {
+                self.counts.padding_units += u64::from(self.row_units);
+                Place::At(program)
+            }
+            None => Place::NoRoom,
+        }
+    }
+
+    fn pad_anywhere(&mut self, lane: u32, units: u32) -> Option<Program> {
+        let set = self.sets.take(lane, NONE)?;
+        let mut blocks = [Block(0); MAX_PLANES];
+        let of_set = self.sets.blocks(set);
+        blocks[..of_set.len()].copy_from_slice(of_set);
+        let (die, planes) = (self.sets.die_of(lane), of_set.len() as u8);
+        let (stream, mode) = (HOST, BlockMode::Native);
+        let program = Program { die, units, page: 0, planes, stream, mode, blocks };
+        self.sets.handed_out(set, &program, self.pages_per_program);
+        self.sets.give_back(set);
+        Some(program)
+    }
+
+    /// Units of a zone that are admitted, and not placed.
+    pub(super) fn unplaced_units(&self, zone: u32) -> std::ops::Range<u32> {
+        let written = self.machine.zones[zone as usize].written;
+        let rows = written / self.row_units;
+        let first = (0..rows).find(|&row| !self.is_done(zone, row)).unwrap_or(rows);
+        let start = first * self.row_units;
+        // A short row that a finish has programmed is placed.
+        if start < written && self.is_done(zone, first) { written..written } else { start..written }
+    }
+}

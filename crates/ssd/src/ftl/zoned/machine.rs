@@ -1,0 +1,209 @@
+//! States of zones: what each command does in each state, and how many zones are open and active.
+//!
+//! After the state machine of the NVM Express Zoned Namespace Command Set (1.1, section 2.1.1.3).
+//! A write to a zone that is not open opens it; where as many are open as may be, the implicitly
+//! open zone that was written to least recently is closed for it.
+
+use crate::drive::request::Op;
+use crate::ftl::Lpn;
+use crate::ftl::contract::{Status, ZoneLayout, ZoneState, ZoneView};
+use base::units::Divisor;
+use serde::{Deserialize, Serialize};
+
+/// A zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Zone {
+    pub state: ZoneState,
+    /// Units up to its write pointer.
+    pub pointer: u32,
+    /// Units that the host has written.
+    pub written: u32,
+    /// When it was last written to or opened, in requests.
+    used_at: u64,
+}
+
+impl Zone {
+    const EMPTY: Self = Self { state: ZoneState::Empty, pointer: 0, written: 0, used_at: 0 };
+
+    pub(super) fn view(&self) -> ZoneView {
+        ZoneView { state: self.state, pointer: self.pointer, written: self.written }
+    }
+}
+
+/// All zones.
+#[derive(Clone)]
+pub(super) struct Machine {
+    pub layout: ZoneLayout,
+    by_stride: Divisor,
+    pub zones: Vec<Zone>,
+    open: u32,
+    active: u32,
+    requests: u64,
+}
+
+impl Machine {
+    /// Empty zones.
+    pub(super) fn new(layout: ZoneLayout) -> Self {
+        Self {
+            layout,
+            by_stride: Divisor::new(layout.stride),
+            zones: vec![Zone::EMPTY; layout.zones as usize],
+            open: 0,
+            active: 0,
+            requests: 0,
+        }
+    }
+
+    /// The zone of a unit, and the unit's place in it.
+    #[inline]
+    pub(super) fn split(&self, lpn: Lpn) -> (u32, u32) {
+        self.by_stride.split(lpn.0)
+    }
+
+    /// Takes over zones that were saved.
+    pub(super) fn take_over(&mut self, zones: Vec<Zone>) {
+        let count =
+            |is: fn(ZoneState) -> bool| zones.iter().filter(|zone| is(zone.state)).count() as u32;
+        (self.open, self.active) = (count(ZoneState::is_open), count(ZoneState::is_active));
+        self.requests = zones.iter().map(|zone| zone.used_at).max().unwrap_or(0);
+        self.zones = zones;
+    }
+
+    /// What a request for `units` units from `first` on does: where it begins, or why it is
+    /// refused. All but reads change the zone.
+    pub(super) fn admit(&mut self, op: Op, first: Lpn, units: u32) -> Result<Lpn, Status> {
+        let (zone, offset) = self.split(first);
+        match op {
+            Op::Read => self.read(zone, offset, units).map(|()| first),
+            Op::Write => self.write(zone, offset, units).map(|()| first),
+            _ if offset > 0 => Err(Status::InvalidField),
+            Op::ZoneAppend => {
+                let pointer = self.zones[zone as usize].pointer;
+                self.write(zone, pointer, units)?;
+                Ok(Lpn(first.0 + pointer))
+            }
+            Op::ZoneReset => self.reset(zone).map(|()| first),
+            Op::ZoneFinish => self.finish(zone).map(|()| first),
+            Op::ZoneOpen => self.open(zone).map(|()| first),
+            Op::ZoneClose => self.close(zone).map(|()| first),
+            // There is nothing that a trim could forget but a zone, and a reset does that.
+            Op::Trim | Op::Flush => Err(Status::InvalidField),
+        }
+    }
+
+    fn read(&self, zone: u32, offset: u32, units: u32) -> Result<(), Status> {
+        if u64::from(offset) + u64::from(units) > u64::from(self.layout.stride) {
+            return Err(Status::ZoneBoundaryError);
+        }
+        match self.zones[zone as usize].state {
+            ZoneState::Offline => Err(Status::ZoneIsOffline),
+            _ => Ok(()),
+        }
+    }
+
+    fn write(&mut self, zone: u32, offset: u32, units: u32) -> Result<(), Status> {
+        let Zone { state, pointer, .. } = self.zones[zone as usize];
+        match state {
+            ZoneState::Full => return Err(Status::ZoneIsFull),
+            ZoneState::ReadOnly => return Err(Status::ZoneIsReadOnly),
+            ZoneState::Offline => return Err(Status::ZoneIsOffline),
+            _ => {}
+        }
+        let end = u64::from(offset) + u64::from(units);
+        if end > u64::from(self.layout.capacity) {
+            return Err(Status::ZoneBoundaryError);
+        }
+        if offset != pointer {
+            return Err(Status::ZoneInvalidWrite);
+        }
+        if !state.is_open() {
+            self.enter(zone, ZoneState::ImplicitlyOpen)?;
+        }
+        self.touch(zone);
+        let at = &mut self.zones[zone as usize];
+        (at.pointer, at.written) = (end as u32, end as u32);
+        if end == u64::from(self.layout.capacity) {
+            self.set(zone, ZoneState::Full);
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self, zone: u32) -> Result<(), Status> {
+        match self.zones[zone as usize].state {
+            ZoneState::ReadOnly | ZoneState::Offline => Err(Status::InvalidZoneStateTransition),
+            _ => {
+                self.set(zone, ZoneState::Empty);
+                self.zones[zone as usize] = Zone::EMPTY;
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(&mut self, zone: u32) -> Result<(), Status> {
+        match self.zones[zone as usize].state {
+            ZoneState::ReadOnly | ZoneState::Offline => Err(Status::InvalidZoneStateTransition),
+            _ => {
+                self.set(zone, ZoneState::Full);
+                self.zones[zone as usize].pointer = self.layout.capacity;
+                Ok(())
+            }
+        }
+    }
+
+    fn open(&mut self, zone: u32) -> Result<(), Status> {
+        match self.zones[zone as usize].state {
+            ZoneState::ExplicitlyOpen => Ok(()),
+            ZoneState::Empty | ZoneState::ImplicitlyOpen | ZoneState::Closed => {
+                self.enter(zone, ZoneState::ExplicitlyOpen)?;
+                self.touch(zone);
+                Ok(())
+            }
+            _ => Err(Status::InvalidZoneStateTransition),
+        }
+    }
+
+    fn close(&mut self, zone: u32) -> Result<(), Status> {
+        match self.zones[zone as usize].state {
+            ZoneState::Closed => Ok(()),
+            state if state.is_open() => {
+                self.set(zone, ZoneState::Closed);
+                Ok(())
+            }
+            _ => Err(Status::InvalidZoneStateTransition),
+        }
+    }
+
+    /// Opens a zone, if the limits allow it.
+    fn enter(&mut self, zone: u32, to: ZoneState) -> Result<(), Status> {
+        let ZoneLayout { most_open, most_active, .. } = self.layout;
+        let state = self.zones[zone as usize].state;
+        if !state.is_active() && most_active > 0 && self.active >= most_active {
+            return Err(Status::TooManyActiveZones);
+        }
+        if !state.is_open() && most_open > 0 && self.open >= most_open {
+            let zones = (0..).zip(&self.zones);
+            let implicit = zones.filter(|(_, zone)| zone.state == ZoneState::ImplicitlyOpen);
+            let Some((oldest, _)) = implicit.min_by_key(|(_, zone)| zone.used_at) else {
+                return Err(Status::TooManyOpenZones);
+            };
+            self.set(oldest, ZoneState::Closed);
+        }
+        self.set(zone, to);
+        Ok(())
+    }
+
+    fn touch(&mut self, zone: u32) {
+        self.requests += 1;
+        self.zones[zone as usize].used_at = self.requests;
+    }
+
+    /// A zone is in another state.
+    pub(super) fn set(&mut self, zone: u32, to: ZoneState) {
+        let from = std::mem::replace(&mut self.zones[zone as usize].state, to);
+        self.open = self.open + u32::from(to.is_open()) - u32::from(from.is_open());
+        self.active = self.active + u32::from(to.is_active()) - u32::from(from.is_active());
+    }
+}
+
+#[cfg(test)]
+mod tests;

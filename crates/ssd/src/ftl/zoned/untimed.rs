@@ -1,0 +1,80 @@
+//! Writes to zones without time: zones are filled in order, and overwritten whole.
+
+use super::Zoned;
+use crate::drive::request::Op;
+use crate::ftl::contract::{Device, Ftl, Key, Lpn, Untimed, ZoneState};
+use crate::ftl::untimed::write_key;
+use base::{Error, Result};
+
+impl Zoned {
+    /// Writes units in order at the write pointers of their zones; passes over those beyond what
+    /// zones take.
+    pub(super) fn write_zones<D: Device + ?Sized>(
+        &mut self,
+        lpns: &[Lpn],
+        untimed: &mut Untimed,
+        device: &mut D,
+    ) -> Result<()> {
+        let mut rest = lpns;
+        while let Some(&first) = rest.first() {
+            let (zone, offset) = self.machine.split(first);
+            let stays = |lpn: &&Lpn| self.machine.split(**lpn).0 == zone;
+            let (of_zone, behind) = rest.split_at(rest.iter().take_while(stays).count());
+            rest = behind;
+            let room = self.machine.layout.capacity.saturating_sub(offset);
+            let units = room.min(of_zone.len() as u32);
+            if units > 0 {
+                self.admit(Op::Write, first, units).map_err(|status| {
+                    let problem = format!("a write to unit {offset} of zone {zone}");
+                    Error::new("zones", format!("{problem}: {}", status.name()))
+                        .expected("writes at write pointers")
+                })?;
+                self.send_rows(zone, untimed, device)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Places whole rows of a zone that are admitted.
+    fn send_rows<D: Device + ?Sized>(
+        &mut self,
+        zone: u32,
+        untimed: &mut Untimed,
+        device: &mut D,
+    ) -> Result<()> {
+        let units = self.unplaced_units(zone);
+        let rows = (units.end - units.start) / self.row_units;
+        let first = zone * self.machine.layout.stride + units.start;
+        let lpns: Vec<Lpn> = (first..first + rows * self.row_units).map(Lpn).collect();
+        if lpns.is_empty() { Ok(()) } else { write_key(self, Key(zone), &lpns, untimed, device) }
+    }
+
+    /// Overwrites `count` units in all: each time that there are enough for it, the zone of a drawn
+    /// unit is emptied and written anew.
+    pub(super) fn overwrite_zones<D: Device + ?Sized>(
+        &mut self,
+        count: u64,
+        draw: &mut dyn FnMut() -> Lpn,
+        untimed: &mut Untimed,
+        device: &mut D,
+    ) -> Result<()> {
+        let capacity = self.machine.layout.capacity;
+        self.overwriting += count;
+        while self.overwriting >= u64::from(capacity) {
+            self.overwriting -= u64::from(capacity);
+            let (zone, _) = self.machine.split(draw());
+            let state = self.machine.zones[zone as usize].state;
+            if matches!(state, ZoneState::ReadOnly | ZoneState::Offline) {
+                continue;
+            }
+            let first = Lpn(zone * self.machine.layout.stride);
+            let lpns: Vec<Lpn> = (first.0..first.0 + capacity).map(Lpn).collect();
+            let is_emptied = self.admit(Op::ZoneReset, first, 0).is_ok();
+            // A zone that could not be opened beside others that are stays empty.
+            if is_emptied && self.admit(Op::Write, first, capacity).is_ok() {
+                write_key(self, Key(zone), &lpns, untimed, device)?;
+            }
+        }
+        Ok(())
+    }
+}
