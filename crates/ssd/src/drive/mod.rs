@@ -43,6 +43,7 @@ pub(crate) use flow::{FLASH_EVENTS, event};
 pub(crate) use idle::Idle;
 pub use power::{Cut, PowerCounts, Started};
 pub(crate) use power::{check_recovery, recovery_of};
+pub use read::codes::CodeCounts;
 
 use crate::blame::Cause;
 use crate::build::Kept;
@@ -55,8 +56,6 @@ use crate::ftl::{Ftl, Job};
 use crate::medium::versions::Versions;
 use base::event::EventQueue;
 use base::{Result, Time};
-use codewords::Codewords;
-use ecc::model::{EccConfig, Model};
 use exchange::Exchanges;
 use front::Front;
 use gate::Gate;
@@ -65,6 +64,7 @@ use map::MapReads;
 use nand::geometry::Die;
 use power::Power;
 use read::Reader;
+use read::codes::{BuiltCode, Codes};
 use request::{Op, Request};
 use stage::Stage;
 use units::Units;
@@ -118,8 +118,8 @@ pub enum Step {
 pub(crate) struct DriveParts {
     pub flash: Flash,
     pub ftl: Box<dyn Ftl>,
-    pub ecc: Box<dyn Model>,
-    pub ecc_common: EccConfig,
+    /// The code of `[ecc]`, then those of kinds of chips.
+    pub codes: Vec<BuiltCode>,
     pub retry: Box<dyn Retry>,
     pub idle: Idle,
     pub failures: Failures,
@@ -149,25 +149,24 @@ pub struct Ssd {
     /// What a drive with a recovery keeps for its start-up.
     power: Option<Box<Power>>,
     units: Units,
-    codewords: Codewords,
+    pub(crate) codes: Codes,
 }
 
 impl Ssd {
     /// Puts the parts together; see `build` for where they come from.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Result<Self> {
-        let DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept } = parts;
+        let DriveParts { flash, ftl, codes, retry, idle, failures, kept } = parts;
         let on_chip = OnChip::of(config)?;
         let power = Power::new(config, &flash.chips, &kept)?;
         let geometry = &flash.chips.geometry;
         let dies = geometry.dies;
-        let codewords = Codewords::new(geometry, &ecc_common);
         let units = Units::new(ftl.logical_units(), geometry.unit_bytes);
         let ssd = Self {
             events: EventQueue::new(),
             upkeep_at: Time::LIMIT,
             front: Front::new(config),
-            reader: Reader::new(config, &flash.chips, ecc, &ecc_common, retry),
-            writer: Writer::new(config, &*ftl, dies, &ecc_common),
+            reader: Reader::new(config, retry),
+            writer: Writer::new(config, &*ftl, dies),
             gate: Gate::new(dies, ftl.keys()),
             map: MapReads::new(ftl.has_map_on_flash()),
             jobs: Jobs::new(ftl.jobs(), on_chip),
@@ -178,7 +177,7 @@ impl Ssd {
             versions: None,
             power: power.map(Box::new),
             units,
-            codewords,
+            codes: Codes::new(config, &flash.chips, codes),
             flash,
             ftl,
         };
