@@ -68,7 +68,22 @@ def small(dice: Dice) -> tuple[str, list[str]]:
     if dice.chance(0.8):
         pages = dice.one((24, 48, 96))
         sets.append(f"chip.geometry.pages_per_block={pages}")
+    if catalogue.load_config(name, []).config.get("chips"):
+        sets += _kinds(dice)
     return name, _changes(dice, name, sets) if dice.chance(0.6) else sets
+
+
+def _kinds(dice: Dice) -> list[str]:
+    """A die of each kind of chips, and now and then a code of its own for the second one."""
+    sets = ["drive.channels=2", "drive.dies_per_channel=1", "chips.tlc.channels=1"]
+    sets += ["chips.tlc.chip.geometry.blocks_per_plane=40"]
+    if dice.chance(0.6):
+        model = dice.one(_members("model"))
+        code = dice.one(PRESETS["code"]) if model in ("profile", "exact") else ""
+        sets.append(f"chips.tlc.ecc.code={code}" if code else f"chips.tlc.ecc.model={model}")
+        sets.append(f"chips.tlc.ecc.decoders={dice.one((0, 1, 3))}")
+        sets.append(f"chips.tlc.ecc.t_decode_us={dice.one((0, 4, 40))}")
+    return sets
 
 
 def file(dice: Dice, sets: list[str], run: dict[str, str]) -> bytes:
