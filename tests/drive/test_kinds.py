@@ -78,6 +78,8 @@ WORN = {
         "gamma": 0,
     },
     "chips.tlc.ecc.code": "ldpc_4k_r90",
+    "chip.geometry.spare_bytes": 2048,
+    "chips.tlc.chip.geometry.spare_bytes": 2048,
     "retry.name": "soft_decision",
 }
 """Worn TLC with LDPC beside MLC with BCH."""
@@ -85,12 +87,13 @@ WORN = {
 
 def test_each_kind_has_the_code_that_it_names():
     drive = nandlab.Drive("hachiya2013", set=WORN)
-    own = drive.config["chips"]["tlc"]["ecc"]
-    assert (own["model"], own["code"]) == ("profile", "ldpc_4k_r90")
-    assert drive.config["ecc"]["code"] == "bch_1024_t72"
     drive.precondition("fill")
     job = "[reads]\nrw=randread\nbs=16k\niodepth=8\nnumber_ios=4000\n"
     report = drive.run(job).to_dict()
+    config = report["nandlab"]["config"]
+    own = config["chips"]["tlc"]["ecc"]
+    assert (own["model"], own["code"]) == ("profile", "ldpc_4k_r90")
+    assert config["ecc"]["code"] == "bch_1024_t72"
     mlc, tlc = (report["nand"]["kinds"][name]["ecc"] for name in ("chip", "tlc"))
     for key in mlc:
         assert mlc[key] + tlc[key] == report["ecc"][key]
@@ -112,7 +115,7 @@ def test_each_kind_has_the_code_that_it_names():
     [
         ({"chips.tlc.ecc.code": "no_such"}, "chips.tlc.ecc.code"),
         ({"chips.tlc.ecc": {"t_decode_us": 1}}, "chips.tlc.ecc.*missing key `model`"),
-        ({"chips.tlc.ecc.model": "no_such"}, "chips.tlc.ecc.model=no_such"),
+        ({"chips.tlc.ecc.model": "no_such"}, "chips.tlc.ecc.model=.no_such"),
         ({"chips.tlc.ecc": {"model": "ideal", "no_such": 1}}, "chips.tlc.ecc.*no_such"),
         (
             {"chips.tlc.ecc": {"model": "ideal", "payload_bytes": 32768}},

@@ -90,7 +90,8 @@ def _spare_area(subject: Subject) -> Iterator[Hit]:
 
 def _spare_area_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
     spare = subject.value(f"{chip}.geometry.spare_bytes")
-    data, page = subject.value(f"{ecc}.payload_bytes"), subject.value(f"{chip}.geometry.page_bytes")
+    data = subject.value(f"{ecc}.payload_bytes")
+    page = subject.value(f"{chip}.geometry.page_bytes")
     if subject.value(f"{ecc}.model") == "threshold":
         t = subject.value(f"{ecc}.t")
         parity = bch_parity_bytes(t, data)
@@ -101,9 +102,9 @@ def _spare_area_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
         if words * parity + own > spare:
             yield Hit(
                 subject.at(f"{ecc}.t"),
-                f"{ecc}.t = {t} in {data} bytes takes {parity} bytes of parity, {words} times a page;"
-                f" with {own} bytes of the FTL that is {words * parity + own} of {spare} spare"
-                " bytes",
+                f"{ecc}.t = {t} in {data} bytes takes {parity} bytes of parity, {words} times a"
+                f" page; with {own} bytes of the FTL that is {words * parity + own} of {spare}"
+                " spare bytes",
             )
     elif subject.value("ftl.name") == "superblock" and not subject.value(f"{ecc}.parity_bytes"):
         own = subject.needs[2]
@@ -159,14 +160,15 @@ def _constant_code_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
     if model == "ideal" and law != "ideal":
         yield Hit(
             subject.at(f"{ecc}.model"),
-            f"{ecc}.model = ideal over {chip}.array `{law}`: every page decodes at once, however many"
-            " bits are wrong",
+            f"{ecc}.model = ideal over {chip}.array `{law}`: every page decodes at once, however"
+            " many bits are wrong",
         )
     is_aged = any(subject.value(f"age.{key}") for key in ("pe_cycles", "retention_hours"))
     if model == "shares" and (is_aged or subject.is_varied("age")):
         yield Hit(
             subject.at(f"{ecc}.model"),
-            f"{ecc}.model = shares with an age: the same share of codewords fails whatever the wear",
+            f"{ecc}.model = shares with an age: the same share of codewords fails whatever the"
+            " wear",
         )
 
 

@@ -76,6 +76,10 @@ impl SsdConfig {
         for ((section, chip), number) in self.kinds().into_iter().zip(of_kinds) {
             let DriveCode { section: place, common: ecc, .. } = &codes[number];
             let (page, spare) = (chip.geometry.page_bytes, chip.geometry.spare_bytes);
+            if page != self.chip.geometry.page_bytes {
+                // Refused when the kinds are put together.
+                continue;
+            }
             if ecc.payload_bytes > page {
                 let problem = format!("{} bytes do not fit in a page", ecc.payload_bytes);
                 return Err(Error::new(format!("{place}.payload_bytes"), problem)
