@@ -17,9 +17,12 @@ use crate::space::gc::{self, GcConfig, contract::Shape};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
 use base::{Error, Result, Time};
-use nand::chip::{BlockMode, Chips};
+use ecc::wom::voltage::VoltageCode;
+use nand::chip::coded::{CodedPages, Group};
+use nand::chip::{BlockMode, Chips, DataRber};
 use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Geometry, GeometryConfig};
+use std::sync::Arc;
 
 /// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks; with a
 /// recovery 12 a unit for out-of-band areas, and 8 while it starts up; with copies on the chip 5 a
@@ -112,8 +115,8 @@ impl Ssd {
             Some(ftl) => ftl,
             None => build_ftl(config, context(config, &chips)?)?,
         };
-        if ftl.codes_pages() {
-            chips.hold_codes(ecc::wom::data_rber)?;
+        if let Some(coded) = ftl.coded_pages() {
+            chips.hold_codes(coded.clone(), data_rber(coded)?);
         }
         let mut choice = config.scheduler.clone();
         let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
@@ -131,7 +134,7 @@ impl Ssd {
             CellMedium::of(config, &chips, &*code.model)?;
         }
         let cells = CellMedium::of(config, &chips, &**ecc)?;
-        if cells.is_some() && ftl.codes_pages() {
+        if cells.is_some() && ftl.coded_pages().is_some() {
             return Err(Error::unsupported(
                 "ecc.model",
                 "real cells under an FTL with coded pages",
@@ -397,6 +400,16 @@ fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
             || is_factory_bad(config.seed, block.0, per_die, chip.bad_block_fraction)
     };
     (0..geometry.blocks()).map(Block).map(is_bad).collect()
+}
+
+/// How errors of cells become errors of data in coded pages.
+fn data_rber(coded: &CodedPages) -> Result<DataRber> {
+    if !coded.is_of_levels() {
+        return Ok(Arc::new(ecc::wom::data_rber));
+    }
+    let Group { pages, data, .. } = coded.shape();
+    let code = VoltageCode::new(pages, data)?;
+    Ok(Arc::new(move |rber| code.data_rber(rber)))
 }
 
 /// Builds the codes of a drive. Refuses soft reads of which no code has as many.

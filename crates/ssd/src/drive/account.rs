@@ -91,7 +91,7 @@ impl Ssd {
         self.ftl.start_run(Some(pe_cycles));
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
             self.flash.chips.load_in(self.ftl.mode(block), block, self.ftl.filled_pages(block));
-            if self.ftl.codes_pages() {
+            if self.ftl.coded_pages().is_some() {
                 self.flash.chips.load_again(block, self.ftl.rewritten_groups(block));
             }
         }
