@@ -77,6 +77,36 @@ fn a_lonely_read_takes_the_sum_of_its_parts() {
     assert!((mean - (52.5 + rest)).abs() < 4.0 * 12.5 / 2000f64.sqrt(), "{mean}");
 }
 
+/// Commands, units and delays of the controller: a lonely request waits for all of them, and at
+/// saturation the cores are busy with all but the delays.
+#[test]
+fn commands_cost_their_units_and_delays() {
+    let sets = [
+        "controller.command_us=0.5",
+        "controller.read.command_us=0.4",
+        "controller.read.unit_us=1.35",
+        "controller.read.delay_us=5",
+        "controller.read.unit_delay_us=6.5",
+        "controller.write.command_us=4.5",
+        "controller.write.delay_us=2",
+    ];
+    // Nothing is stored there: a read without flash.
+    let job = "rw=randread\nbs=8k\niodepth=1\nnumber_ios=1000";
+    let report = run(&sets, job, Precondition::None);
+    let alone = number(&report["host"]["read"]["latency_us"]["max"]);
+    let (expected, source) = (0.9 + 2.0 * 1.35 + 5.0 + 2.0 * 6.5, "command + units + delays");
+    validate("QD1 read of 8 KiB without flash, us", alone, expected, 1e-12, source);
+    let job = "rw=randread\nbs=8k\niodepth=64\nnumber_ios=50000";
+    let report = run(&sets, job, Precondition::None);
+    let source = "one core: command and two units";
+    let (iops, most) = (number(&report["host"]["iops"]), 1e6 / (0.9 + 2.0 * 1.35));
+    validate("reads without flash, depth 64, IOPS", iops, most, 0.001, source);
+    let sets = [&sets[..], &["buffer.bytes=4194304"]].concat();
+    let report = run(&sets, "rw=write\nbs=4k\niodepth=1\nnumber_ios=100", Precondition::None);
+    let alone = number(&report["host"]["write"]["latency_us"]["max"]);
+    validate("QD1 write into the buffer, us", alone, 5.0 + 2.0, 1e-12, "command + delay");
+}
+
 /// Reads of two units of one page are one command; of unmapped units, none.
 #[test]
 fn neighbours_share_a_page_and_nothing_is_read_of_nothing() {

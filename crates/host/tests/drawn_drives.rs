@@ -225,6 +225,7 @@ fn firmware(dice: &mut Dice) {
             dice.maybe(0.3, "ftl.separate_gc_stream", &[true, false]);
             dice.maybe(0.3, "ftl.host_streams", &[1, 2, 3]);
             dice.maybe(0.5, "ftl.static_wear_delta", &[0, 3, 100]);
+            dice.maybe(0.3, "ftl.metadata_share", &[0.02, 0.2]);
         }
         "bast" => {
             dice.maybe(0.3, "ftl.stripe", &[1, 1, 2]);
@@ -272,6 +273,11 @@ fn firmware(dice: &mut Dice) {
     dice.maybe(0.3, "buffer.latency_us", &[0.0, 2.0]);
     dice.maybe(0.5, "controller.command_us", &[0.0, 3.0]);
     dice.maybe(0.3, "controller.cores", &[1, 3]);
+    for command in ["read", "write"] {
+        for cost in ["command_us", "unit_us", "delay_us", "unit_delay_us"] {
+            dice.maybe(0.2, &format!("controller.{command}.{cost}"), &[0.0, 2.5]);
+        }
+    }
     dice.maybe(0.5, "host.link_mb_s", &[0.0, 50.0, 3200.0]);
     dice.maybe(0.5, "host.link_latency_us", &[0.0, 0.5]);
     dice.maybe(0.5, "host.submit_us", &[0.0, 1.0, 30.0]);

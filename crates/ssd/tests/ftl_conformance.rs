@@ -17,7 +17,7 @@ use ssd::ftl::{
 
 #[test]
 fn reports_are_what_has_been_done() {
-    let shapes: [&[&str]; 12] = [
+    let shapes: [&[&str]; 13] = [
         &["age.pe_cycles=5"],
         &["chip.features.multi_plane_program=false"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
@@ -28,6 +28,7 @@ fn reports_are_what_has_been_done() {
         &["ftl.map_cache_policy=tpftl", "ftl.unit_bytes=512"],
         &["ftl.unit_bytes=2560", "chip.geometry.page_bytes=18432"],
         &["ftl.separate_gc_stream=false", "ftl.static_wear_delta=3"],
+        &["ftl.metadata_share=0.1", "ftl.overprovisioning=1.2"],
         &["chip.geometry.bad_block_fraction=0.1", "ftl.overprovisioning=1.5"],
         // One block in twenty has failed.
         &[

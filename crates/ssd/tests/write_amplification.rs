@@ -16,6 +16,17 @@ const UNITS_PER_BLOCK: u32 = 64;
 
 /// One plane of `blocks` blocks of 64 pages of one unit.
 fn drive(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> Box<dyn Ftl> {
+    drive_of(policy, params, blocks, alpha, 0.0)
+}
+
+/// The same with so many pages of its own for each page of data.
+fn drive_of(
+    policy: &str,
+    params: &[(&str, i64)],
+    blocks: u32,
+    alpha: f64,
+    metadata_share: f64,
+) -> Box<dyn Ftl> {
     let geometry = Geometry::new(
         &GeometryConfig {
             planes_per_die: 1,
@@ -58,6 +69,7 @@ fn drive(policy: &str, params: &[(&str, i64)], blocks: u32, alpha: f64) -> Box<d
     let mut choice = Choice::named("page");
     choice.params.insert("separate_gc_stream".into(), false.into());
     choice.params.insert("static_wear_delta".into(), 0.into());
+    choice.params.insert("metadata_share".into(), metadata_share.into());
     let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
     (member.build)(context, &choice.params).unwrap()
 }
@@ -228,4 +240,27 @@ fn cost_benefit_lies_between_greedy_and_fifo() {
     let (effective, wa) = uniform("cost_benefit", &[], 1024, 1.28);
     assert!(wa > 0.97 * greedy_theory(effective, 64), "{wa}");
     assert!(wa < 1.05 * fifo_theory(effective), "{wa}");
+}
+
+/// What the drive writes for itself: data in order cost one more page in so many; at random they
+/// have less spare space as well, since nothing else lies in these pages.
+#[test]
+fn metadata_costs_its_share_and_its_space() {
+    let share = 0.05;
+    let source = "1 + share";
+    let mut ftl = drive_of("greedy", &[], 256, 1.28, share);
+    let (units, mut next) = (ftl.logical_units(), 0);
+    let wa = measured(&mut *ftl, 2.0, 2.0, &mut || {
+        next = (next + 1) % units;
+        Lpn(next)
+    });
+    assert_close("metadata of 5 %, in order", wa, 1.0 + share, 0.01, source);
+    let mut ftl = drive_of("greedy", &[], 1024, 1.28, share);
+    let (units, mut rng) = (u64::from(ftl.logical_units()), Rng::stream(2, "addresses"));
+    let alpha = effective_alpha(&*ftl, 1024) / (1.0 + share);
+    let wa = measured(&mut *ftl, 6.0, 4.0, &mut || Lpn(rng.below(units) as u32));
+    // Of 64 pages of a block 61 are of data.
+    let theory = (1.0 + share) * greedy_theory(alpha, 61);
+    let source = "(1 + share) times the mean field of alpha / (1 + share)";
+    assert_close("metadata of 5 %, greedy, alpha 1.28", wa, theory, 0.02, source);
 }

@@ -1,6 +1,7 @@
 //! Parameters of the parts of a drive, one struct for each part.
 
 mod codes;
+mod controller;
 mod kinds;
 
 use base::family::Choice;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use codes::{DriveCode, within_code};
+pub use controller::{CommandCost, ControllerConfig};
 pub use kinds::{ChipKind, within};
 
 use crate::ftl::FtlConfig;
@@ -41,22 +43,6 @@ pub struct DriveConfig {
 
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-/// The controller's processors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ControllerConfig {
-    /// Time of one host command on one core.
-    pub command_us: f64,
-    /// Parallel cores.
-    pub cores: u32,
-}
-
-impl Default for ControllerConfig {
-    fn default() -> Self {
-        Self { command_us: 0.0, cores: 1 }
-    }
 }
 
 /// The link to the host and the host's own cost.
@@ -253,8 +239,7 @@ impl SsdConfig {
         range("drive.channels", self.drive.channels.into(), 1.0, 4096.0)?;
         range("drive.dies_per_channel", self.drive.dies_per_channel.into(), 1.0, 4096.0)?;
         range("drive.queue_depth", self.drive.queue_depth.into(), 1.0, 65536.0)?;
-        range("controller.command_us", self.controller.command_us, 0.0, 1e6)?;
-        range("controller.cores", self.controller.cores.into(), 1.0, 4096.0)?;
+        self.controller.check()?;
         if self.host.link_mb_s != 0.0 && !(1e-3..=1e7).contains(&self.host.link_mb_s) {
             let problem = format!("{} is out of range", self.host.link_mb_s);
             return Err(Error::new("host.link_mb_s", problem)

@@ -258,7 +258,7 @@ impl Tally {
 impl Tally {
     /// Holds a program that was placed for the first of `lpns` against the account.
     fn placed(&mut self, program: &Program, lpns: Vec<Lpn>, is_moved: bool) -> Result<()> {
-        hold!((1..=lpns.len() as u32).contains(&program.units), "{program:?}");
+        hold!(program.units <= lpns.len() as u32, "{program:?}");
         hold!(is_moved || !program.stream.is_internal(), "{program:?} of the host");
         hold!(self.withdrawn != Some(program.die), "{program:?} on a withdrawn die");
         let mut planes = Vec::new();

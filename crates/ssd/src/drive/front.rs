@@ -1,5 +1,6 @@
 //! The host interface of the drive: queue slots, controller cores, and the link.
 
+use super::costs::Costs;
 use super::flow::{event, lane};
 use super::{Completion, Parts, Request, Ssd, Stage};
 use crate::blame::Cause;
@@ -37,7 +38,7 @@ pub(super) struct Front {
     /// No request is taken for now.
     pub(super) is_suspended: bool,
     cores: Stage,
-    command_time: Time,
+    costs: Costs,
     link_in: Stage,
     link_out: Stage,
     link: PerByte,
@@ -54,7 +55,7 @@ impl Front {
             is_closed: false,
             is_suspended: false,
             cores: Stage::new(config.controller.cores),
-            command_time: Time::from_us(config.controller.command_us),
+            costs: Costs::new(&config.controller, config.drive_unit_bytes()),
             link_in: Stage::new(1),
             link_out: Stage::new(1),
             link: PerByte::at_mb_s(config.host.link_mb_s),
@@ -141,12 +142,16 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.begin(slot, arrival, now);
         }
-        let (_, _, ready) = self.front.cores.serve(now, self.front.command_time);
+        let (work, delay) = self.front.costs.of(&request);
+        let (_, _, ready) = self.front.cores.serve(now, work);
         if request.op == super::Op::Write {
             // Commands leave the cores in their order: the link can be booked now, and the
             // write is heard of again when its data are there.
-            self.send_data_in(slot, ready);
-        } else if ready == now {
+            self.send_data_in(slot, ready, delay);
+            return slot;
+        }
+        let ready = ready + delay;
+        if ready == now {
             self.command_ready(slot);
         } else {
             self.events.push_lane(lane::HOST_IN, ready, event::of(event::READY, slot));
@@ -160,17 +165,18 @@ impl Ssd {
         &self.front.slots[slot as usize].done
     }
 
-    /// The data of a write, whose command is decoded at `ready`, cross the link.
+    /// The data of a write, whose command leaves its core at `ready`, cross the link. Its `delay`
+    /// comes after that, so that writes come to the link in the order of their commands.
     #[inline]
-    fn send_data_in(&mut self, slot: u32, ready: Time) {
+    fn send_data_in(&mut self, slot: u32, ready: Time, delay: Time) {
         let Request { offset, length, .. } = self.front.request(slot);
         if let Some(blame) = &mut self.flash.blame {
-            blame.request(slot).book(ready, Cause::Controller);
+            blame.request(slot).book(ready + delay, Cause::Controller);
         }
         self.front.slot(slot).cursor = self.units.at(offset) as u32;
         let crossing = self.front.link.time(length);
         let (_, _, end) = self.front.link_in.serve(ready, crossing);
-        let arrived = end + self.front.link_latency;
+        let arrived = end + self.front.link_latency + delay;
         if arrived == self.now() {
             self.data_in(slot);
         } else {

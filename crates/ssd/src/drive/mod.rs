@@ -23,6 +23,7 @@
 mod account;
 mod at_rest;
 pub(crate) mod codewords;
+mod costs;
 pub mod exchange;
 mod flow;
 mod front;

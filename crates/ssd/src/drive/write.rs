@@ -597,7 +597,9 @@ impl Ssd {
     fn write_elsewhere(&mut self, program: &Program, first: u32) {
         self.ftl.not_programmed(program, Carried::Host);
         self.jobs.row_failed(Job::of(program.die));
-        self.writer.buffer.return_dirty(first, program.units);
+        if program.units > 0 {
+            self.writer.buffer.return_dirty(first, program.units);
+        }
         self.vacate(program.die);
         self.start_named();
         self.drain_buffer();

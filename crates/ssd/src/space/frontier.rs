@@ -48,6 +48,12 @@ impl Frontier {
         Program { die, units, page: self.page, planes, stream, mode, blocks }
     }
 
+    /// A row without units: its next program, where none of its planes has been programmed.
+    pub fn empty_row(&self, (die, stream, mode): (Die, Stream, BlockMode), joined: u32) -> Program {
+        let blocks = self.blocks;
+        Program { die, units: 0, page: self.page, planes: joined as u8, stream, mode, blocks }
+    }
+
     /// The next `planes` planes take `pages` pages: whether that was the last of `joined` planes.
     #[inline]
     pub fn advance(&mut self, planes: u32, pages: u32, joined: u32, geometry: &Geometry) -> bool {

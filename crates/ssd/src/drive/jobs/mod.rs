@@ -416,8 +416,13 @@ impl Ssd {
                 }
             });
         }
+        self.jobs.state(job).work = work;
+        self.move_done(job);
+    }
+
+    /// One of the programs that a job waits for has ended.
+    fn move_done(&mut self, job: Job) {
         let state = self.jobs.state(job);
-        state.work = work;
         state.pending -= 1;
         if state.pending == 0 {
             self.go_on(job);
@@ -433,9 +438,14 @@ impl Ssd {
     pub(super) fn move_elsewhere(&mut self, program: &Program, job: Job, first: u32) {
         let units = first as usize..(first + program.units) as usize;
         let state = self.jobs.state(job);
-        (state.pending, state.failed_rows) = (state.pending - 1, state.failed_rows + 1);
+        state.failed_rows += 1;
         let carried = Carried::Moves(job, &state.work.moves[units.clone()]);
         self.ftl.not_programmed(program, carried);
+        if units.is_empty() {
+            // The drive's own data are not written again.
+            return self.move_done(job);
+        }
+        self.jobs.state(job).pending -= 1;
         if self.jobs.on_chip.is_some() && self.fetch_failed_copy(job) {
             return;
         }

@@ -12,8 +12,8 @@ use nand::geometry::{Block, Die, Geometry, MAX_PLANES, Ppn};
 pub struct Program {
     /// The die.
     pub die: Die,
-    /// Slots that it fills from the first on, holes between them counted; the rest of the last
-    /// page is padding.
+    /// Slots that it fills from the first on, holes between them counted; the rest is padding. A
+    /// program of 0 units is of the drive's own data.
     pub units: u32,
     /// First page number, the same in every plane.
     pub page: u32,

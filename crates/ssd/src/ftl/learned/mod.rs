@@ -98,6 +98,7 @@ impl Learned {
             host_streams: params.host_streams,
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
+            metadata_share: 0.0,
         };
         let page = PageFtl::new(context, &page_params, Own::NOTHING)?;
         Ok(Self {

@@ -26,6 +26,8 @@ use nand::geometry::{Block, Die, Geometry, Plane, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use metadata::Metadata;
+
 pub const MEMBER: Member<Build> = Member {
     name: "page",
     summary: "page-level mapping: log-structured, the whole map in RAM",
@@ -54,6 +56,10 @@ pub(super) struct PageParams {
     /// Writes that somebody waits for (`prio`, `prioclass` of a job) go to fast pages, others to
     /// slow ones as long as there are any: two open blocks of each plane, at different pages.
     pub(super) fast_pages: bool,
+    /// Pages that the drive writes for itself, for each page of data: journal and pages of the
+    /// map, parity of stripes, metadata. Some rows of a block are such, evenly spread, and dead at
+    /// once. 0 to 0.5; 0 is none.
+    pub(super) metadata_share: f64,
 }
 
 impl Default for PageParams {
@@ -63,6 +69,7 @@ impl Default for PageParams {
             host_streams: 1,
             static_wear_delta: 100,
             fast_pages: false,
+            metadata_share: 0.0,
         }
     }
 }
@@ -71,6 +78,7 @@ mod closing;
 mod evacuation;
 mod fast_pages;
 mod frontiers;
+mod metadata;
 mod programs;
 mod recover;
 mod state;
@@ -104,6 +112,9 @@ pub(super) struct PageFtl {
     host_streams: u8,
     /// Which pages of a block are fast, where data are placed by that; else nothing.
     by_speed: Vec<bool>,
+    metadata: Metadata,
+    /// Units of metadata in a block, at most.
+    metadata_units: u32,
     gc_frontier: u32,
     pub(super) reserve: u32,
     pub(super) gc: GcConfig,
@@ -148,7 +159,12 @@ impl PageFtl {
         let by_speed = fast_pages::of(&context.fast_pages, params)?;
         let host_streams = if by_speed.is_empty() { params.host_streams } else { 2 };
         let streams = u32::from(host_streams) + u32::from(params.separate_gc_stream);
-        let held = gc.start_free_blocks.max(config.gc_reserve_blocks) + streams + own.blocks;
+        let metadata = Metadata::new(params.metadata_share)?;
+        let rows = geometry.pages_per_block / pages_per_program;
+        let held = gc.start_free_blocks.max(config.gc_reserve_blocks)
+            + streams
+            + own.blocks
+            + metadata.blocks(geometry.blocks_per_plane, rows);
         let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
         if config.gc_reserve_blocks == 0 {
             return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
@@ -182,6 +198,8 @@ impl PageFtl {
             streams,
             host_streams,
             by_speed,
+            metadata,
+            metadata_units: metadata.block_units(rows, geometry.units_per_block()),
             gc_frontier: if params.separate_gc_stream { streams - 1 } else { 0 },
             reserve: config.gc_reserve_blocks,
             gc,

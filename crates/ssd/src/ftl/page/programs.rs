@@ -6,7 +6,8 @@ use base::memory::prefetch;
 use nand::chip::BlockMode;
 
 impl PageFtl {
-    /// The next program of an open frontier, for the first of `lpns`; whether it ends a row.
+    /// The next program of an open frontier, for the first of `lpns`, or for none of them where the
+    /// row is the drive's own; whether it ends a row.
     #[inline]
     pub(in crate::ftl) fn take(
         &mut self,
@@ -18,7 +19,13 @@ impl PageFtl {
         let frontier = &mut self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
         let place = (die, stream, BlockMode::Native);
-        let program = frontier.program(place, lpns.len() as u32, plane_units, self.joined);
+        let row = frontier.page / self.pages_per_program;
+        let program = if frontier.planes_done == 0 && self.metadata.is_own(frontier.blocks[0], row)
+        {
+            frontier.empty_row(place, self.joined)
+        } else {
+            frontier.program(place, lpns.len() as u32, plane_units, self.joined)
+        };
         let planes = program.planes.into();
         let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
         self.own(&program, self.pages_per_program, lpns);
@@ -42,6 +49,10 @@ impl PageFtl {
         let frontier = &self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
         let place = (die, stream, BlockMode::Native);
+        let row = frontier.page / self.pages_per_program;
+        if frontier.planes_done == 0 && self.metadata.is_own(frontier.blocks[0], row) {
+            return None;
+        }
         frontier.open.then(|| frontier.program(place, units, plane_units, self.joined))
     }
 

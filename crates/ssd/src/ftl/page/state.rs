@@ -15,6 +15,8 @@ impl State for PageFtl {
             streams: _,
             host_streams: _,
             by_speed: _,
+            metadata: _,
+            metadata_units: _,
             gc_frontier: _,
             reserve: _,
             gc: _,

@@ -162,7 +162,8 @@ impl PageFtl {
         (first..first + self.joined).map(Plane)
     }
 
-    /// Dead units that collecting a group could gain: none where that would not raise what its
+    /// Dead units that collecting a group could gain, those left out that are the drive's own: what
+    /// is written instead has as many. None where that would not raise what its
     /// poorest plane has, once `drained` blocks are erased.
     #[inline]
     fn gain(&self, die: Die, group: u32, drained: &[Block]) -> u64 {
@@ -172,7 +173,9 @@ impl PageFtl {
         {
             return 0;
         }
-        planes().map(|plane| self.candidates.dead_units(plane)).sum()
+        let own = |plane| u64::from(self.candidates.blocks(plane) * self.metadata_units);
+        let gain = |plane| self.candidates.dead_units(plane).saturating_sub(own(plane));
+        planes().map(gain).sum()
     }
 
     /// Whether every plane of a group that has no candidate is richer than its poorest. The row

@@ -144,6 +144,7 @@ impl SlcCache {
             host_streams: 1,
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
+            metadata_share: 0.0,
         };
         let own = Own { units: 0, blocks: area.static_sets() };
         let page = PageFtl::new(context, &page_params, own)?;

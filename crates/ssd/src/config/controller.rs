@@ -1,0 +1,75 @@
+//! The controller's processors: what commands and their data cost.
+
+use base::{Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The controller's processors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControllerConfig {
+    /// Time of one host command on one core.
+    pub command_us: f64,
+    /// Parallel cores.
+    pub cores: u32,
+    /// Further costs of a read.
+    #[serde(skip_serializing_if = "CommandCost::is_free")]
+    pub read: CommandCost,
+    /// Further costs of a write.
+    #[serde(skip_serializing_if = "CommandCost::is_free")]
+    pub write: CommandCost,
+}
+
+impl Default for ControllerConfig {
+    fn default() -> Self {
+        let (read, write) = (CommandCost::default(), CommandCost::default());
+        Self { command_us: 0.0, cores: 1, read, write }
+    }
+}
+
+/// Costs of a command beside `controller.command_us`: on its core, and delays that keep nobody
+/// else waiting. Units are mapping units, counted also where a request has only a part of one.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CommandCost {
+    /// Further time of the command on its core.
+    pub command_us: f64,
+    /// Further time on its core for each unit: firmware, and transfers inside the controller.
+    pub unit_us: f64,
+    /// Delay of the command, in which its core is free for others.
+    pub delay_us: f64,
+    /// Such a delay for each unit.
+    pub unit_delay_us: f64,
+}
+
+impl CommandCost {
+    fn is_free(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl ControllerConfig {
+    /// Refuses values out of range.
+    pub(super) fn check(&self) -> Result<()> {
+        let range = |key: &str, value: f64, low: f64, high: f64| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::new(format!("controller.{key}"), format!("{value} is out of range"))
+                .expected(format!("{low} to {high}")))
+        };
+        range("command_us", self.command_us, 0.0, 1e6)?;
+        range("cores", self.cores.into(), 1.0, 4096.0)?;
+        for (section, cost) in [("read", self.read), ("write", self.write)] {
+            for (key, value) in [
+                ("command_us", cost.command_us),
+                ("unit_us", cost.unit_us),
+                ("delay_us", cost.delay_us),
+                ("unit_delay_us", cost.unit_delay_us),
+            ] {
+                range(&format!("{section}.{key}"), value, 0.0, 1e6)?;
+            }
+        }
+        Ok(())
+    }
+}
