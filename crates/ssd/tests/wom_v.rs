@@ -247,3 +247,33 @@ fn what_cannot_be_coded_is_refused() {
     let recovery = qlc(&["ftl.bits_per_cell=1", "recovery.name=scan_pages"]);
     assert_eq!(refused(&recovery).0, "recovery.name");
 }
+
+/// Random writes under load copy about as much as without time: host data do not gather in the
+/// planes in which collection has just made room.
+#[test]
+fn load_leaves_planes_alike() {
+    for (bits, _) in CODES {
+        let tight = ["ftl.overprovisioning=0.35", "chip.geometry.blocks_per_plane=48"];
+        let mut ssd = small(bits, &[&tight[..], &["chip.geometry.planes_per_die=4"]].concat());
+        drive::prepare(&mut ssd, Precondition::Steady);
+        let before = ssd.ftl_counts();
+        let copies =
+            |counts: ssd::ftl::FtlCounts| counts.moved_units as f64 / counts.host_units as f64;
+        ssd.start(0);
+        let units = ssd.capacity_bytes() / 4096;
+        let mut rng = Rng::stream(5, "load");
+        let mut next = 0;
+        while next < 6 * units || ssd.outstanding() > 0 {
+            while next < 6 * units && ssd.has_room() && ssd.outstanding() < 32 {
+                let (now, unit) = (ssd.now(), rng.below(units));
+                ssd.submit(Request::new(Op::Write, unit * 4096, 4096), 0, now);
+                next += 1;
+            }
+            ssd.step();
+        }
+        ssd.fault().unwrap();
+        let (timed, untimed) = (copies(ssd.ftl_counts()), copies(before));
+        // The fill, which copies nothing, is among those without time.
+        assert!(timed < 1.5 * untimed, "{bits}: {timed} copies a unit, {untimed} without time");
+    }
+}

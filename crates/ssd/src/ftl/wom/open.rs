@@ -115,7 +115,9 @@ impl Wom {
     /// The plane of these dies that takes data of the host: of those whose next program `units`
     /// fill, as programs carry different numbers of pages, the one with the fewest valid units; of
     /// all, where there is none. Planes by turns would drift apart: erased blocks take larger
-    /// programs than recycled ones, and a plane with many valid units recycles less.
+    /// programs than recycled ones, and a plane with many valid units recycles less. A plane that has
+    /// a block more of them than another one of its die takes none, even if it alone has room:
+    /// otherwise, under load, data would go wherever collection has just made room.
     pub(super) fn plane_for(&self, dies: &DieSet, units: u64) -> Option<Plane> {
         let planes = self.geometry.planes_per_die;
         let mut best = None;
@@ -123,7 +125,9 @@ impl Wom {
         while let Some(die) = dies.next_from(from)
             && die.0 >= from
         {
-            for i in 0..planes {
+            let valid = |i| self.valid[self.geometry.plane(die, i).0 as usize];
+            let most = (0..planes).map(valid).min().map_or(0, u64::from) + self.again_units();
+            for i in (0..planes).filter(|&i| u64::from(valid(i)) <= most) {
                 let plane = self.geometry.plane(die, i);
                 let open = self.opens[Self::index(plane, HOST)];
                 let kind = self.kind_for_host(plane);
