@@ -1,7 +1,7 @@
 """WOM-v codes on QLC (Jaffer 2022): erases for each byte written, against plain QLC.
 
-One function for each row of `reference.csv`; `nandlab papers jaffer2022` runs them. `table.py` prints the
-table of the README, with more trials.
+One function for each row of `reference.csv`; `nandlab papers jaffer2022` runs them. `table.py`
+prints the table of the README, with more trials.
 """
 
 from functools import cache
@@ -18,6 +18,10 @@ CHANGES = {
     # Errors are not the question.
     "chip.array.name": "ideal",
     "ftl.unit_bytes": 16384,
+    # Programs go to one plane each, as those of coded pages do.
+    "chip.features.multi_plane_program": False,
+    # What copies least of plain QLC under skewed writes.
+    "gc.name": "cost_benefit",
     "gc.background_free_blocks": 0,
     "buffer.bytes": 2**21,
 }
