@@ -1,7 +1,7 @@
 //! Construction of a drive from its parameters, refused before memory is allocated.
 
 use crate::config::{DriveCode, SsdConfig, within_code};
-use crate::drive::read::codes::BuiltCode;
+use crate::drive::codes::BuiltCode;
 use crate::drive::{DriveParts, FLASH_EVENTS, Idle, Ssd, check_recovery, event, recovery_of};
 use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
@@ -333,7 +333,8 @@ fn check_spare_area(needed: u32, config: &SsdConfig) -> Result<()> {
             return Err(Error::new("ftl.name", problem)
                 .expected(format!("at most {left}, which the code `{}` leaves", ecc.code))
                 .hint(format!(
-                    "use a code with more metadata_bytes, or a larger {section}.geometry.spare_bytes"
+                    "use a code with more metadata_bytes, or a larger \
+                     {section}.geometry.spare_bytes"
                 )));
         }
     }

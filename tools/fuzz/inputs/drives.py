@@ -77,6 +77,7 @@ def _kinds(dice: Dice) -> list[str]:
     """A die of each kind of chips, and now and then a code of its own for the second one."""
     sets = ["drive.channels=2", "drive.dies_per_channel=1", "chips.tlc.channels=1"]
     sets += ["chips.tlc.chip.geometry.blocks_per_plane=40"]
+    sets += ["chips.tlc.chip.geometry.spare_bytes=4096"]
     if dice.chance(0.6):
         model = dice.one(_members("model"))
         code = dice.one(PRESETS["code"]) if model in ("profile", "exact") else ""

@@ -11,8 +11,9 @@
 //! keys were meant for something else:
 //!
 //! - another `preset` of a section drops all keys of that section;
-//! - another `ecc.code`, of the drive or of a kind of chips, drops the keys of a codeword's bytes, and
-//!   chooses the model `profile`, unless the model is one that works with a code or was assigned by `--set`;
+//! - another `ecc.code`, of the drive or of a kind of chips, drops the keys of a codeword's bytes,
+//!   and chooses the model `profile`, unless the model is one that works with a code or was
+//!   assigned by `--set`;
 //! - another member of a family (`gc.name`, `ecc.model`, ...) drops the parameters that are not
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.

@@ -1,6 +1,6 @@
 //! Counts and state of a drive for its callers: the start of a run, and what it has done.
 
-use super::read::codes::CodeCounts;
+use super::codes::CodeCounts;
 use super::request::Request;
 use super::timeline::{SpanKind, Timeline, Track};
 use super::{Ssd, Step};

@@ -22,7 +22,7 @@
 
 mod account;
 mod at_rest;
-pub(crate) mod codewords;
+pub(crate) mod codes;
 mod costs;
 pub mod exchange;
 mod flow;
@@ -40,11 +40,11 @@ mod units;
 mod write;
 
 pub use account::{ControllerCounts, MOST_LEVELS};
+pub use codes::CodeCounts;
 pub(crate) use flow::{FLASH_EVENTS, event};
 pub(crate) use idle::Idle;
 pub use power::{Cut, PowerCounts, Started};
 pub(crate) use power::{check_recovery, recovery_of};
-pub use read::codes::CodeCounts;
 
 use crate::blame::Cause;
 use crate::build::Kept;
@@ -57,6 +57,7 @@ use crate::ftl::{Ftl, Job};
 use crate::medium::versions::Versions;
 use base::event::EventQueue;
 use base::{Result, Time};
+use codes::{BuiltCode, Codes};
 use exchange::Exchanges;
 use front::Front;
 use gate::Gate;
@@ -65,7 +66,6 @@ use map::MapReads;
 use nand::geometry::Die;
 use power::Power;
 use read::Reader;
-use read::codes::{BuiltCode, Codes};
 use request::{Op, Request};
 use stage::Stage;
 use units::Units;

@@ -1,7 +1,6 @@
 //! The path of a read: units, pages, dies, decoders, and retries after a failed decoding.
 
-pub(crate) mod codes;
-
+use super::codes::CodeCounts;
 use super::flow::{event, lane};
 use super::request::Request;
 use super::timeline::{SpanKind, Track};
@@ -15,7 +14,6 @@ use crate::flash::scheduler::Class;
 use crate::ftl::Lpn;
 use base::Time;
 use base::rng::{Rng, mix, unit};
-use codes::CodeCounts;
 use ecc::model::{LEAST_RBER, Word};
 use nand::geometry::{Die, Ppn};
 

@@ -24,8 +24,8 @@ pub struct Codes {
 }
 
 impl Chips {
-    /// Lets blocks hold a code on these pages. `data_rber` says how errors of cells become errors of
-    /// data.
+    /// Lets blocks hold a code on these pages. `data_rber` says how errors of cells become errors
+    /// of data.
     pub fn hold_codes(&mut self, pages: CodedPages, data_rber: DataRber) {
         self.codes = Some(Box::new(Codes { pages, data_rber }));
     }

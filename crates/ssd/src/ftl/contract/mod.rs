@@ -221,8 +221,8 @@ pub trait Ftl: Send + DynClone + State {
     fn erased(&mut self, block: Block);
 
     /// A block given by `step` can be programmed again: the coded pages of a full block in mode
-    /// [`BlockMode::Coded`] or [`BlockMode::Recoded`], by programs in mode [`BlockMode::Recoded`]. Its
-    /// code has a generation left for that.
+    /// [`BlockMode::Coded`] or [`BlockMode::Recoded`], by programs in mode [`BlockMode::Recoded`].
+    /// Its code has a generation left for that.
     fn recycled(&mut self, _block: Block) {}
 
     /// The pages that it codes, where it writes blocks in these modes.

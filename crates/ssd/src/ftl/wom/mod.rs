@@ -10,8 +10,9 @@
 //!
 //! A block begins its first generation erased, and is filled in order. When collection takes it,
 //! only the data of its coded pages move; then it is *recycled*: its groups are programmed again,
-//! while plain pages keep their data. Taken in its last generation, it is emptied and erased. Programs go to one plane each. `open` knows the blocks that are written to, `collect`
-//! the victims.
+//! while plain pages keep their data. Taken in its last generation, it is emptied and erased.
+//! Programs go to one plane each. `open` knows the blocks that are written to, `collect` the
+//! victims.
 
 mod collect;
 mod map;
@@ -60,7 +61,8 @@ enum WriteOnceCode {
     /// Two bits in three cells, twice, on the safe pages of SLC and MLC.
     #[default]
     RivestShamir,
-    /// A few bits in a cell of many levels, several times, on chips that are programmed in one shot.
+    /// A few bits in a cell of many levels, several times, on chips that are programmed in one
+    /// shot.
     WomV,
 }
 
@@ -70,8 +72,8 @@ enum WriteOnceCode {
 struct Params {
     /// The code.
     code: WriteOnceCode,
-    /// Bits of data of a cell in each generation of `wom_v`, fewer than the cell has; 0 with another
-    /// code.
+    /// Bits of data of a cell in each generation of `wom_v`, fewer than the cell has; 0 with
+    /// another code.
     bits_per_cell: u32,
 }
 

@@ -115,8 +115,8 @@ impl Wom {
     /// The plane of these dies that takes data of the host: of those whose next program `units`
     /// fill, as programs carry different numbers of pages, the one with the fewest valid units; of
     /// all, where there is none. Planes by turns would drift apart: erased blocks take larger
-    /// programs than recycled ones, and a plane with many valid units recycles less. A plane that has
-    /// a block more of them than another one of its die takes none, even if it alone has room:
+    /// programs than recycled ones, and a plane with many valid units recycles less. A plane that
+    /// has a block more of them than another one of its die takes none, even if it alone has room:
     /// otherwise, under load, data would go wherever collection has just made room.
     pub(super) fn plane_for(&self, dies: &DieSet, units: u64) -> Option<Plane> {
         let planes = self.geometry.planes_per_die;

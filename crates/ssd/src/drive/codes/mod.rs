@@ -1,13 +1,16 @@
 //! Codes of a drive, with their decoders and encoders: that of `[ecc]`, and those that kinds of
 //! chips have of their own.
 //!
-//! Codes are numbered: 0 is that of `[ecc]`, which all dies of a drive with one code have. Each code
-//! has decoders and encoders of its own.
+//! Codes are numbered: 0 is that of `[ecc]`, which all dies of a drive with one code have. Each
+//! code has decoders and encoders of its own. In comes a die, out comes its code. `codewords` says
+//! how the units of a page lie in codewords.
 
-use super::super::codewords::Codewords;
-use super::super::stage::Stage;
+mod codewords;
+
+use super::stage::Stage;
 use crate::config::SsdConfig;
 use base::Time;
+use codewords::Codewords;
 use ecc::model::{EccConfig, Model};
 use nand::chip::Chips;
 use nand::geometry::Die;
