@@ -105,8 +105,8 @@ impl VoltageCode {
     }
 
     /// Error rate of a bit of data, where plain pages of the same cells have the error rate `rber`
-    /// on average and cells are wrong by one level. Each wrong cell spoils one bit, of N without the
-    /// code and of k with it.
+    /// on average and cells are wrong by one level. Each wrong cell spoils one bit, of N without
+    /// the code and of k with it.
     pub fn data_rber(self, rber: f64) -> f64 {
         (rber * f64::from(self.cell_bits) / f64::from(self.data_bits)).min(0.5)
     }
