@@ -81,14 +81,17 @@ fn a_lonely_read_takes_the_sum_of_its_parts() {
 /// saturation the cores are busy with all but the delays.
 #[test]
 fn commands_cost_their_units_and_delays() {
+    const WRITES: [&str; 3] = [
+        "controller.command_us=0.5",
+        "controller.write.command_us=4.5",
+        "controller.write.delay_us=2",
+    ];
     let sets = [
         "controller.command_us=0.5",
         "controller.read.command_us=0.4",
         "controller.read.unit_us=1.35",
         "controller.read.delay_us=5",
         "controller.read.unit_delay_us=6.5",
-        "controller.write.command_us=4.5",
-        "controller.write.delay_us=2",
     ];
     // Nothing is stored there: a read without flash.
     let job = "rw=randread\nbs=8k\niodepth=1\nnumber_ios=1000";
@@ -101,7 +104,12 @@ fn commands_cost_their_units_and_delays() {
     let source = "one core: command and two units";
     let (iops, most) = (number(&report["host"]["iops"]), 1e6 / (0.9 + 2.0 * 1.35));
     validate("reads without flash, depth 64, IOPS", iops, most, 0.001, source);
-    let sets = [&sets[..], &["buffer.bytes=4194304"]].concat();
+    let sets = ["host.link_mb_s=400", "host.link_request_us=5.5"];
+    let report = run(&sets, job, Precondition::None);
+    let source = "link: request and 8,192 bytes at 400 MB/s";
+    let (iops, most) = (number(&report["host"]["iops"]), 1e6 / (5.5 + 20.48));
+    validate("reads that fill the link, IOPS", iops, most, 0.001, source);
+    let sets = [&WRITES[..], &["buffer.bytes=4194304"]].concat();
     let report = run(&sets, "rw=write\nbs=4k\niodepth=1\nnumber_ios=100", Precondition::None);
     let alone = number(&report["host"]["write"]["latency_us"]["max"]);
     validate("QD1 write into the buffer, us", alone, 5.0 + 2.0, 1e-12, "command + delay");

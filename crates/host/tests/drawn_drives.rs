@@ -225,7 +225,6 @@ fn firmware(dice: &mut Dice) {
             dice.maybe(0.3, "ftl.separate_gc_stream", &[true, false]);
             dice.maybe(0.3, "ftl.host_streams", &[1, 2, 3]);
             dice.maybe(0.5, "ftl.static_wear_delta", &[0, 3, 100]);
-            dice.maybe(0.3, "ftl.metadata_share", &[0.02, 0.2]);
         }
         "bast" => {
             dice.maybe(0.3, "ftl.stripe", &[1, 1, 2]);
@@ -245,6 +244,9 @@ fn firmware(dice: &mut Dice) {
         dice.maybe(0.5, "gc.d", &[1, 2, 30]);
     }
     let reserve = dice.one(&[1, 1, 1, 2]);
+    if reserve > 1 && dice.sets.iter().any(|set| set == "ftl.name=page") {
+        dice.maybe(0.7, "ftl.metadata_share", &[0.02, 0.2]);
+    }
     dice.set("ftl.gc_reserve_blocks", reserve);
     let start = reserve + dice.one(&[1, 1, 2, 4]);
     dice.set("gc.start_free_blocks", start);
@@ -280,6 +282,8 @@ fn firmware(dice: &mut Dice) {
     }
     dice.maybe(0.5, "host.link_mb_s", &[0.0, 50.0, 3200.0]);
     dice.maybe(0.5, "host.link_latency_us", &[0.0, 0.5]);
+    dice.maybe(0.3, "host.link_request_us", &[0.0, 5.5]);
+    dice.maybe(0.3, "drive.data_first", &[true, false]);
     dice.maybe(0.5, "host.submit_us", &[0.0, 1.0, 30.0]);
 }
 

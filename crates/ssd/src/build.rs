@@ -142,6 +142,7 @@ impl Ssd {
             .hint("use another ecc.model, or ftl.name = \"page\""));
         }
         let mut flash = Flash::new(chips, config.drive.channels, scheduler, FLASH_EVENTS);
+        flash.data_first = config.drive.data_first;
         flash.cells = cells;
         flash.keep_copies(gc.copyback);
         let parts = DriveParts { flash, ftl, codes, retry, idle, failures, kept };

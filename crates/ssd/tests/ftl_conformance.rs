@@ -28,7 +28,12 @@ fn reports_are_what_has_been_done() {
         &["ftl.map_cache_policy=tpftl", "ftl.unit_bytes=512"],
         &["ftl.unit_bytes=2560", "chip.geometry.page_bytes=18432"],
         &["ftl.separate_gc_stream=false", "ftl.static_wear_delta=3"],
-        &["ftl.metadata_share=0.1", "ftl.overprovisioning=1.2"],
+        &[
+            "ftl.metadata_share=0.1",
+            "ftl.overprovisioning=1.2",
+            "ftl.gc_reserve_blocks=2",
+            "gc.start_free_blocks=3",
+        ],
         &["chip.geometry.bad_block_fraction=0.1", "ftl.overprovisioning=1.5"],
         // One block in twenty has failed.
         &[

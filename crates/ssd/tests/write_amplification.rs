@@ -27,6 +27,7 @@ fn drive_of(
     alpha: f64,
     metadata_share: f64,
 ) -> Box<dyn Ftl> {
+    let reserve = 1 + u32::from(metadata_share > 0.0);
     let geometry = Geometry::new(
         &GeometryConfig {
             planes_per_die: 1,
@@ -60,9 +61,10 @@ fn drive_of(
         config: FtlConfig {
             unit_bytes: 4096,
             overprovisioning: alpha - 1.0,
+            gc_reserve_blocks: reserve,
             ..FtlConfig::default()
         },
-        gc: GcConfig { start_free_blocks: 2, ..GcConfig::default() },
+        gc: GcConfig { start_free_blocks: reserve + 1, ..GcConfig::default() },
         victims,
         pe_cycles: 0,
     };
@@ -257,7 +259,8 @@ fn metadata_costs_its_share_and_its_space() {
     assert_close("metadata of 5 %, in order", wa, 1.0 + share, 0.01, source);
     let mut ftl = drive_of("greedy", &[], 1024, 1.28, share);
     let (units, mut rng) = (u64::from(ftl.logical_units()), Rng::stream(2, "addresses"));
-    let alpha = effective_alpha(&*ftl, 1024) / (1.0 + share);
+    // One block more is kept free.
+    let alpha = effective_alpha(&*ftl, 1023) / (1.0 + share);
     let wa = measured(&mut *ftl, 6.0, 4.0, &mut || Lpn(rng.below(units) as u32));
     // Of 64 pages of a block 61 are of data.
     let theory = (1.0 + share) * greedy_theory(alpha, 61);

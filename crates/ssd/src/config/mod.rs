@@ -39,10 +39,18 @@ pub struct DriveConfig {
     /// errors.
     #[serde(default, skip_serializing_if = "is_false")]
     pub single_level: bool,
+    /// On a channel, data go before commands: a die that is free gets its next command once no data
+    /// wait there, as in MQSim. Otherwise commands, which are short, go first.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub data_first: bool,
 }
 
 fn is_false(value: &bool) -> bool {
     !value
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// The link to the host and the host's own cost.
@@ -54,13 +62,16 @@ pub struct HostConfig {
     /// Fixed latency of the link, added to the data of a read or write and to the completion of a
     /// trim.
     pub link_latency_us: f64,
+    /// Time that a request takes of the link beside its data: its command and its completion.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub link_request_us: f64,
     /// Time that the thread of a job needs to submit one request.
     pub submit_us: f64,
 }
 
 impl Default for HostConfig {
     fn default() -> Self {
-        Self { link_mb_s: 0.0, link_latency_us: 0.0, submit_us: 0.0 }
+        Self { link_mb_s: 0.0, link_latency_us: 0.0, link_request_us: 0.0, submit_us: 0.0 }
     }
 }
 
@@ -246,6 +257,7 @@ impl SsdConfig {
                 .expected("0.001 to 10000000, or 0 for unlimited"));
         }
         range("host.link_latency_us", self.host.link_latency_us, 0.0, 1e6)?;
+        range("host.link_request_us", self.host.link_request_us, 0.0, 1e6)?;
         range("host.submit_us", self.host.submit_us, 0.0, 1e6)?;
         range("buffer.latency_us", self.buffer.latency_us, 0.0, 1e6)?;
         range("buffer.bytes", self.buffer.bytes as f64, 0.0, (1u64 << 40) as f64)?;

@@ -42,6 +42,7 @@ pub(super) struct Front {
     link_in: Stage,
     link_out: Stage,
     link: PerByte,
+    link_request: Time,
     pub(super) link_latency: Time,
 }
 
@@ -59,6 +60,7 @@ impl Front {
             link_in: Stage::new(1),
             link_out: Stage::new(1),
             link: PerByte::at_mb_s(config.host.link_mb_s),
+            link_request: Time::from_us(config.host.link_request_us),
             link_latency: Time::from_us(config.host.link_latency_us),
         }
     }
@@ -84,7 +86,7 @@ impl Front {
     /// Data of a request cross the link to the host, from `now` on: when they are there.
     #[inline]
     pub(super) fn send_out(&mut self, now: Time, bytes: u64) -> Time {
-        let crossing = self.link.time(bytes);
+        let crossing = self.link_request + self.link.time(bytes);
         let (_, _, end) = self.link_out.serve(now, crossing);
         end + self.link_latency
     }
@@ -174,7 +176,7 @@ impl Ssd {
             blame.request(slot).book(ready + delay, Cause::Controller);
         }
         self.front.slot(slot).cursor = self.units.at(offset) as u32;
-        let crossing = self.front.link.time(length);
+        let crossing = self.front.link_request + self.front.link.time(length);
         let (_, _, end) = self.front.link_in.serve(ready, crossing);
         let arrived = end + self.front.link_latency + delay;
         if arrived == self.now() {

@@ -32,6 +32,11 @@ impl ChannelState {
         start
     }
 
+    /// Whether data are moving, or wait.
+    pub(crate) fn has_data(&self) -> bool {
+        self.active != NONE || self.queues.waiting() != 0
+    }
+
     /// Breaks off what is moving, and forgets what is booked.
     pub(crate) fn stop(&mut self, now: Time) {
         self.busy = self.busy.since(self.free_at.since(now));
@@ -134,7 +139,20 @@ impl Flash {
             self.data_out(events, die)
         };
         self.start_transfer(events, channel);
+        if self.data_first {
+            self.start_held(events, channel);
+        }
         (done, die)
+    }
+
+    /// Starts commands of dies that were held back by data on their bus, while there are none.
+    fn start_held(&mut self, events: &mut EventQueue, channel: u32) {
+        for die in (channel..self.dies.len() as u32).step_by(self.channels.len()) {
+            if self.channels[channel as usize].has_data() {
+                return;
+            }
+            self.start_die(events, Die(die));
+        }
     }
 
     /// How the transfer of a read is shown.

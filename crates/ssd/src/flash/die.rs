@@ -148,6 +148,10 @@ impl Flash {
     fn start_next(&mut self, events: &mut EventQueue, die: Die) {
         let now = events.now();
         let state = &self.dies[die.0 as usize];
+        if self.data_first && self.channels[state.channel as usize].has_data() {
+            // The bus comes back to it.
+            return;
+        }
         let Some(class) = self.pick(now, state) else { return };
         let output = !state.output.is_empty();
         if let Some(suspended) = state.suspended
@@ -226,11 +230,17 @@ impl Flash {
     fn sense_from(&mut self, events: &mut EventQueue, die: Die, start: Time) {
         self.chips.advance_to(start);
         let index = self.dies[die.0 as usize].active;
+        // A read of coded pages counts several; those of all but the longest are joined to it.
+        let mut before = self.counts.reads;
         let mut longest = self.sense(index);
+        let mut most = self.counts.reads - before;
         let mut other = self.commands[index].next;
         while other != NONE {
+            before = self.counts.reads;
             longest = longest.max(self.sense(other));
-            self.counts.joined_reads += 1;
+            let reads = self.counts.reads - before;
+            self.counts.joined_reads += reads.min(most);
+            most = most.max(reads);
             other = self.commands[other].next;
         }
         self.set_phase(events.now(), die, Phase::Reading);

@@ -111,6 +111,8 @@ pub struct Flash {
     pub(crate) scheduler: Box<dyn Scheduler>,
     pub(crate) dies: Vec<DieState>,
     pub(crate) channels: Vec<ChannelState>,
+    /// On a bus, data go before commands.
+    pub(crate) data_first: bool,
     pub(crate) events: FlashEvents,
     pub(crate) order: u64,
     /// Copies inside dies, where the drive makes them.
@@ -168,6 +170,7 @@ impl Flash {
             commands: Pool::with_capacity(1024),
             programs: Pool::with_capacity(256),
             scheduler,
+            data_first: false,
             events,
             order: 0,
             copyback: None,

@@ -58,7 +58,7 @@ pub(super) struct PageParams {
     pub(super) fast_pages: bool,
     /// Pages that the drive writes for itself, for each page of data: journal and pages of the
     /// map, parity of stripes, metadata. Some rows of a block are such, evenly spread, and dead at
-    /// once. 0 to 0.5; 0 is none.
+    /// once. 0 to 0.5; 0 is none. It needs two `ftl.gc_reserve_blocks`.
     pub(super) metadata_share: f64,
 }
 
@@ -166,8 +166,13 @@ impl PageFtl {
             + own.blocks
             + metadata.blocks(geometry.blocks_per_plane, rows);
         let logical_units = logical_units(&geometry, &context.bad, config.overprovisioning, held)?;
-        if config.gc_reserve_blocks == 0 {
-            return Err(Error::new("ftl.gc_reserve_blocks", "0 blocks").expected("at least 1"));
+        let least = 1 + u32::from(params.metadata_share > 0.0);
+        if config.gc_reserve_blocks < least {
+            let problem = format!("{} blocks", config.gc_reserve_blocks);
+            return Err(Error::new("ftl.gc_reserve_blocks", problem).expected(match least {
+                1 => "at least 1",
+                _ => "at least 2 with ftl.metadata_share, as collection writes metadata too",
+            }));
         }
         if gc.start_free_blocks <= config.gc_reserve_blocks {
             let problem = format!("{} free blocks", gc.start_free_blocks);

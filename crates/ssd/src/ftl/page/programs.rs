@@ -16,12 +16,11 @@ impl PageFtl {
         stream: Stream,
         lpns: impl ExactSizeIterator<Item = Lpn>,
     ) -> (Program, bool) {
+        let is_own = self.is_own_row(index, die);
         let frontier = &mut self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
         let place = (die, stream, BlockMode::Native);
-        let row = frontier.page / self.pages_per_program;
-        let program = if frontier.planes_done == 0 && self.metadata.is_own(frontier.blocks[0], row)
-        {
+        let program = if is_own {
             frontier.empty_row(place, self.joined)
         } else {
             frontier.program(place, lpns.len() as u32, plane_units, self.joined)
@@ -30,6 +29,18 @@ impl PageFtl {
         let is_row = frontier.advance(planes, self.pages_per_program, self.joined, &self.geometry);
         self.own(&program, self.pages_per_program, lpns);
         (program, is_row)
+    }
+
+    /// Whether the next row of an open frontier is the drive's own. It is not where collection has
+    /// only the last block left: all of that is for data that it moves.
+    #[inline]
+    fn is_own_row(&self, index: usize, die: Die) -> bool {
+        let frontier = &self.frontiers[index];
+        let group = index as u32 % self.groups;
+        self.metadata_units > 0
+            && frontier.planes_done == 0
+            && self.metadata.is_own(frontier.blocks[0], frontier.page / self.pages_per_program)
+            && self.free_blocks(die, group) + 1 >= self.reserve
     }
 
     /// The frontier that takes moves of a die, and its label.
@@ -49,11 +60,8 @@ impl PageFtl {
         let frontier = &self.frontiers[index];
         let plane_units = self.geometry.units_per_page * self.pages_per_program;
         let place = (die, stream, BlockMode::Native);
-        let row = frontier.page / self.pages_per_program;
-        if frontier.planes_done == 0 && self.metadata.is_own(frontier.blocks[0], row) {
-            return None;
-        }
-        frontier.open.then(|| frontier.program(place, units, plane_units, self.joined))
+        (frontier.open && !self.is_own_row(index, die))
+            .then(|| frontier.program(place, units, plane_units, self.joined))
     }
 
     /// Notes the owners of the slots of a program of `pages` pages in each plane.
