@@ -64,3 +64,72 @@ def test_what_cannot_be_is_refused(given: dict[str, object], why: str):
 def test_a_whole_life_is_of_one_kind():
     with pytest.raises(nandlab.NandlabError, match="several kinds"):
         nandlab.life("hachiya2013", workload=JOB, years=1)
+
+
+WORN = {
+    "ecc.code": "bch_1024_t72",
+    "ecc.model": "threshold",
+    "chip.array": {"name": "power_law", "epsilon": 1e-3, "alpha": 0, "beta": 0, "gamma": 0},
+    "chips.tlc.chip.array": {
+        "name": "power_law",
+        "epsilon": 5e-3,
+        "alpha": 0,
+        "beta": 0,
+        "gamma": 0,
+    },
+    "chips.tlc.ecc.code": "ldpc_4k_r90",
+    "chip.geometry.spare_bytes": 2048,
+    "chips.tlc.chip.geometry.spare_bytes": 2048,
+    "retry.name": "soft_decision",
+}
+"""Worn TLC with LDPC beside MLC with BCH."""
+
+
+def test_each_kind_has_the_code_that_it_names():
+    drive = nandlab.Drive("hachiya2013", set=WORN)
+    drive.precondition("fill")
+    job = "[reads]\nrw=randread\nbs=16k\niodepth=8\nnumber_ios=4000\n"
+    report = drive.run(job).to_dict()
+    config = report["nandlab"]["config"]
+    own = config["chips"]["tlc"]["ecc"]
+    assert (own["model"], own["code"]) == ("profile", "ldpc_4k_r90")
+    assert config["ecc"]["code"] == "bch_1024_t72"
+    mlc, tlc = (report["nand"]["kinds"][name]["ecc"] for name in ("chip", "tlc"))
+    for key in mlc:
+        assert mlc[key] + tlc[key] == report["ecc"][key]
+    # Words of 1 KiB and of 4 KiB in pages of 16 KiB.
+    assert mlc["codewords"] % 16 == 0
+    assert tlc["codewords"] % 4 == 0
+    assert (mlc["hard_failures"], mlc["iterations"]) == (0, 0)
+    assert tlc["iterations"] > tlc["codewords"] > 0
+    assert tlc["uncorrectable"] == 0
+    # Errors of each are those of its rate: data and parity of a word times the rate.
+    for of, bits, rate in ((mlc, 8192, 1e-3), (tlc, 32768, 5e-3)):
+        mean = of["raw_bit_errors"] / of["codewords"]
+        assert bits * rate < mean < 1.2 * bits * rate
+    assert report["checks"]["conservation"]["ok"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"chips.tlc.ecc.code": "no_such"}, "chips.tlc.ecc.code"),
+        ({"chips.tlc.ecc": {"t_decode_us": 1}}, "chips.tlc.ecc.*missing key `model`"),
+        ({"chips.tlc.ecc.model": "no_such"}, "chips.tlc.ecc.model=.no_such"),
+        ({"chips.tlc.ecc": {"model": "ideal", "no_such": 1}}, "chips.tlc.ecc.*no_such"),
+        (
+            {"chips.tlc.ecc": {"model": "ideal", "payload_bytes": 32768}},
+            "chips.tlc.ecc.*at most 16384",
+        ),
+        (
+            {
+                "chips.tlc.ecc": {"model": "ideal", "payload_bytes": 1024, "parity_bytes": 64},
+                "chips.tlc.chip.geometry.spare_bytes": 512,
+            },
+            "chips.tlc.ecc.*1024 bytes for a page.*at most 512",
+        ),
+    ],
+)
+def test_codes_that_do_not_fit_are_refused(given: dict[str, object], why: str):
+    with pytest.raises(nandlab.NandlabError, match=why):
+        nandlab.Drive("hachiya2013", set=given)

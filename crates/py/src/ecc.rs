@@ -8,7 +8,7 @@ use base::Error;
 use ecc::bits::{self, crc};
 use ecc::codec;
 use ecc::decoder::{Decoded, Decoder, MOST_REGIONS, Received, Status};
-use ecc::wom;
+use ecc::wom::{self, voltage::VoltageCode};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -173,6 +173,58 @@ pub fn wom_decode<'py>(
 #[pyfunction]
 pub fn wom_data_rber(rber: f64) -> f64 {
     wom::data_rber(rber)
+}
+
+/// A write-once code of voltage levels.
+#[pyclass(frozen)]
+pub struct WomV(VoltageCode);
+
+#[pymethods]
+impl WomV {
+    /// For cells of `cell_bits` bits that store `data_bits` in each generation.
+    #[new]
+    fn new(cell_bits: u32, data_bits: u32) -> PyResult<Self> {
+        VoltageCode::new(cell_bits, data_bits).map(Self).map_err(refuse)
+    }
+
+    /// Writes between erases that always fit.
+    fn generations(&self) -> u32 {
+        self.0.generations()
+    }
+
+    /// Levels that a write lifts a cell by, on average, of random data.
+    fn mean_rise(&self) -> f64 {
+        self.0.mean_rise()
+    }
+
+    /// What a level means: of each level from the lowest on.
+    fn values(&self) -> Vec<u8> {
+        (0..self.0.levels()).map(|level| self.0.value(level as u8)).collect()
+    }
+
+    /// Error rate of data, where plain pages of the cells have this one.
+    fn data_rber(&self, rber: f64) -> f64 {
+        self.0.data_rber(rber)
+    }
+
+    /// Levels of cells that hold these pages of data, over the levels that they have now.
+    #[pyo3(signature = (data, held=None))]
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        data: Vec<Vec<u8>>,
+        held: Option<Vec<u8>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let pages: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+        let levels = self.0.encode(&pages, held.as_deref()).map_err(refuse)?;
+        Ok(PyBytes::new(py, &levels))
+    }
+
+    /// The pages of data that cells on these levels hold.
+    fn decode<'py>(&self, py: Python<'py>, levels: Vec<u8>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let data = self.0.decode(&levels).map_err(refuse)?;
+        Ok(data.iter().map(|page| PyBytes::new(py, page)).collect())
+    }
 }
 
 /// `count` bits from as many bytes as they take; what is beyond must be zero.

@@ -58,7 +58,7 @@ mod _core {
     #[pymodule_export]
     use super::drive::{Ageing, Drive};
     #[pymodule_export]
-    use super::ecc::{Coder, wom_data_rber, wom_decode, wom_encode};
+    use super::ecc::{Coder, WomV, wom_data_rber, wom_decode, wom_encode};
     #[pymodule_export]
     use super::flash::{Array, acceleration, page_sites, retention_profiles};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! Construction of a drive from its parameters, refused before memory is allocated.
 
-use crate::config::SsdConfig;
+use crate::config::{DriveCode, SsdConfig, within_code};
+use crate::drive::codes::BuiltCode;
 use crate::drive::{DriveParts, FLASH_EVENTS, Idle, Ssd, check_recovery, event, recovery_of};
 use crate::failure::Failures;
 use crate::failure::read_reclaim::ReadReclaim;
@@ -16,10 +17,12 @@ use crate::space::gc::{self, GcConfig, contract::Shape};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
 use base::{Error, Result, Time};
-use ecc::model::{EccConfig, Model};
-use nand::chip::{BlockMode, Chips};
+use ecc::wom::voltage::VoltageCode;
+use nand::chip::coded::{CodedPages, Group};
+use nand::chip::{BlockMode, Chips, DataRber};
 use nand::fault::is_factory_bad;
 use nand::geometry::{Block, Geometry, GeometryConfig};
+use std::sync::Arc;
 
 /// Bytes that a drive's tables will take: 8 a physical unit, and the tables of its blocks; with a
 /// recovery 12 a unit for out-of-band areas, and 8 while it starts up; with copies on the chip 5 a
@@ -112,24 +115,26 @@ impl Ssd {
             Some(ftl) => ftl,
             None => build_ftl(config, context(config, &chips)?)?,
         };
-        if ftl.codes_pages() {
-            chips.hold_codes(ecc::wom::data_rber)?;
+        if let Some(coded) = ftl.coded_pages() {
+            chips.hold_codes(coded.clone(), data_rber(coded)?);
         }
         let mut choice = config.scheduler.clone();
         let scheduler = (choice.resolve(scheduler::ROSTER, "scheduler")?.build)(&choice.params)?;
         let mut choice = config.retry.clone();
         let retry = (choice.resolve(retry::ROSTER, "retry")?.build)(&choice.params)?;
-        let (ecc_common, mut choice) = config.ecc_parts()?;
-        let model = ecc::model::resolve(&ecc_common, &mut choice)?;
-        let ecc = (model.build.build)(&ecc_common, &choice.params)?;
-        check_soft_levels(&*retry, &*ecc, model.name, &ecc_common)?;
+        let codes = build_codes(config, &*retry)?;
+        let ecc = &codes[0].model;
         check_references(&*retry, &chips, &config.chip.array.name)?;
         let idle = idle_of(&gc, &*ftl)?;
         let failures =
             Failures::new(ReadReclaim::new(&gc, &*retry)?, Refresh::new(&config.refresh, &chips));
-        copyback::check(config, &chips, &*ftl, &*ecc)?;
-        let cells = CellMedium::of(config, &chips, &*ecc)?;
-        if cells.is_some() && ftl.codes_pages() {
+        copyback::check(config, &chips, &*ftl, &**ecc)?;
+        for code in &codes[1..] {
+            // Several kinds of chips have no real cells under a decoder.
+            CellMedium::of(config, &chips, &*code.model)?;
+        }
+        let cells = CellMedium::of(config, &chips, &**ecc)?;
+        if cells.is_some() && ftl.coded_pages().is_some() {
             return Err(Error::unsupported(
                 "ecc.model",
                 "real cells under an FTL with coded pages",
@@ -140,7 +145,7 @@ impl Ssd {
         flash.data_first = config.drive.data_first;
         flash.cells = cells;
         flash.keep_copies(gc.copyback);
-        let parts = DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept };
+        let parts = DriveParts { flash, ftl, codes, retry, idle, failures, kept };
         Self::assemble(config, parts)
     }
 }
@@ -315,20 +320,26 @@ impl FtlNeeds {
 /// code, and what the spare area has beyond the code. Nothing is known of a spare area of 0 bytes,
 /// nor of the share of metadata in a parity that is given in bytes.
 fn check_spare_area(needed: u32, config: &SsdConfig) -> Result<()> {
-    let (ecc, _) = config.ecc_parts()?;
-    let page = &config.chip.geometry;
-    let Some(code) = ecc.named.as_ref().filter(|_| page.spare_bytes > 0) else { return Ok(()) };
-    let words = page.page_bytes.div_ceil(ecc.payload_bytes);
-    let beyond = page.spare_bytes.saturating_sub(words * ecc.parity_bytes);
-    let left = words * code.metadata_bytes() + beyond;
-    if needed <= left {
-        return Ok(());
+    let (codes, of_kinds) = (config.codes()?, config.code_of_kinds());
+    for ((section, chip), number) in config.kinds().into_iter().zip(of_kinds) {
+        let ecc = &codes[number].common;
+        let page = &chip.geometry;
+        let Some(code) = ecc.named.as_ref().filter(|_| page.spare_bytes > 0) else { continue };
+        let words = page.page_bytes.div_ceil(ecc.payload_bytes);
+        let beyond = page.spare_bytes.saturating_sub(words * ecc.parity_bytes);
+        let left = words * code.metadata_bytes() + beyond;
+        if needed > left {
+            let name = &config.ftl.name;
+            let problem = format!("`{name}` keeps {needed} bytes in the spare area of a page");
+            return Err(Error::new("ftl.name", problem)
+                .expected(format!("at most {left}, which the code `{}` leaves", ecc.code))
+                .hint(format!(
+                    "use a code with more metadata_bytes, or a larger \
+                     {section}.geometry.spare_bytes"
+                )));
+        }
     }
-    let name = &config.ftl.name;
-    let problem = format!("`{name}` keeps {needed} bytes in the spare area of a page");
-    Err(Error::new("ftl.name", problem)
-        .expected(format!("at most {left}, which the code `{}` leaves", ecc.code))
-        .hint("use a code with more metadata_bytes, or a larger chip.geometry.spare_bytes"))
+    Ok(())
 }
 
 /// Bytes beside a page that a recovery needs: for each unit its owner and the number of its data,
@@ -393,21 +404,39 @@ fn bad_blocks(config: &SsdConfig, geometry: &Geometry) -> Vec<bool> {
     (0..geometry.blocks()).map(Block).map(is_bad).collect()
 }
 
-/// Refuses soft reads that cost their reads and save no word.
-fn check_soft_levels(
-    retry: &dyn Retry,
-    ecc: &dyn Model,
-    model: &str,
-    common: &EccConfig,
-) -> Result<()> {
-    match ecc.soft_levels() {
-        Some(most) if retry.soft_levels() > most => {
+/// How errors of cells become errors of data in coded pages.
+fn data_rber(coded: &CodedPages) -> Result<DataRber> {
+    if !coded.is_of_levels() {
+        return Ok(Arc::new(ecc::wom::data_rber));
+    }
+    let Group { pages, data, .. } = coded.shape();
+    let code = VoltageCode::new(pages, data)?;
+    Ok(Arc::new(move |rber| code.data_rber(rber)))
+}
+
+/// Builds the codes of a drive. Refuses soft reads of which no code has as many.
+fn build_codes(config: &SsdConfig, retry: &dyn Retry) -> Result<Vec<BuiltCode>> {
+    let mut codes = Vec::new();
+    let mut most = (Some(0), String::new());
+    for DriveCode { section, common, mut choice } in config.codes()? {
+        let at = |error| within_code(&section, error);
+        let member = ecc::model::resolve(&common, &mut choice).map_err(at)?;
+        let model = (member.build.build)(&common, &choice.params).map_err(at)?;
+        let levels = model.soft_levels();
+        let source =
+            format!("`{section}.model = \"{}\"` with the code `{}`", member.name, common.code);
+        if most.1.is_empty() || most.0.is_some_and(|most| levels.is_none_or(|own| own > most)) {
+            most = (levels, source);
+        }
+        codes.push(BuiltCode { common, model });
+    }
+    match most {
+        (Some(most), source) if retry.soft_levels() > most => {
             let problem = format!("{} soft reads", retry.soft_levels());
-            let source = format!("`ecc.model = \"{model}\"` with the code `{}`", common.code);
             Err(Error::new("retry.max_levels", problem)
                 .expected(format!("at most {most}, as {source} has")))
         }
-        _ => Ok(()),
+        _ => Ok(codes),
     }
 }
 

@@ -25,7 +25,9 @@ pub mod space;
 #[cfg(test)]
 mod test_drive;
 
-pub use drive::{Completion, Cut, Parts, PowerCounts, Ssd, Started, Step, request, timeline};
+pub use drive::{
+    CodeCounts, Completion, Cut, Parts, PowerCounts, Ssd, Started, Step, request, timeline,
+};
 pub use failure::retry;
 pub use flash::{doing, scheduler};
 pub use space::gc;

@@ -73,13 +73,27 @@ def _memory(subject: Subject) -> Iterator[Hit]:
             )
 
 
+def _codes(subject: Subject) -> Iterator[tuple[str, str]]:
+    """Each section with a code, and that of the chips that have it."""
+    yield "ecc", "chip"
+    for name, kind in (subject.value("chips") or {}).items():
+        if kind.get("ecc"):
+            yield f"chips.{name}.ecc", f"chips.{name}.chip"
+
+
 def _spare_area(subject: Subject) -> Iterator[Hit]:
-    if subject.is_varied("ecc", "chip.geometry", "ftl.name", "drive") or subject.value("ecc.code"):
-        return
-    spare = subject.value("chip.geometry.spare_bytes")
-    data, page = subject.value("ecc.payload_bytes"), subject.value("chip.geometry.page_bytes")
-    if subject.value("ecc.model") == "threshold":
-        t = subject.value("ecc.t")
+    for ecc, chip in _codes(subject):
+        varied = subject.is_varied(ecc, f"{chip}.geometry", "ftl.name", "drive")
+        if not varied and not subject.value(f"{ecc}.code"):
+            yield from _spare_area_of(subject, ecc, chip)
+
+
+def _spare_area_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
+    spare = subject.value(f"{chip}.geometry.spare_bytes")
+    data = subject.value(f"{ecc}.payload_bytes")
+    page = subject.value(f"{chip}.geometry.page_bytes")
+    if subject.value(f"{ecc}.model") == "threshold":
+        t = subject.value(f"{ecc}.t")
         parity = bch_parity_bytes(t, data)
         words = max(page // data, 1)
         if spare - words * parity >= MOST_OWN_BYTES:
@@ -87,17 +101,17 @@ def _spare_area(subject: Subject) -> Iterator[Hit]:
         own = subject.needs[2]
         if words * parity + own > spare:
             yield Hit(
-                subject.at("ecc.t"),
-                f"ecc.t = {t} in {data} bytes takes {parity} bytes of parity, {words} times a page;"
-                f" with {own} bytes of the FTL that is {words * parity + own} of {spare} spare"
-                " bytes",
+                subject.at(f"{ecc}.t"),
+                f"{ecc}.t = {t} in {data} bytes takes {parity} bytes of parity, {words} times a"
+                f" page; with {own} bytes of the FTL that is {words * parity + own} of {spare}"
+                " spare bytes",
             )
-    elif subject.value("ftl.name") == "superblock" and not subject.value("ecc.parity_bytes"):
+    elif subject.value("ftl.name") == "superblock" and not subject.value(f"{ecc}.parity_bytes"):
         own = subject.needs[2]
         yield Hit(
             subject.at("ftl.name"),
             f"ftl `superblock` keeps its map in the spare area ({own} of {spare} bytes), and the"
-            " code takes none of it (ecc.parity_bytes = 0)",
+            f" code takes none of it ({ecc}.parity_bytes = 0)",
         )
 
 
@@ -136,20 +150,25 @@ def amplification(alpha: float) -> float:
 
 
 def _constant_code(subject: Subject) -> Iterator[Hit]:
-    if subject.is_varied("ecc", "retry", "chip.array"):
-        return
-    model, law = subject.value("ecc.model"), subject.value("chip.array.name")
+    for ecc, chip in _codes(subject):
+        if not subject.is_varied(ecc, "retry", f"{chip}.array"):
+            yield from _constant_code_of(subject, ecc, chip)
+
+
+def _constant_code_of(subject: Subject, ecc: str, chip: str) -> Iterator[Hit]:
+    model, law = subject.value(f"{ecc}.model"), subject.value(f"{chip}.array.name")
     if model == "ideal" and law != "ideal":
         yield Hit(
-            subject.at("ecc.model"),
-            f"ecc.model = ideal over chip.array `{law}`: every page decodes at once, however many"
-            " bits are wrong",
+            subject.at(f"{ecc}.model"),
+            f"{ecc}.model = ideal over {chip}.array `{law}`: every page decodes at once, however"
+            " many bits are wrong",
         )
     is_aged = any(subject.value(f"age.{key}") for key in ("pe_cycles", "retention_hours"))
     if model == "shares" and (is_aged or subject.is_varied("age")):
         yield Hit(
-            subject.at("ecc.model"),
-            "ecc.model = shares with an age: the same share of codewords fails whatever the wear",
+            subject.at(f"{ecc}.model"),
+            f"{ecc}.model = shares with an age: the same share of codewords fails whatever the"
+            " wear",
         )
 
 

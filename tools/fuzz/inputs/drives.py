@@ -68,7 +68,23 @@ def small(dice: Dice) -> tuple[str, list[str]]:
     if dice.chance(0.8):
         pages = dice.one((24, 48, 96))
         sets.append(f"chip.geometry.pages_per_block={pages}")
+    if catalogue.load_config(name, []).config.get("chips"):
+        sets += _kinds(dice)
     return name, _changes(dice, name, sets) if dice.chance(0.6) else sets
+
+
+def _kinds(dice: Dice) -> list[str]:
+    """A die of each kind of chips, and now and then a code of its own for the second one."""
+    sets = ["drive.channels=2", "drive.dies_per_channel=1", "chips.tlc.channels=1"]
+    sets += ["chips.tlc.chip.geometry.blocks_per_plane=40"]
+    sets += ["chips.tlc.chip.geometry.spare_bytes=4096"]
+    if dice.chance(0.6):
+        model = dice.one(_members("model"))
+        code = dice.one(PRESETS["code"]) if model in ("profile", "exact") else ""
+        sets.append(f"chips.tlc.ecc.code={code}" if code else f"chips.tlc.ecc.model={model}")
+        sets.append(f"chips.tlc.ecc.decoders={dice.one((0, 1, 3))}")
+        sets.append(f"chips.tlc.ecc.t_decode_us={dice.one((0, 4, 40))}")
+    return sets
 
 
 def file(dice: Dice, sets: list[str], run: dict[str, str]) -> bytes:
@@ -99,8 +115,18 @@ def _choices(dice: Dice) -> list[str]:
     for family, key in CHOICES.items():
         if dice.chance(0.4):
             sets.append(f"{key}={dice.one(_members(family))}")
+    if "ftl.name=wom" in sets and dice.chance(0.5):
+        # Cells that are programmed in one shot, of as many bits as `tiny` has or more.
+        bits = dice.randint(2, 4)
+        sets += ["ftl.code=wom_v", f"ftl.bits_per_cell={dice.randint(1, bits - 1)}"]
+        sets += [f"chip.cell_bits={bits}", f"chip.cell.preset={CELLS[bits - 1]}"]
+        sets += ["chip.page_order=one_shot", "chip.timing.t_program_us=2000"]
+        sets += ["chip.timing.t_read_us=60", f"chip.geometry.pages_per_block={24 * bits}"]
+        sets += ["ftl.overprovisioning=1.0"]
     has_cell = any(text in ("chip.array.name=cells", "chip.array.name=table") for text in sets)
-    if has_cell or dice.chance(0.1):
+    if not any(text.startswith("chip.cell_bits") for text in sets) and (
+        has_cell or dice.chance(0.1)
+    ):
         # The cell of the bits that `tiny` has.
         sets.insert(0, "chip.cell.preset=wang2014_mlc")
     model = next((text.partition("=")[2] for text in sets if text.startswith("ecc.model=")), "")

@@ -16,8 +16,11 @@
 //! Here the cells of 64 codewords are three words of 64 bits, one for each cell, so that encoding
 //! and decoding are a few operations on words. A page group of a drive lies in the same way: the
 //! code is the inner one, and what it stores are codewords of the outer code, with their parity.
+//!
+//! `voltage` has a second code, of voltage levels instead of bits.
 
 mod errors;
+pub mod voltage;
 
 pub use errors::{data_rber, flipped_bits};
 

@@ -11,8 +11,9 @@
 //! keys were meant for something else:
 //!
 //! - another `preset` of a section drops all keys of that section;
-//! - another `ecc.code` drops the keys of a codeword's bytes, and chooses the model `profile`,
-//!   unless the model is one that works with a code or was assigned by `--set`;
+//! - another `ecc.code`, of the drive or of a kind of chips, drops the keys of a codeword's bytes,
+//!   and chooses the model `profile`, unless the model is one that works with a code or was
+//!   assigned by `--set`;
 //! - another member of a family (`gc.name`, `ecc.model`, ...) drops the parameters that are not
 //!   shared by all members: `d` goes when `gc.name` turns from `d_choices` to `greedy`, and
 //!   `start_free_blocks` stays.
@@ -61,8 +62,20 @@ fn chips(table: &Table) -> Vec<String> {
     std::iter::once("chip".to_owned()).chain(others).collect()
 }
 
-/// Tables in which a drive chooses from a family: that of a chip once for each kind of chips.
+/// Sections of a drive that hold a code: `ecc`, and those of kinds of chips.
+fn codes(table: &Table) -> Vec<String> {
+    let others = at(table, "chips").into_iter().flat_map(Table::keys);
+    let others = others.map(|name| format!("chips.{name}.ecc"));
+    let others = others.filter(|section| at(table, section).is_some());
+    std::iter::once("ecc".to_owned()).chain(others).collect()
+}
+
+/// Tables in which a drive chooses from a family: those of a chip or code once for each kind of
+/// chips that has one.
 fn tables_of(family: &Family, table: &Table) -> Vec<String> {
+    if family.path == "ecc" {
+        return codes(table);
+    }
     match family.path.strip_prefix("chip.") {
         Some(rest) => {
             let is_there = |chip: &String| chip == "chip" || at(table, chip).is_some();
@@ -333,8 +346,10 @@ impl Layers {
                 self.choose((kind, &section), name, by, origins, folder)?;
             }
         }
-        if let Some(by) = written("ecc.code") {
-            self.choose_code(&mut table, by, folder)?;
+        for section in codes(&table) {
+            if let Some(by) = written(&join(&section, "code")) {
+                self.choose_code(&section, &mut table, by, folder)?;
+            }
         }
         for family in FAMILIES.iter() {
             for path in tables_of(family, &table) {
@@ -351,8 +366,14 @@ impl Layers {
 
     /// Takes a code that a layer names: drops the keys of another code's codewords, and chooses a
     /// model that works with codes.
-    fn choose_code(&mut self, table: &mut Table, by: &Origin, folder: &Path) -> Result<()> {
-        let Some(given) = table.get_mut("ecc").and_then(Value::as_table_mut) else { return Ok(()) };
+    fn choose_code(
+        &mut self,
+        section: &str,
+        table: &mut Table,
+        by: &Origin,
+        folder: &Path,
+    ) -> Result<()> {
+        let Some(given) = at_mut(table, section) else { return Ok(()) };
         let Some(Value::String(name)) = given.get_mut("code") else { return Ok(()) };
         if name.is_empty() {
             return Ok(());
@@ -360,44 +381,46 @@ impl Layers {
         if name.ends_with(".toml") {
             *name = folder.join(&*name).display().to_string();
         }
-        let now = at(&self.table, "ecc");
+        let now = at(&self.table, section);
         let text = |key: &str| now.and_then(|ecc| ecc.get(key)?.as_str());
         if text("code") == Some(name) {
             return Ok(());
         }
-        let assigned = matches!(self.origins.paths.get("ecc.model"), Some(Origin::Set(_)));
+        let assigned =
+            matches!(self.origins.paths.get(&join(section, "model")), Some(Origin::Set(_)));
         let works = text("model").is_some_and(ecc::model::needs_code);
         if !given.contains_key("model") && !assigned && !works {
             given.insert("model".into(), ecc::model::WITH_CODE.into());
         }
         for key in ["payload_bytes", "parity_bytes", "code_hash"] {
-            let path = join("ecc", key);
+            let path = join(section, key);
             if matches!(self.origins.paths.get(&path), Some(Origin::Set(_))) {
                 // Assigned: must agree with the code.
                 continue;
             }
             self.origins.drop_path(&path, by)?;
-            if let Some(ecc) = at_mut(&mut self.table, "ecc") {
+            if let Some(ecc) = at_mut(&mut self.table, section) {
                 ecc.remove(key);
             }
         }
         Ok(())
     }
 
-    /// Reads the code that the drive names. It supplies the keys of codeword and model that are not
+    /// Reads the code that a section names. It supplies the keys of codeword and model that are not
     /// given; errors about these point to where the code was named.
-    fn code(&mut self) -> Result<Option<NamedCode>> {
-        let name = at(&self.table, "ecc").and_then(|ecc| ecc.get("code")?.as_str());
+    fn code(&mut self, section: &str) -> Result<Option<NamedCode>> {
+        let name = at(&self.table, section).and_then(|ecc| ecc.get("code")?.as_str());
         let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
-        if let Some(by) = self.origins.paths.get("ecc.code").cloned() {
-            self.origins.paths.insert("ecc".to_owned(), by);
+        let key = join(section, "code");
+        if let Some(by) = self.origins.paths.get(&key).cloned() {
+            self.origins.paths.insert(section.to_owned(), by);
         }
-        let file = preset::find("code", name, "ecc.code", Path::new(""))?;
+        let file = preset::find("code", name, &key, Path::new(""))?;
         self.files.extend(file.file.clone());
         let facts = params::parse(&file.text, &file.place)?;
         let cite = facts.get("cite").and_then(Value::as_array).into_iter().flatten();
         let cite = cite.filter_map(|key| Some(key.as_str()?.to_owned()));
-        self.cites.insert("ecc.code".to_owned(), cite.collect());
+        self.cites.insert(key, cite.collect());
         let profile = preset::profile_of(&file.place);
         self.files.extend(profile.as_ref().and_then(|profile| profile.file.clone()));
         let measured = profile.as_ref().map(|file| (file.text.as_str(), file.place.as_str()));
@@ -486,10 +509,20 @@ impl Layers {
                 check_keys(family, &path, &self.table).map_err(located)?;
             }
         }
-        let code = self.code().map_err(|error| self.origins.locate(error))?;
+        let mut named = BTreeMap::new();
+        for section in codes(&self.table) {
+            let code = self.code(&section).map_err(|error| self.origins.locate(error))?;
+            named.insert(section, code);
+        }
         let located = |error| self.origins.locate(error);
         let config = params::read::<SsdConfig>(&self.table, "")
-            .and_then(|config| SsdConfig { code, ..config }.complete())
+            .and_then(|mut config| {
+                config.code = named.remove("ecc").flatten();
+                for (name, kind) in &mut config.chips {
+                    kind.code = named.remove(&format!("chips.{name}.ecc")).flatten();
+                }
+                config.complete()
+            })
             .and_then(|config| check_chip(&config).map(|()| config))
             .map_err(located)?;
         let mut cite: BTreeSet<String> = self.cites.values().flatten().cloned().collect();

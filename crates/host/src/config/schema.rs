@@ -156,6 +156,11 @@ pub fn schema() -> Value {
             }
         }
     }
+    if let Some(family) = FAMILIES.iter().find(|family| family.path == "ecc") {
+        let mut own = family.schema();
+        own["description"] = json!("Error correction of these chips; default: that of `ecc`");
+        root["$defs"]["ChipKind"]["properties"]["ecc"] = own;
+    }
     for section in ["chip", "host"] {
         let holder = definition_of(&root, section);
         root["$defs"][&holder]["properties"]["preset"] =
@@ -335,6 +340,8 @@ mod tests {
             let chip = &schema["$defs"][definition_of(&schema, "chip")]["properties"];
             assert!(chip.get(key).is_some(), "{key}");
         }
+        let kind = &schema["$defs"]["ChipKind"]["properties"];
+        assert_eq!(kind["ecc"]["anyOf"], schema["properties"]["ecc"]["anyOf"]);
         for key in ["drive_preset", "summary", "cite", "run", "seed"] {
             assert!(schema["properties"].get(key).is_some(), "{key}");
         }

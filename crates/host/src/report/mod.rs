@@ -339,6 +339,7 @@ impl Session {
         let bytes = config.flash_bytes_of_kinds();
         let of_kind = |(number, name): (usize, &str)| {
             let counts = &ssd.flash_counts().of_kind[number];
+            let codes = ssd.code_counts_of_kind(number);
             let (wear, energy) = (ssd.wear_of_kind(number), ssd.energy_of_kind(number));
             let of_kind = json!({
                 "flash_bytes": bytes[number],
@@ -348,6 +349,15 @@ impl Session {
                 "energy": energy,
                 "pe_cycles": {"min": wear.min, "mean": wear.mean, "max": wear.max},
                 "program_us": self.program_us(number),
+                "ecc": {
+                    "codewords": codes.codewords,
+                    "hard_failures": codes.hard_failures,
+                    "further_decodes": codes.further_decodes,
+                    "uncorrectable": codes.uncorrectable,
+                    "raw_bit_errors": codes.raw_bit_errors,
+                    "iterations": codes.iterations,
+                    "encoded": codes.encoded,
+                },
             });
             (name.to_owned(), of_kind)
         };

@@ -1,4 +1,4 @@
-//! Pages that hold a write-once code: which ones they are, and the programs of both generations.
+//! Pages that hold a write-once code: which ones they are, and the programs of all generations.
 //!
 //! The code of Rivest and Shamir ("How to reuse a write-once memory", Information and Control 55,
 //! 1982) stores two bits in three cells, twice between erases. Grupp et al. (MICRO'09) use it on
@@ -9,15 +9,31 @@
 //! with the plain pages between its own; its last page has the rest of the code, and no data of its
 //! own. Another takes the plain pages between two groups. In the second generation one
 //! command takes a group; its data count as those of two pages that follow each other.
+//!
+//! WOM-v (Jaffer et al., FAST'22) stores a few bits in a cell of many levels, several times between
+//! erases. A group is a wordline that one command programs; it holds the data of as many pages as
+//! bits are stored, which count as those of its first pages. There are no plain pages.
 
 use super::mode::BlockMode;
 use super::rules::{BlockFill, Illegal};
 use base::{Error, Result};
 
-/// Pages of a group, and pages whose data it holds.
-const GROUP: usize = 3;
-/// See [`GROUP`].
-pub const GROUP_DATA: u32 = 2;
+/// Pages of a group of Rivest and Shamir's code, pages whose data it holds, and generations.
+const RIVEST_SHAMIR: Group = Group { pages: 3, data: 2, generations: 2 };
+
+/// A group of coded pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// Its pages.
+    pub pages: u32,
+    /// Pages whose data it holds.
+    pub data: u32,
+    /// Times that it is programmed between erases.
+    pub generations: u32,
+}
+
+/// Most programs of a block between erases that a chip keeps count of.
+const MOST_PROGRAMS: u32 = (1 << 17) - 1;
 
 /// A program of the first generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +53,10 @@ pub struct CodedPages {
     runs: Vec<Run>,
     /// By page: the run that it belongs to.
     run_of: Vec<u32>,
-    groups: Vec<[u32; GROUP]>,
+    shape: Group,
+    is_of_levels: bool,
+    /// Pages of all groups, one group after the other.
+    grouped: Vec<u32>,
     is_coded: Vec<bool>,
 }
 
@@ -47,7 +66,7 @@ impl CodedPages {
     pub fn new(is_safe: &[bool]) -> Result<Self> {
         let pages = is_safe.len() as u32;
         let safe: Vec<u32> = (0..pages).filter(|&page| is_safe[page as usize]).collect();
-        let groups: Vec<[u32; GROUP]> = safe.as_chunks().0.to_vec();
+        let groups: Vec<[u32; 3]> = safe.as_chunks().0.to_vec();
         if groups.is_empty() {
             let problem = format!("{} safe pages in a block", safe.len());
             return Err(Error::new("chip.geometry.pages_per_block", problem)
@@ -72,7 +91,43 @@ impl CodedPages {
         let run_of = all().flat_map(|(run, Run { pages, .. })| (0..*pages).map(move |_| run));
         let mut is_coded = vec![false; pages as usize];
         groups.iter().flatten().for_each(|&page| is_coded[page as usize] = true);
-        Ok(Self { pages, run_of: run_of.collect(), runs, groups, is_coded })
+        let run_of = run_of.collect();
+        let grouped = groups.into_flattened();
+        let shape = RIVEST_SHAMIR;
+        Ok(Self { pages, runs, run_of, shape, is_of_levels: false, grouped, is_coded })
+    }
+
+    /// Of blocks of `pages` pages, whose wordlines are groups: `group.pages` that one command
+    /// programs. Refuses blocks with more programs between erases than a chip keeps count of.
+    pub fn of_wordlines(pages: u32, group: Group) -> Result<Self> {
+        let groups = pages / group.pages;
+        let programs = u64::from(pages) + u64::from(groups) * u64::from(group.generations - 1);
+        if programs > u64::from(MOST_PROGRAMS) {
+            let problem = format!("{pages} pages, programmed {} times", group.generations);
+            return Err(Error::new("chip.geometry.pages_per_block", problem)
+                .expected(format!("at most {MOST_PROGRAMS} programs between erases")));
+        }
+        let run =
+            |number| Run { first: number * group.pages, pages: group.pages, data: group.data };
+        Ok(Self {
+            pages,
+            runs: (0..groups).map(run).collect(),
+            run_of: (0..pages).map(|page| page / group.pages).collect(),
+            shape: group,
+            is_of_levels: true,
+            grouped: (0..pages).collect(),
+            is_coded: vec![true; pages as usize],
+        })
+    }
+
+    /// What its groups are like.
+    pub fn shape(&self) -> Group {
+        self.shape
+    }
+
+    /// Whether a group is a wordline, whose cells hold the code in their levels.
+    pub fn is_of_levels(&self) -> bool {
+        self.is_of_levels
     }
 
     /// Programs of the first generation, in order.
@@ -85,21 +140,22 @@ impl CodedPages {
         self.run_of[page as usize] as usize
     }
 
-    /// Groups of coded pages: programs of the second generation.
+    /// Groups of coded pages: programs of a generation behind the first.
     pub fn groups(&self) -> u32 {
-        self.groups.len() as u32
+        self.grouped.len() as u32 / self.shape.pages
     }
 
     /// The pages of a group.
-    pub fn group(&self, group: u32) -> [u32; GROUP] {
-        self.groups[group as usize]
+    pub fn group(&self, group: u32) -> &[u32] {
+        let first = (group * self.shape.pages) as usize;
+        &self.grouped[first..first + self.shape.pages as usize]
     }
 
-    /// The first of the two pages, next to each other, that the data of a group count as in the
-    /// second generation.
+    /// The first of the pages, next to each other, that the data of a group count as when it is
+    /// programmed again.
     pub fn again(&self, group: u32) -> u32 {
-        let [a, b, _] = self.group(group);
-        if b == a + 1 { a } else { b }
+        let pages = self.group(group);
+        if pages[1] == pages[0] + 1 { pages[0] } else { pages[1] }
     }
 
     /// Whether a page holds code.
@@ -108,20 +164,25 @@ impl CodedPages {
         self.is_coded[page as usize]
     }
 
-    /// Pages of data that a block holds, in either generation.
+    /// Pages of data that a block holds, in the first generation.
     pub fn data_pages(&self) -> u32 {
         self.runs.iter().map(|run| run.data).sum()
     }
 
     /// Pages of data that a block can take between two erases.
     pub fn data_pages_of_cycle(&self) -> u32 {
-        self.data_pages() + GROUP_DATA * self.groups()
+        self.data_pages() + self.again_pages() * (self.shape.generations - 1)
+    }
+
+    /// Pages of data that the groups of a block take in a generation behind the first.
+    pub fn again_pages(&self) -> u32 {
+        self.shape.data * self.groups()
     }
 
     /// Pages that the program from `page` on takes, and pages whose data it carries.
     pub fn taken(&self, mode: BlockMode, page: u32) -> (u32, u32) {
         match mode {
-            BlockMode::Recoded => (GROUP as u32, GROUP_DATA),
+            BlockMode::Recoded => (self.shape.pages, self.shape.data),
             _ => self.run_of.get(page as usize).map_or((1, 1), |&run| {
                 let Run { pages, data, .. } = self.runs[run as usize];
                 (pages, data)
@@ -130,7 +191,7 @@ impl CodedPages {
     }
 
     /// Notes that the program from `page` on was done, if it is the next one of its generation.
-    /// Pages beyond the last count the groups that were programmed again.
+    /// Pages beyond the last count the groups that were programmed again, through all generations.
     pub fn program(
         &self,
         block: &mut BlockFill,
@@ -149,11 +210,12 @@ impl CodedPages {
                 return Err(Illegal::NotFull);
             }
             let done = next_page - self.pages;
-            if group < done {
+            let next = done % self.groups();
+            if done == self.groups() * (self.shape.generations - 1) || group < next {
                 return Err(Illegal::Again);
             }
-            if group > done {
-                return Err(Illegal::TooEarly(self.again(done)));
+            if group > next {
+                return Err(Illegal::TooEarly(self.again(next)));
             }
             *block = BlockFill { next_page: next_page + 1, mode };
             return Ok(());
@@ -225,6 +287,31 @@ mod tests {
         assert_eq!(program(BlockMode::Recoded, 0), Err(Illegal::Again));
         assert_eq!(program(BlockMode::Recoded, 6), Ok(()));
         assert_eq!(program(BlockMode::Recoded, 6), Err(Illegal::Again));
+    }
+
+    /// Wordlines of QLC with two bits a cell: five generations, in order, and no sixth.
+    #[test]
+    fn wordlines_are_programmed_in_every_generation() {
+        let shape = Group { pages: 4, data: 2, generations: 5 };
+        let coded = CodedPages::of_wordlines(12, shape).unwrap();
+        assert_eq!((coded.groups(), coded.data_pages(), coded.data_pages_of_cycle()), (3, 6, 30));
+        let mut block = BlockFill::default();
+        let mut program = |mode, page| coded.program(&mut block, mode, page);
+        for page in [0, 4, 8] {
+            assert_eq!(program(BlockMode::Coded, page), Ok(()));
+        }
+        assert_eq!(program(BlockMode::Coded, 8), Err(Illegal::Again));
+        for _ in 1..5 {
+            assert_eq!(program(BlockMode::Recoded, 4), Err(Illegal::TooEarly(0)));
+            assert_eq!(program(BlockMode::Recoded, 1), Err(Illegal::NotSafe));
+            for page in [0, 4, 8] {
+                assert_eq!(program(BlockMode::Recoded, page), Ok(()));
+            }
+        }
+        assert_eq!(program(BlockMode::Recoded, 0), Err(Illegal::Again));
+        let most = Group { pages: 4, data: 1, generations: 15 };
+        let error = CodedPages::of_wordlines(65_536, most).unwrap_err();
+        assert_eq!(error.place, "chip.geometry.pages_per_block");
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub mod mode;
 pub mod rules;
 pub mod timing;
 
-pub use chips::{Chips, MOST_KINDS, Oob, Owned, Silicon};
+pub use chips::{Chips, DataRber, MOST_KINDS, Oob, Owned, Silicon};
 pub use config::{ChipConfig, CombinedRead, FeaturesConfig, MultiPlaneRead};
 pub use content::{Content, ContentConfig};
 pub use mode::BlockMode;

@@ -1,7 +1,9 @@
 //! Kinds of chips in one drive: the dies of each, and what a drive of them costs.
 
 use super::SsdConfig;
+use base::params::Table;
 use base::{Error, Result};
+use ecc::named_code::NamedCode;
 use nand::chip::{ChipConfig, MOST_KINDS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +20,14 @@ pub struct ChipKind {
     pub dies_per_channel: Option<u32>,
     /// The flash.
     pub chip: ChipConfig,
+    /// Error correction of its own, with the keys of `[ecc]`; default: that of `[ecc]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub ecc: Option<Table>,
+    /// The code of `ecc.code`, once its file has been read.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub code: Option<NamedCode>,
 }
 
 /// An error about a chip, moved to the section that holds this chip.

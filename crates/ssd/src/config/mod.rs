@@ -1,18 +1,19 @@
 //! Parameters of the parts of a drive, one struct for each part.
 
+mod codes;
 mod controller;
 mod kinds;
 
 use base::family::Choice;
 use base::params::{self, Table};
 use base::{Error, Result};
-use ecc::model::EccConfig;
 use ecc::named_code::NamedCode;
 use nand::chip::ChipConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+pub use codes::{DriveCode, within_code};
 pub use controller::{CommandCost, ControllerConfig};
 pub use kinds::{ChipKind, within};
 
@@ -294,11 +295,7 @@ impl SsdConfig {
         if is_no_recovery(&self.recovery) {
             self.recovery = no_recovery();
         }
-        let (common, mut choice) = self.ecc_parts()?;
-        ecc::model::resolve(&common, &mut choice)?;
-        self.ecc = params::write(&common)?;
-        self.ecc.insert("model".into(), choice.name.into());
-        params::merge(&mut self.ecc, choice.params);
+        self.complete_codes()?;
         Ok(self)
     }
 
@@ -337,9 +334,8 @@ impl SsdConfig {
                     .expected(format!("at most {blocks} (chip.geometry.blocks_per_plane)")));
             }
         }
-        let (ecc, _) = self.ecc_parts()?;
         let geometry = &self.chip.geometry;
-        let (page, spare) = (geometry.page_bytes, geometry.spare_bytes);
+        let page = geometry.page_bytes;
         let of = |chip: &ChipConfig| chip.page_order.pages_per_program(chip.cell_bits);
         let pages = match self.drive.single_level {
             true => 1,
@@ -353,17 +349,7 @@ impl SsdConfig {
             return Err(Error::new("buffer.bytes", problem)
                 .expected(format!("at least {program}, or 0 for no write-back cache")));
         }
-        if ecc.payload_bytes > page {
-            let problem = format!("{} bytes do not fit in a page", ecc.payload_bytes);
-            return Err(Error::new("ecc.payload_bytes", problem)
-                .expected(format!("at most {page} (chip.geometry.page_bytes)")));
-        }
-        let parity = u64::from(ecc.parity_bytes) * u64::from(page.div_ceil(ecc.payload_bytes));
-        if spare > 0 && parity > u64::from(spare) {
-            return Err(Error::new("ecc.parity_bytes", format!("{parity} bytes for a page"))
-                .expected(format!("at most {spare} in all (chip.geometry.spare_bytes)")));
-        }
-        Ok(())
+        self.check_codewords()
     }
 
     /// Bytes of a mapping unit: as asked for, or the smaller of 4096 and the page.
@@ -390,35 +376,6 @@ impl SsdConfig {
     /// The shared parameters of recovery and its member's.
     pub fn recovery_parts(&self) -> Result<(RecoveryConfig, Choice)> {
         split(&self.recovery, "recovery")
-    }
-
-    /// The shared parameters of decoding and its model's.
-    pub fn ecc_parts(&self) -> Result<(EccConfig, Choice)> {
-        let mut table = self.ecc.clone();
-        let name = match table.remove("model") {
-            Some(toml::Value::String(name)) => name,
-            Some(other) => {
-                return Err(
-                    Error::new("ecc.model", format!("{other}")).expected("a name in quotes")
-                );
-            }
-            None => {
-                let names: Vec<&str> =
-                    ecc::model::ROSTER.iter().map(|member| member.name).collect();
-                return Err(Error::new("ecc", "missing key `model`").expected(names.join(", ")));
-            }
-        };
-        let (mut common, params) = params::split::<EccConfig>(&table, "ecc")?;
-        if let Some(code) = &self.code {
-            common.take_code(code.clone())?;
-        }
-        if common.payload_bytes == 0 {
-            let page = self.chip.geometry.page_bytes;
-            common.payload_bytes =
-                if page.is_multiple_of(512) { page.clamp(512, 4096) } else { 4096 };
-        }
-        common.check()?;
-        Ok((common, Choice { name, params }))
     }
 }
 

@@ -52,9 +52,9 @@ pub(super) struct OfBlock {
     pub(super) flying: u32,
     pub(super) mapped: u32,
     mode: BlockMode,
-    /// Groups of coded pages handed out again, and whether it may be.
+    /// Groups of coded pages handed out again, and how often each may be.
     again: u32,
-    is_recycled: bool,
+    recycled: u32,
     /// How its programs are labelled, and whether they were placed for host and for collection.
     label: Option<Stream>,
     of_host: bool,
@@ -111,13 +111,13 @@ impl Tally {
         let mut blocks: Vec<OfBlock> = context.bad.iter().map(block).collect();
         context.failed.iter().for_each(|block| blocks[block.0 as usize].is_bad = true);
         let geometry = context.geometry.clone();
-        let coded = CodedPages::new(&context.fast_pages).ok();
         if let [only] = &mut of_kind[..] {
             // Without those of summaries.
             only[0].0 = geometry.pages_per_block;
         }
         let kind_of_die = context.kind_of_die.clone();
         let ftl = build_ftl(config, context)?;
+        let coded = ftl.coded_pages().cloned();
         Ok(Self {
             map: vec![None; ftl.logical_units() as usize],
             geometry,
@@ -332,14 +332,18 @@ impl Tally {
             return Err(broken(format!("{program:?} on a chip without coded pages")));
         };
         let block = &mut self.blocks[number.0 as usize];
-        hold!(block.is_recycled, "{program:?} in a block that is not recycled");
-        hold!(block.again < coded.groups(), "{program:?}: no group is left");
-        hold!(coded.again(block.again) == program.page, "{program:?} out of order");
-        if block.mode == BlockMode::Coded {
+        let left = block.recycled * coded.groups();
+        hold!(
+            block.again < left,
+            "{program:?} in a block that is not recycled, or has no group left"
+        );
+        let next = block.again % coded.groups();
+        hold!(coded.again(next) == program.page, "{program:?} out of order");
+        if next == 0 {
             block.mode = BlockMode::Recoded;
             (block.label, block.of_host, block.of_collection) = (None, false, false);
         }
-        let group = coded.group(block.again);
+        let group = coded.group(next);
         block.again += 1;
         let of_group = |ppn: &Ppn| {
             let (block, page) = self.geometry.page_of(*ppn);
@@ -483,16 +487,20 @@ impl Ftl for Tally {
     fn recycled(&mut self, number: Block) {
         let block = &mut self.blocks[number.0 as usize];
         let is_full = block.pages == self.geometry.pages_per_block && block.flying == 0;
-        let is_first = block.mode == BlockMode::Coded && !block.is_recycled;
-        block.is_recycled = true;
-        if !is_full || !is_first || block.is_bad {
+        let can_again = self.coded.as_ref().is_some_and(|coded| {
+            block.mode.is_coded()
+                && block.again == block.recycled * coded.groups()
+                && block.recycled + 1 < coded.shape().generations
+        });
+        block.recycled += 1;
+        if !is_full || !can_again || block.is_bad {
             self.note(Err(broken(format!("{number:?} cannot be recycled now"))));
         }
         self.ftl.recycled(number);
     }
 
-    fn codes_pages(&self) -> bool {
-        self.ftl.codes_pages()
+    fn coded_pages(&self) -> Option<&CodedPages> {
+        self.ftl.coded_pages()
     }
 
     fn rewritten_groups(&self, block: Block) -> u32 {

@@ -1,5 +1,6 @@
 //! Counts and state of a drive for its callers: the start of a run, and what it has done.
 
+use super::codes::CodeCounts;
 use super::request::Request;
 use super::timeline::{SpanKind, Timeline, Track};
 use super::{Ssd, Step};
@@ -60,6 +61,20 @@ pub struct ControllerCounts {
     pub refresh: RefreshCounts,
 }
 
+impl ControllerCounts {
+    /// Those of codewords that were read.
+    pub(super) fn of_codes(&self) -> CodeCounts {
+        CodeCounts {
+            codewords: self.codewords,
+            raw_bit_errors: self.raw_bit_errors,
+            hard_failures: self.hard_failures,
+            further_decodes: self.further_decodes,
+            iterations: self.iterations,
+            ..CodeCounts::default()
+        }
+    }
+}
+
 impl Ssd {
     /// Begins the first run on what preconditioning has left: tells the chips what they hold and
     /// sets every block's wear. Collection that is due begins with the first write; only a drive
@@ -76,7 +91,7 @@ impl Ssd {
         self.ftl.start_run(Some(pe_cycles));
         for block in (0..self.flash.chips.geometry.blocks()).map(Block) {
             self.flash.chips.load_in(self.ftl.mode(block), block, self.ftl.filled_pages(block));
-            if self.ftl.codes_pages() {
+            if self.ftl.coded_pages().is_some() {
                 self.flash.chips.load_again(block, self.ftl.rewritten_groups(block));
             }
         }
@@ -260,17 +275,22 @@ impl Ssd {
 
     /// Time that all decoders together were busy, and how many there are.
     pub fn decoders_busy(&self) -> (Time, usize) {
-        (self.reader.decoders.busy(self.now()), self.reader.decoders.servers())
+        self.codes.decoders_busy(self.now())
     }
 
     /// Time that all encoders together were busy, and how many there are.
     pub fn encoders_busy(&self) -> (Time, usize) {
-        (self.writer.encoders.busy(self.now()), self.writer.encoders.servers())
+        self.codes.encoders_busy(self.now())
     }
 
     /// Energy that all decoders have used.
     pub fn ecc_energy_uj(&self) -> f64 {
-        self.counts.iterations as f64 * self.reader.iteration_uj
+        self.codes.energy_uj(self.counts.iterations)
+    }
+
+    /// What was done with codewords of a kind of chips, of a drive with several.
+    pub fn code_counts_of_kind(&self, number: usize) -> CodeCounts {
+        self.codes.counts_of_kind(number)
     }
 
     /// Events so far.

@@ -22,7 +22,7 @@
 
 mod account;
 mod at_rest;
-pub(crate) mod codewords;
+pub(crate) mod codes;
 mod costs;
 pub mod exchange;
 mod flow;
@@ -41,6 +41,7 @@ mod write;
 mod zones;
 
 pub use account::{ControllerCounts, MOST_LEVELS};
+pub use codes::CodeCounts;
 pub(crate) use flow::{FLASH_EVENTS, event};
 pub(crate) use idle::Idle;
 pub use power::{Cut, PowerCounts, Started};
@@ -57,8 +58,7 @@ use crate::ftl::{Ftl, Job};
 use crate::medium::versions::Versions;
 use base::event::EventQueue;
 use base::{Result, Time};
-use codewords::Codewords;
-use ecc::model::{EccConfig, Model};
+use codes::{BuiltCode, Codes};
 use exchange::Exchanges;
 use front::Front;
 use gate::Gate;
@@ -125,8 +125,8 @@ pub enum Step {
 pub(crate) struct DriveParts {
     pub flash: Flash,
     pub ftl: Box<dyn Ftl>,
-    pub ecc: Box<dyn Model>,
-    pub ecc_common: EccConfig,
+    /// The code of `[ecc]`, then those of kinds of chips.
+    pub codes: Vec<BuiltCode>,
     pub retry: Box<dyn Retry>,
     pub idle: Idle,
     pub failures: Failures,
@@ -158,26 +158,25 @@ pub struct Ssd {
     /// Commands on zones, where the FTL has any.
     zones: Option<Box<ZoneCommands>>,
     units: Units,
-    codewords: Codewords,
+    pub(crate) codes: Codes,
 }
 
 impl Ssd {
     /// Puts the parts together; see `build` for where they come from.
     pub(crate) fn assemble(config: &SsdConfig, parts: DriveParts) -> Result<Self> {
-        let DriveParts { flash, ftl, ecc, ecc_common, retry, idle, failures, kept } = parts;
+        let DriveParts { flash, ftl, codes, retry, idle, failures, kept } = parts;
         let on_chip = OnChip::of(config)?;
         let power = Power::new(config, &flash.chips, &kept)?;
         let geometry = &flash.chips.geometry;
         let dies = geometry.dies;
-        let codewords = Codewords::new(geometry, &ecc_common);
         let units = Units::new(ftl.logical_units(), geometry.unit_bytes);
         let zones = ZoneCommands::of(&*ftl, config)?;
         let mut ssd = Self {
             events: EventQueue::new(),
             upkeep_at: Time::LIMIT,
             front: Front::new(config),
-            reader: Reader::new(config, &flash.chips, ecc, &ecc_common, retry),
-            writer: Writer::new(config, &*ftl, dies, &ecc_common),
+            reader: Reader::new(config, retry),
+            writer: Writer::new(config, &*ftl, dies),
             gate: Gate::new(dies, ftl.keys()),
             map: MapReads::new(ftl.has_map_on_flash()),
             jobs: Jobs::new(ftl.jobs(), on_chip),
@@ -189,7 +188,7 @@ impl Ssd {
             power: power.map(Box::new),
             zones,
             units,
-            codewords,
+            codes: Codes::new(config, &flash.chips, codes),
             flash,
             ftl,
         };

@@ -1,9 +1,10 @@
 //! The path of a read: units, pages, dies, decoders, and retries after a failed decoding.
 
+use super::codes::CodeCounts;
 use super::flow::{event, lane};
 use super::request::Request;
 use super::timeline::{SpanKind, Track};
-use super::{MOST_LEVELS, Parts, Ssd, Stage};
+use super::{MOST_LEVELS, Parts, Ssd};
 use crate::buffer::{Rest, Slot as Held};
 use crate::config::SsdConfig;
 use crate::failure::failed_words::{FailedWord, FailedWords};
@@ -13,9 +14,8 @@ use crate::flash::scheduler::Class;
 use crate::ftl::Lpn;
 use base::Time;
 use base::rng::{Rng, mix, unit};
-use ecc::model::{EccConfig, LEAST_RBER, Model, Word};
-use nand::chip::Chips;
-use nand::geometry::Ppn;
+use ecc::model::{LEAST_RBER, Word};
+use nand::geometry::{Die, Ppn};
 
 /// The time of the first request of a read, and the time spent before it was started again.
 #[derive(Clone, Copy)]
@@ -43,13 +43,7 @@ impl Earlier {
 
 /// Decoders, and reads that go round again.
 pub(crate) struct Reader {
-    pub(crate) ecc: Box<dyn Model>,
     pub(crate) retry: Box<dyn Retry>,
-    pub(crate) decoders: Stage,
-    /// Energy of one iteration of one codeword.
-    pub(crate) iteration_uj: f64,
-    /// How long decoding takes where no word fails.
-    clean_decode: Option<Time>,
     /// Codewords of reads that go round again.
     failed: FailedWords,
     /// Tells the luck of this drive's words from that of others'.
@@ -57,23 +51,10 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn new(
-        config: &SsdConfig,
-        chips: &Chips,
-        ecc: Box<dyn Model>,
-        common: &EccConfig,
-        retry: Box<dyn Retry>,
-    ) -> Self {
-        let decoders = if common.decoders == 0 { config.drive.channels } else { common.decoders };
-        // Where the flash never errs or the decoder always corrects, decoding is a plain delay.
-        let is_clean = !chips.errs() || ecc.is_ideal();
+    pub(super) fn new(config: &SsdConfig, retry: Box<dyn Retry>) -> Self {
         Self {
-            decoders: Stage::new(decoders),
-            iteration_uj: common.iteration_uj(),
-            clean_decode: is_clean.then(|| common.decode_time(0, 0)),
             failed: FailedWords::default(),
             luck_key: Rng::stream(config.seed, "ecc").bits(),
-            ecc,
             retry,
         }
     }
@@ -81,9 +62,8 @@ impl Reader {
 
 impl Reader {
     /// The power is gone: what was being decoded is forgotten.
-    pub(super) fn cut(&mut self, now: Time) {
+    pub(super) fn cut(&mut self) {
         self.failed = FailedWords::default();
-        self.decoders.stop(now);
     }
 
     /// Codewords of a list that have failed.
@@ -176,8 +156,9 @@ impl Ssd {
         }
         let geometry = &self.flash.chips.geometry;
         let die = geometry.die_of(geometry.block_of(ppn));
-        let words = self.codewords.of(geometry, ppn, units);
-        let bytes = words * self.codewords.bytes;
+        let codewords = self.codes.words(&self.flash.chips, die);
+        let words = codewords.of(geometry, ppn, units);
+        let bytes = words * codewords.bytes;
         let Earlier { queued, array, bus, ecc } = earlier;
         let read = Command::read(class, owner, die, ppn, lpn, units, bytes);
         let purpose = self.purpose(owner, lpn, ppn);
@@ -200,19 +181,22 @@ impl Ssd {
             }
             return;
         };
-        let Command { ppn, words, rber, attempt, level, mut failed, .. } =
+        let Command { die, ppn, words, rber, attempt, level, mut failed, .. } =
             self.flash.commands[index];
+        let code = self.codes.number(&self.flash.chips, die);
+        let before = self.codes.count_apart().then(|| self.counts.of_codes());
         let mut end = (now, Time::ZERO);
         if attempt == 0 {
             self.counts.codewords += u64::from(words);
+            let clean_decode = self.codes.at(code).clean_decode;
             let mut dirty = 0;
             for word in 0..words {
-                let time = match self.reader.clean_decode {
+                let time = match clean_decode {
                     Some(time) => time,
                     None => {
                         let may_err = rber >= LEAST_RBER;
-                        let luck = if may_err { self.luck(ppn, word) } else { 0.0 };
-                        let outcome = self.decode(index, &Word { rber, level, luck });
+                        let luck = if may_err { self.luck(code, ppn, word) } else { 0.0 };
+                        let outcome = self.decode(code, index, &Word { rber, level, luck });
                         self.counts.raw_bit_errors += u64::from(outcome.errors);
                         dirty += u32::from(outcome.errors > 0);
                         self.counts.iterations += u64::from(outcome.iterations);
@@ -223,13 +207,16 @@ impl Ssd {
                         outcome.time
                     }
                 };
-                self.take_decoder(now, time, SpanKind::Decode, &mut end);
+                self.take_decoder(code, now, time, SpanKind::Decode, &mut end);
             }
             if dirty > 0 {
                 self.jobs.found_errors(self.flash.commands[index].owner, dirty);
             }
         } else {
-            self.decode_again(index, now, &mut failed, &mut end);
+            self.decode_again(code, index, now, &mut failed, &mut end);
+        }
+        if let Some(before) = before {
+            self.count_apart(die, before);
         }
         let (end, last) = end;
         if let Some(blame) = &mut self.flash.blame {
@@ -249,27 +236,43 @@ impl Ssd {
         }
     }
 
+    /// Books what has been decoded since `before` to the kind of chips of a die.
+    #[cold]
+    fn count_apart(&mut self, die: Die, before: CodeCounts) {
+        let now = self.counts.of_codes();
+        if let Some(account) = self.codes.account(&self.flash.chips, die) {
+            account.add(now, before);
+        }
+    }
+
     /// The luck of a codeword of the page that `ppn` lies in, the `word`th from there on: its own
     /// as long as it is stored.
     #[inline]
-    fn luck(&self, ppn: Ppn, word: u32) -> f64 {
+    fn luck(&self, code: usize, ppn: Ppn, word: u32) -> f64 {
         let chips = &self.flash.chips;
-        let first = self.codewords.before(&chips.geometry, ppn);
+        let first = self.codes.at(code).words.before(&chips.geometry, ppn);
         let place = u64::from(chips.geometry.page_index(ppn)) << 32 | u64::from(first + word);
         let cycle = chips.pe_cycles(chips.geometry.block_of(ppn));
         unit(mix(mix(self.reader.luck_key ^ place) ^ u64::from(cycle)))
     }
 
     /// The codewords of a read that have failed, once there is more of them.
-    fn decode_again(&mut self, index: u32, now: Time, failed: &mut u32, end: &mut (Time, Time)) {
+    fn decode_again(
+        &mut self,
+        code: usize,
+        index: u32,
+        now: Time,
+        failed: &mut u32,
+        end: &mut (Time, Time),
+    ) {
         let Command { rber, level, .. } = self.flash.commands[index];
         let kind = if level > 0 { SpanKind::SoftDecode } else { SpanKind::Decode };
         let mut words = self.reader.failed.take(*failed);
         self.counts.further_decodes += words.len() as u64;
         words.retain(|&FailedWord { luck, .. }| {
-            let outcome = self.decode(index, &Word { rber, level, luck });
+            let outcome = self.decode(code, index, &Word { rber, level, luck });
             self.counts.iterations += u64::from(outcome.iterations);
-            self.take_decoder(now, outcome.time, kind, end);
+            self.take_decoder(code, now, outcome.time, kind, end);
             !outcome.corrected
         });
         self.reader.failed.keep(failed, words);
@@ -278,9 +281,18 @@ impl Ssd {
     /// One codeword takes the decoder that is free first. `end` is when the last one is done, and
     /// how long that took.
     #[inline]
-    fn take_decoder(&mut self, now: Time, time: Time, kind: SpanKind, end: &mut (Time, Time)) {
-        let (decoder, start, done) = self.reader.decoders.serve(now, time);
-        self.flash.timeline.record(Track::Decoder, decoder as u32, kind, start, done);
+    fn take_decoder(
+        &mut self,
+        code: usize,
+        now: Time,
+        time: Time,
+        kind: SpanKind,
+        end: &mut (Time, Time),
+    ) {
+        let code = self.codes.at_mut(code);
+        let (decoder, start, done) = code.decoders.serve(now, time);
+        let decoder = code.servers_before + decoder as u32;
+        self.flash.timeline.record(Track::Decoder, decoder, kind, start, done);
         if done >= end.0 {
             *end = (done, time);
         }
@@ -363,8 +375,14 @@ impl Ssd {
     /// After a failed decode: round again as the policy says. False when the page is given up.
     fn read_again(&mut self, index: u32) -> bool {
         let command = self.flash.commands[index];
-        let Some(reread) = self.reader.retry.after_failure(command.attempt) else {
+        let code = self.codes.number(&self.flash.chips, command.die);
+        let reread = self.reader.retry.after_failure(command.attempt);
+        // A code without soft decisions is given up where others read softly.
+        let Some(reread) = reread.filter(|reread| self.codes.at(code).takes(reread.level)) else {
             self.counts.uncorrectable += 1;
+            if let Some(account) = self.codes.account(&self.flash.chips, command.die) {
+                account.uncorrectable += 1;
+            }
             self.note_found(index);
             if !matches!(command.owner, Owner::Scan) {
                 self.note_given_up(&command);
@@ -379,7 +397,7 @@ impl Ssd {
             Some(level) => self.counts.soft_reads[level.min(MOST_LEVELS - 1)] += 1,
         }
         // What the decoder has of the other words stays there: only those that failed cross again.
-        let bytes = self.reader.failed.count(command.failed) * self.codewords.bytes;
+        let bytes = self.reader.failed.count(command.failed) * self.codes.at(code).words.bytes;
         self.flash.again(index, reread, bytes);
         if self.reader.retry.in_turn() {
             self.flash.go_behind(&mut self.events, index);

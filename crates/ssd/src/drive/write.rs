@@ -5,7 +5,7 @@ use super::front;
 use super::read::Earlier;
 use super::request::Request;
 use super::timeline::{SpanKind, Track};
-use super::{Parts, Ssd, Stage};
+use super::{Parts, Ssd};
 use crate::blame::Cause;
 use crate::buffer::flush::Flushes;
 use crate::buffer::{Buffer, NONE, Rest, Slot, State};
@@ -15,7 +15,6 @@ use crate::flash::scheduler::Class;
 use crate::ftl::contract::key_among;
 use crate::ftl::{Carried, Ftl, Hint, Job, Key, Lpn, Place, Program, Stream};
 use base::Time;
-use ecc::model::EccConfig;
 use nand::chip::Owned;
 use nand::geometry::Ppn;
 use std::collections::VecDeque;
@@ -37,8 +36,6 @@ pub(super) struct Writer {
     pub(super) is_restoring: bool,
     /// Writes that wait for room in the buffer.
     pub(super) stalled: VecDeque<u32>,
-    pub(super) encoders: Stage,
-    encode_time: Time,
     /// Working space: units of one program.
     lpns: Vec<Lpn>,
 }
@@ -53,7 +50,7 @@ enum Sent {
 }
 
 impl Writer {
-    pub(super) fn new(config: &SsdConfig, ftl: &dyn Ftl, dies: u32, ecc: &EccConfig) -> Self {
+    pub(super) fn new(config: &SsdConfig, ftl: &dyn Ftl, dies: u32) -> Self {
         let is_write_back = config.buffer.bytes > 0;
         let row_units = ftl.row_units();
         // Without write-back the buffer is the memory that feeds the dies: two rows for each.
@@ -63,7 +60,6 @@ impl Writer {
         } else {
             2 * row_units * dies
         };
-        let encoders = if ecc.decoders == 0 { config.drive.channels } else { ecc.decoders };
         Self {
             buffer: Buffer::new(capacity, ftl.keys(), row_units, dies),
             latency: Time::from_us(config.buffer.latency_us),
@@ -75,8 +71,6 @@ impl Writer {
             sends_tails: false,
             is_restoring: false,
             stalled: VecDeque::new(),
-            encoders: Stage::new(encoders),
-            encode_time: Time::from_us(ecc.t_encode_us),
             lpns: Vec::with_capacity(row_units as usize),
         }
     }
@@ -393,7 +387,8 @@ impl Ssd {
         let per_plane = chips.programmed_by(mode, die, page);
         let pages = u32::from(planes) * chips.pages_on_bus(mode, per_plane);
         let of_data = u32::from(planes) * chips.data_pages_by(mode, page, per_plane);
-        let bytes = self.codewords.of_page() * self.codewords.bytes;
+        let codewords = self.codes.words(chips, die);
+        let bytes = codewords.of_page() * codewords.bytes;
         let job = self.flash.programs.insert(program);
         let mut command =
             Command::job(Kind::Program, class, owner, program.die, job, pages as u8, bytes);
@@ -416,21 +411,29 @@ impl Ssd {
             return;
         }
         let now = self.now();
-        let words = pages * u64::from(self.codewords.of_page());
+        let die = self.flash.commands[index].die;
+        let number = self.codes.number(&self.flash.chips, die);
+        let code = self.codes.at_mut(number);
+        let (encode_time, before) = (code.encode_time, code.servers_before);
+        let words = pages * u64::from(code.words.of_page());
         self.counts.encoded += words;
-        if self.writer.encode_time == Time::ZERO {
+        if let Some(account) = self.codes.account(&self.flash.chips, die) {
+            account.encoded += words;
+        }
+        if encode_time == Time::ZERO {
             self.flash.submit(&mut self.events, index);
             return;
         }
         // All words take as long: programs leave the encoders in the order in which they came.
         let mut end = now;
         for _ in 0..words {
-            let (encoder, start, done) = self.writer.encoders.serve(now, self.writer.encode_time);
-            let timeline = &mut self.flash.timeline;
-            timeline.record(Track::Encoder, encoder as u32, SpanKind::Encode, start, done);
+            let code = self.codes.at_mut(number);
+            let (encoder, start, done) = code.encoders.serve(now, encode_time);
+            let encoder = before + encoder as u32;
+            self.flash.timeline.record(Track::Encoder, encoder, SpanKind::Encode, start, done);
             end = end.max(done);
         }
-        self.flash.commands[index].ecc += self.writer.encode_time;
+        self.flash.commands[index].ecc += encode_time;
         self.events.push(end, event::of(event::ENCODED, index));
     }
 

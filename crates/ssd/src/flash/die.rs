@@ -345,10 +345,11 @@ impl Flash {
             command.rber = if command.attempt == 0 { rber } else { rber.min(command.rber) };
         }
         if self.chips.is_coded(block, page) {
-            // Both pages that the code of a unit lies in, and half as many bits again as its data.
-            self.counts.reads += 1;
+            // All pages that the code of a unit lies in, and more bits than its data have.
+            let (senses, bytes) = self.chips.coded_read(command.bytes);
+            self.counts.reads += senses - 1;
             if self.dies[command.die.0 as usize].senses == command.senses {
-                command.bytes += command.bytes / 2;
+                command.bytes = bytes;
             }
         }
         command.array += time;

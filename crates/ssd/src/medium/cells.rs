@@ -174,11 +174,12 @@ impl Medium for CellMedium {
 }
 
 impl Ssd {
-    /// Decodes a codeword of read `index`: by its page's rate, or as its cells are.
+    /// Decodes a codeword of read `index` with a code, given by number: by its page's rate, or as
+    /// its cells are.
     #[inline]
-    pub(crate) fn decode(&mut self, index: u32, word: &Word) -> Decode {
+    pub(crate) fn decode(&mut self, code: usize, index: u32, word: &Word) -> Decode {
         if self.flash.cells.is_none() {
-            self.reader.ecc.decode(word)
+            self.codes.at_mut(code).model.decode(word)
         } else {
             self.decode_cells(index, word)
         }
@@ -186,9 +187,10 @@ impl Ssd {
 
     #[cold]
     fn decode_cells(&mut self, index: u32, word: &Word) -> Decode {
-        let Some(cells) = &mut self.flash.cells else { return self.reader.ecc.decode(word) };
+        let model = &mut self.codes.first.model;
+        let Some(cells) = &mut self.flash.cells else { return model.decode(word) };
         cells.now = cells.sensed[index as usize];
-        let outcome = self.reader.ecc.decode_from(word, &mut **cells);
+        let outcome = model.decode_from(word, &mut **cells);
         if let Some(fault) = cells.fault.take() {
             self.flash.fault.get_or_insert(fault);
         }

@@ -1,33 +1,33 @@
 //! Blocks of a drive that hold a write-once code: their programs, and reads through the code.
 //!
-//! A unit that is coded lies in two pages, which are both sensed. A group is read before it is
+//! A unit that is coded lies in several pages, which are all sensed. A group is read before it is
 //! programmed again: the new code depends on what the cells hold. Between two erases a block has
-//! one birth, that of its first generation: the second is taken for older than it is.
+//! one birth, that of its first generation: later ones are taken for older than they are.
 
 use super::{Block, BlockMode, Chips, Time, illegal};
-use crate::chip::coded::CodedPages;
+use crate::chip::coded::{CodedPages, Group};
 use crate::chip::rules::BlockFill;
 use base::Result;
+use std::sync::Arc;
 
-/// Pages that are sensed for a page of coded data.
+/// Pages that are sensed for a page of data in the code of Rivest and Shamir.
 const SENSED: u64 = 2;
 
+/// Error rate of decoded data, for the error rate of bits of the cells.
+pub type DataRber = Arc<dyn Fn(f64) -> f64 + Send + Sync>;
+
 /// The code, as the chips need it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Codes {
     pages: CodedPages,
-    /// Error rate of a decoded bit, for each rate of a cell.
-    data_rber: fn(f64) -> f64,
+    data_rber: DataRber,
 }
 
 impl Chips {
-    /// Lets blocks hold a code on the first pages of their cells. `data_rber` says how errors of
-    /// cells become errors of data. Refuses chips that program several pages of a cell at once.
-    pub fn hold_codes(&mut self, data_rber: fn(f64) -> f64) -> Result<()> {
-        let is_safe = |page| self.first().page_type(page) == 0;
-        let safe: Vec<bool> = (0..self.geometry.pages_per_block).map(is_safe).collect();
-        self.codes = Some(Box::new(Codes { pages: CodedPages::new(&safe)?, data_rber }));
-        Ok(())
+    /// Lets blocks hold a code on these pages. `data_rber` says how errors of cells become errors
+    /// of data.
+    pub fn hold_codes(&mut self, pages: CodedPages, data_rber: DataRber) {
+        self.codes = Some(Box::new(Codes { pages, data_rber }));
     }
 
     /// Whether the data of a page are coded.
@@ -38,19 +38,44 @@ impl Chips {
         })
     }
 
-    /// What comes of a page that was sensed so, if it is coded.
-    pub(super) fn through_code(
-        &self,
+    /// Pages that are sensed for a coded page of data, and bytes that cross the bus for so many
+    /// bytes of it.
+    pub fn coded_read(&self, bytes: u32) -> (u64, u32) {
+        match &self.codes {
+            Some(codes) if codes.pages.is_of_levels() => {
+                let Group { pages, data, .. } = codes.pages.shape();
+                (u64::from(pages), (u64::from(bytes) * u64::from(pages) / u64::from(data)) as u32)
+            }
+            _ => (SENSED, bytes + bytes / 2),
+        }
+    }
+
+    /// Senses a page of a drive with codes, and decodes it if it is coded: as [`Chips::read`].
+    #[inline(never)]
+    pub(super) fn read_through_code(
+        &mut self,
         block: Block,
         page: u32,
-        (time, rber): (Time, f64),
-    ) -> (Time, f64) {
-        match &self.codes {
-            Some(codes) if self.is_coded(block, page) => {
-                (Time(time.0 * SENSED), (codes.data_rber)(rber))
-            }
-            _ => (time, rber),
+        shift_v: f32,
+    ) -> Result<(Time, f64)> {
+        let (mut time, mut rber) = self.sense(block, page, shift_v)?;
+        if !self.is_coded(block, page) {
+            return Ok((time, rber));
         }
+        let shape = self.codes.as_ref().filter(|codes| codes.pages.is_of_levels());
+        if let Some(Group { pages, .. }) = shape.map(|codes| codes.pages.shape()) {
+            // The level of a cell shows in all pages of its wordline.
+            let first = page - page % pages;
+            for other in (first..first + pages).filter(|&other| other != page) {
+                let (more, of_other) = self.sense(block, other, shift_v)?;
+                (time, rber) = (time + more, rber + of_other);
+            }
+            rber /= f64::from(pages);
+        } else {
+            time = Time(time.0 * SENSED);
+        }
+        let Some(codes) = &self.codes else { return Ok((time, rber)) };
+        Ok((time, (codes.data_rber)(rber)))
     }
 
     /// Pages that the program from `page` on of such a block writes.
@@ -104,6 +129,18 @@ impl Chips {
         let kind = self.kinds.of(block);
         let taken = codes.pages.taken(mode, page).0;
         let mut time = Time::ZERO;
+        if codes.pages.is_of_levels() {
+            // One command programs the wordline, from wherever its cells are.
+            let page_type = kind.rules.site(mode, page).page_type;
+            time += kind.timing.program_in(mode, page_type, pe_cycles);
+            if mode == BlockMode::Recoded {
+                for page in page..page + taken {
+                    let page_type = kind.rules.site(mode, page).page_type;
+                    time += kind.timing.read_in(mode, page_type, pe_cycles);
+                }
+            }
+            return Ok(time);
+        }
         for page in page..page + taken {
             // Groups of the second generation are of the first type throughout.
             let is_again = mode == BlockMode::Recoded;

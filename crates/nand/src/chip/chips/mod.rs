@@ -34,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use coded::Codes;
+pub use coded::DataRber;
 use copies::Copies;
 use kinds::{Kinds, Retention};
 use oob::OobStore;
@@ -263,8 +264,10 @@ impl Chips {
     /// rate of what comes back. Coded pages are decoded on their way.
     #[inline]
     pub fn read(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
-        let sensed = self.sense(block, page, shift_v)?;
-        Ok(if self.codes.is_some() { self.through_code(block, page, sensed) } else { sensed })
+        if self.codes.is_some() {
+            return self.read_through_code(block, page, shift_v);
+        }
+        self.sense(block, page, shift_v)
     }
 
     /// The same of the cells themselves.

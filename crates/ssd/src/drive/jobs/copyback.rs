@@ -122,12 +122,13 @@ impl Ssd {
             }
             return NONE;
         };
+        let bytes = self.codes.words(&self.flash.chips, program.die).bytes;
         let Some(copyback) = &mut self.flash.copyback else { return NONE };
         copyback.begin(
             sources,
             match way {
                 Way::Unchecked => copyback::Way::Unchecked,
-                _ => copyback::Way::Checked(words * self.codewords.bytes),
+                _ => copyback::Way::Checked(words * bytes),
             },
         )
     }

@@ -312,13 +312,15 @@ impl Ssd {
     /// that lie in them are lost, but those that the host has written anew since.
     #[cold]
     pub(super) fn lose_moved(&mut self, index: u32) {
-        let Command { owner: Owner::Job(job), ppn, units, failed, .. } = self.flash.commands[index]
+        let Command { owner: Owner::Job(job), die, ppn, units, failed, .. } =
+            self.flash.commands[index]
         else {
             return;
         };
         let geometry = &self.flash.chips.geometry;
+        let codewords = self.codes.words(&self.flash.chips, die);
         let is_lost = |unit: Ppn| {
-            let words = self.codewords.among(geometry, ppn, unit);
+            let words = codewords.among(geometry, ppn, unit);
             self.reader.failed_words(failed).iter().any(|failed| words.contains(&failed.word))
         };
         for unit in &self.jobs.states[job.0 as usize].work.moves {

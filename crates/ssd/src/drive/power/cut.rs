@@ -59,8 +59,8 @@ impl Ssd {
         (cut.torn_programs, cut.torn_erases) = (programs, erases);
         self.events.clear();
         self.front.cut(self.events.now());
-        self.reader.cut(self.events.now());
-        self.writer.encoders.stop(self.events.now());
+        self.reader.cut();
+        self.codes.stop(self.events.now());
         self.writer.forget();
         self.failures.lost = LostUnits::default();
         self.failures.refresh.cut();

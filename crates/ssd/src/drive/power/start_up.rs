@@ -121,8 +121,9 @@ impl Ssd {
             start_up.pending += 1;
             let geometry = &self.flash.chips.geometry;
             let ppn = geometry.ppn(block, page, 0);
-            let words = self.codewords.of(geometry, ppn, 1);
-            let bytes = words * self.codewords.bytes;
+            let codewords = self.codes.words(&self.flash.chips, die);
+            let words = codewords.of(geometry, ppn, 1);
+            let bytes = words * codewords.bytes;
             let read = Command::read(Class::Read, Owner::Scan, die, ppn, 0, 1, bytes);
             let index = self.flash.hold(self.events.now(), Command { words, ..read });
             self.flash.submit(&mut self.events, index);

@@ -105,7 +105,8 @@ fn a_failed_read_goes_round_as_asked() {
         ] {
             let mut ssd = drive(&[&format!("chip.features.cache_read={cache_read}")], 1);
             // Nothing ever decodes here.
-            (ssd.reader.retry, ssd.reader.ecc) = (Box::new(Rounds(rounds)), Box::new(FailsForEver));
+            (ssd.reader.retry, ssd.codes.first.model) =
+                (Box::new(Rounds(rounds)), Box::new(FailsForEver));
             let reads = ssd.flash_counts().reads;
             let (done, latency) = read(&mut ssd, &[(0, 0)])[0];
             assert!(done.failed);
@@ -148,7 +149,7 @@ fn one_level(name: &str, sets: &[&str], reads: &[(u64, u64)]) -> (Ssd, Vec<u64>)
     let retry = format!("retry.name={name}");
     let sets: Vec<&str> = sets.iter().copied().chain([retry.as_str()]).collect();
     let mut ssd = drive(&sets, 3);
-    ssd.reader.ecc = Box::new(FailsAtFirst(1));
+    ssd.codes.first.model = Box::new(FailsAtFirst(1));
     ssd.keep_timeline(100, Time::ZERO);
     let done = read(&mut ssd, reads);
     assert!(done.iter().all(|(completion, _)| !completion.failed));
@@ -333,7 +334,7 @@ impl Model for FailsLate {
 fn a_read_begun_anew_tells_all_of_its_time() {
     let mut ssd = drive(&[], 1);
     let late = Time(5_000_000);
-    (ssd.reader.retry, ssd.reader.ecc) =
+    (ssd.reader.retry, ssd.codes.first.model) =
         (Box::new(Rounds(&[(0, 1, 1)])), Box::new(FailsLate(Some(late))));
     let (start, reads) = (ssd.now(), ssd.flash_counts().reads);
     ssd.submit(Request::new(Op::Read, 0, 4096), 0, start);

@@ -32,6 +32,7 @@ use base::archive::State;
 use base::{Error, Result};
 use dyn_clone::DynClone;
 use nand::chip::BlockMode;
+use nand::chip::coded::CodedPages;
 use nand::geometry::{Block, Die, Ppn};
 
 /// Where data live.
@@ -223,15 +224,16 @@ pub trait Ftl: Send + DynClone + State {
     fn erased(&mut self, block: Block);
 
     /// A block given by `step` can be programmed again: the coded pages of a full block in mode
-    /// [`BlockMode::Coded`], by programs in mode [`BlockMode::Recoded`].
+    /// [`BlockMode::Coded`] or [`BlockMode::Recoded`], by programs in mode [`BlockMode::Recoded`].
+    /// Its code has a generation left for that.
     fn recycled(&mut self, _block: Block) {}
 
-    /// Whether it writes blocks in these modes.
-    fn codes_pages(&self) -> bool {
-        false
+    /// The pages that it codes, where it writes blocks in these modes.
+    fn coded_pages(&self) -> Option<&CodedPages> {
+        None
     }
 
-    /// Groups of coded pages of a block that have been handed out a second time.
+    /// Groups of coded pages of a block that have been handed out again, through all generations.
     fn rewritten_groups(&self, _block: Block) -> u32 {
         0
     }

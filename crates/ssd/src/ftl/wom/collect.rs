@@ -1,12 +1,11 @@
 //! Collection of `wom`: victims of a die, one at a time, that are recycled or erased.
 //!
-//! A victim of the first generation gives back what its groups take again, less the valid data of
-//! its coded pages, which move. If that is too little, or the victim is in its second
-//! generation, all of its data move and it is erased. Moves stay in the plane. Programs are filled
+//! A victim gives back what its groups take again, less the valid data of its coded pages, which
+//! move. If that is too little, or the victim is in its last generation, all of its data move and
+//! it is erased. Moves stay in the plane. Programs are filled
 //! across victims: one that is padded could cost what its victim gives back.
 
 use super::{Lpn, Move, Step, Urgency, Wom, Work};
-use nand::chip::coded::GROUP_DATA;
 use nand::geometry::{Block, Die, Plane, Ppn};
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +135,8 @@ impl Wom {
     /// half of what its erase would give for each unit moved. Erases count, so that recycling is
     /// preferred where both give about as much.
     fn can_recycle(&self, block: Block) -> bool {
-        if self.is_second[block.0 as usize] != 0 {
+        let last = self.coded.shape().generations - 1;
+        if u32::from(self.generation[block.0 as usize]) == last {
             return false;
         }
         let coded = (0..self.geometry.pages_per_block).filter(|&page| self.coded.is_coded(page));
@@ -148,7 +148,7 @@ impl Wom {
         else {
             return false;
         };
-        gain >= self.units(GROUP_DATA) && of_erase * valid <= 2 * gain * all
+        gain >= self.units(self.coded.shape().data) && of_erase * valid <= 2 * gain * all
     }
 
     /// Lists valid units of a victim until there are `row` of them or it has no more.

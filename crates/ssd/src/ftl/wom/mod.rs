@@ -1,15 +1,18 @@
-//! `wom`: a page map whose safe pages hold a write-once code and are programmed twice an erase.
+//! `wom`: a page map whose pages hold a write-once code and are programmed several times an erase.
 //!
 //! Grupp et al. (MICRO'09) found that all pages of SLC, and the fast ones of MLC, can be programmed
 //! again without an erase, and put the code of Rivest and Shamir on them: two bits in three cells,
 //! two generations. A group of three safe pages holds two pages of data; the slow pages of MLC hold
 //! plain data.
 //!
-//! A block begins its first generation erased, and is filled in order. When collection takes it
-//! for the first time, only the data of its coded pages move; then it is *recycled*: its groups are
-//! programmed again, while plain pages keep their data. Taken a second time, it is emptied and
-//! erased. Programs go to one plane each. `open` knows the blocks that are written to, `collect`
-//! the victims.
+//! With WOM-v (Jaffer et al., FAST'22) a wordline of a one-shot chip is a group: its cells hold a
+//! few bits each, several times.
+//!
+//! A block begins its first generation erased, and is filled in order. When collection takes it,
+//! only the data of its coded pages move; then it is *recycled*: its groups are programmed again,
+//! while plain pages keep their data. Taken in its last generation, it is emptied and erased.
+//! Programs go to one plane each. `open` knows the blocks that are written to, `collect` the
+//! victims.
 
 mod collect;
 mod map;
@@ -26,23 +29,84 @@ use crate::space::free_blocks::FreeBlocks;
 use crate::space::gc::GcConfig;
 use crate::space::wear::BlockWear;
 use base::archive::{Archive, State};
-use base::family::{Member, NoParams, check, schema};
+use base::family::{Member, check, schema};
 use base::memory::table;
-use base::{Error, Result};
+use base::{Error, Result, params};
 use collect::Collection;
+use ecc::wom::voltage::VoltageCode;
 use nand::chip::BlockMode;
-use nand::chip::coded::{CodedPages, GROUP_DATA};
+use nand::chip::coded::{CodedPages, Group};
 use nand::geometry::{Block, Die, Geometry, Ppn};
 use open::{GC, HOST, Open, STREAMS};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub const MEMBER: Member<Build> = Member {
     name: "wom",
-    summary: "page-level mapping; safe pages hold a write-once code, two generations an erase",
+    summary: "page-level mapping; pages hold a write-once code, several generations an erase",
     citation: "grupp2009",
-    schema: schema::<NoParams>,
-    check: check::<NoParams>,
-    build: |context, _| Ok(Box::new(Wom::new(context)?)),
+    schema: schema::<Params>,
+    check: check::<Params>,
+    build: |context, given| {
+        let params: Params = params::read(given, "ftl")?;
+        let coded = coded_pages(&context, &params)?;
+        Ok(Box::new(Wom::new(context, coded)?))
+    },
 };
+
+/// A write-once code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum WriteOnceCode {
+    /// Two bits in three cells, twice, on the safe pages of SLC and MLC.
+    #[default]
+    RivestShamir,
+    /// A few bits in a cell of many levels, several times, on chips that are programmed in one
+    /// shot.
+    WomV,
+}
+
+/// Parameters of `wom`.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Params {
+    /// The code.
+    code: WriteOnceCode,
+    /// Bits of data of a cell in each generation of `wom_v`, fewer than the cell has; 0 with
+    /// another code.
+    bits_per_cell: u32,
+}
+
+/// The coded pages of a chip.
+fn coded_pages(context: &Context, params: &Params) -> Result<CodedPages> {
+    let (pages, bits) = (context.pages_per_program, params.bits_per_cell);
+    if params.code == WriteOnceCode::RivestShamir {
+        if bits != 0 {
+            let problem = format!("{bits} bits of data in a cell, with `rivest_shamir`");
+            return Err(Error::new("ftl.bits_per_cell", problem).expected("0, or code `wom_v`"));
+        }
+        if pages > 1 {
+            let problem = "one command programs all bits of a cell: no page is safe";
+            return Err(Error::new("chip.page_order", problem)
+                .expected("`even_odd`, or a chip with one bit a cell")
+                .hint("ftl.code = \"wom_v\" is for such chips"));
+        }
+        return CodedPages::new(&context.fast_pages);
+    }
+    if pages < 2 {
+        let problem = "`wom_v` programs all bits of a cell at once";
+        return Err(Error::new("chip.page_order", problem)
+            .expected("`one_shot`, and 2 bits a cell or more"));
+    }
+    if bits == 0 || bits >= pages {
+        let problem = format!("{bits} bits of data in a cell");
+        return Err(Error::new("ftl.bits_per_cell", problem)
+            .expected(format!("1 to {}, fewer than the cell has", pages - 1)));
+    }
+    let generations = VoltageCode::new(pages, bits)?.generations();
+    let wordlines = context.geometry.pages_per_block;
+    CodedPages::of_wordlines(wordlines, Group { pages, data: bits, generations })
+}
 
 /// Marks a physical unit without data.
 const PADDING: u32 = u32::MAX;
@@ -64,8 +128,8 @@ struct Wom {
     /// Erased blocks, and full ones whose groups can be programmed again.
     free: FreeBlocks,
     again: FreeBlocks,
-    /// By block: whether it is in its second generation.
-    is_second: Vec<u8>,
+    /// By block: its generation, from 0.
+    generation: Vec<u8>,
     /// By plane and stream.
     opens: Vec<Open>,
     /// By plane: valid units.
@@ -76,17 +140,11 @@ struct Wom {
 }
 
 impl Wom {
-    fn new(context: Context) -> Result<Self> {
-        let Context { geometry, pages_per_program, fast_pages, config, gc, .. } = context;
-        if pages_per_program > 1 {
-            let problem = "one command programs all bits of a cell: no page is safe";
-            return Err(Error::new("chip.page_order", problem)
-                .expected("`even_odd`, or a chip with one bit a cell"));
-        }
-        let coded = CodedPages::new(&fast_pages)?;
-        // What a block holds in either generation.
+    fn new(context: Context, coded: CodedPages) -> Result<Self> {
+        let Context { geometry, config, gc, .. } = context;
+        // What a block holds in any generation.
         let frame = geometry.with_pages(coded.data_pages());
-        let pages = (coded.data_pages(), GROUP_DATA * coded.groups());
+        let pages = (coded.data_pages(), coded.again_pages());
         // Blocks that wait to be programmed again keep the plain pages that they have. There are as
         // many as collection begins at, or as give the room of the reserve and one more.
         let of_reserve = (config.gc_reserve_blocks * pages.0).div_ceil(pages.1) + 1;
@@ -125,7 +183,7 @@ impl Wom {
             wear: BlockWear::new(&geometry, pe_cycles, bad, 0),
             free: FreeBlocks::new(planes, 1),
             again: FreeBlocks::new(planes, 1),
-            is_second: table(geometry.blocks() as usize, 0),
+            generation: table(geometry.blocks() as usize, 0),
             opens: vec![Open::default(); planes as usize * STREAMS],
             valid: vec![0; planes as usize],
             collections: vec![Collection::default(); geometry.dies as usize],
@@ -152,13 +210,13 @@ impl Wom {
 
     /// Units that the groups of a full block take again.
     fn again_units(&self) -> u64 {
-        self.units(GROUP_DATA * self.coded.groups())
+        self.units(self.coded.again_pages())
     }
 
     /// Pages whose data the largest program carries.
     fn row_pages(&self) -> u32 {
         let most = self.coded.runs().iter().map(|run| run.data).max();
-        most.unwrap_or(1).max(GROUP_DATA)
+        most.unwrap_or(1).max(self.coded.shape().data)
     }
 
     /// A program was reported: with the last one of its generation the block is a candidate.
@@ -189,7 +247,7 @@ impl State for Wom {
             wear,
             free,
             again,
-            is_second,
+            generation,
             opens,
             valid,
             collections,
@@ -202,7 +260,7 @@ impl State for Wom {
         wear.exchange(archive)?;
         free.exchange(archive)?;
         again.exchange(archive)?;
-        archive.table(is_second)?;
+        archive.table(generation)?;
         archive.value(opens)?;
         archive.table(valid)?;
         archive.value(collections)?;
@@ -279,7 +337,7 @@ impl Ftl for Wom {
 
     fn erased(&mut self, block: Block) {
         self.candidates.erased(block);
-        self.is_second[block.0 as usize] = 0;
+        self.generation[block.0 as usize] = 0;
         let pe_cycles = self.wear.erased(block);
         self.free.push(self.geometry.plane_of(block), block, pe_cycles);
         self.counts.reclaimed_blocks += 1;
@@ -289,19 +347,21 @@ impl Ftl for Wom {
         self.again.push(self.geometry.plane_of(block), block, self.wear.cycles(block));
     }
 
-    fn codes_pages(&self) -> bool {
-        true
+    fn coded_pages(&self) -> Option<&CodedPages> {
+        Some(&self.coded)
     }
 
     fn rewritten_groups(&self, block: Block) -> u32 {
-        if self.is_second[block.0 as usize] == 0 {
+        let generation = u32::from(self.generation[block.0 as usize]);
+        if generation == 0 {
             return 0;
         }
-        self.open_of(block).map_or(self.coded.groups(), |open| open.at())
+        let groups = self.coded.groups();
+        (generation - 1) * groups + self.open_of(block).map_or(groups, |open| open.at())
     }
 
     fn mode(&self, block: Block) -> BlockMode {
-        match self.is_second[block.0 as usize] {
+        match self.generation[block.0 as usize] {
             0 => BlockMode::Coded,
             _ => BlockMode::Recoded,
         }
@@ -316,7 +376,7 @@ impl Ftl for Wom {
             return 0;
         }
         match self.open_of(block) {
-            Some(open) if self.is_second[block.0 as usize] == 0 => {
+            Some(open) if self.generation[block.0 as usize] == 0 => {
                 self.coded.runs()[open.at() as usize].first
             }
             _ => self.geometry.pages_per_block,
@@ -352,7 +412,7 @@ impl Ftl for Wom {
     }
 
     fn ram(&self) -> Vec<Ram> {
-        let blocks = self.candidates.bytes() + self.wear.bytes() + self.is_second.len();
+        let blocks = self.candidates.bytes() + self.wear.bytes() + self.generation.len();
         vec![
             Ram { name: "map", bytes: 4 * u64::from(self.logical_units) },
             Ram { name: "blocks", bytes: blocks as u64 },
@@ -360,7 +420,7 @@ impl Ftl for Wom {
     }
 
     fn bytes_per_unit(&self) -> f64 {
-        let blocks = self.candidates.bytes() + self.wear.bytes() + self.is_second.len();
+        let blocks = self.candidates.bytes() + self.wear.bytes() + self.generation.len();
         (4 * (self.map.len() + self.owner.len()) + blocks) as f64 / f64::from(self.logical_units)
     }
 }

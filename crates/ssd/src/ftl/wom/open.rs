@@ -1,4 +1,4 @@
-//! Open blocks of `wom`: one for the host and one for collection in each plane, of either
+//! Open blocks of `wom`: one for the host and one for collection in each plane, of any
 //! generation, and the room that a plane has for more.
 //!
 //! Room is counted in units, as a block that is programmed again takes fewer than an erased one.
@@ -8,7 +8,6 @@
 use super::{PADDING, Program, Stream, Wom};
 use crate::ftl::{DieSet, Lpn};
 use nand::chip::BlockMode;
-use nand::chip::coded::GROUP_DATA;
 use nand::geometry::{Block, MAX_PLANES, Plane};
 use serde::{Deserialize, Serialize};
 
@@ -58,11 +57,15 @@ impl Wom {
 
     /// Units that the next program of a plane carries, where a new block would be of this kind.
     fn next_units(&self, open: Open, kind: Option<Kind>) -> u64 {
-        let is_second = match open.block {
-            Some(block) => self.is_second[block as usize] != 0,
+        let is_again = match open.block {
+            Some(block) => self.generation[block as usize] != 0,
             None => kind == Some(Kind::Again),
         };
-        let pages = if is_second { GROUP_DATA } else { self.coded.runs()[open.at as usize].data };
+        let pages = if is_again {
+            self.coded.shape().data
+        } else {
+            self.coded.runs()[open.at as usize].data
+        };
         self.units(pages)
     }
 
@@ -76,8 +79,8 @@ impl Wom {
     fn rest(&self, open: Open) -> u64 {
         let pages = match open.block {
             None => 0,
-            Some(block) if self.is_second[block as usize] != 0 => {
-                GROUP_DATA * (self.coded.groups() - open.at)
+            Some(block) if self.generation[block as usize] != 0 => {
+                self.coded.shape().data * (self.coded.groups() - open.at)
             }
             Some(_) => self.left_pages[open.at as usize],
         };
@@ -112,7 +115,9 @@ impl Wom {
     /// The plane of these dies that takes data of the host: of those whose next program `units`
     /// fill, as programs carry different numbers of pages, the one with the fewest valid units; of
     /// all, where there is none. Planes by turns would drift apart: erased blocks take larger
-    /// programs than recycled ones, and a plane with many valid units recycles less.
+    /// programs than recycled ones, and a plane with many valid units recycles less. A plane that
+    /// has a block more of them than another one of its die takes none, even if it alone has room:
+    /// otherwise, under load, data would go wherever collection has just made room.
     pub(super) fn plane_for(&self, dies: &DieSet, units: u64) -> Option<Plane> {
         let planes = self.geometry.planes_per_die;
         let mut best = None;
@@ -120,7 +125,9 @@ impl Wom {
         while let Some(die) = dies.next_from(from)
             && die.0 >= from
         {
-            for i in 0..planes {
+            let valid = |i| self.valid[self.geometry.plane(die, i).0 as usize];
+            let most = (0..planes).map(valid).min().map_or(0, u64::from) + self.again_units();
+            for i in (0..planes).filter(|&i| u64::from(valid(i)) <= most) {
                 let plane = self.geometry.plane(die, i);
                 let open = self.opens[Self::index(plane, HOST)];
                 let kind = self.kind_for_host(plane);
@@ -140,7 +147,7 @@ impl Wom {
         let floor = u64::from(stream == HOST) * u64::from(self.reserve) * self.block_units();
         let block = match self.kind_for(plane, floor) {
             Some(Kind::Again) => self.again.pop(plane).inspect(|block| {
-                self.is_second[block.0 as usize] = 1;
+                self.generation[block.0 as usize] += 1;
             }),
             Some(Kind::Erased) => self.free.pop(plane).inspect(|&block| {
                 self.candidates.opened(block);
@@ -165,8 +172,8 @@ impl Wom {
         }
         let open = self.opens[index];
         let block = Block(open.block.expect("opened above"));
-        let is_second = self.is_second[block.0 as usize] != 0;
-        let (mode, page, programs) = if is_second {
+        let is_again = self.generation[block.0 as usize] != 0;
+        let (mode, page, programs) = if is_again {
             (BlockMode::Recoded, self.coded.again(open.at), self.coded.groups())
         } else {
             let runs = self.coded.runs();

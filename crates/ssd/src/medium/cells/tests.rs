@@ -215,7 +215,7 @@ impl Model for Tells {
 fn rounds_of_a_read_find_its_words_again() {
     let mut ssd = drive(&["seed=5"]);
     let (sender, told) = channel();
-    (ssd.reader.retry, ssd.reader.ecc) = (Box::new(Rounds), Box::new(Tells(sender)));
+    (ssd.reader.retry, ssd.codes.first.model) = (Box::new(Rounds), Box::new(Tells(sender)));
     ssd.start(3000);
     for op in [Op::Write, Op::Flush, Op::Read] {
         let request = if op == Op::Flush { Request::FLUSH } else { Request::new(op, 0, 4096) };

@@ -1,0 +1,196 @@
+//! Codes of a drive, with their decoders and encoders: that of `[ecc]`, and those that kinds of
+//! chips have of their own.
+//!
+//! Codes are numbered: 0 is that of `[ecc]`, which all dies of a drive with one code have. Each
+//! code has decoders and encoders of its own. In comes a die, out comes its code. `codewords` says
+//! how the units of a page lie in codewords.
+
+mod codewords;
+
+use super::stage::Stage;
+use crate::config::SsdConfig;
+use base::Time;
+use codewords::Codewords;
+use ecc::model::{EccConfig, Model};
+use nand::chip::Chips;
+use nand::geometry::Die;
+
+/// A code that is built: its parameters and its model.
+pub(crate) struct BuiltCode {
+    pub common: EccConfig,
+    pub model: Box<dyn Model>,
+}
+
+/// A code, and what serves it.
+pub(crate) struct Code {
+    pub(crate) model: Box<dyn Model>,
+    pub(crate) words: Codewords,
+    pub(crate) decoders: Stage,
+    pub(crate) encoders: Stage,
+    pub(crate) encode_time: Time,
+    /// How long decoding takes where no word fails.
+    pub(crate) clean_decode: Option<Time>,
+    /// Energy of one iteration of one codeword.
+    iteration_uj: f64,
+    /// Decoders, and as many encoders, of the codes before it.
+    pub(crate) servers_before: u32,
+}
+
+impl Code {
+    /// Whether it knows what to do with so many soft reads.
+    pub(crate) fn takes(&self, soft_level: u8) -> bool {
+        soft_level == 0 || self.model.soft_levels().is_none_or(|most| soft_level <= most)
+    }
+}
+
+/// What was done with codewords of a kind of chips.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CodeCounts {
+    /// Codewords decoded.
+    pub codewords: u64,
+    /// Wrong bits of first reads.
+    pub raw_bit_errors: u64,
+    /// Codewords that failed at the first attempt.
+    pub hard_failures: u64,
+    /// Codewords decoded again.
+    pub further_decodes: u64,
+    /// Iterations of all decodes.
+    pub iterations: u64,
+    /// Page reads given up.
+    pub uncorrectable: u64,
+    /// Codewords encoded.
+    pub encoded: u64,
+}
+
+impl CodeCounts {
+    /// Adds what was decoded between two counts.
+    pub(super) fn add(&mut self, now: Self, before: Self) {
+        self.codewords += now.codewords - before.codewords;
+        self.raw_bit_errors += now.raw_bit_errors - before.raw_bit_errors;
+        self.hard_failures += now.hard_failures - before.hard_failures;
+        self.further_decodes += now.further_decodes - before.further_decodes;
+        self.iterations += now.iterations - before.iterations;
+    }
+}
+
+/// The codes of a drive.
+pub(crate) struct Codes {
+    pub(crate) first: Code,
+    others: Vec<Code>,
+    /// By kind of chips: its code.
+    of_kind: Vec<usize>,
+    /// By kind of chips, of a drive with several.
+    counts: Vec<CodeCounts>,
+}
+
+impl Codes {
+    pub(crate) fn new(config: &SsdConfig, chips: &Chips, built: Vec<BuiltCode>) -> Self {
+        let mut before = 0;
+        let mut codes = built.into_iter().map(|BuiltCode { common, model }| {
+            let given = if common.decoders == 0 { config.drive.channels } else { common.decoders };
+            let servers_before = before;
+            before += given;
+            // Where the flash never errs or the decoder always corrects, decoding is a plain delay.
+            let is_clean = !chips.errs() || model.is_ideal();
+            Code {
+                words: Codewords::new(&chips.geometry, &common),
+                decoders: Stage::new(given),
+                encoders: Stage::new(given),
+                encode_time: Time::from_us(common.t_encode_us),
+                clean_decode: is_clean.then(|| common.decode_time(0, 0)),
+                iteration_uj: common.iteration_uj(),
+                servers_before,
+                model,
+            }
+        });
+        let first = codes.next().expect("every drive has a code");
+        let kinds = chips.kinds().count();
+        Self {
+            first,
+            others: codes.collect(),
+            of_kind: config.code_of_kinds(),
+            counts: vec![CodeCounts::default(); if kinds > 1 { kinds } else { 0 }],
+        }
+    }
+
+    /// The number of the code of a die.
+    #[inline]
+    pub(crate) fn number(&self, chips: &Chips, die: Die) -> usize {
+        if self.others.is_empty() { 0 } else { self.of_kind[chips.kind(die)] }
+    }
+
+    /// A code by number.
+    #[inline]
+    pub(crate) fn at(&self, number: usize) -> &Code {
+        if number == 0 { &self.first } else { &self.others[number - 1] }
+    }
+
+    /// The same, to be used.
+    #[inline]
+    pub(crate) fn at_mut(&mut self, number: usize) -> &mut Code {
+        if number == 0 { &mut self.first } else { &mut self.others[number - 1] }
+    }
+
+    /// Codewords of the pages of a die.
+    #[inline]
+    pub(crate) fn words(&self, chips: &Chips, die: Die) -> &Codewords {
+        &self.at(self.number(chips, die)).words
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Code> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// Whether kinds of chips are counted apart.
+    #[inline]
+    pub(crate) fn count_apart(&self) -> bool {
+        !self.counts.is_empty()
+    }
+
+    /// Where kinds of chips are counted apart, the account of one.
+    #[inline]
+    pub(crate) fn account(&mut self, chips: &Chips, die: Die) -> Option<&mut CodeCounts> {
+        if self.counts.is_empty() { None } else { self.counts.get_mut(chips.kind(die)) }
+    }
+
+    /// What was done for a kind of chips, of a drive with several.
+    pub(crate) fn counts_of_kind(&self, kind: usize) -> CodeCounts {
+        self.counts.get(kind).copied().unwrap_or_default()
+    }
+
+    /// Energy that all decoders have used, in a drive with so many iterations.
+    pub(crate) fn energy_uj(&self, iterations: u64) -> f64 {
+        if self.counts.is_empty() {
+            return iterations as f64 * self.first.iteration_uj;
+        }
+        let of = |(counts, &code): (&CodeCounts, &usize)| {
+            counts.iterations as f64 * self.at(code).iteration_uj
+        };
+        self.counts.iter().zip(&self.of_kind).map(of).sum()
+    }
+
+    /// Time that all decoders together were busy, and how many there are.
+    pub(crate) fn decoders_busy(&self, now: Time) -> (Time, usize) {
+        sum(self.all().map(|code| &code.decoders), now)
+    }
+
+    /// The same of encoders.
+    pub(crate) fn encoders_busy(&self, now: Time) -> (Time, usize) {
+        sum(self.all().map(|code| &code.encoders), now)
+    }
+
+    /// The power is gone: what was being decoded or encoded is forgotten.
+    pub(crate) fn stop(&mut self, now: Time) {
+        for code in std::iter::once(&mut self.first).chain(&mut self.others) {
+            code.decoders.stop(now);
+            code.encoders.stop(now);
+        }
+    }
+}
+
+fn sum<'a>(stages: impl Iterator<Item = &'a Stage>, now: Time) -> (Time, usize) {
+    let add = |(busy, servers): (Time, usize), stage: &Stage| {
+        (busy + stage.busy(now), servers + stage.servers())
+    };
+    stages.fold((Time::ZERO, 0), add)
+}
