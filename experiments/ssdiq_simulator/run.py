@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nandlab
 
-DRIVE = Path(__file__).parent / "drive.toml"
+DRIVE = "one_plane"
 
 #: Share of the flash that holds data, where a row does not say it.
 FILL = 0.875
@@ -29,11 +29,13 @@ norandommap=1
 def write_amplification(fill=FILL, distribution="", settling=4, measured=4):
     """Pages programmed for each page of the host.
 
+    Before `settling`, the drive is filled and overwritten uniformly until it is steady.
+
     Args:
         fill: share of the flash that holds data.
         distribution: line of the job file; nothing: uniform.
-        settling, measured: drive writes. Before that the drive is filled and overwritten uniformly
-            until it is steady.
+        settling: drive writes that are not measured.
+        measured: drive writes that are.
     """
     given = {
         "ftl.overprovisioning": 1 / fill - 1,
@@ -85,7 +87,7 @@ def picture():
 
     figure = new_figure(9.0, 4.0)
     by_fill, by_skew = figure.subplots(1, 2)
-    with (DRIVE.parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
+    with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
         rows = [(row["row"].split("_"), float(row["paper"])) for row in csv.DictReader(lines)]
     for axes, kind, ours in ((by_fill, "uniform", uniform), (by_skew, "zones", zones)):
         points = [(int(at), printed) for (name, at), printed in rows if name == kind]

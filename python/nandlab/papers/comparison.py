@@ -8,11 +8,12 @@ A paper is a folder of `experiments/`, and nothing else has to know of it:
 - `run.py`: one function for each row that can be computed, by the row's name; it returns our
   figure. That of a row with a trace takes the path of the file. `picture()` returns the paper's
   picture.
-- `expected.toml`: its `group`, where it is a real drive or another simulator; and for each row how far off is still met, what kind of evidence it is, and why a
-  miss is one where that is known. A key such as `"sd_latency_*"` is for all rows of the pattern
-  that have no table of their own; the longest that fits counts. Under `[[contradictions]]` stands
-  where figures of the paper do not fit each other: what we worked out of them is no row, because
-  nobody printed it, and the figures themselves are rows, met or not.
+- `expected.toml`: its `group`, where it is a real drive or another simulator; for each row how far
+  off is still met, what kind of evidence it is, and why a miss is one where that is known. A key
+  such as `"sd_latency_*"` is for all rows of the pattern that have no table of their own; the
+  longest that fits counts. Under `[[contradictions]]` stands where figures of the paper do not fit
+  each other: what we worked out of them is no row, because nobody printed it, and the figures
+  themselves are rows, met or not.
 """
 
 from __future__ import annotations
