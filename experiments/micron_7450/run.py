@@ -1,8 +1,8 @@
 """Micron 7450 MAX and PRO: write amplification and throughput by fill, skew and zones.
 
-`nandlab papers micron_7450` runs the rows of `reference.csv`. A row's name says the workload and the
-figure: `wa_USED`, `mib_USED` (GiB in use), `zones_WRITES` and `zipf_EXPONENT` (per cent), `zns_SIZE_ACTIVE`
-(requests of 512 KiB in a zone, zones written at a time) with `_wa` or `_mib`.
+`nandlab papers micron_7450` runs the rows of `reference.csv`. A row's name says the workload and
+the figure: `wa_USED`, `mib_USED` (GiB in use), `zones_WRITES` and `zipf_EXPONENT` (per cent),
+`zns_SIZE_ACTIVE` (requests of 512 KiB in a zone, zones written at a time) with `_wa` or `_mib`.
 """
 
 import random
@@ -78,54 +78,61 @@ def at_random(used, distribution=""):
     return figures(result)
 
 
-@cache
-def by_zones(requests, active):
-    """Zones drawn at random, each discarded and written from its start to its end.
+def zone_trace(units, zone, active, unit_bytes, *, discards=True):
+    """Lines of a trace that fills the space four times by zones, and the number of its writes.
 
     Args:
-        requests: of 512 KiB in a zone.
-        active: zones at a time; a write goes to any of them.
+        units: requests that the space takes.
+        zone: requests of a zone, which may be a fraction.
+        active: zones at a time, drawn at random; a write goes to any of them.
+        unit_bytes: bytes of a request.
+        discards: whether a zone is discarded when it is begun.
     """
-    units = int(USED_GIB[745] / SCALE * 2**30 / REQUEST_BYTES)
-    zone = requests * 512 * 1024 / SCALE / REQUEST_BYTES
     draw = random.Random(1)
     count = int(units / zone)
     starts = [int(number * zone) for number in range(count + 1)]
     lines = ["fio version 2 iolog", "/dev/drive add", "/dev/drive open"]
-    zones, next_of = [], {}
+    next_of = {}
 
     def begin():
         number = draw.choice([number for number in range(count) if number not in next_of])
         next_of[number] = starts[number]
         length = starts[number + 1] - starts[number]
-        lines.append(f"/dev/drive trim {starts[number] * REQUEST_BYTES} {length * REQUEST_BYTES}")
+        if discards:
+            lines.append(f"/dev/drive trim {starts[number] * unit_bytes} {length * unit_bytes}")
         return number
 
-    for _ in range(active):
-        zones.append(begin())
+    zones = [begin() for _ in range(active)]
     written = 4 * units
     for _ in range(written):
         at = draw.randrange(active)
         number = zones[at]
-        lines.append(f"/dev/drive write {next_of[number] * REQUEST_BYTES} {REQUEST_BYTES}")
+        lines.append(f"/dev/drive write {next_of[number] * unit_bytes} {unit_bytes}")
         next_of[number] += 1
         if next_of[number] == starts[number + 1]:
             del next_of[number]
             zones[at] = begin()
-    lines.append("/dev/drive close")
+    return [*lines, "/dev/drive close"], written
+
+
+def replayed(drive, given, lines, written):
+    """A run of such a trace on a drive that was filled in order, from 60 % on as the authors do."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "zones.iolog"
         trace.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        # The window of the authors' scripts: from 60 % on.
-        result = nandlab.run(
-            DRIVE,
-            trace=trace,
-            iodepth=8,
-            set=of_use(745),
-            precondition="fill",
-            skip=str(int(0.6 * written)),
+        skip = str(int(0.6 * written))
+        return figures(
+            nandlab.run(drive, trace=trace, iodepth=8, set=given, precondition="fill", skip=skip)
         )
-    return figures(result)
+
+
+@cache
+def by_zones(requests, active):
+    """Zones of so many requests of 512 KiB, so many at a time."""
+    units = int(USED_GIB[745] / SCALE * 2**30 / REQUEST_BYTES)
+    zone = requests * 512 * 1024 / SCALE / REQUEST_BYTES
+    lines, written = zone_trace(units, zone, active, REQUEST_BYTES)
+    return replayed(DRIVE, of_use(745), lines, written)
 
 
 def fill_wa():
@@ -175,7 +182,7 @@ def __getattr__(name):
 
 
 def picture():
-    """Measured and simulated figures over the fill, over the size of zones and over their number."""
+    """Measured and simulated figures over the fill, and over the size and number of zones."""
     import csv
 
     from nandlab.display.picture import COLOURS, finish, new_figure
@@ -204,7 +211,8 @@ def picture():
         axes.plot(at, [__getattr__(name)() for _, name in rows], color=colour, label="nandlab")
         if label != "GiB in use":
             axes.set_xscale("log", base=2)
-            axes.set_xticks(at, [str(x) for x in at], fontsize=7)
+            ticks = [x for x in at if x & (x - 1) == 0]
+            axes.set_xticks(ticks, [str(x) for x in ticks])
             axes.minorticks_off()
         axes.set_xlabel(label)
         axes.set_ylabel("write amplification")

@@ -1,6 +1,7 @@
 """A Samsung PM833 behind SATA 3 Gb/s: random reads and writes of 4 KiB at five depths.
 
-`nandlab papers pm833` runs the rows of `reference.csv`. A row's name says operation, depth and figure.
+`nandlab papers pm833` runs the rows of `reference.csv`. A row's name says operation, depth
+and figure.
 """
 
 import re

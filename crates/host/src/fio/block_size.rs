@@ -120,7 +120,7 @@ pub fn length(text: &str) -> Result<u64> {
 }
 
 /// No request is longer.
-const MOST: u64 = 1 << 30;
+const MOST: u64 = 1 << 31;
 
 #[cfg(test)]
 mod tests {

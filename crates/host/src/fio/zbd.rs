@@ -197,10 +197,10 @@ impl Zoned {
             let drawn = self.zone_of(request.offset);
             let zone = self.find(drawn, |zone| written(zone) > 0)?;
             let length = length.min(written(zone));
-            let places = (written(zone) - length) / self.zoning.unit + 1;
-            let within =
-                (request.offset - self.start(drawn).min(request.offset)) / self.zoning.unit;
-            let offset = self.start(zone) + within % places * self.zoning.unit;
+            // Places are multiples of the length, as elsewhere.
+            let places = (written(zone) - length) / length + 1;
+            let within = (request.offset - self.start(drawn).min(request.offset)) / length;
+            let offset = self.start(zone) + within % places * length;
             return Some(Request { offset, length, ..request });
         }
         if self.read_to >= written(self.at) {
