@@ -278,7 +278,7 @@ def test_every_check_has_a_case():
 
 def test_every_ftl_is_known_as_a_page_map_or_not():
     """A new one must be looked at: checks of spare flash and alignment ask it."""
-    others = {"bast", "fast", "log_group", "block", "superblock"}
+    others = {"bast", "fast", "log_group", "block", "superblock", "zoned"}
     assert {*PAGE_MAPPED, *others} == {one.name for one in roster("ftl")}
 
 

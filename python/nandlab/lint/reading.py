@@ -158,6 +158,13 @@ _LARGE = {
 }
 """A drive of 6 TiB in large units, which take little memory: jobs of most drives fit."""
 
+_ZONED = {
+    "chip.geometry.blocks_per_plane": 4096,
+    "ftl.name": "zoned",
+    "ftl.max_active_zones": 8,
+}
+"""A drive with zones, for jobs that need one."""
+
 
 def _checked_jobs(text: str, place: str) -> list[Job]:
     """The jobs of a text that the engine takes.
@@ -167,7 +174,9 @@ def _checked_jobs(text: str, place: str) -> list[Job]:
     """
     bare = re.sub(r"(?m)^\s*read_iolog\s*=.*$", "rw=read", text)
     ready_arrays()
-    sets = [f"{key}={value}" for key, value in _LARGE.items()]
+    is_zoned = re.search(r"(?m)^\s*zonemode\s*=\s*zbd", text) is not None
+    given = _ZONED if is_zoned else _LARGE
+    sets = [f"{key}={value}" for key, value in given.items()]
     try:
         _core.Simulation(
             load_config("tiny", sets).native,
