@@ -337,13 +337,14 @@ fn damaged_traces_say_what_is_wrong() {
 }
 
 /// The first requests of every trace, wrapped onto a small full drive, so that every FTL collects
-/// or merges: nothing is lost, and what the FTL counts is what the flash has done.
+/// or merges: nothing is lost, and what the FTL counts is what the flash has done. Zones are left
+/// out: traces of drives without zones write anywhere.
 #[test]
 fn every_trace_runs_on_every_ftl() {
     for row in rows() {
         let Some(path) = trace(row.file) else { continue };
         let sorted = row.non_monotonic > 0;
-        for ftl in ssd::ftl::ROSTER {
+        for ftl in ssd::ftl::ROSTER.iter().filter(|ftl| ftl.name != "zoned") {
             let mut sets =
                 vec![format!("ftl.name={}", ftl.name), "ftl.overprovisioning=0.6".into()];
             if ftl.name == "dftl" {

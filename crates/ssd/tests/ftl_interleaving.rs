@@ -29,7 +29,9 @@ fn hold(seeds: Range<u64>) {
         assert!(2 * ran > seeds.end - seeds.start, "{}: {ran} ran", member.name);
         assert!(erases > 50 * ran, "{}: {erases} erases", member.name);
         assert!(retired >= retires, "{}: {retired} blocks retired", member.name);
-        assert!(2 * failed >= ran || ran < 100, "{}: {failed} programs failed", member.name);
+        // A drive with zones programs less in as many steps: full zones take nothing until reset.
+        let share = if member.name == "zoned" { 2 } else { 1 };
+        assert!(share * failed >= ran || ran < 100, "{}: {failed} programs failed", member.name);
         assert!(20 * full < ran, "{}: {full} of {ran} were full", member.name);
     }
 }

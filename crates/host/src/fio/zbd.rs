@@ -224,9 +224,7 @@ impl Zoned {
             let of = &book.zones[zone as usize];
             of.writer.is_none() && !of.is_dead
         };
-        if is_own(drawn) {
-            Some(drawn)
-        } else if has_room && is_free(drawn) {
+        if is_own(drawn) || (has_room && is_free(drawn)) {
             Some(drawn)
         } else if let Some(&zone) = self.own.get(drawn as usize % self.own.len().max(1)) {
             Some(zone)

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::{any, prop_assert, proptest};
+use ssd::ftl::contract::ZoneLayout;
 use ssd::request::Request;
 
 const CAPACITY: u64 = 1 << 30;
@@ -221,7 +222,7 @@ fn bad_input_is_told_with_its_place() {
         ("[j]\nloops=0", &["loops: `0`"]),
         ("[j]\nsize=${SIZE}", &["job.fio:2", "size: not supported", "variable", "every machine"]),
         ("[j]\nbs=$pagesize", &["bs: not supported", "`$pagesize`"]),
-        ("[j]\nzonemode=zbd", &["zonemode: `zbd`", "none"]),
+        ("[j]\nzonemode=zbd", &["job.fio:2: zonemode: zbd", "no zones", "ftl.name"]),
         ("[j]\nwait_for=a", &["not supported: `wait_for`", "stonewall"]),
         ("[j]\nkb_base=1000", &["kb_base: `1000`", "1024"]),
         ("[j]\nss=iops", &["job.fio:2", "`iops` is not a criterion", "iops:2%"]),
@@ -394,6 +395,13 @@ fn options_of_replays_are_noticed_or_refused() {
     std::fs::remove_dir_all(&dir).unwrap();
 }
 
+/// Zones of 4 MiB that take 3 MiB each.
+fn zoning(capacity: u64) -> Zoning {
+    let (zones, stride, units) = ((capacity >> 22) as u32, 1024, 768);
+    let layout = ZoneLayout { zones, stride, capacity: units, most_open: 0, most_active: 8 };
+    Zoning { layout, unit: 4096 }
+}
+
 #[test]
 fn example_jobs_load_and_open_with_what_they_show() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/jobs");
@@ -403,7 +411,10 @@ fn example_jobs_load_and_open_with_what_they_show() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{path:?}");
         for capacity in [64 << 20, 512 << 30] {
-            let mut loaded = load(&path, &Target::new(capacity, 1)).unwrap();
+            // A drive with zones is only for jobs on zones.
+            let zoning = text.contains("zonemode=zbd").then(|| zoning(capacity));
+            let target = Target { zoning, ..Target::new(capacity, 1) };
+            let mut loaded = load(&path, &target).unwrap();
             assert!(loaded.notices.is_empty(), "{path:?}: {:?}", loaded.notices);
             for job in &mut loaded.jobs {
                 assert_eq!(requests(job, 1000).len(), 1000, "{path:?}");

@@ -91,10 +91,12 @@ impl Batches {
             self.round()?;
         }
         let doomed = self.ftl.doomed();
-        // Those of zones that are read only stay for their data.
+        // Those of zones that are read only stay for their data. Once all zones are out of use,
+        // erased ones stay as they are: nothing is written, and so nothing is erased.
         let is_kept = self.ftl.zones().is_some_and(|zones| {
-            let count = zones.layout().zones;
-            (0..count).any(|zone| zones.view(zone).state == ZoneState::ReadOnly)
+            let states = (0..zones.layout().zones).map(|zone| zones.view(zone).state);
+            let is_out = |state| matches!(state, ZoneState::Offline);
+            states.clone().any(|state| state == ZoneState::ReadOnly) || states.clone().all(is_out)
         });
         hold!(doomed == 0 || is_kept, "{doomed} blocks that were to be retired are still in use");
         self.rounds(100)

@@ -44,6 +44,10 @@ impl Batches {
             let is_finishing = ftl.zones().is_some_and(|all| all.is_finishing(zone));
             hold!(!is_finishing, "zone {zone} is being finished without end");
         }
+        // What resets gave back is erased, even where no zone takes data any more.
+        for job in 0..ftl.jobs() {
+            settle(&mut *ftl, Job(job), Urgency::Due, untimed, &mut Flawless)?;
+        }
         Ok(())
     }
 }
