@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn bad_sizes_are_refused() {
-        for text in ["", "0", "100", "4x", "-4k", "2g", "513"] {
+        for text in ["", "0", "100", "4x", "-4k", "4g", "513"] {
             assert!(length(text).is_err(), "{text}");
         }
         for text in ["4k/50:8k/40", "4k/0:8k/100", "4k/60:8k/60", "/50:4k/50", "4k/100:8k/"] {
