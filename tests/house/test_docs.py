@@ -166,7 +166,10 @@ def test_every_key_of_the_report_is_described():
     exchanged = nandlab.run("tiny", jobs, set=spare, exchange="1@0.001").to_dict()
     kept = {"refresh.after_hours": 24, "chip.cost_per_gb": 0.1}
     kept_up = nandlab.run("tiny", jobs, set=kept).to_dict()
-    reports = (fio, replayed, cut, exchanged, kept_up)
+    zones = {"ftl.name": "zoned", "ftl.max_active_zones": 8}
+    writes = "[a]\nzonemode=zbd\nrw=randwrite\nbs=16k\nio_size=4z\n"
+    zoned = nandlab.run("tiny", writes, set=zones).to_dict()
+    reports = (fio, replayed, cut, exchanged, kept_up, zoned)
     known = codes("docs/formats/report.md")
     missing = {".".join(p) for r in reports for p in leaves(r) if p[-1] not in known}
     assert not missing

@@ -88,6 +88,8 @@ class Result:
         write: latency of writes.
         trim: latency of trims.
         flush: latency of flushes.
+        of_zones: latency of ``append``, ``reset``, ``finish``, ``open`` and ``close``, on a drive
+            with zones.
 
     Figures: `iops`, `bandwidth_mb_s`, `write_amplification`, `power_w`, `bottleneck`, `checks`.
     What was run: `title`, `config`, `notices`, `interrupted`. All numbers: `to_dict`, `to_json`.
