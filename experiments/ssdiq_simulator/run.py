@@ -26,7 +26,7 @@ norandommap=1
 
 
 @cache
-def write_amplification(fill=FILL, distribution="", settling=4, measured=4):
+def write_amplification(fill=FILL, distribution="", settling=4, measured=4, more=()):
     """Pages programmed for each page of the host.
 
     Before `settling`, the drive is filled and overwritten uniformly until it is steady.
@@ -36,12 +36,13 @@ def write_amplification(fill=FILL, distribution="", settling=4, measured=4):
         distribution: line of the job file; nothing: uniform.
         settling: drive writes that are not measured.
         measured: drive writes that are.
+        more: further parameters of the drive and their values, as pairs.
     """
     given = {
         "ftl.overprovisioning": 1 / fill - 1,
         # Moved data and new data share the open block.
         "ftl.separate_gc_stream": False,
-    }
+    } | dict(more)
     job = JOB.format(distribution=distribution)
     result = nandlab.run(
         DRIVE,
