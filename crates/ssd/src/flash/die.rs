@@ -262,11 +262,13 @@ impl Flash {
         events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
     }
 
+    #[inline]
     fn combines_in_page_buffer(&self, die: Die) -> bool {
         self.chips.of_die(die).features.combined_read == CombinedRead::PageBuffer
     }
 
     /// Whether a page goes out from the second register, so that the array can go on.
+    #[inline(always)]
     fn frees_page_register(&self, die: Die, index: u32) -> bool {
         self.chips.of_die(die).features.cache_read
             && (self.commands[index].senses == 1 || self.combines_in_page_buffer(die))
@@ -283,9 +285,10 @@ impl Flash {
         let geometry = &self.chips.geometry;
         let Command { ppn, level, shift_v, .. } = self.commands[first];
         let (block, page) = geometry.page_of(ppn);
-        let plane_bit =
-            |block: Block| 1u32 << (geometry.plane_of(block).0 % geometry.planes_per_die);
+        let first_plane = die.0 * geometry.planes_per_die;
+        let plane_bit = |block: Block| 1u32 << (geometry.plane_of(block).0 - first_plane);
         let mut planes = plane_bit(block);
+        let all_planes = (1u32 << geometry.planes_per_die) - 1;
         let same_page =
             self.chips.of_die(die).features.multi_plane_read == MultiPlaneRead::SamePage;
         let mut joined = [NONE; MAX_PLANES];
@@ -293,17 +296,16 @@ impl Flash {
         let mut previous = NONE;
         let mut at = self.dies[die.0 as usize].queues.head(class);
         for _ in 0..JOIN_WINDOW {
-            if at == NONE {
+            if at == NONE || planes == all_planes {
                 break;
             }
-            let command = self.commands[at];
+            let command = &self.commands[at];
             let next = command.next;
             let alike = command.level == level && command.shift_v == shift_v;
             let fits = command.kind == Kind::Read && alike && {
                 let (block, other_page) = geometry.page_of(command.ppn);
-                let bit = plane_bit(block);
-                let fits = planes & bit == 0 && (!same_page || other_page == page);
-                planes |= if fits { bit } else { 0 };
+                let fits = (!same_page || other_page == page) && planes & plane_bit(block) == 0;
+                planes |= if fits { plane_bit(block) } else { 0 };
                 fits
             };
             if fits {

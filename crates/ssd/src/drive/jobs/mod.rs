@@ -285,6 +285,7 @@ impl Ssd {
         *effort > ftl::most_effort(units.into())
     }
 
+    #[inline(always)]
     fn read_moves(&mut self, job: Job, moves: &[Move]) {
         let mut rest = moves;
         while let Some(&first) = rest.first() {
