@@ -120,7 +120,8 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
         }
         let own: Vec<_> = pairs.collect();
         given.options.count_zones(zoning.as_ref());
-        let setting = Setting { given: &given, place, dir, capacity_bytes, zoning, handles, traces };
+        let setting =
+            Setting { given: &given, place, dir, capacity_bytes, zoning, handles, traces };
         setting.check_zones()?;
         for (name, why) in setting.ignored() {
             // Of what a global section says, once.

@@ -4,9 +4,9 @@
 
 use crate::fio::block_size::BlockSize;
 use crate::fio::options::{Options, Pattern};
+use crate::fio::placement::Placement;
 use crate::fio::rates::Rate;
 use crate::fio::value::Amount;
-use crate::fio::placement::Placement;
 use crate::fio::zbd::Zoning;
 use crate::trace;
 use crate::workload::Chosen;

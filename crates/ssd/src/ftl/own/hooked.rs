@@ -5,8 +5,8 @@
 use super::decide::{Candidate, HookFacts, Hooks};
 use super::{broken, raised};
 use crate::ftl::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move, Occupancy, Place, Program,
-    Ram, Step, Urgency, Wear, Work,
+    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move, Occupancy,
+    Place, Program, Ram, Step, Urgency, Wear, Work,
 };
 use crate::ftl::page::{Own, PageFtl, PageParams};
 use crate::space::gc::contract::{CandidateSet, Shape};
