@@ -203,6 +203,11 @@ impl Drive {
         Some(Zoning { layout, unit: self.ssd.unit_bytes() })
     }
 
+    /// Its placement handles: the streams of the host that it keeps apart.
+    pub fn handles(&self) -> u32 {
+        self.ssd.streams()
+    }
+
     /// The drive itself, for senders of requests.
     pub fn ssd(&mut self) -> &mut Ssd {
         &mut self.ssd

@@ -74,7 +74,8 @@ impl Opened {
             return Err(Error::new("drive", problem).hint("recover it first"));
         }
         let (capacity, seed) = (drive.capacity_bytes(), drive.loaded.config.seed);
-        let target = Target { zoning: drive.zoning(), ..Target::new(capacity, seed) };
+        let (zoning, handles) = (drive.zoning(), drive.handles());
+        let target = Target { zoning, handles, ..Target::new(capacity, seed) };
         let of_file = |file: fio::Loaded| Self {
             jobs: file.jobs,
             notices: file.notices,

@@ -45,6 +45,8 @@ pub struct Target {
     pub seed: u64,
     /// Its zones, where it has any.
     pub zoning: Option<Zoning>,
+    /// Its placement handles: streams that it keeps apart.
+    pub handles: u32,
     /// How the traces of `read_iolog` are read; a job's own options for that come on top.
     pub traces: trace::Options,
 }
@@ -52,7 +54,7 @@ pub struct Target {
 impl Target {
     /// A drive of this capacity, and a seed; traces are read as usual.
     pub fn new(capacity_bytes: u64, seed: u64) -> Self {
-        Self { capacity_bytes, seed, zoning: None, traces: trace::Options::default() }
+        Self { capacity_bytes, seed, zoning: None, handles: 1, traces: trace::Options::default() }
     }
 }
 
@@ -78,7 +80,7 @@ pub fn load(path: &Path, target: &Target) -> Result<Loaded> {
 /// Jobs of the fio job file `text`; `place` names it in errors, `dir` is where the files of
 /// `read_iolog` are looked for.
 pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loaded> {
-    let &Target { capacity_bytes, seed, zoning, ref traces } = target;
+    let &Target { capacity_bytes, seed, zoning, handles, ref traces } = target;
     let mut loaded = Loaded {
         jobs: Vec::new(),
         global_options: Vec::new(),
@@ -118,7 +120,8 @@ pub fn parse(text: &str, place: &str, dir: &Path, target: &Target) -> Result<Loa
         }
         let own: Vec<_> = pairs.collect();
         given.options.count_zones(zoning.as_ref());
-        let setting = Setting { given: &given, place, dir, capacity_bytes, zoning, traces };
+        let setting =
+            Setting { given: &given, place, dir, capacity_bytes, zoning, handles, traces };
         setting.check_zones()?;
         for (name, why) in setting.ignored() {
             // Of what a global section says, once.

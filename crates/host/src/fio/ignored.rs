@@ -83,10 +83,7 @@ pub const REFUSED: &[(&str, &str)] = &[
     ("profile", "profiles"),
     ("num_range", "trims of several ranges"),
     ("sprandom", "preconditioning by a job; use --precondition"),
-    ("dataplacement", "placement identifiers; write_hint gives streams"),
-    ("fdp", "placement identifiers; write_hint gives streams"),
-    ("fdp_pli", "placement identifiers; write_hint gives streams"),
-    ("plids", "placement identifiers; write_hint gives streams"),
+    ("dp_scheme", "handles by address; use a job with offset, size and plids for each part"),
 ];
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use crate::fio::block_size::{self, BlockSize};
 use crate::fio::ignored::{IGNORED, REFUSED};
+use crate::fio::placement;
 use crate::fio::steady_state::{Criterion, steady_state};
 use crate::fio::value::{Amount, amount, by_direction, bytes, flag, time, whole};
 use crate::workload::Chosen;
@@ -66,6 +67,11 @@ pub struct Options {
     pub fsync_on_close: bool,
     pub sync: bool,
     pub write_hint: u8,
+    /// `dataplacement=fdp`.
+    pub fdp: bool,
+    /// Handles of its writes; none where all of the drive's are meant.
+    pub plids: Vec<u8>,
+    pub random_plids: bool,
     pub prio: Option<u8>,
     pub prioclass: Option<u8>,
     pub stonewall: bool,
@@ -131,6 +137,9 @@ impl Default for Options {
             fsync_on_close: false,
             sync: false,
             write_hint: 0,
+            fdp: false,
+            plids: Vec::new(),
+            random_plids: false,
             prio: None,
             prioclass: None,
             stonewall: false,
@@ -300,6 +309,10 @@ pub const ROSTER: &[Known] = &[
         )),
     ),
     value(Refused, &["write_hint"], set!(write_hint, |text| word(text, HINTS))),
+    value(Refused, &["dataplacement"], data_placement),
+    yes(Refused, &["fdp"], set!(fdp, flag)),
+    value(PassedOver, &["plids", "fdp_pli"], set!(plids, placement::list)),
+    value(PassedOver, &["plid_select", "fdp_pli_select"], plid_select),
     value(Obeyed, &["prio"], set!(prio, |text| whole(text, 0, 7).map(|n| Some(n as u8)))),
     value(Obeyed, &["prioclass"], set!(prioclass, |text| whole(text, 0, 3).map(|n| Some(n as u8)))),
     yes(Obeyed, &["stonewall", "wait_for_previous"], set!(stonewall, flag)),
@@ -480,6 +493,24 @@ fn pattern(options: &mut Options, text: &str) -> Result<()> {
         },
     };
     (options.pattern, options.random) = (pattern, random);
+    Ok(())
+}
+
+fn data_placement(options: &mut Options, text: &str) -> Result<()> {
+    if text == "streams" {
+        return Err(Error::unsupported("", "`streams` (the streams directive)")
+            .hint("dataplacement=fdp with plids, or write_hint"));
+    }
+    options.fdp = word(text, &[("none", false), ("fdp", true)])?;
+    Ok(())
+}
+
+fn plid_select(options: &mut Options, text: &str) -> Result<()> {
+    if text == "scheme" {
+        return Err(Error::unsupported("", "`scheme` (handles by address)")
+            .hint("a job with offset, size and plids for each part of the drive"));
+    }
+    options.random_plids = word(text, &[("roundrobin", false), ("random", true)])?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 
 use crate::fio::block_size::BlockSize;
 use crate::fio::options::{Options, Pattern};
+use crate::fio::placement::Placement;
 use crate::fio::rates::Rate;
 use crate::fio::value::Amount;
 use crate::fio::zbd::Zoning;
@@ -104,8 +105,8 @@ pub struct Plan {
     pub flush_at_end: bool,
     /// Writes are acknowledged when durable.
     pub fua: bool,
-    /// Stream hint of writes.
-    pub stream: u8,
+    /// Handles that writes name.
+    pub placement: Placement,
     /// Somebody waits for its writes.
     pub is_urgent: bool,
     /// Rates of reads, writes and trims, if any direction has one; `None` of one is unlimited.
@@ -135,6 +136,8 @@ pub struct Setting<'a> {
     pub capacity_bytes: u64,
     /// Its zones, where it has any.
     pub zoning: Option<Zoning>,
+    /// Its placement handles.
+    pub handles: u32,
     /// How traces are read.
     pub traces: &'a trace::Options,
 }
@@ -212,7 +215,7 @@ impl Setting<'_> {
             flush_every: [options.fsync, options.fdatasync].map(|n| (n > 0).then_some(n)),
             flush_at_end: options.end_fsync || options.fsync_on_close,
             fua: options.sync,
-            stream: options.write_hint,
+            placement: self.placement()?,
             is_urgent: options.is_urgent(),
             rates: self.rates()?,
             poisson: options.poisson,

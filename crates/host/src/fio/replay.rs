@@ -17,10 +17,12 @@ pub fn passed_over(given: &Given) -> impl Iterator<Item = &'static str> {
 }
 
 /// The options that a replay refuses, and whether they ask for anything.
-fn unbuilt(options: &Options) -> [(&'static str, bool); 4] {
+fn unbuilt(options: &Options) -> [(&'static str, bool); 6] {
     [
         ("sync", options.sync),
         ("write_hint", options.write_hint > 0),
+        ("dataplacement", options.fdp),
+        ("fdp", options.fdp),
         ("end_fsync", options.end_fsync),
         ("fsync_on_close", options.fsync_on_close),
     ]
@@ -34,7 +36,9 @@ impl Setting<'_> {
             let problem = format!("`{files}` does not name a file");
             return self.refuse("read_iolog", problem, "a path".to_owned());
         };
-        if let Some((name, _)) = unbuilt(options).iter().find(|(_, is_asked)| *is_asked) {
+        let is_given = |name: &str| self.given.lines.contains_key(name);
+        let is_refused = |&&(name, is_asked): &&(&str, bool)| is_asked && is_given(name);
+        if let Some((name, _)) = unbuilt(options).iter().find(is_refused) {
             let problem = "not supported: in a replay".to_owned();
             return self
                 .refuse(name, problem, String::new())

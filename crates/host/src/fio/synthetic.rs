@@ -6,6 +6,7 @@
 
 use crate::fio::block_size::BlockSize;
 use crate::fio::flushes::Flushes;
+use crate::fio::placement::Turns;
 use crate::fio::plan::{Mix, Plan};
 use crate::fio::rates::Rates;
 use crate::request::{Arrival, Source};
@@ -43,7 +44,7 @@ pub struct Synthetic {
     /// Sequential requests begin again at the start of the region.
     wraps: bool,
     fua: bool,
-    stream: u8,
+    turns: Turns,
     is_urgent: bool,
     addresses: Vec<Addresses>,
     mix_rng: Rng,
@@ -119,7 +120,7 @@ impl Synthetic {
             hole: plan.hole,
             wraps: pass_bytes > usable,
             fua: plan.fua,
-            stream: plan.stream,
+            turns: Turns::new(&plan.placement, || rng("handle")),
             is_urgent: plan.is_urgent,
             addresses,
             mix_rng: rng("mix"),
@@ -227,7 +228,7 @@ impl Synthetic {
         let mut request = Request::new(op, self.start + offset, length);
         if op == Op::Write {
             request.fua = self.fua;
-            request.stream = self.stream;
+            request.stream = self.turns.take();
             request.is_urgent = self.is_urgent;
             self.flushes.wrote();
         }

@@ -3,6 +3,7 @@
 //! A finished session comes in, JSON goes out, with the laws of `checks`.
 
 mod checks;
+mod endurance;
 mod exchange;
 mod settled;
 mod zones;
@@ -86,6 +87,7 @@ impl Session {
         let refresh = self.refresh();
         report.insert("refresh".into(), refresh);
         report.insert("zones".into(), self.zones());
+        report.insert("endurance_group".into(), self.endurance_group());
         report.insert("cost".into(), self.cost());
         report.insert("checks".into(), self.checks()?);
         Ok(Value::Object(report))

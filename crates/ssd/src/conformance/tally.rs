@@ -628,6 +628,10 @@ impl Ftl for Tally {
         self.ftl.keys()
     }
 
+    fn streams(&self) -> u32 {
+        self.ftl.streams()
+    }
+
     fn key_of(&mut self, lpn: Lpn, hint: Hint) -> Key {
         self.ftl.key_of(lpn, hint)
     }

@@ -324,6 +324,11 @@ impl Ssd {
         self.flash.chips.geometry.units_per_page
     }
 
+    /// Streams of the host that the FTL keeps apart: placement handles.
+    pub fn streams(&self) -> u32 {
+        self.ftl.streams()
+    }
+
     /// Bytes of a mapping unit.
     pub fn unit_bytes(&self) -> u64 {
         u64::from(self.flash.chips.geometry.unit_bytes)

@@ -51,7 +51,7 @@ struct FastParams {
     /// Largest number of random log blocks, each as large as a logical block. 0 is as many as the
     /// spare space of the drive has room for.
     log_blocks: u32,
-    /// Log blocks beside these for streams of writes in order, one for each, 0 to 7. A stream
+    /// Log blocks beside these for streams of writes in order, one for each, 0 to 15. A stream
     /// begins with the first unit of a logical block. With 0 all writes go to random log blocks.
     sequential_logs: u32,
 }

@@ -20,6 +20,14 @@ fn requests_of(source: &mut dyn Source, most: usize) -> Vec<Request> {
     std::iter::from_fn(next).take(most).collect()
 }
 
+/// Requests to a drive with so many placement handles.
+fn of_handles(options: &str, handles: u32, most: usize) -> Vec<Request> {
+    let text = format!("[job]\n{}", options.replace(' ', "\n"));
+    let target = Target { handles, ..Target::new(CAPACITY, 1) };
+    let mut jobs = parse(&text, "job.fio", Path::new(""), &target).unwrap().jobs;
+    requests_of(&mut *jobs.swap_remove(0).source, most)
+}
+
 fn requests(options: &str, most: usize) -> Vec<Request> {
     requests_of(&mut *source(options, CAPACITY), most)
 }
@@ -246,6 +254,26 @@ fn hints_and_durability_mark_writes_only() {
         let write = request.op == Op::Write;
         assert_eq!((request.fua, request.stream), (write, if write { 2 } else { 0 }));
     }
+}
+
+/// Reads name no handle and take no turn.
+#[test]
+fn writes_name_the_handles_of_the_job_in_turn() {
+    let named = |options: &str| -> Vec<u8> {
+        let all = of_handles(options, 8, 400);
+        assert!(all.iter().all(|request| request.op == Op::Write || request.stream == 0));
+        let writes = all.iter().filter(|request| request.op == Op::Write);
+        writes.map(|request| request.stream).collect()
+    };
+    let shown = |options: &str| named(options)[..5].to_vec();
+    assert_eq!(shown("rw=randrw dataplacement=fdp plids=5,1-2"), [5, 1, 2, 5, 1]);
+    assert_eq!(shown("rw=randrw fdp=1 plid_select=roundrobin"), [0, 1, 2, 3, 4]);
+    assert_eq!(shown("rw=write fdp fdp_pli=6"), [6; 5]);
+    assert_eq!(shown("rw=write dataplacement=none plids=6"), [0; 5]);
+    let drawn = named("rw=write dataplacement=fdp plids=3,7 plid_select=random number_ios=400");
+    let third = drawn.iter().filter(|&&handle| handle == 3).count();
+    assert!(drawn.iter().all(|handle| [3, 7].contains(handle)));
+    near(third, drawn.len(), 0.5);
 }
 
 #[test]

@@ -75,6 +75,11 @@ pub trait Ftl: Send + DynClone + State {
         1
     }
 
+    /// Streams of the host whose data it keeps apart: its placement handles.
+    fn streams(&self) -> u32 {
+        1
+    }
+
     /// The key of data of `lpn` that the host writes with this hint. Asked when they
     /// enter the write buffer, and not again if they are rewritten there. The FTL may use its own
     /// knowledge, such as rewrite counts or the units that it was asked about before: it must take

@@ -53,7 +53,7 @@ pub struct Hint {
 pub struct Key(pub u32);
 
 /// Keys up to which the controller knows room by key: see [`Place::NoRoom`].
-pub const MOST_STREAMS: u32 = 8;
+pub const MOST_STREAMS: u32 = 16;
 
 /// Internal work, by number: that of die `d` has number `d`, and the work that belongs to no die
 /// has the numbers above.

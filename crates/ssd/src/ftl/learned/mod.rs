@@ -51,7 +51,7 @@ struct Params {
     compaction_units: u32,
     /// Garbage collection writes moved data to separate blocks, as with `page`.
     separate_gc_stream: bool,
-    /// Write frontiers for the host's stream hints (1 to 8), as with `page`.
+    /// Write frontiers for the host's stream hints (1 to 16), as with `page`.
     host_streams: u8,
     /// Static wear levelling of data blocks, as with `page`; 0 switches it off.
     static_wear_delta: u32,
@@ -252,6 +252,10 @@ impl Ftl for Learned {
 
     fn keys(&self) -> u32 {
         self.page.keys()
+    }
+
+    fn streams(&self) -> u32 {
+        self.page.streams()
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What a whole FTL says of itself before it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// Streams of host data, 1 to 8: units of one stream share rows. With 1, `stream` is not asked.
+    /// Streams of host data, 1 to 16: units of one stream share rows. With 1, `stream` is not asked.
     pub streams: u32,
     /// Blocks of a die that may be open at a time.
     pub open_blocks: u32,
@@ -106,7 +106,7 @@ pub trait Decide: Send {
 /// What hooks say of themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookFacts {
-    /// Streams of host data, 1 to 8.
+    /// Streams of host data, 1 to 16.
     pub streams: u32,
     /// `stream` is asked; otherwise the hint modulo `streams` decides.
     pub has_stream: bool,

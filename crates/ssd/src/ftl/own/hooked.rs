@@ -5,8 +5,8 @@
 use super::decide::{Candidate, HookFacts, Hooks};
 use super::{broken, raised};
 use crate::ftl::contract::{
-    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place, Program,
-    Ram, Step, Urgency, Wear, Work,
+    Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move, Occupancy,
+    Place, Program, Ram, Step, Urgency, Wear, Work,
 };
 use crate::ftl::page::{Own, PageFtl, PageParams};
 use crate::space::gc::contract::{CandidateSet, Shape};
@@ -153,13 +153,14 @@ impl Hooked {
     ) -> Result<Self> {
         let facts = hooks.facts();
         let mut params: PageParams = params::read(params, "ftl")?;
-        if !(1..=8).contains(&facts.streams) {
+        if !(1..=MOST_STREAMS).contains(&facts.streams) {
             let problem = facts.streams.to_string();
-            return Err(Error::new(format!("{name}.streams"), problem).expected("1 to 8"));
+            let expected = format!("1 to {MOST_STREAMS}");
+            return Err(Error::new(format!("{name}.streams"), problem).expected(expected));
         }
         if facts.has_stream && facts.streams == 1 {
             return Err(Error::new(format!("{name}.stream"), "it is never asked")
-                .expected("`streams`, 2 to 8, beside a method `stream`"));
+                .expected("`streams`, 2 to 16, beside a method `stream`"));
         }
         params.host_streams = facts.streams as u8;
         let geometry = &context.geometry;
@@ -260,6 +261,10 @@ impl Ftl for Hooked {
     }
 
     fn keys(&self) -> u32 {
+        self.facts.streams
+    }
+
+    fn streams(&self) -> u32 {
         self.facts.streams
     }
 

@@ -255,6 +255,10 @@ impl Ftl for Placed {
         self.facts.streams
     }
 
+    fn streams(&self) -> u32 {
+        self.facts.streams
+    }
+
     fn key_of(&mut self, lpn: Lpn, Hint { stream: hint, .. }: Hint) -> Key {
         let call = || format!("{}.stream({}, {hint})", self.name, lpn.0);
         let stream = self.ask(call, |decide, view| decide.stream(view, lpn, hint)).unwrap_or(0);

@@ -6,8 +6,8 @@
 //! unit is valid when the two point at each other, so no bitmap is kept.
 
 use super::contract::{
-    Build, Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place,
-    Program, Ram, Step, Stream, Urgency, Wear, Withdrawal, Work,
+    Build, Carried, Context, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, MOST_STREAMS, Move,
+    Occupancy, Place, Program, Ram, Step, Stream, Urgency, Wear, Withdrawal, Work,
 };
 use crate::failure::retirement::Retirement;
 use crate::recovery::Found;
@@ -46,8 +46,9 @@ pub const MEMBER: Member<Build> = Member {
 pub(super) struct PageParams {
     /// Garbage collection writes moved data to separate blocks.
     pub(super) separate_gc_stream: bool,
-    /// Write frontiers for the host's stream hints (1 to 8). Hints count modulo this number: with
-    /// 2, the second gets fio's `short` and `long`, the first all others.
+    /// Write frontiers for the host's stream hints (1 to 16): reclaim unit handles of a drive with
+    /// flexible data placement. Hints count modulo this number: with 2, the second gets fio's
+    /// `short` and `long`, the first all others.
     pub(super) host_streams: u8,
     /// Static wear levelling: if the cycles of the blocks of a plane differ by more than this, the
     /// data of the least worn block move to the most worn free block. Checked once in 64
@@ -149,9 +150,10 @@ pub(super) struct PageFtl {
 impl PageFtl {
     pub(super) fn new(context: Context, params: &PageParams, own: Own) -> Result<Self> {
         let Context { geometry, planes_per_program, pages_per_program, config, gc, .. } = context;
-        if !(1..=8).contains(&params.host_streams) {
+        if !(1..=MOST_STREAMS).contains(&params.host_streams.into()) {
             let problem = format!("{} streams", params.host_streams);
-            return Err(Error::new("ftl.host_streams", problem).expected("1 to 8"));
+            let expected = format!("1 to {MOST_STREAMS}");
+            return Err(Error::new("ftl.host_streams", problem).expected(expected));
         }
         if geometry.planes_per_die % planes_per_program != 0 {
             return Err(Error::new("chip.geometry.planes_per_die", "planes do not group evenly"));
@@ -311,6 +313,10 @@ impl Ftl for PageFtl {
 
     fn keys(&self) -> u32 {
         self.host_streams.into()
+    }
+
+    fn streams(&self) -> u32 {
+        if self.by_speed.is_empty() { self.host_streams.into() } else { 1 }
     }
 
     fn row_units(&self) -> u32 {

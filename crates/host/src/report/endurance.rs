@@ -1,0 +1,30 @@
+//! The endurance group in the report: bytes of the host and of the flash, as the statistics of
+//! NVM Express's Flexible Data Placement count them.
+//!
+//! A drive here is one endurance group, and units of the host have no metadata of their own.
+
+use crate::session::Session;
+use serde_json::{Value, json};
+
+impl Session {
+    /// The report's `endurance_group`. Bytes of the flash are those of the chips' own counters, not
+    /// of the FTL's account.
+    pub(super) fn endurance_group(&self) -> Value {
+        let ssd = &self.run.ssd;
+        let counts = &ssd.flash_counts().of_kind;
+        let (mut media, mut erased) = (0, 0);
+        for ((_, chip), counts) in self.loaded.config.kinds().into_iter().zip(counts) {
+            let page = u64::from(chip.geometry.page_bytes);
+            media += counts.programs * page;
+            erased += counts.erases * u64::from(chip.geometry.pages_per_block) * page;
+        }
+        let host = self.run.write_bytes;
+        json!({
+            "handles": ssd.streams(),
+            "host_bytes": host,
+            "media_bytes": media,
+            "erased_bytes": erased,
+            "write_amplification": super::ratio(media as f64, host as f64),
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Placement handles: data of jobs that die apart are kept apart, and the counters of the endurance
+//! group agree with the FTL's account.
+
+mod running;
+
+use base::Result;
+use host::config;
+use host::report::Outside;
+use host::session::{Session, Workload};
+use running::number;
+use serde_json::Value;
+use ssd::precondition::Precondition;
+use std::path::PathBuf;
+
+/// Runs a job file on `tiny` with `sets` laid over it.
+fn run(sets: &[&str], text: &str, precondition: Precondition) -> Result<Value> {
+    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+    let workload = Workload::FioText {
+        text: text.into(),
+        place: "job.fio".into(),
+        dir: PathBuf::from("."),
+        traces: Box::default(),
+    };
+    let mut session = Session::new(config::load("tiny", &sets)?, &workload, precondition, 1 << 32)?;
+    while !session.advance(10_000)? {}
+    session.report(Outside::default())
+}
+
+fn refused(sets: &[&str], text: &str) -> String {
+    run(sets, text, Precondition::None).expect_err("it ran").to_string()
+}
+
+/// Bytes of the host and of the flash against what the FTL counts: host data, copies and padding
+/// make up all that was programmed. Data in the buffer at the end have not been.
+fn agree(report: &Value) {
+    let (group, ftl) = (&report["endurance_group"], &report["ftl"]);
+    let units: f64 =
+        ["host_units", "gc_copies", "padding_units"].map(|key| number(&ftl[key])).iter().sum();
+    let map = number(&ftl["map"]["writes"]);
+    let page_units = 4.0;
+    let unit_bytes = number(&ftl["unit_bytes"]);
+    let media = number(&group["media_bytes"]);
+    assert_eq!(media, (units + map * page_units) * unit_bytes, "{group} {ftl}");
+    let written = number(&report["host"]["write"]["bytes"]);
+    assert_eq!(number(&group["host_bytes"]), written);
+    let buffered = written - (number(&ftl["host_units"]) * unit_bytes);
+    assert!((0.0..=1048576.0).contains(&buffered), "{buffered}");
+    let amplification = number(&group["write_amplification"]);
+    assert!((amplification - media / written).abs() < 1e-12);
+    // A block is erased before it is written anew.
+    let block = number(&report["nandlab"]["config"]["chip"]["geometry"]["pages_per_block"])
+        * number(&report["nandlab"]["config"]["chip"]["geometry"]["page_bytes"]);
+    assert_eq!(number(&group["erased_bytes"]), number(&report["nand"]["erases"]) * block);
+}
+
+/// A ring that is written in order, and beside it small random writes, each on half of the drive.
+const TWO: &str = "[global]\nbs=16k\niodepth=8\nsize=50%\nrate=50m\nnumber_ios=80000\n\
+                   [ring]\nrw=write\nHANDLE0\n\
+                   [random]\nrw=randwrite\nnorandommap\noffset=50%\nHANDLE1\n";
+
+fn two(handles: [&str; 2], more: &[&str]) -> Value {
+    let text = TWO.replace("HANDLE0", handles[0]).replace("HANDLE1", handles[1]);
+    let sets: Vec<&str> = ["ftl.host_streams=2", "ftl.static_wear_delta=0"]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect();
+    let report = run(&sets, &text, Precondition::Fill).unwrap();
+    assert_eq!(report["checks"]["conservation"]["ok"], true);
+    assert_eq!(number(&report["endurance_group"]["handles"]), 2.0);
+    report
+}
+
+const APART: [&str; 2] = ["dataplacement=fdp\nplids=0", "dataplacement=fdp\nplids=1"];
+
+#[test]
+fn counters_of_the_endurance_group_are_those_of_the_ftl() {
+    for more in
+        [&[][..], &["ftl.metadata_share=0.05", "ftl.gc_reserve_blocks=2"], &["ftl.name=dftl"]]
+    {
+        let report = two(APART, more);
+        agree(&report);
+        assert!(number(&report["ftl"]["gc_copies"]) > 0.0);
+    }
+    // A job under a handle that spans the drive in order: nothing is moved.
+    let order = "[w]\nrw=write\nbs=64k\niodepth=8\nloops=3\nfdp=1\nplids=1\n";
+    let report = run(&["ftl.host_streams=2"], order, Precondition::None).unwrap();
+    agree(&report);
+    let host = number(&report["endurance_group"]["host_bytes"]);
+    assert_eq!(host, 3.0 * number(&report["nandlab"]["capacity_bytes"]));
+    assert!(number(&report["endurance_group"]["write_amplification"]) < 1.01);
+}
+
+#[test]
+fn data_that_die_apart_are_kept_apart() {
+    let amplification =
+        |handles| number(&two(handles, &[])["endurance_group"]["write_amplification"]);
+    let (apart, mixed) = (amplification(APART), amplification(["", ""]));
+    assert!(apart < 0.95 * mixed, "{apart} {mixed}");
+    // In turn under both handles, data of both jobs are mixed again.
+    let turns = amplification(["fdp=1", "fdp=1"]);
+    assert!((turns / mixed - 1.0).abs() < 0.03, "{turns} {mixed}");
+}
+
+#[test]
+fn a_drive_has_the_handles_that_it_is_given() {
+    let job = |plid: u32| format!("[w]\nrw=write\nbs=16k\nnumber_ios=100\nfdp\nplids={plid}\n");
+    let sixteen = ["ftl.host_streams=16", "ftl.overprovisioning=0.6"];
+    assert!(run(&sixteen, &job(15), Precondition::None).is_ok());
+    let error = refused(&["ftl.host_streams=4"], &job(4));
+    assert!(error.contains("plids: the drive has no handle 4; expected: 0 to 3"), "{error}");
+    let error = refused(&["ftl.name=slc_cache"], &job(1));
+    assert!(error.contains("the drive has no handle 1; expected: 0;"), "{error}");
+    let error = refused(&["ftl.host_streams=17"], &job(0));
+    assert!(error.contains("1 to 16"), "{error}");
+}
