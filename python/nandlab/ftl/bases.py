@@ -28,7 +28,7 @@ class Ftl:
     """
 
     streams: ClassVar[int] = 1
-    """Streams of host data, 1 to 8: units of one stream share rows. With 1, nobody is asked."""
+    """Streams of host data, 1 to 16: units of one stream share rows. With 1, nobody is asked."""
 
     open_blocks: ClassVar[int] = 2
     """Blocks of a die that may be open at a time; that much less is sold to the host."""
@@ -93,7 +93,7 @@ class PageHooks:
     """
 
     streams: ClassVar[int] = 1
-    """Streams of host data, 1 to 8, each with its own open blocks."""
+    """Streams of host data, 1 to 16, each with its own open blocks."""
 
     def begin(self, logical_units: int) -> None:
         """The drive is built."""
