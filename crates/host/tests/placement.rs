@@ -31,20 +31,24 @@ fn refused(sets: &[&str], text: &str) -> String {
 }
 
 /// Bytes of the host and of the flash against what the FTL counts: host data, copies and padding
-/// make up all that was programmed. Data in the buffer at the end have not been.
+/// make up all that was programmed. Data in the buffer at the end have not been, and a program that
+/// waits for its die is in the account of the FTL alone.
 fn agree(report: &Value) {
     let (group, ftl) = (&report["endurance_group"], &report["ftl"]);
     let units: f64 =
         ["host_units", "gc_copies", "padding_units"].map(|key| number(&ftl[key])).iter().sum();
     let map = number(&ftl["map"]["writes"]);
-    let page_units = 4.0;
+    let page_units = 2.0;
     let unit_bytes = number(&ftl["unit_bytes"]);
     let media = number(&group["media_bytes"]);
-    assert_eq!(media, (units + map * page_units) * unit_bytes, "{group} {ftl}");
+    let waiting = (units + map * page_units) * unit_bytes - media;
+    // Two rows of two planes for each of four dies.
+    assert!((0.0..=131072.0).contains(&waiting), "{waiting}: {group} {ftl}");
     let written = number(&report["host"]["write"]["bytes"]);
     assert_eq!(number(&group["host_bytes"]), written);
     let buffered = written - (number(&ftl["host_units"]) * unit_bytes);
-    assert!((0.0..=1048576.0).contains(&buffered), "{buffered}");
+    // The rest lies in the buffer, or was written anew there.
+    assert!((0.0..0.005 * written).contains(&buffered), "{buffered}");
     let amplification = number(&group["write_amplification"]);
     assert!((amplification - media / written).abs() < 1e-12);
     // A block is erased before it is written anew.
@@ -58,12 +62,10 @@ const TWO: &str = "[global]\nbs=16k\niodepth=8\nsize=50%\nrate=50m\nnumber_ios=8
                    [ring]\nrw=write\nHANDLE0\n\
                    [random]\nrw=randwrite\nnorandommap\noffset=50%\nHANDLE1\n";
 
-fn two(handles: [&str; 2], more: &[&str]) -> Value {
-    let text = TWO.replace("HANDLE0", handles[0]).replace("HANDLE1", handles[1]);
-    let sets: Vec<&str> = ["ftl.host_streams=2", "ftl.static_wear_delta=0"]
-        .into_iter()
-        .chain(more.iter().copied())
-        .collect();
+fn two(more: &[&str]) -> Value {
+    let text = TWO.replace("HANDLE0", APART[0]).replace("HANDLE1", APART[1]);
+    let own = ["ftl.host_streams=2", "ftl.static_wear_delta=0"];
+    let sets: Vec<&str> = more.iter().copied().chain(own).collect();
     let report = run(&sets, &text, Precondition::Fill).unwrap();
     assert_eq!(report["checks"]["conservation"]["ok"], true);
     assert_eq!(number(&report["endurance_group"]["handles"]), 2.0);
@@ -77,7 +79,7 @@ fn counters_of_the_endurance_group_are_those_of_the_ftl() {
     for more in
         [&[][..], &["ftl.metadata_share=0.05", "ftl.gc_reserve_blocks=2"], &["ftl.name=dftl"]]
     {
-        let report = two(APART, more);
+        let report = two(more);
         agree(&report);
         assert!(number(&report["ftl"]["gc_copies"]) > 0.0);
     }
@@ -90,15 +92,26 @@ fn counters_of_the_endurance_group_are_those_of_the_ftl() {
     assert!(number(&report["endurance_group"]["write_amplification"]) < 1.01);
 }
 
+/// Two rings that are written in order at different speeds. Where blocks hold data of both, the slow
+/// ring's must be moved; apart, whole blocks die at once.
 #[test]
 fn data_that_die_apart_are_kept_apart() {
-    let amplification =
-        |handles| number(&two(handles, &[])["endurance_group"]["write_amplification"]);
-    let (apart, mixed) = (amplification(APART), amplification(["", ""]));
-    assert!(apart < 0.95 * mixed, "{apart} {mixed}");
+    let run = |handles: [&str; 2]| {
+        let text = format!(
+            "[global]\nbs=16k\niodepth=8\nsize=50%\nrw=write\n\
+             [fast]\nrate=32m\nnumber_ios=128000\n{}\n\
+             [slow]\nrate=4m\nnumber_ios=16000\noffset=50%\n{}\n",
+            handles[0], handles[1]
+        );
+        let sets = ["ftl.host_streams=2", "ftl.static_wear_delta=0"];
+        let report = run(&sets, &text, Precondition::Fill).unwrap();
+        number(&report["ftl"]["gc_copies"])
+    };
+    let (apart, mixed) = (run(APART), run(["", ""]));
+    assert!(apart == 0.0 && mixed > 20_000.0, "{apart} {mixed}");
     // In turn under both handles, data of both jobs are mixed again.
-    let turns = amplification(["fdp=1", "fdp=1"]);
-    assert!((turns / mixed - 1.0).abs() < 0.03, "{turns} {mixed}");
+    let turns = run(["fdp=1", "fdp=1"]);
+    assert!((turns / mixed - 1.0).abs() < 0.15, "{turns} {mixed}");
 }
 
 #[test]
