@@ -93,8 +93,8 @@ fn counters_of_the_endurance_group_are_those_of_the_ftl() {
     assert!(number(&report["endurance_group"]["write_amplification"]) < 1.01);
 }
 
-/// Two rings that are written in order at different speeds. Where blocks hold data of both, the slow
-/// ring's must be moved; apart, whole blocks die at once.
+/// Two rings that are written in order at different speeds. Where blocks hold data of both, those
+/// of the slow ring must be moved; apart, whole blocks die at once.
 #[test]
 fn data_that_die_apart_are_kept_apart() {
     let run = |handles: [&str; 2]| {

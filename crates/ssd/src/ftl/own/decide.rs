@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// What a whole FTL says of itself before it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// Streams of host data, 1 to 16: units of one stream share rows. With 1, `stream` is not asked.
+    /// Streams of host data, 1 to 16: units of one stream share rows. With 1, nobody is asked.
     pub streams: u32,
     /// Blocks of a die that may be open at a time.
     pub open_blocks: u32,
