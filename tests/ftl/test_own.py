@@ -344,7 +344,7 @@ def test_ctrl_c_ends_a_run_and_a_method_that_does_not_end() -> None:
         (Ftl, "below nandlab.ftl.Ftl"),
         (dict, "below nandlab.ftl.Ftl"),
         (type("Mine", (Ftl,), {"place": Plain.place}), "no method `place_moves`"),
-        (of(streams=9), r"Mine\.streams: 9"),
+        (of(streams=17), r"Mine\.streams: 17"),
         (of(open_blocks=0), r"Mine\.open_blocks: 0"),
         (of(stream=lambda *_: 0), "never asked"),
     ],
