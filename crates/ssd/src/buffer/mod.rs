@@ -227,7 +227,6 @@ impl Buffer {
     }
 
     /// Linear probing's deletion: later entries of the run move up into the hole.
-    #[inline(always)]
     fn erase_cell(&mut self, mut hole: usize) {
         let mut cell = hole;
         loop {

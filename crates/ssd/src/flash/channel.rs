@@ -47,7 +47,7 @@ impl ChannelState {
 
 impl Flash {
     /// Books the command cycles of `count` commands on the die's bus: when they are over.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn book_commands(&mut self, now: Time, die: Die, count: u64) -> Time {
         let time = self.chips.of_die(die).timing.command * count;
         if time == Time::ZERO {
@@ -175,7 +175,7 @@ impl Flash {
     }
 
     /// The data of a program are in the die: the array begins at `start`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn start_program(&mut self, events: &mut EventQueue, die: Die, start: Time) {
         let now = events.now();
         let index = self.dies[die.0 as usize].active;

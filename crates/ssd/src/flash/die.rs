@@ -262,13 +262,11 @@ impl Flash {
         events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
     }
 
-    #[inline]
     fn combines_in_page_buffer(&self, die: Die) -> bool {
         self.chips.of_die(die).features.combined_read == CombinedRead::PageBuffer
     }
 
     /// Whether a page goes out from the second register, so that the array can go on.
-    #[inline(always)]
     fn frees_page_register(&self, die: Die, index: u32) -> bool {
         self.chips.of_die(die).features.cache_read
             && (self.commands[index].senses == 1 || self.combines_in_page_buffer(die))

@@ -285,7 +285,6 @@ impl Ssd {
         *effort > ftl::most_effort(units.into())
     }
 
-    #[inline(always)]
     fn read_moves(&mut self, job: Job, moves: &[Move]) {
         let mut rest = moves;
         while let Some(&first) = rest.first() {
