@@ -50,12 +50,19 @@ impl<T: Copy> Pool<T> {
     #[inline]
     pub fn remove(&mut self, number: u32) -> T {
         let value = self[number];
+        self.free(number);
+        value
+    }
+
+    /// Returns a number to the pool.
+    #[inline]
+    pub fn free(&mut self, number: u32) {
         #[cfg(debug_assertions)]
         {
+            assert!(self.is_taken[number as usize], "{number} has been given back");
             self.is_taken[number as usize] = false;
         }
         self.free.push(number);
-        value
     }
 
     /// Takes all numbers back.

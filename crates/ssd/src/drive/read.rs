@@ -342,25 +342,20 @@ impl Ssd {
             self.lose_moved(index);
             self.reader.failed.release(&mut failed);
         }
-        let command = self.flash.commands.remove(index);
+        let owner = self.flash.commands[index].owner;
         if self.flash.blame.is_some() {
+            let command = self.flash.commands[index];
             self.blame_end(index, &command);
         }
-        if !matches!(command.owner, Owner::Job(_) | Owner::Scan) {
-            self.note_read(&command, corrected);
+        if !matches!(owner, Owner::Job(_) | Owner::Scan) {
+            self.note_read(index, corrected);
         }
-        match command.owner {
-            Owner::Request(slot) => {
-                let now = self.now();
-                let request = self.front.slot(slot);
-                request.done.failed |=
-                    !corrected || self.failures.lost.any(command.lpn, command.units);
-                // The last command to finish is the one that the request waited for.
-                let Command { queued, array: flash, bus, ecc, .. } = command;
-                let queue = now.since(queued).since(flash + bus + ecc);
-                request.done.parts = Parts { queue, flash, bus, ecc };
-                self.read_part_done(slot);
-            }
+        if let Owner::Request(slot) = owner {
+            self.request_read(slot, index, corrected);
+            return;
+        }
+        let command = self.flash.commands.remove(index);
+        match owner {
             Owner::Fill(held) => {
                 self.filled(held, corrected && !self.failures.lost.any(command.lpn, 1))
             }
@@ -368,10 +363,25 @@ impl Ssd {
             Owner::Map(fetch) => self.map_page_read(fetch, &command),
             Owner::Scan => self.scanned(command.die),
             Owner::Patrol => self.patrolled(&command),
+            Owner::Request(_) => unreachable!("the host's are done with"),
             Owner::Log(_) | Owner::Moves { .. } | Owner::Slots(_) | Owner::PartOf(_) => {
                 unreachable!("only whole reads are decoded")
             }
         }
+    }
+
+    /// A part of a host's read is decoded.
+    #[inline]
+    fn request_read(&mut self, slot: u32, index: u32, corrected: bool) {
+        let Command { lpn, units, queued, array: flash, bus, ecc, .. } = self.flash.commands[index];
+        self.flash.commands.free(index);
+        let now = self.now();
+        let request = self.front.slot(slot);
+        request.done.failed |= !corrected || self.failures.lost.any(lpn, units);
+        // The last command to finish is the one that the request waited for.
+        let queue = now.since(queued).since(flash + bus + ecc);
+        request.done.parts = Parts { queue, flash, bus, ecc };
+        self.read_part_done(slot);
     }
 
     /// After a failed decode: round again as the policy says. False when the page is given up.

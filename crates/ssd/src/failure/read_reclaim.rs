@@ -67,11 +67,13 @@ impl ReadReclaim {
 impl Ssd {
     /// A read that was not for collection is done.
     #[inline]
-    pub(crate) fn note_read(&mut self, command: &Command, corrected: bool) {
+    pub(crate) fn note_read(&mut self, index: u32, corrected: bool) {
+        let command = &self.flash.commands[index];
         let took_long = corrected && command.attempt >= self.failures.reclaim.rounds;
         let is_poor = command.rber > self.failures.refresh.rber;
         if is_poor || took_long || self.failures.reclaim.counts_reads() {
-            self.rewrite_if_due(command, is_poor, took_long);
+            let command = *command;
+            self.rewrite_if_due(&command, is_poor, took_long);
         }
     }
 

@@ -42,34 +42,36 @@ pub(crate) struct Suspended {
     pub(crate) class: Class,
 }
 
+/// What every read needs comes first, in two lines of the cache.
+#[repr(C, align(64))]
 pub(crate) struct DieState {
-    pub(crate) phase: Phase,
     /// End of the array operation in progress; an event at another time is a stale one.
     pub(crate) end: Time,
-    pub(crate) queues: Queues,
-    /// The page registers hold data of a copy: until its program starts, only commands of its class
-    /// do.
-    pub(crate) is_kept: bool,
-    /// In the array or the page register.
-    pub(crate) active: u32,
-    /// Reads of the active page that are still to be combined with what is in its registers.
-    pub(crate) senses: u8,
-    /// Ready to go out over the bus.
-    pub(crate) output: Fifo,
-    pub(crate) suspended: Option<Suspended>,
-    pub(crate) suspends: u32,
-    pub(crate) channel: u32,
-    /// In the bus queue.
-    pub(crate) on_bus: bool,
-    pub(crate) bus_head: Head,
-    pub(crate) bus_next: u32,
     /// Start of its present state.
     pub(crate) since: Time,
     /// When the array read in progress left the command cycles behind.
     pub(crate) array_start: Time,
+    /// In the array or the page register.
+    pub(crate) active: u32,
+    /// Ready to go out over the bus.
+    pub(crate) output: Fifo,
+    pub(crate) channel: u32,
+    pub(crate) bus_next: u32,
+    pub(crate) suspends: u32,
+    pub(crate) phase: Phase,
     /// What the array does, while it reads, programs or erases.
     pub(crate) doing: Doing,
+    /// Reads of the active page that are still to be combined with what is in its registers.
+    pub(crate) senses: u8,
+    /// The page registers hold data of a copy: until its program starts, only commands of its class
+    /// do.
+    pub(crate) is_kept: bool,
+    /// In the bus queue.
+    pub(crate) on_bus: bool,
+    pub(crate) queues: Queues,
+    pub(crate) bus_head: Head,
     pub(crate) times: [u64; DOINGS],
+    pub(crate) suspended: Option<Suspended>,
 }
 
 impl DieState {
@@ -398,7 +400,7 @@ impl Flash {
         let index = state.active;
         let done = match state.phase {
             Phase::Reading => {
-                self.span(now, die, read_span(&self.commands[index]));
+                self.span(now, die, |flash| read_span(&flash.commands[index]));
                 if self.blame.is_some() {
                     self.blame_sense(now, die);
                 }
@@ -418,22 +420,22 @@ impl Flash {
                 return Done::Nothing;
             }
             Phase::Fetching => {
-                self.span(now, die, read_span(&self.commands[index]));
+                self.span(now, die, |flash| read_span(&flash.commands[index]));
                 self.fetched(events, die);
                 return Done::Nothing;
             }
             Phase::Programming => {
-                self.span(now, die, program_span(&self.commands[index]));
+                self.span(now, die, |flash| program_span(&flash.commands[index]));
                 self.finish(now, die);
                 Done::Programmed(index)
             }
             Phase::Erasing => {
-                self.span(now, die, SpanKind::Erase);
+                self.span(now, die, |_| SpanKind::Erase);
                 self.finish(now, die);
                 Done::Erased(index)
             }
             Phase::Suspending => {
-                self.span(now, die, SpanKind::Suspend);
+                self.span(now, die, |_| SpanKind::Suspend);
                 self.set_phase(now, die, Phase::Idle);
                 Done::Nothing
             }
@@ -462,8 +464,11 @@ impl Flash {
         self.dies[die.0 as usize].active = NONE;
     }
 
-    pub(crate) fn span(&mut self, now: Time, die: Die, kind: SpanKind) {
+    /// Shows the array operation of a die up to now, where a timeline is asked for.
+    #[inline]
+    pub(crate) fn span(&mut self, now: Time, die: Die, kind: impl FnOnce(&Self) -> SpanKind) {
         if self.timeline.is_on() {
+            let kind = kind(self);
             let start = self.dies[die.0 as usize].array_start;
             self.timeline.record(Track::Die, die.0, kind, start, now);
         }
@@ -525,7 +530,7 @@ impl Flash {
             head: Head { since: from, order },
             class,
         });
-        self.span(from, die, kind);
+        self.span(from, die, |_| kind);
         self.set_phase(now, die, Phase::Suspending);
         let state = &mut self.dies[die.0 as usize];
         state.suspends += 1;
