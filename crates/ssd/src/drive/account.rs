@@ -10,15 +10,31 @@ use crate::flash::command::{Kind, Owner};
 use crate::flash::doing::DieTimes;
 use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{CacheState, Occupancy, Ram, Wear};
-use crate::ftl::{Ftl, FtlCounts};
+use crate::ftl::{Ftl, FtlCounts, Lpn};
+use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::Versions;
 use base::units::Hours;
 use base::{Result, Time};
 use nand::energy::{EnergyUse, OperationTimes};
 use nand::geometry::Block;
+use std::ops::Range;
 
 /// Soft reads that are counted separately.
 pub const MOST_LEVELS: usize = 8;
+
+/// Where the data of a unit are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitPlace {
+    /// In the write buffer.
+    Buffer,
+    /// On the flash.
+    Flash {
+        /// Which die.
+        die: u32,
+        /// Age of the oldest data of its block, where the chip knows of any.
+        minutes: Option<u32>,
+    },
+}
 
 /// Counts of the controller's own doings.
 #[derive(Debug, Clone, Copy, Default)]
@@ -132,6 +148,28 @@ impl Ssd {
     pub fn keep_payload(&mut self) {
         let units = self.flash.chips.geometry.units();
         self.versions = Some(Versions::new(units, self.queue_depth()));
+    }
+
+    /// Keeps which bytes reads could not get back, from now on.
+    pub fn keep_unreadable(&mut self) {
+        self.unreadable = Some(Unreadable::new(self.queue_depth()));
+    }
+
+    /// Bytes of the drive that the completed read in `slot` has asked for in vain, in no order
+    /// (with `keep_unreadable`).
+    pub fn unreadable(&self, slot: u32) -> &[Range<u64>] {
+        self.unreadable.as_ref().map_or(&[], |unreadable| unreadable.of(slot))
+    }
+
+    /// Where the data of a unit are: `None` where it holds none.
+    pub fn place_of_unit(&self, unit: u32) -> Option<UnitPlace> {
+        if self.is_in_buffer(unit) {
+            return Some(UnitPlace::Buffer);
+        }
+        let geometry = &self.flash.chips.geometry;
+        let block = geometry.block_of(self.ftl.lookup(Lpn(unit))?);
+        let die = geometry.die_of(block).0;
+        Some(UnitPlace::Flash { die, minutes: self.flash.chips.data_minutes(block) })
     }
 
     /// What the FTL has done since the start of the run.

@@ -142,6 +142,9 @@ impl Ssd {
         if let Some(versions) = &mut self.versions {
             versions.submitted(slot);
         }
+        if let Some(unreadable) = &mut self.unreadable {
+            unreadable.submitted(slot);
+        }
         if let Some(blame) = &mut self.flash.blame {
             blame.begin(slot, arrival, now);
         }

@@ -40,7 +40,7 @@ mod units;
 mod write;
 mod zones;
 
-pub use account::{ControllerCounts, MOST_LEVELS};
+pub use account::{ControllerCounts, MOST_LEVELS, UnitPlace};
 pub use codes::CodeCounts;
 pub(crate) use flow::{FLASH_EVENTS, event};
 pub(crate) use idle::Idle;
@@ -55,6 +55,7 @@ use crate::failure::retry::Retry;
 use crate::flash::Flash;
 use crate::flash::command::Done;
 use crate::ftl::{Ftl, Job};
+use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::Versions;
 use base::event::EventQueue;
 use base::{Result, Time};
@@ -153,6 +154,8 @@ pub struct Ssd {
     pub(crate) counts: ControllerCounts,
     /// What is stored, where tests want to know.
     pub(crate) versions: Option<Versions>,
+    /// What reads could not get back, where the host wants to know.
+    pub(crate) unreadable: Option<Unreadable>,
     /// What a drive with a recovery keeps for its start-up.
     power: Option<Box<Power>>,
     /// Commands on zones, where the FTL has any.
@@ -185,6 +188,7 @@ impl Ssd {
             failures,
             counts: ControllerCounts::default(),
             versions: None,
+            unreadable: None,
             power: power.map(Box::new),
             zones,
             units,
@@ -207,6 +211,17 @@ impl Ssd {
     #[inline]
     pub fn capacity_bytes(&self) -> u64 {
         self.units.capacity_bytes()
+    }
+
+    /// When something happens next, if nothing is asked for before.
+    pub fn next_time(&self) -> Option<Time> {
+        let next = self.events.next_time().filter(|&next| next < Time::LIMIT)?;
+        Some(next.min(self.upkeep_at))
+    }
+
+    /// Lets time pass up to `time`, before which nothing happens.
+    pub fn pass_until(&mut self, time: Time) {
+        self.events.advance_to(time.min(self.upkeep_at).max(self.now()));
     }
 
     /// Asks for `Step::Wake(token)` at `time`.

@@ -101,7 +101,11 @@ impl Ssd {
                     let request = self.front.slot(slot);
                     request.hit = true;
                     let Held { rest, trimmed, .. } = *self.writer.buffer.slot(held);
-                    request.done.failed |= rest == Rest::Lost && !trimmed;
+                    let is_lost = rest == Rest::Lost && !trimmed;
+                    request.done.failed |= is_lost;
+                    if is_lost && let Some(unreadable) = &mut self.unreadable {
+                        unreadable.note(slot, self.units.bytes_of(unit));
+                    }
                     if let Some(versions) = &mut self.versions {
                         let version = if trimmed { 0 } else { versions.held(held) };
                         versions.read(slot, unit, version);
@@ -331,6 +335,33 @@ impl Ssd {
         }
     }
 
+    /// The data of units that a request has read were lost before.
+    #[cold]
+    fn note_lost(&mut self, slot: u32, first: u32, units: u32) {
+        let Some(unreadable) = &mut self.unreadable else { return };
+        for unit in first..first + units {
+            if self.failures.lost.any(unit, 1) {
+                unreadable.note(slot, self.units.bytes_of(unit));
+            }
+        }
+    }
+
+    /// A read is given up: keeps which bytes its request has asked for in vain.
+    #[cold]
+    fn note_unreadable(&mut self, index: u32) {
+        let Command { owner, die, ppn, lpn, units, failed, .. } = self.flash.commands[index];
+        let (Some(unreadable), Owner::Request(slot)) = (&mut self.unreadable, owner) else {
+            return;
+        };
+        let geometry = &self.flash.chips.geometry;
+        let words = self.codes.words(&self.flash.chips, die);
+        let start = self.units.bytes_of(lpn).start;
+        for &FailedWord { word, .. } in self.reader.failed.words(failed) {
+            let bytes = words.bytes_of(geometry, ppn, units, word);
+            unreadable.note(slot, start + u64::from(bytes.start)..start + u64::from(bytes.end));
+        }
+    }
+
     #[inline]
     pub(super) fn decoded(&mut self, index: u32) {
         let mut failed = self.flash.commands[index].failed;
@@ -340,6 +371,7 @@ impl Ssd {
                 return;
             }
             self.lose_moved(index);
+            self.note_unreadable(index);
             self.reader.failed.release(&mut failed);
         }
         let owner = self.flash.commands[index].owner;
@@ -376,8 +408,12 @@ impl Ssd {
         let Command { lpn, units, queued, array: flash, bus, ecc, .. } = self.flash.commands[index];
         self.flash.commands.free(index);
         let now = self.now();
+        let is_lost = self.failures.lost.any(lpn, units);
+        if is_lost {
+            self.note_lost(slot, lpn, units);
+        }
         let request = self.front.slot(slot);
-        request.done.failed |= !corrected || self.failures.lost.any(lpn, units);
+        request.done.failed |= !corrected || is_lost;
         // The last command to finish is the one that the request waited for.
         let queue = now.since(queued).since(flash + bus + ecc);
         request.done.parts = Parts { queue, flash, bus, ecc };

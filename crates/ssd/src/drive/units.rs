@@ -1,6 +1,7 @@
 //! Units of the drive: the unit of a byte, and their number.
 
 use crate::ftl::Lpn;
+use std::ops::Range;
 
 /// Mapping units of a drive.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +39,12 @@ impl Units {
     #[inline]
     pub(super) fn has(&self, lpn: Lpn) -> bool {
         lpn.0 < self.logical
+    }
+
+    /// The bytes of a unit.
+    pub(super) fn bytes_of(&self, unit: u32) -> Range<u64> {
+        let start = u64::from(unit) * self.bytes;
+        start..start + self.bytes
     }
 
     /// Bytes of all of them.

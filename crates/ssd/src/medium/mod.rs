@@ -2,7 +2,8 @@
 //!
 //! Ordinary runs keep neither: there the map says where data are, and a rate says how many bits
 //! are wrong. `versions` lets tests hold what is read against what was written; `cells` keeps the
-//! threshold voltages that a real decoder reads.
+//! threshold voltages that a real decoder reads; `unreadable` says which bytes a read has lost.
 
 pub(crate) mod cells;
+pub mod unreadable;
 pub mod versions;

@@ -14,6 +14,8 @@ pub(crate) struct Codewords {
     of_units: Vec<(u32, u32)>,
     /// Whether units begin inside of codewords, too.
     are_shared: bool,
+    /// Bytes of data in a codeword.
+    payload_bytes: u32,
     /// Bytes of a codeword on the bus.
     pub(crate) bytes: u32,
 }
@@ -26,6 +28,7 @@ impl Codewords {
         Self {
             of_units: bytes.map(|b| (b.div_ceil(payload_bytes), b / payload_bytes)).collect(),
             are_shared: !unit_bytes.is_multiple_of(payload_bytes),
+            payload_bytes,
             bytes: payload_bytes + ecc.parity_bytes,
         }
     }
@@ -44,6 +47,20 @@ impl Codewords {
     pub(crate) fn among(&self, geometry: &Geometry, first: Ppn, unit: Ppn) -> Range<u32> {
         let start = self.before(geometry, unit) - self.before(geometry, first);
         start..start + self.of(geometry, unit, 1)
+    }
+
+    /// Which bytes of the `units` units from `first` on the `word`th codeword of their read holds.
+    pub(crate) fn bytes_of(
+        &self,
+        geometry: &Geometry,
+        first: Ppn,
+        units: u32,
+        word: u32,
+    ) -> Range<u32> {
+        let before = geometry.slot_of(first) * geometry.unit_bytes;
+        let start = (self.before(geometry, first) + word) * self.payload_bytes;
+        let within = |byte: u32| byte.saturating_sub(before).min(units * geometry.unit_bytes);
+        within(start)..within(start + self.payload_bytes)
     }
 
     /// Codewords of its page that end before a unit.
@@ -87,6 +104,18 @@ mod tests {
             assert!((first..units).all(|slot| among(slot).len() == of(slot, 1) as usize));
         }
         assert_eq!(codewords.before(&geometry, Ppn(units)), 0);
+        for (first, n) in (0..units).flat_map(|first| (1..=units - first).map(move |n| (first, n)))
+        {
+            // One behind the other, the words of a read hold all of its bytes.
+            let ppn = Ppn(units + first);
+            let words = 0..codewords.of(&geometry, ppn, n);
+            let bytes = words.map(|word| codewords.bytes_of(&geometry, ppn, n, word));
+            let end = bytes.fold(0, |end, bytes| {
+                assert!(bytes.start == end && bytes.end > end);
+                bytes.end
+            });
+            assert_eq!(end, n * unit_bytes);
+        }
         (0..units - 1).map(|slot| [of(slot, 1), of(slot, 2)]).collect()
     }
 
