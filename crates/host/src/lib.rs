@@ -9,11 +9,13 @@
 //! - `trace`: recorded traces, replayed (with the family of their formats)
 //! - `run`: the run loop and what it counts
 //! - `drive`: a drive between runs: preconditioned, aged, cloned
+//! - `device`: a drive as a block device that clients mount
 //! - `lifetime`: a drive that is aged by the writes of a workload, without time
 //! - `session`: all of these joined, step by step
 //! - `report`: the JSON of a run, and the laws it is checked against
 
 pub mod config;
+pub mod device;
 pub mod drive;
 pub mod fio;
 pub mod lifetime;

@@ -26,7 +26,8 @@ pub mod space;
 mod test_drive;
 
 pub use drive::{
-    CodeCounts, Completion, Cut, Parts, PowerCounts, Ssd, Started, Step, UnitPlace, request, timeline,
+    CodeCounts, Completion, Cut, Parts, PowerCounts, Ssd, Started, Step, UnitPlace, request,
+    timeline,
 };
 pub use failure::retry;
 pub use flash::{doing, scheduler};

@@ -1,0 +1,159 @@
+//! Requests of a client: read from its bytes and checked against the export.
+
+use super::numbers::{REQUEST, command, command_flag};
+use super::{Agreed, Broken, Export, fill, skip};
+use crate::device::message::{Command, Failure, Head, Request};
+use std::io::Read;
+
+/// A refused write is read and dropped up to so many times `maximum_bytes`: what is longer ends the
+/// connection.
+const SKIPPED_MAXIMA: u64 = 4;
+
+/// What comes next from a client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// A request that fits the export.
+    Request(Request),
+    /// A request that is to be answered with [`write_failure`](super::write_failure); its data are
+    /// dropped.
+    Refused {
+        /// What its answer is named by.
+        cookie: u64,
+        /// Why it is refused.
+        failure: Failure,
+    },
+    /// Nothing: the client said so, or closed the connection between two requests. What is under
+    /// way is still to be finished.
+    Disconnect,
+}
+
+/// The fields of a request as they are sent.
+struct Fields {
+    flags: u16,
+    kind: u16,
+    cookie: u64,
+    offset: u64,
+    length: u32,
+}
+
+/// Reads the next request. Memory is taken for the data of one write, `maximum_bytes` at most.
+pub fn next_request<R: Read>(
+    input: &mut R,
+    agreed: &Agreed,
+    export: &Export,
+) -> Result<Next, Broken> {
+    let mut bytes = [0; 28];
+    if !fill(input, &mut bytes)? {
+        return Ok(Next::Disconnect);
+    }
+    let fields = Fields::read(&bytes)?;
+    let Fields { kind, cookie, length, .. } = fields;
+    if kind == command::DISCONNECT {
+        return Ok(Next::Disconnect);
+    }
+    match fields.checked(agreed, export) {
+        Ok(head) => {
+            let has_data = head.command == Command::Write;
+            let mut data = vec![0; if has_data { length as usize } else { 0 }];
+            input.read_exact(&mut data)?;
+            Ok(Next::Request(Request { head, data }))
+        }
+        Err(failure) => {
+            if kind == command::WRITE {
+                let most = SKIPPED_MAXIMA * u64::from(export.maximum_bytes);
+                if u64::from(length) > most {
+                    let problem = format!("a write of {length} bytes, more than {most}");
+                    return Err(Broken::Protocol(problem));
+                }
+                skip(input, length.into())?;
+            }
+            Ok(Next::Refused { cookie, failure })
+        }
+    }
+}
+
+impl Fields {
+    fn read(bytes: &[u8; 28]) -> Result<Self, Broken> {
+        let [m0, m1, m2, m3, f0, f1, k0, k1, rest @ ..] = *bytes;
+        let magic = u32::from_be_bytes([m0, m1, m2, m3]);
+        if magic != REQUEST {
+            let problem = format!("a request begins with {magic:#010x}, not {REQUEST:#010x}");
+            return Err(Broken::Protocol(problem));
+        }
+        let [c0, c1, c2, c3, c4, c5, c6, c7, rest @ ..] = rest;
+        let [o0, o1, o2, o3, o4, o5, o6, o7, length @ ..] = rest;
+        Ok(Self {
+            flags: u16::from_be_bytes([f0, f1]),
+            kind: u16::from_be_bytes([k0, k1]),
+            cookie: u64::from_be_bytes([c0, c1, c2, c3, c4, c5, c6, c7]),
+            offset: u64::from_be_bytes([o0, o1, o2, o3, o4, o5, o6, o7]),
+            length: u32::from_be_bytes(length),
+        })
+    }
+
+    /// The request, if it fits what was agreed and the export.
+    fn checked(&self, agreed: &Agreed, export: &Export) -> Result<Head, Failure> {
+        let (command, flags) = match self.kind {
+            command::READ if agreed.structured => (Command::Read, command_flag::DF),
+            command::READ => (Command::Read, 0),
+            command::WRITE => (Command::Write, 0),
+            command::FLUSH => (Command::Flush, 0),
+            command::TRIM => (Command::Trim, 0),
+            command::CACHE => (Command::Cache, 0),
+            command::WRITE_ZEROES => {
+                (Command::WriteZeroes, command_flag::NO_HOLE | command_flag::FAST_ZERO)
+            }
+            command::BLOCK_STATUS if !agreed.contexts.is_empty() => {
+                (Command::BlockStatus, command_flag::REQ_ONE)
+            }
+            _ => return Err(Failure::Invalid),
+        };
+        // FUA may stand on any request: clients are known to set it on reads.
+        if self.flags & !(flags | command_flag::FUA) != 0 {
+            return Err(Failure::Invalid);
+        }
+        if command.changes() && export.read_only {
+            return Err(Failure::NotPermitted);
+        }
+        let has = |flag| self.flags & flag != 0;
+        let head = Head {
+            cookie: self.cookie,
+            command,
+            fua: has(command_flag::FUA),
+            no_hole: has(command_flag::NO_HOLE),
+            whole: has(command_flag::DF),
+            one_extent: has(command_flag::REQ_ONE),
+            fast_zero: has(command_flag::FAST_ZERO),
+            offset: self.offset,
+            length: self.length,
+        };
+        self.fits(&head, export).map(|()| head)
+    }
+
+    /// Whether the export has these bytes.
+    fn fits(&self, head: &Head, export: &Export) -> Result<(), Failure> {
+        let (offset, length) = (self.offset, u64::from(self.length));
+        if head.command == Command::Flush {
+            let is_empty = offset == 0 && length == 0;
+            return is_empty.then_some(()).ok_or(Failure::Invalid);
+        }
+        let minimum = u64::from(export.minimum_bytes);
+        if length == 0 || !offset.is_multiple_of(minimum) || !length.is_multiple_of(minimum) {
+            return Err(Failure::Invalid);
+        }
+        if offset.checked_add(length).is_none_or(|end| end > export.size_bytes) {
+            return Err(match head.command {
+                Command::Write | Command::WriteZeroes => Failure::NoSpace,
+                _ => Failure::Invalid,
+            });
+        }
+        if self.length > export.maximum_bytes {
+            match head.command {
+                Command::Read if head.whole => return Err(Failure::Overflow),
+                Command::Read | Command::Write => return Err(Failure::Invalid),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
