@@ -38,7 +38,7 @@ def reference() -> str:
         "[report](formats/report.md), [requests](formats/requests.md), "
         "[timeline](formats/timeline.md), [traces](formats/traces.md), "
         "[drive files](formats/drive-files.md), [saved drives](formats/saved-drives.md), "
-        "[fio jobs](formats/jobs.md), "
+        "[fio jobs](formats/jobs.md), [block device](formats/nbd.md), "
         "[measurements of a chip](formats/fit.md), [rows of the board](formats/board.md), "
         "[code files](formats/codes.md), [curves and profiles](formats/curve.md). "
         "Checks of the linter: [assumptions](lint.md).",

@@ -15,6 +15,8 @@ mod answers;
 mod handshake;
 mod numbers;
 mod requests;
+#[cfg(test)]
+mod tests;
 
 pub use answers::{write_answer, write_failure};
 pub use handshake::handshake;
