@@ -77,12 +77,17 @@ const APART: [&str; 2] = ["dataplacement=fdp\nplids=0", "dataplacement=fdp\nplid
 
 #[test]
 fn counters_of_the_endurance_group_are_those_of_the_ftl() {
-    for more in
-        [&[][..], &["ftl.metadata_share=0.05", "ftl.gc_reserve_blocks=2"], &["ftl.name=dftl"]]
-    {
+    // A map of 800 KB of which an eighth is cached: map pages are among what the flash takes.
+    let small_cache = ["ftl.name=dftl", "ftl.map_cache_bytes=100000"];
+    for (more, writes_map) in [
+        (&[][..], false),
+        (&["ftl.metadata_share=0.05", "ftl.gc_reserve_blocks=2"], false),
+        (&small_cache, true),
+    ] {
         let report = two(more);
         agree(&report);
         assert!(number(&report["ftl"]["gc_copies"]) > 0.0);
+        assert_eq!(number(&report["ftl"]["map"]["writes"]) > 0.0, writes_map);
     }
     // A job under a handle that spans the drive in order: nothing is moved.
     let order = "[w]\nrw=write\nbs=64k\niodepth=8\nloops=3\nfdp=1\nplids=1\n";
