@@ -1,4 +1,4 @@
-"""Placement handles: write amplification of flash caches on drives with FDP, by handles and by fill.
+"""Placement handles: write amplification of flash caches on drives with FDP, by handles and fill.
 
 `nandlab papers fdp` runs the rows of `reference.csv`. Names of rows: `mixed` is one handle for all
 data, `apart` a handle for each stream; numbers are per cent, of the cache that holds small objects
@@ -250,7 +250,7 @@ def picture():
 
     with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
         printed = {row["row"]: float(row["paper"]) for row in csv.DictReader(lines)}
-    figure = new_figure(10.0, 8.0)
+    figure = new_figure(11.0, 8.0)
     by_soc, by_time, by_use, by_handles = figure.subplots(2, 2).flat
     draw_sizes(by_soc, printed)
     draw_time(by_time)
@@ -323,7 +323,7 @@ def draw_use(axes, printed):
         points = ((50, printed[f"use_50_{placed}"]), (100, printed[f"soc_4_{placed}"]))
         axes.plot(*zip(*points, strict=True), "o", color=colour, label=f"{label(placed)}, PM9D3")
         report = printed[f"full_{placed}"]
-        axes.plot(89, report, "x", color=colour, label=f"{label(placed)}, Samsung's report")
+        axes.plot(89, report, "x", color=colour, label=f"{label(placed)}, a report")
     axes.set_xlabel("drive in use (%)")
     axes.set_ylabel("write amplification")
     axes.legend(frameon=False, fontsize="small")
@@ -337,8 +337,8 @@ def draw_handles(axes):
     kinds = {
         "rings": lambda handles: sixteen("write", handles),
         "random writes": lambda handles: sixteen("randwrite", handles),
-        "eight caches, by tenant": lambda handles: eight_caches(handles, by_kind=False),
-        "eight caches, by kind": lambda handles: eight_caches(handles, by_kind=True),
+        "caches, by tenant": lambda handles: eight_caches(handles, by_kind=False),
+        "caches, by kind": lambda handles: eight_caches(handles, by_kind=True),
     }
     for name, of in kinds.items():
         axes.plot(HANDLES, [of(handles) for handles in HANDLES], marker=".", label=name)

@@ -1,6 +1,6 @@
 """A ring beside uniform random writes: when handles gain, and what greedy collection takes.
 
-`python experiments/fdp/waiting.py` prints the tables of docs/ftl.md and README.md, in about a minute.
+`python experiments/fdp/waiting.py` prints the figures of README.md and docs/ftl.md, in 20 seconds.
 Ring and random writes have half of the drive and half of the writes each.
 """
 
@@ -53,6 +53,18 @@ def amplification(spare, handles, more=()):
     return run.amplification(ran.to_dict())
 
 
+@cache
+def hot_and_cold(space, handles):
+    """Random writes: all but this share of them go to this share of the drive."""
+    drive_bytes = run.capacity(handles)
+    first, second = (0, 1) if handles == 2 else (None, None)
+    split, hot = drive_bytes * space, run.RATE * (1 - space)
+    text = run.GLOBAL + run.stream("hot", "randwrite", 0, split, hot, first)
+    text += run.stream("cold", "randwrite", split, drive_bytes, run.RATE - hot, second)
+    ran = nandlab.run(run.DRIVE, text, set=run.shape(handles), skip="12x", until="3x")
+    return run.amplification(ran.to_dict())
+
+
 def noting(victims, split, handles):
     """An FTL with greedy collection that notes its victims.
 
@@ -90,7 +102,7 @@ def noting(victims, split, handles):
 
 
 def watched(spare, handles):
-    """Write amplification, the ring's share of moved units, median age, ring blocks still in use."""
+    """Write amplification, share of the ring in moved units, median age, unfinished ring blocks."""
     victims = []
     ftl = noting(victims, edge(spare, handles) // 4096, handles)
     given = shape(spare, 1)
@@ -115,6 +127,15 @@ def main():
     for policy in ("greedy", "cost_benefit", "fifo"):
         figures = [amplification(0.18, handles, (("gc.name", policy),)) for handles in (1, 2)]
         print(f"{policy}, 18 % spare: {figures[0]:.2f} with one handle, {figures[1]:.2f} with two")
+    for space in (0.2, 0.1):
+        figures = [hot_and_cold(space, handles) for handles in (1, 2)]
+        print(
+            f"random, {100 - 100 * space:.0f} % to {100 * space:.0f} % of the drive: "
+            f"{figures[0]:.2f} with one handle, {figures[1]:.2f} with two"
+        )
+    for by_kind, name in ((False, "eight, a handle a tenant"), (True, "two, a handle a kind")):
+        figure = run.eight_caches(2 if by_kind else 8, by_kind=by_kind)
+        print(f"eight caches, handles: {name}: {figure:.2f}")
 
 
 if __name__ == "__main__":
