@@ -23,6 +23,7 @@ from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
 from nandlab.drive.exchange import Exchange
 from nandlab.drive.result import Result
+from nandlab.drive.serve import Server, ServerStatus, serve
 from nandlab.drive.simulate import Interrupted, run
 from nandlab.ecc.curve import Curve, CurveUnfinished, ecc_curve
 from nandlab.ecc.profile import ProfileUnfinished, ecc_profile
@@ -68,6 +69,8 @@ __all__ = [
     "ProfileUnfinished",
     "Progress",
     "Result",
+    "Server",
+    "ServerStatus",
     "SpeedUnfinished",
     "State",
     "Study",
@@ -97,6 +100,7 @@ __all__ = [
     "procedures",
     "run",
     "schema",
+    "serve",
     "show",
     "trace_info",
     "tvr",

@@ -24,6 +24,7 @@ __all__ = [
     "Life",
     "NandlabError",
     "OwnFtl",
+    "Server",
     "Simulation",
     "Survey",
     "WomV",
@@ -356,6 +357,27 @@ class Coder:
 class Array:
     def __new__(cls, model: str, cell: Cell | None = None) -> Array: ...
     def rber(self, states: list[tuple[int, int, float, int]]) -> list[float]: ...
+
+@final
+class Server:
+    def __new__(
+        cls,
+        simulation: Simulation,
+        socket: str | None,
+        port: int | None,
+        is_open: bool,
+        store: str | None,
+        clock: str,
+        record: str | None,
+        read_only: bool,
+        memory_limit: int,
+    ) -> Server: ...
+    @property
+    def uri(self) -> str: ...
+    def status(self) -> dict[str, Any]: ...
+    def notes(self) -> list[str]: ...
+    def take_requests(self) -> dict[str, NDArray[Any]]: ...
+    def stop(self, simulation: Simulation) -> str: ...
 
 @final
 class Simulation:

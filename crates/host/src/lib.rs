@@ -8,6 +8,7 @@
 //! - `fio`: job files, and the requests they ask for
 //! - `trace`: recorded traces, replayed (with the family of their formats)
 //! - `run`: the run loop and what it counts
+//! - `device`: a drive that real clients use as a disk
 //! - `drive`: a drive between runs: preconditioned, aged, cloned
 //! - `device`: a drive as a block device that clients mount
 //! - `lifetime`: a drive that is aged by the writes of a workload, without time

@@ -10,6 +10,7 @@ use crate::request::{Job, Pace, Source};
 use crate::rewriting::Rewriting;
 use crate::run::Run;
 use crate::run::exchange::Plan;
+use crate::run::served::clients;
 use crate::run::settling::Goal;
 use crate::run::until::Until;
 use crate::{fio, trace};
@@ -48,6 +49,8 @@ pub enum Workload {
         /// Queue depth for traces without times; default: 1.
         depth: Option<u32>,
     },
+    /// Requests of clients, which are offered one by one.
+    Clients,
 }
 
 /// A workload that is open: it fits the drive that it was opened for.
@@ -93,6 +96,14 @@ impl Opened {
                 let target = Target { traces: (**traces).clone(), ..target };
                 fio::parse(text, place, dir, &target).map(of_file)
             }
+            Workload::Clients => Ok(Self {
+                jobs: vec![clients()],
+                notices: Vec::new(),
+                global_options: Vec::new(),
+                trace: None,
+                files: Vec::new(),
+                goal: None,
+            }),
             Workload::Trace { path, options, depth } => {
                 let (job, summary) = replay(path, options, *depth, capacity)?;
                 Ok(Self {
@@ -287,6 +298,23 @@ impl Session {
         self.life.preconditioning.settled()
     }
 
+    /// Begins a run whose requests are offered, once the drive is preconditioned.
+    pub fn serve(&mut self) -> Result<()> {
+        self.begin()?;
+        self.run.serve();
+        Ok(())
+    }
+
+    /// Begins the run, once the drive is preconditioned.
+    fn begin(&mut self) -> Result<()> {
+        if !self.started {
+            self.started = true;
+            while !self.precondition()? {}
+            self.life.start(&mut self.run.ssd, self.loaded.config.age.pe_cycles);
+        }
+        Ok(())
+    }
+
     /// Goes on for about `completions` more requests: whether the run is over.
     pub fn advance(&mut self, completions: u64) -> Result<bool> {
         self.advance_within(completions, u64::MAX)
@@ -294,11 +322,7 @@ impl Session {
 
     /// The same for at most so many `events` of the drive.
     pub fn advance_within(&mut self, completions: u64, events: u64) -> Result<bool> {
-        if !self.started {
-            self.started = true;
-            while !self.precondition()? {}
-            self.life.start(&mut self.run.ssd, self.loaded.config.age.pe_cycles);
-        }
+        self.begin()?;
         self.run.advance_within(completions, events)
     }
 }

@@ -14,6 +14,7 @@ mod memory;
 mod own;
 mod patience;
 mod rosters;
+mod server;
 mod simulation;
 
 use pyo3::create_exception;
@@ -67,6 +68,8 @@ mod _core {
     use super::own::{Flash, OwnFtl, check_ftl};
     #[pymodule_export]
     use super::rosters::{families, roster};
+    #[pymodule_export]
+    use super::server::Server;
     #[pymodule_export]
     use super::simulation::Simulation;
 

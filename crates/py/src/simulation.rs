@@ -26,7 +26,8 @@ use std::time::{Duration, Instant};
 #[pyclass]
 pub struct Simulation {
     /// Never contended: Python calls one method at a time. The lock lets threads share the class.
-    session: Mutex<Session>,
+    /// Nothing while a server has it.
+    session: Mutex<Option<Session>>,
     /// Events that take about as long as the clock may be left alone.
     events: u64,
 }
@@ -62,16 +63,34 @@ fn advance(
     }
 }
 
+fn served() -> PyErr {
+    refuse(Error::new("simulation", "a server has the drive"))
+}
+
 impl Simulation {
-    fn session(&mut self) -> &mut Session {
+    fn session(&mut self) -> PyResult<&mut Session> {
+        self.held().as_mut().ok_or_else(served)
+    }
+
+    fn held(&mut self) -> &mut Option<Session> {
         self.session.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lends the session to a server.
+    pub fn take(&mut self) -> PyResult<Session> {
+        self.held().take().ok_or_else(served)
+    }
+
+    /// Takes it back.
+    pub fn put(&mut self, session: Session) {
+        *self.held() = Some(session);
     }
 }
 
 #[pymethods]
 impl Simulation {
-    /// `kind` says what `workload` is: `fio` (a job file), `fio_text` (its text) or `trace` (read
-    /// as the JSON `options` say).
+    /// `kind` says what `workload` is: `fio` (a job file), `fio_text` (its text), `trace` (read as
+    /// the JSON `options` say) or `clients` (of a server, whatever the text is).
     #[new]
     #[pyo3(signature = (config, kind, workload, options, depth, precondition, memory_limit))]
     #[allow(clippy::too_many_arguments)]
@@ -96,7 +115,7 @@ impl Simulation {
             }
             Ok(session)
         })?;
-        Ok(Self { session: Mutex::new(session), events: 1 })
+        Ok(Self { session: Mutex::new(Some(session)), events: 1 })
     }
 
     /// The same on a drive, which is in the run until `give_back`.
@@ -113,7 +132,7 @@ impl Simulation {
         // A workload that is refused must not take the drive with it.
         let opened = py.detach(|| drive.with(|drive| Opened::new(drive, &workload)))?;
         let session = Session::with(drive.take()?, opened).map_err(refuse)?;
-        Ok(Self { session: Mutex::new(session), events: 1 })
+        Ok(Self { session: Mutex::new(Some(session)), events: 1 })
     }
 
     /// Ends the run as `until` says (`settled=p99.9`, `pts`, `100000`, `2s`, `1.5x`), and repeats
@@ -123,49 +142,49 @@ impl Simulation {
         let parse = |key: &str, text: Option<&str>| text.map(|t| Until::parse(key, t)).transpose();
         let skip = parse("skip", skip).map_err(refuse)?;
         let until = parse("until", until).map_err(refuse)?;
-        self.session().plan(skip, until);
+        self.session()?.plan(skip, until);
         Ok(())
     }
 
     /// Cuts the power so many simulated nanoseconds after the beginning: the run ends there.
     fn cut_at(&mut self, time_ns: u64) -> PyResult<()> {
-        self.session().cut_at(Time(time_ns)).map_err(refuse)
+        self.session()?.cut_at(Time(time_ns)).map_err(refuse)
     }
 
     /// Exchanges a die in the run: `3@0.5`, `3@0.5,suspended`.
     fn exchange(&mut self, text: &str) -> PyResult<()> {
-        self.session().exchange(text).map_err(refuse)
+        self.session()?.exchange(text).map_err(refuse)
     }
 
     /// Starts the drive up after a cut, for so many events: what that took as JSON, once it is
     /// over.
     fn start_up(&mut self, py: Python<'_>, events: u64) -> PyResult<Option<String>> {
-        let session = self.session();
+        let session = self.session()?;
         let started = py.detach(|| session.start_up(events)).map_err(refuse)?;
         Ok(started.map(|started| Session::started(&started).to_string()))
     }
 
     /// Begins what the skipped beginning has left of the run.
     fn measure(&mut self, py: Python<'_>) -> PyResult<()> {
-        let session = self.session();
+        let session = self.session()?;
         py.detach(|| session.measure()).map_err(refuse)
     }
 
     /// Gives the drive back as the run has left it.
     fn give_back(&mut self, py: Python<'_>, drive: &Drive) -> PyResult<()> {
-        let session = self.session();
+        let session = self.session()?;
         drive.put(py.detach(|| session.drive_left()).map_err(refuse)?)
     }
 
     /// Does a part of the preconditioning: True when it is finished.
     fn precondition(&mut self, py: Python<'_>) -> PyResult<bool> {
-        let session = self.session();
+        let session = self.session()?;
         py.detach(|| session.precondition()).map_err(refuse)
     }
 
     /// Units written by preconditioning, and the least that will be.
-    fn precondition_progress(&mut self) -> (u64, u64) {
-        self.session().precondition_progress()
+    fn precondition_progress(&mut self) -> PyResult<(u64, u64)> {
+        Ok(self.session()?.precondition_progress())
     }
 
     /// Goes on for `completions` more requests, or about `wall_s` seconds: True when the run is
@@ -174,72 +193,62 @@ impl Simulation {
     fn advance(&mut self, py: Python<'_>, completions: u64, wall_s: f64) -> PyResult<bool> {
         let wall = Duration::try_from_secs_f64(wall_s).unwrap_or(Duration::MAX);
         let Self { session, events } = self;
-        let session = session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let held = session.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let session = held.as_mut().ok_or_else(served)?;
         py.detach(|| advance(session, events, completions, wall)).map_err(refuse)
     }
 
     /// Requests completed, requests in all (None where unknown), simulated nanoseconds.
-    fn progress(&mut self) -> (u64, Option<u64>, u64) {
-        let run = &self.session().run;
-        (run.completed, run.total(), run.ssd.now().ns())
+    fn progress(&mut self) -> PyResult<(u64, Option<u64>, u64)> {
+        let run = &self.session()?.run;
+        Ok((run.completed, run.total(), run.ssd.now().ns()))
     }
 
     /// Things that were accepted and mean nothing here.
-    fn notices(&mut self) -> Vec<String> {
-        self.session().notices.clone()
+    fn notices(&mut self) -> PyResult<Vec<String>> {
+        Ok(self.session()?.notices.clone())
     }
 
     /// Every file that the drive was made from or that the workload names.
-    fn files(&mut self) -> Vec<PathBuf> {
-        self.session().files.clone()
+    fn files(&mut self) -> PyResult<Vec<PathBuf>> {
+        Ok(self.session()?.files.clone())
     }
 
     /// Bytes that the host sees.
-    fn capacity_bytes(&mut self) -> u64 {
-        self.session().run.ssd.capacity_bytes()
+    fn capacity_bytes(&mut self) -> PyResult<u64> {
+        Ok(self.session()?.run.ssd.capacity_bytes())
     }
 
     /// The report so far, as JSON.
     fn report(&mut self, py: Python<'_>, wall_s: f64, peak_rss_mb: f64) -> PyResult<String> {
         let outside = Outside { wall_s, peak_rss_mb };
-        let session = self.session();
+        let session = self.session()?;
         let report = py.detach(|| session.report(outside)).map_err(refuse)?;
         Ok(report.to_string())
     }
 
     /// Remembers every request from now on.
-    fn keep_requests(&mut self) {
-        self.session().run.log = Some(RequestLog::default());
+    fn keep_requests(&mut self) -> PyResult<()> {
+        self.session()?.run.log = Some(RequestLog::default());
+        Ok(())
     }
 
     /// Takes the requests remembered since the last call: columns by name.
     fn take_requests<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let log = self.session().run.log.as_mut().map(std::mem::take).unwrap_or_default();
-        let columns = PyDict::new(py);
-        columns.set_item("arrival_ns", log.arrival_ns.into_pyarray(py))?;
-        columns.set_item("start_ns", log.start_ns.into_pyarray(py))?;
-        columns.set_item("completion_ns", log.completion_ns.into_pyarray(py))?;
-        columns.set_item("op", log.op.into_pyarray(py))?;
-        columns.set_item("job", log.job.into_pyarray(py))?;
-        columns.set_item("offset", log.offset.into_pyarray(py))?;
-        columns.set_item("bytes", log.bytes.into_pyarray(py))?;
-        columns.set_item("queue_ns", log.queue_ns.into_pyarray(py))?;
-        columns.set_item("flash_ns", log.flash_ns.into_pyarray(py))?;
-        columns.set_item("bus_ns", log.bus_ns.into_pyarray(py))?;
-        columns.set_item("ecc_ns", log.ecc_ns.into_pyarray(py))?;
-        columns.set_item("failed", log.failed.into_pyarray(py))?;
-        columns.set_item("measured", log.measured.into_pyarray(py))?;
-        Ok(columns)
+        let log = self.session()?.run.log.as_mut().map(std::mem::take).unwrap_or_default();
+        columns_of(py, log)
     }
 
     /// Remembers the first `limit` spans of the timeline that begin at `from_ns` or later.
-    fn keep_timeline(&mut self, limit: usize, from_ns: u64) {
-        self.session().run.ssd.keep_timeline(limit, Time(from_ns));
+    fn keep_timeline(&mut self, limit: usize, from_ns: u64) -> PyResult<()> {
+        self.session()?.run.ssd.keep_timeline(limit, Time(from_ns));
+        Ok(())
     }
 
     /// Keeps account of what requests wait for, from now on.
-    fn keep_blame(&mut self) {
-        self.session().run.keep_blame();
+    fn keep_blame(&mut self) -> PyResult<()> {
+        self.session()?.run.keep_blame();
+        Ok(())
     }
 
     /// What requests of `op` have waited for, by buckets of rising latency: requests, and for each
@@ -253,7 +262,7 @@ impl Simulation {
         let op = Op::ALL.into_iter().find(|known| known.name() == op).ok_or_else(|| {
             refuse(Error::unknown("blame", "operation", op, Op::ALL.map(Op::name)))
         })?;
-        let buckets = self.session().run.tails.as_ref().map_or(&[][..], |tails| tails.buckets(op));
+        let buckets = self.session()?.run.tails.as_ref().map_or(&[][..], |tails| tails.buckets(op));
         let requests: Vec<u64> = buckets.iter().map(|bucket| bucket.requests).collect();
         let causes: Vec<u64> = buckets.iter().flat_map(|bucket| bucket.causes).collect();
         Ok((requests.into_pyarray(py), causes.into_pyarray(py)))
@@ -262,7 +271,7 @@ impl Simulation {
     /// The slowest requests, column by column; `die` is -1 where there is none, `causes` holds one
     /// number for each cause and request. The last is how far any sum of causes is off, in ns.
     fn slowest<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, u64)> {
-        let tails = self.session().run.tails.as_ref();
+        let tails = self.session()?.run.tails.as_ref();
         let slowest = tails.map_or_else(Vec::new, |tails| tails.slowest());
         let error_ns = tails.map_or(0, |tails| tails.error_ns);
         let columns = PyDict::new(py);
@@ -284,7 +293,7 @@ impl Simulation {
         &mut self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyDict>, Vec<&'static str>, u64)> {
-        let timeline = self.session().run.ssd.timeline();
+        let timeline = self.session()?.run.ssd.timeline();
         let spans = timeline.spans();
         let columns = PyDict::new(py);
         let u64s =
@@ -299,7 +308,7 @@ impl Simulation {
 
     /// Throughput and latency over time: columns by name, and the interval in nanoseconds.
     fn series<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, u64)> {
-        let series = &self.session().run.series;
+        let series = &self.session()?.run.series;
         let columns = PyDict::new(py);
         let column = |of: fn(&host::run::stats::Bin) -> u64| -> Vec<u64> {
             series.bins.iter().map(of).collect()
@@ -329,7 +338,7 @@ impl Simulation {
         py: Python<'py>,
         op: &str,
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
-        let totals = self.session().run.totals();
+        let totals = self.session()?.run.totals();
         let latency = match Op::ALL.iter().find(|known| known.name() == op) {
             Some(&op) => totals.of(op).latency.clone(),
             None if op == "all" => totals.latency(),
@@ -341,6 +350,25 @@ impl Simulation {
         let (edges, counts): (Vec<u64>, Vec<u64>) = latency.buckets().into_iter().unzip();
         Ok((edges.into_pyarray(py), counts.into_pyarray(py)))
     }
+}
+
+/// Requests that were remembered: columns by name.
+pub fn columns_of(py: Python<'_>, log: RequestLog) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    columns.set_item("arrival_ns", log.arrival_ns.into_pyarray(py))?;
+    columns.set_item("start_ns", log.start_ns.into_pyarray(py))?;
+    columns.set_item("completion_ns", log.completion_ns.into_pyarray(py))?;
+    columns.set_item("op", log.op.into_pyarray(py))?;
+    columns.set_item("job", log.job.into_pyarray(py))?;
+    columns.set_item("offset", log.offset.into_pyarray(py))?;
+    columns.set_item("bytes", log.bytes.into_pyarray(py))?;
+    columns.set_item("queue_ns", log.queue_ns.into_pyarray(py))?;
+    columns.set_item("flash_ns", log.flash_ns.into_pyarray(py))?;
+    columns.set_item("bus_ns", log.bus_ns.into_pyarray(py))?;
+    columns.set_item("ecc_ns", log.ecc_ns.into_pyarray(py))?;
+    columns.set_item("failed", log.failed.into_pyarray(py))?;
+    columns.set_item("measured", log.measured.into_pyarray(py))?;
+    Ok(columns)
 }
 
 /// The state of a preconditioning, and how often the trace follows it: `trace` or `trace=3`.
@@ -375,8 +403,9 @@ pub fn workload_of(
             traces: options,
         },
         "trace" => Workload::Trace { path: PathBuf::from(workload), options, depth },
+        "clients" => Workload::Clients,
         other => {
-            let kinds = ["fio", "fio_text", "trace"];
+            let kinds = ["fio", "fio_text", "trace", "clients"];
             return Err(refuse(Error::unknown("workload", "kind", other, kinds)));
         }
     })

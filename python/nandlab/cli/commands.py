@@ -20,6 +20,7 @@ from nandlab.cli.cell import cell
 from nandlab.cli.demo import demo
 from nandlab.cli.drive.ftl import ftl
 from nandlab.cli.drive.life import life
+from nandlab.cli.drive.nbd import nbd
 from nandlab.cli.drive.run import run
 from nandlab.cli.drive.save import save
 from nandlab.cli.endurance import endurance
@@ -57,6 +58,12 @@ EXAMPLES = {
     "save": (
         "nandlab save --drive tiny --precondition steady --out steady.nldrive",
         "nandlab run --from steady.nldrive --workload jobs.fio",
+    ),
+    "nbd": (
+        "nandlab nbd --drive tiny --precondition steady --socket tiny.sock",
+        "nandlab nbd --drive modern_qlc --store disk.img --clock scaled=2 --plot disk.png",
+        "nandlab nbd --from steady.nldrive --clock fast --record disk.iolog.zst",
+        "nandlab nbd --drive tiny --clock fast --run 'nbdinfo $uri' --json report.json",
     ),
     "life": (
         "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1",
@@ -104,6 +111,7 @@ EXAMPLES = {
 for command in (
     run,
     save,
+    nbd,
     life,
     sweep,
     search,

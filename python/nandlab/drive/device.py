@@ -13,8 +13,9 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.drive.exchange import Exchange
 from nandlab.drive.power import Cut, StartUp, start_up
 from nandlab.drive.result import Result
+from nandlab.drive.serve import CLOCK, Server, Service, service
 from nandlab.drive.simulate import Source, ready_arrays, simulate
-from nandlab.drive.workload import plan
+from nandlab.drive.workload import Plan, plan
 from nandlab.ftl.bases import Ftl, PageHooks
 from nandlab.ftl.given import given_ftl
 from nandlab.given.arguments import called, flag, named, number, whole
@@ -373,3 +374,49 @@ class Drive:
             end=end,
             probe=lambda: begin(self._native.clone()),
         )
+
+    def serve(
+        self,
+        *,
+        socket: str | PathLike[str] | None = None,
+        port: int | None = None,
+        listen_anywhere: bool = False,
+        store: str | PathLike[str] | None = None,
+        clock: str = CLOCK,
+        readonly: bool = False,
+        record: str | PathLike[str] | None = None,
+        requests: bool | str | PathLike[str] = False,
+        timeline: bool = False,
+        timeline_spans: int | None = None,
+    ) -> Server:
+        """Serves this drive as a network block device: the server, which is under way.
+
+        Arguments and errors are those of `nandlab.serve`. The drive is in use until the server has
+        ended, which leaves it as its clients have left it.
+        """
+        how = service(
+            socket=socket,
+            port=port,
+            listen_anywhere=listen_anywhere,
+            store=store,
+            clock=clock,
+            readonly=readonly,
+            record=record,
+            requests=requests,
+            timeline=timeline,
+            timeline_spans=timeline_spans,
+        )
+        return self.serve_as(how)
+
+    def serve_as(self, how: Service, *, is_last: bool = False) -> Server:
+        """The same with checked arguments; as the last use of the drive where it `is_last`."""
+
+        def begin(what: Plan) -> _core.Simulation:
+            ready_arrays()
+            return _core.Simulation.on(self._native, what.kind, what.source, "{}", None)
+
+        def end(simulation: _core.Simulation) -> None:
+            if not is_last:
+                simulation.give_back(self._native)
+
+        return how.begin(self._source, self._state, begin, end)

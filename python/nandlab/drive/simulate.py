@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab import _core
 from nandlab.catalogue import Config, drive_of, load_config
@@ -26,7 +26,7 @@ from nandlab.drive.notices import (
     without_effect,
 )
 from nandlab.drive.power import start_up
-from nandlab.drive.requests import RequestLog
+from nandlab.drive.requests import RequestFile, RequestLog
 from nandlab.drive.result import Result
 from nandlab.drive.workload import Plan, plan
 from nandlab.ftl.bases import Ftl, PageHooks
@@ -39,6 +39,9 @@ from nandlab.given.replacement import Unwritten
 from nandlab.process.interrupt import Stop
 from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
 from nandlab.trace.options import TraceOptions, native_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 TIMELINE_SPANS = 200_000
 """Spans that a timeline holds by default; viewers are slow with more."""
@@ -162,7 +165,7 @@ def run(
     return simulate(
         source,
         what,
-        lambda: _simulation(source.loaded, what),
+        lambda: simulation_of(source.loaded, what),
         cut_at=cut_at,
         exchange=exchange,
         requests=requests,
@@ -233,8 +236,8 @@ def simulate(
     before it, where `begin` can be called once only.
     """
     loaded = source.loaded
-    is_logged, requests_path = _kept("requests", requests)
-    is_drawn, timeline_path = _kept("timeline", timeline)
+    is_logged, requests_path = kept_in("requests", requests)
+    is_drawn, timeline_path = kept_in("timeline", timeline)
     if timeline_spans is not None and not is_drawn:
         raise refusal("", "timeline_spans without timeline", hint="give both or neither")
     is_slowest = timeline_from == "slowest"
@@ -257,7 +260,7 @@ def simulate(
     inputs: list[str | Path] = [*source.files, *what.files]
     check_outputs(outputs, inputs)
 
-    facts = _facts(source.name, source.sets, loaded, what)
+    facts = facts_of(source.name, source.sets, loaded, what)
     if is_slowest:
         from_ns = _before_slowest(source, what, probe or begin, progress)
     simulation = begin()
@@ -268,7 +271,7 @@ def simulate(
         simulation.cut_at(cut_ns)
     if exchange_text is not None:
         simulation.exchange(exchange_text)
-    log = RequestLog(requests_path, _metadata(facts)) if is_logged else None
+    log = RequestLog(requests_path, metadata(facts)) if is_logged else None
 
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
     with Stop(is_patient=True) as stop:
@@ -276,7 +279,7 @@ def simulate(
         try:
             start = perf_counter()
             try:
-                begun = _precondition(simulation, stop, progress)
+                begun = preconditioned(simulation, stop, progress)
             finally:
                 precondition_wall_s = perf_counter() - start
             if begun and what.skip is not None:
@@ -308,26 +311,16 @@ def simulate(
         if report["power"] and report["power"]["cut"]:
             report["power"]["start_up"] = start_up(simulation.start_up, stop, progress)
             finished &= report["power"]["start_up"] is not None
-        report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
-        report["nandlab"]["notices"] += [
-            *without_effect(loaded.config),
-            *beyond_belief(report),
-            *still_young(report),
-            *missed_rates(report),
-            *nobody_waits(report),
-            *nothing_stayed(report),
-            *unwritten(report),
-            *unsettled(report),
-        ]
         report["sim"] |= {
             "begun": begun,
             "interrupted": not finished,
             "precondition_wall_s": precondition_wall_s,
         }
-        result = Result.of(
+        result = result_of(
             simulation,
             report,
-            _metadata(facts),
+            loaded,
+            facts,
             requests=kept,
             has_timeline=is_drawn,
             blame=Blame.of(simulation) if explain else None,
@@ -344,6 +337,38 @@ def simulate(
     if failures:
         raise Unwritten(result, failures)
     return result
+
+
+def result_of(
+    simulation: _core.Simulation,
+    report: dict[str, Any],
+    loaded: Config,
+    facts: dict[str, Any],
+    *,
+    requests: pa.Table | RequestFile | None,
+    has_timeline: bool,
+    blame: Blame | None,
+) -> Result:
+    """The result of a simulation that is over, from its report and the facts of its run."""
+    report["nandlab"] |= {name: facts[name] for name in ("drive", "summary", "run")}
+    report["nandlab"]["notices"] += [
+        *without_effect(loaded.config),
+        *beyond_belief(report),
+        *still_young(report),
+        *missed_rates(report),
+        *nobody_waits(report),
+        *nothing_stayed(report),
+        *unwritten(report),
+        *unsettled(report),
+    ]
+    return Result.of(
+        simulation,
+        report,
+        metadata(facts),
+        requests=requests,
+        has_timeline=has_timeline,
+        blame=blame,
+    )
 
 
 def _before_slowest(
@@ -382,7 +407,7 @@ def _nanoseconds(name: str, seconds: object) -> int:
     return round(given * 1e9)
 
 
-def _kept(name: str, given: object) -> tuple[bool, Path | None]:
+def kept_in(name: str, given: object) -> tuple[bool, Path | None]:
     """Whether something is kept, and the file that it goes to."""
     if isinstance(given, str | PathLike):
         return True, Path(given)
@@ -394,7 +419,7 @@ def ready_arrays() -> None:
     import numpy  # noqa: F401
 
 
-def _simulation(loaded: Config, what: Plan) -> _core.Simulation:
+def simulation_of(loaded: Config, what: Plan) -> _core.Simulation:
     ready_arrays()
     return _core.Simulation(
         loaded.native,
@@ -407,7 +432,7 @@ def _simulation(loaded: Config, what: Plan) -> _core.Simulation:
     )
 
 
-def _facts(drive: str, sets: list[str], loaded: Config, what: Plan) -> dict[str, Any]:
+def facts_of(drive: str, sets: list[str], loaded: Config, what: Plan) -> dict[str, Any]:
     """Facts that identify a run, all known before it starts."""
     return {
         "drive": drive,
@@ -419,7 +444,7 @@ def _facts(drive: str, sets: list[str], loaded: Config, what: Plan) -> dict[str,
     }
 
 
-def _metadata(facts: dict[str, Any]) -> dict[str, str]:
+def metadata(facts: dict[str, Any]) -> dict[str, str]:
     """The facts that every table and timeline of the run carries."""
     return {
         "nandlab_version": facts["version"],
@@ -430,7 +455,7 @@ def _metadata(facts: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _precondition(
+def preconditioned(
     simulation: _core.Simulation, stop: Stop, progress: Callable[[Progress], object] | None
 ) -> bool:
     """Brings the drive into its state: False where it was interrupted."""

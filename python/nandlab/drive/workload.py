@@ -23,9 +23,9 @@ PRECONDITIONS = ("none", "fill", "steady", "rested", "trace", "trace=N")
 class Plan:
     """Workload and options for the engine."""
 
-    kind: Literal["fio", "fio_text", "trace"]
+    kind: Literal["fio", "fio_text", "trace", "clients"]
     source: str
-    """A path, or the text of a fio job file."""
+    """A path, or the text of a fio job file; of clients where they come from."""
     precondition: str = "none"
     iodepth: int | None = None
     """Queue depth, if given."""
@@ -39,12 +39,13 @@ class Plan:
     @property
     def name(self) -> str:
         """What a title calls it."""
-        return "fio jobs" if self.kind == "fio_text" else Path(self.source).name
+        names = {"fio_text": "fio jobs", "clients": "clients"}
+        return names.get(self.kind) or Path(self.source).name
 
     @property
     def files(self) -> list[str]:
         """The files that are read."""
-        return [] if self.kind == "fio_text" else [self.source]
+        return [self.source] if self.kind in ("fio", "trace") else []
 
     def facts(self) -> dict[str, Any]:
         """Its part of the report: enough to repeat the run."""

@@ -1,7 +1,80 @@
-//! A drive as a block device: clients send requests, and are answered with bytes.
+//! A block device: a drive that real clients use as a disk, over a socket.
 //!
-//! `message` is the contract between those who speak with clients and the drive; `nbd` is the
-//! protocol by which clients speak.
+//! Requests come from a `client` over a `socket` in the words of a protocol (`nbd`), and go as
+//! `message`s to the `disk`: a simulated drive and the bytes of an `image`. The answer comes when
+//! the drive has completed its request; a `clock` ties simulated time to that of the wall. The
+//! `server` is the threads between them.
 
+mod client;
+pub mod clock;
+pub mod disk;
+pub mod image;
 pub mod message;
 pub mod nbd;
+pub mod record;
+mod report;
+pub mod server;
+pub mod socket;
+
+use crate::session::Session;
+use base::Result;
+use clock::Pacing;
+use disk::{Context, Disk};
+use image::Store;
+use nbd::Export;
+use record::Record;
+use server::Server;
+use socket::{Address, Listener};
+use std::path::PathBuf;
+
+/// What clients of any kind can do with: the smallest block, and the most bytes of a request.
+const MINIMUM_BYTES: u32 = 512;
+const MAXIMUM_BYTES: u32 = 32 << 20;
+
+/// How a drive is served.
+#[derive(Debug, Clone)]
+pub struct Device {
+    /// Where.
+    pub address: Address,
+    /// Where its bytes are kept.
+    pub store: Store,
+    /// How its time is tied to that of the wall.
+    pub pacing: Pacing,
+    /// The trace that is kept of what clients ask for.
+    pub record: Option<PathBuf>,
+    /// Clients may not write.
+    pub read_only: bool,
+    /// Bytes that may be kept in memory.
+    pub memory_limit: u64,
+}
+
+impl Device {
+    /// Begins to serve the drive of a session of clients.
+    pub fn serve(&self, session: Session) -> Result<Server> {
+        let Self { address, store, pacing, record, read_only, memory_limit } = self;
+        let ssd = &session.run.ssd;
+        let export = Export {
+            name: "nandlab".to_owned(),
+            description: "a simulated drive".to_owned(),
+            size_bytes: ssd.capacity_bytes(),
+            minimum_bytes: MINIMUM_BYTES,
+            preferred_bytes: preferred(ssd.unit_bytes()),
+            maximum_bytes: MAXIMUM_BYTES,
+            read_only: *read_only,
+            contexts: Context::ALL.map(|context| context.name().to_owned()).to_vec(),
+        };
+        // Before the bytes: what is refused leaves no file behind.
+        let listener = Listener::new(address)?;
+        let mut disk = Disk::new(session, store, *pacing, *memory_limit, *read_only)?;
+        if let Some(path) = record {
+            disk.keep(Record::new(path)?);
+        }
+        Server::start(disk, listener, export)
+    }
+}
+
+/// The block size that suits a drive: its unit, as far as clients can do with that.
+fn preferred(unit_bytes: u64) -> u32 {
+    let unit = u32::try_from(unit_bytes).unwrap_or(MAXIMUM_BYTES);
+    if unit.is_power_of_two() { unit.clamp(4096, MAXIMUM_BYTES) } else { 4096 }
+}

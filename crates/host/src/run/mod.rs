@@ -9,6 +9,7 @@
 pub mod exchange;
 mod rest;
 mod runner;
+pub mod served;
 pub mod settling;
 pub mod stats;
 pub mod tails;
@@ -18,6 +19,7 @@ use crate::request::{Arrival, Job, Pace};
 use base::{Error, Result, Time};
 use exchange::{Plan, Service};
 use runner::{Phase, Runner};
+use served::Offered;
 use settling::{Mark, Settling};
 use ssd::request::{Op, Request};
 use ssd::timeline::{SpanKind, Track};
@@ -88,6 +90,8 @@ pub struct Run {
     cut: Option<Cut>,
     /// The exchange of a die, if one was asked for.
     service: Option<Box<Service>>,
+    /// Requests of clients, if it serves any.
+    offered: Option<Box<Offered>>,
 }
 
 impl Run {
@@ -133,6 +137,7 @@ impl Run {
             cut_at: None,
             cut: None,
             service: None,
+            offered: None,
         })
     }
 
@@ -307,25 +312,32 @@ impl Run {
                 }
                 Step::Idle => {
                     self.ssd.fault()?;
-                    if self.ssd.is_out_of_time() {
-                        let problem = format!("the run takes more than {YEARS:.0} simulated years");
-                        return Err(Error::new("simulated time", problem)
-                            .expected("at most 2^63 ns")
-                            .hint("use fewer requests, higher rates, shorter pauses and delays"));
-                    }
-                    if self.under_way > 0 {
-                        self.ssd.stalled()?;
-                        // The check that other simulators lack: a lost request is an error.
-                        let lost = format!("{} requests never completed", self.under_way);
-                        return Err(Error::new("drive", lost)
-                            .hint("this is a defect of nandlab; please report it"));
-                    }
+                    self.check_idle()?;
                     self.finished = true;
                 }
             }
         }
         self.ssd.fault()?;
         Ok(self.finished)
+    }
+
+    /// Nothing happens any more: refuses that while requests wait.
+    fn check_idle(&mut self) -> Result<()> {
+        if self.ssd.is_out_of_time() {
+            let problem = format!("the run takes more than {YEARS:.0} simulated years");
+            return Err(Error::new("simulated time", problem)
+                .expected("at most 2^63 ns")
+                .hint("use fewer requests, higher rates, shorter pauses and delays"));
+        }
+        if self.under_way > 0 {
+            self.ssd.stalled()?;
+            // The check that other simulators lack: a lost request is an error.
+            let lost = format!("{} requests never completed", self.under_way);
+            return Err(
+                Error::new("drive", lost).hint("this is a defect of nandlab; please report it")
+            );
+        }
+        Ok(())
     }
 
     fn start_group(&mut self, group: u32) -> Result<()> {
@@ -449,7 +461,7 @@ impl Run {
     /// is to end.
     #[cold]
     fn look(&mut self) -> Result<()> {
-        if self.completed.is_multiple_of(MOST_AT_ONCE) {
+        if self.completed.is_multiple_of(MOST_AT_ONCE) && self.offered.is_none() {
             self.check_time_passes()?;
         }
         let now = self.ssd.now();

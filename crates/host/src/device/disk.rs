@@ -1,0 +1,491 @@
+//! A drive with bytes: what clients ask becomes requests to the drive, and their completions become
+//! answers.
+//!
+//! A client's request is one request to the drive or several: zeros are a trim of whole units and
+//! writes of what lies around them. The bytes change when a request comes, and are read when it
+//! is complete: of two at a time either may be first.
+
+use super::clock::{Clock, Pacing};
+use super::image::{Image, Store};
+use super::message::{Answer, Command, Extents, Failure, Head, Request as Asked};
+use super::record::Record;
+use crate::run::Run;
+use crate::run::served::Served;
+use crate::session::Session;
+use base::{Error, Result, Time};
+use ssd::UnitPlace;
+use ssd::request::{Op, Request, SECTOR_BYTES};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Extents of one answer: a client asks again for the rest.
+const MOST_EXTENTS: usize = 4096;
+
+/// Bytes of one request to the drive: longer ones are cut.
+const MOST_BYTES: u64 = 32 << 20;
+
+/// A status that clients can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// What holds data: bit 0 where there is nothing, bit 1 where it reads as zeros.
+    Allocation,
+    /// One more than the number of the die that data are on; 0 where they are on none.
+    Die,
+    /// Hours since the block was programmed that data are in.
+    Age,
+}
+
+impl Context {
+    /// All of them, by number.
+    pub const ALL: [Self; 3] = [Self::Allocation, Self::Die, Self::Age];
+
+    /// The name by which clients ask for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Allocation => "base:allocation",
+            Self::Die => "x-nandlab:die",
+            Self::Age => "x-nandlab:age",
+        }
+    }
+}
+
+/// A request of a client that is under way.
+struct Pending {
+    client: usize,
+    head: Head,
+    /// The contexts of a status, by number.
+    contexts: Vec<u32>,
+    /// Requests to the drive that are not complete.
+    left: u32,
+    /// A flush goes out when they are.
+    is_flushed: bool,
+    failed: bool,
+    unreadable: Vec<Range<u64>>,
+}
+
+/// An answer on its way to a client.
+#[derive(Debug)]
+pub struct Answered {
+    /// Whose.
+    pub client: usize,
+    /// What was asked.
+    pub head: Head,
+    /// What is answered.
+    pub answer: Answer,
+    /// Not before.
+    pub due: Option<Instant>,
+}
+
+/// What a disk has counted.
+#[derive(Debug, Clone, Default)]
+pub struct DiskCounts {
+    /// Requests of clients, by command.
+    pub requests: [u64; Command::ALL.len()],
+    /// Those that were refused, or have failed.
+    pub failed: u64,
+    /// Bytes of reads that were lost.
+    pub lost_bytes: u64,
+}
+
+/// A drive with bytes.
+pub struct Disk {
+    session: Session,
+    image: Image,
+    clock: Option<Clock>,
+    pending: Vec<Pending>,
+    free: Vec<u32>,
+    answered: VecDeque<Answered>,
+    /// Requests of clients that are under way.
+    under_way: usize,
+    /// What happened to the store of the bytes, to be told once.
+    failure: Option<io::Error>,
+    /// The trace that is kept, if one is.
+    record: Option<Record>,
+    /// What was counted.
+    pub counts: DiskCounts,
+}
+
+impl Disk {
+    /// A drive that begins to serve. Refuses a zoned one, which no client of a block device knows
+    /// how to write.
+    pub fn new(
+        mut session: Session,
+        store: &Store,
+        pacing: Pacing,
+        memory_limit: u64,
+        read_only: bool,
+    ) -> Result<Self> {
+        let ssd = &session.run.ssd;
+        if ssd.zone_layout().is_some() {
+            return Err(Error::new("ftl.name", "a zoned drive cannot be served")
+                .expected("an FTL that writes anywhere, as page")
+                .hint("network block devices know no zones"));
+        }
+        let image = Image::open(store, ssd.capacity_bytes(), memory_limit, read_only)?;
+        session.serve()?;
+        let clock = match pacing {
+            Pacing::Fast => None,
+            Pacing::Scaled(factor) => {
+                Some(Clock::new(Instant::now(), session.run.ssd.now(), factor))
+            }
+        };
+        Ok(Self {
+            session,
+            image,
+            clock,
+            pending: Vec::new(),
+            free: Vec::new(),
+            answered: VecDeque::new(),
+            under_way: 0,
+            failure: None,
+            record: None,
+            counts: DiskCounts::default(),
+        })
+    }
+
+    /// Keeps a trace of what is asked for from now on.
+    pub fn keep(&mut self, record: Record) {
+        self.record = Some(record);
+    }
+
+    fn run(&mut self) -> &mut Run {
+        &mut self.session.run
+    }
+
+    /// The session, to look at.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Whether time goes by the clock on the wall.
+    pub fn is_paced(&self) -> bool {
+        self.clock.is_some()
+    }
+
+    /// Requests of clients that are under way.
+    pub fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// What has gone wrong with the store of the bytes since it was last asked.
+    pub fn take_failure(&mut self) -> Option<io::Error> {
+        self.failure.take()
+    }
+
+    /// The next answer, if there is one.
+    pub fn answer(&mut self) -> Option<Answered> {
+        self.answered.pop_front()
+    }
+
+    /// Brings a drive with a clock to this moment: whatever is due by then has happened.
+    pub fn advance(&mut self, wall: Instant) -> Result<()> {
+        let Some(clock) = self.clock else { return Ok(()) };
+        let until = clock.simulated_at(wall);
+        while self.run().ssd.next_time().is_some_and(|next| next <= until) {
+            self.step()?;
+        }
+        self.run().ssd.pass_until(until);
+        Ok(())
+    }
+
+    /// When a drive with a clock has something to do next, if nobody asks for anything.
+    pub fn due(&self) -> Option<Instant> {
+        Some(self.clock?.wall_at(self.session.run.ssd.next_time()?))
+    }
+
+    /// Goes on by one event of the drive.
+    pub fn step(&mut self) -> Result<()> {
+        if let Some(served) = self.run().step_served()? {
+            self.served(served)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a request of a client; it fits the device. `contexts` are those of a status.
+    pub fn ask(&mut self, client: usize, request: &Asked, contexts: &[u32]) -> Result<()> {
+        let head = request.head;
+        self.counts.requests[head.command as usize] += 1;
+        self.under_way += 1;
+        let pending = Pending {
+            client,
+            head,
+            contexts: contexts.to_vec(),
+            // One more than there is, so that nothing is answered before all is asked for.
+            left: 1,
+            is_flushed: false,
+            failed: false,
+            unreadable: Vec::new(),
+        };
+        let owner = match self.free.pop() {
+            Some(owner) => {
+                self.pending[owner as usize] = pending;
+                owner
+            }
+            None => {
+                self.pending.push(pending);
+                self.pending.len() as u32 - 1
+            }
+        };
+        if head.command.changes() && self.run().ssd.read_only_at().is_some() {
+            return self.finish(owner, Some(Failure::NotPermitted));
+        }
+        let failure = match self.begin(owner, request) {
+            Ok(failure) => failure,
+            Err(Trouble::Drive(error)) => return Err(error),
+            Err(Trouble::Store(error)) => {
+                self.failure = Some(error);
+                Some(Failure::InputOutput)
+            }
+        };
+        match failure {
+            Some(failure) => {
+                self.pending[owner as usize].failed = true;
+                self.part_done(owner, Some(failure))
+            }
+            None => self.part_done(owner, None),
+        }
+    }
+
+    /// Asks the drive for what a request needs; says why not, if it is refused.
+    fn begin(
+        &mut self,
+        owner: u32,
+        request: &Asked,
+    ) -> std::result::Result<Option<Failure>, Trouble> {
+        let head = request.head;
+        let bytes = head.offset..head.end();
+        match head.command {
+            Command::Read => self.offer(owner, Op::Read, bytes, false)?,
+            Command::Write => {
+                self.image.write(head.offset, &request.data)?;
+                self.offer(owner, Op::Write, bytes, head.fua)?;
+            }
+            Command::Flush => {
+                self.send(owner, Request::FLUSH)?;
+            }
+            Command::Trim => {
+                self.pending[owner as usize].is_flushed = head.fua;
+                let whole = self.whole_units(&bytes);
+                self.image.zero(whole)?;
+                self.offer(owner, Op::Trim, bytes, false)?;
+            }
+            Command::WriteZeroes => {
+                let whole =
+                    if head.no_hole { bytes.end..bytes.end } else { self.whole_units(&bytes) };
+                let (before, after) = match whole.is_empty() {
+                    true => (bytes.clone(), bytes.end..bytes.end),
+                    false => (bytes.start..whole.start, whole.end..bytes.end),
+                };
+                if head.fast_zero && !(before.is_empty() && after.is_empty()) {
+                    return Ok(Some(Failure::NotSupported));
+                }
+                self.pending[owner as usize].is_flushed = head.fua && !whole.is_empty();
+                self.image.zero(bytes)?;
+                self.offer(owner, Op::Trim, whole, false)?;
+                self.offer(owner, Op::Write, before, head.fua)?;
+                self.offer(owner, Op::Write, after, head.fua)?;
+            }
+            // There is nothing faster to bring bytes to.
+            Command::Cache | Command::BlockStatus => {}
+        }
+        Ok(None)
+    }
+
+    /// The units that lie inside of a range as a whole.
+    fn whole_units(&self, bytes: &Range<u64>) -> Range<u64> {
+        let unit = self.session.run.ssd.unit_bytes();
+        let (start, end) = (bytes.start.next_multiple_of(unit), bytes.end / unit * unit);
+        if start < end { start..end } else { bytes.end..bytes.end }
+    }
+
+    /// Asks the drive for something of a range, if there is any of it.
+    fn offer(&mut self, owner: u32, op: Op, bytes: Range<u64>, fua: bool) -> Result<()> {
+        debug_assert!(bytes.start.is_multiple_of(SECTOR_BYTES));
+        let mut start = bytes.start;
+        while start < bytes.end {
+            // A trim costs the drive as little as its list of units.
+            let most = if op == Op::Trim { u64::MAX } else { MOST_BYTES };
+            let length = (bytes.end - start).min(most);
+            self.send(owner, Request { fua, ..Request::new(op, start, length) })?;
+            start += length;
+        }
+        Ok(())
+    }
+
+    /// Sends a request to the drive.
+    fn send(&mut self, owner: u32, request: Request) -> Result<()> {
+        self.pending[owner as usize].left += 1;
+        let now = self.now();
+        if let Some(record) = &mut self.record {
+            record.note(now, &request);
+        }
+        self.run().offer(owner, request)
+    }
+
+    /// The drive has completed a part of a request.
+    fn served(&mut self, served: Served) -> Result<()> {
+        let Served { owner, completion, unreadable, .. } = served;
+        let pending = &mut self.pending[owner as usize];
+        pending.failed |= completion.failed;
+        pending.unreadable.extend(unreadable);
+        self.part_done(owner, None)
+    }
+
+    fn part_done(&mut self, owner: u32, failure: Option<Failure>) -> Result<()> {
+        let pending = &mut self.pending[owner as usize];
+        pending.left -= 1;
+        if pending.left > 0 {
+            return Ok(());
+        }
+        if std::mem::take(&mut pending.is_flushed) && !pending.failed {
+            return self.send(owner, Request::FLUSH);
+        }
+        self.finish(owner, failure)
+    }
+
+    /// Answers a request.
+    fn finish(&mut self, owner: u32, failure: Option<Failure>) -> Result<()> {
+        let pending = &mut self.pending[owner as usize];
+        let (client, head, failed) = (pending.client, pending.head, pending.failed);
+        let contexts = std::mem::take(&mut pending.contexts);
+        let unreadable = std::mem::take(&mut pending.unreadable);
+        self.free.push(owner);
+        self.under_way -= 1;
+        let answer = match (failure, head.command) {
+            (Some(failure), _) => Answer::Failed(failure),
+            (None, Command::Read) => self.data(head, failed, &unreadable),
+            (None, Command::BlockStatus) => Answer::Status(self.status(head, &contexts)),
+            (None, _) if failed => Answer::Failed(Failure::InputOutput),
+            (None, _) => Answer::Done,
+        };
+        let is_lost = matches!(&answer, Answer::Data { lost, .. } if !lost.is_empty());
+        self.counts.failed += u64::from(is_lost || matches!(answer, Answer::Failed(_)));
+        let now = self.session.run.ssd.now();
+        let due = self.clock.map(|clock| clock.wall_at(now));
+        self.answered.push_back(Answered { client, head, answer, due });
+        Ok(())
+    }
+
+    /// The bytes of a read, and which of them are lost.
+    fn data(&mut self, head: Head, failed: bool, unreadable: &[Range<u64>]) -> Answer {
+        let mut bytes = Vec::new();
+        if let Err(error) = self.image.read(head.offset, head.length.into(), &mut bytes) {
+            self.failure = Some(error);
+            return Answer::Failed(Failure::InputOutput);
+        }
+        let lost = lost_of(head, failed, unreadable);
+        self.counts.lost_bytes +=
+            lost.iter().map(|part| u64::from(part.end - part.start)).sum::<u64>();
+        Answer::Data { bytes, lost }
+    }
+
+    /// What is there, unit by unit.
+    fn status(&self, head: Head, contexts: &[u32]) -> Vec<(u32, Extents)> {
+        let of = |&number: &u32| {
+            let context = Context::ALL[number as usize];
+            (number, self.extents(head, context))
+        };
+        contexts.iter().map(of).collect()
+    }
+
+    fn extents(&self, head: Head, context: Context) -> Extents {
+        let ssd = &self.session.run.ssd;
+        let unit = ssd.unit_bytes();
+        let most = if head.one_extent { 1 } else { MOST_EXTENTS };
+        let mut extents: Extents = Vec::new();
+        let mut start = head.offset;
+        while start < head.end() {
+            let end = (start / unit * unit + unit).min(head.end());
+            let is_how = self.is_how(ssd.place_of_unit((start / unit) as u32), context);
+            let length = (end - start) as u32;
+            let is_full = extents.len() == most;
+            match extents.last_mut() {
+                Some((so_far, same)) if *same == is_how => *so_far += length,
+                _ if is_full => break,
+                _ => extents.push((length, is_how)),
+            }
+            start = end;
+        }
+        extents
+    }
+
+    fn is_how(&self, place: Option<UnitPlace>, context: Context) -> u32 {
+        const HOLE_OF_ZEROS: u32 = 3;
+        match (context, place) {
+            (Context::Allocation, None) if self.image.is_fresh() => HOLE_OF_ZEROS,
+            (Context::Die, Some(UnitPlace::Flash { die, .. })) => die + 1,
+            (Context::Age, Some(UnitPlace::Flash { minutes, .. })) => minutes.unwrap_or(0) / 60,
+            _ => 0,
+        }
+    }
+
+    /// Ends serving: the session, for its report. Nothing is under way.
+    pub fn end(mut self) -> (Session, DiskCounts, Result<()>) {
+        let now = self.now();
+        let mut ended = self.run().end_serving().and_then(|()| self.image.close());
+        if let Some(record) = self.record.take() {
+            ended = ended.and(record.close(now));
+        }
+        (self.session, self.counts, ended)
+    }
+
+    /// Lets everything that is under way come to its end at once.
+    pub fn finish_all(&mut self) -> Result<()> {
+        while self.under_way > 0 {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Simulated time.
+    pub fn now(&self) -> Time {
+        self.session.run.ssd.now()
+    }
+}
+
+/// What can go wrong while a request begins.
+enum Trouble {
+    Drive(Error),
+    Store(io::Error),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Drive(error)
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// The bytes of a read that are lost, from its beginning on: in order, apart from each other, and
+/// of whole sectors.
+fn lost_of(head: Head, failed: bool, unreadable: &[Range<u64>]) -> Vec<Range<u32>> {
+    let sector = |byte: u64, up: bool| {
+        let byte = byte.clamp(head.offset, head.end()) - head.offset;
+        let sectors = if up { byte.div_ceil(SECTOR_BYTES) } else { byte / SECTOR_BYTES };
+        (sectors * SECTOR_BYTES) as u32
+    };
+    let parts = unreadable.iter().map(|part| sector(part.start, false)..sector(part.end, true));
+    let mut parts: Vec<Range<u32>> = parts.filter(|part| !part.is_empty()).collect();
+    if failed && parts.is_empty() {
+        parts.push(0..head.length);
+    }
+    parts.sort_unstable_by_key(|part| part.start);
+    let mut lost: Vec<Range<u32>> = Vec::new();
+    for part in parts {
+        match lost.last_mut() {
+            Some(last) if part.start <= last.end => last.end = last.end.max(part.end),
+            _ => lost.push(part),
+        }
+    }
+    lost
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+use super::*;
+use crate::config;
+use crate::session::Workload;
+use base::rng::Rng;
+use ssd::precondition::Precondition;
+
+const MEMORY: u64 = 1 << 32;
+
+fn session(drive: &str, sets: &[&str], precondition: Precondition) -> Result<Session> {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let loaded = config::load(drive, &sets).unwrap();
+    Session::new(loaded, &Workload::Clients, precondition, MEMORY)
+}
+
+fn disk(sets: &[&str], precondition: Precondition, pacing: Pacing) -> Disk {
+    let session = session("tiny", sets, precondition).unwrap();
+    Disk::new(session, &Store::Memory, pacing, MEMORY, false).unwrap()
+}
+
+fn head(command: Command, offset: u64, length: u32) -> Head {
+    Head {
+        cookie: 0,
+        command,
+        fua: false,
+        no_hole: false,
+        whole: false,
+        one_extent: false,
+        fast_zero: false,
+        offset,
+        length,
+    }
+}
+
+fn asked(head: Head, byte: u8) -> Asked {
+    let length = if head.command == Command::Write { head.length as usize } else { 0 };
+    Asked { head, data: vec![byte; length] }
+}
+
+/// The answer to one request, alone.
+fn answer(disk: &mut Disk, request: &Asked) -> Answer {
+    disk.ask(3, request, &[0, 1]).unwrap();
+    disk.finish_all().unwrap();
+    let answered = disk.answer().unwrap();
+    assert!(answered.client == 3 && answered.head == request.head && disk.answer().is_none());
+    answered.answer
+}
+
+/// Whatever clients write, trim and zero, many at a time, they read what an array would give.
+#[test]
+fn a_disk_reads_as_an_array() {
+    let mut disk = disk(&[], Precondition::Fill, Pacing::Fast);
+    let capacity = disk.session().run.ssd.capacity_bytes();
+    let mut model = vec![0u8; capacity as usize];
+    let mut rng = Rng::stream(5, "disk");
+    for step in 0..3000u64 {
+        let start = 512 * rng.below(capacity / 512);
+        let length = (512 * (1 + rng.below(40))).min(capacity - start);
+        let range = start as usize..(start + length) as usize;
+        let mut head = head(Command::Read, start, length as u32);
+        head.fua = rng.below(8) == 0;
+        match rng.below(6) {
+            0 | 1 => {
+                head.command = Command::Write;
+                model[range].fill(step as u8 | 1);
+            }
+            2 => {
+                head.command = Command::Trim;
+                let whole = range.start.next_multiple_of(4096)..range.end / 4096 * 4096;
+                if whole.start < whole.end {
+                    model[whole].fill(0);
+                }
+            }
+            3 => {
+                head.command = Command::WriteZeroes;
+                head.no_hole = rng.below(2) == 0;
+                model[range].fill(0);
+            }
+            4 => head = Head { command: Command::Flush, offset: 0, length: 0, ..head },
+            _ => {}
+        }
+        disk.ask(0, &asked(head, step as u8 | 1), &[]).unwrap();
+        // Up to eight are under way: a read may come after others that overlap with it.
+        if rng.below(8) == 0 {
+            disk.finish_all().unwrap();
+            let range = start as usize..(start + length) as usize;
+            let read = asked(self::head(Command::Read, start, length as u32), 0);
+            while disk.answer().is_some() {}
+            let Answer::Data { bytes, lost } = answer(&mut disk, &read) else { panic!() };
+            assert!(lost.is_empty() && bytes == model[range]);
+        }
+    }
+    let Disk { session, .. } = &mut disk;
+    assert!(session.run.ssd.counts_agree());
+    disk.finish_all().unwrap();
+    let (session, counts, ended) = disk.end();
+    ended.unwrap();
+    assert!(session.run.is_finished() && counts.failed == 0);
+    assert!(counts.requests.iter().sum::<u64>() > 3000);
+}
+
+/// At the end of life exactly the codewords that the drive has given up are lost.
+#[test]
+fn lost_codewords_are_named() {
+    // The rate of errors is beyond the code: some words are corrected, and many are not.
+    let sets = [
+        "chip.array={name='power_law', epsilon=1e-3, alpha=0, beta=0, gamma=0}",
+        "ecc={model='threshold', t=11, payload_bytes=1024, parity_bytes=56}",
+    ];
+    let session = session("tiny", &sets, Precondition::Fill);
+    let Ok(session) = session else { panic!("{}", session.err().unwrap()) };
+    let mut disk = Disk::new(session, &Store::Memory, Pacing::Fast, MEMORY, false).unwrap();
+    let mut lost_bytes = 0;
+    for unit in 0..200u64 {
+        let read = asked(head(Command::Read, 4096 * unit, 4096), 0);
+        let Answer::Data { bytes, lost } = answer(&mut disk, &read) else { panic!() };
+        assert_eq!(bytes.len(), 4096);
+        for part in &lost {
+            assert!(part.start % 1024 == 0 && part.end % 1024 == 0 && part.end <= 4096);
+            lost_bytes += u64::from(part.end - part.start);
+        }
+    }
+    assert!(lost_bytes > 0 && lost_bytes < 200 * 4096, "{lost_bytes}");
+    let uncorrectable = disk.session().run.ssd.counts().uncorrectable;
+    assert!(uncorrectable > 0 && disk.counts.lost_bytes == lost_bytes);
+}
+
+#[test]
+fn zeros_that_must_be_fast_are_whole_units() {
+    let mut disk = disk(&[], Precondition::None, Pacing::Fast);
+    let zeros = |offset, length, fast_zero, no_hole| {
+        let head = Head { fast_zero, no_hole, ..head(Command::WriteZeroes, offset, length) };
+        asked(head, 0)
+    };
+    assert_eq!(answer(&mut disk, &zeros(0, 8192, true, false)), Answer::Done);
+    let refused = Answer::Failed(Failure::NotSupported);
+    assert_eq!(answer(&mut disk, &zeros(512, 8192, true, false)), refused);
+    assert_eq!(answer(&mut disk, &zeros(0, 8192, true, true)), refused);
+    assert_eq!(answer(&mut disk, &zeros(512, 8192, false, true)), Answer::Done);
+}
+
+#[test]
+fn a_status_tells_where_data_are() {
+    let mut disk = disk(&["buffer.bytes=0"], Precondition::None, Pacing::Fast);
+    let write = asked(head(Command::Write, 8192, 4096), 9);
+    assert_eq!(answer(&mut disk, &write), Answer::Done);
+    let status = asked(head(Command::BlockStatus, 0, 20480), 0);
+    let Answer::Status(told) = answer(&mut disk, &status) else { panic!() };
+    let [(0, allocation), (1, dies)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(allocation[..], [(8192, 3), (4096, 0), (8192, 3)]);
+    assert!(dies.len() == 3 && dies[0] == (8192, 0) && dies[1].1 > 0);
+    let one = Head { one_extent: true, ..status.head };
+    let Answer::Status(told) = answer(&mut disk, &asked(one, 0)) else { panic!() };
+    assert_eq!(told[0].1[..], [(8192, 3)]);
+}
+
+#[test]
+fn with_a_clock_nothing_is_answered_early() {
+    let mut disk = disk(&[], Precondition::Fill, Pacing::Scaled(1.0));
+    disk.advance(Instant::now()).unwrap();
+    let read = asked(head(Command::Read, 4096, 4096), 0);
+    let begin = disk.now();
+    disk.ask(0, &read, &[]).unwrap();
+    assert!(disk.answer().is_none());
+    while disk.under_way() > 0 {
+        let due = disk.due().unwrap();
+        let now = Instant::now();
+        disk.advance(now).unwrap();
+        assert!(disk.under_way() > 0 || due <= now);
+    }
+    let due = disk.answer().unwrap().due.unwrap();
+    assert!(due <= Instant::now() && disk.now() > begin);
+}
+
+#[test]
+fn a_zoned_drive_is_refused() {
+    let sets = ["ftl.name=zoned", "ftl.max_active_zones=4"];
+    let session = session("tiny", &sets, Precondition::None).unwrap();
+    let refused = Disk::new(session, &Store::Memory, Pacing::Fast, MEMORY, false);
+    assert!(refused.err().unwrap().to_string().contains("zone"));
+}

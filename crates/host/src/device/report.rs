@@ -1,0 +1,35 @@
+//! The report of a server: its clients, their requests, and how punctual its answers were.
+
+use super::message::Command;
+use super::server::ServerCounts;
+use serde_json::{Map, Value, json};
+
+impl ServerCounts {
+    /// As JSON: the key `device` of a report.
+    pub fn report(&self) -> Value {
+        let of_command = |command: &Command| {
+            (command.name().to_owned(), Value::from(self.disk.requests[*command as usize]))
+        };
+        let requests: Map<String, Value> = Command::ALL.iter().map(of_command).collect();
+        let us = |ns: u64| ns as f64 / 1e3;
+        let late = (self.late.count() > 0).then(|| {
+            json!({
+                "mean": self.late.mean_ns() / 1e3,
+                "p50": us(self.late.percentile_ns(50.0)),
+                "p99": us(self.late.percentile_ns(99.0)),
+                "p99.9": us(self.late.percentile_ns(99.9)),
+                "max": us(self.late.max_ns()),
+            })
+        });
+        json!({
+            "clients": self.clients,
+            "dropped_clients": self.dropped,
+            "requests": requests,
+            "refused_requests": self.refused,
+            "failed_requests": self.disk.failed,
+            "lost_bytes": self.disk.lost_bytes,
+            "late_us": late,
+            "late_answers": self.late_answers,
+        })
+    }
+}

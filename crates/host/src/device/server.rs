@@ -1,0 +1,342 @@
+//! The server: threads between clients and the disk.
+//!
+//! The disk is behind one lock. Whoever holds it runs the drive: a client's thread without a clock,
+//! the clock's thread with one. Nobody writes to a socket while holding it, so that no client can
+//! keep others waiting.
+
+use super::client::{self, LATE, LOOK, Outgoing};
+use super::disk::{Disk, DiskCounts};
+use super::nbd::Export;
+use super::socket::Listener;
+use crate::session::Session;
+use base::stats::Latency;
+use base::{Error, Result, Time};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Clients at a time: more are turned away.
+const MOST_CLIENTS: usize = 64;
+
+/// Lines that are kept until somebody takes them.
+const MOST_NOTES: usize = 1000;
+
+/// Before an answer is due, its thread stops sleeping: waking up takes about as long.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// How long requests that are under way may still take by the clock when the server ends.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a server has counted.
+#[derive(Debug, Clone, Default)]
+pub struct ServerCounts {
+    /// Clients that have come.
+    pub clients: u64,
+    /// Those that were dropped: for what they sent, or because they took too long.
+    pub dropped: u64,
+    /// Requests that were refused before they came to the drive.
+    pub refused: u64,
+    /// Lateness of answers, with a clock.
+    pub late: Latency,
+    /// Answers that were later than 50 us.
+    pub late_answers: u64,
+    /// What the disk has counted.
+    pub disk: DiskCounts,
+}
+
+/// What threads of a server share.
+pub(super) struct Shared {
+    pub(super) export: Export,
+    disk: Mutex<Option<Disk>>,
+    is_paced: bool,
+    /// Something was asked for, or the server ends.
+    changed: Condvar,
+    is_stopping: AtomicBool,
+    fault: Mutex<Option<Error>>,
+    clients: Mutex<Vec<Option<Sender<Outgoing>>>>,
+    under_way: AtomicU64,
+    notes: Mutex<VecDeque<String>>,
+    counts: Mutex<ServerCounts>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_paced(&self) -> bool {
+        self.is_paced
+    }
+
+    /// The disk; `None` once the server has ended.
+    pub(super) fn disk(&self) -> MutexGuard<'_, Option<Disk>> {
+        lock(&self.disk)
+    }
+
+    /// Something was asked for.
+    pub(super) fn wake(&self) {
+        self.changed.notify_one();
+    }
+
+    /// The drive has failed: the server ends.
+    pub(super) fn fail(&self, error: Error) {
+        lock(&self.fault).get_or_insert(error);
+        self.stop();
+    }
+
+    fn stop(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+
+    /// Keeps a line for the user.
+    pub(super) fn note(&self, line: String) {
+        let mut notes = lock(&self.notes);
+        if notes.len() < MOST_NOTES {
+            notes.push_back(line);
+        }
+    }
+
+    pub(super) fn refused(&self) {
+        lock(&self.counts).refused += 1;
+    }
+
+    pub(super) fn was_late(&self, late: Duration) {
+        let mut counts = lock(&self.counts);
+        counts.late_answers += u64::from(late > LATE);
+        counts.late.record(Time(late.as_nanos() as u64));
+    }
+
+    /// Answers of a client go to `sender`.
+    pub(super) fn listen(&self, number: usize, sender: Sender<Outgoing>) {
+        lock(&self.clients)[number] = Some(sender);
+    }
+
+    /// A client takes no more answers.
+    pub(super) fn forget(&self, number: usize) {
+        lock(&self.clients)[number] = None;
+    }
+
+    /// Gives answers to those who send them.
+    pub(super) fn deliver(&self, disk: &mut Disk) {
+        let mut answer = disk.answer();
+        if answer.is_some() {
+            let clients = lock(&self.clients);
+            while let Some(answered) = answer {
+                if let Some(Some(sender)) = clients.get(answered.client) {
+                    // A client that has gone wants no answer.
+                    let _ = sender.send(Outgoing::Answered(answered));
+                }
+                answer = disk.answer();
+            }
+        }
+        if let Some(failure) = disk.take_failure() {
+            self.note(format!("the store of the bytes: {failure}"));
+        }
+    }
+}
+
+/// How a server is doing.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// Clients that are connected.
+    pub clients: u64,
+    /// Requests that are under way.
+    pub under_way: u64,
+    /// Requests of the drive that are complete, and simulated time.
+    pub completed: u64,
+    /// Simulated time.
+    pub now: Time,
+    /// Requests that have failed.
+    pub failed: u64,
+    /// Bytes written to flash for each of the host's.
+    pub write_amplification: f64,
+    /// Blocks that collection has freed.
+    pub reclaimed_blocks: u64,
+    /// Answers that were later than 50 us.
+    pub late_answers: u64,
+    /// It ends, because the drive has failed.
+    pub has_failed: bool,
+}
+
+/// A server under way.
+pub struct Server {
+    shared: Arc<Shared>,
+    uri: String,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Begins to serve `disk` at `listener`.
+    pub fn start(disk: Disk, listener: Listener, export: Export) -> Result<Self> {
+        let is_paced = disk.is_paced();
+        let shared = Arc::new(Shared {
+            export,
+            disk: Mutex::new(Some(disk)),
+            is_paced,
+            changed: Condvar::new(),
+            is_stopping: AtomicBool::new(false),
+            fault: Mutex::new(None),
+            clients: Mutex::new(vec![None; MOST_CLIENTS]),
+            under_way: AtomicU64::new(0),
+            notes: Mutex::new(VecDeque::new()),
+            counts: Mutex::new(ServerCounts::default()),
+        });
+        let uri = listener.uri();
+        let mut server = Self { shared: shared.clone(), uri, threads: Vec::new() };
+        server.spawn("listener", move || accept(&shared, &listener))?;
+        if is_paced {
+            let shared = server.shared.clone();
+            server.spawn("clock", move || keep_time(&shared))?;
+        }
+        Ok(server)
+    }
+
+    fn spawn(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        let thread = thread::Builder::new().name(format!("nandlab {name}")).spawn(work);
+        self.threads.push(thread.map_err(|error| Error::new("server", error.to_string()))?);
+        Ok(())
+    }
+
+    /// Its address as clients name it.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// How it is doing; `None` once it has ended.
+    pub fn status(&self) -> Option<Status> {
+        let late_answers = lock(&self.shared.counts).late_answers;
+        let has_failed = lock(&self.shared.fault).is_some();
+        let mut guard = self.shared.disk();
+        let disk = guard.as_mut()?;
+        let (under_way, failed, now) = (disk.under_way() as u64, disk.counts.failed, disk.now());
+        let run = &disk.session().run;
+        let ftl = run.ssd.ftl_counts();
+        Some(Status {
+            clients: self.shared.under_way.load(Ordering::Relaxed),
+            under_way,
+            completed: run.completed,
+            now,
+            failed,
+            write_amplification: ftl.write_amplification(),
+            reclaimed_blocks: ftl.reclaimed_blocks,
+            late_answers,
+            has_failed,
+        })
+    }
+
+    /// Does something with the session, between two requests.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
+        self.shared.disk().as_mut().map(|disk| act(disk.session()))
+    }
+
+    /// Lines for the user since the last call.
+    pub fn notes(&self) -> Vec<String> {
+        lock(&self.shared.notes).drain(..).collect()
+    }
+
+    /// Takes no more requests, answers those that are under way, and ends: the session with what
+    /// was counted, and what went wrong.
+    pub fn stop(mut self) -> (Option<Session>, ServerCounts, Result<()>) {
+        self.shared.stop();
+        for thread in self.threads.drain(..) {
+            // A thread that has failed has left its message where it happened.
+            let _ = thread.join();
+        }
+        let mut counts = lock(&self.shared.counts).clone();
+        let fault = lock(&self.shared.fault).take();
+        let Some(disk) = self.shared.disk().take() else {
+            return (None, counts, Err(Error::new("server", "it has ended before")));
+        };
+        let (session, disk_counts, ended) = disk.end();
+        counts.disk = disk_counts;
+        (Some(session), counts, fault.map_or(ended, Err))
+    }
+}
+
+/// Lets clients in until the server ends, and waits for them to leave.
+fn accept(shared: &Arc<Shared>, listener: &Listener) {
+    let mut threads: Vec<Option<JoinHandle<()>>> = (0..MOST_CLIENTS).map(|_| None).collect();
+    while !shared.is_stopping() {
+        match listener.accept() {
+            Ok(Some(socket)) => {
+                lock(&shared.counts).clients += 1;
+                let free = threads
+                    .iter()
+                    .position(|thread| thread.as_ref().is_none_or(JoinHandle::is_finished));
+                let Some(number) = free else {
+                    lock(&shared.counts).dropped += 1;
+                    shared.note(format!("a client was turned away: there are {MOST_CLIENTS}"));
+                    continue;
+                };
+                let serving = shared.clone();
+                let work = move || {
+                    serving.under_way.fetch_add(1, Ordering::Relaxed);
+                    if let Some(problem) = client::serve(&serving, number, socket) {
+                        lock(&serving.counts).dropped += 1;
+                        serving.note(format!("a client was dropped: {problem}"));
+                    }
+                    serving.under_way.fetch_sub(1, Ordering::Relaxed);
+                };
+                let name = format!("nandlab client {number}");
+                match thread::Builder::new().name(name).spawn(work) {
+                    Ok(thread) => threads[number] = Some(thread),
+                    Err(error) => shared.note(format!("a client was turned away: {error}")),
+                }
+            }
+            Ok(None) => thread::sleep(Duration::from_millis(10)),
+            Err(error) => {
+                shared.note(format!("a client could not connect: {error}"));
+                thread::sleep(LOOK);
+            }
+        }
+    }
+    for thread in threads.into_iter().flatten() {
+        // As above.
+        let _ = thread.join();
+    }
+}
+
+/// Lets simulated time follow the clock on the wall until the server has ended.
+fn keep_time(shared: &Shared) {
+    let mut ends_at = None;
+    let mut guard = shared.disk();
+    while let Some(disk) = guard.as_mut() {
+        let now = Instant::now();
+        let mut went = disk.advance(now);
+        if shared.is_stopping() {
+            let end = *ends_at.get_or_insert(now + PATIENCE);
+            if now >= end {
+                went = went.and_then(|()| disk.finish_all());
+            }
+        }
+        shared.deliver(disk);
+        if let Err(error) = went {
+            drop(guard);
+            return shared.fail(error);
+        }
+        if shared.is_stopping() && disk.under_way() == 0 {
+            return;
+        }
+        let until = disk.due().map_or(LOOK, |due| due.saturating_duration_since(now));
+        if until > SPIN {
+            let pause = (until - SPIN).min(LOOK);
+            let waited = shared.changed.wait_timeout(guard, pause);
+            guard = waited.unwrap_or_else(PoisonError::into_inner).0;
+        } else {
+            drop(guard);
+            let due = now + until;
+            while Instant::now() < due {
+                std::hint::spin_loop();
+            }
+            guard = shared.disk();
+        }
+    }
+}

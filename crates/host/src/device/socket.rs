@@ -1,0 +1,210 @@
+//! Sockets that clients come by: of the file system, or of this machine's network.
+
+use base::{Error, Result};
+use std::fs::{self, DirBuilder, Permissions};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where a server listens.
+#[derive(Debug, Clone)]
+pub enum Address {
+    /// At this path, for the user who runs the server.
+    Path(PathBuf),
+    /// At this port; 0 is one that is free.
+    Port {
+        /// Which one.
+        port: u16,
+        /// For other machines too.
+        is_open: bool,
+    },
+}
+
+enum Kind {
+    Path(UnixListener, PathBuf),
+    Port(TcpListener),
+}
+
+/// A socket that listens. A path is removed with it.
+pub struct Listener {
+    kind: Kind,
+}
+
+impl Listener {
+    /// Listens at an address. A socket that a server has left behind is replaced.
+    pub fn new(address: &Address) -> Result<Self> {
+        let kind = match address {
+            Address::Path(path) => {
+                let place = || format!("--socket {}", path.display());
+                check_free(path)?;
+                let listener =
+                    bind(path).map_err(|error| Error::new(place(), error.to_string()))?;
+                Kind::Path(listener, path.clone())
+            }
+            Address::Port { port, is_open } => {
+                let host = match is_open {
+                    true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+                    false => IpAddr::from(Ipv4Addr::LOCALHOST),
+                };
+                let listener = TcpListener::bind((host, *port))
+                    .map_err(|error| Error::new(format!("--port {port}"), error.to_string()))?;
+                Kind::Port(listener)
+            }
+        };
+        let listener = Self { kind };
+        let has_patience = match &listener.kind {
+            Kind::Path(listener, _) => listener.set_nonblocking(true),
+            Kind::Port(listener) => listener.set_nonblocking(true),
+        };
+        has_patience.map_err(|error| Error::new("socket", error.to_string()))?;
+        Ok(listener)
+    }
+
+    /// Its address as clients name it.
+    pub fn uri(&self) -> String {
+        match &self.kind {
+            Kind::Path(_, path) => format!("nbd+unix:///?socket={}", path.display()),
+            Kind::Port(listener) => {
+                let port = listener.local_addr().map_or(0, |address| address.port());
+                format!("nbd://localhost:{port}")
+            }
+        }
+    }
+
+    /// The next client; `None` if none waits.
+    pub fn accept(&self) -> io::Result<Option<Socket>> {
+        let accepted = match &self.kind {
+            Kind::Path(listener, _) => listener.accept().map(|(socket, _)| Socket::Path(socket)),
+            Kind::Port(listener) => listener.accept().and_then(|(socket, _)| {
+                socket.set_nodelay(true)?;
+                Ok(Socket::Port(socket))
+            }),
+        };
+        match accepted {
+            Ok(socket) => {
+                socket.set_nonblocking(false)?;
+                Ok(Some(socket))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Kind::Path(_, path) = &self.kind {
+            // It may be gone already.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Refuses a path where something is that no server has left.
+fn check_free(path: &Path) -> Result<()> {
+    let place = || format!("--socket {}", path.display());
+    let Ok(meta) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !meta.file_type().is_socket() {
+        return Err(Error::new(place(), "there is a file that is no socket")
+            .hint("name a path where nothing is"));
+    }
+    match UnixStream::connect(path) {
+        Ok(_) => Err(Error::new(place(), "a server listens there")
+            .hint("name another path, or end that server")),
+        Err(_) => Ok(()),
+    }
+}
+
+/// A socket that nobody but this user could connect to at any time: it is made in a folder of its
+/// own, and moved.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new("."));
+    let folder = parent.join(format!(".nandlab-{}", std::process::id()));
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    let inside = folder.join("s");
+    let bound = UnixListener::bind(&inside).and_then(|listener| {
+        fs::set_permissions(&inside, Permissions::from_mode(0o600))?;
+        fs::rename(&inside, path)?;
+        Ok(listener)
+    });
+    // What is left of it after a failure.
+    let _ = fs::remove_file(&inside);
+    let removed = fs::remove_dir(&folder);
+    let listener = bound?;
+    removed?;
+    Ok(listener)
+}
+
+/// A client's socket.
+pub enum Socket {
+    /// Of the file system.
+    Path(UnixStream),
+    /// Of a network.
+    Port(TcpStream),
+}
+
+impl Socket {
+    /// The same socket once more.
+    pub fn twin(&self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Path(socket) => Self::Path(socket.try_clone()?),
+            Self::Port(socket) => Self::Port(socket.try_clone()?),
+        })
+    }
+
+    /// Reads and writes come back after this time, done or not.
+    pub fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        match self {
+            Self::Path(socket) => {
+                socket.set_read_timeout(Some(patience))?;
+                socket.set_write_timeout(Some(patience))
+            }
+            Self::Port(socket) => {
+                socket.set_read_timeout(Some(patience))?;
+                socket.set_write_timeout(Some(patience))
+            }
+        }
+    }
+
+    /// Ends the connection, whoever reads or writes.
+    pub fn close(&self) {
+        // It may have ended already.
+        let _ = match self {
+            Self::Path(socket) => socket.shutdown(Shutdown::Both),
+            Self::Port(socket) => socket.shutdown(Shutdown::Both),
+        };
+    }
+
+    fn set_nonblocking(&self, is_it: bool) -> io::Result<()> {
+        match self {
+            Self::Path(socket) => socket.set_nonblocking(is_it),
+            Self::Port(socket) => socket.set_nonblocking(is_it),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Path(socket) => socket.read(bytes),
+            Self::Port(socket) => socket.read(bytes),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Path(socket) => socket.write(bytes),
+            Self::Port(socket) => socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

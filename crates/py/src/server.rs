@@ -1,0 +1,121 @@
+//! A server for Python: a drive that clients use as a block device.
+
+use crate::refuse;
+use crate::simulation::Simulation;
+use base::Error;
+use host::device::Device;
+use host::device::clock::Pacing;
+use host::device::image::Store;
+use host::device::server;
+use host::device::socket::Address;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A drive that is served, until `stop`.
+#[pyclass(frozen)]
+pub struct Server {
+    server: Mutex<Option<server::Server>>,
+    uri: String,
+}
+
+fn over() -> PyErr {
+    refuse(Error::new("server", "it has ended"))
+}
+
+impl Server {
+    fn lock(&self) -> MutexGuard<'_, Option<server::Server>> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Server {
+    /// Serves the drive of a simulation of `clients`, which is preconditioned: at `socket`, a path,
+    /// or at `port`, for other machines too where it `is_open`. Bytes are kept in the file `store`,
+    /// or in memory. `clock` is `fast`, `real` or `scaled=K`.
+    #[new]
+    #[pyo3(signature = (simulation, socket, port, is_open, store, clock, record, read_only, memory_limit))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        simulation: &mut Simulation,
+        socket: Option<PathBuf>,
+        port: Option<u16>,
+        is_open: bool,
+        store: Option<PathBuf>,
+        clock: &str,
+        record: Option<PathBuf>,
+        read_only: bool,
+        memory_limit: u64,
+    ) -> PyResult<Self> {
+        let address = match (socket, port) {
+            (Some(path), None) => Address::Path(path),
+            (None, Some(port)) => Address::Port { port, is_open },
+            _ => return Err(refuse(Error::new("server", "a socket or a port").expected("one"))),
+        };
+        let device = Device {
+            address,
+            store: store.map_or(Store::Memory, Store::File),
+            pacing: Pacing::parse(clock).map_err(refuse)?,
+            record,
+            read_only,
+            memory_limit,
+        };
+        let session = simulation.take()?;
+        let server = py.detach(|| device.serve(session)).map_err(refuse)?;
+        let uri = server.uri().to_owned();
+        Ok(Self { server: Mutex::new(Some(server)), uri })
+    }
+
+    /// Its address as clients name it.
+    #[getter]
+    fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// How it is doing.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let status = py.detach(|| self.lock().as_ref().and_then(server::Server::status));
+        let status = status.ok_or_else(over)?;
+        let facts = PyDict::new(py);
+        facts.set_item("clients", status.clients)?;
+        facts.set_item("under_way", status.under_way)?;
+        facts.set_item("completed", status.completed)?;
+        facts.set_item("now_ns", status.now.ns())?;
+        facts.set_item("failed", status.failed)?;
+        facts.set_item("write_amplification", status.write_amplification)?;
+        facts.set_item("reclaimed_blocks", status.reclaimed_blocks)?;
+        facts.set_item("late_answers", status.late_answers)?;
+        facts.set_item("has_failed", status.has_failed)?;
+        Ok(facts)
+    }
+
+    /// Lines for the user since the last call.
+    fn notes(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.lock().as_ref().map_or_else(Vec::new, server::Server::notes))
+    }
+
+    /// Columns of the requests remembered since the last call (see `Simulation.take_requests`).
+    fn take_requests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let log = py.detach(|| {
+            let guard = self.lock();
+            let server = guard.as_ref()?;
+            server.with(|session| session.run.log.as_mut().map(std::mem::take)).flatten()
+        });
+        crate::simulation::columns_of(py, log.unwrap_or_default())
+    }
+
+    /// Takes no more requests, answers those that are under way, and gives the drive back to the
+    /// simulation: what the server has counted, as JSON. Raises what the drive has failed with.
+    fn stop(&self, py: Python<'_>, simulation: &mut Simulation) -> PyResult<String> {
+        let server = self.lock().take().ok_or_else(over)?;
+        let (session, report, ended) = py.detach(|| server.stop());
+        if let Some(session) = session {
+            simulation.put(session);
+        }
+        ended.map_err(refuse)?;
+        Ok(report.report().to_string())
+    }
+}
