@@ -1,8 +1,8 @@
 //! Sessions of NBD clients, whole and mutated: a server answers each request once, takes bounded
 //! memory, and always comes to an end.
 
-use base::Rng;
 use base::allocations::{self, Counting};
+use base::rng::Rng;
 use host::device::message::{Answer, Command, Failure, Head, Request};
 use host::device::nbd::{
     Agreed, Broken, Export, Next, handshake, next_request, write_answer, write_failure,
@@ -18,6 +18,8 @@ const SIZE: usize = 1 << 16;
 const MAXIMUM: u32 = 1 << 14;
 /// Where reads are lost: in the middle of the export.
 const LOST: Range<u64> = 20_000..21_000;
+/// The sectors of these bytes.
+const LOST_SECTORS: Range<u64> = 19_968..21_504;
 
 fn export(read_only: bool) -> Export {
     Export {
@@ -108,12 +110,27 @@ impl Disk {
     }
 }
 
+/// What is to be answered.
+struct Asked {
+    cookie: u64,
+    /// The bytes of a read that are good, and whether others are lost.
+    read: Option<(usize, bool)>,
+}
+
+/// What a read of the disk brings.
+fn readable(head: &Head) -> (usize, bool) {
+    let (start, end) = (LOST_SECTORS.start.max(head.offset), LOST_SECTORS.end.min(head.end()));
+    let lost = end.saturating_sub(start) as usize;
+    let good = if head.whole && lost > 0 { 0 } else { head.length as usize - lost };
+    (good, lost > 0)
+}
+
 /// What a session came to.
 struct Session {
     /// Of the handshake, where it chose the export.
     agreed: Option<Agreed>,
-    /// Requests and refusals by cookie, in order: the length of a read that is good.
-    asked: Vec<(u64, Option<u32>)>,
+    /// Requests and refusals, in order.
+    asked: Vec<Asked>,
     /// What the client received after the handshake.
     received: Vec<u8>,
     end: Result<(), Broken>,
@@ -149,15 +166,12 @@ fn serve(sent: Vec<u8>, read_only: bool, seed: u64) -> Session {
                 assert!(request.data.capacity() <= MAXIMUM as usize);
                 assert!(head.end() <= SIZE as u64 && !(read_only && head.command.changes()));
                 let answer = disk.answer(&agreed, &request);
-                let good = match &answer {
-                    Answer::Data { lost, .. } => lost.is_empty().then_some(head.length),
-                    _ => None,
-                };
-                session.asked.push((head.cookie, good));
+                let read = (head.command == Command::Read).then(|| readable(&head));
+                session.asked.push(Asked { cookie: head.cookie, read });
                 write_answer(&mut out, &agreed, &head, &answer);
             }
             Ok(Next::Refused { cookie, failure }) => {
-                session.asked.push((cookie, None));
+                session.asked.push(Asked { cookie, read: None });
                 write_failure(&mut out, &agreed, cookie, failure);
             }
             Ok(Next::Disconnect) => break,
@@ -184,19 +198,19 @@ fn understand(session: &Session) {
     let Some(agreed) = &session.agreed else { return assert!(session.received.is_empty()) };
     let got = &session.received;
     let mut at = 0;
-    for (cookie, good) in &session.asked {
+    for Asked { cookie, read } in &session.asked {
         if !agreed.structured {
             assert_eq!(number(got, at, 4), 0x6744_6698);
             let error = number(got, at + 4, 4);
             assert_eq!(number(got, at + 8, 8), *cookie);
             at += 16;
-            if let Some(length) = good {
-                assert_eq!(error, 0);
-                at += *length as usize;
+            if let Some((good, has_lost)) = read {
+                assert_eq!(error, if *has_lost { 5 } else { 0 });
+                at += if *has_lost { 0 } else { *good };
             }
             continue;
         }
-        let mut content = 0;
+        let (mut content, mut errors, mut is_refused) = (0, 0, false);
         let mut contexts = HashMap::new();
         loop {
             assert_eq!(number(got, at, 4), 0x668e_33ef);
@@ -215,8 +229,15 @@ fn understand(session: &Session) {
                     let again = contexts.insert(number(got, at, 4), ());
                     assert!(again.is_none(), "a context twice");
                 }
-                0x8001 => assert!(length == 6 && flags == 1 && number(got, at, 4) != 0),
-                0x8002 => assert!(length == 14 && LOST.contains(&(number(got, at + 6, 8) + 511))),
+                0x8001 => {
+                    assert!(length == 6 && flags == 1 && number(got, at, 4) != 0);
+                    (errors, is_refused) = (errors + 1, true);
+                }
+                0x8002 => {
+                    assert!(length == 14 && number(got, at, 4) == 5);
+                    assert!(LOST_SECTORS.contains(&number(got, at + 6, 8)));
+                    errors += 1;
+                }
                 _ => panic!("a chunk of type {kind:#x}"),
             }
             at += length;
@@ -224,9 +245,7 @@ fn understand(session: &Session) {
                 break;
             }
         }
-        if let Some(length) = good {
-            assert_eq!(content, *length as usize);
-        }
+        assert_eq!((content, errors > 0), read.unwrap_or((0, is_refused)));
     }
     assert_eq!(at, got.len(), "nothing else is sent");
 }
@@ -243,13 +262,13 @@ fn string(data: &mut Vec<u8>, text: &str) {
     data.extend_from_slice(text.as_bytes());
 }
 
-fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
-    &from[rng.below(from.len() as u64) as usize]
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
 }
 
 /// An option that may come before the export is chosen.
 fn any_option(sent: &mut Vec<u8>, rng: &mut Rng) {
-    let kind = *pick(rng, &[3, 5, 6, 8, 8, 9, 10, 10, 10, 11, 99]);
+    let kind = pick(rng, &[3_u32, 5, 6, 8, 8, 9, 10, 10, 10, 11, 99]);
     let mut data = Vec::new();
     match kind {
         6 => {
@@ -273,18 +292,19 @@ fn any_option(sent: &mut Vec<u8>, rng: &mut Rng) {
 
 /// A request: most of them fit.
 fn any_request(sent: &mut Vec<u8>, rng: &mut Rng, cookie: u64) {
-    let kind = *pick(rng, &[0, 0, 0, 1, 1, 3, 4, 5, 6, 7, 7, 8]);
+    let kind = pick(rng, &[0_u16, 0, 0, 1, 1, 3, 4, 5, 6, 7, 7, 8]);
     let flags = if rng.chance(0.2) { rng.below(32) as u16 } else { 0 };
-    let (mut offset, mut length) = (512 * rng.below(128), 512 * (1 + rng.below(8)) as u32);
+    let (mut offset, mut length): (u64, u32) =
+        (512 * rng.below(128), 512 * (1 + rng.below(8) as u32));
     if kind == 3 {
         (offset, length) = (0, 0);
     }
     if rng.chance(0.03) {
-        length = *pick(rng, &[0, 1, MAXIMUM, MAXIMUM + 512, SIZE as u32]);
+        length = pick(rng, &[0, 1, MAXIMUM, MAXIMUM + 512, SIZE as u32]);
     }
     sent.extend_from_slice(&0x2560_9513_u32.to_be_bytes());
     sent.extend_from_slice(&flags.to_be_bytes());
-    sent.extend_from_slice(&u16::to_be_bytes(kind));
+    sent.extend_from_slice(&kind.to_be_bytes());
     sent.extend_from_slice(&cookie.to_be_bytes());
     sent.extend_from_slice(&offset.to_be_bytes());
     sent.extend_from_slice(&length.to_be_bytes());
@@ -293,7 +313,7 @@ fn any_request(sent: &mut Vec<u8>, rng: &mut Rng, cookie: u64) {
     }
 }
 
-/// A session without a mistake in its framing, and where its requests begin.
+/// A session whose messages are whole.
 fn drawn(rng: &mut Rng) -> Vec<u8> {
     let mut sent = (rng.below(4) as u32).to_be_bytes().to_vec();
     if rng.chance(0.5) {
@@ -325,8 +345,8 @@ fn mutate(sent: &mut Vec<u8>, rng: &mut Rng) {
     if sent.is_empty() {
         return;
     }
-    // Headers lie in front, and behind them much that is data.
-    let reach = if rng.chance(0.5) { sent.len().min(160) } else { sent.len() };
+    // The handshake lies in front, and behind it much that is data.
+    let reach = if rng.chance(0.2) { sent.len().min(160) } else { sent.len() };
     let at = rng.below(reach as u64) as usize;
     let end = (at + 1 + rng.below(48) as usize).min(sent.len());
     match rng.below(8) {
@@ -371,7 +391,7 @@ fn hold(seeds: Range<u64>) -> Tally {
     for seed in seeds {
         let mut rng = Rng::stream(seed, "sessions");
         let mut sent = drawn(&mut rng);
-        for _ in 0..1 + rng.below(4) {
+        for _ in 0..1 + rng.below(3) {
             mutate(&mut sent, &mut rng);
         }
         let session = serve(sent, rng.chance(0.1), seed);
@@ -458,7 +478,8 @@ fn what_is_written_is_read() {
         let mut expected = Vec::new();
         for cookie in 0..500_u64 {
             // Away from what is lost.
-            let (offset, length) = (512 * (64 + rng.below(60)), 512 * (1 + rng.below(4)));
+            let (offset, length): (u64, u64) =
+                (512 * (64 + rng.below(60)), 512 * (1 + rng.below(4)));
             let (from, end) = (offset as usize, (offset + length) as usize);
             let writes = rng.chance(0.5);
             sent.extend_from_slice(&[0x25, 0x60, 0x95, 0x13, 0, 0, 0, u8::from(writes)]);
