@@ -81,11 +81,9 @@ impl Disk {
         match command {
             Command::Read => {
                 let lost = LOST.start.max(offset)..LOST.end.min(request.head.end());
-                let lost = if lost.is_empty() {
-                    Vec::new()
-                } else {
-                    vec![(lost.start - offset) as u32..(lost.end - offset) as u32]
-                };
+                let lost = (!lost.is_empty())
+                    .then(|| (lost.start - offset) as u32..(lost.end - offset) as u32);
+                let lost = Vec::from_iter(lost);
                 Answer::Data { bytes: self.0[range].to_vec(), lost }
             }
             Command::Write => {

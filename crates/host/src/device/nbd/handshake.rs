@@ -237,7 +237,7 @@ impl Haggling<'_> {
             self.agreed.contexts.clear();
         }
         let mut fields = Fields(data);
-        let Some((name, queries)) = fields.queries(option)? else {
+        let Some(Queries { name, queries }) = fields.queries(option)? else {
             self.reply(option, reply::INVALID, &[]);
             return Ok(());
         };
@@ -267,6 +267,13 @@ impl Haggling<'_> {
         self.reply(option, reply::ACK, &[]);
         Ok(())
     }
+}
+
+/// What is asked of contexts.
+struct Queries<'a> {
+    /// Of the export.
+    name: &'a [u8],
+    queries: Vec<&'a [u8]>,
 }
 
 /// Fields of an option that are still to be read.
@@ -308,7 +315,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The name of an export and queries for contexts, and nothing behind them.
-    fn queries(&mut self, option: u32) -> Result<Option<(&'a [u8], Vec<&'a [u8]>)>, Broken> {
+    fn queries(&mut self, option: u32) -> Result<Option<Queries<'a>>, Broken> {
         let Some(name) = self.string(option)? else { return Ok(None) };
         let Some(count) = self.u32() else { return Ok(None) };
         let mut queries = Vec::new();
@@ -317,6 +324,6 @@ impl<'a> Fields<'a> {
             let Some(query) = self.string(option)? else { return Ok(None) };
             queries.push(query);
         }
-        Ok(self.0.is_empty().then_some((name, queries)))
+        Ok(self.0.is_empty().then_some(Queries { name, queries }))
     }
 }
