@@ -215,7 +215,9 @@ class Service:
         is_logged, requests_path = kept_in("requests", self.requests)
         if requests_path is not None:
             check_kind("requests", requests_path, [".parquet"])
-        check_outputs({"requests": requests_path, "record": self.record, **self.outputs}, source.files)
+        check_outputs(
+            {"requests": requests_path, "record": self.record, **self.outputs}, source.files
+        )
         facts = facts_of(source.name, source.sets, source.loaded, what)
         begun = simulation(what)
         start = perf_counter()
@@ -307,13 +309,17 @@ def serve(
     progress: Callable[[Progress], object] | None = None,
     outputs: Mapping[str, Path | None] | None = None,
 ) -> Server:
-    """Serves a drive as a network block device (NBD), which clients use as a disk::
+    """Serves a drive as a network block device (NBD), which clients use as a disk.
+
+    ::
 
         with nandlab.serve("tiny", socket="tiny.sock", clock="fast") as server:
             subprocess.run(["nbdinfo", server.uri])
 
     Args:
-        drive: preset, file or tables, as for `nandlab.run`, with `set` and `seed`.
+        drive: preset, file or tables, as for `nandlab.run`.
+        set: parameters to change.
+        seed: of every random stream.
         precondition: ``none``, ``fill``, ``steady`` or ``rested``, as for `nandlab.run`. What the
             drive holds then reads as zeros.
         socket: path of the socket (``nandlab.sock``); only this user may connect to it.

@@ -420,6 +420,7 @@ def ready_arrays() -> None:
 
 
 def simulation_of(loaded: Config, what: Plan) -> _core.Simulation:
+    """A drive under what is planned."""
     ready_arrays()
     return _core.Simulation(
         loaded.native,

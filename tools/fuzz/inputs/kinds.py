@@ -182,6 +182,15 @@ def _saved(dice: Dice, case: Case) -> None:
     case.steps.append(Command([*words, "--quiet"]))
 
 
+def _nbd(dice: Dice, case: Case) -> None:
+    """A drive that is served for as long as a command runs."""
+    name, sets = drives.small(dice)
+    given = {"--drive": [name], **_sets(sets), "--run": [dice.one(("true", "sleep 0.2"))]}
+    # Other machines are not let in by chance.
+    without = ("--listen-anywhere",)
+    case.steps = [Command(options.line(dice, "nbd", given, most=4, without=without))]
+
+
 def _needs(dice: Dice, case: Case) -> None:
     """What each FTL needs of a drive."""
     name, sets = drives.small(dice)
@@ -510,6 +519,7 @@ KINDS: dict[str, Kind] = {
     "replay": Kind(_replay, 12),
     "parts": Kind(_parts, 10),
     "saved": Kind(_saved, 5),
+    "nbd": Kind(_nbd, 1, is_same=False),
     "needs": Kind(_needs, 2),
     "sweep": Kind(_sweep, 4, is_same=False),
     "compare": Kind(_compare, 2),

@@ -185,28 +185,30 @@ fn at_once(
     let mut out = Vec::new();
     let mut batch = Vec::new();
     loop {
-        let mut goes_on = true;
+        let mut goes_on = Ok(true);
         let mut bytes = 0;
         // One at least, and what has come with it.
-        while goes_on
+        while matches!(goes_on, Ok(true))
             && (batch.is_empty()
                 || (input.buffer().len() >= HEADER_BYTES
                     && batch.len() < MOST_REQUESTS
                     && bytes < MOST_BYTES))
         {
-            match nbd::next_request(input, agreed, &shared.export)? {
-                Next::Request(request) => {
+            match nbd::next_request(input, agreed, &shared.export) {
+                Ok(Next::Request(request)) => {
                     bytes += request.head.moved_bytes();
                     batch.push(request);
                 }
-                Next::Refused { cookie, failure } => {
+                Ok(Next::Refused { cookie, failure }) => {
                     shared.refused();
                     nbd::write_failure(&mut out, agreed, cookie, failure);
                     if batch.is_empty() {
                         break;
                     }
                 }
-                Next::Disconnect => goes_on = false,
+                Ok(Next::Disconnect) => goes_on = Ok(false),
+                // What has come before it is still done.
+                Err(broken) => goes_on = Err(broken),
             }
         }
         if !batch.is_empty() {
@@ -220,7 +222,7 @@ fn at_once(
         output.write_all(&out)?;
         out.clear();
         out.shrink_to(2 * MOST_BYTES);
-        if !goes_on {
+        if !goes_on? {
             return Ok(());
         }
     }

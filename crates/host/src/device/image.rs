@@ -152,7 +152,7 @@ impl Image {
 
     /// Keeps zeros there.
     pub fn zero(&mut self, range: Range<u64>) -> io::Result<()> {
-        const ZEROS: [u8; CHUNK as usize] = [0; CHUNK as usize];
+        static ZEROS: [u8; CHUNK as usize] = [0; CHUNK as usize];
         for (chunk, part) in parts(range) {
             let (start, count) = ((part.start % CHUNK) as usize, (part.end - part.start) as usize);
             let is_whole = part == whole(chunk, self.capacity);

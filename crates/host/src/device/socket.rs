@@ -3,10 +3,11 @@
 use base::{Error, Result};
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Where a server listens.
@@ -45,10 +46,7 @@ impl Listener {
                 Kind::Path(listener, path.clone())
             }
             Address::Port { port, is_open } => {
-                let host = match is_open {
-                    true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
-                    false => IpAddr::from(Ipv4Addr::LOCALHOST),
-                };
+                let host = if *is_open { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
                 let listener = TcpListener::bind((host, *port))
                     .map_err(|error| Error::new(format!("--port {port}"), error.to_string()))?;
                 Kind::Port(listener)
@@ -69,7 +67,7 @@ impl Listener {
             Kind::Path(_, path) => format!("nbd+unix:///?socket={}", path.display()),
             Kind::Port(listener) => {
                 let port = listener.local_addr().map_or(0, |address| address.port());
-                format!("nbd://localhost:{port}")
+                format!("nbd://127.0.0.1:{port}")
             }
         }
     }
@@ -123,7 +121,8 @@ fn check_free(path: &Path) -> Result<()> {
 fn bind(path: &Path) -> io::Result<UnixListener> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    let folder = parent.join(format!(".nandlab-{}", std::process::id()));
+    let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+    let folder = parent.join(format!(".nandlab-{}-{number}", std::process::id()));
     DirBuilder::new().mode(0o700).create(&folder)?;
     let inside = folder.join("s");
     let bound = UnixListener::bind(&inside).and_then(|listener| {
@@ -138,6 +137,9 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     removed?;
     Ok(listener)
 }
+
+/// Folders that sockets of this process were made in.
+static FOLDERS: AtomicU64 = AtomicU64::new(0);
 
 /// A client's socket.
 pub enum Socket {
