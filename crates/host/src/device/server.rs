@@ -242,14 +242,19 @@ impl Server {
         lock(&self.shared.notes).drain(..).collect()
     }
 
-    /// Takes no more requests, answers those that are under way, and ends: the session with what
-    /// was counted, and what went wrong.
-    pub fn stop(mut self) -> (Option<Session>, ServerCounts, Result<()>) {
+    /// Ends all threads.
+    fn end(&mut self) {
         self.shared.stop();
         for thread in self.threads.drain(..) {
             // A thread that has failed has left its message where it happened.
             let _ = thread.join();
         }
+    }
+
+    /// Takes no more requests, answers those that are under way, and ends: the session with what
+    /// was counted, and what went wrong.
+    pub fn stop(mut self) -> (Option<Session>, ServerCounts, Result<()>) {
+        self.end();
         let mut counts = lock(&self.shared.counts).clone();
         let fault = lock(&self.shared.fault).take();
         let Some(disk) = self.shared.disk().take() else {
@@ -258,6 +263,12 @@ impl Server {
         let (session, disk_counts, ended) = disk.end();
         counts.disk = disk_counts;
         (Some(session), counts, fault.map_or(ended, Err))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
