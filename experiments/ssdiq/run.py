@@ -47,6 +47,7 @@ runtime={run_s}s
 rate_iops={probe},{probe}
 [writers]
 numjobs=6
+rwmixread=1
 rate_iops={reads},{writes}
 """
 
