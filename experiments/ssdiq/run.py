@@ -146,23 +146,26 @@ def picture():
 
     with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
         printed = {row["row"]: float(row["paper"]) for row in csv.DictReader(lines)}
-    figure = new_figure(12.0, 4.0)
+    figure = new_figure(12.0, 4.6)
+    shown = {}
     for axes, (name, offered) in zip(figure.subplots(1, 3), OFFERED.items(), strict=True):
         for percent, colour in ((50, COLOURS["read"]), (99, COLOURS["write"])):
             for is_fitted, what in ((True, "fitted"), (False, "held out")):
                 at = [rate for rate in offered if (rate in FITTED[name]) == is_fitted]
                 real = [printed[f"{name}_{rate}_p{percent}"] for rate in at]
                 face = colour if is_fitted else "none"
-                label = f"p{percent}, measured, {what}" if at else None
-                axes.plot(at, real, "o", color=colour, markerfacecolor=face, label=label)
+                label = f"p{percent}, measured, {what}"
+                (marks,) = axes.plot(at, real, "o", color=colour, markerfacecolor=face, label=label)
+                shown.setdefault(label, marks)
             ours = [percentile(name, rate, percent) for rate in offered]
-            axes.plot(offered, ours, color=colour, label=f"p{percent}, nandlab")
+            (line,) = axes.plot(offered, ours, color=colour, label=f"p{percent}, nandlab")
+            shown.setdefault(f"p{percent}, nandlab", line)
         axes.axvline(printed[f"{name}_knee"] / 1000, color="0.7", linestyle=":")
         axes.set_xlabel("offered, thousands a second")
         axes.set_ylabel("latency of reads (µs)")
         axes.set_yscale("log")
-        axes.legend(frameon=False, fontsize=7)
         finish(axes, NAMES[name])
+    figure.legend(handles=shown.values(), loc="outside lower center", ncols=6, frameon=False)
     return figure
 
 
