@@ -27,7 +27,7 @@ OFFERED = {
 }
 NAMES = {"p5520": "Solidigm P5520", "max": "Micron 7450 MAX", "pro": "Micron 7450 PRO"}
 
-#: Rates at which numbers were fitted: filled marks of the picture.
+#: Thousands a second at which numbers were fitted: filled marks of the picture.
 FITTED = {"p5520": (10, 30, 50, 80, 110, 200), "max": (10, 30, 80, 110, 200), "pro": ()}
 
 #: Requests a second of the probe, half of them reads.
@@ -150,7 +150,7 @@ def picture():
     shown = {}
     for axes, (name, offered) in zip(figure.subplots(1, 3), OFFERED.items(), strict=True):
         for percent, colour in ((50, COLOURS["read"]), (99, COLOURS["write"])):
-            for is_fitted, what in ((True, "fitted"), (False, "held out")):
+            for is_fitted, what in ((True, "fitted"), (False, "not fitted")):
                 at = [rate for rate in offered if (rate in FITTED[name]) == is_fitted]
                 real = [printed[f"{name}_{rate}_p{percent}"] for rate in at]
                 face = colour if is_fitted else "none"
@@ -165,7 +165,9 @@ def picture():
         axes.set_ylabel("latency of reads (µs)")
         axes.set_yscale("log")
         finish(axes, NAMES[name])
-    figure.legend(handles=shown.values(), loc="outside lower center", ncols=6, frameon=False)
+    figure.legend(
+        handles=shown.values(), loc="outside lower center", ncols=6, frameon=False, fontsize=9
+    )
     return figure
 
 
