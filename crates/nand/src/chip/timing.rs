@@ -107,8 +107,8 @@ pub struct TimingConfig {
     /// Time from a suspend command to a usable die during a program; see `suspends_max`.
     #[serde(default)]
     pub t_program_suspend_us: f64,
-    /// Time between the moments at which a program can be suspended, its pulses; a suspend waits for
-    /// the next one, counted back from the end of the program (Wu and He, FAST'12). 0: at any
+    /// Time between the moments at which a program can be suspended, its pulses; a suspend waits
+    /// for the next one, counted back from the end of the program (Wu and He, FAST'12). 0: at any
     /// moment.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub t_program_pulse_us: f64,
