@@ -216,6 +216,12 @@ fn busy_times_are_counts_and_times() {
         &["chip.timing.wear=[{pe_cycles=0}, {pe_cycles=900, erase=2.0, read=0.7}]"],
         &["chip.timing.suspends_max=5", "chip.timing.t_program_suspend_us=20"],
         &["chip.timing.suspends_max=5", "chip.timing.t_resume_us=30"],
+        &[
+            "chip.timing.suspends_max=5",
+            "chip.timing.t_program_suspend_us=20",
+            "chip.timing.t_program_pulse_us=90",
+            "chip.timing.t_resume_us=30",
+        ],
     ] {
         let sets: Vec<&str> = plain.iter().chain(more).copied().collect();
         let report = run(&sets, job, Precondition::Steady);
@@ -359,6 +365,33 @@ fn suspends_shorten_the_tail_of_reads() {
         "scheduler.starvation_us=1000000",
     ]);
     assert!(freely < 500.0, "p99 {freely} us");
+}
+
+/// A suspend waits for the end of a pulse: half a pulse on average.
+#[test]
+fn suspends_wait_half_a_pulse() {
+    let job = "rw=randread\nrate_iops=40\nrate_process=poisson\ntime_based=1\nruntime=100s\n\
+               [writes]\nrw=randwrite\niodepth=64\ntime_based=1\nruntime=100s";
+    let mean = |pulse: &str| {
+        let sets = [
+            "chip.timing.suspends_max=1000",
+            "chip.timing.t_program_us=4000",
+            "chip.timing.t_program_suspend_us=20",
+            "scheduler.starvation_us=1000000",
+            pulse,
+        ];
+        let report = run(&sets, job, Precondition::Steady);
+        let reads = &report["host"]["read"];
+        let count = number(&report["jobs"][0]["read"]["total_ios"]);
+        let suspends = number(&report["nand"]["suspends"]) / count;
+        (number(&reads["latency_us"]["mean"]), suspends)
+    };
+    let (at_once, _) = mean("chip.timing.t_program_pulse_us=0");
+    let (at_pulses, suspends) = mean("chip.timing.t_program_pulse_us=400");
+    assert!(suspends > 0.5, "{suspends} suspends a read");
+    // The last of ten pulses ends the program: reads wait for it, and nothing is suspended.
+    let (wait, expected) = ((at_pulses - at_once) / suspends, 400.0 / 2.0 / 0.9);
+    assert!((wait / expected - 1.0).abs() < 0.05, "{wait} us of {expected}");
 }
 
 /// A drive that is only read has no reason to collect, however full preconditioning left it.

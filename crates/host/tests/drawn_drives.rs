@@ -189,6 +189,7 @@ fn chip(dice: &mut Dice) {
     dice.maybe(0.3, "chip.timing.t_cache_us", &[0.0, 3.0]);
     dice.maybe(0.5, "chip.timing.suspends_max", &[0, 1, 3]);
     dice.maybe(0.5, "chip.timing.t_program_suspend_us", &[0.0, 10.0, 100.0]);
+    dice.maybe(0.3, "chip.timing.t_program_pulse_us", &[0.0, 1.0, 90.0]);
     dice.maybe(0.5, "chip.timing.t_erase_suspend_us", &[0.0, 10.0, 100.0]);
     dice.maybe(0.3, "chip.timing.t_resume_us", &[0.0, 7.0]);
     let wear = "[{pe_cycles=0}, {pe_cycles=500, read=1.5, program=0.8, erase=2.0}]";

@@ -318,6 +318,7 @@ fn reads_return_the_newest_version_in_every_mode() {
         &[
             "chip.timing.suspends_max=3",
             "chip.timing.t_program_suspend_us=20",
+            "chip.timing.t_program_pulse_us=90",
             "chip.features.cache_read=true",
         ],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],

@@ -107,7 +107,12 @@ pub struct TimingConfig {
     /// Time from a suspend command to a usable die during a program; see `suspends_max`.
     #[serde(default)]
     pub t_program_suspend_us: f64,
-    /// The same during an erase.
+    /// Time between the moments at which a program can be suspended, its pulses; a suspend waits
+    /// for the next one, counted back from the end of the program (Wu and He, FAST'12). 0: at any
+    /// moment.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub t_program_pulse_us: f64,
+    /// As `t_program_suspend_us`, during an erase.
     #[serde(default)]
     pub t_erase_suspend_us: f64,
     /// Extra time of each resume.
@@ -150,6 +155,10 @@ impl SingleLevelConfig {
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 fn eight() -> u32 {
@@ -197,6 +206,8 @@ pub struct Timing {
     pub cache: Time,
     /// Suspending a program.
     pub program_suspend: Time,
+    /// Between moments at which a program can be suspended; 0 is any moment.
+    pub program_pulse: Time,
     /// Suspending an erase.
     pub erase_suspend: Time,
     /// Resuming either.
@@ -265,6 +276,7 @@ impl Timing {
             transfer: us(config.t_transfer_us, "t_transfer_us")?,
             cache: us(config.t_cache_us, "t_cache_us")?,
             program_suspend: us(config.t_program_suspend_us, "t_program_suspend_us")?,
+            program_pulse: us(config.t_program_pulse_us, "t_program_pulse_us")?,
             erase_suspend: us(config.t_erase_suspend_us, "t_erase_suspend_us")?,
             resume: us(config.t_resume_us, "t_resume_us")?,
             suspends_max: config.suspends_max,
@@ -390,6 +402,7 @@ mod tests {
             t_transfer_us: 0.1,
             t_cache_us: 3.0,
             t_program_suspend_us: 0.0,
+            t_program_pulse_us: 0.0,
             t_erase_suspend_us: 0.0,
             t_resume_us: 0.0,
             suspends_max: 0,

@@ -78,15 +78,14 @@ impl DieState {
     /// Adds the time since the last change to the current kind of work.
     #[inline]
     pub(crate) fn account(&mut self, now: Time) {
-        let (doing, worked, waited) = self.spent_until(now);
-        self.times[doing as usize] += worked;
-        self.times[Doing::Wait as usize] += waited;
+        let spent = self.spent_until(now);
+        spent.add_to(&mut self.times);
         self.since = now;
     }
 
-    /// Since the last change: the kind of work, its time, and the waiting time.
+    /// Since the last change: the kind of work, and what came before it.
     #[inline]
-    fn spent_until(&self, now: Time) -> (Doing, u64, u64) {
+    fn spent_until(&self, now: Time) -> Spent {
         let spent = now.since(self.since).0;
         let doing = match self.phase {
             Phase::Reading | Phase::Fetching | Phase::Programming | Phase::Erasing => self.doing,
@@ -95,18 +94,37 @@ impl DieState {
             Phase::Suspending => Doing::Suspend,
             Phase::Idle | Phase::Holding | Phase::Blocked | Phase::Loading => Doing::Wait,
         };
-        // Command cycles come first; the start of an operation that is over lies behind us.
-        let cycles = self.array_start.since(self.since).0.min(spent);
-        (doing, spent - cycles, cycles)
+        // Command cycles come first, or the rest of a pulse; the start of an operation that is over
+        // lies behind us.
+        let before = self.array_start.since(self.since).0.min(spent);
+        let is_pulse = self.phase == Phase::Suspending
+            && self.suspended.is_some_and(|suspended| suspended.phase == Phase::Programming);
+        let lead = if is_pulse { self.doing } else { Doing::Wait };
+        Spent { doing, worked: spent - before, lead, before }
     }
 
     /// Everything that it has done up to now.
     pub(crate) fn times_at(&self, now: Time) -> [u64; DOINGS] {
-        let (doing, worked, waited) = self.spent_until(now);
         let mut times = self.times;
-        times[doing as usize] += worked;
-        times[Doing::Wait as usize] += waited;
+        self.spent_until(now).add_to(&mut times);
         times
+    }
+}
+
+/// Time since the last change of a die, by kind of work.
+struct Spent {
+    doing: Doing,
+    worked: u64,
+    /// Kind of the time that comes first, and that time.
+    lead: Doing,
+    before: u64,
+}
+
+impl Spent {
+    #[inline]
+    fn add_to(&self, times: &mut [u64; DOINGS]) {
+        times[self.doing as usize] += self.worked;
+        times[self.lead as usize] += self.before;
     }
 }
 
@@ -511,14 +529,18 @@ impl Flash {
         let state = &mut self.dies[die.0 as usize];
         let command = self.commands[state.active];
         let Command { class, order, .. } = command;
-        let (cost, kind) = if state.phase == Phase::Programming {
-            (timing.program_suspend, program_span(&command))
+        let (cost, pulse, kind) = if state.phase == Phase::Programming {
+            (timing.program_suspend, timing.program_pulse, program_span(&command))
         } else {
-            (timing.erase_suspend, SpanKind::Erase)
+            (timing.erase_suspend, Time::ZERO, SpanKind::Erase)
         };
-        // An erase that still takes its command cycles is suspended when they are over.
+        // An erase that still takes its command cycles is suspended when they are over, a program
+        // at the end of its pulse.
         let now = events.now();
-        let from = now.max(state.array_start);
+        let mut from = now.max(state.array_start);
+        if pulse > Time::ZERO {
+            from = from + Time(state.end.since(from).0 % pulse.0);
+        }
         let remaining = state.end.since(from);
         if remaining <= cost {
             return;

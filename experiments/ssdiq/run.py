@@ -1,0 +1,177 @@
+"""SSD-iq's latency runs: reads beside random writes at an offered rate, on three drives.
+
+`nandlab papers ssdiq` runs the rows of `reference.csv`. A row's name says drive, thousands of
+requests offered a second, and figure: `p5520_30_p99` is the 99th percentile of reads of the probe.
+`DRIVE_knee` is the most writes a second. `p5520_fill_mib`, `p5520_wa` and `p5520_mib` are a fill in
+order and random writes alone.
+"""
+
+import csv
+import re
+from functools import cache
+from pathlib import Path
+
+import nandlab
+
+#: Drives are a 64th in their blocks, and so is an erase.
+SCALE = 64
+
+#: GiB of data that the flash of the 7450 holds, from the free blocks that it reports.
+POOL_GIB = 1087.0
+METADATA = 0.0249
+
+OFFERED = {
+    "p5520": (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 200),
+    "max": (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 200),
+    "pro": (10, 20, 30, 40, 50, 60, 70, 200),
+}
+NAMES = {"p5520": "Solidigm P5520", "max": "Micron 7450 MAX", "pro": "Micron 7450 PRO"}
+
+#: Thousands a second at which numbers were fitted: filled marks of the picture.
+FITTED = {"p5520": (10, 30, 50, 80, 110, 200), "max": (10, 30, 80, 110, 200), "pro": ()}
+
+#: Requests a second of the probe, half of them reads.
+PROBE = 10_000
+
+#: The sum of all writers is what is offered, less the reads of the probe: so the counts say.
+JOB = """[global]
+rw=randrw
+bs=4k
+norandommap=1
+rate_process=poisson
+iodepth=64
+time_based=1
+ramp_time={ramp_s}s
+runtime={run_s}s
+[probe]
+rate_iops={probe},{probe}
+[writers]
+numjobs=6
+rwmixread=1
+rate_iops={reads},{writes}
+"""
+
+ALONE = "[job]\nrw={pattern}\nbs={size}\niodepth={depth}\nnorandommap=1\n"
+
+
+def of_micron(used_gib, scale):
+    """The 7450 with so many GiB in use: what is never written is spare space."""
+    return {
+        "chip.geometry.pages_per_block": 2112 // scale,
+        "ftl.overprovisioning": POOL_GIB * (1 + METADATA) / used_gib - 1,
+    }
+
+
+def drive(name, scale=SCALE):
+    """A preset and what is laid over it."""
+    if name == "p5520":
+        preset, given = "solidigm_p5520", {"chip.geometry.pages_per_block": 1728 // scale}
+    else:
+        preset, given = "micron_7450_max", of_micron(745.212 if name == "max" else 894.253, scale)
+    return preset, given | {"chip.timing.t_erase_us": 10_000 / scale, "host.submit_us": 0}
+
+
+@cache
+def steady(name, scale=SCALE):
+    """A drive that has been overwritten at random until nothing changes."""
+    preset, given = drive(name, scale)
+    return nandlab.Drive(preset, set=given).precondition("steady")
+
+
+@cache
+def beside_writes(name, offered, scale=SCALE):
+    """The report of a run with so many thousand requests offered a second."""
+    each = (offered * 1000 - PROBE / 2) / 6
+    job = JOB.format(
+        ramp_s=4,
+        run_s=10,
+        probe=PROBE // 2,
+        reads=round(0.01 * each),
+        writes=round(0.99 * each),
+    )
+    return steady(name, scale).clone().run(job).to_dict()
+
+
+def percentile(name, offered, percent, scale=SCALE):
+    """Microseconds of the probe's reads."""
+    probe = beside_writes(name, offered, scale)["jobs"][0]
+    return probe["read"]["lat_ns"]["percentile"][f"{percent}.000000"] / 1e3
+
+
+def knee(name, scale=SCALE):
+    """Writes a second where more are offered than the drive takes."""
+    jobs = beside_writes(name, OFFERED[name][-1], scale)["jobs"]
+    return sum(job["write"]["iops"] for job in jobs)
+
+
+def mib_s(result):
+    """MiB of the host a second."""
+    return result.bandwidth_mb_s * 1e6 / 2**20
+
+
+def p5520_fill_mib():
+    """A fill in order."""
+    preset, given = drive("p5520")
+    job = ALONE.format(pattern="write", size="512k", depth=64)
+    return mib_s(nandlab.run(preset, job, set=given, skip="0.2x", until="0.4x"))
+
+
+@cache
+def alone():
+    """Random writes in the steady state."""
+    job = ALONE.format(pattern="randwrite", size="4k", depth=512)
+    return steady("p5520").clone().run(job, skip="0.3x", until="0.5x")
+
+
+def p5520_wa():
+    return alone().to_dict()["ftl"]["write_amplification_flash"]
+
+
+def p5520_mib():
+    return mib_s(alone())
+
+
+def __getattr__(name):
+    """The function of a row."""
+    if found := re.fullmatch(r"(p5520|max|pro)_(\d+)_p(50|99)", name):
+        return lambda: percentile(found[1], int(found[2]), int(found[3]))
+    if found := re.fullmatch(r"(p5520|max|pro)_knee", name):
+        return lambda: knee(found[1])
+    raise AttributeError(name)
+
+
+def picture():
+    """Measured and simulated percentiles of reads over the offered rate."""
+    from nandlab.display.picture import COLOURS, finish, new_figure
+
+    with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
+        printed = {row["row"]: float(row["paper"]) for row in csv.DictReader(lines)}
+    figure = new_figure(12.0, 4.6)
+    shown = {}
+    for axes, (name, offered) in zip(figure.subplots(1, 3), OFFERED.items(), strict=True):
+        for percent, colour in ((50, COLOURS["read"]), (99, COLOURS["write"])):
+            for is_fitted, what in ((True, "fitted"), (False, "not fitted")):
+                at = [rate for rate in offered if (rate in FITTED[name]) == is_fitted]
+                real = [printed[f"{name}_{rate}_p{percent}"] for rate in at]
+                face = colour if is_fitted else "none"
+                label = f"p{percent}, measured, {what}"
+                (marks,) = axes.plot(at, real, "o", color=colour, markerfacecolor=face, label=label)
+                shown.setdefault(label, marks)
+            ours = [percentile(name, rate, percent) for rate in offered]
+            (line,) = axes.plot(offered, ours, color=colour, label=f"p{percent}, nandlab")
+            shown.setdefault(f"p{percent}, nandlab", line)
+        axes.axvline(printed[f"{name}_knee"] / 1000, color="0.7", linestyle=":")
+        axes.set_xlabel("offered, thousands a second")
+        axes.set_ylabel("latency of reads (µs)")
+        axes.set_yscale("log")
+        finish(axes, NAMES[name])
+    figure.legend(
+        handles=shown.values(), loc="outside lower center", ncols=6, frameon=False, fontsize=9
+    )
+    return figure
+
+
+if __name__ == "__main__":
+    from nandlab.papers import main
+
+    main(__file__)
