@@ -23,7 +23,6 @@ from nandlab.display.progress import Progress
 from nandlab.drive.device import Drive
 from nandlab.drive.exchange import Exchange
 from nandlab.drive.result import Result
-from nandlab.drive.serve import Server, ServerStatus, serve
 from nandlab.drive.simulate import Interrupted, run
 from nandlab.ecc.curve import Curve, CurveUnfinished, ecc_curve
 from nandlab.ecc.profile import ProfileUnfinished, ecc_profile
@@ -38,6 +37,8 @@ from nandlab.life.result import Life
 from nandlab.life.whole import LifeUnfinished, life
 from nandlab.lint.check import Finding
 from nandlab.lint.linting import lint
+from nandlab.served.serve import serve
+from nandlab.served.server import Server, ServerStatus
 from nandlab.study.definition import Study, StudyUnfinished
 from nandlab.trace.info import trace_info
 from nandlab.trace.options import TraceOptions

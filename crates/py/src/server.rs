@@ -36,7 +36,6 @@ impl Server {
     /// or at `port`, for other machines too where it `is_open`. Bytes are kept in the file `store`,
     /// or in memory. `clock` is `fast`, `real` or `scaled=K`.
     #[new]
-    #[pyo3(signature = (simulation, socket, port, is_open, store, clock, record, read_only, memory_limit))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,

@@ -13,7 +13,6 @@ from nandlab.display.progress import Meter, Progress
 from nandlab.drive.exchange import Exchange
 from nandlab.drive.power import Cut, StartUp, start_up
 from nandlab.drive.result import Result
-from nandlab.drive.serve import CLOCK, Server, Service, service
 from nandlab.drive.simulate import Source, ready_arrays, simulate
 from nandlab.drive.workload import Plan, plan
 from nandlab.ftl.bases import Ftl, PageHooks
@@ -28,6 +27,9 @@ from nandlab.trace.options import TraceOptions, native_options
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from nandlab.served.serve import Service
+    from nandlab.served.server import Server
 
 
 class PeCycles(NamedTuple):
@@ -382,7 +384,7 @@ class Drive:
         port: int | None = None,
         listen_anywhere: bool = False,
         store: str | PathLike[str] | None = None,
-        clock: str = CLOCK,
+        clock: str = "real",
         readonly: bool = False,
         record: str | PathLike[str] | None = None,
         requests: bool | str | PathLike[str] = False,
@@ -394,6 +396,8 @@ class Drive:
         Arguments and errors are those of `nandlab.serve`. The drive is in use until the server has
         ended, which leaves it as its clients have left it.
         """
+        from nandlab.served.serve import service
+
         how = service(
             socket=socket,
             port=port,

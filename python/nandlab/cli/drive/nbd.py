@@ -14,11 +14,12 @@ import typer
 from nandlab.cli.files import OUTPUTS, Files, Plot, Quiet, json_file
 from nandlab.display.terminal import ProgressBar, console, say
 from nandlab.drive.device import Drive
-from nandlab.drive.serve import CLOCK, SOCKET, Server, ServerStatus, service
 from nandlab.given.completion import key_of_a_drive, preset_of
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
+from nandlab.served.serve import CLOCK, SOCKET, service
+from nandlab.served.server import Server, ServerStatus
 
 _CLIENTS = "How clients find it"
 

@@ -1,3 +1,5 @@
+//! Tests of a drive with bytes: what is read, what is lost, and when answers are due.
+
 use super::*;
 use crate::config;
 use crate::session::Workload;

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
 from typing import Any
 
 from nandlab import _core
-from nandlab.catalogue import Config
 from nandlab.display.progress import Progress
 from nandlab.drive.requests import RequestLog
-from nandlab.drive.result import Result
 from nandlab.drive.simulate import (
     MOST_SPANS,
     TIMELINE_SPANS,
@@ -24,7 +20,6 @@ from nandlab.drive.simulate import (
     kept_in,
     metadata,
     preconditioned,
-    result_of,
     simulation_of,
 )
 from nandlab.drive.workload import Plan
@@ -32,7 +27,8 @@ from nandlab.given.arguments import called, flag, whole
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
-from nandlab.process.memory import memory_limit_bytes, peak_rss_mb
+from nandlab.process.memory import memory_limit_bytes
+from nandlab.served.server import Server
 
 SOCKET = "nandlab.sock"
 """Where a server listens if nothing else is said."""
@@ -61,131 +57,6 @@ class Address:
                 raise refusal("socket", repr(socket), "the path of a socket")
             return cls(Path(fspath(socket) if socket is not None else SOCKET), None, False)
         return cls(None, whole("port", port, 0, 65535), is_open)
-
-
-@dataclass(frozen=True)
-class ServerStatus:
-    """How a server is doing."""
-
-    clients: int
-    """Clients that are connected."""
-    under_way: int
-    """Their requests that are under way."""
-    completed: int
-    """Requests of the drive that are complete."""
-    now_ns: int
-    """Simulated time in ns."""
-    failed: int
-    """Requests of clients that have failed."""
-    write_amplification: float
-    reclaimed_blocks: int
-    """Blocks that garbage collection has freed."""
-    late_answers: int
-    """Answers that were more than 50 us later than their time."""
-    has_failed: bool
-    """The drive cannot go on: `stop` tells why."""
-
-
-class Server:
-    """A drive that is served until `stop`, or until the ``with`` that it is used in ends.
-
-    Clients are served by threads of their own, whatever Python does.
-    """
-
-    def __init__(
-        self,
-        simulation: _core.Simulation,
-        native: _core.Server,
-        loaded: Config,
-        facts: dict[str, Any],
-        *,
-        clock: str,
-        log: RequestLog | None,
-        has_timeline: bool,
-        precondition_wall_s: float,
-        end: Callable[[_core.Simulation], object] | None,
-    ) -> None:
-        self._simulation, self._native = simulation, native
-        self._loaded, self._facts, self._clock = loaded, facts, clock
-        self._log, self._has_timeline, self._end = log, has_timeline, end
-        self._precondition_wall_s, self._start = precondition_wall_s, perf_counter()
-        self._result: Result | None = None
-
-    @property
-    def uri(self) -> str:
-        """Its address, as clients name it: ``nbd+unix:///?socket=nandlab.sock``."""
-        return self._native.uri
-
-    def status(self) -> ServerStatus:
-        """How it is doing.
-
-        Raises:
-            NandlabError: it has ended.
-        """
-        return ServerStatus(**self._native.status())
-
-    def notes(self) -> list[str]:
-        """Lines for the user since the last call: clients that were dropped, and why."""
-        return self._native.notes()
-
-    def save_requests(self) -> None:
-        """Moves the requests that are complete to where they are kept: from time to time."""
-        if self._log is not None:
-            self._log.add(self._native.take_requests())
-
-    def stop(self) -> Result:
-        """Takes no more requests, answers those that are under way, and ends.
-
-        Returns:
-            The result of all that clients have asked for, as that of a run. Its report has the key
-            ``device``.
-
-        Raises:
-            NandlabError: the drive, or the file of its bytes, has failed.
-        """
-        if self._result is not None:
-            return self._result
-        self.save_requests()
-        try:
-            device = json.loads(self._native.stop(self._simulation))
-        except BaseException:
-            if self._log is not None:
-                self._log.discard()
-            raise
-        wall_s = perf_counter() - self._start
-        if self._log is not None:
-            self._log.add(self._simulation.take_requests())
-        kept = self._log.close() if self._log is not None else None
-        report = json.loads(self._simulation.report(wall_s, peak_rss_mb()))
-        report["device"] = {"uri": self.uri, "clock": self._clock, **device}
-        report["sim"] |= {
-            "begun": True,
-            "interrupted": False,
-            "precondition_wall_s": self._precondition_wall_s,
-        }
-        self._result = result_of(
-            self._simulation,
-            report,
-            self._loaded,
-            self._facts,
-            requests=kept,
-            has_timeline=self._has_timeline,
-            blame=None,
-        )
-        if self._end is not None:
-            self._end(self._simulation)
-        return self._result
-
-    def __enter__(self) -> Server:
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
 
 @dataclass(frozen=True)
