@@ -212,8 +212,7 @@ fn at_once(
             }
         }
         if !batch.is_empty() {
-            let answered = run(shared, number, agreed, &batch, &mut out);
-            batch.clear();
+            let answered = run(shared, number, agreed, &mut batch, &mut out);
             if let Err(error) = answered {
                 shared.fail(error);
                 return Ok(());
@@ -233,15 +232,15 @@ fn run(
     shared: &Shared,
     number: usize,
     agreed: &Agreed,
-    batch: &[Request],
+    batch: &mut Vec<Request>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let mut guard = shared.disk();
     let Some(disk) = guard.as_mut() else { return Ok(()) };
-    for request in batch {
+    let mut left = batch.len();
+    for request in batch.drain(..) {
         disk.ask(number, request, &agreed.contexts)?;
     }
-    let mut left = batch.len();
     loop {
         while let Some(Answered { head, answer, .. }) = disk.answer() {
             nbd::write_answer(out, agreed, &head, &answer);
@@ -311,7 +310,7 @@ fn take(
                 let Some(disk) = guard.as_mut() else { return Ok(()) };
                 let asked = disk
                     .advance(Instant::now())
-                    .and_then(|()| disk.ask(number, &request, &agreed.contexts));
+                    .and_then(|()| disk.ask(number, request, &agreed.contexts));
                 shared.deliver(disk);
                 drop(guard);
                 if let Err(error) = asked {

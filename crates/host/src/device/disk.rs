@@ -2,10 +2,11 @@
 //! answers.
 //!
 //! A client's request is one request to the drive or several: zeros are a trim of whole units and
-//! writes of what lies around them. The bytes change when a request comes, and are read when it
-//! is complete: of two at a time either may be first.
+//! writes of what lies around them. The bytes change when the drive takes them into its buffer, and
+//! are read when a read is complete: of two requests at a time either may be first.
 
 use super::clock::{Clock, Pacing};
+use super::contents::{Contents, Left};
 use super::image::{Image, Store};
 use super::message::{Answer, Command, Extents, Failure, Head, Request as Asked};
 use super::record::Record;
@@ -13,8 +14,9 @@ use crate::run::Run;
 use crate::run::served::Served;
 use crate::session::Session;
 use base::{Error, Result, Time};
-use ssd::UnitPlace;
 use ssd::request::{Op, Request, SECTOR_BYTES};
+use ssd::medium::versions::Happened;
+use ssd::{Cut, Started, UnitPlace};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -63,6 +65,10 @@ struct Pending {
     is_flushed: bool,
     failed: bool,
     unreadable: Vec<Range<u64>>,
+    /// A flush: trims that were done before it.
+    trims: u64,
+    /// Versions of its writes.
+    versions: Vec<u64>,
 }
 
 /// An answer on its way to a client.
@@ -76,6 +82,28 @@ pub struct Answered {
     pub answer: Answer,
     /// Not before.
     pub due: Option<Instant>,
+}
+
+/// Whether a disk has power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Power {
+    /// It takes requests.
+    On,
+    /// Its power was cut.
+    Off,
+    /// It starts up after that.
+    StartingUp,
+}
+
+/// A power cut, and what came after it.
+#[derive(Debug, Clone, Copy)]
+pub struct CutTold {
+    /// What it took of the drive.
+    pub cut: Cut,
+    /// Requests of clients that were not answered.
+    pub requests: u64,
+    /// The start-up and what it has found, once it is over.
+    pub started: Option<(Started, Left)>,
 }
 
 /// What a disk has counted.
@@ -92,7 +120,13 @@ pub struct DiskCounts {
 /// A drive with bytes.
 pub struct Disk {
     session: Session,
-    image: Image,
+    contents: Contents,
+    /// The version of the next request that the drive is sent.
+    version: u64,
+    power: Power,
+    cuts: Vec<CutTold>,
+    /// Working space: what has happened to units.
+    happened: Vec<(u32, Happened)>,
     clock: Option<Clock>,
     pending: Vec<Pending>,
     free: Vec<u32>,
@@ -125,6 +159,9 @@ impl Disk {
         }
         let image = Image::open(store, ssd.capacity_bytes(), memory_limit, read_only)?;
         session.serve()?;
+        let ssd = &session.run.ssd;
+        let contents = Contents::new(image, ssd.unit_bytes(), ssd.can_recover());
+        let version = ssd.latest_version();
         let clock = match pacing {
             Pacing::Fast => None,
             Pacing::Scaled(factor) => {
@@ -133,7 +170,11 @@ impl Disk {
         };
         Ok(Self {
             session,
-            image,
+            contents,
+            version,
+            power: Power::On,
+            cuts: Vec::new(),
+            happened: Vec::new(),
             clock,
             pending: Vec::new(),
             free: Vec::new(),
@@ -197,14 +238,19 @@ impl Disk {
 
     /// Goes on by one event of the drive.
     pub fn step(&mut self) -> Result<()> {
-        if let Some(served) = self.run().step_served()? {
+        let served = self.run().step_served()?;
+        self.follow();
+        if let Some(served) = served {
             self.served(served)?;
+        }
+        if self.power == Power::StartingUp && self.session.run.ssd.is_on() {
+            self.started()?;
         }
         Ok(())
     }
 
     /// Takes a request of a client; it fits the device. `contexts` are those of a status.
-    pub fn ask(&mut self, client: usize, request: &Asked, contexts: &[u32]) -> Result<()> {
+    pub fn ask(&mut self, client: usize, request: Asked, contexts: &[u32]) -> Result<()> {
         let head = request.head;
         self.counts.requests[head.command as usize] += 1;
         self.under_way += 1;
@@ -217,6 +263,8 @@ impl Disk {
             is_flushed: false,
             failed: false,
             unreadable: Vec::new(),
+            trims: self.contents.trims(),
+            versions: Vec::new(),
         };
         let owner = match self.free.pop() {
             Some(owner) => {
@@ -228,47 +276,40 @@ impl Disk {
                 self.pending.len() as u32 - 1
             }
         };
+        if self.power != Power::On {
+            return self.finish(owner, Some(Failure::Shutdown));
+        }
         if head.command.changes() && self.run().ssd.read_only_at().is_some() {
             return self.finish(owner, Some(Failure::NotPermitted));
         }
-        let failure = match self.begin(owner, request) {
-            Ok(failure) => failure,
-            Err(Trouble::Drive(error)) => return Err(error),
-            Err(Trouble::Store(error)) => {
-                self.failure = Some(error);
-                Some(Failure::InputOutput)
-            }
-        };
-        match failure {
-            Some(failure) => {
-                self.pending[owner as usize].failed = true;
-                self.part_done(owner, Some(failure))
-            }
-            None => self.part_done(owner, None),
+        let failure = self.begin(owner, request)?;
+        self.follow();
+        self.pending[owner as usize].failed |= failure.is_some();
+        self.part_done(owner, failure)
+    }
+
+    /// Brings the bytes to what the drive has done.
+    fn follow(&mut self) {
+        self.session.run.ssd.take_history(&mut self.happened);
+        if let Err(error) = self.contents.follow(&mut self.happened) {
+            self.failure = Some(error);
         }
     }
 
     /// Asks the drive for what a request needs; says why not, if it is refused.
-    fn begin(
-        &mut self,
-        owner: u32,
-        request: &Asked,
-    ) -> std::result::Result<Option<Failure>, Trouble> {
-        let head = request.head;
+    fn begin(&mut self, owner: u32, request: Asked) -> Result<Option<Failure>> {
+        let Asked { head, data } = request;
         let bytes = head.offset..head.end();
         match head.command {
             Command::Read => self.offer(owner, Op::Read, bytes, false)?,
             Command::Write => {
-                self.image.write(head.offset, &request.data)?;
-                self.offer(owner, Op::Write, bytes, head.fua)?;
+                let (offset, length) = (head.offset, head.length.into());
+                let write = Request { fua: head.fua, ..Request::new(Op::Write, offset, length) };
+                self.send(owner, write, Some(data))?;
             }
-            Command::Flush => {
-                self.send(owner, Request::FLUSH)?;
-            }
+            Command::Flush => self.send(owner, Request::FLUSH, None)?,
             Command::Trim => {
                 self.pending[owner as usize].is_flushed = head.fua;
-                let whole = self.whole_units(&bytes);
-                self.image.zero(whole)?;
                 self.offer(owner, Op::Trim, bytes, false)?;
             }
             Command::WriteZeroes => {
@@ -282,7 +323,6 @@ impl Disk {
                     return Ok(Some(Failure::NotSupported));
                 }
                 self.pending[owner as usize].is_flushed = head.fua && !whole.is_empty();
-                self.image.zero(bytes)?;
                 self.offer(owner, Op::Trim, whole, false)?;
                 self.offer(owner, Op::Write, before, head.fua)?;
                 self.offer(owner, Op::Write, after, head.fua)?;
@@ -308,15 +348,22 @@ impl Disk {
             // A trim costs the drive as little as its list of units.
             let most = if op == Op::Trim { u64::MAX } else { MOST_BYTES };
             let length = (bytes.end - start).min(most);
-            self.send(owner, Request { fua, ..Request::new(op, start, length) })?;
+            self.send(owner, Request { fua, ..Request::new(op, start, length) }, None)?;
             start += length;
         }
         Ok(())
     }
 
-    /// Sends a request to the drive.
-    fn send(&mut self, owner: u32, request: Request) -> Result<()> {
-        self.pending[owner as usize].left += 1;
+    /// Sends a request to the drive; a write without `data` brings zeros.
+    fn send(&mut self, owner: u32, request: Request, data: Option<Vec<u8>>) -> Result<()> {
+        let pending = &mut self.pending[owner as usize];
+        pending.left += 1;
+        self.version += 1;
+        if request.op == Op::Write {
+            pending.versions.push(self.version);
+            let bytes = request.offset..request.offset + request.length;
+            self.contents.expect(self.version, bytes, data);
+        }
         let now = self.now();
         if let Some(record) = &mut self.record {
             record.note(now, &request);
@@ -340,7 +387,7 @@ impl Disk {
             return Ok(());
         }
         if std::mem::take(&mut pending.is_flushed) && !pending.failed {
-            return self.send(owner, Request::FLUSH);
+            return self.send(owner, Request::FLUSH, None);
         }
         self.finish(owner, failure)
     }
@@ -351,6 +398,12 @@ impl Disk {
         let (client, head, failed) = (pending.client, pending.head, pending.failed);
         let contexts = std::mem::take(&mut pending.contexts);
         let unreadable = std::mem::take(&mut pending.unreadable);
+        let (trims, versions) = (pending.trims, std::mem::take(&mut pending.versions));
+        if failed {
+            versions.into_iter().for_each(|version| self.contents.forget(version));
+        } else if head.command == Command::Flush {
+            self.contents.trims_are_durable(trims);
+        }
         self.free.push(owner);
         self.under_way -= 1;
         let answer = match (failure, head.command) {
@@ -371,7 +424,7 @@ impl Disk {
     /// The bytes of a read, and which of them are lost.
     fn data(&mut self, head: Head, failed: bool, unreadable: &[Range<u64>]) -> Answer {
         let mut bytes = Vec::new();
-        if let Err(error) = self.image.read(head.offset, head.length.into(), &mut bytes) {
+        if let Err(error) = self.contents.read(head.offset, head.length.into(), &mut bytes) {
             self.failure = Some(error);
             return Answer::Failed(Failure::InputOutput);
         }
@@ -414,7 +467,7 @@ impl Disk {
     fn is_how(&self, place: Option<UnitPlace>, context: Context) -> u32 {
         const HOLE_OF_ZEROS: u32 = 3;
         match (context, place) {
-            (Context::Allocation, None) if self.image.is_fresh() => HOLE_OF_ZEROS,
+            (Context::Allocation, None) if self.contents.is_fresh() => HOLE_OF_ZEROS,
             (Context::Die, Some(UnitPlace::Flash { die, .. })) => die + 1,
             (Context::Age, Some(UnitPlace::Flash { minutes, .. })) => minutes.unwrap_or(0) / 60,
             _ => 0,
@@ -424,11 +477,66 @@ impl Disk {
     /// Ends serving: the session, for its report. Nothing is under way.
     pub fn end(mut self) -> (Session, DiskCounts, Result<()>) {
         let now = self.now();
-        let mut ended = self.run().end_serving().and_then(|()| self.image.close());
+        let mut ended = self.run().end_serving().and_then(|()| self.contents.close());
         if let Some(record) = self.record.take() {
             ended = ended.and(record.close(now));
         }
         (self.session, self.counts, ended)
+    }
+
+    /// Whether it has power.
+    pub fn power(&self) -> Power {
+        self.power
+    }
+
+    /// Its power cuts.
+    pub fn cuts(&self) -> &[CutTold] {
+        &self.cuts
+    }
+
+    /// Cuts the power: nothing that is under way is answered any more. Refuses a drive without
+    /// recovery, and one that is off.
+    pub fn cut(&mut self) -> Result<()> {
+        let cut = self.run().cut_served()?;
+        self.follow();
+        self.contents.cut();
+        let requests = self.under_way as u64;
+        self.cuts.push(CutTold { cut, requests, started: None });
+        (self.power, self.under_way) = (Power::Off, 0);
+        self.pending.clear();
+        self.free.clear();
+        self.answered.clear();
+        self.version = self.session.run.ssd.latest_version();
+        Ok(())
+    }
+
+    /// Gives it its power back: it starts up, and takes requests once it has. Refuses a drive
+    /// whose power has not been cut.
+    pub fn restore(&mut self) -> Result<()> {
+        let config = self.session.loaded.config.clone();
+        self.run().ssd.power_on(&config)?;
+        self.power = Power::StartingUp;
+        // Without a clock it is ready at once.
+        while self.clock.is_none() && self.power == Power::StartingUp {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// It has started up: its bytes are those that it has found.
+    fn started(&mut self) -> Result<()> {
+        self.power = Power::On;
+        let ssd = &self.session.run.ssd;
+        let found = |unit| ssd.stored_version(unit);
+        let left = self.contents.settle(found).unwrap_or_else(|error| {
+            self.failure = Some(error);
+            Left::default()
+        });
+        let started = self.session.run.ssd.started().copied().unwrap_or_default();
+        if let Some(told) = self.cuts.last_mut() {
+            told.started = Some((started, left));
+        }
+        Ok(())
     }
 
     /// Lets everything that is under way come to its end at once.
@@ -442,24 +550,6 @@ impl Disk {
     /// Simulated time.
     pub fn now(&self) -> Time {
         self.session.run.ssd.now()
-    }
-}
-
-/// What can go wrong while a request begins.
-enum Trouble {
-    Drive(Error),
-    Store(io::Error),
-}
-
-impl From<Error> for Trouble {
-    fn from(error: Error) -> Self {
-        Self::Drive(error)
-    }
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Store(error)
     }
 }
 
@@ -487,5 +577,7 @@ fn lost_of(head: Head, failed: bool, unreadable: &[Range<u64>]) -> Vec<Range<u32
     lost
 }
 
+#[cfg(test)]
+mod cut_tests;
 #[cfg(test)]
 mod tests;
