@@ -14,8 +14,8 @@ use crate::run::Run;
 use crate::run::served::Served;
 use crate::session::Session;
 use base::{Error, Result, Time};
-use ssd::request::{Op, Request, SECTOR_BYTES};
 use ssd::medium::versions::Happened;
+use ssd::request::{Op, Request, SECTOR_BYTES};
 use ssd::{Cut, Started, UnitPlace};
 use std::collections::VecDeque;
 use std::io;
@@ -139,6 +139,17 @@ pub struct Disk {
     record: Option<Record>,
     /// What was counted.
     pub counts: DiskCounts,
+}
+
+impl Power {
+    /// Its name in the status.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::StartingUp => "starting up",
+        }
+    }
 }
 
 impl Disk {

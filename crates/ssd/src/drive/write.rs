@@ -26,6 +26,8 @@ pub(super) struct Writer {
     /// Time of moving a request's data in or out of the buffer.
     pub(super) latency: Time,
     is_write_back: bool,
+    /// Nothing is acknowledged later because it is to be durable.
+    pub(super) lies: bool,
     row_units: u32,
     keys: u32,
     pub(super) flushes: Flushes,
@@ -65,6 +67,7 @@ impl Writer {
             buffer: Buffer::new(capacity, ftl.keys(), row_units, dies),
             latency: Time::from_us(config.buffer.latency_us),
             is_write_back,
+            lies: config.buffer.lies_about_flush,
             row_units,
             keys: ftl.keys(),
             flushes: Flushes::default(),
@@ -139,7 +142,8 @@ impl Ssd {
     pub(super) fn fill_buffer(&mut self, slot: u32) -> bool {
         let request = self.front.slot(slot).done.request;
         let last = self.units.at(request.offset + request.length - 1) as u32;
-        let durable = (request.fua || !self.writer.is_write_back) && self.zones.is_none();
+        let is_forced = request.fua && !self.writer.lies;
+        let durable = (is_forced || !self.writer.is_write_back) && self.zones.is_none();
         while self.front.slot(slot).cursor <= last {
             let unit = self.front.slot(slot).cursor;
             let coalesced = self.counts.coalesced;

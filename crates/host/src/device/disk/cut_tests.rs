@@ -50,7 +50,8 @@ fn storm(sets: &[&str], cuts: usize, seed: u64) -> Disk {
             value = value % 250 + 1;
             cookie += 1;
             let within = (rng.below(8), 1 + rng.below(8));
-            let mut head = head(Command::Write, 4096 * unit + 512 * within.0, 512 * within.1 as u32);
+            let mut head =
+                head(Command::Write, 4096 * unit + 512 * within.0, 512 * within.1 as u32);
             if rng.below(3) == 0 {
                 head = Head { offset: 4096 * unit, length: 8192, ..head };
             }
@@ -147,6 +148,13 @@ fn what_was_promised_is_there() {
         assert!(lost > 20 && reverted > 20, "{recovery}: {lost} {reverted}");
         assert_eq!(left.map(|left| left.forgotten_units).sum::<u64>(), 0);
     }
+}
+
+/// A drive that acknowledges flushes too early is found out.
+#[test]
+#[should_panic(expected = "sector")]
+fn a_lie_about_flushes_is_found() {
+    storm(&["recovery.name=scan_pages", "buffer.lies_about_flush=true"], 60, 1);
 }
 
 #[test]
