@@ -3,12 +3,19 @@
 //!
 //! A client's request is one request to the drive or several: zeros are a trim of whole units and
 //! writes of what lies around them. The bytes change when the drive takes them into its buffer, and
-//! are read when a read is complete: of two requests at a time either may be first.
+//! are read when a read is complete: of two requests at a time either may be first. `answers` says
+//! what is read and where it is, `power` what a cut leaves.
+
+mod answers;
+mod power;
+
+pub use answers::Context;
+pub use power::{CutTold, Power};
 
 use super::clock::{Clock, Pacing};
-use super::contents::{Contents, Left};
+use super::contents::Contents;
 use super::image::{Image, Store};
-use super::message::{Answer, Command, Extents, Failure, Head, Request as Asked};
+use super::message::{Answer, Command, Failure, Head, Request as Asked};
 use super::record::Record;
 use crate::run::Run;
 use crate::run::served::Served;
@@ -16,42 +23,13 @@ use crate::session::Session;
 use base::{Error, Result, Time};
 use ssd::medium::versions::Happened;
 use ssd::request::{Op, Request, SECTOR_BYTES};
-use ssd::{Cut, Started, UnitPlace};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Extents of one answer: a client asks again for the rest.
-const MOST_EXTENTS: usize = 4096;
-
 /// Bytes of one request to the drive: longer ones are cut.
 const MOST_BYTES: u64 = 32 << 20;
-
-/// A status that clients can ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Context {
-    /// What holds data: bit 0 where there is nothing, bit 1 where it reads as zeros.
-    Allocation,
-    /// One more than the number of the die that data are on; 0 where they are on none.
-    Die,
-    /// Hours since the block was programmed that data are in.
-    Age,
-}
-
-impl Context {
-    /// All of them, by number.
-    pub const ALL: [Self; 3] = [Self::Allocation, Self::Die, Self::Age];
-
-    /// The name by which clients ask for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Allocation => "base:allocation",
-            Self::Die => "x-nandlab:die",
-            Self::Age => "x-nandlab:age",
-        }
-    }
-}
 
 /// A request of a client that is under way.
 struct Pending {
@@ -84,28 +62,6 @@ pub struct Answered {
     pub due: Option<Instant>,
 }
 
-/// Whether a disk has power.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Power {
-    /// It takes requests.
-    On,
-    /// Its power was cut.
-    Off,
-    /// It starts up after that.
-    StartingUp,
-}
-
-/// A power cut, and what came after it.
-#[derive(Debug, Clone, Copy)]
-pub struct CutTold {
-    /// What it took of the drive.
-    pub cut: Cut,
-    /// Requests of clients that were not answered.
-    pub requests: u64,
-    /// The start-up and what it has found, once it is over.
-    pub started: Option<(Started, Left)>,
-}
-
 /// What a disk has counted.
 #[derive(Debug, Clone, Default)]
 pub struct DiskCounts {
@@ -135,21 +91,12 @@ pub struct Disk {
     under_way: usize,
     /// What happened to the store of the bytes, to be told once.
     failure: Option<io::Error>,
+    /// The store has lost bytes: from then on nothing is promised any more.
+    has_lost_bytes: bool,
     /// The trace that is kept, if one is.
     record: Option<Record>,
     /// What was counted.
     pub counts: DiskCounts,
-}
-
-impl Power {
-    /// Its name in the status.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-            Self::StartingUp => "starting up",
-        }
-    }
 }
 
 impl Disk {
@@ -192,6 +139,7 @@ impl Disk {
             answered: VecDeque::new(),
             under_way: 0,
             failure: None,
+            has_lost_bytes: false,
             record: None,
             counts: DiskCounts::default(),
         })
@@ -255,7 +203,7 @@ impl Disk {
             self.served(served)?;
         }
         if self.power == Power::StartingUp && self.session.run.ssd.is_on() {
-            self.started()?;
+            self.started();
         }
         Ok(())
     }
@@ -303,7 +251,7 @@ impl Disk {
     fn follow(&mut self) {
         self.session.run.ssd.take_history(&mut self.happened);
         if let Err(error) = self.contents.follow(&mut self.happened) {
-            self.failure = Some(error);
+            (self.failure, self.has_lost_bytes) = (Some(error), true);
         }
     }
 
@@ -421,7 +369,7 @@ impl Disk {
             (Some(failure), _) => Answer::Failed(failure),
             (None, Command::Read) => self.data(head, failed, &unreadable),
             (None, Command::BlockStatus) => Answer::Status(self.status(head, &contexts)),
-            (None, _) if failed => Answer::Failed(Failure::InputOutput),
+            (None, _) if failed || self.has_lost_bytes => Answer::Failed(Failure::InputOutput),
             (None, _) => Answer::Done,
         };
         let is_lost = matches!(&answer, Answer::Data { lost, .. } if !lost.is_empty());
@@ -432,59 +380,6 @@ impl Disk {
         Ok(())
     }
 
-    /// The bytes of a read, and which of them are lost.
-    fn data(&mut self, head: Head, failed: bool, unreadable: &[Range<u64>]) -> Answer {
-        let mut bytes = Vec::new();
-        if let Err(error) = self.contents.read(head.offset, head.length.into(), &mut bytes) {
-            self.failure = Some(error);
-            return Answer::Failed(Failure::InputOutput);
-        }
-        let lost = lost_of(head, failed, unreadable);
-        self.counts.lost_bytes +=
-            lost.iter().map(|part| u64::from(part.end - part.start)).sum::<u64>();
-        Answer::Data { bytes, lost }
-    }
-
-    /// What is there, unit by unit.
-    fn status(&self, head: Head, contexts: &[u32]) -> Vec<(u32, Extents)> {
-        let of = |&number: &u32| {
-            let context = Context::ALL[number as usize];
-            (number, self.extents(head, context))
-        };
-        contexts.iter().map(of).collect()
-    }
-
-    fn extents(&self, head: Head, context: Context) -> Extents {
-        let ssd = &self.session.run.ssd;
-        let unit = ssd.unit_bytes();
-        let most = if head.one_extent { 1 } else { MOST_EXTENTS };
-        let mut extents: Extents = Vec::new();
-        let mut start = head.offset;
-        while start < head.end() {
-            let end = (start / unit * unit + unit).min(head.end());
-            let is_how = self.is_how(ssd.place_of_unit((start / unit) as u32), context);
-            let length = (end - start) as u32;
-            let is_full = extents.len() == most;
-            match extents.last_mut() {
-                Some((so_far, same)) if *same == is_how => *so_far += length,
-                _ if is_full => break,
-                _ => extents.push((length, is_how)),
-            }
-            start = end;
-        }
-        extents
-    }
-
-    fn is_how(&self, place: Option<UnitPlace>, context: Context) -> u32 {
-        const HOLE_OF_ZEROS: u32 = 3;
-        match (context, place) {
-            (Context::Allocation, None) if self.contents.is_fresh() => HOLE_OF_ZEROS,
-            (Context::Die, Some(UnitPlace::Flash { die, .. })) => die + 1,
-            (Context::Age, Some(UnitPlace::Flash { minutes, .. })) => minutes.unwrap_or(0) / 60,
-            _ => 0,
-        }
-    }
-
     /// Ends serving: the session, for its report. Nothing is under way.
     pub fn end(mut self) -> (Session, DiskCounts, Result<()>) {
         let now = self.now();
@@ -493,61 +388,6 @@ impl Disk {
             ended = ended.and(record.close(now));
         }
         (self.session, self.counts, ended)
-    }
-
-    /// Whether it has power.
-    pub fn power(&self) -> Power {
-        self.power
-    }
-
-    /// Its power cuts.
-    pub fn cuts(&self) -> &[CutTold] {
-        &self.cuts
-    }
-
-    /// Cuts the power: nothing that is under way is answered any more. Refuses a drive without
-    /// recovery, and one that is off.
-    pub fn cut(&mut self) -> Result<()> {
-        let cut = self.run().cut_served()?;
-        self.follow();
-        self.contents.cut();
-        let requests = self.under_way as u64;
-        self.cuts.push(CutTold { cut, requests, started: None });
-        (self.power, self.under_way) = (Power::Off, 0);
-        self.pending.clear();
-        self.free.clear();
-        self.answered.clear();
-        self.version = self.session.run.ssd.latest_version();
-        Ok(())
-    }
-
-    /// Gives it its power back: it starts up, and takes requests once it has. Refuses a drive
-    /// whose power has not been cut.
-    pub fn restore(&mut self) -> Result<()> {
-        let config = self.session.loaded.config.clone();
-        self.run().ssd.power_on(&config)?;
-        self.power = Power::StartingUp;
-        // Without a clock it is ready at once.
-        while self.clock.is_none() && self.power == Power::StartingUp {
-            self.step()?;
-        }
-        Ok(())
-    }
-
-    /// It has started up: its bytes are those that it has found.
-    fn started(&mut self) -> Result<()> {
-        self.power = Power::On;
-        let ssd = &self.session.run.ssd;
-        let found = |unit| ssd.stored_version(unit);
-        let left = self.contents.settle(found).unwrap_or_else(|error| {
-            self.failure = Some(error);
-            Left::default()
-        });
-        let started = self.session.run.ssd.started().copied().unwrap_or_default();
-        if let Some(told) = self.cuts.last_mut() {
-            told.started = Some((started, left));
-        }
-        Ok(())
     }
 
     /// Lets everything that is under way come to its end at once.
@@ -562,30 +402,6 @@ impl Disk {
     pub fn now(&self) -> Time {
         self.session.run.ssd.now()
     }
-}
-
-/// The bytes of a read that are lost, from its beginning on: in order, apart from each other, and
-/// of whole sectors.
-fn lost_of(head: Head, failed: bool, unreadable: &[Range<u64>]) -> Vec<Range<u32>> {
-    let sector = |byte: u64, up: bool| {
-        let byte = byte.clamp(head.offset, head.end()) - head.offset;
-        let sectors = if up { byte.div_ceil(SECTOR_BYTES) } else { byte / SECTOR_BYTES };
-        (sectors * SECTOR_BYTES) as u32
-    };
-    let parts = unreadable.iter().map(|part| sector(part.start, false)..sector(part.end, true));
-    let mut parts: Vec<Range<u32>> = parts.filter(|part| !part.is_empty()).collect();
-    if failed && parts.is_empty() {
-        parts.push(0..head.length);
-    }
-    parts.sort_unstable_by_key(|part| part.start);
-    let mut lost: Vec<Range<u32>> = Vec::new();
-    for part in parts {
-        match lost.last_mut() {
-            Some(last) if part.start <= last.end => last.end = last.end.max(part.end),
-            _ => lost.push(part),
-        }
-    }
-    lost
 }
 
 #[cfg(test)]
