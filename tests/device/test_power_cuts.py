@@ -146,7 +146,9 @@ def loop_device(uri: str, folder: Path) -> Iterator[str]:
     """A block device of the kernel: a loop device on the file that nbdfuse shows."""
     place = folder / "fuse"
     place.mkdir(exist_ok=True)
-    with subprocess.Popen(["nbdfuse", str(place / "disk"), uri], env=CLIENTS) as fuse:
+    with subprocess.Popen(
+        ["nbdfuse", str(place / "disk"), uri], env=CLIENTS, stderr=subprocess.DEVNULL
+    ) as fuse:
         loop = ""
         try:
             wait_until(lambda: (place / "disk").exists())
@@ -159,11 +161,13 @@ def loop_device(uri: str, folder: Path) -> Iterator[str]:
             fuse.kill()
 
 
+#: With FULL, a rollback journal may come back whose deletion was the commit of the last row: SQLite
+#: promises that row with EXTRA alone.
 WRITER = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute(f"PRAGMA journal_mode={sys.argv[2]}")
-connection.execute("PRAGMA synchronous=FULL")
+connection.execute("PRAGMA synchronous=EXTRA")
 connection.execute("CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, data BLOB)")
 last = connection.execute("SELECT COALESCE(MAX(n), 0) FROM t").fetchone()[0]
 for n in range(last + 1, last + 100_000):
@@ -239,5 +243,5 @@ def test_a_drive_that_lies_loses_rows(folder: Path) -> None:
     """The same on a drive that acknowledges flushes too early: the loss is found."""
     needs_file_systems()
     lies = {"buffer.lies_about_flush": True, "buffer.bytes": 16 << 20}
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"e2fsck|cut \d"):
         ext4_under_cuts(folder, 10, **lies)

@@ -1,7 +1,7 @@
 //! The bytes of a drive through its writes and its power cuts.
 //!
 //! They follow what the drive does: a write changes them when it enters the drive's buffer, in the
-//! order in which the drive takes writes. Where the power can be cut, older bytes of a unit are kept
+//! order in which the drive takes writes. Where the power can be cut, older bytes of a unit stay
 //! until newer ones are on flash: after a cut the drive says which version is left.
 
 use super::image::Image;

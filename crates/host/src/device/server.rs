@@ -261,7 +261,7 @@ impl Server {
         self.shared.disk().as_mut().map(|disk| act(disk.session()))
     }
 
-    /// Cuts the power: clients are cut off, and nothing that is under way is answered. New ones wait
+    /// Cuts the power: clients are cut off, and nothing under way is answered. New ones wait
     /// until the power is back and the drive has started up. Refuses a drive without recovery, and
     /// one that is off.
     pub fn cut(&self) -> Result<()> {

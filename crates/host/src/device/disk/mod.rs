@@ -405,6 +405,4 @@ impl Disk {
 }
 
 #[cfg(test)]
-mod cut_tests;
-#[cfg(test)]
 mod tests;

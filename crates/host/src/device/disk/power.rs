@@ -93,3 +93,6 @@ impl Disk {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,15 @@
 //! Tests of power cuts: every sector reads as what was promised, at random moments.
 
-use super::tests::{MEMORY, asked, head, session};
-use super::*;
+use super::Power;
+use crate::device::clock::Pacing;
+use crate::device::disk::Disk;
+use crate::device::disk::tests::{MEMORY, asked, head, session};
+use crate::device::image::Store;
+use crate::device::message::{Answer, Command, Failure, Head};
 use base::rng::Rng;
 use ssd::precondition::Precondition;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What each sector may read as after a cut: the durable value, and those written since.
 struct Promised {
