@@ -62,9 +62,9 @@ EXAMPLES = {
     ),
     "nbd": (
         "nandlab nbd --drive tiny --precondition steady --socket tiny.sock",
-        "nandlab nbd --drive modern_qlc --store disk.img --clock scaled=2 --plot disk.png",
+        "nandlab nbd --drive modern_qlc --store disk.img --clock scaled=2",
         "nandlab nbd --from steady.nldrive --clock fast --record disk.iolog.zst",
-        "nandlab nbd --drive tiny --clock fast --run 'nbdinfo $uri' --json report.json",
+        "nandlab nbd --drive tiny --clock fast --run 'nbdinfo $uri' --json -",
     ),
     "ctl": (
         "nandlab ctl nandlab.sock status",
