@@ -28,6 +28,15 @@ impl Server {
     fn lock(&self) -> MutexGuard<'_, Option<server::Server>> {
         self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn command(
+        &self,
+        py: Python<'_>,
+        command: impl FnOnce(&server::Server) -> base::Result<()> + Send,
+    ) -> PyResult<()> {
+        let done = py.detach(|| self.lock().as_ref().map(command)).ok_or_else(over)?;
+        done.map_err(refuse)
+    }
 }
 
 #[pymethods]
@@ -87,8 +96,24 @@ impl Server {
         facts.set_item("write_amplification", status.write_amplification)?;
         facts.set_item("reclaimed_blocks", status.reclaimed_blocks)?;
         facts.set_item("late_answers", status.late_answers)?;
+        facts.set_item("power", status.power.name())?;
         facts.set_item("has_failed", status.has_failed)?;
         Ok(facts)
+    }
+
+    /// Cuts the power of the drive.
+    fn cut(&self, py: Python<'_>) -> PyResult<()> {
+        self.command(py, server::Server::cut)
+    }
+
+    /// Gives the drive its power back.
+    fn restore(&self, py: Python<'_>) -> PyResult<()> {
+        self.command(py, server::Server::restore)
+    }
+
+    /// Lets hours pass at once.
+    fn age(&self, py: Python<'_>, hours: f64) -> PyResult<()> {
+        self.command(py, |server| server.age(hours))
     }
 
     /// Lines for the user since the last call.

@@ -18,6 +18,7 @@ from nandlab.cli import trace as cli_trace
 from nandlab.cli.board import board
 from nandlab.cli.cell import cell
 from nandlab.cli.demo import demo
+from nandlab.cli.drive.ctl import ctl
 from nandlab.cli.drive.ftl import ftl
 from nandlab.cli.drive.life import life
 from nandlab.cli.drive.nbd import nbd
@@ -61,9 +62,15 @@ EXAMPLES = {
     ),
     "nbd": (
         "nandlab nbd --drive tiny --precondition steady --socket tiny.sock",
-        "nandlab nbd --drive modern_qlc --store disk.img --clock scaled=2 --plot disk.png",
+        "nandlab nbd --drive modern_qlc --store disk.img --clock scaled=2",
         "nandlab nbd --from steady.nldrive --clock fast --record disk.iolog.zst",
-        "nandlab nbd --drive tiny --clock fast --run 'nbdinfo $uri' --json report.json",
+        "nandlab nbd --drive tiny --clock fast --run 'nbdinfo $uri' --json -",
+    ),
+    "ctl": (
+        "nandlab ctl nandlab.sock status",
+        "nandlab ctl nandlab.sock cut",
+        "nandlab ctl nandlab.sock restore",
+        "nandlab ctl nandlab.sock age 8760",
     ),
     "life": (
         "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1",
@@ -112,6 +119,7 @@ for command in (
     run,
     save,
     nbd,
+    ctl,
     life,
     sweep,
     search,

@@ -14,6 +14,7 @@ from nandlab.catalogue import Config
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import result_of
+from nandlab.given.arguments import number
 from nandlab.process.memory import peak_rss_mb
 
 
@@ -36,6 +37,8 @@ class ServerStatus:
     """Blocks that garbage collection has freed."""
     late_answers: int
     """Answers that were more than 50 us later than their time."""
+    power: str
+    """``on``, ``off``, or ``starting up``."""
     has_failed: bool
     """The drive cannot go on: `stop` tells why."""
 
@@ -81,6 +84,32 @@ class Server:
     def notes(self) -> list[str]:
         """Lines for the user since the last call: clients that were dropped, and why."""
         return self._native.notes()
+
+    def cut(self) -> None:
+        """Cuts the power of the drive: clients are cut off, and nothing under way is answered.
+
+        New clients wait until `restore` has been called and the drive has started up.
+
+        Raises:
+            NandlabError: a drive without recovery (``recovery.name``), or one that is off.
+        """
+        self._native.cut()
+
+    def restore(self) -> None:
+        """Gives the drive its power back: it starts up, in simulated time.
+
+        Raises:
+            NandlabError: a drive whose power has not been cut.
+        """
+        self._native.restore()
+
+    def age(self, hours: float) -> None:
+        """Lets hours pass at once for what is stored, as on a shelf: nothing is refreshed.
+
+        Raises:
+            NandlabError: hours below 0, or more than 100 years.
+        """
+        self._native.age(number("hours", hours))
 
     def save_requests(self) -> None:
         """Moves the requests that are complete to where they are kept: from time to time."""

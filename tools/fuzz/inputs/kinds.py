@@ -189,6 +189,9 @@ def _nbd(dice: Dice, case: Case) -> None:
     # Other machines are not let in by chance.
     without = ("--listen-anywhere",)
     case.steps = [Command(options.line(dice, "nbd", given, most=4, without=without))]
+    if dice.chance(0.3):
+        words = dice.one((("status",), ("cut",), ("age", "1"), ("age", dice.odd()), (dice.odd(),)))
+        case.steps.append(Command(options.line(dice, "ctl", {}, ("no.sock", *words), most=1)))
 
 
 def _needs(dice: Dice, case: Case) -> None:

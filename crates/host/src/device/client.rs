@@ -40,13 +40,15 @@ pub(super) const LATE: Duration = Duration::from_micros(50);
 struct Patient {
     socket: Socket,
     shared: Arc<Shared>,
+    /// Power cuts before it came.
+    cuts: u64,
     /// Of the handshake.
     deadline: Option<Instant>,
 }
 
 impl Patient {
     fn gives_up(&self, since: Instant) -> Option<io::Error> {
-        let problem = if self.shared.is_stopping() {
+        let problem = if self.shared.is_over(self.cuts) {
             "the server ends"
         } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             "no agreement after 10 s"
@@ -123,11 +125,11 @@ impl Flow {
     }
 
     /// Waits until another request of so many bytes may begin: whether the server goes on.
-    fn begin(&self, bytes: usize, shared: &Shared) -> bool {
+    fn begin(&self, bytes: usize, shared: &Shared, cuts: u64) -> bool {
         let mut under_way = self.lock();
         while under_way.0 >= MOST_REQUESTS || (under_way.1 > 0 && under_way.1 + bytes > MOST_BYTES)
         {
-            if shared.is_stopping() {
+            if shared.is_over(cuts) {
                 return false;
             }
             let waited = self.changed.wait_timeout(under_way, LOOK);
@@ -146,21 +148,27 @@ impl Flow {
 
 /// Serves a client until it leaves; what it did wrong, if that is why.
 pub(super) fn serve(shared: &Arc<Shared>, number: usize, socket: Socket) -> Option<String> {
-    let outcome = talk(shared, number, &socket);
+    let cuts = shared.cuts();
+    let outcome = talk(shared, number, &socket, cuts);
     socket.close();
     shared.forget(number);
     match outcome {
         Ok(()) => None,
-        Err(_) if shared.is_stopping() => None,
+        Err(_) if shared.is_over(cuts) => None,
         Err(broken) => Some(broken.to_string()),
     }
 }
 
-fn talk(shared: &Arc<Shared>, number: usize, socket: &Socket) -> std::result::Result<(), Broken> {
+fn talk(
+    shared: &Arc<Shared>,
+    number: usize,
+    socket: &Socket,
+    cuts: u64,
+) -> std::result::Result<(), Broken> {
     socket.set_patience(LOOK)?;
     let deadline = Some(Instant::now() + HANDSHAKE);
     let patient = |deadline| -> io::Result<Patient> {
-        Ok(Patient { socket: socket.twin()?, shared: shared.clone(), deadline })
+        Ok(Patient { socket: socket.twin()?, shared: shared.clone(), cuts, deadline })
     };
     let Some(agreed) = nbd::handshake(&mut patient(deadline)?, &shared.export)? else {
         return Ok(());
@@ -168,9 +176,9 @@ fn talk(shared: &Arc<Shared>, number: usize, socket: &Socket) -> std::result::Re
     let mut input = BufReader::with_capacity(1 << 18, patient(None)?);
     let mut output = patient(None)?;
     if shared.is_paced() {
-        paced(shared, number, &agreed, &mut input, output)
+        paced(shared, number, cuts, &agreed, &mut input, output)
     } else {
-        at_once(shared, number, &agreed, &mut input, &mut output)
+        at_once(shared, number, cuts, &agreed, &mut input, &mut output)
     }
 }
 
@@ -178,6 +186,7 @@ fn talk(shared: &Arc<Shared>, number: usize, socket: &Socket) -> std::result::Re
 fn at_once(
     shared: &Shared,
     number: usize,
+    cuts: u64,
     agreed: &Agreed,
     input: &mut BufReader<Patient>,
     output: &mut Patient,
@@ -212,12 +221,14 @@ fn at_once(
             }
         }
         if !batch.is_empty() {
-            let answered = run(shared, number, agreed, &batch, &mut out);
-            batch.clear();
+            let answered = run(shared, number, cuts, agreed, &mut batch, &mut out);
             if let Err(error) = answered {
                 shared.fail(error);
                 return Ok(());
             }
+        }
+        if shared.is_over(cuts) {
+            return Ok(());
         }
         output.write_all(&out)?;
         out.clear();
@@ -232,16 +243,20 @@ fn at_once(
 fn run(
     shared: &Shared,
     number: usize,
+    cuts: u64,
     agreed: &Agreed,
-    batch: &[Request],
+    batch: &mut Vec<Request>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let mut guard = shared.disk();
     let Some(disk) = guard.as_mut() else { return Ok(()) };
-    for request in batch {
-        disk.ask(number, request, &agreed.contexts)?;
+    if shared.is_over(cuts) {
+        return Ok(());
     }
     let mut left = batch.len();
+    for request in batch.drain(..) {
+        disk.ask(number, request, &agreed.contexts)?;
+    }
     loop {
         while let Some(Answered { head, answer, .. }) = disk.answer() {
             nbd::write_answer(out, agreed, &head, &answer);
@@ -261,6 +276,7 @@ fn run(
 fn paced(
     shared: &Arc<Shared>,
     number: usize,
+    cuts: u64,
     agreed: &Agreed,
     input: &mut BufReader<Patient>,
     output: Patient,
@@ -271,11 +287,11 @@ fn paced(
     thread::scope(|scope| {
         let flow = &flow;
         let writer = scope.spawn(move || send(shared, agreed, flow, &answers, output));
-        let taken = take(shared, number, agreed, input, flow, &sender);
+        let taken = take(shared, number, cuts, agreed, input, flow, &sender);
         if taken.is_ok() {
-            // Whatever is under way is answered.
+            // Whatever is under way is answered, unless the power is cut.
             let mut under_way = flow.lock();
-            while under_way.0 > 0 && !writer.is_finished() {
+            while under_way.0 > 0 && !writer.is_finished() && shared.cuts() == cuts {
                 let waited = flow.changed.wait_timeout(under_way, LOOK);
                 under_way = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
@@ -290,6 +306,7 @@ fn paced(
 fn take(
     shared: &Shared,
     number: usize,
+    cuts: u64,
     agreed: &Agreed,
     input: &mut BufReader<Patient>,
     flow: &Flow,
@@ -299,19 +316,22 @@ fn take(
         let next = nbd::next_request(input, agreed, &shared.export);
         let next = match next {
             // What it has asked for before is still answered.
-            Err(_) if shared.is_stopping() => return Ok(()),
+            Err(_) if shared.is_over(cuts) => return Ok(()),
             next => next?,
         };
         match next {
             Next::Request(request) => {
-                if !flow.begin(request.head.moved_bytes(), shared) {
+                if !flow.begin(request.head.moved_bytes(), shared, cuts) {
                     return Ok(());
                 }
                 let mut guard = shared.disk();
                 let Some(disk) = guard.as_mut() else { return Ok(()) };
+                if shared.is_over(cuts) {
+                    return Ok(());
+                }
                 let asked = disk
                     .advance(Instant::now())
-                    .and_then(|()| disk.ask(number, &request, &agreed.contexts));
+                    .and_then(|()| disk.ask(number, request, &agreed.contexts));
                 shared.deliver(disk);
                 drop(guard);
                 if let Err(error) = asked {
@@ -322,7 +342,7 @@ fn take(
             }
             Next::Refused { cookie, failure } => {
                 shared.refused();
-                if !flow.begin(0, shared) {
+                if !flow.begin(0, shared, cuts) {
                     return Ok(());
                 }
                 // The writer may have gone: then the client has.

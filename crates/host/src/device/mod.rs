@@ -7,6 +7,7 @@
 
 mod client;
 pub mod clock;
+pub mod contents;
 pub mod disk;
 pub mod image;
 pub mod message;

@@ -1,5 +1,6 @@
 //! The report of a server: its clients, their requests, and how punctual its answers were.
 
+use super::disk::CutTold;
 use super::message::Command;
 use super::server::ServerCounts;
 use serde_json::{Map, Value, json};
@@ -21,6 +22,7 @@ impl ServerCounts {
                 "max": us(self.late.max_ns()),
             })
         });
+        let cuts: Vec<Value> = self.cuts.iter().map(cut).collect();
         json!({
             "clients": self.clients,
             "dropped_clients": self.dropped,
@@ -30,6 +32,23 @@ impl ServerCounts {
             "lost_bytes": self.disk.lost_bytes,
             "late_us": late,
             "late_answers": self.late_answers,
+            "cuts": cuts,
         })
     }
+}
+
+/// A power cut, and the start-up after it.
+fn cut(told: &CutTold) -> Value {
+    let CutTold { cut, requests, started } = told;
+    json!({
+        "at_s": cut.at.ns() as f64 / 1e9,
+        "unanswered_requests": requests,
+        "buffered_units": cut.buffered_units,
+        "torn_programs": cut.torn_programs,
+        "torn_erases": cut.torn_erases,
+        "held_up_s": cut.held_up.ns() as f64 / 1e9,
+        "ready_after_s": started.map(|(started, _)| started.time.ns() as f64 / 1e9),
+        "reverted_units": started.map(|(_, left)| left.reverted_units),
+        "forgotten_units": started.map(|(_, left)| left.forgotten_units),
+    })
 }

@@ -5,11 +5,12 @@
 //! keep others waiting.
 
 use super::client::{self, LATE, LOOK, Outgoing};
-use super::disk::{Disk, DiskCounts};
+use super::disk::{CutTold, Disk, DiskCounts, Power};
 use super::nbd::Export;
 use super::socket::Listener;
 use crate::session::Session;
 use base::stats::Latency;
+use base::units::Hours;
 use base::{Error, Result, Time};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -45,6 +46,8 @@ pub struct ServerCounts {
     pub late_answers: u64,
     /// What the disk has counted.
     pub disk: DiskCounts,
+    /// Its power cuts.
+    pub cuts: Vec<CutTold>,
 }
 
 /// What threads of a server share.
@@ -57,6 +60,8 @@ pub(super) struct Shared {
     is_stopping: AtomicBool,
     fault: Mutex<Option<Error>>,
     clients: Mutex<Vec<Option<Sender<Outgoing>>>>,
+    /// How often the power was cut: clients from before are gone.
+    cuts: AtomicU64,
     under_way: AtomicU64,
     notes: Mutex<VecDeque<String>>,
     counts: Mutex<ServerCounts>,
@@ -69,6 +74,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shared {
     pub(super) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
+    }
+
+    /// How often the power was cut.
+    pub(super) fn cuts(&self) -> u64 {
+        self.cuts.load(Ordering::Relaxed)
+    }
+
+    /// Whether a client that came after so many cuts has nothing to hope for.
+    pub(super) fn is_over(&self, cuts: u64) -> bool {
+        self.is_stopping() || self.cuts() != cuts
     }
 
     pub(super) fn is_paced(&self) -> bool {
@@ -143,6 +158,10 @@ impl Shared {
     }
 }
 
+fn over() -> Error {
+    Error::new("server", "it has ended")
+}
+
 /// How a server is doing.
 #[derive(Debug, Clone)]
 pub struct Status {
@@ -162,6 +181,8 @@ pub struct Status {
     pub reclaimed_blocks: u64,
     /// Answers that were later than 50 us.
     pub late_answers: u64,
+    /// Whether it has power.
+    pub power: Power,
     /// It ends, because the drive has failed.
     pub has_failed: bool,
 }
@@ -185,6 +206,7 @@ impl Server {
             is_stopping: AtomicBool::new(false),
             fault: Mutex::new(None),
             clients: Mutex::new(vec![None; MOST_CLIENTS]),
+            cuts: AtomicU64::new(0),
             under_way: AtomicU64::new(0),
             notes: Mutex::new(VecDeque::new()),
             counts: Mutex::new(ServerCounts::default()),
@@ -217,6 +239,7 @@ impl Server {
         let mut guard = self.shared.disk();
         let disk = guard.as_mut()?;
         let (under_way, failed, now) = (disk.under_way() as u64, disk.counts.failed, disk.now());
+        let power = disk.power();
         let run = &disk.session().run;
         let ftl = run.ssd.ftl_counts();
         Some(Status {
@@ -228,6 +251,7 @@ impl Server {
             write_amplification: ftl.write_amplification(),
             reclaimed_blocks: ftl.reclaimed_blocks,
             late_answers,
+            power,
             has_failed,
         })
     }
@@ -235,6 +259,41 @@ impl Server {
     /// Does something with the session, between two requests.
     pub fn with<T>(&self, act: impl FnOnce(&mut Session) -> T) -> Option<T> {
         self.shared.disk().as_mut().map(|disk| act(disk.session()))
+    }
+
+    /// Cuts the power: clients are cut off, and nothing under way is answered. New ones wait
+    /// until the power is back and the drive has started up. Refuses a drive without recovery, and
+    /// one that is off.
+    pub fn cut(&self) -> Result<()> {
+        let mut guard = self.shared.disk();
+        let disk = guard.as_mut().ok_or_else(over)?;
+        disk.advance(Instant::now())?;
+        disk.cut()?;
+        self.shared.cuts.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Gives the drive its power back. Refuses a drive whose power has not been cut.
+    pub fn restore(&self) -> Result<()> {
+        let mut guard = self.shared.disk();
+        let disk = guard.as_mut().ok_or_else(over)?;
+        disk.advance(Instant::now())?;
+        disk.restore()?;
+        self.shared.wake();
+        Ok(())
+    }
+
+    /// Lets `hours` pass at once for what is stored, as on a shelf.
+    pub fn age(&self, hours: f64) -> Result<()> {
+        const MOST: f64 = 8766.0 * 100.0;
+        if !(0.0..=MOST).contains(&hours) {
+            let problem = format!("{hours} hours");
+            return Err(Error::new("age.hours", problem).expected(format!("0 to {MOST:.0}")));
+        }
+        let mut guard = self.shared.disk();
+        let disk = guard.as_mut().ok_or_else(over)?;
+        disk.session().run.ssd.age(Hours(hours));
+        Ok(())
     }
 
     /// Lines for the user since the last call.
@@ -260,6 +319,7 @@ impl Server {
         let Some(disk) = self.shared.disk().take() else {
             return (None, counts, Err(Error::new("server", "it has ended before")));
         };
+        counts.cuts = disk.cuts().to_vec();
         let (session, disk_counts, ended) = disk.end();
         counts.disk = disk_counts;
         (Some(session), counts, fault.map_or(ended, Err))
@@ -276,6 +336,11 @@ impl Drop for Server {
 fn accept(shared: &Arc<Shared>, listener: &Listener) {
     let mut threads: Vec<Option<JoinHandle<()>>> = (0..MOST_CLIENTS).map(|_| None).collect();
     while !shared.is_stopping() {
+        // Clients wait outside until the drive takes requests.
+        if shared.disk().as_ref().is_some_and(|disk| disk.power() != Power::On) {
+            thread::sleep(Duration::from_millis(10));
+            continue;
+        }
         match listener.accept() {
             Ok(Some(socket)) => {
                 lock(&shared.counts).clients += 1;

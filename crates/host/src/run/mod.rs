@@ -88,6 +88,8 @@ pub struct Run {
     /// When the power is to be cut, and what that has taken.
     cut_at: Option<Time>,
     cut: Option<Cut>,
+    /// Requests lost in cuts of a served drive.
+    lost_requests: u64,
     /// The exchange of a die, if one was asked for.
     service: Option<Box<Service>>,
     /// Requests of clients, if it serves any.
@@ -136,6 +138,7 @@ impl Run {
             started: false,
             cut_at: None,
             cut: None,
+            lost_requests: 0,
             service: None,
             offered: None,
         })
@@ -188,7 +191,7 @@ impl Run {
 
     /// Requests that the drive had taken when its power was cut, and did not answer.
     pub fn lost_requests(&self) -> u64 {
-        self.cut.map_or(0, |cut| cut.requests)
+        self.cut.map_or(self.lost_requests, |cut| cut.requests)
     }
 
     /// Lets the jobs of the last group go on for ever. Before the run begins.

@@ -8,7 +8,7 @@ use crate::request::{Arrival, Job, Pace, Source};
 use crate::run::runner::Phase;
 use base::{Result, Time};
 use ssd::request::Request;
-use ssd::{Completion, Step};
+use ssd::{Completion, Cut, Step};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -76,6 +76,7 @@ impl Run {
         debug_assert!(!self.started && self.runners.len() < MOST_JOBS);
         self.started = true;
         self.ssd.keep_unreadable();
+        self.ssd.keep_history();
         let of_slot = vec![NOBODY; self.ssd.queue_depth() as usize];
         self.offered = Some(Box::new(Offered { waiting: VecDeque::new(), of_slot }));
     }
@@ -147,6 +148,22 @@ impl Run {
             }
             Some(Step::Wake(_)) | None => Ok(None),
         }
+    }
+
+    /// Cuts the power of the drive: what is under way is lost. The run goes on once the drive has
+    /// its power back. Refuses a drive without recovery, and one that is off.
+    pub fn cut_served(&mut self) -> Result<Cut> {
+        let cut = self.ssd.cut()?;
+        let lost = self.under_way;
+        // They are under way up to now, and no longer.
+        self.completions_ns += u128::from(self.ssd.now().0) * u128::from(lost);
+        (self.under_way, self.reading) = (0, 0);
+        self.runners[0].in_flight = 0;
+        if let Some(offered) = &mut self.offered {
+            self.lost_requests += lost - offered.waiting.len() as u64;
+            offered.waiting.clear();
+        }
+        Ok(cut)
     }
 
     /// Ends a run whose requests were offered. Nothing is under way.

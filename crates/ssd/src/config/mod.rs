@@ -84,11 +84,27 @@ pub struct BufferConfig {
     pub bytes: u64,
     /// Time to move the data of one request into or out of the buffer.
     pub latency_us: f64,
+    /// Flushes and forced writes are acknowledged before their data are on flash, as some cheap
+    /// drives do: a power cut loses what was promised.
+    #[serde(skip_serializing_if = "is_false")]
+    pub lies_about_flush: bool,
 }
 
 impl Default for BufferConfig {
     fn default() -> Self {
-        Self { bytes: 0, latency_us: 0.0 }
+        Self { bytes: 0, latency_us: 0.0, lies_about_flush: false }
+    }
+}
+
+impl BufferConfig {
+    /// Refuses a drive that has nothing to lie about.
+    pub fn check(&self) -> Result<()> {
+        if self.lies_about_flush && self.bytes == 0 {
+            let problem = "a drive without a write buffer keeps what it acknowledges";
+            return Err(Error::new("buffer.lies_about_flush", problem)
+                .expected("false, or buffer.bytes above 0"));
+        }
+        Ok(())
     }
 }
 
@@ -251,6 +267,7 @@ impl SsdConfig {
         range("drive.dies_per_channel", self.drive.dies_per_channel.into(), 1.0, 4096.0)?;
         range("drive.queue_depth", self.drive.queue_depth.into(), 1.0, 65536.0)?;
         self.controller.check()?;
+        self.buffer.check()?;
         if self.host.link_mb_s != 0.0 && !(1e-3..=1e7).contains(&self.host.link_mb_s) {
             let problem = format!("{} is out of range", self.host.link_mb_s);
             return Err(Error::new("host.link_mb_s", problem)

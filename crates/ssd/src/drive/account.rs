@@ -12,7 +12,7 @@ use crate::flash::{Flash, FlashCounts};
 use crate::ftl::contract::{CacheState, Occupancy, Ram, Wear};
 use crate::ftl::{Ftl, FtlCounts, Lpn};
 use crate::medium::unreadable::Unreadable;
-use crate::medium::versions::Versions;
+use crate::medium::versions::{Happened, Versions};
 use base::units::Hours;
 use base::{Result, Time};
 use nand::energy::{EnergyUse, OperationTimes};
@@ -148,6 +148,26 @@ impl Ssd {
     pub fn keep_payload(&mut self) {
         let units = self.flash.chips.geometry.units();
         self.versions = Some(Versions::new(units, self.queue_depth()));
+    }
+
+    /// Keeps versions of all data, and what happens to units, from now on.
+    pub fn keep_history(&mut self) {
+        self.keep_payload();
+        if let Some(versions) = &mut self.versions {
+            versions.keep_log();
+        }
+    }
+
+    /// What has happened to units since the last call, in order (with `keep_history`).
+    pub fn take_history(&mut self, log: &mut Vec<(u32, Happened)>) {
+        if let Some(versions) = &mut self.versions {
+            versions.take_log(log);
+        }
+    }
+
+    /// The version of the request submitted last (with `keep_history`).
+    pub fn latest_version(&self) -> u64 {
+        self.versions.as_ref().map_or(0, Versions::latest)
     }
 
     /// Keeps which bytes reads could not get back, from now on.

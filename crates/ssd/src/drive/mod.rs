@@ -338,6 +338,7 @@ impl Ssd {
                 self.zone_command(slot, &request);
             }
             Op::Trim => self.trim_units(slot, &request),
+            Op::Flush if self.writer.lies => self.acknowledge(slot, self.now()),
             Op::Flush => {
                 if self.power.is_some() {
                     self.log_trims(true);

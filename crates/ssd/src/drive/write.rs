@@ -14,6 +14,7 @@ use crate::flash::command::{Command, Kind, Owner, Purpose};
 use crate::flash::scheduler::Class;
 use crate::ftl::contract::key_among;
 use crate::ftl::{Carried, Ftl, Hint, Job, Key, Lpn, Place, Program, Stream};
+use crate::medium::versions::Happened;
 use base::Time;
 use nand::chip::Owned;
 use nand::geometry::Ppn;
@@ -25,6 +26,8 @@ pub(super) struct Writer {
     /// Time of moving a request's data in or out of the buffer.
     pub(super) latency: Time,
     is_write_back: bool,
+    /// Nothing is acknowledged later because it is to be durable.
+    pub(super) lies: bool,
     row_units: u32,
     keys: u32,
     pub(super) flushes: Flushes,
@@ -64,6 +67,7 @@ impl Writer {
             buffer: Buffer::new(capacity, ftl.keys(), row_units, dies),
             latency: Time::from_us(config.buffer.latency_us),
             is_write_back,
+            lies: config.buffer.lies_about_flush,
             row_units,
             keys: ftl.keys(),
             flushes: Flushes::default(),
@@ -138,9 +142,11 @@ impl Ssd {
     pub(super) fn fill_buffer(&mut self, slot: u32) -> bool {
         let request = self.front.slot(slot).done.request;
         let last = self.units.at(request.offset + request.length - 1) as u32;
-        let durable = (request.fua || !self.writer.is_write_back) && self.zones.is_none();
+        let is_forced = request.fua && !self.writer.lies;
+        let durable = (is_forced || !self.writer.is_write_back) && self.zones.is_none();
         while self.front.slot(slot).cursor <= last {
             let unit = self.front.slot(slot).cursor;
+            let coalesced = self.counts.coalesced;
             let Some(held) = self.hold(Lpn(unit), &request, durable) else { return false };
             if durable {
                 self.writer.buffer.slot(held).waiter = slot;
@@ -148,7 +154,10 @@ impl Ssd {
                 self.writer.durable_waits += 1;
             }
             if let Some(versions) = &mut self.versions {
-                versions.hold(held, versions.version(slot));
+                let version = versions.version(slot);
+                versions.hold(held, version);
+                let replaces = self.counts.coalesced > coalesced;
+                versions.note(unit, Happened::Entered { version, replaces });
             }
             if let Some(power) = &mut self.power {
                 self.writer.buffer.slot(held).sequence = power.number();
@@ -470,7 +479,9 @@ impl Ssd {
                     let entry = *self.writer.buffer.slot(held);
                     if let Some(versions) = &mut self.versions {
                         let ppn = program.ppn(&self.flash.chips.geometry, i);
-                        versions.store(ppn, versions.held(held));
+                        let version = versions.held(held);
+                        versions.store(ppn, version);
+                        versions.note(entry.lpn.0, Happened::Stored(version));
                     }
                     match entry.rest {
                         Rest::Lost => self.failures.lost.insert(entry.lpn),
@@ -586,11 +597,12 @@ impl Ssd {
             self.note_trim(first, end);
         }
         for unit in first..end {
-            let mut has_data = false;
+            let (mut has_data, mut drops) = (false, false);
             if let Some(held) = self.writer.buffer.find(Lpn(unit)) {
                 let Slot { trimmed, state, .. } = *self.writer.buffer.slot(held);
                 has_data = !trimmed;
-                if state == State::Dirty && !self.is_promised(held) {
+                drops = state == State::Dirty && !self.is_promised(held);
+                if drops {
                     self.writer.buffer.unlink_dirty(held);
                     self.release(held);
                 } else {
@@ -599,6 +611,9 @@ impl Ssd {
             }
             has_data |= self.ftl.lookup(Lpn(unit)).is_some();
             self.counts.trimmed += u64::from(has_data);
+            if let Some(versions) = &mut self.versions {
+                versions.note(unit, Happened::Trimmed { drops });
+            }
             self.unmap(Lpn(unit));
         }
     }

@@ -2,9 +2,29 @@
 //!
 //! Off in ordinary runs. When on, every write request has a version, a unit on the flash or in
 //! the buffer carries the version it was written with, and a read reports the versions it found.
-//! This is also the seam where a store of real bytes goes: it moves when the data move.
+//! A store of real bytes lies beside it: it follows what happens to each unit in the order in which
+//! the drive does it, and finds out after a power cut which version of a unit is left.
 
 use nand::geometry::Ppn;
+
+/// What has happened to a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happened {
+    /// A write of this version has entered the buffer: it holds the unit's newest data.
+    Entered {
+        /// Which one.
+        version: u64,
+        /// It has taken the place of the version before, which will never be on flash.
+        replaces: bool,
+    },
+    /// The data of this version are on flash.
+    Stored(u64),
+    /// It was trimmed.
+    Trimmed {
+        /// Its newest version was in the buffer alone, and will never be on flash.
+        drops: bool,
+    },
+}
 
 /// Versions of everything; 0 is "never written, or trimmed".
 #[derive(Debug)]
@@ -16,6 +36,8 @@ pub struct Versions {
     writes: Vec<u64>,
     reads: Vec<Vec<(u32, u64)>>,
     latest: u64,
+    /// What has happened since it was last asked, if somebody wants to know.
+    log: Option<Vec<(u32, Happened)>>,
 }
 
 impl Versions {
@@ -27,6 +49,25 @@ impl Versions {
             writes: vec![0; slots as usize],
             reads: vec![Vec::new(); slots as usize],
             latest: 0,
+            log: None,
+        }
+    }
+
+    /// Keeps what happens to units from now on.
+    pub fn keep_log(&mut self) {
+        self.log = Some(Vec::new());
+    }
+
+    /// What has happened to units since the last call, in order, behind what is in `log`.
+    pub fn take_log(&mut self, log: &mut Vec<(u32, Happened)>) {
+        log.append(self.log.get_or_insert_default());
+    }
+
+    /// Something has happened to a unit.
+    #[inline]
+    pub(crate) fn note(&mut self, unit: u32, happened: Happened) {
+        if let Some(log) = &mut self.log {
+            log.push((unit, happened));
         }
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import perf_counter, sleep
 from typing import Annotated
@@ -18,7 +19,8 @@ from nandlab.given.completion import key_of_a_drive, preset_of
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
-from nandlab.served.serve import CLOCK, SOCKET, service
+from nandlab.served.control import Control, path_of
+from nandlab.served.serve import CLOCK, SOCKET, Service, service
 from nandlab.served.server import Server, ServerStatus
 
 _CLIENTS = "How clients find it"
@@ -164,7 +166,7 @@ def nbd(
         say(f"serving {server.uri} ({clock} clock; Ctrl-C ends)")
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
     code = 0
-    with Stop(is_patient=True) as stop:
+    with Stop(is_patient=True) as stop, _control(server, how):
         command = None if run is None else _begun(run, server.uri)
         _wait(server, stop, command, is_shown=not quiet and sys.stderr.isatty())
         if command is not None:
@@ -184,6 +186,12 @@ def nbd(
         if to_stdout:
             print(result.to_json(), end="", flush=True)
     raise typer.Exit(code)
+
+
+def _control(server: Server, how: Service) -> AbstractContextManager[object]:
+    """The control socket, beside that of the server if that is in the file system."""
+    path = how.address.socket
+    return nullcontext() if path is None else Control(server, path_of(path))
 
 
 def _begun(command: str, uri: str) -> subprocess.Popen[bytes]:
@@ -238,7 +246,8 @@ def _wait(
 
 def _line(status: ServerStatus, per_s: float) -> str:
     """How a server is doing, in one line."""
-    parts = [
+    parts = [] if status.power == "on" else [f"power {status.power}"]
+    parts += [
         f"{status.clients} clients" if status.clients != 1 else "1 client",
         f"{status.completed:,} requests ({per_s:,.0f}/s)",
         f"{status.under_way} under way",

@@ -6,9 +6,9 @@ use crate::session::Workload;
 use base::rng::Rng;
 use ssd::precondition::Precondition;
 
-const MEMORY: u64 = 1 << 32;
+pub(super) const MEMORY: u64 = 1 << 32;
 
-fn session(drive: &str, sets: &[&str], precondition: Precondition) -> Result<Session> {
+pub(super) fn session(drive: &str, sets: &[&str], precondition: Precondition) -> Result<Session> {
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let loaded = config::load(drive, &sets).unwrap();
     Session::new(loaded, &Workload::Clients, precondition, MEMORY)
@@ -19,7 +19,7 @@ fn disk(sets: &[&str], precondition: Precondition, pacing: Pacing) -> Disk {
     Disk::new(session, &Store::Memory, pacing, MEMORY, false).unwrap()
 }
 
-fn head(command: Command, offset: u64, length: u32) -> Head {
+pub(super) fn head(command: Command, offset: u64, length: u32) -> Head {
     Head {
         cookie: 0,
         command,
@@ -33,14 +33,14 @@ fn head(command: Command, offset: u64, length: u32) -> Head {
     }
 }
 
-fn asked(head: Head, byte: u8) -> Asked {
+pub(super) fn asked(head: Head, byte: u8) -> Asked {
     let length = if head.command == Command::Write { head.length as usize } else { 0 };
     Asked { head, data: vec![byte; length] }
 }
 
 /// The answer to one request, alone.
 fn answer(disk: &mut Disk, request: &Asked) -> Answer {
-    disk.ask(3, request, &[0, 1]).unwrap();
+    disk.ask(3, request.clone(), &[0, 1]).unwrap();
     disk.finish_all().unwrap();
     let answered = disk.answer().unwrap();
     assert!(answered.client == 3 && answered.head == request.head && disk.answer().is_none());
@@ -80,7 +80,7 @@ fn a_disk_reads_as_an_array() {
             4 => head = Head { command: Command::Flush, offset: 0, length: 0, ..head },
             _ => {}
         }
-        disk.ask(0, &asked(head, step as u8 | 1), &[]).unwrap();
+        disk.ask(0, asked(head, step as u8 | 1), &[]).unwrap();
         // Up to eight are under way: a read may come after others that overlap with it.
         if rng.below(8) == 0 {
             disk.finish_all().unwrap();
@@ -161,7 +161,7 @@ fn with_a_clock_nothing_is_answered_early() {
     disk.advance(Instant::now()).unwrap();
     let read = asked(head(Command::Read, 4096, 4096), 0);
     let begin = disk.now();
-    disk.ask(0, &read, &[]).unwrap();
+    disk.ask(0, read, &[]).unwrap();
     assert!(disk.answer().is_none());
     while disk.under_way() > 0 {
         let due = disk.due().unwrap();

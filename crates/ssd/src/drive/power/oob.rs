@@ -20,6 +20,12 @@ impl Ssd {
         place.zip(self.versions.as_ref()).map_or(0, |(ppn, versions)| versions.stored(ppn))
     }
 
+    /// The version of a unit on flash, `None` without data (with `keep_history`).
+    pub fn stored_version(&self, unit: u32) -> Option<u64> {
+        let place = self.ftl.lookup(Lpn(unit))?;
+        self.versions.as_ref().map(|versions| versions.stored(place))
+    }
+
     /// Where the newest data of a unit are, as the FTL has it.
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.ftl.lookup(lpn)

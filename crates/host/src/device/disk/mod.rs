@@ -2,54 +2,34 @@
 //! answers.
 //!
 //! A client's request is one request to the drive or several: zeros are a trim of whole units and
-//! writes of what lies around them. The bytes change when a request comes, and are read when it
-//! is complete: of two at a time either may be first.
+//! writes of what lies around them. The bytes change when the drive takes them into its buffer, and
+//! are read when a read is complete: of two requests at a time either may be first. `answers` says
+//! what is read and where it is, `power` what a cut leaves.
+
+mod answers;
+mod power;
+
+pub use answers::Context;
+pub use power::{CutTold, Power};
 
 use super::clock::{Clock, Pacing};
+use super::contents::Contents;
 use super::image::{Image, Store};
-use super::message::{Answer, Command, Extents, Failure, Head, Request as Asked};
+use super::message::{Answer, Command, Failure, Head, Request as Asked};
 use super::record::Record;
 use crate::run::Run;
 use crate::run::served::Served;
 use crate::session::Session;
 use base::{Error, Result, Time};
-use ssd::UnitPlace;
+use ssd::medium::versions::Happened;
 use ssd::request::{Op, Request, SECTOR_BYTES};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Extents of one answer: a client asks again for the rest.
-const MOST_EXTENTS: usize = 4096;
-
 /// Bytes of one request to the drive: longer ones are cut.
 const MOST_BYTES: u64 = 32 << 20;
-
-/// A status that clients can ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Context {
-    /// What holds data: bit 0 where there is nothing, bit 1 where it reads as zeros.
-    Allocation,
-    /// One more than the number of the die that data are on; 0 where they are on none.
-    Die,
-    /// Hours since the block was programmed that data are in.
-    Age,
-}
-
-impl Context {
-    /// All of them, by number.
-    pub const ALL: [Self; 3] = [Self::Allocation, Self::Die, Self::Age];
-
-    /// The name by which clients ask for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Allocation => "base:allocation",
-            Self::Die => "x-nandlab:die",
-            Self::Age => "x-nandlab:age",
-        }
-    }
-}
 
 /// A request of a client that is under way.
 struct Pending {
@@ -63,6 +43,10 @@ struct Pending {
     is_flushed: bool,
     failed: bool,
     unreadable: Vec<Range<u64>>,
+    /// A flush: trims that were done before it.
+    trims: u64,
+    /// Versions of its writes.
+    versions: Vec<u64>,
 }
 
 /// An answer on its way to a client.
@@ -92,7 +76,13 @@ pub struct DiskCounts {
 /// A drive with bytes.
 pub struct Disk {
     session: Session,
-    image: Image,
+    contents: Contents,
+    /// The version of the next request that the drive is sent.
+    version: u64,
+    power: Power,
+    cuts: Vec<CutTold>,
+    /// Working space: what has happened to units.
+    happened: Vec<(u32, Happened)>,
     clock: Option<Clock>,
     pending: Vec<Pending>,
     free: Vec<u32>,
@@ -101,6 +91,8 @@ pub struct Disk {
     under_way: usize,
     /// What happened to the store of the bytes, to be told once.
     failure: Option<io::Error>,
+    /// The store has lost bytes: from then on nothing is promised any more.
+    has_lost_bytes: bool,
     /// The trace that is kept, if one is.
     record: Option<Record>,
     /// What was counted.
@@ -125,6 +117,9 @@ impl Disk {
         }
         let image = Image::open(store, ssd.capacity_bytes(), memory_limit, read_only)?;
         session.serve()?;
+        let ssd = &session.run.ssd;
+        let contents = Contents::new(image, ssd.unit_bytes(), ssd.can_recover());
+        let version = ssd.latest_version();
         let clock = match pacing {
             Pacing::Fast => None,
             Pacing::Scaled(factor) => {
@@ -133,13 +128,18 @@ impl Disk {
         };
         Ok(Self {
             session,
-            image,
+            contents,
+            version,
+            power: Power::On,
+            cuts: Vec::new(),
+            happened: Vec::new(),
             clock,
             pending: Vec::new(),
             free: Vec::new(),
             answered: VecDeque::new(),
             under_way: 0,
             failure: None,
+            has_lost_bytes: false,
             record: None,
             counts: DiskCounts::default(),
         })
@@ -197,14 +197,19 @@ impl Disk {
 
     /// Goes on by one event of the drive.
     pub fn step(&mut self) -> Result<()> {
-        if let Some(served) = self.run().step_served()? {
+        let served = self.run().step_served()?;
+        self.follow();
+        if let Some(served) = served {
             self.served(served)?;
+        }
+        if self.power == Power::StartingUp && self.session.run.ssd.is_on() {
+            self.started();
         }
         Ok(())
     }
 
     /// Takes a request of a client; it fits the device. `contexts` are those of a status.
-    pub fn ask(&mut self, client: usize, request: &Asked, contexts: &[u32]) -> Result<()> {
+    pub fn ask(&mut self, client: usize, request: Asked, contexts: &[u32]) -> Result<()> {
         let head = request.head;
         self.counts.requests[head.command as usize] += 1;
         self.under_way += 1;
@@ -217,6 +222,8 @@ impl Disk {
             is_flushed: false,
             failed: false,
             unreadable: Vec::new(),
+            trims: self.contents.trims(),
+            versions: Vec::new(),
         };
         let owner = match self.free.pop() {
             Some(owner) => {
@@ -228,47 +235,40 @@ impl Disk {
                 self.pending.len() as u32 - 1
             }
         };
+        if self.power != Power::On {
+            return self.finish(owner, Some(Failure::Shutdown));
+        }
         if head.command.changes() && self.run().ssd.read_only_at().is_some() {
             return self.finish(owner, Some(Failure::NotPermitted));
         }
-        let failure = match self.begin(owner, request) {
-            Ok(failure) => failure,
-            Err(Trouble::Drive(error)) => return Err(error),
-            Err(Trouble::Store(error)) => {
-                self.failure = Some(error);
-                Some(Failure::InputOutput)
-            }
-        };
-        match failure {
-            Some(failure) => {
-                self.pending[owner as usize].failed = true;
-                self.part_done(owner, Some(failure))
-            }
-            None => self.part_done(owner, None),
+        let failure = self.begin(owner, request)?;
+        self.follow();
+        self.pending[owner as usize].failed |= failure.is_some();
+        self.part_done(owner, failure)
+    }
+
+    /// Brings the bytes to what the drive has done.
+    fn follow(&mut self) {
+        self.session.run.ssd.take_history(&mut self.happened);
+        if let Err(error) = self.contents.follow(&mut self.happened) {
+            (self.failure, self.has_lost_bytes) = (Some(error), true);
         }
     }
 
     /// Asks the drive for what a request needs; says why not, if it is refused.
-    fn begin(
-        &mut self,
-        owner: u32,
-        request: &Asked,
-    ) -> std::result::Result<Option<Failure>, Trouble> {
-        let head = request.head;
+    fn begin(&mut self, owner: u32, request: Asked) -> Result<Option<Failure>> {
+        let Asked { head, data } = request;
         let bytes = head.offset..head.end();
         match head.command {
             Command::Read => self.offer(owner, Op::Read, bytes, false)?,
             Command::Write => {
-                self.image.write(head.offset, &request.data)?;
-                self.offer(owner, Op::Write, bytes, head.fua)?;
+                let (offset, length) = (head.offset, head.length.into());
+                let write = Request { fua: head.fua, ..Request::new(Op::Write, offset, length) };
+                self.send(owner, write, Some(data))?;
             }
-            Command::Flush => {
-                self.send(owner, Request::FLUSH)?;
-            }
+            Command::Flush => self.send(owner, Request::FLUSH, None)?,
             Command::Trim => {
                 self.pending[owner as usize].is_flushed = head.fua;
-                let whole = self.whole_units(&bytes);
-                self.image.zero(whole)?;
                 self.offer(owner, Op::Trim, bytes, false)?;
             }
             Command::WriteZeroes => {
@@ -282,7 +282,6 @@ impl Disk {
                     return Ok(Some(Failure::NotSupported));
                 }
                 self.pending[owner as usize].is_flushed = head.fua && !whole.is_empty();
-                self.image.zero(bytes)?;
                 self.offer(owner, Op::Trim, whole, false)?;
                 self.offer(owner, Op::Write, before, head.fua)?;
                 self.offer(owner, Op::Write, after, head.fua)?;
@@ -308,15 +307,22 @@ impl Disk {
             // A trim costs the drive as little as its list of units.
             let most = if op == Op::Trim { u64::MAX } else { MOST_BYTES };
             let length = (bytes.end - start).min(most);
-            self.send(owner, Request { fua, ..Request::new(op, start, length) })?;
+            self.send(owner, Request { fua, ..Request::new(op, start, length) }, None)?;
             start += length;
         }
         Ok(())
     }
 
-    /// Sends a request to the drive.
-    fn send(&mut self, owner: u32, request: Request) -> Result<()> {
-        self.pending[owner as usize].left += 1;
+    /// Sends a request to the drive; a write without `data` brings zeros.
+    fn send(&mut self, owner: u32, request: Request, data: Option<Vec<u8>>) -> Result<()> {
+        let pending = &mut self.pending[owner as usize];
+        pending.left += 1;
+        self.version += 1;
+        if request.op == Op::Write {
+            pending.versions.push(self.version);
+            let bytes = request.offset..request.offset + request.length;
+            self.contents.expect(self.version, bytes, data);
+        }
         let now = self.now();
         if let Some(record) = &mut self.record {
             record.note(now, &request);
@@ -340,7 +346,7 @@ impl Disk {
             return Ok(());
         }
         if std::mem::take(&mut pending.is_flushed) && !pending.failed {
-            return self.send(owner, Request::FLUSH);
+            return self.send(owner, Request::FLUSH, None);
         }
         self.finish(owner, failure)
     }
@@ -351,13 +357,19 @@ impl Disk {
         let (client, head, failed) = (pending.client, pending.head, pending.failed);
         let contexts = std::mem::take(&mut pending.contexts);
         let unreadable = std::mem::take(&mut pending.unreadable);
+        let (trims, versions) = (pending.trims, std::mem::take(&mut pending.versions));
+        if failed {
+            versions.into_iter().for_each(|version| self.contents.forget(version));
+        } else if head.command == Command::Flush {
+            self.contents.trims_are_durable(trims);
+        }
         self.free.push(owner);
         self.under_way -= 1;
         let answer = match (failure, head.command) {
             (Some(failure), _) => Answer::Failed(failure),
             (None, Command::Read) => self.data(head, failed, &unreadable),
             (None, Command::BlockStatus) => Answer::Status(self.status(head, &contexts)),
-            (None, _) if failed => Answer::Failed(Failure::InputOutput),
+            (None, _) if failed || self.has_lost_bytes => Answer::Failed(Failure::InputOutput),
             (None, _) => Answer::Done,
         };
         let is_lost = matches!(&answer, Answer::Data { lost, .. } if !lost.is_empty());
@@ -368,63 +380,10 @@ impl Disk {
         Ok(())
     }
 
-    /// The bytes of a read, and which of them are lost.
-    fn data(&mut self, head: Head, failed: bool, unreadable: &[Range<u64>]) -> Answer {
-        let mut bytes = Vec::new();
-        if let Err(error) = self.image.read(head.offset, head.length.into(), &mut bytes) {
-            self.failure = Some(error);
-            return Answer::Failed(Failure::InputOutput);
-        }
-        let lost = lost_of(head, failed, unreadable);
-        self.counts.lost_bytes +=
-            lost.iter().map(|part| u64::from(part.end - part.start)).sum::<u64>();
-        Answer::Data { bytes, lost }
-    }
-
-    /// What is there, unit by unit.
-    fn status(&self, head: Head, contexts: &[u32]) -> Vec<(u32, Extents)> {
-        let of = |&number: &u32| {
-            let context = Context::ALL[number as usize];
-            (number, self.extents(head, context))
-        };
-        contexts.iter().map(of).collect()
-    }
-
-    fn extents(&self, head: Head, context: Context) -> Extents {
-        let ssd = &self.session.run.ssd;
-        let unit = ssd.unit_bytes();
-        let most = if head.one_extent { 1 } else { MOST_EXTENTS };
-        let mut extents: Extents = Vec::new();
-        let mut start = head.offset;
-        while start < head.end() {
-            let end = (start / unit * unit + unit).min(head.end());
-            let is_how = self.is_how(ssd.place_of_unit((start / unit) as u32), context);
-            let length = (end - start) as u32;
-            let is_full = extents.len() == most;
-            match extents.last_mut() {
-                Some((so_far, same)) if *same == is_how => *so_far += length,
-                _ if is_full => break,
-                _ => extents.push((length, is_how)),
-            }
-            start = end;
-        }
-        extents
-    }
-
-    fn is_how(&self, place: Option<UnitPlace>, context: Context) -> u32 {
-        const HOLE_OF_ZEROS: u32 = 3;
-        match (context, place) {
-            (Context::Allocation, None) if self.image.is_fresh() => HOLE_OF_ZEROS,
-            (Context::Die, Some(UnitPlace::Flash { die, .. })) => die + 1,
-            (Context::Age, Some(UnitPlace::Flash { minutes, .. })) => minutes.unwrap_or(0) / 60,
-            _ => 0,
-        }
-    }
-
     /// Ends serving: the session, for its report. Nothing is under way.
     pub fn end(mut self) -> (Session, DiskCounts, Result<()>) {
         let now = self.now();
-        let mut ended = self.run().end_serving().and_then(|()| self.image.close());
+        let mut ended = self.run().end_serving().and_then(|()| self.contents.close());
         if let Some(record) = self.record.take() {
             ended = ended.and(record.close(now));
         }
@@ -443,48 +402,6 @@ impl Disk {
     pub fn now(&self) -> Time {
         self.session.run.ssd.now()
     }
-}
-
-/// What can go wrong while a request begins.
-enum Trouble {
-    Drive(Error),
-    Store(io::Error),
-}
-
-impl From<Error> for Trouble {
-    fn from(error: Error) -> Self {
-        Self::Drive(error)
-    }
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Store(error)
-    }
-}
-
-/// The bytes of a read that are lost, from its beginning on: in order, apart from each other, and
-/// of whole sectors.
-fn lost_of(head: Head, failed: bool, unreadable: &[Range<u64>]) -> Vec<Range<u32>> {
-    let sector = |byte: u64, up: bool| {
-        let byte = byte.clamp(head.offset, head.end()) - head.offset;
-        let sectors = if up { byte.div_ceil(SECTOR_BYTES) } else { byte / SECTOR_BYTES };
-        (sectors * SECTOR_BYTES) as u32
-    };
-    let parts = unreadable.iter().map(|part| sector(part.start, false)..sector(part.end, true));
-    let mut parts: Vec<Range<u32>> = parts.filter(|part| !part.is_empty()).collect();
-    if failed && parts.is_empty() {
-        parts.push(0..head.length);
-    }
-    parts.sort_unstable_by_key(|part| part.start);
-    let mut lost: Vec<Range<u32>> = Vec::new();
-    for part in parts {
-        match lost.last_mut() {
-            Some(last) if part.start <= last.end => last.end = last.end.max(part.end),
-            _ => lost.push(part),
-        }
-    }
-    lost
 }
 
 #[cfg(test)]

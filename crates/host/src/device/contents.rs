@@ -1,0 +1,219 @@
+//! The bytes of a drive through its writes and its power cuts.
+//!
+//! They follow what the drive does: a write changes them when it enters the drive's buffer, in the
+//! order in which the drive takes writes. Where the power can be cut, older bytes of a unit stay
+//! until newer ones are on flash: after a cut the drive says which version is left.
+
+use super::image::Image;
+use ssd::medium::versions::Happened;
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::ops::Range;
+
+/// In the place of a version: the unit was trimmed.
+const TRIMMED: u64 = u64::MAX;
+
+/// A write that the drive has not put into its buffer as a whole.
+struct Coming {
+    bytes: Range<u64>,
+    /// `None` is zeros.
+    data: Option<Vec<u8>>,
+    /// Units that have not entered.
+    left: u64,
+}
+
+/// Versions of units, for drives whose power can be cut. Version 0 is what was there before.
+#[derive(Default)]
+struct History {
+    /// Of the bytes in the image; 0 where there is none.
+    newest: HashMap<u32, u64>,
+    /// Those before it that may come back, the oldest first.
+    older: HashMap<u32, Vec<(u64, Vec<u8>)>>,
+    /// Units trimmed since, and how many before them are durable.
+    trims: VecDeque<u32>,
+    durable_trims: u64,
+}
+
+/// What a power cut has left of the bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Units whose newest version is lost, and that have an older one.
+    pub reverted_units: u64,
+    /// Those among them whose older version is not known any more: the drive has broken a promise,
+    /// and they read as zeros.
+    pub forgotten_units: u64,
+}
+
+/// The bytes of a drive.
+pub struct Contents {
+    image: Image,
+    unit_bytes: u64,
+    coming: HashMap<u64, Coming>,
+    history: Option<History>,
+    /// Working space.
+    unit: Vec<u8>,
+}
+
+impl Contents {
+    /// Those of an image, in units of `unit_bytes`.
+    pub fn new(image: Image, unit_bytes: u64, can_be_cut: bool) -> Self {
+        let history = can_be_cut.then(History::default);
+        Self { image, unit_bytes, coming: HashMap::new(), history, unit: Vec::new() }
+    }
+
+    /// Whether a place that the drive has nothing of reads as zeros.
+    pub fn is_fresh(&self) -> bool {
+        self.image.is_fresh()
+    }
+
+    /// See [`Image::read`].
+    pub fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.image.read(offset, length, bytes)
+    }
+
+    /// A write is on its way to the drive, with this version; without `data` it brings zeros.
+    pub fn expect(&mut self, version: u64, bytes: Range<u64>, data: Option<Vec<u8>>) {
+        let units = bytes.end.div_ceil(self.unit_bytes) - bytes.start / self.unit_bytes;
+        self.coming.insert(version, Coming { bytes, data, left: units });
+    }
+
+    /// The drive has completed a write: if it has refused it, its bytes never come.
+    pub fn forget(&mut self, version: u64) {
+        self.coming.remove(&version);
+    }
+
+    /// Follows what has happened to units, and empties the list.
+    pub fn follow(&mut self, log: &mut Vec<(u32, Happened)>) -> io::Result<()> {
+        log.drain(..).try_for_each(|(unit, happened)| match happened {
+            Happened::Entered { version, replaces } => self.enter(unit, version, replaces),
+            Happened::Stored(version) => {
+                self.stored(unit, version);
+                Ok(())
+            }
+            Happened::Trimmed { drops } => self.trim(unit, drops),
+        })
+    }
+
+    fn range_of(&self, unit: u32) -> Range<u64> {
+        let start = u64::from(unit) * self.unit_bytes;
+        start..start + self.unit_bytes
+    }
+
+    fn enter(&mut self, unit: u32, version: u64, replaces: bool) -> io::Result<()> {
+        self.supersede(unit, version, replaces)?;
+        let range = self.range_of(unit);
+        let Some(coming) = self.coming.get_mut(&version) else { return Ok(()) };
+        let (start, end) = (range.start.max(coming.bytes.start), range.end.min(coming.bytes.end));
+        match &coming.data {
+            None => self.image.zero(start..end)?,
+            Some(data) => {
+                let from = (start - coming.bytes.start) as usize;
+                self.image.write(start, &data[from..from + (end - start) as usize])?;
+            }
+        }
+        coming.left -= 1;
+        if coming.left == 0 {
+            self.coming.remove(&version);
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self, unit: u32, drops: bool) -> io::Result<()> {
+        self.supersede(unit, TRIMMED, drops)?;
+        if let Some(history) = &mut self.history {
+            history.trims.push_back(unit);
+        }
+        self.image.zero(self.range_of(unit))
+    }
+
+    /// Newer bytes of a unit come: the present ones are kept, unless they can never come back.
+    fn supersede(&mut self, unit: u32, version: u64, never_comes_back: bool) -> io::Result<()> {
+        let range = self.range_of(unit);
+        let Some(history) = &mut self.history else { return Ok(()) };
+        let before = history.newest.insert(unit, version).unwrap_or(0);
+        // A trim that comes back leaves nothing.
+        if never_comes_back || before == TRIMMED {
+            return Ok(());
+        }
+        self.unit.clear();
+        self.image.read(range.start, range.end - range.start, &mut self.unit)?;
+        history.older.entry(unit).or_default().push((before, self.unit.clone()));
+        Ok(())
+    }
+
+    /// A version is on flash: those before it do not come back.
+    fn stored(&mut self, unit: u32, version: u64) {
+        let Some(History { newest, older, .. }) = &mut self.history else { return };
+        let Some(versions) = older.get_mut(&unit) else { return };
+        if newest.get(&unit) == Some(&version) {
+            versions.clear();
+        } else if let Some(at) = versions.iter().position(|(older, _)| *older == version) {
+            versions.drain(..at);
+        }
+        if versions.is_empty() {
+            older.remove(&unit);
+        }
+    }
+
+    /// How many trims there have been: a flush that is sent now makes them durable.
+    pub fn trims(&self) -> u64 {
+        let count = |history: &History| history.durable_trims + history.trims.len() as u64;
+        self.history.as_ref().map_or(0, count)
+    }
+
+    /// So many trims are durable.
+    pub fn trims_are_durable(&mut self, trims: u64) {
+        let Some(history) = &mut self.history else { return };
+        while history.durable_trims < trims {
+            let Some(unit) = history.trims.pop_front() else { return };
+            history.durable_trims += 1;
+            if history.newest.get(&unit) == Some(&TRIMMED) {
+                history.older.remove(&unit);
+            }
+        }
+    }
+
+    /// The power is gone: writes that were on their way never come.
+    pub fn cut(&mut self) {
+        self.coming.clear();
+    }
+
+    /// Brings the bytes of each unit to the version that the drive has found again; `None` is no
+    /// data.
+    pub fn settle(&mut self, found: impl Fn(u32) -> Option<u64>) -> io::Result<Left> {
+        let Some(history) = &mut self.history else { return Ok(Left::default()) };
+        let mut left = Left::default();
+        let newest = std::mem::take(&mut history.newest);
+        let mut older = std::mem::take(&mut history.older);
+        history.durable_trims += history.trims.len() as u64;
+        history.trims.clear();
+        let mut units: Vec<(u32, u64)> = newest.into_iter().collect();
+        units.sort_unstable();
+        for (unit, newest) in units {
+            let version = found(unit);
+            let is_newest = version.unwrap_or(TRIMMED) == newest;
+            // What the drive has nothing of is as it was before the first write.
+            let wanted = if is_newest { newest } else { version.unwrap_or(0) };
+            history.newest.insert(unit, wanted);
+            if is_newest {
+                continue;
+            }
+            left.reverted_units += 1;
+            let versions = older.remove(&unit).unwrap_or_default();
+            let start = u64::from(unit) * self.unit_bytes;
+            match versions.into_iter().find(|(older, _)| *older == wanted) {
+                Some((_, bytes)) => self.image.write(start, &bytes)?,
+                None => {
+                    left.forgotten_units += u64::from(version.is_some());
+                    self.image.zero(start..start + self.unit_bytes)?;
+                }
+            }
+        }
+        Ok(left)
+    }
+
+    /// See [`Image::close`].
+    pub fn close(&mut self) -> base::Result<()> {
+        self.image.close()
+    }
+}

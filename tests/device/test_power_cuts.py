@@ -1,0 +1,264 @@
+"""The power of a served drive is cut under real clients: what they were promised is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import nandlab as lab
+from tests.device.clients import CLIENTS, SMALL, client, needs
+
+#: Room enough for ext4, and spare blocks for what a cut costs.
+DRIVE = {**SMALL, "ftl.overprovisioning": 0.5, "recovery.name": "scan_blocks"}
+
+
+def test_flushed_data_are_there_after_a_cut(folder: Path) -> None:
+    """nbdsh: clients are cut off; what was flushed is there, what was not may be."""
+    needs("nbdsh")
+    with lab.serve("tiny", set=DRIVE, clock="fast", precondition="fill") as server:
+        uri = server.uri
+        client("nbdsh", "-u", uri, "-c", "h.pwrite(b'f' * 65536, 0); h.flush()")
+        script = "h.pwrite(b'g' * 4096, 0, flags=nbd.CMD_FLAG_FUA); h.pwrite(b'h' * 4096, 8192)"
+        client("nbdsh", "-u", uri, "-c", script)
+        arguments = ["nbdsh", "-u", uri, "-c", "import time; time.sleep(60)"]
+        with subprocess.Popen(arguments, env=CLIENTS) as connected:
+            wait_until(lambda: server.status().clients == 1)
+            server.cut()
+            assert server.status().power == "off"
+            wait_until(lambda: server.status().clients == 0)
+            connected.kill()
+        with pytest.raises(lab.NandlabError, match="cut already"):
+            server.cut()
+        server.restore()
+        assert server.status().power == "on"
+        script = """
+data = h.pread(65536, 0)
+assert data[:4096] == b'g' * 4096
+assert data[4096:8192] == data[12288:16384] == b'f' * 4096
+assert data[8192:12288] in (b'f' * 4096, b'h' * 4096)
+"""
+        client("nbdsh", "-u", uri, "-c", script)
+        result = server.stop()
+    [cut] = result.to_dict()["device"]["cuts"]
+    assert cut["ready_after_s"] > 0
+    assert cut["forgotten_units"] == 0
+    assert result.checks.ok
+
+
+def test_a_clock_gives_the_time_to_ready(folder: Path) -> None:
+    """With a clock, clients wait outside until the drive has started up."""
+    needs("nbdsh")
+    with lab.serve("tiny", set=DRIVE, clock="scaled=20", precondition="fill") as server:
+        server.cut()
+        begin = time.monotonic()
+        server.restore()
+        assert server.status().power == "starting up"
+        client("nbdsh", "-u", server.uri, "-c", "h.pread(4096, 0)")
+        took_s = time.monotonic() - begin
+        [cut] = server.stop().to_dict()["device"]["cuts"]
+    assert took_s >= 20 * cut["ready_after_s"] > 0
+
+
+def test_commands_come_by_a_socket(folder: Path) -> None:
+    """`nandlab ctl` cuts, restores, ages and asks; mistakes are one line."""
+    needs("nbdsh")
+    nandlab = [sys.executable, "-m", "nandlab"]
+    # The shell's command is the client: it writes, and the power is cut by another command.
+    script = f"""
+set -e
+PATH=/usr/bin:/bin nbdsh -u "$uri" -c 'h.pwrite(bytes(4096), 0); h.flush()'
+for command in status cut status restore "age 100" status; do
+    {sys.executable} -m nandlab ctl nandlab.sock $command
+done
+! {sys.executable} -m nandlab ctl nandlab.sock restore
+! {sys.executable} -m nandlab ctl nandlab.sock explode
+! {sys.executable} -m nandlab ctl other.sock status
+"""
+    sets = [f"--set={key}={value}" for key, value in DRIVE.items()]
+    arguments = [*nandlab, "nbd", "--drive", "tiny", *sets, "--clock", "fast", "--run", script]
+    ended = subprocess.run(
+        [*arguments, "--json", "r.json"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    lines = [line for line in ended.stdout.splitlines() if line.startswith("power ")]
+    assert [line.split(",")[0] for line in lines] == [
+        "power on",
+        "power off",
+        "power off",
+        "power on",
+        "power on",
+        "power on",
+    ]
+    errors = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 3, errors
+    assert "not been cut" in errors[0]
+    assert "cut, restore, status, age" in errors[1]
+    assert "no server answers" in errors[2]
+    assert len(json.loads(Path("r.json").read_text())["device"]["cuts"]) == 1
+    assert not Path("nandlab.sock.ctl").exists()
+
+
+def wait_until(holds: object, timeout_s: float = 20) -> None:
+    """Waits until something holds."""
+    deadline = time.monotonic() + timeout_s
+    while not holds():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --- ext4 and SQLite -----------------------------------------------------------------------------
+
+
+def root(*arguments: str | Path, may: tuple[int, ...] = (0,)) -> str:
+    """A command that needs root, and the exit codes that it may end with."""
+    path = {**os.environ, "PATH": "/usr/sbin:/sbin:/usr/bin:/bin"}
+    ended = subprocess.run(
+        [*map(str, arguments)], env=path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode in may, (arguments, ended.returncode, ended.stdout + ended.stderr)
+    return ended.stdout.strip()
+
+
+def can_mount(folder: Path) -> bool:
+    """Whether this machine lets us mount a file system on a loop device, and use FUSE."""
+    image, place = folder / "try.img", folder / "try"
+    place.mkdir()
+    image.write_bytes(bytes(8 << 20))
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+        root("mkfs.ext4", "-q", image)
+        root("mount", "-o", "loop", image, place)
+        root("umount", place)
+    except (OSError, AssertionError):
+        return False
+    return True
+
+
+def needs_file_systems(folder: Path) -> None:
+    """Skips the test where file systems cannot be mounted."""
+    needs("nbdfuse")
+    path = "/usr/sbin:/sbin:/usr/bin:/bin"
+    tools = ("mkfs.ext4", "e2fsck", "losetup", "mount")
+    missing = [tool for tool in tools if shutil.which(tool, path=path) is None]
+    if missing or os.geteuid() != 0 or not can_mount(folder):
+        pytest.skip("ext4 on a served drive needs root, /dev/fuse, loop devices and e2fsprogs")
+
+
+@contextmanager
+def loop_device(uri: str, folder: Path) -> Iterator[str]:
+    """A block device of the kernel: a loop device on the file that nbdfuse shows."""
+    place = folder / "fuse"
+    place.mkdir(exist_ok=True)
+    with subprocess.Popen(
+        ["nbdfuse", str(place / "disk"), uri], env=CLIENTS, stderr=subprocess.DEVNULL
+    ) as fuse:
+        loop = ""
+        try:
+            wait_until(lambda: (place / "disk").exists())
+            loop = root("losetup", "--find", "--show", place / "disk")
+            yield loop
+        finally:
+            if loop:
+                root("losetup", "--detach", loop, may=(0, 1))
+            root("umount", "--lazy", place, may=(0, 1, 32))
+            fuse.kill()
+
+
+#: With FULL, a rollback journal may come back whose deletion was the commit of the last row: SQLite
+#: promises that row with EXTRA alone.
+WRITER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute(f"PRAGMA journal_mode={sys.argv[2]}")
+connection.execute("PRAGMA synchronous=EXTRA")
+connection.execute("CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY, data BLOB)")
+last = connection.execute("SELECT COALESCE(MAX(n), 0) FROM t").fetchone()[0]
+for n in range(last + 1, last + 100_000):
+    connection.execute("INSERT INTO t VALUES (?, randomblob(700))", (n,))
+    print(n, flush=True)
+"""
+
+
+def committed_until_cut(database: Path, mode: str, server: lab.Server, seconds: float) -> int:
+    """Writes rows, and cuts the power in the middle: the last row that was committed."""
+    writer = [sys.executable, "-c", WRITER, str(database), mode]
+    with subprocess.Popen(writer, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        # The machine may be busy: the time begins with the first row.
+        first = int(process.stdout.readline())
+        time.sleep(seconds)
+        server.cut()
+        time.sleep(0.2)
+        process.kill()
+        told = process.communicate()[0].split(b"\n")
+    return max([first, *(int(line) for line in told[:-1])])
+
+
+def rows(database: Path) -> int:
+    """Rows of a database that is whole."""
+    connection = sqlite3.connect(database)
+    try:
+        [[told]] = connection.execute("PRAGMA integrity_check").fetchall()
+        assert told == "ok"
+        [[last, count]] = connection.execute("SELECT MAX(n), COUNT(n) FROM t").fetchall()
+        assert last == count
+        return int(count)
+    finally:
+        connection.close()
+
+
+def ext4_under_cuts(folder: Path, cuts: int, **sets: object) -> None:
+    """SQLite on ext4 on a served drive whose power is cut again and again."""
+    place = folder / "mounted"
+    place.mkdir()
+    database = place / "rows.db"
+    rng = random.Random(3)
+    with lab.serve("tiny", set={**DRIVE, **sets}, clock="fast") as server:
+        with loop_device(server.uri, folder) as loop:
+            root("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", loop)
+        for cut in range(cuts):
+            mode = ("WAL", "DELETE")[cut // (cuts // 2) % 2]
+            with loop_device(server.uri, folder) as loop:
+                root("mount", "-o", "errors=remount-ro", loop, place)
+                try:
+                    last = committed_until_cut(database, mode, server, rng.random())
+                finally:
+                    root("umount", "--lazy", place)
+            server.restore()
+            with loop_device(server.uri, folder) as loop:
+                # The journal is replayed; then nothing is left to repair.
+                root("e2fsck", "-p", loop, may=(0, 1))
+                root("e2fsck", "-f", "-n", loop)
+                root("mount", loop, place)
+                try:
+                    assert rows(database) >= last > 0, f"cut {cut}, {mode}"
+                finally:
+                    root("umount", place)
+        told = server.stop().to_dict()["device"]["cuts"]
+    assert len(told) == cuts
+    assert sum(each["unanswered_requests"] + each["reverted_units"] for each in told) > 0
+
+
+def test_a_database_survives_cuts(folder: Path) -> None:
+    """Thirty cuts: ext4 and SQLite are whole, and every committed row is there."""
+    needs_file_systems(folder)
+    ext4_under_cuts(folder, 30)
+
+
+def test_a_drive_that_lies_loses_rows(folder: Path) -> None:
+    """The same on a drive that acknowledges flushes too early: the loss is found."""
+    needs_file_systems(folder)
+    lies = {"buffer.lies_about_flush": True, "buffer.bytes": 16 << 20}
+    with pytest.raises(AssertionError, match=r"e2fsck|cut \d"):
+        ext4_under_cuts(folder, 10, **lies)
