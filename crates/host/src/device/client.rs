@@ -30,6 +30,9 @@ pub(super) const LOOK: Duration = Duration::from_millis(100);
 const MOST_REQUESTS: usize = 256;
 const MOST_BYTES: usize = 4 << 20;
 
+/// How long the next request is looked for before its thread sleeps: waking one up takes as long.
+const LOOKED_FOR: Duration = Duration::from_micros(50);
+
 /// The header of a request: with less of one at hand, reading on would wait.
 const HEADER_BYTES: usize = 28;
 
@@ -44,6 +47,8 @@ struct Patient {
     cuts: u64,
     /// Of the handshake.
     deadline: Option<Instant>,
+    /// It looks for more before it sleeps. Nobody else uses the socket meanwhile.
+    is_eager: bool,
 }
 
 impl Patient {
@@ -65,8 +70,32 @@ fn has_waited(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
+impl Patient {
+    /// What comes within a short time, without sleeping.
+    fn read_soon(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+        let begin = Instant::now();
+        self.socket.set_nonblocking(true)?;
+        let read = loop {
+            match self.socket.read(bytes) {
+                Err(error) if has_waited(&error) && begin.elapsed() < LOOKED_FOR => {
+                    std::hint::spin_loop();
+                }
+                Err(error) if has_waited(&error) => break Ok(None),
+                other => break other.map(Some),
+            }
+        };
+        self.socket.set_nonblocking(false)?;
+        read
+    }
+}
+
 impl Read for Patient {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.is_eager
+            && let Some(count) = self.read_soon(bytes)?
+        {
+            return Ok(count);
+        }
         loop {
             match self.socket.read(bytes) {
                 // A client may be silent for as long as it likes.
@@ -167,8 +196,9 @@ fn talk(
 ) -> std::result::Result<(), Broken> {
     socket.set_patience(LOOK)?;
     let deadline = Some(Instant::now() + HANDSHAKE);
-    let patient = |deadline| -> io::Result<Patient> {
-        Ok(Patient { socket: socket.twin()?, shared: shared.clone(), cuts, deadline })
+    let patient = |deadline: Option<Instant>| -> io::Result<Patient> {
+        let is_eager = deadline.is_none() && !shared.is_paced();
+        Ok(Patient { socket: socket.twin()?, shared: shared.clone(), cuts, deadline, is_eager })
     };
     let Some(agreed) = nbd::handshake(&mut patient(deadline)?, &shared.export)? else {
         return Ok(());

@@ -181,7 +181,8 @@ impl Socket {
         };
     }
 
-    fn set_nonblocking(&self, is_it: bool) -> io::Result<()> {
+    /// Whether reads and writes come back at once, on all twins of the socket.
+    pub fn set_nonblocking(&self, is_it: bool) -> io::Result<()> {
         match self {
             Self::Path(socket) => socket.set_nonblocking(is_it),
             Self::Port(socket) => socket.set_nonblocking(is_it),
