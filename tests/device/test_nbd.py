@@ -210,6 +210,10 @@ def test_a_drive_is_used_again(folder: Path) -> None:
     """The drive that was served has what clients wrote, and runs on."""
     needs("nbdsh")
     drive = lab.Drive("tiny", set=SMALL).precondition("fill")
+    with pytest.raises(lab.NandlabError, match="clock"):
+        drive.serve(clock="slow")
+    with pytest.raises(lab.NandlabError, match=r"a\.sock"):
+        drive.serve(clock="fast", socket="no/folder/a.sock")
     with drive.serve(clock="fast") as server:
         script = "[h.pwrite(bytes(65536), 65536 * n) for n in range(400)]"
         client("nbdsh", "-u", server.uri, "-c", script)

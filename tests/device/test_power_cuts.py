@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -109,10 +109,10 @@ done
     assert not Path("nandlab.sock.ctl").exists()
 
 
-def wait_until(holds: object, timeout_s: float = 20) -> None:
+def wait_until(holds: Callable[[], bool], timeout_s: float = 20) -> None:
     """Waits until something holds."""
     deadline = time.monotonic() + timeout_s
-    while not holds():  # type: ignore[operator]
+    while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 

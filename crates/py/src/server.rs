@@ -71,8 +71,10 @@ impl Server {
             read_only,
             memory_limit,
         };
+        // What is refused must not take the drive with it.
+        let opened = device.open(simulation.session()?).map_err(refuse)?;
         let session = simulation.take()?;
-        let server = py.detach(|| device.serve(session)).map_err(refuse)?;
+        let server = py.detach(|| opened.serve(session)).map_err(refuse)?;
         let uri = server.uri().to_owned();
         Ok(Self { server: Mutex::new(Some(server)), uri })
     }

@@ -68,7 +68,8 @@ fn served() -> PyErr {
 }
 
 impl Simulation {
-    fn session(&mut self) -> PyResult<&mut Session> {
+    /// The session, unless a server has it.
+    pub fn session(&mut self) -> PyResult<&mut Session> {
         self.held().as_mut().ok_or_else(served)
     }
 

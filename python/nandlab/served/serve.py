@@ -86,9 +86,8 @@ class Service:
         is_logged, requests_path = kept_in("requests", self.requests)
         if requests_path is not None:
             check_kind("requests", requests_path, [".parquet"])
-        check_outputs(
-            {"requests": requests_path, "record": self.record, **self.outputs}, source.files
-        )
+        inputs = [*source.files, *([] if self.store is None else [self.store])]
+        check_outputs({"requests": requests_path, "record": self.record, **self.outputs}, inputs)
         facts = facts_of(source.name, source.sets, source.loaded, what)
         begun = simulation(what)
         start = perf_counter()
@@ -100,17 +99,7 @@ class Service:
             begun.keep_requests()
         if self.timeline:
             begun.keep_timeline(self.timeline_spans or TIMELINE_SPANS, 0)
-        native = _core.Server(
-            begun,
-            None if self.address.socket is None else str(self.address.socket),
-            self.address.port,
-            self.address.is_open,
-            None if self.store is None else str(self.store),
-            self.clock,
-            None if self.record is None else str(self.record),
-            self.readonly,
-            memory_limit_bytes(),
-        )
+        native = self._native(begun, end)
         log = RequestLog(requests_path, metadata(facts)) if is_logged else None
         return Server(
             begun,
@@ -123,6 +112,27 @@ class Service:
             precondition_wall_s=precondition_wall_s,
             end=end,
         )
+
+    def _native(
+        self, begun: _core.Simulation, end: Callable[[_core.Simulation], object] | None
+    ) -> _core.Server:
+        """The server of a simulation; one that is refused gives its drive back."""
+        try:
+            return _core.Server(
+                begun,
+                None if self.address.socket is None else str(self.address.socket),
+                self.address.port,
+                self.address.is_open,
+                None if self.store is None else str(self.store),
+                self.clock,
+                None if self.record is None else str(self.record),
+                self.readonly,
+                memory_limit_bytes(),
+            )
+        except _core.NandlabError:
+            if end is not None:
+                end(begun)
+            raise
 
 
 def service(

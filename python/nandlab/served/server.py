@@ -67,6 +67,7 @@ class Server:
         self._log, self._has_timeline, self._end = log, has_timeline, end
         self._precondition_wall_s, self._start = precondition_wall_s, perf_counter()
         self._result: Result | None = None
+        self._has_ended = False
 
     @property
     def uri(self) -> str:
@@ -129,6 +130,7 @@ class Server:
         if self._result is not None:
             return self._result
         self.save_requests()
+        self._has_ended = True
         try:
             device = json.loads(self._native.stop(self._simulation))
         except BaseException:
@@ -168,4 +170,6 @@ class Server:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        self.stop()
+        # Where `stop` has failed, that is the error to see.
+        if not self._has_ended:
+            self.stop()

@@ -3,7 +3,7 @@
 use base::{Error, Result, Time};
 use std::time::{Duration, Instant};
 
-/// How simulated time is tied to that of the wall.
+/// Pace of simulated time against the clock on the wall.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pacing {
     /// Not at all: requests are answered at once, and simulated time is kept.

@@ -34,7 +34,7 @@ struct History {
     durable_trims: u64,
 }
 
-/// What a power cut has left of the bytes.
+/// Units that lost their newest bytes in a power cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Left {
     /// Units whose newest version is lost, and that have an older one.
@@ -155,7 +155,7 @@ impl Contents {
         }
     }
 
-    /// How many trims there have been: a flush that is sent now makes them durable.
+    /// Number of trims so far: a flush that is sent now makes them durable.
     pub fn trims(&self) -> u64 {
         let count = |history: &History| history.durable_trims + history.trims.len() as u64;
         self.history.as_ref().map_or(0, count)

@@ -18,10 +18,10 @@ pub mod server;
 pub mod socket;
 
 use crate::session::Session;
-use base::Result;
+use base::{Error, Result};
 use clock::Pacing;
 use disk::{Context, Disk};
-use image::Store;
+use image::{Image, Store};
 use nbd::Export;
 use record::Record;
 use server::Server;
@@ -49,11 +49,26 @@ pub struct Device {
     pub memory_limit: u64,
 }
 
+/// What serving a drive takes, opened: nothing of it is refused any more.
+pub struct Opened {
+    listener: Listener,
+    image: Image,
+    record: Option<Record>,
+    export: Export,
+    pacing: Pacing,
+}
+
 impl Device {
-    /// Begins to serve the drive of a session of clients.
-    pub fn serve(&self, session: Session) -> Result<Server> {
+    /// Opens socket, store and trace for the drive of a session. Refuses a zoned drive, which no
+    /// client of a block device knows how to write. The session stays as it is.
+    pub fn open(&self, session: &Session) -> Result<Opened> {
         let Self { address, store, pacing, record, read_only, memory_limit } = self;
         let ssd = &session.run.ssd;
+        if ssd.zone_layout().is_some() {
+            return Err(Error::new("ftl.name", "a zoned drive cannot be served")
+                .expected("an FTL that writes anywhere, as page")
+                .hint("network block devices know no zones"));
+        }
         let export = Export {
             name: "nandlab".to_owned(),
             description: "a simulated drive".to_owned(),
@@ -64,12 +79,20 @@ impl Device {
             read_only: *read_only,
             contexts: Context::ALL.map(|context| context.name().to_owned()).to_vec(),
         };
-        // Before the bytes: what is refused leaves no file behind.
+        // The socket before the files: one that is refused leaves none behind.
         let listener = Listener::new(address)?;
-        let mut disk = Disk::new(session, store, *pacing, *memory_limit, *read_only)?;
-        if let Some(path) = record {
-            disk.keep(Record::new(path)?);
-        }
+        let image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
+        let record = record.as_deref().map(Record::new).transpose()?;
+        Ok(Opened { listener, image, record, export, pacing: *pacing })
+    }
+}
+
+impl Opened {
+    /// Begins to serve the drive of the session that it was opened for.
+    pub fn serve(self, session: Session) -> Result<Server> {
+        let Self { listener, image, record, export, pacing } = self;
+        let mut disk = Disk::new(session, image, pacing)?;
+        record.into_iter().for_each(|record| disk.keep(record));
         Server::start(disk, listener, export)
     }
 }

@@ -4,38 +4,69 @@
 //! access: such a write is followed by a flush.
 
 use base::{Error, Result, Time};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ssd::request::{Op, Request};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use zstd::stream::write::Encoder;
 
 /// The device in the trace.
 const NAME: &str = "nandlab";
 
+/// The file of a trace, by what compresses it.
+enum Out {
+    Plain(BufWriter<File>),
+    Gzip(GzEncoder<BufWriter<File>>),
+    Zstd(Encoder<'static, BufWriter<File>>),
+}
+
+impl Out {
+    fn new(path: &Path) -> io::Result<Self> {
+        let file = BufWriter::new(File::create(path)?);
+        Ok(match path.extension().and_then(|extension| extension.to_str()) {
+            Some("zst") => Self::Zstd(Encoder::new(file, 3)?),
+            Some("gz") => Self::Gzip(GzEncoder::new(file, Compression::default())),
+            _ => Self::Plain(file),
+        })
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) -> io::Result<()> {
+        let out: &mut dyn Write = match self {
+            Self::Plain(file) => file,
+            Self::Gzip(encoder) => encoder,
+            Self::Zstd(encoder) => encoder,
+        };
+        out.write_fmt(line)?;
+        out.write_all(b"\n")
+    }
+
+    /// Writes what is still held back.
+    fn finish(self) -> io::Result<()> {
+        let mut file = match self {
+            Self::Plain(file) => file,
+            Self::Gzip(encoder) => encoder.finish()?,
+            Self::Zstd(encoder) => encoder.finish()?,
+        };
+        file.flush()
+    }
+}
+
 /// A trace that grows.
 pub struct Record {
-    out: Box<dyn Write + Send>,
+    out: Out,
     path: PathBuf,
     /// The first time that something went wrong.
     failure: Option<io::Error>,
-}
-
-/// A compressed file that is complete when it is dropped or finished.
-fn compressed(file: File, path: &Path) -> io::Result<Box<dyn Write + Send>> {
-    let file = BufWriter::new(file);
-    Ok(match path.extension().and_then(|extension| extension.to_str()) {
-        Some("zst") => Box::new(zstd::stream::write::Encoder::new(file, 3)?.auto_finish()),
-        Some("gz") => Box::new(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
-        _ => Box::new(file),
-    })
 }
 
 impl Record {
     /// Begins a trace in a file: `.zst` and `.gz` are compressed.
     pub fn new(path: &Path) -> Result<Self> {
         let begin = || {
-            let mut out = compressed(File::create(path)?, path)?;
-            writeln!(out, "fio version 3 iolog\n0 {NAME} add\n0 {NAME} open")?;
+            let mut out = Out::new(path)?;
+            out.line(format_args!("fio version 3 iolog\n0 {NAME} add\n0 {NAME} open"))?;
             Ok(Self { out, path: path.to_owned(), failure: None })
         };
         begin().map_err(|error: io::Error| refused(path, &error))
@@ -55,23 +86,24 @@ impl Record {
             Op::Read => "read",
             Op::Write => "write",
             Op::Trim => "trim",
-            _ => return writeln!(self.out, "{us} {NAME} datasync 0 0"),
+            _ => return self.out.line(format_args!("{us} {NAME} datasync 0 0")),
         };
-        writeln!(self.out, "{us} {NAME} {action} {offset} {length}")?;
+        self.out.line(format_args!("{us} {NAME} {action} {offset} {length}"))?;
         if fua {
-            writeln!(self.out, "{us} {NAME} datasync 0 0")?;
+            self.out.line(format_args!("{us} {NAME} datasync 0 0"))?;
         }
         Ok(())
     }
 
     /// Ends the trace at `now`: it is complete.
-    pub fn close(mut self, now: Time) -> Result<()> {
+    pub fn close(self, now: Time) -> Result<()> {
+        let Self { mut out, path, failure } = self;
         let us = now.ns() / 1000;
-        let ended = match self.failure.take() {
+        let ended = match failure {
             Some(error) => Err(error),
-            None => writeln!(self.out, "{us} {NAME} close").and_then(|()| self.out.flush()),
+            None => out.line(format_args!("{us} {NAME} close")).and_then(|()| out.finish()),
         };
-        ended.map_err(|error| refused(&self.path, &error))
+        ended.map_err(|error| refused(&path, &error))
     }
 }
 

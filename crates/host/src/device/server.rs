@@ -62,7 +62,7 @@ pub(super) struct Shared {
     clients: Mutex<Vec<Option<Sender<Outgoing>>>>,
     /// How often the power was cut: clients from before are gone.
     cuts: AtomicU64,
-    under_way: AtomicU64,
+    connected: AtomicU64,
     notes: Mutex<VecDeque<String>>,
     counts: Mutex<ServerCounts>,
 }
@@ -207,7 +207,7 @@ impl Server {
             fault: Mutex::new(None),
             clients: Mutex::new(vec![None; MOST_CLIENTS]),
             cuts: AtomicU64::new(0),
-            under_way: AtomicU64::new(0),
+            connected: AtomicU64::new(0),
             notes: Mutex::new(VecDeque::new()),
             counts: Mutex::new(ServerCounts::default()),
         });
@@ -243,7 +243,7 @@ impl Server {
         let run = &disk.session().run;
         let ftl = run.ssd.ftl_counts();
         Some(Status {
-            clients: self.shared.under_way.load(Ordering::Relaxed),
+            clients: self.shared.connected.load(Ordering::Relaxed),
             under_way,
             completed: run.completed,
             now,
@@ -354,12 +354,12 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
                 };
                 let serving = shared.clone();
                 let work = move || {
-                    serving.under_way.fetch_add(1, Ordering::Relaxed);
+                    serving.connected.fetch_add(1, Ordering::Relaxed);
                     if let Some(problem) = client::serve(&serving, number, socket) {
                         lock(&serving.counts).dropped += 1;
                         serving.note(format!("a client was dropped: {problem}"));
                     }
-                    serving.under_way.fetch_sub(1, Ordering::Relaxed);
+                    serving.connected.fetch_sub(1, Ordering::Relaxed);
                 };
                 let name = format!("nandlab client {number}");
                 match thread::Builder::new().name(name).spawn(work) {

@@ -88,7 +88,7 @@ pub struct Run {
     /// When the power is to be cut, and what that has taken.
     cut_at: Option<Time>,
     cut: Option<Cut>,
-    /// Requests lost in cuts of a served drive.
+    /// Requests that the drive had taken when its power was cut, and did not answer.
     lost_requests: u64,
     /// The exchange of a die, if one was asked for.
     service: Option<Box<Service>>,
@@ -191,7 +191,7 @@ impl Run {
 
     /// Requests that the drive had taken when its power was cut, and did not answer.
     pub fn lost_requests(&self) -> u64 {
-        self.cut.map_or(self.lost_requests, |cut| cut.requests)
+        self.lost_requests
     }
 
     /// Lets the jobs of the last group go on for ever. Before the run begins.
@@ -300,7 +300,8 @@ impl Run {
                         && (self.is_stopped || self.runners.iter().all(Runner::is_over));
                 }
                 Step::Wake(CUT) => {
-                    self.cut = Some(self.ssd.cut()?);
+                    let cut = self.ssd.cut()?;
+                    (self.cut, self.lost_requests) = (Some(cut), cut.requests);
                     (self.is_stopped, self.finished) = (true, true);
                     let now = self.ssd.now();
                     self.runners.iter_mut().for_each(|runner| runner.stop(now));

@@ -5,7 +5,6 @@
 
 use super::{MOST_JOBS, Run};
 use crate::request::{Arrival, Job, Pace, Source};
-use crate::run::runner::Phase;
 use base::{Result, Time};
 use ssd::request::Request;
 use ssd::{Completion, Cut, Step};
@@ -170,7 +169,6 @@ impl Run {
     pub fn end_serving(&mut self) -> Result<()> {
         let now = self.ssd.now();
         for runner in &mut self.runners {
-            runner.phase = Phase::Running;
             runner.end_sending(now);
         }
         (self.is_stopped, self.finished, self.offered) = (true, true, None);

@@ -60,7 +60,9 @@ impl Versions {
 
     /// What has happened to units since the last call, in order, behind what is in `log`.
     pub fn take_log(&mut self, log: &mut Vec<(u32, Happened)>) {
-        log.append(self.log.get_or_insert_default());
+        if let Some(own) = &mut self.log {
+            log.append(own);
+        }
     }
 
     /// Something has happened to a unit.

@@ -14,13 +14,13 @@ pub use power::{CutTold, Power};
 
 use super::clock::{Clock, Pacing};
 use super::contents::Contents;
-use super::image::{Image, Store};
+use super::image::Image;
 use super::message::{Answer, Command, Failure, Head, Request as Asked};
 use super::record::Record;
 use crate::run::Run;
 use crate::run::served::Served;
 use crate::session::Session;
-use base::{Error, Result, Time};
+use base::{Result, Time};
 use ssd::medium::versions::Happened;
 use ssd::request::{Op, Request, SECTOR_BYTES};
 use std::collections::VecDeque;
@@ -77,7 +77,7 @@ pub struct DiskCounts {
 pub struct Disk {
     session: Session,
     contents: Contents,
-    /// The version of the next request that the drive is sent.
+    /// The version of the request that was sent to the drive last.
     version: u64,
     power: Power,
     cuts: Vec<CutTold>,
@@ -100,22 +100,8 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// A drive that begins to serve. Refuses a zoned one, which no client of a block device knows
-    /// how to write.
-    pub fn new(
-        mut session: Session,
-        store: &Store,
-        pacing: Pacing,
-        memory_limit: u64,
-        read_only: bool,
-    ) -> Result<Self> {
-        let ssd = &session.run.ssd;
-        if ssd.zone_layout().is_some() {
-            return Err(Error::new("ftl.name", "a zoned drive cannot be served")
-                .expected("an FTL that writes anywhere, as page")
-                .hint("network block devices know no zones"));
-        }
-        let image = Image::open(store, ssd.capacity_bytes(), memory_limit, read_only)?;
+    /// A drive that begins to serve, with the bytes of `image`.
+    pub fn new(mut session: Session, image: Image, pacing: Pacing) -> Result<Self> {
         session.serve()?;
         let ssd = &session.run.ssd;
         let contents = Contents::new(image, ssd.unit_bytes(), ssd.can_recover());

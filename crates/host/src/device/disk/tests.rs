@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::config;
+use crate::device::Device;
+use crate::device::image::Store;
+use crate::device::socket::Address;
 use crate::session::Workload;
 use base::rng::Rng;
 use ssd::precondition::Precondition;
@@ -14,9 +17,16 @@ pub(super) fn session(drive: &str, sets: &[&str], precondition: Precondition) ->
     Session::new(loaded, &Workload::Clients, precondition, MEMORY)
 }
 
+/// The drive of a session with its bytes in memory.
+pub(super) fn served(session: Session, pacing: Pacing) -> Disk {
+    let capacity = session.run.ssd.capacity_bytes();
+    let image = Image::open(&Store::Memory, capacity, MEMORY, false).unwrap();
+    Disk::new(session, image, pacing).unwrap()
+}
+
 fn disk(sets: &[&str], precondition: Precondition, pacing: Pacing) -> Disk {
     let session = session("tiny", sets, precondition).unwrap();
-    Disk::new(session, &Store::Memory, pacing, MEMORY, false).unwrap()
+    served(session, pacing)
 }
 
 pub(super) fn head(command: Command, offset: u64, length: u32) -> Head {
@@ -110,7 +120,7 @@ fn lost_codewords_are_named() {
     ];
     let session = session("tiny", &sets, Precondition::Fill);
     let Ok(session) = session else { panic!("{}", session.err().unwrap()) };
-    let mut disk = Disk::new(session, &Store::Memory, Pacing::Fast, MEMORY, false).unwrap();
+    let mut disk = served(session, Pacing::Fast);
     let mut lost_bytes = 0;
     for unit in 0..200u64 {
         let read = asked(head(Command::Read, 4096 * unit, 4096), 0);
@@ -177,6 +187,13 @@ fn with_a_clock_nothing_is_answered_early() {
 fn a_zoned_drive_is_refused() {
     let sets = ["ftl.name=zoned", "ftl.max_active_zones=4"];
     let session = session("tiny", &sets, Precondition::None).unwrap();
-    let refused = Disk::new(session, &Store::Memory, Pacing::Fast, MEMORY, false);
-    assert!(refused.err().unwrap().to_string().contains("zone"));
+    let device = Device {
+        address: Address::Port { port: 0, is_open: false },
+        store: Store::Memory,
+        pacing: Pacing::Fast,
+        record: None,
+        read_only: false,
+        memory_limit: MEMORY,
+    };
+    assert!(device.open(&session).err().unwrap().to_string().contains("zone"));
 }

@@ -20,7 +20,7 @@ mod tests;
 
 pub use answers::{write_answer, write_failure};
 pub use handshake::handshake;
-pub use requests::{Next, next_request};
+pub use requests::{HEADER_BYTES, Next, next_request};
 
 use std::fmt;
 use std::io::{self, Read};

@@ -27,6 +27,9 @@ pub enum Next {
     Disconnect,
 }
 
+/// Bytes of a request without its data.
+pub const HEADER_BYTES: usize = 28;
+
 /// The fields of a request as they are sent.
 struct Fields {
     flags: u16,
@@ -42,7 +45,7 @@ pub fn next_request<R: Read>(
     agreed: &Agreed,
     export: &Export,
 ) -> Result<Next, Broken> {
-    let mut bytes = [0; 28];
+    let mut bytes = [0; HEADER_BYTES];
     if !fill(input, &mut bytes)? {
         return Ok(Next::Disconnect);
     }
@@ -73,7 +76,7 @@ pub fn next_request<R: Read>(
 }
 
 impl Fields {
-    fn read(bytes: &[u8; 28]) -> Result<Self, Broken> {
+    fn read(bytes: &[u8; HEADER_BYTES]) -> Result<Self, Broken> {
         let [m0, m1, m2, m3, f0, f1, k0, k1, rest @ ..] = *bytes;
         let magic = u32::from_be_bytes([m0, m1, m2, m3]);
         if magic != REQUEST {

@@ -3,8 +3,7 @@
 use super::Power;
 use crate::device::clock::Pacing;
 use crate::device::disk::Disk;
-use crate::device::disk::tests::{MEMORY, asked, head, session};
-use crate::device::image::Store;
+use crate::device::disk::tests::{asked, head, served, session};
 use crate::device::message::{Answer, Command, Failure, Head};
 use base::rng::Rng;
 use ssd::precondition::Precondition;
@@ -40,7 +39,7 @@ fn storm(sets: &[&str], cuts: usize, seed: u64) -> Disk {
     let spare = ["ftl.overprovisioning=1.5"];
     let sets: Vec<&str> = sizes.iter().chain(&spare).chain(sets).copied().collect();
     let session = session("tiny", &sets, Precondition::Fill).unwrap();
-    let mut disk = Disk::new(session, &Store::Memory, Pacing::Fast, MEMORY, false).unwrap();
+    let mut disk = served(session, Pacing::Fast);
     let units = disk.session().run.ssd.capacity_bytes() / 4096;
     let used = units.min(600);
     let mut promised = Promised { values: vec![vec![0]; 8 * used as usize] };
@@ -171,7 +170,7 @@ fn capacitors_lose_nothing_that_was_answered() {
 #[test]
 fn a_drive_without_recovery_is_not_cut() {
     let session = session("tiny", &[], Precondition::None).unwrap();
-    let mut disk = Disk::new(session, &Store::Memory, Pacing::Fast, MEMORY, false).unwrap();
+    let mut disk = served(session, Pacing::Fast);
     assert!(disk.cut().err().unwrap().to_string().contains("recovery"));
     assert!(disk.restore().is_err() && disk.power() == Power::On);
 }
