@@ -30,8 +30,8 @@ pub(super) const LOOK: Duration = Duration::from_millis(100);
 const MOST_REQUESTS: usize = 256;
 const MOST_BYTES: usize = 4 << 20;
 
-/// Time in which a thread polls for the next request before it sleeps. Measured with it and without:
-/// 31 and 57 us a read at depth 1 (`tools/nbd_speed.py`).
+/// Time in which a thread polls for the next request before it sleeps. Measured with polling and
+/// without: 31 and 57 us a read at depth 1 (`tools/nbd_speed.py`).
 const POLLED_FOR: Duration = Duration::from_micros(50);
 
 /// Answers that are later than this are counted: no thread can be woken much faster.
