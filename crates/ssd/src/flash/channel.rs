@@ -2,7 +2,7 @@
 
 use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::flash::command::{Done, Fifo, NONE, Owner, Queues};
+use crate::flash::command::{Done, NONE, Owner, Queues};
 use crate::flash::die::Phase;
 use crate::flash::doing::Doing;
 use crate::flash::scheduler::Head;
@@ -67,7 +67,7 @@ impl Flash {
         state.on_bus = true;
         state.bus_head = Head { since: events.now(), order };
         state.bus_next = NONE;
-        let index = if state.phase == Phase::Loading { state.active } else { state.output.head };
+        let index = if state.phase == Phase::Loading { state.active } else { state.output };
         let class = self.commands[index].class as usize;
         let channel = state.channel;
         let before = self.channels[channel as usize].queues.push(class, die.0);
@@ -104,7 +104,7 @@ impl Flash {
         state.queues.take(class, NONE, dies.bus_next);
         dies.on_bus = false;
         let loading = dies.phase == Phase::Loading;
-        let index = if loading { dies.active } else { dies.output.head };
+        let index = if loading { dies.active } else { dies.output };
         let command = &mut self.commands[index];
         let time = self.chips.of_die(Die(die)).timing.transfer(command.bytes);
         command.bus += time;
@@ -129,7 +129,7 @@ impl Flash {
         if let Some(blame) = &mut self.blame
             && !loading
         {
-            let index = self.dies[die.0 as usize].output.head;
+            let index = self.dies[die.0 as usize].output;
             blame.sent(index, started, now, self.commands[index].attempt > 0);
         }
         let done = if loading {
@@ -157,7 +157,7 @@ impl Flash {
 
     /// How the transfer of a read is shown.
     fn data_out_span(&self, die: Die) -> SpanKind {
-        let index = self.dies[die.0 as usize].output.head;
+        let index = self.dies[die.0 as usize].output;
         if self.commands[index].level > 0 { SpanKind::SoftOut } else { SpanKind::DataOut }
     }
 
@@ -230,12 +230,12 @@ impl Flash {
     pub(crate) fn data_out(&mut self, events: &mut EventQueue, die: Die) -> Done {
         let now = events.now();
         let state = &mut self.dies[die.0 as usize];
-        let index = state.output.head;
+        let index = state.output;
         let command = &mut self.commands[index];
         let next = std::mem::replace(&mut command.next, NONE);
         if next == NONE {
             state.account(now);
-            state.output = Fifo::EMPTY;
+            state.output = NONE;
             match state.phase {
                 Phase::Holding => state.phase = Phase::Idle,
                 // The register that the second of two reads waits for.
@@ -247,7 +247,7 @@ impl Flash {
                 _ => {}
             }
         } else {
-            state.output.head = next;
+            state.output = next;
             self.join_bus(events, die);
         }
         self.start_die(events, die);

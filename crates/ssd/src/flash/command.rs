@@ -196,26 +196,23 @@ pub enum Done {
 
 /// A first-in first-out list threaded through commands.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Fifo {
-    pub(crate) head: u32,
-    pub(crate) tail: u32,
+struct Fifo {
+    head: u32,
+    tail: u32,
 }
 
 impl Fifo {
-    pub(crate) const EMPTY: Self = Self { head: NONE, tail: NONE };
-
-    pub(crate) fn is_empty(self) -> bool {
-        self.head == NONE
-    }
+    const EMPTY: Self = Self { head: NONE, tail: NONE };
 }
 
 /// One list for each class, threaded through what it holds: whoever pushes and takes links the
 /// entries.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Queues {
-    lists: [Fifo; CLASSES],
     /// Which classes have something waiting: one bit for each.
     waiting: u32,
+    lists: [Fifo; CLASSES],
 }
 
 impl Queues {

@@ -2,7 +2,7 @@
 
 use crate::drive::timeline::{SpanKind, Track};
 use crate::flash::Flash;
-use crate::flash::command::{Command, Done, Fifo, KEPT, Kind, NONE, Owner, Purpose, Queues};
+use crate::flash::command::{Command, Done, KEPT, Kind, NONE, Owner, Purpose, Queues};
 use crate::flash::doing::{DOINGS, Doing};
 use crate::flash::scheduler::{CLASSES, Class, Head};
 use base::Time;
@@ -38,11 +38,11 @@ pub(crate) struct Suspended {
     pub(crate) command: u32,
     pub(crate) phase: Phase,
     pub(crate) remaining: Time,
-    pub(crate) head: Head,
-    pub(crate) class: Class,
+    pub(crate) since: Time,
 }
 
-/// What every read needs comes first, in two lines of the cache.
+/// What every read and write needs comes first, in three lines of the cache, up to its share of
+/// `times`.
 #[repr(C, align(64))]
 pub(crate) struct DieState {
     /// End of the array operation in progress; an event at another time is a stale one.
@@ -53,14 +53,16 @@ pub(crate) struct DieState {
     pub(crate) array_start: Time,
     /// In the array or the page register.
     pub(crate) active: u32,
-    /// Ready to go out over the bus.
-    pub(crate) output: Fifo,
+    /// Ready to go out over the bus: the first of a list.
+    pub(crate) output: u32,
     pub(crate) channel: u32,
     pub(crate) bus_next: u32,
     pub(crate) suspends: u32,
     pub(crate) phase: Phase,
     /// What the array does, while it reads, programs or erases.
     pub(crate) doing: Doing,
+    /// What it does before that, up to `array_start`.
+    pub(crate) lead: Doing,
     /// Reads of the active page that are still to be combined with what is in its registers.
     pub(crate) senses: u8,
     /// The page registers hold data of a copy: until its program starts, only commands of its class
@@ -68,64 +70,53 @@ pub(crate) struct DieState {
     pub(crate) is_kept: bool,
     /// In the bus queue.
     pub(crate) on_bus: bool,
-    pub(crate) queues: Queues,
-    pub(crate) bus_head: Head,
-    pub(crate) times: [u64; DOINGS],
     pub(crate) suspended: Option<Suspended>,
+    pub(crate) bus_head: Head,
+    pub(crate) queues: Queues,
+    pub(crate) times: [u64; DOINGS],
 }
 
 impl DieState {
     /// Adds the time since the last change to the current kind of work.
     #[inline]
     pub(crate) fn account(&mut self, now: Time) {
-        let spent = self.spent_until(now);
-        spent.add_to(&mut self.times);
+        let Spent { doing, worked, before } = self.spent_until(now);
+        self.times[doing as usize] += worked;
+        self.times[self.lead as usize] += before;
         self.since = now;
     }
 
-    /// Since the last change: the kind of work, and what came before it.
+    /// Since the last change.
     #[inline]
     fn spent_until(&self, now: Time) -> Spent {
         let spent = now.since(self.since).0;
         let doing = match self.phase {
             Phase::Reading | Phase::Fetching | Phase::Programming | Phase::Erasing => self.doing,
             // With data in its registers, or something suspended, it is not idle: it waits.
-            Phase::Idle if self.output.is_empty() && self.suspended.is_none() => Doing::Idle,
+            Phase::Idle if self.output == NONE && self.suspended.is_none() => Doing::Idle,
             Phase::Suspending => Doing::Suspend,
             Phase::Idle | Phase::Holding | Phase::Blocked | Phase::Loading => Doing::Wait,
         };
-        // Command cycles come first, or the rest of a pulse; the start of an operation that is over
-        // lies behind us.
+        // The start of an operation that is over lies behind us.
         let before = self.array_start.since(self.since).0.min(spent);
-        let is_pulse = self.phase == Phase::Suspending
-            && self.suspended.is_some_and(|suspended| suspended.phase == Phase::Programming);
-        let lead = if is_pulse { self.doing } else { Doing::Wait };
-        Spent { doing, worked: spent - before, lead, before }
+        Spent { doing, worked: spent - before, before }
     }
 
     /// Everything that it has done up to now.
     pub(crate) fn times_at(&self, now: Time) -> [u64; DOINGS] {
+        let Spent { doing, worked, before } = self.spent_until(now);
         let mut times = self.times;
-        self.spent_until(now).add_to(&mut times);
+        times[doing as usize] += worked;
+        times[self.lead as usize] += before;
         times
     }
 }
 
-/// Time since the last change of a die, by kind of work.
+/// Time since the last change of a die: that of its work, and that of its `lead`.
 struct Spent {
     doing: Doing,
     worked: u64,
-    /// Kind of the time that comes first, and that time.
-    lead: Doing,
     before: u64,
-}
-
-impl Spent {
-    #[inline]
-    fn add_to(&self, times: &mut [u64; DOINGS]) {
-        times[self.doing as usize] += self.worked;
-        times[self.lead as usize] += self.before;
-    }
 }
 
 impl Flash {
@@ -149,7 +140,8 @@ impl Flash {
             heads[class] = Some(Head { since: command.queued, order: command.order });
         }
         if let Some(suspended) = &die.suspended {
-            heads[suspended.class as usize] = Some(suspended.head);
+            let Command { class, order, .. } = self.commands[suspended.command];
+            heads[class as usize] = Some(Head { since: suspended.since, order });
         }
         Some(self.scheduler.pick(now, &heads))
     }
@@ -173,9 +165,9 @@ impl Flash {
             return;
         }
         let Some(class) = self.pick(now, state) else { return };
-        let output = !state.output.is_empty();
+        let output = state.output != NONE;
         if let Some(suspended) = state.suspended
-            && suspended.class as usize == class
+            && self.commands[suspended.command].class as usize == class
         {
             if !output {
                 self.resume(events, die, suspended);
@@ -425,7 +417,7 @@ impl Flash {
                 let state = &self.dies[die.0 as usize];
                 let more = state.senses > 0;
                 let needs_output = !more || !self.combines_in_page_buffer(die);
-                if needs_output && !state.output.is_empty() {
+                if needs_output && state.output != NONE {
                     self.set_phase(now, die, Phase::Blocked);
                 } else if more {
                     self.sense_again(events, die);
@@ -455,6 +447,7 @@ impl Flash {
             Phase::Suspending => {
                 self.span(now, die, |_| SpanKind::Suspend);
                 self.set_phase(now, die, Phase::Idle);
+                self.dies[die.0 as usize].lead = Doing::Wait;
                 Done::Nothing
             }
             phase => unreachable!("array event in {phase:?}"),
@@ -496,8 +489,7 @@ impl Flash {
     /// is what frees the data of this one (ONFI's read cache).
     pub(crate) fn hand_over(&mut self, events: &mut EventQueue, die: Die) {
         let state = &mut self.dies[die.0 as usize];
-        let head = std::mem::replace(&mut state.active, NONE);
-        state.output = Fifo { head, tail: head };
+        state.output = std::mem::replace(&mut state.active, NONE);
         self.start_die(events, die);
         self.join_bus(events, die);
     }
@@ -528,7 +520,6 @@ impl Flash {
         let timing = &self.chips.of_die(die).timing;
         let state = &mut self.dies[die.0 as usize];
         let command = self.commands[state.active];
-        let Command { class, order, .. } = command;
         let (cost, pulse, kind) = if state.phase == Phase::Programming {
             (timing.program_suspend, timing.program_pulse, program_span(&command))
         } else {
@@ -549,12 +540,14 @@ impl Flash {
             command: state.active,
             phase: state.phase,
             remaining,
-            head: Head { since: from, order },
-            class,
+            since: from,
         });
         self.span(from, die, |_| kind);
         self.set_phase(now, die, Phase::Suspending);
         let state = &mut self.dies[die.0 as usize];
+        if pulse > Time::ZERO {
+            state.lead = state.doing;
+        }
         state.suspends += 1;
         state.active = NONE;
         state.array_start = from;

@@ -4,10 +4,14 @@ use super::command::{Command, Purpose};
 use super::scheduler::Class;
 use serde::Serialize;
 
-/// What a die does at a time.
+/// What a die does at a time: what it does most comes first, together in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Doing {
+    /// Nothing.
+    Idle,
+    /// Holding or waiting for data, command cycles.
+    Wait,
     /// Reading for the host.
     Read,
     /// Programming data of the host.
@@ -34,10 +38,6 @@ pub(crate) enum Doing {
     Erase,
     /// Suspending a program or an erase.
     Suspend,
-    /// Holding or waiting for data, command cycles.
-    Wait,
-    /// Nothing.
-    Idle,
 }
 
 pub(crate) const DOINGS: usize = 15;

@@ -22,7 +22,7 @@ use crate::blame::Blame;
 use crate::drive::timeline::Timeline;
 use crate::failure::retry::Reread;
 use crate::flash::channel::ChannelState;
-use crate::flash::command::{Command, Fifo, NONE, Owner, Queues};
+use crate::flash::command::{Command, NONE, Owner, Queues};
 use crate::flash::copyback::Copyback;
 use crate::flash::die::{DieState, Phase};
 use crate::flash::doing::{DOINGS, DieTimes, Doing};
@@ -142,7 +142,7 @@ impl Flash {
             is_kept: false,
             active: NONE,
             senses: 0,
-            output: Fifo::EMPTY,
+            output: NONE,
             suspended: None,
             suspends: 0,
             channel: i % channels,
@@ -152,6 +152,7 @@ impl Flash {
             since: Time::ZERO,
             array_start: Time::ZERO,
             doing: Doing::Idle,
+            lead: Doing::Wait,
             times: [0; DOINGS],
         };
         let channel = || ChannelState {
@@ -186,7 +187,7 @@ impl Flash {
         let die = &self.dies[die.0 as usize];
         die.phase == Phase::Idle
             && die.suspended.is_none()
-            && die.output.is_empty()
+            && die.output == NONE
             && die.queues.waiting() == 0
     }
 

@@ -2,7 +2,7 @@
 
 use super::Flash;
 use crate::flash::channel::ChannelState;
-use crate::flash::command::{Fifo, NONE, Owner, Queues};
+use crate::flash::command::{NONE, Owner, Queues};
 use crate::flash::die::{DieState, Phase};
 use crate::flash::doing::Doing;
 use base::Time;
@@ -38,10 +38,11 @@ impl Flash {
             let state = &mut self.dies[die];
             state.account(now);
             (state.phase, state.end, state.active) = (Phase::Idle, Time::NEVER, NONE);
-            (state.queues, state.output) = (Queues::EMPTY, Fifo::EMPTY);
+            (state.queues, state.output) = (Queues::EMPTY, NONE);
             (state.suspended, state.suspends, state.senses) = (None, 0, 0);
             (state.on_bus, state.bus_next, state.is_kept) = (false, NONE, false);
-            (state.since, state.array_start, state.doing) = (now, now, Doing::Idle);
+            (state.since, state.array_start) = (now, now);
+            (state.doing, state.lead) = (Doing::Idle, Doing::Wait);
         }
         self.channels.iter_mut().for_each(|channel| ChannelState::stop(channel, now));
         self.commands.clear();
