@@ -47,7 +47,7 @@ impl ChannelState {
 
 impl Flash {
     /// Books the command cycles of `count` commands on the die's bus: when they are over.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn book_commands(&mut self, now: Time, die: Die, count: u64) -> Time {
         let time = self.chips.of_die(die).timing.command * count;
         if time == Time::ZERO {

@@ -242,18 +242,9 @@ impl Flash {
     fn sense_from(&mut self, events: &mut EventQueue, die: Die, start: Time) {
         self.chips.advance_to(start);
         let index = self.dies[die.0 as usize].active;
-        // A read of coded pages counts several; those of all but the longest are joined to it.
-        let mut before = self.counts.reads;
         let mut longest = self.sense(index);
-        let mut most = self.counts.reads - before;
-        let mut other = self.commands[index].next;
-        while other != NONE {
-            before = self.counts.reads;
-            longest = longest.max(self.sense(other));
-            let reads = self.counts.reads - before;
-            self.counts.joined_reads += reads.min(most);
-            most = most.max(reads);
-            other = self.commands[other].next;
+        if self.commands[index].next != NONE {
+            longest = longest.max(self.sense_joined(index));
         }
         self.set_phase(events.now(), die, Phase::Reading);
         let doing = Doing::of(&self.commands[index], true);
@@ -274,11 +265,36 @@ impl Flash {
         events.push_lane(self.events.array_lane, state.end, self.events.array + die.0);
     }
 
+    /// Senses what has joined the read that was sensed last.
+    #[inline(never)]
+    fn sense_joined(&mut self, first: u32) -> Time {
+        // A read of coded pages counts several; those of all but the longest are joined to it.
+        let mut most = self.senses_of(first);
+        let mut longest = Time::ZERO;
+        let mut other = self.commands[first].next;
+        while other != NONE {
+            longest = longest.max(self.sense(other));
+            let senses = self.senses_of(other);
+            self.counts.joined_reads += senses.min(most);
+            most = most.max(senses);
+            other = self.commands[other].next;
+        }
+        longest
+    }
+
+    /// Pages that are sensed for a read.
+    fn senses_of(&self, index: u32) -> u64 {
+        let Command { ppn, bytes, .. } = self.commands[index];
+        let (block, page) = self.chips.geometry.page_of(ppn);
+        if self.chips.is_coded(block, page) { self.chips.coded_read(bytes).0 } else { 1 }
+    }
+
     fn combines_in_page_buffer(&self, die: Die) -> bool {
         self.chips.of_die(die).features.combined_read == CombinedRead::PageBuffer
     }
 
     /// Whether a page goes out from the second register, so that the array can go on.
+    #[inline(always)]
     fn frees_page_register(&self, die: Die, index: u32) -> bool {
         self.chips.of_die(die).features.cache_read
             && (self.commands[index].senses == 1 || self.combines_in_page_buffer(die))

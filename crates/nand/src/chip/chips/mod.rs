@@ -271,7 +271,7 @@ impl Chips {
     }
 
     /// The same of the cells themselves.
-    #[inline]
+    #[inline(always)]
     fn sense(&mut self, block: Block, page: u32, shift_v: f32) -> Result<(Time, f64)> {
         let state = &mut self.blocks[block.0 as usize];
         let BlockFill { next_page, mode } = state.fill();
