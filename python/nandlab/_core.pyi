@@ -368,6 +368,7 @@ class Server:
         is_open: bool,
         store: str | None,
         clock: str,
+        integrity: str,
         record: str | None,
         read_only: bool,
         memory_limit: int,

@@ -108,6 +108,11 @@ impl Codec {
         self.code.encode(word);
     }
 
+    /// Whether the checksum of a decoded `word` is right; a code without one takes every word.
+    pub fn passes(&self, word: &[u64]) -> bool {
+        self.sealed_bytes.is_none_or(|bytes| crc::is_sealed(word, bytes))
+    }
+
     /// Whether the decoded `word` is the `written` one. A checksum decides, as in a controller;
     /// without one the two are compared, as an end-to-end check of the data does.
     pub fn is_right(&self, word: &[u64], written: &[u64]) -> bool {

@@ -5,6 +5,7 @@ use crate::simulation::Simulation;
 use base::Error;
 use host::device::Device;
 use host::device::clock::Pacing;
+use host::device::disk::Integrity;
 use host::device::image::Store;
 use host::device::server;
 use host::device::socket::Address;
@@ -43,7 +44,7 @@ impl Server {
 impl Server {
     /// Serves the drive of a simulation of `clients`, which is preconditioned: at `socket`, a path,
     /// or at `port`, for other machines too where it `is_open`. Bytes are kept in the file `store`,
-    /// or in memory. `clock` is `fast`, `real` or `scaled=K`.
+    /// or in memory. `clock` is `fast`, `real` or `scaled=K`, `integrity` `model` or `exact`.
     #[new]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -54,6 +55,7 @@ impl Server {
         is_open: bool,
         store: Option<PathBuf>,
         clock: &str,
+        integrity: &str,
         record: Option<PathBuf>,
         read_only: bool,
         memory_limit: u64,
@@ -67,6 +69,7 @@ impl Server {
             address,
             store: store.map_or(Store::Memory, Store::File),
             pacing: Pacing::parse(clock).map_err(refuse)?,
+            integrity: Integrity::parse(integrity).map_err(refuse)?,
             record,
             read_only,
             memory_limit,

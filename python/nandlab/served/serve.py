@@ -35,6 +35,8 @@ SOCKET = "nandlab.sock"
 
 CLOCK = "real"
 
+INTEGRITY = "model"
+
 
 @dataclass(frozen=True)
 class Address:
@@ -66,6 +68,7 @@ class Service:
     address: Address
     store: Path | None
     clock: str
+    integrity: str
     readonly: bool
     record: Path | None
     requests: bool | str | PathLike[str]
@@ -125,6 +128,7 @@ class Service:
                 self.address.is_open,
                 None if self.store is None else str(self.store),
                 self.clock,
+                self.integrity,
                 None if self.record is None else str(self.record),
                 self.readonly,
                 memory_limit_bytes(),
@@ -142,6 +146,7 @@ def service(
     listen_anywhere: bool = False,
     store: str | PathLike[str] | None = None,
     clock: str = CLOCK,
+    integrity: str = INTEGRITY,
     readonly: bool = False,
     record: str | PathLike[str] | None = None,
     requests: bool | str | PathLike[str] = False,
@@ -157,10 +162,13 @@ def service(
         whole("timeline_spans", timeline_spans, 1, MOST_SPANS)
     if not isinstance(clock, str):
         raise refusal("clock", repr(clock), "fast, real or scaled=K")
+    if not isinstance(integrity, str):
+        raise refusal("integrity", repr(integrity), "model or exact")
     return Service(
         Address.of(socket, port, listen_anywhere),
         None if store is None else Path(fspath(store)),
         clock,
+        integrity,
         flag("readonly", readonly),
         None if record is None else Path(fspath(record)),
         requests,
@@ -182,6 +190,7 @@ def serve(
     listen_anywhere: bool = False,
     store: str | PathLike[str] | None = None,
     clock: str = CLOCK,
+    integrity: str = INTEGRITY,
     readonly: bool = False,
     record: str | PathLike[str] | None = None,
     requests: bool | str | PathLike[str] = False,
@@ -210,6 +219,9 @@ def serve(
             memory.
         clock: ``real``: a request is answered when its simulated time has come. ``scaled=10``: the
             drive is ten times as slow. ``fast``: answers come at once, and simulated time is kept.
+        integrity: ``model``: bytes are right unless the model of errors says that they cannot be
+            corrected. ``exact``: they are encoded when they are programmed, and what is read is
+            what the decoder makes of them; it needs ``ecc.model = "exact"``.
         readonly: clients may not write.
         record: trace of all that clients ask for, which `nandlab.run` replays: one of fio's I/O
             logs; ``.gz`` and ``.zst`` are compressed.
@@ -232,6 +244,7 @@ def serve(
         listen_anywhere=listen_anywhere,
         store=store,
         clock=clock,
+        integrity=integrity,
         readonly=readonly,
         record=record,
         requests=requests,

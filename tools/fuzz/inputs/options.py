@@ -46,6 +46,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--channel": ("bsc", "awgn", "mlc"),
     "--chip": (*PRESETS["chip"], *("tlc_3d", "qlc_3d", "wang2014_mlc") * 6),
     "--clock": ("fast", "real", "scaled=3", "scaled=0.1"),
+    "--integrity": ("model", "exact"),
     "--code": PRESETS["code"],
     "--codeword-bits": _BITS,
     "--column": ("iops", "host.iops", "p"),

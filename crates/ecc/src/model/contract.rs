@@ -190,6 +190,15 @@ pub struct Decode {
     pub time: Time,
 }
 
+/// The outcome of a codeword of stored data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    /// As the controller knows it.
+    pub outcome: Decode,
+    /// It takes the word for corrected, and it is another one.
+    pub is_miscorrected: bool,
+}
+
 /// Real cells, for a model that writes and reads its codewords: the page that is being read.
 ///
 /// Promises: a word of the same luck stands in the same cells, whatever was read before: further
@@ -215,6 +224,22 @@ pub trait Model: Send {
     /// Decodes one codeword that stands in real cells. A model of rates takes its rate.
     fn decode_from(&mut self, word: &Word, _medium: &mut dyn Medium) -> Decode {
         self.decode(word)
+    }
+
+    /// Decodes a codeword of stored data: `stored` is what was written (packed), and what the decoder
+    /// makes of its read goes to `decoded`. Here only the controller judges: its decoder, and the
+    /// checksum of the code if it has one. With cells the word is written to them and read.
+    ///
+    /// A model of rates gives the data back, whatever it says of them.
+    fn decode_stored(
+        &mut self,
+        word: &Word,
+        stored: &[u64],
+        _medium: Option<&mut dyn Medium>,
+        decoded: &mut [u64],
+    ) -> Stored {
+        decoded.copy_from_slice(stored);
+        Stored { outcome: self.decode(word), is_miscorrected: false }
     }
 
     /// Bits of the words that it writes to a medium, for a model that has use of one.

@@ -12,11 +12,12 @@
 //! tell most.
 //!
 //! A word that is decoded to another codeword counts as failed when its checksum shows it. Without
-//! a checksum it always counts as failed.
+//! a checksum it always counts as failed, but for stored data ([`Model::decode_stored`]): there
+//! nobody knows the data that were written, and the wrong ones are delivered.
 //!
 //! How long an iteration takes is Bates's (2014), where a drive does not say otherwise.
 
-use super::{Constructor, Decode, EccConfig, LEAST_RBER, Medium, Model, Word, as_given};
+use super::{Constructor, Decode, EccConfig, LEAST_RBER, Medium, Model, Stored, Word, as_given};
 use crate::bits;
 use crate::channel::Reading;
 use crate::channel::information::{boundary, boundary_offsets, sigma};
@@ -58,6 +59,8 @@ struct Exact {
     sent: Vec<u64>,
     wrong: Vec<u64>,
     decoded: Vec<u64>,
+    /// Iterations that a hard read without an error takes, once they are known.
+    clean_iterations: Option<u32>,
 }
 
 /// Regions by number of the rate and level; shared by all drives.
@@ -121,6 +124,7 @@ impl Exact {
             sent: words(),
             wrong: words(),
             decoded: words(),
+            clean_iterations: None,
             code,
         })
     }
@@ -138,10 +142,9 @@ impl Exact {
         rng
     }
 
-    /// Puts a read of `word` with `errors` wrong bits into `reading`.
-    fn read(&mut self, word: &Word, errors: u32) {
+    /// Puts a read of `sent` with `errors` wrong bits into `reading`; `rng` is the luck of the word.
+    fn read(&mut self, word: &Word, errors: u32, mut rng: Rng) {
         let length = self.code.codec().code().length();
-        let mut rng = self.encode(word);
         self.wrong.fill(0);
         for _ in 0..errors {
             let mut at = rng.below(length as u64) as usize;
@@ -176,13 +179,19 @@ impl Exact {
     /// Decodes `reading`: regions with their ratios, or a hard read, whose ratio follows from its
     /// rate.
     fn decode_reading(&mut self, word: &Word) -> Decode {
+        let outcome = self.correct(word);
+        let is_right = self.code.codec().is_right(&self.decoded, &self.sent);
+        Decode { corrected: outcome.corrected && is_right, ..outcome }
+    }
+
+    /// The same, as the decoder alone judges.
+    fn correct(&mut self, word: &Word) -> Decode {
         if self.reading.regions.is_empty() {
             let rber = rate_at(rate_index(word.rber)).min(0.499);
             self.reading.llr.push(libm::log((1.0 - rber) / rber));
         }
         let outcome = self.decoder.decode(self.reading.received(), &mut self.decoded);
-        let is_right = self.code.codec().is_right(&self.decoded, &self.sent);
-        let corrected = outcome.status == Status::Corrected && is_right;
+        let corrected = outcome.status == Status::Corrected;
         let iterations = outcome.iterations;
         let time = self.common.decode_time(word.level, iterations);
         Decode { errors: self.reading.errors as u32, corrected, iterations, time }
@@ -195,7 +204,8 @@ impl Model for Exact {
             return self.clean(word);
         }
         let errors = self.counts.of(word.rber, word.luck);
-        self.read(word, errors);
+        let rng = self.encode(word);
+        self.read(word, errors, rng);
         self.decode_reading(word)
     }
 
@@ -207,6 +217,42 @@ impl Model for Exact {
         let length = self.code.codec().code().length();
         medium.read(word, &self.sent, length, &mut self.reading);
         self.decode_reading(word)
+    }
+
+    fn decode_stored(
+        &mut self,
+        word: &Word,
+        stored: &[u64],
+        medium: Option<&mut dyn Medium>,
+        decoded: &mut [u64],
+    ) -> Stored {
+        let right = |outcome| Stored { outcome, is_miscorrected: false };
+        if word.rber < LEAST_RBER {
+            decoded.copy_from_slice(stored);
+            return right(self.clean(word));
+        }
+        self.sent.copy_from_slice(stored);
+        if let Some(medium) = medium {
+            let length = self.code.codec().code().length();
+            medium.read(word, &self.sent, length, &mut self.reading);
+        } else {
+            let errors = self.counts.of(word.rber, word.luck);
+            // All hard reads without an error take a decoder the same steps.
+            if let (0, 0, Some(iterations)) = (errors, word.level, self.clean_iterations) {
+                decoded.copy_from_slice(stored);
+                let time = self.common.decode_time(word.level, iterations);
+                return right(Decode { errors, corrected: true, iterations, time });
+            }
+            self.read(word, errors, Rng::stream(word.luck.to_bits(), "stored"));
+        }
+        let mut outcome = self.correct(word);
+        outcome.corrected &= self.code.codec().passes(&self.decoded);
+        decoded.copy_from_slice(&self.decoded);
+        let is_miscorrected = outcome.corrected && decoded != stored;
+        if (outcome.errors, word.level, outcome.corrected) == (0, 0, true) && !is_miscorrected {
+            self.clean_iterations = Some(outcome.iterations);
+        }
+        Stored { outcome, is_miscorrected }
     }
 
     fn soft_levels(&self) -> Option<u8> {

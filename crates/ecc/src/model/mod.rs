@@ -12,7 +12,7 @@ pub mod sample;
 mod shares;
 mod threshold;
 
-pub use contract::{Decode, EccConfig, LEAST_RBER, Medium, Model, Word};
+pub use contract::{Decode, EccConfig, LEAST_RBER, Medium, Model, Stored, Word};
 
 use base::Result;
 use base::family::{Choice, Member, find};

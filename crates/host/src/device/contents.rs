@@ -5,7 +5,9 @@
 //! until newer ones are on flash: after a cut the drive says which version is left.
 
 use super::image::Image;
+use nand::geometry::Ppn;
 use ssd::medium::versions::Happened;
+use ssd::medium::words::Words;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
@@ -22,7 +24,7 @@ struct Coming {
     left: u64,
 }
 
-/// Versions of units, for drives whose power can be cut. Version 0 is what was there before.
+/// Versions of units, for drives whose power can be cut or that keep codewords. Version 0 is what was there before.
 #[derive(Default)]
 struct History {
     /// Of the bytes in the image; 0 where there is none.
@@ -55,9 +57,10 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Those of an image, in units of `unit_bytes`.
-    pub fn new(image: Image, unit_bytes: u64, can_be_cut: bool) -> Self {
-        let history = can_be_cut.then(History::default);
+    /// Those of an image, in units of `unit_bytes`; with older versions where something asks for
+    /// them later: a power cut, or the codewords of what is programmed.
+    pub fn new(image: Image, unit_bytes: u64, has_history: bool) -> Self {
+        let history = has_history.then(History::default);
         Self { image, unit_bytes, coming: HashMap::new(), history, unit: Vec::new() }
     }
 
@@ -82,11 +85,32 @@ impl Contents {
         self.coming.remove(&version);
     }
 
-    /// Follows what has happened to units, and empties the list.
-    pub fn follow(&mut self, log: &mut Vec<(u32, Happened)>) -> io::Result<()> {
+    /// Encodes what lies in the image, of units that are on flash: `places` says where, by unit.
+    pub fn encode(&mut self, places: &[Option<Ppn>], words: &mut Words) -> io::Result<()> {
+        for (unit, place) in places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            let range = self.range_of(unit as u32);
+            self.unit.clear();
+            self.image.read(range.start, self.unit_bytes, &mut self.unit)?;
+            words.store(place, &self.unit);
+        }
+        Ok(())
+    }
+
+    /// Follows what has happened to units, and empties the list. What has come to flash goes to
+    /// `words`, where a drive keeps them.
+    pub fn follow(
+        &mut self,
+        log: &mut Vec<(u32, Happened)>,
+        mut words: Option<&mut Words>,
+    ) -> io::Result<()> {
         log.drain(..).try_for_each(|(unit, happened)| match happened {
             Happened::Entered { version, replaces } => self.enter(unit, version, replaces),
-            Happened::Stored(version) => {
+            Happened::Stored { version, place } => {
+                if let Some(words) = &mut words {
+                    self.find(unit, version)?;
+                    words.store(place, &self.unit);
+                }
                 self.stored(unit, version);
                 Ok(())
             }
@@ -138,6 +162,22 @@ impl Contents {
         self.unit.clear();
         self.image.read(range.start, range.end - range.start, &mut self.unit)?;
         history.older.entry(unit).or_default().push((before, self.unit.clone()));
+        Ok(())
+    }
+
+    /// Brings the bytes of a version of a unit to the working space: zeros, if it is not known.
+    fn find(&mut self, unit: u32, version: u64) -> io::Result<()> {
+        let range = self.range_of(unit);
+        self.unit.clear();
+        let Some(History { newest, older, .. }) = &self.history else { return Ok(()) };
+        if newest.get(&unit) == Some(&version) {
+            return self.image.read(range.start, self.unit_bytes, &mut self.unit);
+        }
+        let versions = older.get(&unit).map_or(&[][..], |versions| versions);
+        match versions.iter().find(|(older, _)| *older == version) {
+            Some((_, bytes)) => self.unit.extend_from_slice(bytes),
+            None => self.unit.resize(self.unit_bytes as usize, 0),
+        }
         Ok(())
     }
 

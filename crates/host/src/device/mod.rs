@@ -20,7 +20,7 @@ pub mod socket;
 use crate::session::Session;
 use base::{Error, Result};
 use clock::Pacing;
-use disk::{Context, Disk};
+use disk::{Context, Disk, Integrity};
 use image::{Image, Store};
 use nbd::Export;
 use record::Record;
@@ -41,6 +41,8 @@ pub struct Device {
     pub store: Store,
     /// How its time is tied to that of the wall.
     pub pacing: Pacing,
+    /// Whether its codewords are real.
+    pub integrity: Integrity,
     /// The trace that is kept of what clients ask for.
     pub record: Option<PathBuf>,
     /// Clients may not write.
@@ -56,19 +58,21 @@ pub struct Opened {
     record: Option<Record>,
     export: Export,
     pacing: Pacing,
+    integrity: Integrity,
 }
 
 impl Device {
     /// Opens socket, store and trace for the drive of a session. Refuses a zoned drive, which no
     /// client of a block device knows how to write. The session stays as it is.
     pub fn open(&self, session: &Session) -> Result<Opened> {
-        let Self { address, store, pacing, record, read_only, memory_limit } = self;
+        let Self { address, store, pacing, integrity, record, read_only, memory_limit } = self;
         let ssd = &session.run.ssd;
         if ssd.zone_layout().is_some() {
             return Err(Error::new("ftl.name", "a zoned drive cannot be served")
                 .expected("an FTL that writes anywhere, as page")
                 .hint("network block devices know no zones"));
         }
+        integrity.check(ssd)?;
         let export = Export {
             name: "nandlab".to_owned(),
             description: "a simulated drive".to_owned(),
@@ -83,15 +87,16 @@ impl Device {
         let listener = Listener::new(address)?;
         let image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
         let record = record.as_deref().map(Record::new).transpose()?;
-        Ok(Opened { listener, image, record, export, pacing: *pacing })
+        let (pacing, integrity) = (*pacing, *integrity);
+        Ok(Opened { listener, image, record, export, pacing, integrity })
     }
 }
 
 impl Opened {
     /// Begins to serve the drive of the session that it was opened for.
     pub fn serve(self, session: Session) -> Result<Server> {
-        let Self { listener, image, record, export, pacing } = self;
-        let mut disk = Disk::new(session, image, pacing)?;
+        let Self { listener, image, record, export, pacing, integrity } = self;
+        let mut disk = Disk::new(session, image, pacing, integrity)?;
         record.into_iter().for_each(|record| disk.keep(record));
         Server::start(disk, listener, export)
     }

@@ -32,6 +32,11 @@ impl ServerCounts {
             "lost_bytes": self.disk.lost_bytes,
             "late_us": late,
             "late_answers": self.late_answers,
+            "codewords": self.disk.words.map(|words| json!({
+                "encoded": words.encoded,
+                "decoded": words.decoded,
+                "miscorrected": words.miscorrected,
+            })),
             "cuts": cuts,
         })
     }

@@ -6,6 +6,7 @@
 use super::{MOST_JOBS, Run};
 use crate::request::{Arrival, Job, Pace, Source};
 use base::{Result, Time};
+use ssd::medium::words::Found;
 use ssd::request::Request;
 use ssd::{Completion, Cut, Step};
 use std::collections::VecDeque;
@@ -67,6 +68,8 @@ pub struct Served {
     pub completion: Completion,
     /// Bytes of the drive that it has asked for in vain, in no order.
     pub unreadable: Vec<Range<u64>>,
+    /// Where codewords are kept: what it has found on flash.
+    pub found: Vec<Found>,
 }
 
 impl Run {
@@ -126,7 +129,9 @@ impl Run {
         match self.ssd.step_event() {
             Some(Step::Completed(slot)) => {
                 let owner = self.offered.as_ref().map_or(NOBODY, |o| o.of_slot[slot as usize]);
+                let found = self.ssd.words().map_or_else(Vec::new, |words| words.take_found(slot));
                 let served = Served {
+                    found,
                     owner,
                     at: self.ssd.now(),
                     completion: *self.ssd.completed(slot),

@@ -144,6 +144,9 @@ impl Ssd {
         }
         if let Some(unreadable) = &mut self.unreadable {
             unreadable.submitted(slot);
+            if let Some(words) = &mut self.words {
+                words.submitted(slot);
+            }
         }
         if let Some(blame) = &mut self.flash.blame {
             blame.begin(slot, arrival, now);

@@ -36,7 +36,7 @@ pub(crate) mod read;
 pub mod request;
 pub mod stage;
 pub mod timeline;
-mod units;
+pub(crate) mod units;
 mod write;
 mod zones;
 
@@ -57,6 +57,7 @@ use crate::flash::command::Done;
 use crate::ftl::{Ftl, Job};
 use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::Versions;
+use crate::medium::words::Words;
 use base::event::EventQueue;
 use base::{Result, Time};
 use codes::{BuiltCode, Codes};
@@ -156,11 +157,13 @@ pub struct Ssd {
     pub(crate) versions: Option<Versions>,
     /// What reads could not get back, where the host wants to know.
     pub(crate) unreadable: Option<Unreadable>,
+    /// Codewords as they are on flash, where the host brings bytes that are really encoded.
+    pub(crate) words: Option<Box<Words>>,
     /// What a drive with a recovery keeps for its start-up.
     power: Option<Box<Power>>,
     /// Commands on zones, where the FTL has any.
     zones: Option<Box<ZoneCommands>>,
-    units: Units,
+    pub(crate) units: Units,
     pub(crate) codes: Codes,
 }
 
@@ -189,6 +192,7 @@ impl Ssd {
             counts: ControllerCounts::default(),
             versions: None,
             unreadable: None,
+            words: None,
             power: power.map(Box::new),
             zones,
             units,

@@ -202,7 +202,7 @@ impl Ssd {
                     None => {
                         let may_err = rber >= LEAST_RBER;
                         let luck = if may_err { self.luck(code, ppn, word) } else { 0.0 };
-                        let outcome = self.decode(code, index, &Word { rber, level, luck });
+                        let outcome = self.decode(code, index, word, &Word { rber, level, luck });
                         self.counts.raw_bit_errors += u64::from(outcome.errors);
                         dirty += u32::from(outcome.errors > 0);
                         self.counts.iterations += u64::from(outcome.iterations);
@@ -275,8 +275,8 @@ impl Ssd {
         let kind = if level > 0 { SpanKind::SoftDecode } else { SpanKind::Decode };
         let mut words = self.reader.failed.take(*failed);
         self.counts.further_decodes += words.len() as u64;
-        words.retain(|&FailedWord { luck, .. }| {
-            let outcome = self.decode(code, index, &Word { rber, level, luck });
+        words.retain(|&FailedWord { word, luck }| {
+            let outcome = self.decode(code, index, word, &Word { rber, level, luck });
             self.counts.iterations += u64::from(outcome.iterations);
             self.take_decoder(code, now, outcome.time, kind, end);
             !outcome.corrected

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// Mapping units of a drive.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Units {
+pub(crate) struct Units {
     logical: u32,
     pub(super) bytes: u64,
     /// Its power of two, where it is one: every request asks for its units several times.
@@ -42,7 +42,7 @@ impl Units {
     }
 
     /// The bytes of a unit.
-    pub(super) fn bytes_of(&self, unit: u32) -> Range<u64> {
+    pub(crate) fn bytes_of(&self, unit: u32) -> Range<u64> {
         let start = u64::from(unit) * self.bytes;
         start..start + self.bytes
     }

@@ -481,7 +481,7 @@ impl Ssd {
                         let ppn = program.ppn(&self.flash.chips.geometry, i);
                         let version = versions.held(held);
                         versions.store(ppn, version);
-                        versions.note(entry.lpn.0, Happened::Stored(version));
+                        versions.note(entry.lpn.0, Happened::Stored { version, place: ppn });
                     }
                     match entry.rest {
                         Rest::Lost => self.failures.lost.insert(entry.lpn),

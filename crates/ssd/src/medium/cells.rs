@@ -113,6 +113,17 @@ impl CellMedium {
         }
     }
 
+    /// Real cells of the page that read `index` has sensed.
+    pub(super) fn at(&mut self, index: u32) -> &mut Self {
+        self.now = self.sensed[index as usize];
+        self
+    }
+
+    /// What was wrong with a word that was written or read since the last call.
+    pub(super) fn take_fault(&mut self) -> Option<Error> {
+        self.fault.take()
+    }
+
     /// Writes the word and puts what is read of it into `reading`.
     fn write_and_read(
         &mut self,
@@ -174,14 +185,16 @@ impl Medium for CellMedium {
 }
 
 impl Ssd {
-    /// Decodes a codeword of read `index` with a code, given by number: by its page's rate, or as
-    /// its cells are.
+    /// Decodes codeword `number` of read `index` with a code, given by its number, too: by its page's
+    /// rate, as its cells are, or as it was stored.
     #[inline]
-    pub(crate) fn decode(&mut self, code: usize, index: u32, word: &Word) -> Decode {
-        if self.flash.cells.is_none() {
-            self.codes.at_mut(code).model.decode(word)
-        } else {
+    pub(crate) fn decode(&mut self, code: usize, index: u32, number: u32, word: &Word) -> Decode {
+        if self.words.is_some() {
+            self.decode_stored(index, number, word)
+        } else if self.flash.cells.is_some() {
             self.decode_cells(index, word)
+        } else {
+            self.codes.at_mut(code).model.decode(word)
         }
     }
 
@@ -189,9 +202,8 @@ impl Ssd {
     fn decode_cells(&mut self, index: u32, word: &Word) -> Decode {
         let model = &mut self.codes.first.model;
         let Some(cells) = &mut self.flash.cells else { return model.decode(word) };
-        cells.now = cells.sensed[index as usize];
-        let outcome = model.decode_from(word, &mut **cells);
-        if let Some(fault) = cells.fault.take() {
+        let outcome = model.decode_from(word, cells.at(index));
+        if let Some(fault) = cells.take_fault() {
             self.flash.fault.get_or_insert(fault);
         }
         outcome

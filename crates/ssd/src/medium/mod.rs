@@ -2,8 +2,10 @@
 //!
 //! Ordinary runs keep neither: there the map says where data are, and a rate says how many bits
 //! are wrong. `versions` lets tests hold what is read against what was written; `cells` keeps the
-//! threshold voltages that a real decoder reads; `unreadable` says which bytes a read has lost.
+//! threshold voltages that a real decoder reads; `words` the codewords of a drive with real bytes;
+//! `unreadable` says which bytes a read has lost.
 
 pub(crate) mod cells;
 pub mod unreadable;
 pub mod versions;
+pub mod words;

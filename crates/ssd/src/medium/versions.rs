@@ -18,7 +18,12 @@ pub enum Happened {
         replaces: bool,
     },
     /// The data of this version are on flash.
-    Stored(u64),
+    Stored {
+        /// Which one.
+        version: u64,
+        /// Where.
+        place: Ppn,
+    },
     /// It was trimmed.
     Trimmed {
         /// Its newest version was in the buffer alone, and will never be on flash.

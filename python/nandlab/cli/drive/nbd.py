@@ -20,7 +20,7 @@ from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
 from nandlab.served.control import Control, path_of
-from nandlab.served.serve import CLOCK, SOCKET, Service, service
+from nandlab.served.serve import CLOCK, INTEGRITY, SOCKET, Service, service
 from nandlab.served.server import Server, ServerStatus
 
 _CLIENTS = "How clients find it"
@@ -69,6 +69,13 @@ def nbd(
             help="When a request is answered: at its simulated time, K times as late, at once.",
         ),
     ] = CLOCK,
+    integrity: Annotated[
+        str,
+        typer.Option(
+            metavar="model|exact",
+            help="Bytes are right unless the model says no; or really encoded and decoded.",
+        ),
+    ] = INTEGRITY,
     readonly: Annotated[bool, typer.Option("--readonly", help="Clients may not write.")] = False,
     socket: Annotated[
         Path | None,
@@ -146,6 +153,7 @@ def nbd(
             listen_anywhere=listen_anywhere,
             store=None if store == "memory" else store,
             clock=clock,
+            integrity=integrity,
             readonly=readonly,
             record=record,
             requests=requests or False,

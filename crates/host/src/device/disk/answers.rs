@@ -3,6 +3,7 @@
 use super::Disk;
 use crate::device::message::{Answer, Extents, Failure, Head};
 use ssd::UnitPlace;
+use ssd::medium::words::Found;
 use ssd::request::SECTOR_BYTES;
 use std::ops::Range;
 
@@ -36,12 +37,19 @@ impl Context {
 
 impl Disk {
     /// The bytes of a read, and which of them are lost.
-    pub(super) fn data(&mut self, head: Head, failed: bool, unreadable: &[Range<u64>]) -> Answer {
+    pub(super) fn data(
+        &mut self,
+        head: Head,
+        failed: bool,
+        unreadable: &[Range<u64>],
+        found: &[Found],
+    ) -> Answer {
         let mut bytes = Vec::new();
         if let Err(error) = self.contents.read(head.offset, head.length.into(), &mut bytes) {
             self.failure = Some(error);
             return Answer::Failed(Failure::InputOutput);
         }
+        put(found, head, &mut bytes);
         let lost = lost_of(head, failed, unreadable);
         self.counts.lost_bytes +=
             lost.iter().map(|part| u64::from(part.end - part.start)).sum::<u64>();
@@ -85,6 +93,18 @@ impl Disk {
             (Context::Die, Some(UnitPlace::Flash { die, .. })) => die + 1,
             (Context::Age, Some(UnitPlace::Flash { minutes, .. })) => minutes.unwrap_or(0) / 60,
             _ => 0,
+        }
+    }
+}
+
+/// Puts what was found on flash into the bytes of a read.
+fn put(found: &[Found], head: Head, bytes: &mut [u8]) {
+    for Found { offset, bytes: part } in found {
+        let start = (*offset).max(head.offset);
+        let end = (offset + part.len() as u64).min(head.end());
+        if start < end {
+            let part = &part[(start - offset) as usize..(end - offset) as usize];
+            bytes[(start - head.offset) as usize..][..part.len()].copy_from_slice(part);
         }
     }
 }

@@ -4,12 +4,15 @@
 //! A client's request is one request to the drive or several: zeros are a trim of whole units and
 //! writes of what lies around them. The bytes change when the drive takes them into its buffer, and
 //! are read when a read is complete: of two requests at a time either may be first. `answers` says
-//! what is read and where it is, `power` what a cut leaves.
+//! what is read and where it is, `integrity` whether its codewords are real, `power` what a cut
+//! leaves.
 
 mod answers;
+mod integrity;
 mod power;
 
 pub use answers::Context;
+pub use integrity::Integrity;
 pub use power::{CutTold, Power};
 
 use super::clock::{Clock, Pacing};
@@ -22,6 +25,7 @@ use crate::run::served::Served;
 use crate::session::Session;
 use base::{Result, Time};
 use ssd::medium::versions::Happened;
+use ssd::medium::words::{Found, WordCounts};
 use ssd::request::{Op, Request, SECTOR_BYTES};
 use std::collections::VecDeque;
 use std::io;
@@ -43,6 +47,8 @@ struct Pending {
     is_flushed: bool,
     failed: bool,
     unreadable: Vec<Range<u64>>,
+    /// What its reads have found on flash, where codewords are kept.
+    found: Vec<Found>,
     /// A flush: trims that were done before it.
     trims: u64,
     /// Versions of its writes.
@@ -71,6 +77,8 @@ pub struct DiskCounts {
     pub failed: u64,
     /// Bytes of reads that were lost.
     pub lost_bytes: u64,
+    /// Codewords, where they are kept.
+    pub words: Option<WordCounts>,
 }
 
 /// A drive with bytes.
@@ -101,10 +109,15 @@ pub struct Disk {
 
 impl Disk {
     /// A drive that begins to serve, with the bytes of `image`.
-    pub fn new(mut session: Session, image: Image, pacing: Pacing) -> Result<Self> {
+    pub fn new(
+        mut session: Session,
+        image: Image,
+        pacing: Pacing,
+        integrity: Integrity,
+    ) -> Result<Self> {
         session.serve()?;
+        let contents = integrity.contents(&mut session.run.ssd, image)?;
         let ssd = &session.run.ssd;
-        let contents = Contents::new(image, ssd.unit_bytes(), ssd.can_recover());
         let version = ssd.latest_version();
         let clock = match pacing {
             Pacing::Fast => None,
@@ -208,6 +221,7 @@ impl Disk {
             is_flushed: false,
             failed: false,
             unreadable: Vec::new(),
+            found: Vec::new(),
             trims: self.contents.trims(),
             versions: Vec::new(),
         };
@@ -236,7 +250,8 @@ impl Disk {
     /// Brings the bytes to what the drive has done.
     fn follow(&mut self) {
         self.session.run.ssd.take_history(&mut self.happened);
-        if let Err(error) = self.contents.follow(&mut self.happened) {
+        let words = self.session.run.ssd.words();
+        if let Err(error) = self.contents.follow(&mut self.happened, words) {
             (self.failure, self.has_lost_bytes) = (Some(error), true);
         }
     }
@@ -318,10 +333,11 @@ impl Disk {
 
     /// The drive has completed a part of a request.
     fn served(&mut self, served: Served) -> Result<()> {
-        let Served { owner, completion, unreadable, .. } = served;
+        let Served { owner, completion, unreadable, found, .. } = served;
         let pending = &mut self.pending[owner as usize];
         pending.failed |= completion.failed;
         pending.unreadable.extend(unreadable);
+        pending.found.extend(found);
         self.part_done(owner, None)
     }
 
@@ -343,6 +359,7 @@ impl Disk {
         let (client, head, failed) = (pending.client, pending.head, pending.failed);
         let contexts = std::mem::take(&mut pending.contexts);
         let unreadable = std::mem::take(&mut pending.unreadable);
+        let found = std::mem::take(&mut pending.found);
         let (trims, versions) = (pending.trims, std::mem::take(&mut pending.versions));
         if failed {
             versions.into_iter().for_each(|version| self.contents.forget(version));
@@ -353,7 +370,7 @@ impl Disk {
         self.under_way -= 1;
         let answer = match (failure, head.command) {
             (Some(failure), _) => Answer::Failed(failure),
-            (None, Command::Read) => self.data(head, failed, &unreadable),
+            (None, Command::Read) => self.data(head, failed, &unreadable, &found),
             (None, Command::BlockStatus) => Answer::Status(self.status(head, &contexts)),
             (None, _) if failed || self.has_lost_bytes => Answer::Failed(Failure::InputOutput),
             (None, _) => Answer::Done,
@@ -373,6 +390,7 @@ impl Disk {
         if let Some(record) = self.record.take() {
             ended = ended.and(record.close(now));
         }
+        self.counts.words = self.session.run.ssd.words().map(|words| words.counts);
         (self.session, self.counts, ended)
     }
 

@@ -19,9 +19,13 @@ pub(super) fn session(drive: &str, sets: &[&str], precondition: Precondition) ->
 
 /// The drive of a session with its bytes in memory.
 pub(super) fn served(session: Session, pacing: Pacing) -> Disk {
+    served_with(session, pacing, Integrity::Model)
+}
+
+pub(super) fn served_with(session: Session, pacing: Pacing, integrity: Integrity) -> Disk {
     let capacity = session.run.ssd.capacity_bytes();
     let image = Image::open(&Store::Memory, capacity, MEMORY, false).unwrap();
-    Disk::new(session, image, pacing).unwrap()
+    Disk::new(session, image, pacing, integrity).unwrap()
 }
 
 fn disk(sets: &[&str], precondition: Precondition, pacing: Pacing) -> Disk {
@@ -49,7 +53,7 @@ pub(super) fn asked(head: Head, byte: u8) -> Asked {
 }
 
 /// The answer to one request, alone.
-fn answer(disk: &mut Disk, request: &Asked) -> Answer {
+pub(super) fn answer(disk: &mut Disk, request: &Asked) -> Answer {
     disk.ask(3, request.clone(), &[0, 1]).unwrap();
     disk.finish_all().unwrap();
     let answered = disk.answer().unwrap();
@@ -57,10 +61,14 @@ fn answer(disk: &mut Disk, request: &Asked) -> Answer {
     answered.answer
 }
 
-/// Whatever clients write, trim and zero, many at a time, they read what an array would give.
 #[test]
 fn a_disk_reads_as_an_array() {
-    let mut disk = disk(&[], Precondition::Fill, Pacing::Fast);
+    let counts = reads_as_an_array(disk(&[], Precondition::Fill, Pacing::Fast));
+    assert_eq!(counts.words, None);
+}
+
+/// Whatever clients write, trim and zero, many at a time, they read what an array would give.
+pub(super) fn reads_as_an_array(mut disk: Disk) -> DiskCounts {
     let capacity = disk.session().run.ssd.capacity_bytes();
     let mut model = vec![0u8; capacity as usize];
     let mut rng = Rng::stream(5, "disk");
@@ -108,6 +116,7 @@ fn a_disk_reads_as_an_array() {
     ended.unwrap();
     assert!(session.run.is_finished() && counts.failed == 0);
     assert!(counts.requests.iter().sum::<u64>() > 3000);
+    counts
 }
 
 /// At the end of life exactly the codewords that the drive has given up are lost.
@@ -191,6 +200,7 @@ fn a_zoned_drive_is_refused() {
         address: Address::Port { port: 0, is_open: false },
         store: Store::Memory,
         pacing: Pacing::Fast,
+        integrity: Integrity::Model,
         record: None,
         read_only: false,
         memory_limit: MEMORY,

@@ -11,6 +11,7 @@ use super::stage::Stage;
 use crate::config::SsdConfig;
 use base::Time;
 use codewords::Codewords;
+use ecc::model::named_code::NamedCode;
 use ecc::model::{EccConfig, Model};
 use nand::chip::Chips;
 use nand::geometry::Die;
@@ -24,6 +25,8 @@ pub(crate) struct BuiltCode {
 /// A code, and what serves it.
 pub(crate) struct Code {
     pub(crate) model: Box<dyn Model>,
+    /// The code itself, if it has a name.
+    pub(crate) named: Option<NamedCode>,
     pub(crate) words: Codewords,
     pub(crate) decoders: Stage,
     pub(crate) encoders: Stage,
@@ -100,6 +103,7 @@ impl Codes {
                 clean_decode: is_clean.then(|| common.decode_time(0, 0)),
                 iteration_uj: common.iteration_uj(),
                 servers_before,
+                named: common.named,
                 model,
             }
         });
