@@ -2,8 +2,8 @@
 
 use super::Power;
 use crate::device::clock::Pacing;
-use crate::device::disk::Disk;
-use crate::device::disk::tests::{asked, head, served, session};
+use crate::device::disk::tests::{answer, asked, head, served, served_with, session};
+use crate::device::disk::{Disk, Integrity};
 use crate::device::message::{Answer, Command, Failure, Head};
 use base::rng::Rng;
 use ssd::precondition::Precondition;
@@ -35,11 +35,15 @@ fn sectors(head: &Head) -> Range<u64> {
 
 /// Cuts the power of a drive `cuts` times, at random moments under random requests.
 fn storm(sets: &[&str], cuts: usize, seed: u64) -> Disk {
+    storm_with(sets, cuts, seed, Integrity::Model)
+}
+
+fn storm_with(sets: &[&str], cuts: usize, seed: u64, integrity: Integrity) -> Disk {
     let sizes = ["chip.geometry.pages_per_block=16", "chip.geometry.blocks_per_plane=40"];
     let spare = ["ftl.overprovisioning=1.5"];
     let sets: Vec<&str> = sizes.iter().chain(&spare).chain(sets).copied().collect();
     let session = session("tiny", &sets, Precondition::Fill).unwrap();
-    let mut disk = served(session, Pacing::Fast);
+    let mut disk = served_with(session, Pacing::Fast, integrity);
     let units = disk.session().run.ssd.capacity_bytes() / 4096;
     let used = units.min(600);
     let mut promised = Promised { values: vec![vec![0]; 8 * used as usize] };
@@ -127,13 +131,17 @@ fn storm(sets: &[&str], cuts: usize, seed: u64) -> Disk {
             disk.restore().unwrap();
             assert!(disk.power() == Power::On && disk.cut().is_ok());
             disk.restore().unwrap();
-            for (sector, values) in (0..).zip(&mut promised.values) {
-                let mut bytes = Vec::new();
-                disk.contents.read(512 * sector, 512, &mut bytes).unwrap();
-                let found = bytes[0];
-                assert!(bytes.iter().all(|&byte| byte == found), "a torn sector");
-                assert!(values.contains(&found), "sector {sector}: {found} of {values:?}");
-                *values = vec![found];
+            for (unit, values) in (0..).zip(promised.values.chunks_mut(8)) {
+                let read = asked(self::head(Command::Read, 4096 * unit, 4096), 0);
+                let Answer::Data { bytes, lost } = answer(&mut disk, &read) else { panic!() };
+                assert!(lost.is_empty());
+                for (sector, (bytes, values)) in bytes.chunks(512).zip(values).enumerate() {
+                    let found = bytes[0];
+                    assert!(bytes.iter().all(|&byte| byte == found), "a torn sector");
+                    let place = format!("sector {sector} of unit {unit}");
+                    assert!(values.contains(&found), "{place}: {found} of {values:?}");
+                    *values = vec![found];
+                }
             }
         }
     }
@@ -159,6 +167,19 @@ fn what_was_promised_is_there() {
 #[should_panic(expected = "sector")]
 fn a_lie_about_flushes_is_found() {
     storm(&["recovery.name=scan_pages", "buffer.lies_about_flush=true"], 60, 1);
+}
+
+/// Codewords are where the drive has programmed them: what it finds after a cut is what they hold.
+#[test]
+fn codewords_outlast_a_cut() {
+    let sets = [
+        "chip.geometry.spare_bytes=2048",
+        "ecc={model='exact', code='bch_1024_t72'}",
+        "chip.array={name='power_law', epsilon=1e-3, alpha=0, beta=0, gamma=0}",
+        "recovery.name=scan_blocks",
+    ];
+    let disk = storm_with(&sets, 30, 4, Integrity::Exact);
+    assert!(disk.session.run.ssd.counts().raw_bit_errors > 1000);
 }
 
 #[test]
