@@ -110,6 +110,7 @@ class Service:
             source.loaded,
             facts,
             clock=self.clock,
+            integrity=self.integrity,
             log=log,
             has_timeline=self.timeline,
             precondition_wall_s=precondition_wall_s,

@@ -57,13 +57,15 @@ class Server:
         facts: dict[str, Any],
         *,
         clock: str,
+        integrity: str,
         log: RequestLog | None,
         has_timeline: bool,
         precondition_wall_s: float,
         end: Callable[[_core.Simulation], object] | None,
     ) -> None:
         self._simulation, self._native = simulation, native
-        self._loaded, self._facts, self._clock = loaded, facts, clock
+        self._loaded, self._facts = loaded, facts
+        self._how = {"clock": clock, "integrity": integrity}
         self._log, self._has_timeline, self._end = log, has_timeline, end
         self._precondition_wall_s, self._start = precondition_wall_s, perf_counter()
         self._result: Result | None = None
@@ -142,7 +144,7 @@ class Server:
             self._log.add(self._simulation.take_requests())
         kept = self._log.close() if self._log is not None else None
         report = json.loads(self._simulation.report(wall_s, peak_rss_mb()))
-        report["device"] = {"uri": self.uri, "clock": self._clock, **device}
+        report["device"] = {"uri": self.uri, **self._how, **device}
         report["sim"] |= {
             "begun": True,
             "interrupted": False,
