@@ -29,7 +29,7 @@ struct Coming {
 struct History {
     /// Of the bytes in the image; 0 where there is none.
     newest: HashMap<u32, u64>,
-    /// Those before it that may come back, the oldest first.
+    /// Those before it that may come back, the oldest first. No bytes are zeros.
     older: HashMap<u32, Vec<(u64, Vec<u8>)>>,
     /// Units trimmed since, and how many before them are durable.
     trims: VecDeque<u32>,
@@ -143,6 +143,13 @@ impl Contents {
     }
 
     fn trim(&mut self, unit: u32, drops: bool) -> io::Result<()> {
+        // Clients discard whole drives: zeros that become zeros are not worth a note.
+        if let Some(History { newest, .. }) = &self.history
+            && !newest.contains_key(&unit)
+            && self.image.holds_nothing(self.range_of(unit))
+        {
+            return Ok(());
+        }
         self.supersede(unit, TRIMMED, drops)?;
         if let Some(history) = &mut self.history {
             history.trims.push_back(unit);
@@ -160,7 +167,9 @@ impl Contents {
             return Ok(());
         }
         self.unit.clear();
-        self.image.read(range.start, range.end - range.start, &mut self.unit)?;
+        if !self.image.holds_nothing(range.clone()) {
+            self.image.read(range.start, range.end - range.start, &mut self.unit)?;
+        }
         history.older.entry(unit).or_default().push((before, self.unit.clone()));
         Ok(())
     }
@@ -174,10 +183,11 @@ impl Contents {
             return self.image.read(range.start, self.unit_bytes, &mut self.unit);
         }
         let versions = older.get(&unit).map_or(&[][..], |versions| versions);
-        match versions.iter().find(|(older, _)| *older == version) {
-            Some((_, bytes)) => self.unit.extend_from_slice(bytes),
-            None => self.unit.resize(self.unit_bytes as usize, 0),
+        if let Some((_, bytes)) = versions.iter().find(|(older, _)| *older == version) {
+            self.unit.extend_from_slice(bytes);
         }
+        // No bytes are zeros.
+        self.unit.resize(self.unit_bytes as usize, 0);
         Ok(())
     }
 
@@ -242,7 +252,8 @@ impl Contents {
             let versions = older.remove(&unit).unwrap_or_default();
             let start = u64::from(unit) * self.unit_bytes;
             match versions.into_iter().find(|(older, _)| *older == wanted) {
-                Some((_, bytes)) => self.image.write(start, &bytes)?,
+                Some((_, bytes)) if !bytes.is_empty() => self.image.write(start, &bytes)?,
+                Some(_) => self.image.zero(start..start + self.unit_bytes)?,
                 None => {
                     left.forgotten_units += u64::from(version.is_some());
                     self.image.zero(start..start + self.unit_bytes)?;
@@ -257,3 +268,6 @@ impl Contents {
         self.image.close()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -150,6 +150,14 @@ impl Image {
         Ok(())
     }
 
+    /// Whether nothing but zeros lies there, as far as that shows without a look at the bytes.
+    pub fn holds_nothing(&self, range: Range<u64>) -> bool {
+        parts(range).all(|(chunk, _)| match &self.kept {
+            Kept::Memory(chunks) => chunks[chunk].is_none(),
+            Kept::File { chunks, .. } => chunks[chunk] != Held::Bytes,
+        })
+    }
+
     /// Keeps zeros there.
     pub fn zero(&mut self, range: Range<u64>) -> io::Result<()> {
         static ZEROS: [u8; CHUNK as usize] = [0; CHUNK as usize];

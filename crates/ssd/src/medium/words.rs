@@ -203,8 +203,10 @@ impl Ssd {
         {
             let payload = words.code.payload_bytes();
             let offset = units.bytes_of(lpn + unit).start + u64::from(payload) * at as u64;
-            let bytes = words.decoded[..payload as usize / 8].iter();
-            let bytes = bytes.flat_map(|packed| packed.to_le_bytes()).collect();
+            let mut bytes = vec![0; payload as usize];
+            for (to, packed) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&words.decoded) {
+                *to = packed.to_le_bytes();
+            }
             words.found[slot as usize].push(Found { offset, bytes });
         }
         if told.is_miscorrected && matches!(owner, Owner::Job(_)) {

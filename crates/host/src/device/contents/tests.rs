@@ -1,0 +1,25 @@
+//! Tests of the bytes of a drive: what of them is remembered.
+
+use super::*;
+use crate::device::image::Store;
+
+/// A client that discards a drive of which nothing was written costs no memory.
+#[test]
+fn zeros_that_become_zeros_are_not_remembered() {
+    let image = Image::open(&Store::Memory, 1 << 24, 1 << 24, false).unwrap();
+    let mut contents = Contents::new(image, 4096, true);
+    contents.expect(1, 8192..12288, Some(vec![7; 4096]));
+    let entered = Happened::Entered { version: 1, replaces: false };
+    let trims = (0..4096).map(|unit| (unit, Happened::Trimmed { drops: false }));
+    let mut log: Vec<_> = std::iter::once((2, entered)).chain(trims).collect();
+    contents.follow(&mut log, None).unwrap();
+    let History { newest, older, .. } = contents.history.as_ref().unwrap();
+    // The chunk of the unit that was written, of which it is not known what is zero.
+    assert!(newest.len() <= 16 && older.len() <= 16, "{} {}", newest.len(), older.len());
+    assert!(older[&2].iter().any(|(version, bytes)| *version == 1 && *bytes == vec![7; 4096]));
+    // The trim is lost with the power, and what was written is on flash.
+    contents.settle(|unit| (unit == 2).then_some(1)).unwrap();
+    let mut bytes = Vec::new();
+    contents.read(8192, 4096, &mut bytes).unwrap();
+    assert_eq!(bytes, vec![7; 4096]);
+}
