@@ -33,6 +33,7 @@ impl ServerCounts {
             "late_us": late,
             "late_answers": self.late_answers,
             "cuts": cuts,
+            "exchanges": self.exchanges,
         })
     }
 }

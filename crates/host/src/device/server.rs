@@ -12,6 +12,8 @@ use crate::session::Session;
 use base::stats::Latency;
 use base::units::Hours;
 use base::{Error, Result, Time};
+use serde_json::Value;
+use ssd::drive::exchange::Exchange;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -48,6 +50,8 @@ pub struct ServerCounts {
     pub disk: DiskCounts,
     /// Its power cuts.
     pub cuts: Vec<CutTold>,
+    /// Its exchanges of dies, as the report has the last one.
+    pub exchanges: Vec<Value>,
 }
 
 /// What threads of a server share.
@@ -183,6 +187,8 @@ pub struct Status {
     pub late_answers: u64,
     /// Whether it has power.
     pub power: Power,
+    /// The last exchange of a die, as in the report.
+    pub exchange: Value,
     /// It ends, because the drive has failed.
     pub has_failed: bool,
 }
@@ -239,7 +245,7 @@ impl Server {
         let mut guard = self.shared.disk();
         let disk = guard.as_mut()?;
         let (under_way, failed, now) = (disk.under_way() as u64, disk.counts.failed, disk.now());
-        let power = disk.power();
+        let (power, exchange) = (disk.power(), disk.session().last_exchange());
         let run = &disk.session().run;
         let ftl = run.ssd.ftl_counts();
         Some(Status {
@@ -252,6 +258,7 @@ impl Server {
             reclaimed_blocks: ftl.reclaimed_blocks,
             late_answers,
             power,
+            exchange,
             has_failed,
         })
     }
@@ -279,6 +286,17 @@ impl Server {
         let disk = guard.as_mut().ok_or_else(over)?;
         disk.advance(Instant::now())?;
         disk.restore()?;
+        self.shared.wake();
+        Ok(())
+    }
+
+    /// Exchanges a die from now on: `status` says how far that is. Refuses an exchange that the
+    /// drive cannot carry out.
+    pub fn exchange(&self, asked: Exchange) -> Result<()> {
+        let mut guard = self.shared.disk();
+        let disk = guard.as_mut().ok_or_else(over)?;
+        disk.advance(Instant::now())?;
+        disk.exchange(asked)?;
         self.shared.wake();
         Ok(())
     }
@@ -321,7 +339,7 @@ impl Server {
         };
         counts.cuts = disk.cuts().to_vec();
         let (session, disk_counts, ended) = disk.end();
-        counts.disk = disk_counts;
+        (counts.disk, counts.exchanges) = (disk_counts, session.exchanges());
         (Some(session), counts, fault.map_or(ended, Err))
     }
 }

@@ -21,6 +21,7 @@ use crate::run::Run;
 use crate::run::served::Served;
 use crate::session::Session;
 use base::{Result, Time};
+use ssd::drive::exchange::Exchange;
 use ssd::medium::versions::Happened;
 use ssd::request::{Op, Request, SECTOR_BYTES};
 use std::collections::VecDeque;
@@ -148,6 +149,12 @@ impl Disk {
     /// Whether time goes by the clock on the wall.
     pub fn is_paced(&self) -> bool {
         self.clock.is_some()
+    }
+
+    /// Exchanges a die from now on, beside the clients or with the drive suspended. Refuses an
+    /// exchange that the drive cannot carry out.
+    pub fn exchange(&mut self, asked: Exchange) -> Result<()> {
+        self.run().exchange_served(asked)
     }
 
     /// Requests of clients that are under way.
