@@ -4,10 +4,11 @@
 //! A client's request is one request to the drive or several: zeros are a trim of whole units and
 //! writes of what lies around them. The bytes change when the drive takes them into its buffer, and
 //! are read when a read is complete: of two requests at a time either may be first. `answers` says
-//! what is read and where it is, `power` what a cut leaves.
+//! what is read and where it is, `power` what a cut leaves, `snapshot` what can be saved meanwhile.
 
 mod answers;
 mod power;
+mod snapshot;
 
 pub use answers::Context;
 pub use power::{CutTold, Power};
@@ -82,6 +83,8 @@ pub struct Disk {
     version: u64,
     power: Power,
     cuts: Vec<CutTold>,
+    /// When it was saved.
+    snapshots: Vec<Time>,
     /// Working space: what has happened to units.
     happened: Vec<(u32, Happened)>,
     clock: Option<Clock>,
@@ -119,6 +122,7 @@ impl Disk {
             version,
             power: Power::On,
             cuts: Vec::new(),
+            snapshots: Vec::new(),
             happened: Vec::new(),
             clock,
             pending: Vec::new(),
