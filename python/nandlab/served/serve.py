@@ -110,6 +110,7 @@ class Service:
             log=log,
             has_timeline=self.timeline,
             precondition_wall_s=precondition_wall_s,
+            files=[*inputs, *(path for path in (requests_path, self.record) if path is not None)],
             end=end,
         )
 
