@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from nandlab import _core
 from nandlab.catalogue import Config
@@ -125,7 +125,7 @@ class Server:
         self,
         die: int,
         *,
-        way: Literal["in_service", "suspended"] = "in_service",
+        way: str = "in_service",
         pe_cycles: int = 0,
     ) -> None:
         """Begins to exchange a die; `status` says how far that is.
@@ -134,7 +134,7 @@ class Server:
 
         Args:
             die: its number: 0 is the first one of channel 0, 1 that of channel 1, and so on.
-            way: beside the clients, or with the drive suspended: requests wait meanwhile.
+            way: ``in_service``, beside the clients, or ``suspended``: requests wait meanwhile.
             pe_cycles: program/erase cycles of the new chip.
 
         Raises:

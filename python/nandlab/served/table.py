@@ -6,6 +6,17 @@ from typing import Any
 
 from nandlab.display import quantity
 
+_COMMANDS = {
+    "read": ("read", "reads"),
+    "write": ("write", "writes"),
+    "flush": ("flush", "flushes"),
+    "trim": ("trim", "trims"),
+    "write_zeroes": ("write of zeros", "writes of zeros"),
+    "cache": ("prefetch", "prefetches"),
+    "block_status": ("block status", "block statuses"),
+}
+"""One and many of each command."""
+
 
 def clients(report: dict[str, Any]) -> str:
     """Clients with their requests; empty for a drive that was not served."""
@@ -15,8 +26,7 @@ def clients(report: dict[str, Any]) -> str:
     came = f"{device['clients']:,}"
     if device["dropped_clients"]:
         came += f" ({device['dropped_clients']:,} dropped)"
-    names = {command: command.replace("_", " ") for command in device["requests"]}
-    asked = [f"{count:,} {names[name]}" for name, count in device["requests"].items() if count]
+    asked = [_counted(count, name) for name, count in device["requests"].items() if count]
     parts = [f"{came}: {', '.join(asked) or 'no requests'}"]
     if device["refused_requests"]:
         parts.append(f"{device['refused_requests']:,} refused")
@@ -28,6 +38,12 @@ def clients(report: dict[str, Any]) -> str:
         count = len(device["snapshots"])
         parts.append("1 snapshot" if count == 1 else f"{count:,} snapshots")
     return "; ".join(parts)
+
+
+def _counted(count: int, command: str) -> str:
+    """Requests of a command."""
+    one, many = _COMMANDS[command]
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def answers(report: dict[str, Any]) -> str:

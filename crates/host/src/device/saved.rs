@@ -26,12 +26,12 @@ pub struct SavedBytes {
 }
 
 /// A file from a place on, whatever others read of it.
-struct From<'a> {
+struct Reading<'a> {
     file: &'a File,
     at: u64,
 }
 
-impl Read for From<'_> {
+impl Read for Reading<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read_at(bytes, self.at)?;
         self.at += count as u64;
@@ -80,7 +80,7 @@ impl SavedBytes {
     }
 
     fn fill(&self, image: &mut Image) -> Result<()> {
-        let mut from = From { file: &self.file, at: self.at };
+        let mut from = Reading { file: &self.file, at: self.at };
         let mut archive = Archive::loading(&mut from);
         let (mut capacity, mut is_fresh) = (0u64, false);
         archive.value(&mut capacity)?;
