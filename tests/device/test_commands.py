@@ -151,7 +151,7 @@ def test_a_snapshot_has_the_bytes_of_its_moment(folder: Path, clock: str) -> Non
                 again.bytes[:] = then
                 again.write(100)
                 assert again.is_read_back()
-            with pytest.raises(lab.NandlabError, match="is the input now.nldrive"):
+            with pytest.raises(lab.NandlabError, match=r"is the input now\.nldrive"):
                 server.snapshot("now.nldrive")
             server.snapshot("again.nldrive")
     for path, held in (("again.nldrive", again.bytes), ("later.nldrive", model.bytes)):
@@ -176,6 +176,9 @@ def test_requests_wait_for_a_snapshot(folder: Path) -> None:
                 counted[number] += 1
                 client.write(4096 * number, counted[number].to_bytes(8, "big") * 512)
 
+    def goes_on(count: int) -> Callable[[], bool]:
+        return lambda: min(counted) > count
+
     with lab.serve("tiny", set=ROOMY, clock="real") as server:
         threads = [threading.Thread(target=write, args=(number,)) for number in range(3)]
         for thread in threads:
@@ -186,10 +189,13 @@ def test_requests_wait_for_a_snapshot(folder: Path) -> None:
                 before = list(counted)
                 server.snapshot(f"{number}.nldrive")
                 after = list(counted)
-                wait_until(lambda least=min(after): min(counted) > least + 5)
-                with lab.Drive.load(f"{number}.nldrive").serve(
-                    clock="fast", socket="saved.sock"
-                ) as saved, Client(saved.uri) as client:
+                wait_until(goes_on(max(after)))
+                with (
+                    lab.Drive.load(f"{number}.nldrive").serve(
+                        clock="fast", socket="saved.sock"
+                    ) as saved,
+                    Client(saved.uri) as client,
+                ):
                     for writer in range(3):
                         kept = client.read(4096 * writer, 4096)
                         value = int.from_bytes(kept[:8], "big")
@@ -265,8 +271,7 @@ mkdir there && cd there && {sys.executable} -m nandlab ctl ../c.sock snapshot no
     assert (exchange["die"], exchange["way"], exchange["pe_cycles"]) == (2, "suspended", 5)
     assert Path("there/now.nldrive").exists()
     assert not Path("c.sock").exists()
-    table = ended.stdout[ended.stdout.index("write amplification") - 4000 :]
-    assert "no requests; 1 snapshot" in table
+    assert "no requests; 1 snapshot" in ended.stdout
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ def clients(report: dict[str, Any]) -> str:
     came = f"{device['clients']:,}"
     if device["dropped_clients"]:
         came += f" ({device['dropped_clients']:,} dropped)"
-    asked = [_counted(count, name) for name, count in device["requests"].items() if count]
+    requests = device["requests"]
+    asked = [_counted(requests[name], name) for name in _COMMANDS if requests[name]]
     parts = [f"{came}: {', '.join(asked) or 'no requests'}"]
     if device["refused_requests"]:
         parts.append(f"{device['refused_requests']:,} refused")
