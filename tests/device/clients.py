@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import struct
 import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -40,3 +43,53 @@ def client(*arguments: str | Path, timeout_s: float = 60) -> str:
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
+
+
+class Client:
+    """A client of our own: one request at a time, with simple replies."""
+
+    def __init__(self, uri: str) -> None:
+        address = urlsplit(uri)
+        if address.scheme == "nbd":
+            self._socket = socket.create_connection((address.hostname, address.port), timeout=60)
+        else:
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._socket.settimeout(60)
+            self._socket.connect(address.query.removeprefix("socket="))
+        assert self._take(18).startswith(b"NBDMAGICIHAVEOPT")
+        # Fixed newstyle without zeros; the export without a name.
+        self._socket.sendall(struct.pack(">I8sII", 3, b"IHAVEOPT", 1, 0))
+        self.size_bytes, _flags = struct.unpack(">QH", self._take(10))
+
+    def _take(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            more = self._socket.recv(count - len(data))
+            assert more, "the server has gone"
+            data += more
+        return data
+
+    def _ask(self, command: int, offset: int, length: int, data: bytes = b"") -> None:
+        self._socket.sendall(
+            struct.pack(">IHHQQI", 0x25609513, 0, command, 7, offset, length) + data
+        )
+        assert struct.unpack(">IIQ", self._take(16)) == (0x67446698, 0, 7)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes there."""
+        self._ask(0, offset, length)
+        return self._take(length)
+
+    def write(self, offset: int, data: bytes) -> None:
+        """Keeps bytes."""
+        self._ask(1, offset, len(data), data)
+
+    def flush(self) -> None:
+        """Makes them durable."""
+        self._ask(3, 0, 0)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._socket.close()

@@ -2,6 +2,7 @@
 //! run after another. `saved` keeps it in a file.
 
 use crate::config::Loaded;
+use crate::device::saved::SavedBytes;
 use crate::fio::zbd::Zoning;
 use base::archive::{Archive, State};
 use base::units::Hours;
@@ -19,6 +20,8 @@ pub struct Drive {
     memory_limit: u64,
     ssd: Ssd,
     life: Life,
+    /// What clients have stored on it, where it was loaded with that.
+    pub(crate) bytes: Option<SavedBytes>,
 }
 
 /// History of a drive: its preconditioning, and whether a run has begun on it.
@@ -69,7 +72,7 @@ impl Drive {
         let ssd = Ssd::new(config, memory_limit).map_err(|error| loaded.explain(error))?;
         let preconditioning = Preconditioning::new(Precondition::None, ssd.dies(), config.seed);
         let life = Life { preconditioning, is_in_use: false };
-        Ok(Self { loaded, memory_limit, ssd, life })
+        Ok(Self { loaded, memory_limit, ssd, life, bytes: None })
     }
 
     /// Begins the preconditioning, which `advance_precondition` performs. Refused after a run or
@@ -189,7 +192,8 @@ impl Drive {
     pub fn twin(&self) -> Result<Self> {
         let ssd = self.ssd.twin(&self.loaded.config, self.memory_limit)?;
         let (loaded, life) = (self.loaded.clone(), self.life.clone());
-        Ok(Self { loaded, memory_limit: self.memory_limit, ssd, life })
+        let bytes = self.bytes.clone();
+        Ok(Self { loaded, memory_limit: self.memory_limit, ssd, life, bytes })
     }
 
     /// Bytes that a host sees.
@@ -225,6 +229,6 @@ impl Drive {
         life: Life,
     ) -> Result<Self> {
         let ssd = ssd.twin(&loaded.config, memory_limit)?;
-        Ok(Self { loaded, memory_limit, ssd, life })
+        Ok(Self { loaded, memory_limit, ssd, life, bytes: None })
     }
 }

@@ -6,6 +6,7 @@
 //! machine, so that a large drive is saved as fast as the disk takes it.
 
 use crate::config::Resolved;
+use crate::device::saved::SavedBytes;
 use crate::drive::Drive;
 use crate::report::config_hash;
 use base::archive::{Archive, State as _};
@@ -30,10 +31,19 @@ fn version() -> String {
 }
 
 impl Drive {
-    /// Writes the drive to a file: beside it first, so that an old file stays whole if this fails.
+    /// Writes the drive to a file: see `save_with`.
+    pub fn save(&mut self, path: &Path) -> Result<()> {
+        self.save_with(path, |_| Ok(()))
+    }
+
+    /// Writes the drive to a file, and what `behind` writes behind it: beside the file first, so that an old file stays whole if this fails.
     /// Through a link, the file that it leads to is written. Refuses a drive that is being
     /// preconditioned, or is under a run, and a path that is a folder, a device or a pipe.
-    pub fn save(&mut self, path: &Path) -> Result<()> {
+    pub(crate) fn save_with(
+        &mut self,
+        path: &Path,
+        behind: impl FnOnce(&mut File) -> Result<()>,
+    ) -> Result<()> {
         if !self.is_preconditioned() {
             let problem = "its preconditioning has not ended";
             return Err(Error::new("drive", problem).hint("let the preconditioning end first"));
@@ -41,7 +51,7 @@ impl Drive {
         let target = target(path).map_err(|error| placed(error, path))?;
         let part = part_of(&target);
         let written =
-            self.write(&part).and_then(|()| fs::rename(&part, &target).map_err(not_saved));
+            self.write(&part, behind).and_then(|()| fs::rename(&part, &target).map_err(not_saved));
         if written.is_err() {
             // What is left of it is of no use to anybody; if it cannot go, that is not the error.
             let _ = fs::remove_file(&part);
@@ -63,7 +73,7 @@ impl Drive {
         read.map_err(|error| placed(error, path))
     }
 
-    fn write(&mut self, path: &Path) -> Result<()> {
+    fn write(&mut self, path: &Path, behind: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
         let mut file = File::create_new(path).map_err(not_saved)?;
         file.write_all(NAME).map_err(not_saved)?;
         let mut archive = Archive::saving(&mut file);
@@ -72,6 +82,7 @@ impl Drive {
         archive.value(&mut config_hash(&self.loaded.config)?)?;
         self.exchange(&mut archive)?;
         archive.end()?;
+        behind(&mut file)?;
         file.sync_all().map_err(not_saved)
     }
 
@@ -102,7 +113,8 @@ impl Drive {
         }
         let mut drive = Self::new(loaded, memory_limit)?;
         drive.exchange(&mut archive)?;
-        archive.end()?;
+        archive.end_part()?;
+        drive.bytes = SavedBytes::behind(file, path)?;
         Ok(drive)
     }
 }
@@ -144,7 +156,7 @@ fn not_saved(error: std::io::Error) -> Error {
 }
 
 /// An error of the file itself, with the file's name.
-fn placed(error: Error, path: &Path) -> Error {
+pub(crate) fn placed(error: Error, path: &Path) -> Error {
     if error.place.is_empty() { error.at(path.display().to_string()) } else { error }
 }
 

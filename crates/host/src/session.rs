@@ -4,6 +4,7 @@
 //! stop.
 
 use crate::config::Loaded;
+use crate::device::saved::SavedBytes;
 use crate::drive::{Drive, Life};
 use crate::fio::Target;
 use crate::request::{Job, Pace, Source};
@@ -138,6 +139,8 @@ pub struct Session {
     started: bool,
     /// What is left of a preconditioning by a trace.
     rewriting: Option<Rewriting>,
+    /// What clients had stored on the drive when it was saved.
+    pub(crate) bytes: Option<SavedBytes>,
     /// How the measured part of the run ends, where its beginning is skipped.
     until: Option<Until>,
 }
@@ -162,7 +165,8 @@ impl Session {
     }
 
     /// The same with a workload that is open already.
-    pub fn with(drive: Drive, opened: Opened) -> Result<Self> {
+    pub fn with(mut drive: Drive, opened: Opened) -> Result<Self> {
+        let bytes = drive.bytes.take();
         let (loaded, memory_limit, ssd, life) = drive.into_parts();
         let submit_time = Time::from_us(loaded.config.host.submit_us);
         let files = loaded.files.iter().cloned().chain(opened.files).collect();
@@ -181,6 +185,7 @@ impl Session {
             rewriting: None,
             until,
             loaded,
+            bytes,
         })
     }
 

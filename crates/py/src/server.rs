@@ -9,8 +9,10 @@ use host::device::disk::Integrity;
 use host::device::image::Store;
 use host::device::server;
 use host::device::socket::Address;
+use nand::geometry::Die;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use ssd::drive::exchange::{Exchange, Way};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -102,6 +104,7 @@ impl Server {
         facts.set_item("reclaimed_blocks", status.reclaimed_blocks)?;
         facts.set_item("late_answers", status.late_answers)?;
         facts.set_item("power", status.power.name())?;
+        facts.set_item("exchange", status.exchange.to_string())?;
         facts.set_item("has_failed", status.has_failed)?;
         Ok(facts)
     }
@@ -114,6 +117,17 @@ impl Server {
     /// Gives the drive its power back.
     fn restore(&self, py: Python<'_>) -> PyResult<()> {
         self.command(py, server::Server::restore)
+    }
+
+    /// Exchanges a die from now on, `in_service` or `suspended`; its new chip has so many cycles.
+    fn exchange(&self, py: Python<'_>, die: u32, way: &str, pe_cycles: u32) -> PyResult<()> {
+        let way = Way::parse(way).map_err(refuse)?;
+        self.command(py, |server| server.exchange(Exchange { die: Die(die), way, pe_cycles }))
+    }
+
+    /// Saves the drive with its bytes.
+    fn snapshot(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.command(py, |server| server.snapshot(&path))
     }
 
     /// Lets hours pass at once.

@@ -71,6 +71,8 @@ EXAMPLES = {
         "nandlab ctl nandlab.sock cut",
         "nandlab ctl nandlab.sock restore",
         "nandlab ctl nandlab.sock age 8760",
+        "nandlab ctl nandlab.sock exchange 2 --way suspended",
+        "nandlab ctl nandlab.sock snapshot now.nldrive",
     ),
     "life": (
         "nandlab life --drive tiny --workload jobs.fio --to-death --dwpd 1",

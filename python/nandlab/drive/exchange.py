@@ -48,10 +48,14 @@ def text_of(exchange: Exchange | str | None) -> str | None:
 
 
 def told(report: dict[str, Any]) -> str:
-    """The exchange of a run in a line; empty without one."""
-    exchange = report.get("exchange")
-    if not exchange:
-        return ""
+    """The exchange of a run in a line, or each of a served drive; empty without one."""
+    served = report.get("device", {}).get("exchanges", [])
+    each = served or ([report["exchange"]] if report.get("exchange") else [])
+    return "\n".join(map(line, each))
+
+
+def line(exchange: dict[str, Any], *, is_over: bool = True) -> str:
+    """An exchange as the report has it, in a line; that of a run which is over, or goes on."""
     name = f"die {exchange['die']} {exchange['way'].replace('_', ' ')}"
     if exchange["asked_s"] is None:
         return f"{name}: the run ended before {quantity.mean(exchange['planned_s'])} s"
@@ -59,6 +63,7 @@ def told(report: dict[str, Any]) -> str:
     moved = f"{exchange['moved_units']:,} units moved{lost}"
     longest = f"{quantity.mean(exchange['longest_without_service_ms'])} ms without service"
     if exchange["replaced_s"] is None:
-        return f"{name}: {moved}, not empty when the run ended; up to {longest}"
+        state = "not empty when the run ended" if is_over else "under way"
+        return f"{name}: {moved}, {state}; up to {longest}"
     took = exchange["replaced_s"] - exchange["asked_s"]
     return f"{name}: replaced after {quantity.mean(took)} s, {moved}; up to {longest}"

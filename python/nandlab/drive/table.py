@@ -11,6 +11,7 @@ from nandlab.display import quantity
 from nandlab.drive import exchange
 from nandlab.drive.jobs.table import job_parts
 from nandlab.drive.latency import is_exceeded
+from nandlab.served import table as served
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -85,6 +86,9 @@ def _parts(result: Result, *, is_narrow: bool) -> Iterator[RenderableType]:
             "nand": _nand(result, report),
             "errors": _errors(report),
             "failed requests": _failed(report),
+            "clients": served.clients(report),
+            "answers": served.answers(report),
+            "power cuts": served.cuts(report),
             "blocks": _blocks(report),
             "refresh": _refresh(report),
             "buffer": _buffer(report),

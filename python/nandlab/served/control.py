@@ -16,7 +16,7 @@ from nandlab._core import NandlabError
 from nandlab.given.refusal import refusal
 from nandlab.served.server import Server
 
-COMMANDS = ("cut", "restore", "status", "age")
+COMMANDS = ("cut", "restore", "status", "age HOURS", "exchange DIE", "snapshot FILE")
 """What can be asked for."""
 
 _LONGEST = 65536
@@ -24,7 +24,7 @@ _PATIENCE_S = 5.0
 
 
 class Control:
-    """While it is entered, a socket beside that of the server takes commands, for this user."""
+    """While it is entered, a socket of its own takes commands, for this user."""
 
     def __init__(self, server: Server, path: Path) -> None:
         self._server, self._path = server, path
@@ -87,6 +87,10 @@ class Control:
                 self._server.restore()
             case ["age", hours]:
                 self._server.age(_hours(hours))
+            case ["exchange", die, way, pe_cycles]:
+                self._server.exchange(_whole(die), way=way, pe_cycles=_whole(pe_cycles))
+            case ["snapshot", path]:
+                self._server.snapshot(path)
             case ["status"]:
                 pass
             case _:
@@ -99,6 +103,13 @@ def _hours(text: str) -> float:
         return float(text)
     except ValueError:
         raise refusal("age", f"`{text}`", "a number of hours") from None
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise refusal("exchange", f"`{text}`", "a whole number") from None
 
 
 def _line(connection: socket.socket) -> bytes:
@@ -117,20 +128,46 @@ def path_of(server_socket: Path) -> Path:
     return server_socket.with_name(server_socket.name + ".ctl")
 
 
+def check_free(name: str, path: Path) -> None:
+    """Refuses the place of a control socket where something else is, or where a server listens.
+
+    Raises:
+        NandlabError: there is no such folder, another file, or a server.
+    """
+    if not path.parent.is_dir():
+        raise refusal(name, f"no folder {path.parent}", "an existing folder")
+    if not os.path.lexists(path):
+        return
+    if not path.is_socket():
+        raise refusal(name, f"{path} is no socket", hint="name a path where nothing is")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        try:
+            connection.connect(os.fspath(path))
+        except OSError:
+            # A server has left it behind.
+            return
+    raise refusal(name, f"a server listens at {path}", hint="name another path")
+
+
 def ask(server_socket: Path, words: list[str]) -> dict[str, Any]:
     """Asks the server at a socket for something: how it is doing after that.
+
+    Args:
+        server_socket: of the server, whose control socket lies beside it; or a control socket.
+        words: the command.
 
     Raises:
         NandlabError: no server, or one that refuses.
     """
-    path = path_of(server_socket)
+    beside = path_of(server_socket)
+    path = server_socket if server_socket.is_socket() and not beside.exists() else beside
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(os.fspath(path))
             connection.sendall(json.dumps(words).encode() + b"\n")
             answer = json.loads(_line(connection))
         except (OSError, ValueError) as error:
-            hint = "start one with `nandlab nbd --socket`"
+            hint = "start one with `nandlab nbd --socket`, or with --control"
             raise refusal(str(path), f"no server answers: {error}", hint=hint) from None
     if "error" in answer:
         raise NandlabError(answer["error"])

@@ -90,7 +90,8 @@ class Service:
         if requests_path is not None:
             check_kind("requests", requests_path, [".parquet"])
         inputs = [*source.files, *([] if self.store is None else [self.store])]
-        check_outputs({"requests": requests_path, "record": self.record, **self.outputs}, inputs)
+        outputs = {"requests": requests_path, "record": self.record, **self.outputs}
+        check_outputs(outputs, inputs)
         facts = facts_of(source.name, source.sets, source.loaded, what)
         begun = simulation(what)
         start = perf_counter()
@@ -114,6 +115,7 @@ class Service:
             log=log,
             has_timeline=self.timeline,
             precondition_wall_s=precondition_wall_s,
+            files=[Path(file) for file in (*inputs, *outputs.values()) if file is not None],
             end=end,
         )
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import Any
 
 from nandlab import _core
 from nandlab.catalogue import Config
+from nandlab.drive.exchange import WAYS
 from nandlab.drive.requests import RequestLog
 from nandlab.drive.result import Result
 from nandlab.drive.simulate import result_of
-from nandlab.given.arguments import number
+from nandlab.given.arguments import named, number, whole
+from nandlab.given.outputs import check_outputs
 from nandlab.process.memory import peak_rss_mb
 
 
@@ -39,6 +43,8 @@ class ServerStatus:
     """Answers that were more than 50 us later than their time."""
     power: str
     """``on``, ``off``, or ``starting up``."""
+    exchange: dict[str, Any] | None
+    """The last exchange of a die, with the keys of the report's ``exchange``."""
     has_failed: bool
     """The drive cannot go on: `stop` tells why."""
 
@@ -61,6 +67,7 @@ class Server:
         log: RequestLog | None,
         has_timeline: bool,
         precondition_wall_s: float,
+        files: Sequence[Path],
         end: Callable[[_core.Simulation], object] | None,
     ) -> None:
         self._simulation, self._native = simulation, native
@@ -68,6 +75,7 @@ class Server:
         self._how = {"clock": clock, "integrity": integrity}
         self._log, self._has_timeline, self._end = log, has_timeline, end
         self._precondition_wall_s, self._start = precondition_wall_s, perf_counter()
+        self._files = files
         self._result: Result | None = None
         self._has_ended = False
 
@@ -82,7 +90,8 @@ class Server:
         Raises:
             NandlabError: it has ended.
         """
-        return ServerStatus(**self._native.status())
+        facts = self._native.status()
+        return ServerStatus(**{**facts, "exchange": json.loads(facts["exchange"])})
 
     def notes(self) -> list[str]:
         """Lines for the user since the last call: clients that were dropped, and why."""
@@ -113,6 +122,46 @@ class Server:
             NandlabError: hours below 0, or more than 100 years.
         """
         self._native.age(number("hours", hours))
+
+    def exchange(
+        self,
+        die: int,
+        *,
+        way: str = "in_service",
+        pe_cycles: int = 0,
+    ) -> None:
+        """Begins to exchange a die; `status` says how far that is.
+
+        With the clock ``fast`` it goes on while clients ask for something.
+
+        Args:
+            die: its number: 0 is the first one of channel 0, 1 that of channel 1, and so on.
+            way: ``in_service``, beside the clients, or ``suspended``: requests wait meanwhile.
+            pe_cycles: program/erase cycles of the new chip.
+
+        Raises:
+            NandlabError: no such die or way, a drive that cannot exchange it (its FTL, its
+                recovery, its spare), or one that exchanges another die.
+        """
+        number_of = whole("exchange.die", die, 0, 2**32 - 1)
+        cycles = whole("exchange.pe_cycles", pe_cycles, 0, 2**32 - 1)
+        self._native.exchange(number_of, named("exchange.way", way, " or ".join(WAYS)), cycles)
+
+    def snapshot(self, path: str | PathLike[str]) -> None:
+        """Saves the drive with its bytes to a file, and goes on.
+
+        Requests that are under way are answered first, and the drive comes to rest: the data of
+        its buffer go to flash, and collection under way ends. Requests that come meanwhile wait.
+        `nandlab.Drive.load(path)` and ``nandlab nbd --from`` give the drive back, and serve the
+        bytes as they were.
+
+        Raises:
+            NandlabError: a drive that is off or starts up, or exchanges a die; a file that cannot
+                be written, or that the drive or the server uses.
+        """
+        file = Path(named("path", path))
+        check_outputs({"snapshot": file}, self._files)
+        self._native.snapshot(str(file))
 
     def save_requests(self) -> None:
         """Moves the requests that are complete to where they are kept: from time to time."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,6 +14,13 @@ from fuzz.inputs.dice import Dice
 from fuzz.inputs.parameters import PRESETS
 from nandlab import catalogue
 from nandlab.keys import keys
+
+_CTL_COMMANDS = (
+    *(("status",), ("cut",), ("restore",), ("age", "1"), ("age", "1e9"), ("age", "x")),
+    *(("exchange", "1"), ("exchange", "1"), ("exchange", "99"), ("exchange", "-"), ("exchange",)),
+    *(("snapshot", "s.nldrive"), ("snapshot", "s.nldrive"), ("snapshot", "no/s.nldrive")),
+)
+"""What `nandlab ctl` is asked for."""
 
 _OUTPUTS = ("--json", "--requests", "--series", "--timeline", "--plot")
 
@@ -187,10 +196,24 @@ def _nbd(dice: Dice, case: Case) -> None:
     name, sets = drives.small(dice)
     given = {"--drive": [name], **_sets(sets), "--run": [dice.one(("true", "sleep 0.2"))]}
     # Other machines are not let in by chance.
-    without = ("--listen-anywhere",)
-    case.steps = [Command(options.line(dice, "nbd", given, most=4, without=without))]
+    without: tuple[str, ...] = ("--listen-anywhere",)
+    words: tuple[str, ...] = dice.one(_CTL_COMMANDS) if dice.chance(0.8) else (dice.odd(),)
+    way = dice.chance(0.5)
     if dice.chance(0.3):
-        words = dice.one((("status",), ("cut",), ("age", "1"), ("age", dice.odd()), (dice.odd(),)))
+        # A command while the drive is served; then what it may have saved is served.
+        place = dice.one(("--socket", "--control"))
+        told = ["ctl", "s.sock", *words]
+        told += ["--way", dice.one(("in_service", "suspended"))] if way else []
+        asking = shlex.join([sys.executable, "-m", "nandlab", *told])
+        given |= {place: ["s.sock"], "--run": [f"{asking}; test $? -ne 1"]}
+        given |= {"--port": ["0"]} if place == "--control" else {}
+        without = (*without, "--socket", "--port", "--control")
+    case.steps = [Command(options.line(dice, "nbd", given, most=4, without=without))]
+    if words[0] == "snapshot" and dice.chance(0.7):
+        again = {"--from": ["s.nldrive"], "--run": ["true"]}
+        without = (*without, "--set", "--seed", "--precondition", "--drive", "--socket", "--port")
+        case.steps.append(Command(options.line(dice, "nbd", again, most=2, without=without)))
+    if dice.chance(0.3):
         case.steps.append(Command(options.line(dice, "ctl", {}, ("no.sock", *words), most=1)))
 
 

@@ -40,6 +40,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--animate": ("a.gif", "a.html"),
     "--absorbing": ("3", "4", "5"),
     "--socket": ("s.sock",),
+    "--control": ("c.sock",),
+    "--way": ("in_service", "suspended"),
     "--store": ("memory",),
     "--sampler": ("tpe", "nsga2", "random", "qmc", "gp"),
     "--limits": ("host.iops >= 1", "iops <= 3"),

@@ -99,15 +99,21 @@ impl<R: Read> FrameReader<R> {
         Ok(())
     }
 
-    /// Expects the end of the file.
-    pub(super) fn end(mut self) -> Result<()> {
+    /// Expects the last frame.
+    pub(super) fn end_part(&mut self) -> Result<()> {
         if self.read < self.bytes.len() {
             return Err(super::foreign());
         }
         self.frame()?;
+        if self.bytes.is_empty() { Ok(()) } else { Err(super::foreign()) }
+    }
+
+    /// Expects the end of the file.
+    pub(super) fn end(mut self) -> Result<()> {
+        self.end_part()?;
         let mut more = [0];
         match self.from.read(&mut more) {
-            Ok(0) if self.bytes.is_empty() => Ok(()),
+            Ok(0) => Ok(()),
             Ok(_) => Err(super::foreign()),
             Err(error) => Err(cannot_read(error)),
         }

@@ -76,6 +76,14 @@ impl<'a> Archive<'a> {
         parts.iter_mut().try_for_each(|part| part.exchange(self))
     }
 
+    /// Ends the archive in a file that may go on behind it.
+    pub fn end_part(self) -> Result<()> {
+        match self.0 {
+            Way::Save(writer) => writer.end(),
+            Way::Load(mut reader) => reader.end_part(),
+        }
+    }
+
     /// Ends the archive: all data are written, or all data were read.
     pub fn end(self) -> Result<()> {
         match self.0 {

@@ -274,7 +274,7 @@ fn run(
     batch: &mut Vec<Request>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let mut guard = shared.disk();
+    let mut guard = shared.disk_to_ask();
     let Some(disk) = guard.as_mut() else { return Ok(()) };
     if shared.is_over(cuts) {
         return Ok(());
@@ -350,7 +350,7 @@ fn take(
                 if !flow.begin(request.head.moved_bytes(), shared, cuts) {
                     return Ok(());
                 }
-                let mut guard = shared.disk();
+                let mut guard = shared.disk_to_ask();
                 let Some(disk) = guard.as_mut() else { return Ok(()) };
                 if shared.is_over(cuts) {
                     return Ok(());

@@ -69,6 +69,11 @@ impl Contents {
         self.image.is_fresh()
     }
 
+    /// The newest bytes.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
     /// See [`Image::read`].
     pub fn read(&self, offset: u64, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
         self.image.read(offset, length, bytes)

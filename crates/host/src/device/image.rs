@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are kept or left out together.
-const CHUNK: u64 = 1 << 16;
+pub(super) const CHUNK: u64 = 1 << 16;
 
 /// Where the bytes are kept.
 #[derive(Debug, Clone)]
@@ -99,6 +99,26 @@ impl Image {
     /// Whether a place that the drive has nothing of reads as zeros.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh
+    }
+
+    /// How many there are.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// It holds bytes of another server now, and the same holds for them as for its own.
+    pub fn take_over(&mut self, is_fresh: bool) {
+        self.is_fresh = is_fresh;
+    }
+
+    /// Ranges outside of which all is zeros, in order.
+    pub fn held(&self) -> impl Iterator<Item = Range<u64>> {
+        let count = self.capacity.div_ceil(CHUNK) as usize;
+        let holds = |chunk: &usize| match &self.kept {
+            Kept::Memory(chunks) => chunks[*chunk].is_some(),
+            Kept::File { chunks, .. } => chunks[*chunk] == Held::Bytes,
+        };
+        (0..count).filter(holds).map(|chunk| whole(chunk, self.capacity))
     }
 
     /// Puts the bytes from `offset` on behind those in `bytes`.

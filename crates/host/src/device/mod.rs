@@ -14,6 +14,7 @@ pub mod message;
 pub mod nbd;
 pub mod record;
 mod report;
+pub mod saved;
 pub mod server;
 pub mod socket;
 
@@ -85,7 +86,10 @@ impl Device {
         };
         // The socket before the files: one that is refused leaves none behind.
         let listener = Listener::new(address)?;
-        let image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
+        let mut image = Image::open(store, ssd.capacity_bytes(), *memory_limit, *read_only)?;
+        if let Some(bytes) = &session.bytes {
+            bytes.restore(&mut image, store)?;
+        }
         let record = record.as_deref().map(Record::new).transpose()?;
         let (pacing, integrity) = (*pacing, *integrity);
         Ok(Opened { listener, image, record, export, pacing, integrity })

@@ -22,6 +22,8 @@ impl ServerCounts {
                 "max": us(self.late.max_ns()),
             })
         });
+        let snapshots: Vec<Value> =
+            self.snapshots.iter().map(|at| json!({ "at_s": at.s() })).collect();
         let cuts: Vec<Value> = self.cuts.iter().map(cut).collect();
         json!({
             "clients": self.clients,
@@ -38,6 +40,8 @@ impl ServerCounts {
                 "miscorrected": words.miscorrected,
             })),
             "cuts": cuts,
+            "exchanges": self.exchanges,
+            "snapshots": snapshots,
         })
     }
 }

@@ -12,7 +12,10 @@ use crate::session::Session;
 use base::stats::Latency;
 use base::units::Hours;
 use base::{Error, Result, Time};
+use serde_json::Value;
+use ssd::drive::exchange::Exchange;
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -48,6 +51,10 @@ pub struct ServerCounts {
     pub disk: DiskCounts,
     /// Its power cuts.
     pub cuts: Vec<CutTold>,
+    /// When it was saved, in simulated time.
+    pub snapshots: Vec<Time>,
+    /// Its exchanges of dies, as the report has the last one.
+    pub exchanges: Vec<Value>,
 }
 
 /// What threads of a server share.
@@ -57,6 +64,9 @@ pub(super) struct Shared {
     is_paced: bool,
     /// Something was asked for, or the server ends.
     changed: Condvar,
+    /// Requests wait, so that the drive comes to rest; and no longer.
+    is_paused: AtomicBool,
+    resumed: Condvar,
     is_stopping: AtomicBool,
     fault: Mutex<Option<Error>>,
     clients: Mutex<Vec<Option<Sender<Outgoing>>>>,
@@ -93,6 +103,16 @@ impl Shared {
     /// The disk; `None` once the server has ended.
     pub(super) fn disk(&self) -> MutexGuard<'_, Option<Disk>> {
         lock(&self.disk)
+    }
+
+    /// The disk, to ask it for something, once it takes requests.
+    pub(super) fn disk_to_ask(&self) -> MutexGuard<'_, Option<Disk>> {
+        let mut guard = self.disk();
+        while self.is_paused.load(Ordering::Relaxed) && !self.is_stopping() {
+            let waited = self.resumed.wait_timeout(guard, LOOK);
+            guard = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        guard
     }
 
     /// Something was asked for.
@@ -183,6 +203,8 @@ pub struct Status {
     pub late_answers: u64,
     /// Whether it has power.
     pub power: Power,
+    /// The last exchange of a die, as in the report.
+    pub exchange: Value,
     /// It ends, because the drive has failed.
     pub has_failed: bool,
 }
@@ -203,6 +225,8 @@ impl Server {
             disk: Mutex::new(Some(disk)),
             is_paced,
             changed: Condvar::new(),
+            is_paused: AtomicBool::new(false),
+            resumed: Condvar::new(),
             is_stopping: AtomicBool::new(false),
             fault: Mutex::new(None),
             clients: Mutex::new(vec![None; MOST_CLIENTS]),
@@ -239,7 +263,7 @@ impl Server {
         let mut guard = self.shared.disk();
         let disk = guard.as_mut()?;
         let (under_way, failed, now) = (disk.under_way() as u64, disk.counts.failed, disk.now());
-        let power = disk.power();
+        let (power, exchange) = (disk.power(), disk.session().last_exchange());
         let run = &disk.session().run;
         let ftl = run.ssd.ftl_counts();
         Some(Status {
@@ -252,6 +276,7 @@ impl Server {
             reclaimed_blocks: ftl.reclaimed_blocks,
             late_answers,
             power,
+            exchange,
             has_failed,
         })
     }
@@ -283,6 +308,17 @@ impl Server {
         Ok(())
     }
 
+    /// Exchanges a die from now on: `status` says how far that is. Refuses an exchange that the
+    /// drive cannot carry out.
+    pub fn exchange(&self, asked: Exchange) -> Result<()> {
+        let mut guard = self.shared.disk();
+        let disk = guard.as_mut().ok_or_else(over)?;
+        disk.advance(Instant::now())?;
+        disk.exchange(asked)?;
+        self.shared.wake();
+        Ok(())
+    }
+
     /// Lets `hours` pass at once for what is stored, as on a shelf.
     pub fn age(&self, hours: f64) -> Result<()> {
         const MOST: f64 = 8766.0 * 100.0;
@@ -294,6 +330,43 @@ impl Server {
         let disk = guard.as_mut().ok_or_else(over)?;
         disk.session().run.ssd.age(Hours(hours));
         Ok(())
+    }
+
+    /// Saves the drive with its bytes. Requests that are under way are answered first, by the
+    /// clock if that does not take too long; those that come meanwhile wait. Refuses a drive that
+    /// cannot come to rest now, and a file that cannot be written.
+    pub fn snapshot(&self, path: &Path) -> Result<()> {
+        let shared = &self.shared;
+        shared.is_paused.store(true, Ordering::Relaxed);
+        let saved = self.save_at_rest(path);
+        shared.is_paused.store(false, Ordering::Relaxed);
+        shared.resumed.notify_all();
+        saved
+    }
+
+    fn save_at_rest(&self, path: &Path) -> Result<()> {
+        const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+        let (shared, begin) = (&self.shared, Instant::now());
+        let mut guard = shared.disk();
+        while let Some(disk) = guard.as_mut() {
+            disk.advance(Instant::now())?;
+            shared.deliver(disk);
+            disk.check_snapshot()?;
+            if disk.under_way() == 0 || begin.elapsed() >= PATIENCE {
+                let rested = disk.rest();
+                shared.deliver(disk);
+                return match rested {
+                    Ok(drive) => disk.save(drive, path),
+                    Err(error) => {
+                        shared.fail(error.clone());
+                        Err(error)
+                    }
+                };
+            }
+            let waited = shared.resumed.wait_timeout(guard, BETWEEN_LOOKS);
+            guard = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Err(over())
     }
 
     /// Lines for the user since the last call.
@@ -319,9 +392,9 @@ impl Server {
         let Some(disk) = self.shared.disk().take() else {
             return (None, counts, Err(Error::new("server", "it has ended before")));
         };
-        counts.cuts = disk.cuts().to_vec();
+        (counts.cuts, counts.snapshots) = (disk.cuts().to_vec(), disk.snapshots().to_vec());
         let (session, disk_counts, ended) = disk.end();
-        counts.disk = disk_counts;
+        (counts.disk, counts.exchanges) = (disk_counts, session.exchanges());
         (Some(session), counts, fault.map_or(ended, Err))
     }
 }

@@ -83,7 +83,7 @@ impl Session {
         report.insert("ecc".into(), self.ecc());
         report.insert("buffer".into(), self.buffer());
         report.insert("power".into(), self.power());
-        report.insert("exchange".into(), self.exchange_json());
+        report.insert("exchange".into(), self.last_exchange());
         let refresh = self.refresh();
         report.insert("refresh".into(), refresh);
         report.insert("zones".into(), self.zones());

@@ -21,6 +21,7 @@ use exchange::{Plan, Service};
 use runner::{Phase, Runner};
 use served::Offered;
 use settling::{Mark, Settling};
+use ssd::drive::exchange::Exchanged;
 use ssd::request::{Op, Request};
 use ssd::timeline::{SpanKind, Track};
 use ssd::{Completion, Cut, Ssd, Step};
@@ -90,8 +91,9 @@ pub struct Run {
     cut: Option<Cut>,
     /// Requests that the drive had taken when its power was cut, and did not answer.
     lost_requests: u64,
-    /// The exchange of a die, if one was asked for.
+    /// The exchange of a die, if one was asked for, and those before it.
     service: Option<Box<Service>>,
+    earlier: Vec<(Service, Exchanged)>,
     /// Requests of clients, if it serves any.
     offered: Option<Box<Offered>>,
 }
@@ -140,6 +142,7 @@ impl Run {
             cut: None,
             lost_requests: 0,
             service: None,
+            earlier: Vec::new(),
             offered: None,
         })
     }
@@ -164,9 +167,11 @@ impl Run {
         Ok(())
     }
 
-    /// The service of the host while a die was exchanged, if that was asked for.
-    pub fn service(&self) -> Option<&Service> {
-        self.service.as_deref()
+    /// The service of the host while a die was exchanged, and how far that is: for each exchange
+    /// that was asked for, in order.
+    pub fn exchanges(&self) -> impl Iterator<Item = (&Service, Option<Exchanged>)> {
+        let earlier = self.earlier.iter().map(|(service, done)| (service, Some(*done)));
+        earlier.chain(self.service.as_deref().map(|service| (service, self.ssd.exchanged())))
     }
 
     #[cold]

@@ -3,9 +3,11 @@
 //! The job of a served run has no source, and sends nothing itself. Whoever serves offers each
 //! request when it comes, and goes on event by event: he alone knows how far time may go.
 
+use super::exchange::{Plan, Service};
 use super::{MOST_JOBS, Run};
 use crate::request::{Arrival, Job, Pace, Source};
 use base::{Result, Time};
+use ssd::drive::exchange::Exchange;
 use ssd::medium::words::Found;
 use ssd::request::Request;
 use ssd::{Completion, Cut, Step};
@@ -152,6 +154,17 @@ impl Run {
             }
             Some(Step::Wake(_)) | None => Ok(None),
         }
+    }
+
+    /// Exchanges a die from now on. Refuses an exchange that the drive cannot carry out.
+    pub fn exchange_served(&mut self, asked: Exchange) -> Result<()> {
+        let (now, before) = (self.ssd.now(), self.ssd.exchanged());
+        self.ssd.exchange_die(asked)?;
+        let mut service = Service::new(Plan { at: now, asked });
+        service.begin(now, self.under_way > 0);
+        let earlier = self.service.replace(Box::new(service));
+        self.earlier.extend(earlier.zip(before).map(|(service, done)| (*service, done)));
+        Ok(())
     }
 
     /// Cuts the power of the drive: what is under way is lost. The run goes on once the drive has

@@ -19,7 +19,7 @@ from nandlab.given.completion import key_of_a_drive, preset_of
 from nandlab.given.outputs import check_kind, check_outputs
 from nandlab.given.refusal import refusal
 from nandlab.process.interrupt import Stop
-from nandlab.served.control import Control, path_of
+from nandlab.served.control import Control, check_free, path_of
 from nandlab.served.serve import CLOCK, INTEGRITY, SOCKET, Service, service
 from nandlab.served.server import Server, ServerStatus
 
@@ -99,6 +99,14 @@ def nbd(
             rich_help_panel=_CLIENTS,
         ),
     ] = False,
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Socket for `nandlab ctl`, for this user (that of the server with .ctl).",
+            rich_help_panel=_CLIENTS,
+        ),
+    ] = None,
     record: Annotated[
         Path | None,
         typer.Option(
@@ -142,6 +150,8 @@ def nbd(
         check_picture(plot)
     if requests is not None:
         check_kind("--requests", requests, [".parquet"])
+    if control is not None:
+        check_free("--control", control)
     to_stdout = json == Path("-")
     outputs = {"--json": json_file(json), "--timeline": timeline, "--plot": plot}
     kept = {"--record": record, "--requests": requests}
@@ -161,6 +171,8 @@ def nbd(
             progress=bar,
             outputs=outputs,
         )
+        if control is not None and how.address.socket == control:
+            raise refusal("--control", f"{control} is the socket of the server", "another path")
         if saved is not None:
             server = Drive.load(saved).serve_as(how, is_last=True)
         else:
@@ -174,7 +186,7 @@ def nbd(
         say(f"serving {server.uri} ({clock} clock; Ctrl-C ends)")
     # To the last file: a second Ctrl-C would take away what the first one asked to keep.
     code = 0
-    with Stop(is_patient=True) as stop, _control(server, how):
+    with Stop(is_patient=True) as stop, _control(server, how, control):
         command = None if run is None else _begun(run, server.uri)
         _wait(server, stop, command, is_shown=not quiet and sys.stderr.isatty())
         if command is not None:
@@ -196,10 +208,11 @@ def nbd(
     raise typer.Exit(code)
 
 
-def _control(server: Server, how: Service) -> AbstractContextManager[object]:
-    """The control socket, beside that of the server if that is in the file system."""
-    path = how.address.socket
-    return nullcontext() if path is None else Control(server, path_of(path))
+def _control(server: Server, how: Service, path: Path | None) -> AbstractContextManager[object]:
+    """The control socket: where it is wanted, or beside that of the server."""
+    if path is None and how.address.socket is not None:
+        path = path_of(how.address.socket)
+    return nullcontext() if path is None else Control(server, path)
 
 
 def _begun(command: str, uri: str) -> subprocess.Popen[bytes]:
@@ -263,6 +276,9 @@ def _line(status: ServerStatus, per_s: float) -> str:
         f"{status.reclaimed_blocks:,} blocks collected",
         f"{status.now_ns / 1e9:,.1f} s simulated",
     ]
+    if status.exchange and not status.exchange["replaced_s"]:
+        moved = status.exchange["moved_units"]
+        parts.append(f"die {status.exchange['die']} exchanged: {moved:,} units moved")
     if status.failed:
         parts.append(f"{status.failed:,} failed")
     if status.late_answers:

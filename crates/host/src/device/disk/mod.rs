@@ -5,11 +5,12 @@
 //! writes of what lies around them. The bytes change when the drive takes them into its buffer, and
 //! are read when a read is complete: of two requests at a time either may be first. `answers` says
 //! what is read and where it is, `integrity` whether its codewords are real, `power` what a cut
-//! leaves.
+//! leaves, `snapshot` what can be saved meanwhile.
 
 mod answers;
 mod integrity;
 mod power;
+mod snapshot;
 
 pub use answers::Context;
 pub use integrity::Integrity;
@@ -24,6 +25,7 @@ use crate::run::Run;
 use crate::run::served::Served;
 use crate::session::Session;
 use base::{Result, Time};
+use ssd::drive::exchange::Exchange;
 use ssd::medium::versions::Happened;
 use ssd::medium::words::{Found, WordCounts};
 use ssd::request::{Op, Request, SECTOR_BYTES};
@@ -89,6 +91,8 @@ pub struct Disk {
     version: u64,
     power: Power,
     cuts: Vec<CutTold>,
+    /// When it was saved.
+    snapshots: Vec<Time>,
     /// Working space: what has happened to units.
     happened: Vec<(u32, Happened)>,
     clock: Option<Clock>,
@@ -131,6 +135,7 @@ impl Disk {
             version,
             power: Power::On,
             cuts: Vec::new(),
+            snapshots: Vec::new(),
             happened: Vec::new(),
             clock,
             pending: Vec::new(),
@@ -161,6 +166,12 @@ impl Disk {
     /// Whether time goes by the clock on the wall.
     pub fn is_paced(&self) -> bool {
         self.clock.is_some()
+    }
+
+    /// Exchanges a die from now on, beside the clients or with the drive suspended. Refuses an
+    /// exchange that the drive cannot carry out.
+    pub fn exchange(&mut self, asked: Exchange) -> Result<()> {
+        self.run().exchange_served(asked)
     }
 
     /// Requests of clients that are under way.

@@ -7,6 +7,8 @@ use crate::device::image::Store;
 use crate::device::socket::Address;
 use crate::session::Workload;
 use base::rng::Rng;
+use nand::geometry::Die;
+use ssd::drive::exchange::Way;
 use ssd::precondition::Precondition;
 
 pub(super) const MEMORY: u64 = 1 << 32;
@@ -117,6 +119,82 @@ pub(super) fn reads_as_an_array(mut disk: Disk) -> DiskCounts {
     assert!(session.run.is_finished() && counts.failed == 0);
     assert!(counts.requests.iter().sum::<u64>() > 3000);
     counts
+}
+
+/// A small drive with spare for a die.
+const ROOMY: [&str; 3] = [
+    "chip.geometry.pages_per_block=16",
+    "chip.geometry.blocks_per_plane=40",
+    "ftl.overprovisioning=1.5",
+];
+
+/// Writes at random before, during and after exchanges read back, and each exchange is told.
+#[test]
+fn dies_are_exchanged_under_clients() {
+    let mut disk = disk(&ROOMY, Precondition::Fill, Pacing::Fast);
+    let capacity = disk.session().run.ssd.capacity_bytes();
+    let mut model = vec![0u8; capacity as usize];
+    let (mut rng, part) = (Rng::stream(9, "exchange"), capacity / 4096 / 8);
+    let mut writes = |disk: &mut Disk, model: &mut [u8], count: u64| {
+        for step in 0..count {
+            // Of eight that are under way none overlap: their order is free.
+            let start = 4096 * (step % 8 * part + rng.below(part - 4));
+            let length = 4096 * (1 + rng.below(4)) as u32;
+            model[start as usize..start as usize + length as usize].fill(step as u8 | 1);
+            let write = asked(head(Command::Write, start, length), step as u8 | 1);
+            disk.ask(0, write, &[]).unwrap();
+            if step % 8 == 7 {
+                disk.finish_all().unwrap();
+            }
+            while disk.answer().is_some() {}
+        }
+    };
+    let order = |die, way| Exchange { die: Die(die), way, pe_cycles: 7 };
+    for (number, way) in Way::ALL.into_iter().enumerate() {
+        writes(&mut disk, &mut model, 400);
+        let die = number as u32 + 1;
+        disk.exchange(order(die, way)).unwrap();
+        let refused = disk.exchange(order(3, way)).unwrap_err().to_string();
+        assert!(refused.contains(&format!("die {die} is being exchanged")), "{refused}");
+        while disk.session().run.ssd.is_exchanging() {
+            writes(&mut disk, &mut model, 8);
+        }
+        writes(&mut disk, &mut model, 96);
+        let whole = asked(head(Command::Read, 0, capacity as u32), 0);
+        let Answer::Data { bytes, lost } = answer(&mut disk, &whole) else { panic!() };
+        assert!(lost.is_empty() && bytes == model);
+    }
+    let refused = disk.exchange(order(4, Way::InService)).unwrap_err().to_string();
+    assert_eq!(refused, "exchange: die 4 does not exist; expected: 0 to 3");
+    assert!(disk.counts.failed == 0 && disk.session().run.ssd.counts_agree());
+    let told = disk.session().exchanges();
+    for (number, exchange) in told.iter().enumerate() {
+        assert_eq!(exchange["die"], number as u64 + 1);
+        assert!(exchange["replaced_s"].as_f64() > exchange["asked_s"].as_f64());
+        assert!(exchange["moved_units"].as_u64() > Some(0) && exchange["pe_cycles"] == 7);
+        assert!(exchange["longest_without_service_ms"].as_f64() > Some(0.0));
+    }
+    // The suspended drive is silent all the time.
+    assert!(told.len() == 2 && told[0]["dead_time_s"] == 0.0);
+    let silent_ms = told[1]["dead_time_s"].as_f64().map(|s| 1e3 * s);
+    assert!(told[1]["longest_without_service_ms"].as_f64() >= silent_ms);
+    assert!(told[0]["longest_without_service_ms"].as_f64() < silent_ms);
+}
+
+#[test]
+fn a_drive_that_cannot_exchange_says_why() {
+    let order = Exchange { die: Die(1), way: Way::InService, pe_cycles: 0 };
+    let ftls = [
+        ("ftl.name=superblock", "does not move data"),
+        ("recovery.name=scan_blocks", "a drive with a recovery"),
+        ("ftl.overprovisioning=0.28", "logical units"),
+    ];
+    for (set, why) in ftls {
+        let mut disk = disk(&["ftl.overprovisioning=0.5", set], Precondition::None, Pacing::Fast);
+        let refused = disk.exchange(order).unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+        assert!(disk.session().exchanges().is_empty());
+    }
 }
 
 /// At the end of life exactly the codewords that the drive has given up are lost.

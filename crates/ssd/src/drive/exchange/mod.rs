@@ -12,8 +12,8 @@ mod course;
 
 use crate::config::SsdConfig;
 use crate::ftl::Job;
-use base::Time;
 use base::rng::Rng;
+use base::{Error, Result, Time};
 use nand::fault::is_factory_bad;
 use nand::geometry::Die;
 
@@ -29,6 +29,12 @@ pub enum Way {
 impl Way {
     /// Both.
     pub const ALL: [Self; 2] = [Self::InService, Self::Suspended];
+
+    /// The way of a name.
+    pub fn parse(name: &str) -> Result<Self> {
+        let known = Self::ALL.into_iter().find(|way| way.name() == name);
+        known.ok_or_else(|| Error::unknown("exchange.way", "way", name, Self::ALL.map(Self::name)))
+    }
 
     /// Its name.
     pub fn name(self) -> &'static str {

@@ -1,0 +1,53 @@
+//! Snapshots of a disk: the drive with its bytes in a file, while clients use it.
+//!
+//! A drive is saved at rest. A snapshot is therefore like a flush with a pause: what is under way
+//! ends, and what the buffer holds goes to flash, before the drive is saved and goes on.
+
+use super::{Disk, Power};
+use crate::device::saved;
+use crate::drive::Drive;
+use base::{Error, Result, Time};
+use std::path::Path;
+
+impl Disk {
+    /// Refuses a snapshot of a drive that cannot come to rest now.
+    pub fn check_snapshot(&self) -> Result<()> {
+        let refused = |problem| Error::new("snapshot", problem);
+        if self.power != Power::On {
+            let problem = "the drive has no power, or starts up";
+            return Err(refused(problem).hint("restore it, and wait until it is on"));
+        }
+        if self.session.run.ssd.is_exchanging() {
+            return Err(refused("a die is being exchanged").hint("wait until it is replaced"));
+        }
+        if self.has_lost_bytes {
+            return Err(refused("the store of the bytes has failed"));
+        }
+        Ok(())
+    }
+
+    /// Comes to rest: a copy of the drive, to be saved.
+    pub fn rest(&mut self) -> Result<Drive> {
+        self.finish_all()?;
+        let drive = self.session.drive_left()?;
+        self.follow();
+        // Its last flush is a request that nobody has sent.
+        self.version = self.session.run.ssd.latest_version();
+        Ok(drive)
+    }
+
+    /// Saves a copy of the drive that has come to rest, with its bytes.
+    pub fn save(&mut self, mut drive: Drive, path: &Path) -> Result<()> {
+        drive.save_with(path, |file| saved::write(self.contents.image(), file))?;
+        self.snapshots.push(self.now());
+        Ok(())
+    }
+
+    /// When it was saved, in simulated time.
+    pub fn snapshots(&self) -> &[Time] {
+        &self.snapshots
+    }
+}
+
+#[cfg(test)]
+mod tests;

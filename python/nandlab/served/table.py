@@ -1,0 +1,76 @@
+"""Rows of a result's table for a drive that was served: clients, answers, power cuts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nandlab.display import quantity
+
+_COMMANDS = {
+    "read": ("read", "reads"),
+    "write": ("write", "writes"),
+    "flush": ("flush", "flushes"),
+    "trim": ("trim", "trims"),
+    "write_zeroes": ("write of zeros", "writes of zeros"),
+    "cache": ("prefetch", "prefetches"),
+    "block_status": ("block status", "block statuses"),
+}
+"""One and many of each command."""
+
+
+def clients(report: dict[str, Any]) -> str:
+    """Clients with their requests; empty for a drive that was not served."""
+    device = report.get("device")
+    if not device:
+        return ""
+    came = f"{device['clients']:,}"
+    if device["dropped_clients"]:
+        came += f" ({device['dropped_clients']:,} dropped)"
+    requests = device["requests"]
+    asked = [_counted(requests[name], name) for name in _COMMANDS if requests[name]]
+    parts = [f"{came}: {', '.join(asked) or 'no requests'}"]
+    if device["refused_requests"]:
+        parts.append(f"{device['refused_requests']:,} refused")
+    if device["failed_requests"]:
+        parts.append(f"{device['failed_requests']:,} failed")
+    if device["lost_bytes"]:
+        parts.append(f"{quantity.size(device['lost_bytes'])} lost")
+    if device["snapshots"]:
+        count = len(device["snapshots"])
+        parts.append("1 snapshot" if count == 1 else f"{count:,} snapshots")
+    return "; ".join(parts)
+
+
+def _counted(count: int, command: str) -> str:
+    """Requests of a command."""
+    one, many = _COMMANDS[command]
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def answers(report: dict[str, Any]) -> str:
+    """How much later than their time answers were, with a clock."""
+    late = (report.get("device") or {}).get("late_us")
+    if not late:
+        return ""
+    names = {"mean": "mean", "p50": "p50", "p99": "p99", "p99.9": "p99.9", "max": "at most"}
+    parts = [f"{name} {quantity.latency(late[key])}" for key, name in names.items()]
+    count = report["device"]["late_answers"]
+    share = f"; {count:,} by more than 50 µs: the host was the limit" if count else ""
+    return f"late by {', '.join(parts)}{share}"
+
+
+def cuts(report: dict[str, Any]) -> str:
+    """Power cuts with their start-ups; empty without any."""
+    told = (report.get("device") or {}).get("cuts")
+    if not told:
+        return ""
+    sums = {
+        "requests not answered": sum(each["unanswered_requests"] for each in told),
+        "units reverted": sum(each["reverted_units"] or 0 for each in told),
+        "units forgotten": sum(each["forgotten_units"] or 0 for each in told),
+    }
+    parts = [f"{count:,} {name}" for name, count in sums.items() if count]
+    ready = [each["ready_after_s"] for each in told if each["ready_after_s"] is not None]
+    if ready:
+        parts.append(f"ready after {quantity.seconds(max(ready))} at most")
+    return ": ".join([f"{len(told):,}", *([", ".join(parts)] if parts else [])])
