@@ -3,7 +3,7 @@
 use crate::device::Device;
 use crate::device::clock::Pacing;
 use crate::device::disk::tests::{MEMORY, asked, head, served, session};
-use crate::device::disk::{Disk, Power};
+use crate::device::disk::{Disk, Integrity, Power};
 use crate::device::image::{Image, Store};
 use crate::device::message::{Answer, Command};
 use crate::device::socket::Address;
@@ -57,12 +57,13 @@ fn loaded(path: &Path, store: Store) -> Result<Disk> {
         address: Address::Port { port: 0, is_open: false },
         store,
         pacing: Pacing::Fast,
+        integrity: Integrity::Model,
         record: None,
         read_only: false,
         memory_limit: MEMORY,
     };
     let opened = device.open(&session)?;
-    Disk::new(session, opened.image, Pacing::Fast)
+    Disk::new(session, opened.image, Pacing::Fast, Integrity::Model)
 }
 
 fn snapshot(disk: &mut Disk, path: &Path) -> Result<()> {
