@@ -10,7 +10,7 @@ use base::family::Choice;
 use base::rng::Rng;
 use nand::geometry::{Geometry, GeometryConfig};
 use ssd::ftl::{self, Context, Ftl, FtlConfig, Lpn, Untimed};
-use ssd::gc::{self, GcConfig, contract::Shape};
+use ssd::gc::{self, GcConfig, Policy, contract::Shape};
 
 const UNITS_PER_BLOCK: u32 = 64;
 
@@ -47,7 +47,8 @@ fn drive_of(
         choice.params.insert(key.into(), value.into());
     }
     let member = choice.resolve(gc::ROSTER, "gc").unwrap();
-    let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
+    let policy = Policy::new(member.build, choice.params, Rng::stream(1, "gc"));
+    let victims = policy.victims(&shape).unwrap();
     let context = Context {
         kinds: Vec::new(),
         kind_of_die: Vec::new(),
@@ -66,6 +67,7 @@ fn drive_of(
         },
         gc: GcConfig { start_free_blocks: reserve + 1, ..GcConfig::default() },
         victims,
+        policy,
         pe_cycles: 0,
     };
     let mut choice = Choice::named("page");

@@ -552,12 +552,8 @@ impl Flash {
         if remaining <= cost {
             return;
         }
-        state.suspended = Some(Suspended {
-            command: state.active,
-            phase: state.phase,
-            remaining,
-            since: from,
-        });
+        state.suspended =
+            Some(Suspended { command: state.active, phase: state.phase, remaining, since: from });
         self.span(from, die, |_| kind);
         self.set_phase(now, die, Phase::Suspending);
         let state = &mut self.dies[die.0 as usize];
