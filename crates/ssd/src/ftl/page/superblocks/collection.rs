@@ -210,7 +210,7 @@ impl Superblocks {
         let Some(first) = self.planes_of(span).next().filter(|_| is_wanted) else { return };
         self.spans[span].had_turn = false;
         self.page.wear.collected(first);
-        let for_wear = if finish { None } else { self.to_level(span, first) };
+        let for_wear = if finish { None } else { self.least_worn(span, first) };
         let picked = match for_wear {
             Some(superblock) => {
                 into.is_levelling = true;
@@ -243,7 +243,7 @@ impl Superblocks {
     }
 
     /// The superblock with the least worn block, if it is time to level the wear of a span.
-    fn to_level(&mut self, span: usize, first: Plane) -> Option<u32> {
+    fn least_worn(&mut self, span: usize, first: Plane) -> Option<u32> {
         if !self.page.wear.is_due(first) {
             return None;
         }
