@@ -1,10 +1,11 @@
 //! Collection of superblocks: which is emptied next, its units in rows, and its erase.
 //!
-//! The jobs of all dies of a span empty one superblock between them, a row each. When the last of
+//! The jobs of all dies of a span empty one superblock between them: each moves the data of its own
+//! die, and helps the others when it is done. When the last of
 //! their rows is on flash, one job erases all blocks at once, and the superblock is free.
 
 use super::Superblocks;
-use crate::ftl::contract::{Job, Step, Urgency, Work};
+use crate::ftl::contract::{Job, Move, Step, Urgency, Work};
 use crate::space::draining::Draining;
 use nand::geometry::{Block, Die, Plane};
 
@@ -80,14 +81,14 @@ impl Superblocks {
         if at.erasing > 0 {
             return false;
         }
-        let Draining { victims, drained, is_due, .. } = &at.draining;
-        if !drained.is_empty() {
+        if !at.drained.is_empty() {
             // Rows of other jobs that come from these blocks may be on their way.
             return at.in_flight == 0;
         }
-        (*is_due && !victims.is_empty())
+        let has_victim = at.has_victim();
+        (at.is_due && has_victim)
             || (!at.due.is_empty() && self.is_roomy(span))
-            || self.is_short(span, urgency, !victims.is_empty())
+            || self.is_short(span, urgency, has_victim)
     }
 
     /// The next step of the job of a die.
@@ -98,33 +99,46 @@ impl Superblocks {
             return Step::Done;
         }
         let row = self.page.row_units as usize;
-        let mut draining = std::mem::take(&mut self.spans[span].draining);
-        while draining.drained.is_empty() || !work.moves.is_empty() {
-            if draining.victims.is_empty() {
-                self.pick(span, urgency, !work.moves.is_empty(), &mut draining);
-                if draining.victims.is_empty() {
-                    break;
-                }
+        while self.spans[span].drained.is_empty() || !work.moves.is_empty() {
+            let has_victim = self.spans[span].has_victim();
+            if !has_victim && !self.pick(span, urgency, !work.moves.is_empty()) {
+                break;
             }
-            let page = &self.page;
-            draining.gather(&page.geometry, &page.map, &page.owner, row, &mut work.moves);
+            self.gather(span, job, &mut work.moves);
             if work.moves.len() == row {
                 break;
             }
         }
-        let is_levelling = draining.is_levelling;
-        self.spans[span].draining = draining;
+        let at = &mut self.spans[span];
         if !work.moves.is_empty() {
-            self.page.collections[job.0 as usize].is_levelling = is_levelling;
-            self.spans[span].in_flight += work.moves.len() as u32;
+            self.page.collections[job.0 as usize].is_levelling = at.is_levelling;
+            at.in_flight += work.moves.len() as u32;
             return Step::Move;
         }
-        let at = &self.spans[span];
-        if at.draining.drained.is_empty() || at.in_flight > 0 {
+        if at.drained.is_empty() || at.in_flight > 0 {
             return Step::Done;
         }
         self.erase(span, &mut work.blocks);
         Step::Erase
+    }
+
+    /// Lists valid units of the victim until `moves` fills a row or the victim is drained: those on
+    /// the job's own die first, so that jobs do not wait for each other's dies.
+    fn gather(&mut self, span: usize, job: Job, moves: &mut Vec<Move>) {
+        let (page, at) = (&self.page, &mut self.spans[span]);
+        let row = page.row_units as usize;
+        for i in 0..self.dies {
+            let part = &mut at.parts[((job.0 + i) % self.dies) as usize];
+            if !part.victims.is_empty() {
+                part.gather(&page.geometry, &page.map, &page.owner, row, moves);
+            }
+            if moves.len() == row {
+                break;
+            }
+        }
+        if !at.has_victim() {
+            at.parts.iter_mut().for_each(|part| at.drained.append(&mut part.drained));
+        }
     }
 
     /// Lists blocks of drained superblocks for their erase: of each die as many as one command
@@ -132,7 +146,7 @@ impl Superblocks {
     fn erase(&mut self, span: usize, blocks: &mut Vec<Block>) {
         let (geometry, joined) = (&self.page.geometry, self.page.joined as usize);
         let at = &mut self.spans[span];
-        at.draining.drained.retain(|&block| {
+        at.drained.retain(|&block| {
             let is_beside = |other: &&Block| geometry.die_of(**other) == geometry.die_of(block);
             let mut beside = blocks.iter().filter(is_beside);
             let is_taken = beside.clone().count() == joined
@@ -145,10 +159,12 @@ impl Superblocks {
         at.erasing = blocks.len() as u32;
     }
 
-    /// A row of so many units that a job moves is on flash.
-    pub(super) fn landed(&mut self, job: Job, units: u32) {
-        let span = self.span_of(Die(job.0));
-        self.spans[span].in_flight -= units;
+    /// A row that a job has moved to a die has ended there, with so many units on flash.
+    pub(super) fn landed(&mut self, die: Die, units: u32) {
+        let span = self.span_of(die);
+        let at = &mut self.spans[span];
+        at.rows[(die.0 % self.dies) as usize] -= 1;
+        at.in_flight -= units;
     }
 
     /// A block has been erased: it is free, or leaves if it is to be retired.
@@ -172,7 +188,7 @@ impl Superblocks {
         self.members.leave(block);
         at.erasing -= 1;
         if at.erasing == 0 {
-            if at.draining.drained.is_empty() {
+            if at.drained.is_empty() {
                 at.moving = None;
             }
             self.call_dies((die.0 / self.dies) as usize);
@@ -181,9 +197,8 @@ impl Superblocks {
 
     /// Picks the next victim of a span, as `page` does for a group of planes: for free superblocks,
     /// for wear, or one that is to be moved off. To finish a row that was begun, any gain is
-    /// enough.
-    fn pick(&mut self, span: usize, urgency: Urgency, finish: bool, into: &mut Draining) {
-        into.begin();
+    /// enough. Whether there is one.
+    fn pick(&mut self, span: usize, urgency: Urgency, finish: bool) -> bool {
         if !finish && !self.spans[span].due.is_empty() && self.is_roomy(span) {
             let is_short = self.is_short(span, urgency, false);
             let at = &mut self.spans[span];
@@ -194,9 +209,9 @@ impl Superblocks {
                     if self.members.blocks(superblock).any(is_doomed) {
                         at.moving = Some(superblock);
                     }
-                    into.is_due = true;
-                    self.take(span, superblock, into);
-                    return;
+                    (at.is_due, at.is_levelling) = (true, false);
+                    self.take(span, superblock);
+                    return true;
                 }
             }
         }
@@ -207,13 +222,12 @@ impl Superblocks {
                 gain >= u64::from(self.page.row_units) && self.short_of_superblocks(span, urgency)
             }
         };
-        let Some(first) = self.planes_of(span).next().filter(|_| is_wanted) else { return };
+        let Some(first) = self.planes_of(span).next().filter(|_| is_wanted) else { return false };
         self.spans[span].had_turn = false;
         self.page.wear.collected(first);
         let for_wear = if finish { None } else { self.least_worn(span, first) };
         let picked = match for_wear {
             Some(superblock) => {
-                into.is_levelling = true;
                 self.page.counts.levelled_blocks += self.planes_of(span).count() as u64;
                 Some(superblock)
             }
@@ -222,22 +236,26 @@ impl Superblocks {
                 block.and_then(|block| self.members.of(block))
             }
         };
-        let Some(superblock) = picked else { return };
-        let due = &mut self.spans[span].due;
-        let before = due.len();
-        due.retain(|&other| other != superblock);
-        into.is_due = due.len() < before;
-        self.take(span, superblock, into);
+        let Some(superblock) = picked else { return false };
+        let at = &mut self.spans[span];
+        let before = at.due.len();
+        at.due.retain(|&other| other != superblock);
+        (at.is_due, at.is_levelling) = (at.due.len() < before, for_wear.is_some());
+        self.take(span, superblock);
+        true
     }
 
     /// Takes a superblock as the victim: its blocks are candidates no longer. All dies go to work.
-    fn take(&mut self, span: usize, superblock: u32, into: &mut Draining) {
+    fn take(&mut self, span: usize, superblock: u32) {
+        let (page, parts) = (&mut self.page, &mut self.spans[span].parts);
+        parts.iter_mut().for_each(Draining::begin);
         for block in self.members.blocks(superblock) {
             // The policy has taken the first of those that it has picked.
-            if self.page.candidates.word(block).is_closed() {
-                self.page.candidates.withdraw(self.page.geometry.plane_of(block), block);
+            if page.candidates.word(block).is_closed() {
+                page.candidates.withdraw(page.geometry.plane_of(block), block);
             }
-            into.victims.push(block);
+            let die = page.geometry.die_of(block).0 % self.dies;
+            parts[die as usize].victims.push(block);
         }
         self.call_dies(span);
     }

@@ -32,10 +32,18 @@ use std::collections::VecDeque;
 /// Dies that have superblocks together, and the one that they empty.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Span {
-    /// Blocks of superblocks that are emptied, and of those that are to be erased.
-    draining: Draining,
-    /// Units of them that jobs are moving.
+    /// By die: its blocks of the superblock that is emptied.
+    parts: Vec<Draining>,
+    /// That one is collected for wear levelling: its data are cold.
+    is_levelling: bool,
+    /// It is to be moved off: it is emptied even if no space is needed.
+    is_due: bool,
+    /// Blocks of superblocks that hold no data, to be erased.
+    drained: Vec<Block>,
+    /// Units that jobs are moving.
     in_flight: u32,
+    /// By die: rows of moved data that are on their way to it.
+    rows: Vec<u32>,
     /// Blocks that are being erased.
     erasing: u32,
     /// Superblocks that are to be moved off, even if that gives no space back.
@@ -46,6 +54,18 @@ struct Span {
     had_turn: bool,
     /// The die, counted from the first, that takes the next row of moved data.
     next_die: u32,
+}
+
+impl Span {
+    /// Of so many dies.
+    fn new(dies: usize) -> Self {
+        Self { parts: vec![Draining::default(); dies], rows: vec![0; dies], ..Self::default() }
+    }
+
+    /// Whether a victim is at hand.
+    fn has_victim(&self) -> bool {
+        self.parts.iter().any(|part| !part.victims.is_empty())
+    }
 }
 
 /// The page-mapped FTL with superblocks.
@@ -95,7 +115,7 @@ impl Superblocks {
         Ok(Self {
             dies,
             members: Members::new(&page.geometry, planes),
-            spans: vec![Span::default(); shape.planes as usize],
+            spans: vec![Span::new(dies as usize); shape.planes as usize],
             calls: DieSet::none(page.geometry.dies),
             page,
         })
@@ -182,14 +202,18 @@ impl Ftl for Superblocks {
 
     fn programmed(&mut self, program: &Program, carried: Carried) {
         self.page.map_program(program, self.page.pages_per_program, carried);
-        if let Carried::Moves(job, _) = carried {
-            self.landed(job, program.units);
+        if let Carried::Moves(..) = carried {
+            self.landed(program.die, program.units);
         }
         self.close_full(program);
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
         self.page.take_back(program, carried);
+        if let Carried::Moves(..) = carried {
+            // Its units are placed again.
+            self.landed(program.die, 0);
+        }
         self.close_full(program);
     }
 
@@ -226,9 +250,10 @@ impl Ftl for Superblocks {
         let pages: u32 = self.dies_of(span).map(|die| -> u32 { left(die) }).sum();
         let planes = self.dies * page.geometry.planes_per_die;
         let erased = self.free(span) * planes * page.geometry.pages_per_block + pages;
-        let Span { draining, erasing, .. } = &self.spans[span];
-        let passed = draining.passed_units(&page.geometry);
-        let passed = passed + erasing * page.geometry.units_per_block();
+        let Span { parts, drained, erasing, .. } = &self.spans[span];
+        let passed: u32 = parts.iter().map(|part| part.passed_units(&page.geometry)).sum();
+        let blocks = drained.len() as u32 + erasing;
+        let passed = passed + blocks * page.geometry.units_per_block();
         page.pace.is_kept(erased * page.geometry.units_per_page, passed)
     }
 
@@ -258,9 +283,9 @@ impl Ftl for Superblocks {
         if !self.can_be_roomy(span) {
             return false;
         }
-        let draining = &mut self.spans[span].draining;
-        let is_new = if draining.victims.contains(&block) {
-            !std::mem::replace(&mut draining.is_due, true)
+        let at = &mut self.spans[span];
+        let is_new = if at.parts.iter().any(|part| part.victims.contains(&block)) {
+            !std::mem::replace(&mut at.is_due, true)
         } else {
             self.page.candidates.word(block).is_closed() && self.mark(superblock)
         };

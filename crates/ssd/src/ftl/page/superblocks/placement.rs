@@ -107,12 +107,17 @@ impl Superblocks {
             }
             self.open(span, stream, is_cold);
         }
-        let first = span as u32 * self.dies;
-        let next = self.spans[span].next_die;
-        let dies = (0..self.dies).map(|i| Die(first + (next + i) % self.dies));
-        let mut parts = dies.filter_map(|die| Some((die, self.part(die, stream)?)));
-        let Some((die, index)) = parts.next() else { return Place::NoRoom };
-        self.spans[span].next_die = (die.0 - first + 1) % self.dies;
+        let (first, at) = (span as u32 * self.dies, &self.spans[span]);
+        let dies = (0..self.dies).map(|i| (at.next_die + i) % self.dies);
+        let parts = dies.filter_map(|die| Some((die, self.part(Die(first + die), stream)?)));
+        // Two rows on one die would wait for each other, while another die has none.
+        let Some((die, index)) = parts.min_by_key(|&(die, _)| at.rows[die as usize]) else {
+            return Place::NoRoom;
+        };
+        let at = &mut self.spans[span];
+        at.next_die = (die + 1) % self.dies;
+        at.rows[die as usize] += 1;
+        let die = Die(first + die);
         let has_own = self.page.streams > u32::from(self.page.host_streams);
         let label = match (is_cold, has_own) {
             (true, _) => Stream::COLD,
