@@ -108,12 +108,15 @@ impl Superblocks {
             self.open(span, stream, is_cold);
         }
         let (first, at) = (span as u32 * self.dies, &self.spans[span]);
+        let geometry = &self.page.geometry;
+        let from = moves.first().map(|unit| geometry.die_of(geometry.block_of(unit.from)));
         let dies = (0..self.dies).map(|i| (at.next_die + i) % self.dies);
         let parts = dies.filter_map(|die| Some((die, self.part(Die(first + die), stream)?)));
-        // Two rows on one die would wait for each other, while another die has none.
-        let Some((die, index)) = parts.min_by_key(|&(die, _)| at.rows[die as usize]) else {
-            return Place::NoRoom;
-        };
+        // Two rows on one die would wait for each other, while another die has none. The die that
+        // has been read is free, and data stay in their stripes.
+        let rank =
+            |&(die, _): &(u32, usize)| (at.rows[die as usize], Some(Die(first + die)) != from);
+        let Some((die, index)) = parts.min_by_key(rank) else { return Place::NoRoom };
         let at = &mut self.spans[span];
         at.next_die = (die + 1) % self.dies;
         at.rows[die as usize] += 1;
