@@ -312,7 +312,7 @@ fn superblocks_are_large_blocks_under_uniform_writes() {
             (effective, measured(&mut *ftl, 5.0, 3.0, &mut || Lpn(rng.below(units) as u32)))
         };
         for (is_together, units, what) in
-            [(true, 8 * pages, "superblocks of eight dies"), (false, pages, "eight dies apart")]
+            [(true, 8 * pages, "eight dies together"), (false, pages, "eight dies apart")]
         {
             let (effective, wa) = wa(is_together);
             let what = format!("{what}, alpha {alpha:.2}");
@@ -351,7 +351,7 @@ fn zones_are_the_units_of_superblocks() {
             write(&mut *ftl, rng.below(zones.into()) as u32);
         }
         let wa = ftl.counts().write_amplification();
-        let what = format!("zones, {in_superblock} in a superblock of eight dies");
+        let what = format!("zones, {in_superblock} in a block of eight dies together");
         let (theory, source) = match in_superblock {
             1 => (1.0, "whole superblocks are dead".to_owned()),
             units => {
