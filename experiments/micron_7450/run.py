@@ -63,14 +63,14 @@ def in_order():
 
 
 @cache
-def at_random(used, distribution=""):
-    """Random writes of 4 KiB in the steady state."""
+def at_random(used, distribution="", dies=1):
+    """Random writes of 4 KiB in the steady state, with superblocks of so many dies."""
     job = JOB.format(pattern="randwrite", size="4k", depth=512, distribution=distribution)
     settling = "3x" if distribution else "0.3x"
     result = nandlab.run(
         DRIVE,
         job,
-        set=of_use(used),
+        set=of_use(used) | {"ftl.superblock_dies": dies},
         precondition="steady",
         skip=settling,
         until="0.5x",
@@ -127,12 +127,12 @@ def replayed(drive, given, lines, written):
 
 
 @cache
-def by_zones(requests, active):
-    """Zones of so many requests of 512 KiB, so many at a time."""
+def by_zones(requests, active, *, dies=1, discards=True):
+    """Zones of so many requests of 512 KiB, so many at a time, with superblocks of so many dies."""
     units = int(USED_GIB[745] / SCALE * 2**30 / REQUEST_BYTES)
     zone = requests * 512 * 1024 / SCALE / REQUEST_BYTES
-    lines, written = zone_trace(units, zone, active, REQUEST_BYTES)
-    return replayed(DRIVE, of_use(745), lines, written)
+    lines, written = zone_trace(units, zone, active, REQUEST_BYTES, discards=discards)
+    return replayed(DRIVE, of_use(745) | {"ftl.superblock_dies": dies}, lines, written)
 
 
 def fill_wa():

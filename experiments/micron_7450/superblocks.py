@@ -1,48 +1,46 @@
-"""What is collected together: `page` with its blocks of each plane, or one plane of superblocks.
+"""What is collected together: the blocks of each die, or superblocks across dies.
 
-`python experiments/micron_7450/superblocks.py` prints the table of README.md, in about a minute.
+`python experiments/micron_7450/superblocks.py` prints the tables of README.md, in some minutes.
 """
 
-from run import IN_ORDER, POOL_GIB, USED_GIB, by_zones, replayed, zone_trace
+from run import at_random, by_zones
 
-#: MiB of a unit of the drive of one plane: small against a zone.
-UNIT_MIB = 4
+#: Requests of 512 KiB in a zone, and zones at a time.
+ZONES = ((2048, 1), (2172, 1), (4096, 1), (16384, 4), (16384, 32))
 
-ROWS = ((2048, 1), (2172, 1), (4096, 1), (16384, 4), (16384, 32))
-
-
-def one_plane(superblock_mib, requests, active, *, discards):
-    """Write amplification where blocks have so many MiB; times do not matter."""
-    units = int(USED_GIB[745] * 1024 / UNIT_MIB)
-    blocks = round(POOL_GIB * IN_ORDER[745] * 1024 / superblock_mib)
-    pages = superblock_mib // UNIT_MIB
-    reserve = round(0.01 * blocks)
-    given = {
-        "chip.geometry.blocks_per_plane": blocks,
-        "chip.geometry.pages_per_block": pages,
-        "ftl.overprovisioning": blocks * pages / units - 1,
-        "ftl.separate_gc_stream": False,
-        "ftl.metadata_share": IN_ORDER[745] - 1,
-        "ftl.gc_reserve_blocks": reserve,
-        "gc.start_free_blocks": reserve + 1,
-    }
-    zone = requests * 0.5 / UNIT_MIB
-    lines, written = zone_trace(units, zone, active, 4096, discards=discards)
-    return replayed("one_plane", given, lines, written)[0]
+#: Names of skews, and what fio calls them.
+SKEWS = {
+    "uniform": "",
+    "80 % to 20 %": "random_distribution=zoned:80/20:20/80",
+    "90 % to 10 %": "random_distribution=zoned:90/10:10/90",
+    "95 % to 5 %": "random_distribution=zoned:95/5:5/95",
+    "Zipf, 0.8": "random_distribution=zipf:0.8",
+    "Zipf, 1.0": "random_distribution=zipf:1.0",
+}
 
 
-def line(requests, active):
-    """A row of the table."""
-    figures = [
-        by_zones(requests, active)[0],
-        one_plane(2112, requests, active, discards=True),
-        one_plane(2112, requests, active, discards=False),
-        one_plane(1056, requests, active, discards=True),
+def zones(requests, active):
+    """Write amplification of zones: dies apart, all together, not discarded, eight together."""
+    of = [
+        by_zones(requests, active),
+        by_zones(requests, active, dies=0),
+        by_zones(requests, active, dies=0, discards=False),
+        by_zones(requests, active, dies=8),
     ]
-    shown = " | ".join(f"{figure:.3f}" for figure in figures)
+    shown = " | ".join(f"{amplification:.3f}" for amplification, _ in of)
     return f"| {requests // 2:,} MiB, {active} at a time | {shown} |"
 
 
+def skewed(name):
+    """Write amplification and MiB of the host a second: dies apart, all together."""
+    (apart, apart_mib), (together, together_mib) = (
+        at_random(745, SKEWS[name], dies) for dies in (1, 0)
+    )
+    return f"| {name} | {apart:.3f} | {together:.3f} | {apart_mib:.0f} | {together_mib:.0f} |"
+
+
 if __name__ == "__main__":
-    for row in ROWS:
-        print(line(*row))
+    for row in ZONES:
+        print(zones(*row), flush=True)
+    for skew in SKEWS:
+        print(skewed(skew), flush=True)

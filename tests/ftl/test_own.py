@@ -355,7 +355,7 @@ def test_what_is_refused(given: Any, said: str) -> None:
 
 
 def test_no_other_ftl_beside_it() -> None:
-    for sets in ({"ftl.name": "dftl"}, {"ftl.host_streams": 2}):
+    for sets in ({"ftl.name": "dftl"}, {"ftl.host_streams": 2}, {"ftl.superblock_dies": 0}):
         for ftl in (Plain, Streams):
             with pytest.raises(nandlab.NandlabError, match=r"ftl\."):
                 nandlab.run("tiny", JOB, set=sets, ftl=ftl)

@@ -226,6 +226,7 @@ fn firmware(dice: &mut Dice) {
             dice.maybe(0.3, "ftl.separate_gc_stream", &[true, false]);
             dice.maybe(0.3, "ftl.host_streams", &[1, 2, 3]);
             dice.maybe(0.5, "ftl.static_wear_delta", &[0, 3, 100]);
+            dice.maybe(0.3, "ftl.superblock_dies", &[0, 0, 2]);
         }
         "bast" => {
             dice.maybe(0.3, "ftl.stripe", &[1, 1, 2]);

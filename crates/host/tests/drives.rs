@@ -41,8 +41,9 @@ fn run(drive: Drive, text: &str) -> (Value, Drive) {
     (report, session.drive_left().unwrap())
 }
 
-const FTLS: [&[&str]; 8] = [
+const FTLS: [&[&str]; 9] = [
     &[],
+    &["ftl.superblock_dies=0"],
     &["chip.array={name='power_law'}", "ecc={model='threshold', t=2}"],
     &["ftl.name=dftl", "ftl.map_cache_bytes=4096", "ftl.overprovisioning=0.5"],
     &[

@@ -13,7 +13,7 @@ use crate::ftl::{self, Context, Ftl, FtlConfig};
 use crate::medium::cells::CellMedium;
 use crate::recovery::backup::Backup;
 use crate::recovery::log::Log;
-use crate::space::gc::{self, GcConfig, contract::Shape};
+use crate::space::gc::{self, GcConfig, Policy, contract::Shape};
 use base::rng::Rng;
 use base::units::{Hours, format_size};
 use base::{Error, Result, Time};
@@ -201,8 +201,9 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         blocks_per_plane: geometry.blocks_per_plane,
         units_per_block: geometry.units_per_block(),
     };
-    let policy = choice.resolve(gc::ROSTER, "gc")?;
-    let victims = (policy.build)(&shape, &choice.params, Rng::stream(config.seed, "gc"))?;
+    let member = choice.resolve(gc::ROSTER, "gc")?;
+    let policy = Policy::new(member.build, choice.params, Rng::stream(config.seed, "gc"));
+    let victims = policy.victims(&shape)?;
     let joins = config.chip.features.multi_plane_program;
     let mut bad = bad_blocks(config, &geometry);
     for block in kept_blocks(config, chips)?.all() {
@@ -228,6 +229,7 @@ pub fn context(config: &SsdConfig, chips: &Chips) -> Result<Context> {
         config: common,
         gc,
         victims,
+        policy,
         pe_cycles: config.age.pe_cycles,
         geometry,
     })

@@ -7,7 +7,7 @@ use base::family::Choice;
 use base::rng::Rng;
 use nand::geometry::{Geometry, GeometryConfig};
 use ssd::ftl::{self, Access, Context, Ftl, FtlConfig, FtlCounts, Known, Lpn, Untimed};
-use ssd::gc::{self, GcConfig, contract::Shape};
+use ssd::gc::{self, GcConfig, Policy, contract::Shape};
 
 const PAGES_PER_BLOCK: u32 = 64;
 /// Entries of a page of the map, 4 bytes each in a unit of 4096.
@@ -27,7 +27,8 @@ fn context(blocks: u32) -> Context {
     let shape = Shape { planes: 1, blocks_per_plane: blocks, units_per_block: PAGES_PER_BLOCK };
     let mut choice = Choice::named("greedy");
     let member = choice.resolve(gc::ROSTER, "gc").unwrap();
-    let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
+    let policy = Policy::new(member.build, choice.params, Rng::stream(1, "gc"));
+    let victims = policy.victims(&shape).unwrap();
     Context {
         kinds: Vec::new(),
         kind_of_die: Vec::new(),
@@ -41,6 +42,7 @@ fn context(blocks: u32) -> Context {
         config: FtlConfig { unit_bytes: 4096, overprovisioning: 1.0, ..FtlConfig::default() },
         gc: GcConfig { start_free_blocks: 2, ..GcConfig::default() },
         victims,
+        policy,
         pe_cycles: 0,
     }
 }

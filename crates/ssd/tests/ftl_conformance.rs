@@ -17,7 +17,7 @@ use ssd::ftl::{
 
 #[test]
 fn reports_are_what_has_been_done() {
-    let shapes: [&[&str]; 13] = [
+    let shapes: [&[&str]; 18] = [
         &["age.pe_cycles=5"],
         &["chip.features.multi_plane_program=false"],
         &["chip.page_order=one_shot", "chip.geometry.pages_per_block=36"],
@@ -35,6 +35,27 @@ fn reports_are_what_has_been_done() {
             "gc.start_free_blocks=3",
         ],
         &["chip.geometry.bad_block_fraction=0.1", "ftl.overprovisioning=1.5"],
+        &["ftl.superblock_dies=0"],
+        &["ftl.superblock_dies=2", "chip.features.multi_plane_program=false"],
+        &[
+            "ftl.superblock_dies=0",
+            "ftl.separate_gc_stream=false",
+            "ftl.static_wear_delta=3",
+            "chip.page_order=one_shot",
+            "chip.geometry.pages_per_block=36",
+        ],
+        &[
+            "ftl.superblock_dies=2",
+            "ftl.metadata_share=0.1",
+            "ftl.overprovisioning=1.2",
+            "ftl.gc_reserve_blocks=2",
+            "gc.start_free_blocks=3",
+        ],
+        &[
+            "ftl.superblock_dies=0",
+            "chip.geometry.bad_block_fraction=0.1",
+            "ftl.overprovisioning=1.5",
+        ],
         // One block in twenty has failed.
         &[
             "chip.fault={median_ratings=1.2,spread=0.1}",

@@ -5,35 +5,40 @@
 
 #[allow(dead_code, reason = "drives that are refused are tried too")]
 mod drive;
+use base::family::Member;
 use ssd::conformance::interleaving::{Interleaving, Outcome};
 use ssd::conformance::tally::Tally;
-use ssd::ftl::ROSTER;
+use ssd::ftl::{Build, ROSTER};
 use std::ops::Range;
 
 fn hold(seeds: Range<u64>) {
-    for member in ROSTER {
-        let mut all = Outcome::default();
-        for seed in seeds.clone() {
-            let build = |sets: &[String]| {
-                let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-                Tally::new(&drive::config(&drive::of_ftl(member, &sets)))
-            };
-            let trial = Interleaving::new(seed, build);
-            let ran = trial.and_then(|trial| trial.map(|trial| trial.run(2000)).transpose());
-            match ran {
-                Ok(outcome) => all += outcome.map(|(outcome, _)| outcome).unwrap_or_default(),
-                Err(error) => panic!("{}, seed {seed}: {error}", member.name),
-            }
+    ROSTER.iter().for_each(|member| hold_with(member, &[], seeds.clone()));
+}
+
+/// One of them, with these assignments.
+fn hold_with(member: &Member<Build>, more: &[&str], seeds: Range<u64>) {
+    let mut all = Outcome::default();
+    for seed in seeds.clone() {
+        let build = |sets: &[String]| {
+            let sets: Vec<&str> =
+                sets.iter().map(String::as_str).chain(more.iter().copied()).collect();
+            Tally::new(&drive::config(&drive::of_ftl(member, &sets)))
+        };
+        let trial = Interleaving::new(seed, build);
+        let ran = trial.and_then(|trial| trial.map(|trial| trial.run(2000)).transpose());
+        match ran {
+            Ok(outcome) => all += outcome.map(|(outcome, _)| outcome).unwrap_or_default(),
+            Err(error) => panic!("{}, {more:?}, seed {seed}: {error}", member.name),
         }
-        let Outcome { ran, erases, retired, retires, failed, full, replaced: _ } = all;
-        assert!(2 * ran > seeds.end - seeds.start, "{}: {ran} ran", member.name);
-        assert!(erases > 50 * ran, "{}: {erases} erases", member.name);
-        assert!(retired >= retires, "{}: {retired} blocks retired", member.name);
-        // A drive with zones programs less in as many steps: full zones take nothing until reset.
-        let share = if member.name == "zoned" { 2 } else { 1 };
-        assert!(share * failed >= ran || ran < 100, "{}: {failed} programs failed", member.name);
-        assert!(20 * full < ran, "{}: {full} of {ran} were full", member.name);
     }
+    let Outcome { ran, erases, retired, retires, failed, full, replaced: _ } = all;
+    assert!(2 * ran > seeds.end - seeds.start, "{}: {ran} ran", member.name);
+    assert!(erases > 50 * ran, "{}: {erases} erases", member.name);
+    assert!(retired >= retires, "{}: {retired} blocks retired", member.name);
+    // A drive with zones programs less in as many steps: full zones take nothing until reset.
+    let share = if member.name == "zoned" { 2 } else { 1 };
+    assert!(share * failed >= ran || ran < 100, "{}: {failed} programs failed", member.name);
+    assert!(20 * full < ran, "{}: {full} of {ran} were full", member.name);
 }
 
 #[test]
@@ -43,8 +48,15 @@ fn any_order_of_what_is_under_way_is_safe() {
     hold(54_910..54_911);
 }
 
+/// Blocks of all dies that are opened, collected and erased together.
+#[test]
+fn any_order_is_safe_with_superblocks() {
+    hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], 0..1500);
+}
+
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_orders_of_what_is_under_way_are_safe() {
     hold(2000..60_000);
+    hold_with(&ROSTER[0], &["ftl.superblock_dies=0"], 2000..60_000);
 }

@@ -27,16 +27,28 @@ fn spread(sets: &[&str], parts: u64, rounds: u64) -> (u32, u32, FtlCounts) {
     (wear.min, wear.max, ftl.counts())
 }
 
+#[test]
+fn static_levelling_bounds_the_spread() {
+    levels("ftl.superblock_dies=1");
+}
+
+/// The same of blocks of all dies together.
+#[test]
+fn static_levelling_bounds_the_spread_of_superblocks() {
+    levels("ftl.superblock_dies=0");
+}
+
 /// Without static levelling cold blocks are never erased; with it, the spread stays near what was
 /// asked for, and the most worn block is less worn, at a price in write amplification that is
 /// small: one block set is moved in about as many collections as cycles may lie apart.
-#[test]
-fn static_levelling_bounds_the_spread() {
+fn levels(dies: &str) {
     for (blocks, parts, rounds) in [(23, 20, 4000), (23, 5, 1000), (128, 20, 800)] {
         let blocks = format!("chip.geometry.blocks_per_plane={blocks}");
-        let (min, worst, plain) = spread(&[&blocks, "ftl.static_wear_delta=0"], parts, rounds);
+        let (min, worst, plain) =
+            spread(&[dies, &blocks, "ftl.static_wear_delta=0"], parts, rounds);
         assert!(min == 0 && worst > 100, "{min} to {worst}");
-        let (min, max, levelled) = spread(&[&blocks, "ftl.static_wear_delta=20"], parts, rounds);
+        let (min, max, levelled) =
+            spread(&[dies, &blocks, "ftl.static_wear_delta=20"], parts, rounds);
         assert!(max - min < 3 * 20, "{blocks}, 1/{parts}: {min} to {max}");
         assert!(3 * max < 2 * worst, "{blocks}, 1/{parts}: up to {max} against {worst}");
         assert!(plain.levelled_blocks == 0, "{plain:?}");

@@ -10,7 +10,8 @@ use base::family::Choice;
 use base::rng::Rng;
 use nand::geometry::{Geometry, GeometryConfig};
 use ssd::ftl::{self, Context, Ftl, FtlConfig, Lpn, Untimed};
-use ssd::gc::{self, GcConfig, contract::Shape};
+use ssd::gc::{self, GcConfig, Policy, contract::Shape};
+use toml::Value;
 
 const UNITS_PER_BLOCK: u32 = 64;
 
@@ -27,37 +28,56 @@ fn drive_of(
     alpha: f64,
     metadata_share: f64,
 ) -> Box<dyn Ftl> {
-    let reserve = 1 + u32::from(metadata_share > 0.0);
+    let given = [
+        ("separate_gc_stream", false.into()),
+        ("static_wear_delta", 0.into()),
+        ("metadata_share", metadata_share.into()),
+    ];
+    drive_with((policy, params), &given, [1, blocks, UNITS_PER_BLOCK], alpha)
+}
+
+/// Dies of one plane with so many blocks of so many pages, and these parameters of `page`.
+fn drive_with(
+    (policy, params): (&str, &[(&str, i64)]),
+    given: &[(&str, Value)],
+    [dies, blocks, pages]: [u32; 3],
+    alpha: f64,
+) -> Box<dyn Ftl> {
+    let mut page = Choice::named("page");
+    page.params.extend(given.iter().map(|(key, value)| ((*key).into(), value.clone())));
+    let has_metadata = page.params.get("metadata_share").and_then(Value::as_float) > Some(0.0);
+    let reserve = 1 + u32::from(has_metadata);
     let geometry = Geometry::new(
         &GeometryConfig {
             planes_per_die: 1,
             blocks_per_plane: blocks,
-            pages_per_block: UNITS_PER_BLOCK,
+            pages_per_block: pages,
             page_bytes: 4096,
             spare_bytes: 0,
             bad_block_fraction: 0.0,
         },
-        1,
+        dies.into(),
         4096,
     )
     .unwrap();
-    let shape = Shape { planes: 1, blocks_per_plane: blocks, units_per_block: UNITS_PER_BLOCK };
+    let shape = Shape { planes: dies, blocks_per_plane: blocks, units_per_block: pages };
     let mut choice = Choice::named(policy);
     for &(key, value) in params {
         choice.params.insert(key.into(), value.into());
     }
     let member = choice.resolve(gc::ROSTER, "gc").unwrap();
-    let victims = (member.build)(&shape, &choice.params, Rng::stream(1, "gc")).unwrap();
+    let policy = Policy::new(member.build, choice.params, Rng::stream(1, "gc"));
+    let victims = policy.victims(&shape).unwrap();
     let context = Context {
         kinds: Vec::new(),
         kind_of_die: Vec::new(),
-        bad: vec![false; blocks as usize],
+        bad: vec![false; (dies * blocks) as usize],
         failed: Vec::new(),
         geometry,
         planes_per_program: 1,
         pages_per_program: 1,
-        single_level_pages: UNITS_PER_BLOCK,
-        fast_pages: vec![true; UNITS_PER_BLOCK as usize],
+        single_level_pages: pages,
+        fast_pages: vec![true; pages as usize],
         config: FtlConfig {
             unit_bytes: 4096,
             overprovisioning: alpha - 1.0,
@@ -66,20 +86,17 @@ fn drive_of(
         },
         gc: GcConfig { start_free_blocks: reserve + 1, ..GcConfig::default() },
         victims,
+        policy,
         pe_cycles: 0,
     };
-    let mut choice = Choice::named("page");
-    choice.params.insert("separate_gc_stream".into(), false.into());
-    choice.params.insert("static_wear_delta".into(), 0.into());
-    choice.params.insert("metadata_share".into(), metadata_share.into());
-    let member = choice.resolve(ftl::ROSTER, "ftl").unwrap();
-    (member.build)(context, &choice.params).unwrap()
+    let member = page.resolve(ftl::ROSTER, "ftl").unwrap();
+    (member.build)(context, &page.params).unwrap()
 }
 
 /// Fills, overwrites `settle` times with addresses from `draw`, then measures over `measure`.
 fn measured(ftl: &mut dyn Ftl, settle: f64, measure: f64, draw: &mut dyn FnMut() -> Lpn) -> f64 {
     let units = ftl.logical_units();
-    let mut untimed = Untimed::new(1);
+    let mut untimed = Untimed::new(ftl.jobs());
     for unit in 0..units {
         ftl.write_untimed(&[Lpn(unit)], &mut untimed).unwrap();
     }
@@ -266,4 +283,81 @@ fn metadata_costs_its_share_and_its_space() {
     let theory = (1.0 + share) * greedy_theory(alpha, 61);
     let source = "(1 + share) times the mean field of alpha / (1 + share)";
     assert_close("metadata of 5 %, greedy, alpha 1.28", wa, theory, 0.02, source);
+}
+
+/// A drive of eight dies with so many pages in a block, which collects superblocks of all dies, or
+/// each die by itself.
+fn eight_dies(is_together: bool, blocks: u32, pages: u32, alpha: f64) -> Box<dyn Ftl> {
+    let given =
+        [("superblock_dies", i64::from(!is_together).into()), ("static_wear_delta", 0.into())];
+    drive_with(("greedy", &[]), &given, [8, blocks, pages], alpha)
+}
+
+/// Physical over logical units of such a drive without what holds no settled data: the free
+/// superblocks, and half of the open ones of the host and of collection.
+fn effective_alpha_of_eight(ftl: &dyn Ftl, blocks: u32, pages: u32) -> f64 {
+    (f64::from(blocks) - HELD_BLOCKS - 0.5) * f64::from(8 * pages) / f64::from(ftl.logical_units())
+}
+
+/// Under uniform writes a superblock is a large block: fewer victims, each nearer the mean. So
+/// superblocks cost more than dies by themselves, less than blocks in turn.
+#[test]
+fn superblocks_are_large_blocks_under_uniform_writes() {
+    let (blocks, pages) = (2048, 16);
+    for alpha in [1.10, 1.28] {
+        let wa = |is_together| {
+            let mut ftl = eight_dies(is_together, blocks, pages, alpha);
+            let (units, mut rng) = (u64::from(ftl.logical_units()), Rng::stream(2, "addresses"));
+            let effective = effective_alpha_of_eight(&*ftl, blocks, pages);
+            (effective, measured(&mut *ftl, 5.0, 3.0, &mut || Lpn(rng.below(units) as u32)))
+        };
+        for (is_together, units, what) in
+            [(true, 8 * pages, "eight dies together"), (false, pages, "eight dies apart")]
+        {
+            let (effective, wa) = wa(is_together);
+            let what = format!("{what}, alpha {alpha:.2}");
+            let source = format!("mean field of blocks of {units} units");
+            assert_close(&what, wa, greedy_theory(effective, units), 0.01, &source);
+        }
+        let (effective, together) = wa(true);
+        assert!(together > wa(false).1, "alpha {alpha}");
+        assert!(together < fifo_theory(effective), "alpha {alpha}");
+    }
+}
+
+/// Zones that are discarded and written anew, one at a time in any order: a superblock of k zones
+/// is a block of k units of the mean field. A zone that fills a superblock costs nothing.
+#[test]
+fn zones_are_the_units_of_superblocks() {
+    let (blocks, pages) = (2048, 16);
+    for in_superblock in [1, 2, 4, 8] {
+        let mut ftl = eight_dies(true, blocks, pages, 1.28);
+        let effective = effective_alpha_of_eight(&*ftl, blocks, pages);
+        let mut untimed = Untimed::new(8);
+        let (units, zone) = (ftl.logical_units(), 8 * pages / in_superblock);
+        let (zones, mut rng) = (units / zone, Rng::stream(2, "zones"));
+        let mut write = |ftl: &mut dyn Ftl, number: u32| {
+            let lpns: Vec<Lpn> = (number * zone..(number + 1) * zone).map(Lpn).collect();
+            for &lpn in &lpns {
+                ftl.trim_untimed(lpn, &mut untimed).unwrap();
+            }
+            ftl.write_untimed(&lpns, &mut untimed).unwrap();
+        };
+        (0..zones).for_each(|number| write(&mut *ftl, number));
+        for i in 0..12 * zones {
+            if i == 8 * zones {
+                ftl.start_run(Some(0));
+            }
+            write(&mut *ftl, rng.below(zones.into()) as u32);
+        }
+        let wa = ftl.counts().write_amplification();
+        let what = format!("zones, {in_superblock} in a block of eight dies together");
+        let (theory, source) = match in_superblock {
+            1 => (1.0, "whole superblocks are dead".to_owned()),
+            units => {
+                (greedy_theory(effective, units), format!("mean field of blocks of {units} units"))
+            }
+        };
+        assert_close(&what, wa, theory, 0.01, &source);
+    }
 }

@@ -251,7 +251,8 @@ pub(crate) fn check(
     }
     if !ftl.can_copy_back() {
         let error = refuse(format!("on, and `{}` does not keep data in a plane", config.ftl.name));
-        return Err(error.hint("use ftl.name = page or slc_cache"));
+        let hint = "use ftl.name = page with ftl.superblock_dies = 1, or slc_cache";
+        return Err(error.hint(hint));
     }
     if ecc.medium_bits().is_some() {
         let error = refuse("on, and the bits of real cells are not copied".to_owned());

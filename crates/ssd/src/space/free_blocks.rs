@@ -20,11 +20,13 @@ pub struct FreeBlocks {
     /// By group, counted over all dies, without those.
     fewest: Vec<u32>,
     joined: Divisor,
+    /// Planes whose poorest one counts for all groups among them: those of a group, or of several.
+    together: Divisor,
 }
 
 impl State for FreeBlocks {
     fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
-        let Self { planes, claimed, fewest, joined: _ } = self;
+        let Self { planes, claimed, fewest, joined: _, together: _ } = self;
         archive.value(planes)?;
         archive.table(claimed)?;
         archive.table(fewest)
@@ -39,7 +41,14 @@ impl FreeBlocks {
             claimed: vec![0; planes as usize],
             fewest: vec![0; (planes / joined) as usize],
             joined: Divisor::new(joined),
+            together: Divisor::new(joined),
         }
+    }
+
+    /// The groups of so many planes count as one from now on: a set takes a block of each.
+    pub fn count_together(&mut self, planes: u32) {
+        self.together = Divisor::new(planes);
+        (0..self.planes.len() as u32).for_each(|plane| self.count(Plane(plane)));
     }
 
     /// Adds a block.
@@ -112,9 +121,13 @@ impl FreeBlocks {
     }
 
     fn count(&mut self, plane: Plane) {
-        let (group, joined) = (self.joined.quotient(plane.0), self.joined.get());
-        let planes = (group * joined..(group + 1) * joined).map(|plane| self.of(Plane(plane)));
-        self.fewest[group as usize] = planes.min().unwrap_or(0) as u32;
+        let together = self.together.get();
+        let first = self.together.quotient(plane.0) * together;
+        let planes = (first..first + together).map(|plane| self.of(Plane(plane)));
+        let fewest = planes.min().unwrap_or(0) as u32;
+        let joined = self.joined.get();
+        let groups = first / joined..(first + together) / joined;
+        self.fewest[groups.start as usize..groups.end as usize].fill(fewest);
     }
 
     /// Free blocks of a plane that are not kept for one use.

@@ -104,6 +104,17 @@ impl BlockWear {
         self.collected[plane.0 as usize] += 1;
     }
 
+    /// Whether there have been enough collections of the group that begins with `plane` since its
+    /// wear was looked at. If so, they are counted anew.
+    pub fn is_due(&mut self, plane: Plane) -> bool {
+        let collected = &mut self.collected[plane.0 as usize];
+        let is_due = self.static_delta > 0 && *collected >= LOOK_EVERY.min(self.static_delta);
+        if is_due {
+            *collected = 0;
+        }
+        is_due
+    }
+
     /// The least worn candidates of a group of planes, if there have been enough collections since
     /// the last look, and the wear of a plane is too far apart.
     pub fn level(
@@ -113,14 +124,9 @@ impl BlockWear {
         is_candidate: impl Fn(Block) -> bool,
         into: &mut Vec<Block>,
     ) {
-        if self.static_delta == 0 {
+        if !self.is_due(Plane(planes.start)) {
             return;
         }
-        let collected = &mut self.collected[planes.start as usize];
-        if *collected < LOOK_EVERY.min(self.static_delta) {
-            return;
-        }
-        *collected = 0;
         let joined = planes.len();
         let mut is_apart = false;
         for plane in planes.map(Plane) {

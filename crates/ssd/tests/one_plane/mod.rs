@@ -7,7 +7,7 @@ use base::params::Table;
 use base::rng::Rng;
 use nand::geometry::{Geometry, GeometryConfig};
 use ssd::ftl::{self, Context, Ftl, FtlConfig, Lpn, Untimed};
-use ssd::gc::{self, GcConfig, contract::Shape};
+use ssd::gc::{self, GcConfig, Policy, contract::Shape};
 
 /// Logical blocks and their pages, each of one unit.
 pub const BLOCKS: u32 = 512;
@@ -42,8 +42,9 @@ pub fn ftl_in(
     )
     .unwrap();
     let shape = Shape { planes: 1, blocks_per_plane: blocks, units_per_block: pages };
-    let policy = Choice::named("greedy").resolve(gc::ROSTER, "gc").unwrap();
-    let victims = (policy.build)(&shape, &Table::new(), Rng::stream(1, "gc")).unwrap();
+    let member = Choice::named("greedy").resolve(gc::ROSTER, "gc").unwrap();
+    let policy = Policy::new(member.build, Table::new(), Rng::stream(1, "gc"));
+    let victims = policy.victims(&shape).unwrap();
     // A little less, so that rounding takes no unit.
     let overprovisioning = f64::from(blocks) / f64::from(logical) - 1.0 - 1e-9;
     let context = Context {
@@ -59,6 +60,7 @@ pub fn ftl_in(
         config: FtlConfig { unit_bytes: 4096, overprovisioning, ..FtlConfig::default() },
         gc: GcConfig::default(),
         victims,
+        policy,
         pe_cycles: 0,
     };
     let mut choice = Choice::named(name);

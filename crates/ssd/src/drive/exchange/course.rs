@@ -43,7 +43,8 @@ impl Ssd {
         let bad = self.new_bad_blocks(die);
         let Some(withdrawal) = self.ftl.withdrawal() else {
             let problem = "this FTL does not move data from one die to others";
-            return Err(Error::unsupported("exchange", problem).hint("use ftl.name = \"page\""));
+            return Err(Error::unsupported("exchange", problem)
+                .hint("use ftl.name = \"page\", with ftl.superblock_dies = 1"));
         };
         withdrawal.can_withdraw(die, &bad)
     }

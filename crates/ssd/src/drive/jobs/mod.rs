@@ -523,6 +523,10 @@ impl Ssd {
         state.pending -= 1;
         if state.pending == 0 {
             self.go_on(job);
+            if let Some(die) = self.die_of(job).filter(|&die| die != command.die) {
+                // It may have erased blocks of other dies last.
+                self.catch_up(die);
+            }
         }
         self.catch_up(command.die);
         self.unblock(command.die);

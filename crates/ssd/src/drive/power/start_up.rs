@@ -426,5 +426,6 @@ pub(crate) fn check_recovery(config: &SsdConfig, ftl: &dyn Ftl) -> Result<()> {
     }
     let name = &config.recovery.name;
     let problem = format!("`{name}` with the FTL `{}`, which cannot be rebuilt", config.ftl.name);
-    Err(Error::unsupported("recovery.name", problem).expected("none, or an FTL of the roster"))
+    Err(Error::unsupported("recovery.name", problem)
+        .expected("none, or an FTL of the roster (`page` with ftl.superblock_dies = 1)"))
 }

@@ -1,7 +1,7 @@
 //! What an FTL is built from, and the parameters that all share.
 
 use super::Ftl;
-use crate::space::gc::{GcConfig, Victims};
+use crate::space::gc::{GcConfig, Policy, Victims};
 use base::Result;
 use base::params::Table;
 use nand::geometry::{Block, Geometry};
@@ -61,6 +61,8 @@ pub struct Context {
     pub gc: GcConfig,
     /// Whom to collect.
     pub victims: Box<dyn Victims>,
+    /// Its policy, for an FTL whose victims are no single blocks.
+    pub policy: Policy,
     /// Blocks that cannot be used, by block number: bad from the factory.
     pub bad: Vec<bool>,
     /// Blocks that have failed since, of the others. They cannot be used either, but the capacity

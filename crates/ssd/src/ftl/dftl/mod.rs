@@ -97,6 +97,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         static_wear_delta: params.static_wear_delta,
         fast_pages: false,
         metadata_share: 0.0,
+        superblock_dies: 1,
     };
     // As many units as the drive may have at most: what it has hangs on what is kept for the map.
     let most_units = context.geometry.units();

@@ -99,6 +99,7 @@ impl Learned {
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
             metadata_share: 0.0,
+            superblock_dies: 1,
         };
         let page = PageFtl::new(context, &page_params, Own::NOTHING)?;
         Ok(Self {

@@ -192,6 +192,11 @@ impl Hooked {
             return Err(Error::new("ftl.fast_pages", format!("true, with the hooks of `{name}`"))
                 .expected("false"));
         }
+        if params.superblock_dies != 1 {
+            // The hooks are asked about blocks and dies.
+            let problem = format!("{} dies, with the hooks of `{name}`", params.superblock_dies);
+            return Err(Error::new("ftl.superblock_dies", problem).expected("1"));
+        }
         let page = PageFtl::new(context, &params, Own::NOTHING)?;
         let begun = hooks.begin(page.logical_units);
         begun.map_err(|error| raised(error, || format!("{name}.begin()")))?;

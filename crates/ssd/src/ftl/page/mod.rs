@@ -27,6 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use metadata::Metadata;
+use superblocks::Superblocks;
 
 pub const MEMBER: Member<Build> = Member {
     name: "page",
@@ -35,8 +36,11 @@ pub const MEMBER: Member<Build> = Member {
     schema: schema::<PageParams>,
     check: check::<PageParams>,
     build: |context, given| {
-        let params = params::read(given, "ftl")?;
-        Ok(Box::new(PageFtl::new(context, &params, Own::NOTHING)?))
+        let params: PageParams = params::read(given, "ftl")?;
+        match superblocks::dies_of(&params, context.geometry.dies)? {
+            1 => Ok(Box::new(PageFtl::new(context, &params, Own::NOTHING)?)),
+            dies => Ok(Box::new(Superblocks::new(context, &params, dies)?)),
+        }
     },
 };
 
@@ -61,6 +65,10 @@ pub(super) struct PageParams {
     /// map, parity of stripes, metadata. Some rows of a block are such, evenly spread, and dead at
     /// once. 0 to 0.5; 0 is none. It needs two `ftl.gc_reserve_blocks`.
     pub(super) metadata_share: f64,
+    /// Superblocks: dies whose blocks are opened, filled in stripes, collected and erased together.
+    /// 1: each die has its own; 0: all dies of the drive. A divisor of the number of dies. Counts
+    /// of free blocks in `ftl` and `gc` are counts of superblocks then.
+    pub(super) superblock_dies: u32,
 }
 
 impl Default for PageParams {
@@ -71,6 +79,7 @@ impl Default for PageParams {
             static_wear_delta: 100,
             fast_pages: false,
             metadata_share: 0.0,
+            superblock_dies: 1,
         }
     }
 }
@@ -83,6 +92,7 @@ mod metadata;
 mod programs;
 mod recover;
 mod state;
+mod superblocks;
 mod victims;
 
 /// Marks a physical unit without data.
@@ -280,6 +290,30 @@ impl PageFtl {
         program
     }
 
+    /// So many units that the job of a die moves have a place.
+    #[inline]
+    fn count_moved(&mut self, job: Job, units: u64) {
+        self.counts.moved_units += units;
+        if self.collections[job.0 as usize].is_levelling {
+            self.counts.levelled_units += units;
+        }
+    }
+
+    /// A program has failed: its slots are padding, and its units do not count as written.
+    fn take_back(&mut self, program: &Program, carried: Carried) {
+        self.pad(program);
+        let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
+        let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
+        let units = u64::from(program.units);
+        *of -= units;
+        *padding_units += units;
+        if let Carried::Moves(Job(job), _) = carried
+            && self.collections.get(job as usize).is_some_and(|die| die.is_levelling)
+        {
+            self.counts.levelled_units -= units;
+        }
+    }
+
     /// The next group of a die takes the next row of a stream.
     #[inline]
     fn turn(&mut self, die: Die, stream: u32) {
@@ -369,11 +403,7 @@ impl Ftl for PageFtl {
         if is_row && !is_cold {
             self.turn(die, self.gc_frontier);
         }
-        let units = u64::from(program.units);
-        self.counts.moved_units += units;
-        if self.collections[die.0 as usize].is_levelling {
-            self.counts.levelled_units += units;
-        }
+        self.count_moved(job, u64::from(program.units));
         Place::At(program)
     }
 
@@ -393,17 +423,7 @@ impl Ftl for PageFtl {
     }
 
     fn not_programmed(&mut self, program: &Program, carried: Carried) {
-        self.pad(program);
-        let FtlCounts { host_units, moved_units, padding_units, .. } = &mut self.counts;
-        let of = if matches!(carried, Carried::Host) { host_units } else { moved_units };
-        let units = u64::from(program.units);
-        *of -= units;
-        *padding_units += units;
-        if let Carried::Moves(Job(job), _) = carried
-            && self.collections.get(job as usize).is_some_and(|die| die.is_levelling)
-        {
-            self.counts.levelled_units -= units;
-        }
+        self.take_back(program, carried);
         self.close_full(program);
     }
 

@@ -145,6 +145,7 @@ impl SlcCache {
             static_wear_delta: params.static_wear_delta,
             fast_pages: false,
             metadata_share: 0.0,
+            superblock_dies: 1,
         };
         let own = Own { units: 0, blocks: area.static_sets() };
         let page = PageFtl::new(context, &page_params, own)?;

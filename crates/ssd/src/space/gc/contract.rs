@@ -147,6 +147,26 @@ impl BlockWord {
 /// Builds a policy for a drive's shape from its checked parameters and a random stream.
 pub type VictimsBuild = fn(&Shape, &Table, Rng) -> Result<Box<dyn Victims>>;
 
+/// A policy that is chosen, to be built for the shape that an FTL collects in.
+#[derive(Clone)]
+pub struct Policy {
+    build: VictimsBuild,
+    params: Table,
+    rng: Rng,
+}
+
+impl Policy {
+    /// From its constructor, its checked parameters and its random stream.
+    pub fn new(build: VictimsBuild, params: Table, rng: Rng) -> Self {
+        Self { build, params, rng }
+    }
+
+    /// Builds it for a shape.
+    pub fn victims(&self, shape: &Shape) -> Result<Box<dyn Victims>> {
+        (self.build)(shape, &self.params, self.rng.clone())
+    }
+}
+
 /// Which block to reclaim.
 ///
 /// The caller promises: a block is a candidate from `closed` until `pick` returns it or

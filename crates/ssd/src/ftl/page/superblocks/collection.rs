@@ -1,0 +1,283 @@
+//! Collection of superblocks: which is emptied next, its units in rows, and its erase.
+//!
+//! The jobs of all dies of a span empty one superblock between them: each moves the data of its own
+//! die, and helps the others when it is done. When the last of
+//! their rows is on flash, one job erases all blocks at once, and the superblock is free.
+
+use super::Superblocks;
+use crate::ftl::contract::{Job, Move, Step, Urgency, Work};
+use crate::space::draining::Draining;
+use nand::geometry::{Block, Die, Plane};
+
+impl Superblocks {
+    /// Free superblocks of a span: free blocks of its poorest plane.
+    pub(super) fn free(&self, span: usize) -> u32 {
+        self.page.free_blocks(Die(span as u32 * self.dies), 0)
+    }
+
+    /// The planes of a span.
+    fn planes_of(&self, span: usize) -> impl Iterator<Item = Plane> + use<> {
+        let planes = self.dies * self.page.geometry.planes_per_die;
+        (span as u32 * planes..(span as u32 + 1) * planes).map(Plane)
+    }
+
+    /// Dead units that collection of a span could gain, as `gain` of `page`.
+    fn gain(&self, span: usize) -> u64 {
+        let candidates = &self.page.candidates;
+        let own = |plane| u64::from(candidates.blocks(plane) * self.page.metadata_units);
+        let of_plane = |plane| candidates.dead_units(plane).saturating_sub(own(plane));
+        self.planes_of(span).map(of_plane).sum()
+    }
+
+    fn short_of_superblocks(&self, span: usize, urgency: Urgency) -> bool {
+        let gc = &self.page.gc;
+        let least = match urgency {
+            Urgency::Blocked => self.page.reserve + 1,
+            Urgency::Due => gc.start_free_blocks,
+            Urgency::Idle => gc.background_free_blocks.max(gc.start_free_blocks),
+        };
+        self.free(span) < least
+    }
+
+    /// Whether there are fewer free superblocks than there should be, and something is to be
+    /// gained or a victim is at hand.
+    fn is_short(&self, span: usize, urgency: Urgency, at_hand: bool) -> bool {
+        let row = u64::from(self.page.row_units);
+        self.short_of_superblocks(span, urgency) && (at_hand || self.gain(span) >= row)
+    }
+
+    /// Whether data can be moved out of a superblock that gives nothing back.
+    fn is_roomy(&self, span: usize) -> bool {
+        self.free(span) > self.page.reserve
+    }
+
+    /// Whether a span has the room to move a superblock off, or can make it.
+    pub(super) fn can_be_roomy(&self, span: usize) -> bool {
+        self.is_roomy(span) || self.is_short(span, Urgency::Due, false)
+    }
+
+    /// Whether the host must leave a superblock more: one with a block to be retired is being
+    /// moved off, or one waits that can be moved.
+    pub(super) fn needs_room(&self, span: usize) -> bool {
+        let at = &self.spans[span];
+        at.moving.is_some() || (!at.due.is_empty() && !at.had_turn && self.can_be_roomy(span))
+    }
+
+    /// A superblock is to be moved off: whether that is new.
+    pub(super) fn mark(&mut self, superblock: u32) -> bool {
+        let span = (superblock / self.page.geometry.blocks_per_plane) as usize;
+        let due = &mut self.spans[span].due;
+        let is_new = !due.contains(&superblock);
+        if is_new {
+            due.push_back(superblock);
+        }
+        is_new
+    }
+
+    /// Whether the job of a die has work.
+    pub(super) fn has_work(&self, die: Die, urgency: Urgency) -> bool {
+        let span = self.span_of(die);
+        let at = &self.spans[span];
+        if at.erasing > 0 {
+            return false;
+        }
+        if !at.drained.is_empty() {
+            // Rows of other jobs that come from these blocks may be on their way.
+            return at.in_flight == 0;
+        }
+        let has_victim = at.has_victim();
+        (at.is_due && has_victim)
+            || (!at.due.is_empty() && self.is_roomy(span))
+            || self.is_short(span, urgency, has_victim)
+    }
+
+    /// The next step of the job of a die.
+    pub(super) fn next_step(&mut self, job: Job, urgency: Urgency, work: &mut Work) -> Step {
+        work.clear();
+        let span = self.span_of(Die(job.0));
+        if self.spans[span].erasing > 0 {
+            return Step::Done;
+        }
+        let row = self.page.row_units as usize;
+        while self.spans[span].drained.is_empty() || !work.moves.is_empty() {
+            let has_victim = self.spans[span].has_victim();
+            if !has_victim && !self.pick(span, urgency, !work.moves.is_empty()) {
+                break;
+            }
+            self.gather(span, job, &mut work.moves);
+            if work.moves.len() == row {
+                break;
+            }
+        }
+        let at = &mut self.spans[span];
+        if !work.moves.is_empty() {
+            self.page.collections[job.0 as usize].is_levelling = at.is_levelling;
+            at.in_flight += work.moves.len() as u32;
+            return Step::Move;
+        }
+        if at.drained.is_empty() || at.in_flight > 0 {
+            return Step::Done;
+        }
+        self.erase(span, &mut work.blocks);
+        Step::Erase
+    }
+
+    /// Lists valid units of the victim until `moves` fills a row or the victim is drained: those on
+    /// the job's own die first, so that jobs do not wait for each other's dies.
+    fn gather(&mut self, span: usize, job: Job, moves: &mut Vec<Move>) {
+        let (page, at) = (&self.page, &mut self.spans[span]);
+        let row = page.row_units as usize;
+        for i in 0..self.dies {
+            let part = &mut at.parts[((job.0 + i) % self.dies) as usize];
+            if !part.victims.is_empty() {
+                part.gather(&page.geometry, &page.map, &page.owner, row, moves);
+            }
+            if moves.len() == row {
+                break;
+            }
+        }
+        if !at.has_victim() {
+            at.parts.iter_mut().for_each(|part| at.drained.append(&mut part.drained));
+        }
+    }
+
+    /// Lists blocks of drained superblocks for their erase: of each die as many as one command
+    /// takes.
+    fn erase(&mut self, span: usize, blocks: &mut Vec<Block>) {
+        let (geometry, joined) = (&self.page.geometry, self.page.joined as usize);
+        let at = &mut self.spans[span];
+        at.drained.retain(|&block| {
+            let is_beside = |other: &&Block| geometry.die_of(**other) == geometry.die_of(block);
+            let mut beside = blocks.iter().filter(is_beside);
+            let is_taken = beside.clone().count() == joined
+                || beside.any(|&other| geometry.plane_of(other) == geometry.plane_of(block));
+            if !is_taken {
+                blocks.push(block);
+            }
+            is_taken
+        });
+        at.erasing = blocks.len() as u32;
+    }
+
+    /// A row that a job has moved to a die has ended there, with so many units on flash.
+    pub(super) fn landed(&mut self, die: Die, units: u32) {
+        let span = self.span_of(die);
+        let at = &mut self.spans[span];
+        at.rows[(die.0 % self.dies) as usize] -= 1;
+        at.in_flight -= units;
+    }
+
+    /// A block has been erased: it is free, or leaves if it is to be retired.
+    pub(super) fn is_erased(&mut self, block: Block) {
+        let page = &mut self.page;
+        page.candidates.erased(block);
+        let pe_cycles = page.wear.erased(block);
+        let (plane, die) = (page.geometry.plane_of(block), page.geometry.die_of(block));
+        let at = &mut self.spans[(die.0 / self.dies) as usize];
+        // A block that was not moved off for that stays once more where the reserve needs it.
+        let is_moved = at.moving.is_some() && at.moving == self.members.of(block);
+        let kept = page.reserve + u32::from(at.moving.is_some());
+        let can_go = is_moved || page.free.of(plane) >= kept as usize;
+        if page.retirement.has_left(die, block, can_go) {
+            page.wear.retire(block);
+            page.counts.retired_blocks += 1;
+        } else {
+            page.free.push(plane, block, pe_cycles);
+            page.counts.reclaimed_blocks += 1;
+        }
+        self.members.leave(block);
+        at.erasing -= 1;
+        if at.erasing == 0 {
+            if at.drained.is_empty() {
+                at.moving = None;
+            }
+            self.call_dies((die.0 / self.dies) as usize);
+        }
+    }
+
+    /// Picks the next victim of a span, as `page` does for a group of planes: for free superblocks,
+    /// for wear, or one that is to be moved off. To finish a row that was begun, any gain is
+    /// enough. Whether there is one.
+    fn pick(&mut self, span: usize, urgency: Urgency, finish: bool) -> bool {
+        if !finish && !self.spans[span].due.is_empty() && self.is_roomy(span) {
+            let is_short = self.is_short(span, urgency, false);
+            let at = &mut self.spans[span];
+            if !at.had_turn || !is_short {
+                at.had_turn = true;
+                if let Some(superblock) = at.due.pop_front() {
+                    let is_doomed = |block| self.page.retirement.is_doomed(block);
+                    if self.members.blocks(superblock).any(is_doomed) {
+                        at.moving = Some(superblock);
+                    }
+                    (at.is_due, at.is_levelling) = (true, false);
+                    self.take(span, superblock);
+                    return true;
+                }
+            }
+        }
+        let gain = self.gain(span);
+        let is_wanted = match finish {
+            true => gain > 0,
+            false => {
+                gain >= u64::from(self.page.row_units) && self.short_of_superblocks(span, urgency)
+            }
+        };
+        let Some(first) = self.planes_of(span).next().filter(|_| is_wanted) else { return false };
+        self.spans[span].had_turn = false;
+        self.page.wear.collected(first);
+        let for_wear = if finish { None } else { self.least_worn(span, first) };
+        let picked = match for_wear {
+            Some(superblock) => {
+                self.page.counts.levelled_blocks += self.planes_of(span).count() as u64;
+                Some(superblock)
+            }
+            None => {
+                let block = self.page.candidates.pick(first, self.page.clock);
+                block.and_then(|block| self.members.of(block))
+            }
+        };
+        let Some(superblock) = picked else { return false };
+        let at = &mut self.spans[span];
+        let before = at.due.len();
+        at.due.retain(|&other| other != superblock);
+        (at.is_due, at.is_levelling) = (at.due.len() < before, for_wear.is_some());
+        self.take(span, superblock);
+        true
+    }
+
+    /// Takes a superblock as the victim: its blocks are candidates no longer. All dies go to work.
+    fn take(&mut self, span: usize, superblock: u32) {
+        let (page, parts) = (&mut self.page, &mut self.spans[span].parts);
+        parts.iter_mut().for_each(Draining::begin);
+        for block in self.members.blocks(superblock) {
+            // The policy has taken the first of those that it has picked.
+            if page.candidates.word(block).is_closed() {
+                page.candidates.withdraw(page.geometry.plane_of(block), block);
+            }
+            let die = page.geometry.die_of(block).0 % self.dies;
+            parts[die as usize].victims.push(block);
+        }
+        self.call_dies(span);
+    }
+
+    /// The superblock with the least worn block, if it is time to level the wear of a span.
+    fn least_worn(&mut self, span: usize, first: Plane) -> Option<u32> {
+        if !self.page.wear.is_due(first) {
+            return None;
+        }
+        let (page, mut found) = (&self.page, None);
+        for plane in self.planes_of(span) {
+            let first = page.geometry.first_block(plane).0;
+            let blocks = (first..first + page.geometry.blocks_per_plane).map(Block);
+            let good = blocks.filter(|&block| !page.wear.is_bad(block));
+            let most = good.clone().map(|block| page.wear.cycles(block)).max().unwrap_or(0);
+            let candidates = good.filter(|&block| page.candidates.word(block).is_closed());
+            let least = candidates.map(|block| (page.wear.cycles(block), block.0)).min();
+            let Some((cycles, block)) = least else { continue };
+            if most - cycles > page.wear.static_delta() {
+                found = found.max(Some((most - cycles, block)));
+            }
+        }
+        self.members.of(Block(found?.1))
+    }
+}

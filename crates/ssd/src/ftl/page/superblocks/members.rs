@@ -1,0 +1,92 @@
+//! Members of superblocks: which blocks belong together, and how many of them are full.
+//!
+//! A superblock has the number of its block in its first plane, counted over the first planes of
+//! all spans. So numbers are given out and taken back with blocks.
+
+use base::Result;
+use base::archive::{Archive, State};
+use base::memory::table;
+use nand::geometry::{Block, Geometry};
+
+/// No superblock.
+const NONE: u32 = u32::MAX;
+
+/// The blocks of all superblocks of a drive.
+#[derive(Clone)]
+pub(super) struct Members {
+    /// Planes of a superblock.
+    planes: u32,
+    blocks_per_plane: u32,
+    /// By superblock: its block in each plane, in order.
+    blocks: Vec<u32>,
+    /// By superblock: members that are full.
+    full: Vec<u32>,
+    /// By block.
+    of_block: Vec<u32>,
+}
+
+impl State for Members {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { planes: _, blocks_per_plane: _, blocks, full, of_block } = self;
+        archive.table(blocks)?;
+        archive.table(full)?;
+        archive.table(of_block)
+    }
+}
+
+impl Members {
+    /// Of a drive whose superblocks have a block in each of `planes` planes; there are none yet.
+    pub(super) fn new(geometry: &Geometry, planes: u32) -> Self {
+        Self {
+            planes,
+            blocks_per_plane: geometry.blocks_per_plane,
+            blocks: table(geometry.blocks() as usize, NONE),
+            full: table((geometry.blocks() / planes) as usize, 0),
+            of_block: table(geometry.blocks() as usize, NONE),
+        }
+    }
+
+    /// These blocks, one of each plane in order, make a superblock from now on. None is full.
+    pub(super) fn form(&mut self, blocks: impl Iterator<Item = Block>) {
+        let mut number = NONE;
+        for (i, Block(block)) in blocks.enumerate() {
+            if i == 0 {
+                let span = block / (self.planes * self.blocks_per_plane);
+                number = span * self.blocks_per_plane + block % self.blocks_per_plane;
+                self.full[number as usize] = 0;
+            }
+            self.blocks[number as usize * self.planes as usize + i] = block;
+            self.of_block[block as usize] = number;
+        }
+    }
+
+    /// The superblock of a block.
+    pub(super) fn of(&self, block: Block) -> Option<u32> {
+        let number = self.of_block[block.0 as usize];
+        (number != NONE).then_some(number)
+    }
+
+    /// The blocks of a superblock, one of each plane in order.
+    pub(super) fn blocks(&self, superblock: u32) -> impl Iterator<Item = Block> + use<'_> {
+        let first = superblock as usize * self.planes as usize;
+        self.blocks[first..first + self.planes as usize].iter().copied().map(Block)
+    }
+
+    /// A block is full: its superblock, if that is full with it.
+    pub(super) fn filled(&mut self, block: Block) -> Option<u32> {
+        let superblock = self.of(block)?;
+        let full = &mut self.full[superblock as usize];
+        *full += 1;
+        (*full == self.planes).then_some(superblock)
+    }
+
+    /// A block was erased: it belongs to none.
+    pub(super) fn leave(&mut self, block: Block) {
+        self.of_block[block.0 as usize] = NONE;
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.blocks) + size_of_val(&*self.full) + size_of_val(&*self.of_block)
+    }
+}

@@ -1,0 +1,138 @@
+//! Places in superblocks: the part of each die that takes the next row of a stream, and superblocks
+//! that are opened.
+//!
+//! The frontiers of a stream on all dies of a span are the parts of one superblock. Rows go to the
+//! dies in turn. A die whose part is full waits until the other parts are: then a block in each
+//! plane of all dies is opened at once.
+
+use super::Superblocks;
+use crate::ftl::contract::{Job, Key, Move, Place, Stream, Until};
+use crate::ftl::{DieSet, Lpn};
+use nand::geometry::Die;
+
+impl Superblocks {
+    /// A place for data of the host on one of `dies`.
+    pub(super) fn place_host(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
+        let stream = key.0 % u32::from(self.page.host_streams);
+        let Some(first) = dies.next_from(self.page.next_die) else { return Place::NoRoom };
+        let mut die = first;
+        loop {
+            if let Some(index) = self.host_part(die, stream) {
+                return Place::At(self.page.append(index, die, stream, lpns));
+            }
+            match dies.next_from(die.0 + 1) {
+                Some(next) if next != first => die = next,
+                _ => break,
+            }
+        }
+        // What is left of the superblock may be on dies that are at work.
+        let is_open = |&die: &Die| {
+            self.part(die, stream).is_some() && self.may_fill(self.span_of(die), stream)
+        };
+        if let Some(die) = (0..self.page.geometry.dies).map(Die).find(is_open) {
+            return Place::Later(Until::Die(die));
+        }
+        (0..self.spans.len()).for_each(|span| self.call_dies(span));
+        Place::Later(Until::Erase)
+    }
+
+    /// The frontier on a die that takes data of the host, in a superblock that is opened if need
+    /// be.
+    fn host_part(&mut self, die: Die, stream: u32) -> Option<usize> {
+        let span = self.span_of(die);
+        if let Some(index) = self.part(die, stream) {
+            return self.may_fill(span, stream).then_some(index);
+        }
+        if self.is_open(span, stream) || self.free(span) <= self.kept(span) {
+            return None;
+        }
+        self.open(span, stream, false);
+        self.part(die, stream)
+    }
+
+    /// Free superblocks that are not the host's.
+    fn kept(&self, span: usize) -> u32 {
+        self.page.reserve + u32::from(self.needs_room(span))
+    }
+
+    /// Whether the host may go on in the open superblock of a stream. In one that it shares with
+    /// collection it stops where it would eat into the reserve.
+    fn may_fill(&self, span: usize, stream: u32) -> bool {
+        stream != self.page.gc_frontier || self.free(span) >= self.kept(span)
+    }
+
+    /// The open frontier of a stream on a die that comes next.
+    fn part(&self, die: Die, stream: u32) -> Option<usize> {
+        let page = &self.page;
+        let first = match stream < page.streams {
+            true => page.next_group[(die.0 * page.streams + stream) as usize],
+            false => 0,
+        };
+        let index = |i: u32| page.frontier_index(die, stream, (first + i) % page.groups);
+        (0..page.groups).map(index).find(|&index| page.frontiers[index].open)
+    }
+
+    /// Whether any die of a span has something left of the superblock of a stream.
+    fn is_open(&self, span: usize, stream: u32) -> bool {
+        self.dies_of(span).any(|die| self.part(die, stream).is_some())
+    }
+
+    /// Opens a superblock for a stream: the least worn free block of each plane, or the most worn.
+    fn open(&mut self, span: usize, stream: u32, for_wear: bool) {
+        let page = &mut self.page;
+        let first = span as u32 * self.dies;
+        let groups = (first..first + self.dies)
+            .flat_map(|die| (0..page.groups).map(move |group| (Die(die), group)));
+        let indices: Vec<_> =
+            groups.map(|(die, group)| (die, page.frontier_index(die, stream, group))).collect();
+        for &(die, index) in &indices {
+            page.open(index, die, for_wear);
+        }
+        let joined = page.joined as usize;
+        let blocks = indices.iter().flat_map(|&(_, index)| &page.frontiers[index].blocks[..joined]);
+        self.members.form(blocks.copied());
+    }
+
+    /// A place for units that the job of a die moves, on any die of its span.
+    pub(super) fn place_moved(&mut self, job: Job, moves: &[Move]) -> Place {
+        let span = self.span_of(Die(job.0));
+        let cold = self.page.streams;
+        let is_levelling = self.page.collections[job.0 as usize].is_levelling;
+        // Other moves fill what cold data leave.
+        let is_cold = self.is_open(span, cold) || (is_levelling && self.free(span) > 0);
+        let stream = if is_cold { cold } else { self.page.gc_frontier };
+        if !self.is_open(span, stream) {
+            if self.free(span) == 0 {
+                return Place::NoRoom;
+            }
+            self.open(span, stream, is_cold);
+        }
+        let (first, at) = (span as u32 * self.dies, &self.spans[span]);
+        let geometry = &self.page.geometry;
+        let from = moves.first().map(|unit| geometry.die_of(geometry.block_of(unit.from)));
+        let dies = (0..self.dies).map(|i| (at.next_die + i) % self.dies);
+        let parts = dies.filter_map(|die| Some((die, self.part(Die(first + die), stream)?)));
+        // Two rows on one die would wait for each other, while another die has none. The die that
+        // has been read is free, and data stay in their stripes.
+        let rank =
+            |&(die, _): &(u32, usize)| (at.rows[die as usize], Some(Die(first + die)) != from);
+        let Some((die, index)) = parts.min_by_key(rank) else { return Place::NoRoom };
+        let at = &mut self.spans[span];
+        at.next_die = (die + 1) % self.dies;
+        at.rows[die as usize] += 1;
+        let die = Die(first + die);
+        let has_own = self.page.streams > u32::from(self.page.host_streams);
+        let label = match (is_cold, has_own) {
+            (true, _) => Stream::COLD,
+            (_, true) => Stream::GC,
+            _ => Stream::host(stream as u8),
+        };
+        let lpns = moves.iter().map(|unit| unit.lpn);
+        let (program, is_row) = self.page.take(index, die, label, lpns);
+        if is_row && !is_cold {
+            self.page.turn(die, stream);
+        }
+        self.page.count_moved(job, u64::from(program.units));
+        Place::At(program)
+    }
+}

@@ -1,0 +1,93 @@
+//! A victim policy of superblocks, for candidates that are counted by blocks.
+//!
+//! The policy of `gc` sees each superblock as one large block of one large plane: its valid units
+//! are those of all its blocks. Blocks of a superblock become candidates one directly after the
+//! other, that of its first plane first; the superblock is one with its last block.
+
+use crate::space::gc::{BlockWord, Victims};
+use base::Result;
+use base::archive::{Archive, State};
+use base::memory::table;
+use nand::geometry::Geometry;
+
+/// The policy of `gc`, asked about superblocks.
+#[derive(Clone)]
+pub(super) struct OfSuperblocks {
+    /// Planes of a superblock.
+    planes: u32,
+    blocks_per_plane: u32,
+    policy: Box<dyn Victims>,
+    /// By superblock, which has the number of its first block among those of first planes.
+    words: Vec<BlockWord>,
+    /// By block.
+    superblock_of: Vec<u32>,
+    /// The superblock whose blocks become candidates.
+    current: u32,
+}
+
+impl OfSuperblocks {
+    /// Of superblocks with a block in each of `planes` planes.
+    pub(super) fn new(policy: Box<dyn Victims>, geometry: &Geometry, planes: u32) -> Self {
+        Self {
+            planes,
+            blocks_per_plane: geometry.blocks_per_plane,
+            policy,
+            words: table((geometry.blocks() / planes) as usize, BlockWord::default()),
+            superblock_of: table(geometry.blocks() as usize, 0),
+            current: 0,
+        }
+    }
+}
+
+impl State for OfSuperblocks {
+    fn exchange(&mut self, archive: &mut Archive<'_>) -> Result<()> {
+        let Self { planes: _, blocks_per_plane: _, policy, words, superblock_of, current } = self;
+        policy.exchange(archive)?;
+        archive.table(words)?;
+        archive.table(superblock_of)?;
+        archive.value(current)
+    }
+}
+
+impl Victims for OfSuperblocks {
+    fn closed(&mut self, plane: u32, block: u32, valid: u32, clock: u64) {
+        let (span, place) = (plane / self.planes, plane % self.planes);
+        if place == 0 {
+            self.current = span * self.blocks_per_plane + block % self.blocks_per_plane;
+            self.words[self.current as usize] = BlockWord::default();
+        }
+        self.superblock_of[block as usize] = self.current;
+        let word = &mut self.words[self.current as usize];
+        word.add(valid);
+        if place + 1 == self.planes {
+            word.set_closed(true);
+            self.policy.closed(span, self.current, word.valid(), clock);
+        }
+    }
+
+    fn invalidated(&mut self, plane: u32, block: u32, _: u32) {
+        let superblock = self.superblock_of[block as usize];
+        let word = &mut self.words[superblock as usize];
+        word.remove_one();
+        self.policy.invalidated(plane / self.planes, superblock, word.valid());
+    }
+
+    /// With its first block the whole superblock is taken.
+    fn withdraw(&mut self, plane: u32, block: u32, _: u32) {
+        let superblock = self.superblock_of[block as usize];
+        let word = &mut self.words[superblock as usize];
+        if word.is_closed() {
+            word.set_closed(false);
+            self.policy.withdraw(plane / self.planes, superblock, word.valid());
+        }
+    }
+
+    /// The first block of the superblock that is picked; the others are to be withdrawn.
+    fn pick(&mut self, plane: u32, _: &[BlockWord], clock: u64) -> Option<u32> {
+        let span = plane / self.planes;
+        let superblock = self.policy.pick(span, &self.words, clock)?;
+        self.words[superblock as usize].set_closed(false);
+        let first = span * self.planes * self.blocks_per_plane;
+        Some(first + superblock % self.blocks_per_plane)
+    }
+}
