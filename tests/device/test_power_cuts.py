@@ -91,7 +91,7 @@ done
         [*arguments, "--json", "r.json"], capture_output=True, text=True, timeout=120, check=False
     )
     assert ended.returncode == 0, ended.stderr
-    lines = [line for line in ended.stdout.splitlines() if line.startswith("power ")]
+    lines = [line for line in ended.stdout.splitlines() if "requests complete" in line]
     assert [line.split(",")[0] for line in lines] == [
         "power on",
         "power off",
