@@ -1,76 +1,90 @@
-"""A database on a worn QLC drive: SQLite on ext4 on `nandlab.serve`, before and after two years.
+"""A database on a worn QLC drive: SQLite on ext4 on `nandlab.serve`, before and after years.
 
-    sudo python examples/device/worn_database.py [PICTURE]
+    sudo python examples/device/worn_database.py [--picture FILE] [--small]
 
-Prints a table, and draws the times of queries and commits (worn_database.png). Needs root, /dev/fuse, loop
-devices, e2fsprogs and nbdfuse (Debian: libnbd-bin, fuse3). It takes some minutes.
+Prints a table, and draws how long queries and commits take. Needs root, /dev/fuse, loop devices,
+e2fsprogs and nbdfuse (Debian: libnbd-bin, fuse3). Some minutes; `--small` takes seconds.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import random
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from matplotlib import pyplot as plt
 
 import nandlab
+from nandlab.display.picture import new_figure, save
 
-ROWS = 60_000
-QUERIES = 2_000
-COMMITS = 200
-
-#: A QLC drive with few blocks, whose codewords are real.
+#: A QLC drive of few blocks and much spare space, whose codewords are real.
 DRIVE = {
     "chip.geometry.blocks_per_plane": 24,
     "ftl.overprovisioning": 1.0,
     "ecc.model": "exact",
 }
 
-#: Cycles of all blocks, and the hours without power that follow.
-STATES = {
-    "fresh": (0, [0]),
-    "worn": (1000, [0, 24 * 365, 24 * 365, 24 * 365]),
-}
+#: Lives of a drive: cycles of all blocks, and years without power that follow one on another.
+LIVES = ((0, [0]), (1000, [0, 2]), (4000, [0, 2, 2]))
+
+HOURS_A_YEAR = 8760
+
+COLUMNS = ("query p50", "p99", "max", "commit p50", "p99")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is asked of the database."""
+
+    rows: int
+    queries: int
+    commits: int
 
 
 @dataclass
 class Times:
-    """What a state of the drive did to a database."""
+    """What a state of the drive did to the database."""
 
-    name: str
+    state: str
     queries_ms: list[float] = field(default_factory=list)
     commits_ms: list[float] = field(default_factory=list)
     refused: int = 0
 
     def row(self) -> str:
         """A row of the table."""
-        query, commit = np.array(self.queries_ms or [np.nan]), np.array(self.commits_ms or [np.nan])
+        query, commit = (
+            np.array(times or [np.nan]) for times in (self.queries_ms, self.commits_ms)
+        )
         figures = [*np.percentile(query, (50, 99)), query.max(), *np.percentile(commit, (50, 99))]
-        return f"{self.name:<22}" + "".join(f"{x:>10.3f}" for x in figures) + f"{self.refused:>9}"
+        cells = "".join(f"{figure:>12.2f}" for figure in figures)
+        return f"{self.state:<22}{cells}{self.refused:>9}"
 
 
 def root(*command: object) -> str:
     """A command of the system, which must not fail."""
+    path = {**os.environ, "PATH": "/usr/sbin:/sbin:/usr/bin:/bin"}
     words = [str(word) for word in command]
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+    told = subprocess.run(words, env=path, check=True, capture_output=True, text=True)
+    return told.stdout.strip()
 
 
 @contextmanager
 def mounted(uri: str, folder: Path, *, make: bool = False) -> Iterator[Path]:
-    """The file system of a served drive; a new one if it is to `make` one."""
+    """The folder where the file system of a served drive is mounted; a new one, to `make` it."""
     disk, place = folder / "disk", folder / "files"
     disk.mkdir(exist_ok=True)
     place.mkdir(exist_ok=True)
-    with subprocess.Popen(["nbdfuse", str(disk / "nbd"), uri]) as fuse:
+    path = {**os.environ, "PATH": "/usr/bin:/bin"}
+    with subprocess.Popen(["nbdfuse", str(disk / "nbd"), uri], env=path) as fuse:
         while not (disk / "nbd").exists():
             time.sleep(0.05)
         loop = root("losetup", "--find", "--show", disk / "nbd")
@@ -88,24 +102,24 @@ def mounted(uri: str, folder: Path, *, make: bool = False) -> Iterator[Path]:
             fuse.wait()
 
 
-def fill(place: Path) -> None:
-    """Writes a table of 60,000 rows of 2 KB."""
-    connection = sqlite3.connect(place / "rows.db", isolation_level=None)
+def fill(database: Path, rows: int) -> None:
+    """Writes a table with rows of 2 KB."""
+    connection = sqlite3.connect(database, isolation_level=None)
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, data BLOB)")
     connection.execute("BEGIN")
-    rows = ((n, random.randbytes(2000)) for n in range(ROWS))
-    connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    data = ((n, random.randbytes(2000)) for n in range(rows))
+    connection.executemany("INSERT INTO t VALUES (?, ?)", data)
     connection.execute("COMMIT")
     connection.close()
 
 
-def use(place: Path, times: Times, seed: int) -> None:
-    """Reads rows at random, none of them cached, and commits some."""
+def use(database: Path, size: Size, times: Times, seed: int) -> None:
+    """Reads rows at random, none of them from the machine's memory, and commits changes."""
     root("sync")
     Path("/proc/sys/vm/drop_caches").write_text("3")
     rng = random.Random(seed)
-    connection = sqlite3.connect(place / "rows.db", isolation_level=None)
+    connection = sqlite3.connect(database, isolation_level=None)
     connection.execute("PRAGMA cache_size=-256")
     connection.execute("PRAGMA synchronous=FULL")
 
@@ -117,64 +131,82 @@ def use(place: Path, times: Times, seed: int) -> None:
         except sqlite3.Error:
             times.refused += 1
 
-    for _ in range(QUERIES):
-        timed(times.queries_ms, "SELECT data FROM t WHERE n = ?", rng.randrange(ROWS))
-    for _ in range(COMMITS):
-        data = rng.randbytes(2000)
-        timed(times.commits_ms, "UPDATE t SET data = ? WHERE n = ?", data, rng.randrange(ROWS))
+    for _ in range(size.queries):
+        n = rng.randrange(size.rows)
+        timed(times.queries_ms, "SELECT data FROM t WHERE n = ?", n)
+    for _ in range(size.commits):
+        n, data = rng.randrange(size.rows), rng.randbytes(2000)
+        timed(times.commits_ms, "UPDATE t SET data = ? WHERE n = ?", data, n)
     connection.close()
 
 
-def lived(name: str, cycles: int, leaps_hours: list[int], folder: Path) -> Iterator[Times]:
-    """The times on a drive of so many cycles, after each leap of time."""
-    sets = {**DRIVE, "age.pe_cycles": cycles}
-    places = {"socket": folder / f"{name}.sock", "store": folder / f"{name}.bytes"}
-    with nandlab.serve(
-        "modern_qlc", set=sets, clock="real", integrity="exact", **places
-    ) as server:
+def lived(cycles: int, leaps: list[int], size: Size, folder: Path) -> Iterator[Times]:
+    """The times in one life of the drive, after each leap of some years."""
+    name = f"{cycles:,} cycles"
+    places = {"socket": "disk.sock", "store": f"bytes_{cycles}"}
+    how: dict[str, Any] = {option: folder / place for option, place in places.items()}
+    changes = {**DRIVE, "age.pe_cycles": cycles}
+    with nandlab.serve("modern_qlc", set=changes, integrity="exact", **how) as server:
         with mounted(server.uri, folder, make=True) as place:
-            fill(place)
-        hours = 0
-        for seed, leap in enumerate(leaps_hours):
-            hours += leap
+            fill(place / "rows.db", size.rows)
+        years = 0
+        for seed, leap in enumerate(leaps):
             if leap > 0:
-                server.age(leap)
-            times = Times(f"{name}, {hours / 24 / 365:.0f} years" if hours else name)
-            with mounted(server.uri, folder) as place:
-                use(place, times, seed)
+                server.age(leap * HOURS_A_YEAR)
+            years += leap
+            times = Times(f"{name}, {years} years" if years else name)
+            try:
+                with mounted(server.uri, folder) as place:
+                    use(place / "rows.db", size, times, seed)
+            except subprocess.CalledProcessError as error:
+                # What the file system itself needs may be lost.
+                print(f"  {times.state}: {error.stderr.strip()}")
+                times.refused = size.queries + size.commits
             yield times
-        result = server.stop()
-        told = result.to_dict()
-        ecc = told["ecc"]
-        print(f"  {name}: {told['device']['codewords']}, lost {told['device']['lost_bytes']} bytes")
-        print(f"  {name}: {ecc}")
+        report = server.stop().to_dict()
+    ecc, device = report["ecc"], report["device"]
+    words = device["codewords"]
+    print(
+        f"  {name}: {words['decoded']:,} codewords decoded, "
+        f"{ecc['raw_bit_errors'] / max(ecc['codewords'], 1):.0f} wrong bits in each, "
+        f"{ecc['hard_failures']:,} read again, {ecc['uncorrectable']:,} reads given up, "
+        f"{words['miscorrected']} wrong words delivered",
+        flush=True,
+    )
 
 
-def draw(all_times: list[Times], path: str) -> None:
-    """Shares of the queries and commits that took longer."""
-    figure, panels = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for panel, what in zip(panels, ("queries", "commits"), strict=True):
-        for times in all_times:
-            values = np.sort(getattr(times, f"{what}_ms"))
-            if len(values):
-                panel.loglog(values, 1 - np.arange(len(values)) / len(values), label=times.name)
-        panel.set(xlabel=f"time of {what} [ms]", ylabel="share that took longer")
-        panel.grid(alpha=0.3)
-    panels[0].legend()
-    figure.savefig(path, dpi=120)
+def draw(lives: list[Times], picture: Path) -> None:
+    """The shares of queries and commits that took longer than a time."""
+    figure = new_figure(9.0, 3.8)
+    left, right = figure.subplots(1, 2)
+    for axes, what in ((left, "queries"), (right, "commits")):
+        for times in lives:
+            sorted_ms = np.sort(getattr(times, f"{what}_ms"))
+            longer = 1 - np.arange(len(sorted_ms)) / max(len(sorted_ms), 1)
+            axes.loglog(sorted_ms, longer, label=times.state)
+        axes.set_title(what)
+        axes.set_xlabel("ms")
+        axes.grid(visible=True, alpha=0.25)
+    left.set_ylabel("share that took longer")
+    left.legend(frameon=False)
+    save(figure, picture)
 
 
 def main() -> None:
     """Lives through all states."""
-    columns = ("query p50", "p99", "max", "commit p50", "p99")
-    print(f"{'ms':<22}" + "".join(f"{name:>10}" for name in columns) + f"{'refused':>9}")
-    all_times = []
+    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    arguments.add_argument("--picture", type=Path, default=Path("worn_database.png"))
+    arguments.add_argument("--small", action="store_true")
+    given = arguments.parse_args()
+    size = Size(500, 50, 5) if given.small else Size(60_000, 2_000, 200)
+    print(f"{'ms':<22}" + "".join(f"{name:>12}" for name in COLUMNS) + f"{'refused':>9}")
+    lives = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, (cycles, leaps_hours) in STATES.items():
-            for times in lived(name, cycles, leaps_hours, Path(folder)):
+        for cycles, leaps in LIVES:
+            for times in lived(cycles, leaps, size, Path(folder)):
                 print(times.row(), flush=True)
-                all_times.append(times)
-    draw(all_times, sys.argv[1] if len(sys.argv) > 1 else "worn_database.png")
+                lives.append(times)
+    draw(lives, given.picture)
 
 
 if __name__ == "__main__":
