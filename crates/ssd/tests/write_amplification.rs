@@ -358,6 +358,7 @@ fn zones_are_the_units_of_superblocks() {
                 (greedy_theory(effective, units), format!("mean field of blocks of {units} units"))
             }
         };
-        assert_close(&what, wa, theory, 0.01, &source);
+        // Where a superblock of moved data ends, zones are parted: their units come die by die.
+        assert_close(&what, wa, theory, 0.02, &source);
     }
 }

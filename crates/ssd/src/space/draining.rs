@@ -75,6 +75,11 @@ impl Draining {
         self.drained.append(&mut self.victims);
     }
 
+    /// The page of the victims that is looked at next.
+    pub fn page(&self) -> u32 {
+        self.page
+    }
+
     /// Units that have been looked at, in blocks that are not yet erased.
     pub fn passed_units(&self, geometry: &Geometry) -> u32 {
         let pages = self.page * self.victims.len() as u32 + self.victim as u32;

@@ -123,18 +123,20 @@ impl Superblocks {
     }
 
     /// Lists valid units of the victim until `moves` fills a row or the victim is drained: those on
-    /// the job's own die first, so that jobs do not wait for each other's dies.
+    /// the job's own die, so that jobs do not wait for each other's dies, or on one that is behind.
     fn gather(&mut self, span: usize, job: Job, moves: &mut Vec<Move>) {
         let (page, at) = (&self.page, &mut self.spans[span]);
         let row = page.row_units as usize;
-        for i in 0..self.dies {
-            let part = &mut at.parts[((job.0 + i) % self.dies) as usize];
-            if !part.victims.is_empty() {
-                part.gather(&page.geometry, &page.map, &page.owner, row, moves);
-            }
-            if moves.len() == row {
+        let own = (job.0 % self.dies) as usize;
+        while moves.len() < row {
+            let filled = at.parts.iter().enumerate().filter(|(_, part)| !part.victims.is_empty());
+            let Some((last, least)) = filled.map(|(i, part)| (i, part.page())).min_by_key(|p| p.1)
+            else {
                 break;
-            }
+            };
+            let is_near = at.parts[own].page() <= least + page.pages_per_program;
+            let next = if is_near && !at.parts[own].victims.is_empty() { own } else { last };
+            at.parts[next].gather(&page.geometry, &page.map, &page.owner, row, moves);
         }
         if !at.has_victim() {
             at.parts.iter_mut().for_each(|part| at.drained.append(&mut part.drained));
