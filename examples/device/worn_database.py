@@ -184,11 +184,13 @@ def draw(lives: list[Times], picture: Path) -> None:
             sorted_ms = np.sort(getattr(times, f"{what}_ms"))
             longer = 1 - np.arange(len(sorted_ms)) / max(len(sorted_ms), 1)
             axes.loglog(sorted_ms, longer, label=times.state)
+        # Below are rows that the page before them has brought along.
+        axes.set_xlim(left=0.1 if what == "queries" else None)
         axes.set_title(what)
         axes.set_xlabel("ms")
         axes.grid(visible=True, alpha=0.25)
     left.set_ylabel("share that took longer")
-    left.legend(frameon=False)
+    left.legend(frameon=False, loc="upper right")
     save(figure, picture)
 
 

@@ -142,7 +142,7 @@ impl Exact {
         rng
     }
 
-    /// Puts a read of `sent` with `errors` wrong bits into `reading`; `rng` is the luck of the word.
+    /// Puts a read of `sent` with `errors` wrong bits into `reading`; `rng` is the word's luck.
     fn read(&mut self, word: &Word, errors: u32, mut rng: Rng) {
         let length = self.code.codec().code().length();
         self.wrong.fill(0);

@@ -24,7 +24,8 @@ struct Coming {
     left: u64,
 }
 
-/// Versions of units, for drives whose power can be cut or that keep codewords. Version 0 is what was there before.
+/// Versions of units, for drives whose power can be cut or that keep codewords. Version 0 is what
+/// was there before.
 #[derive(Default)]
 struct History {
     /// Of the bytes in the image; 0 where there is none.

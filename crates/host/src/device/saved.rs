@@ -1,7 +1,7 @@
 //! Bytes of a served drive in the file of a saved one: they stand behind the drive's tables.
 //!
-//! A line of text names them. Frames with checksums follow (`base::archive`): the size of the drive,
-//! whether the rest reads as zeros, and each range that holds something else.
+//! A line of text names them. Frames with checksums follow (`base::archive`): the size of the
+//! drive, whether the rest reads as zeros, and each range that holds something else.
 
 use super::image::{CHUNK, Image, Store};
 use crate::saved::placed;

@@ -185,8 +185,8 @@ impl Medium for CellMedium {
 }
 
 impl Ssd {
-    /// Decodes codeword `number` of read `index` with a code, given by its number, too: by its page's
-    /// rate, as its cells are, or as it was stored.
+    /// Decodes codeword `number` of read `index` with a code, given by its number, too: by the rate
+    /// of its page, as its cells are, or as it was stored.
     #[inline]
     pub(crate) fn decode(&mut self, code: usize, index: u32, number: u32, word: &Word) -> Decode {
         if self.words.is_some() {

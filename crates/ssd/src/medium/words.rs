@@ -5,8 +5,8 @@
 //! word that no checksum shows included. Collection writes what it has read: such a word goes on
 //! with it. A unit holds whole codewords, and a unit of which nothing is kept holds zeros.
 //!
-//! The host's side knows the bytes ([`Words::store`]); the luck of a word, and the cells where there
-//! are any, say what is wrong with it.
+//! The host's side knows the bytes ([`Words::store`]); the luck of a word, and the cells where
+//! there are any, say what is wrong with it.
 
 use crate::drive::Ssd;
 use crate::flash::command::{Command, Owner};

@@ -61,8 +61,8 @@ fn weak_code() -> (Folder, String) {
     (folder, set)
 }
 
-/// Under a storm of requests, with collection, partial writes and trims, a drive whose code corrects
-/// every word gives back what was written.
+/// Under a storm of requests, with collection, partial writes and trims, a drive whose code
+/// corrects every word gives back what was written.
 #[test]
 fn what_is_corrected_is_what_was_written() {
     for (code, rate) in [("bch_1024_t72", "1e-3"), ("ldpc_2k_r90", "1e-3")] {
