@@ -1,8 +1,8 @@
 //! Collection of superblocks: which is emptied next, its units in rows, and its erase.
 //!
 //! The jobs of all dies of a span empty one superblock between them: each moves the data of its own
-//! die, and helps the others when it is done. When the last of
-//! their rows is on flash, one job erases all blocks at once, and the superblock is free.
+//! die, and helps the others when it is done. When the last of their rows is on flash, one job
+//! erases all blocks at once, and the superblock is free.
 
 use super::Superblocks;
 use crate::ftl::contract::{Job, Move, Step, Urgency, Work};
