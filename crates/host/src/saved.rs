@@ -37,8 +37,9 @@ impl Drive {
     }
 
     /// Writes the drive to a file, and what `behind` writes behind it: beside the file first, so
-    /// that an old file stays whole if this fails. Through a link, the file that it leads to is written. Refuses a drive that is being
-    /// preconditioned, or is under a run, and a path that is a folder, a device or a pipe.
+    /// that an old file stays whole if this fails. Through a link, the file that it leads to is
+    /// written. Refuses a drive that is being preconditioned, or is under a run, and a path that is
+    /// a folder, a device or a pipe.
     pub(crate) fn save_with(
         &mut self,
         path: &Path,

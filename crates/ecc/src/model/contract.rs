@@ -227,8 +227,8 @@ pub trait Model: Send {
     }
 
     /// Decodes a codeword of stored data: `stored` is what was written (packed), and what the
-    /// decoder makes of its read goes to `decoded`. Here only the controller judges: its decoder, and the
-    /// checksum of the code if it has one. With cells the word is written to them and read.
+    /// decoder makes of its read goes to `decoded`. Here only the controller judges: its decoder,
+    /// and the checksum of the code if it has one. With cells the word is written to them and read.
     ///
     /// A model of rates gives the data back, whatever it says of them.
     fn decode_stored(
