@@ -190,7 +190,7 @@ def draw(lives: list[Times], picture: Path) -> None:
         axes.set_xlabel("ms")
         axes.grid(visible=True, alpha=0.25)
     left.set_ylabel("share that took longer")
-    left.legend(frameon=False, loc="upper right")
+    right.legend(frameon=False, loc="upper right")
     save(figure, picture)
 
 
