@@ -1,8 +1,10 @@
 """Speed of a served drive beside nbdkit's memory plugin: the same fio jobs, in turn.
 
     python tools/nbd_speed.py [ROUNDS]
+    python tools/nbd_speed.py exact DRIVE [ROUNDS]
 
-Prints the median of each job's rate and of the ratios of neighbouring runs, with quartiles. Needs
+Prints the median of each job's rate and of the ratios of neighbouring runs, with quartiles. With
+`exact` the codewords of a drive are real (`--integrity exact`), and nothing stands beside it. Needs
 fio with its engine nbd, and nbdkit (Debian: fio, nbdkit).
 """
 
@@ -30,10 +32,10 @@ JOBS = (
 SECONDS = 2
 
 
-def rate(uri: str, options: str, counted: str) -> float:
+def rate(uri: str, options: str, counted: str, size: str = "700m") -> float:
     """What fio reaches in a job."""
     job = ["fio", "--name=job", "--ioengine=nbd", f"--uri={uri}", *options.split()]
-    job += ["--time_based", f"--runtime={SECONDS}", "--size=700m", "--output-format=json"]
+    job += ["--time_based", f"--runtime={SECONDS}", f"--size={size}", "--output-format=json"]
     told = subprocess.run(job, capture_output=True, text=True, check=True).stdout
     [done] = json.loads(told[told.index("{") :])["jobs"]
     return float(max(done[way][counted] for way in ("read", "write")))
@@ -49,6 +51,9 @@ def quartiles(values: list[float]) -> str:
 
 def main() -> None:
     """Runs everything."""
+    if sys.argv[1:2] == ["exact"]:
+        exact(sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 3)
+        return
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with tempfile.TemporaryDirectory() as folder:
         theirs = Path(folder) / "nbdkit.sock"
@@ -64,6 +69,33 @@ def main() -> None:
                     compare(f"nbd+unix:///?socket={theirs}", server.uri, rounds)
             finally:
                 peer.terminate()
+
+
+#: A drive of few blocks and much spare space, which fits in memory, with real codewords.
+SMALL = {
+    "drive.dies_per_channel": 1,
+    "chip.geometry.blocks_per_plane": 24,
+    "ftl.overprovisioning": 1.0,
+    "ecc.model": "exact",
+}
+
+
+def exact(drive: str, rounds: int) -> None:
+    """Prints one line for each job of large requests, of a fresh drive in each round."""
+    jobs = [job for job in JOBS if "1 MiB" in job[0]]
+    # Writes come first, and all that is read is written by then.
+    jobs.reverse()
+    rates: dict[str, list[float]] = {name: [] for name, *_ in jobs}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(rounds):
+            socket = Path(folder) / "exact.sock"
+            with nandlab.serve(
+                drive, set=SMALL, clock="fast", socket=socket, integrity="exact"
+            ) as server:
+                for name, options, counted in jobs:
+                    rates[name].append(rate(server.uri, options, counted, "200m"))
+    for name, values in rates.items():
+        print(f"{name:24} {quartiles(values)}")
 
 
 def compare(theirs: str, ours: str, rounds: int) -> None:

@@ -20,7 +20,7 @@ pub struct Drive {
     memory_limit: u64,
     ssd: Ssd,
     life: Life,
-    /// What clients have stored on it, where it was loaded with that.
+    /// Bytes of clients, where it was loaded with them.
     pub(crate) bytes: Option<SavedBytes>,
 }
 

@@ -359,6 +359,6 @@ fn zones_are_the_units_of_superblocks() {
             }
         };
         // Where a superblock of moved data ends, zones are parted: their units come die by die.
-        assert_close(&what, wa, theory, 0.02, &source);
+        assert_close(&what, wa, theory, 0.01, &source);
     }
 }

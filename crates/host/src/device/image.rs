@@ -101,7 +101,7 @@ impl Image {
         self.is_fresh
     }
 
-    /// How many there are.
+    /// Bytes of the drive.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }

@@ -52,7 +52,7 @@ pub struct Device {
     pub memory_limit: u64,
 }
 
-/// What serving a drive takes, opened: nothing of it is refused any more.
+/// Socket, store and trace of a drive that is to be served, opened and checked.
 pub struct Opened {
     listener: Listener,
     image: Image,

@@ -21,7 +21,7 @@ const NAME: &[u8] = b"nandlab bytes\n";
 pub struct SavedBytes {
     file: Arc<File>,
     path: PathBuf,
-    /// Where they begin.
+    /// Place of the first one in the file.
     at: u64,
 }
 

@@ -70,7 +70,7 @@ pub struct Served {
     pub completion: Completion,
     /// Bytes of the drive that it has asked for in vain, in no order.
     pub unreadable: Vec<Range<u64>>,
-    /// Where codewords are kept: what it has found on flash.
+    /// Bytes that it has decoded, where codewords are kept.
     pub found: Vec<Found>,
 }
 

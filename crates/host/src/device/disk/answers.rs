@@ -97,7 +97,7 @@ impl Disk {
     }
 }
 
-/// Puts what was found on flash into the bytes of a read.
+/// Puts decoded bytes into those of a read.
 fn put(found: &[Found], head: Head, bytes: &mut [u8]) {
     for Found { offset, bytes: part } in found {
         let start = (*offset).max(head.offset);

@@ -5,7 +5,7 @@ use crate::device::image::Image;
 use base::{Error, Result};
 use ssd::Ssd;
 
-/// How what is read comes to be right or wrong.
+/// The source of errors in the bytes that clients read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Integrity {
     /// Bytes are right, unless the model says that they cannot be corrected.

@@ -49,7 +49,7 @@ struct Pending {
     is_flushed: bool,
     failed: bool,
     unreadable: Vec<Range<u64>>,
-    /// What its reads have found on flash, where codewords are kept.
+    /// Bytes that its reads have decoded, where codewords are kept.
     found: Vec<Found>,
     /// A flush: trims that were done before it.
     trims: u64,

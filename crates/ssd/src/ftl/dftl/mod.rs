@@ -95,9 +95,7 @@ fn build(context: Context, params: &Params) -> Result<Box<dyn Ftl>> {
         separate_gc_stream: params.separate_gc_stream,
         host_streams: params.host_streams,
         static_wear_delta: params.static_wear_delta,
-        fast_pages: false,
-        metadata_share: 0.0,
-        superblock_dies: 1,
+        ..PageParams::default()
     };
     // As many units as the drive may have at most: what it has hangs on what is kept for the map.
     let most_units = context.geometry.units();

@@ -97,9 +97,7 @@ impl Learned {
             separate_gc_stream: params.separate_gc_stream,
             host_streams: params.host_streams,
             static_wear_delta: params.static_wear_delta,
-            fast_pages: false,
-            metadata_share: 0.0,
-            superblock_dies: 1,
+            ..PageParams::default()
         };
         let page = PageFtl::new(context, &page_params, Own::NOTHING)?;
         Ok(Self {

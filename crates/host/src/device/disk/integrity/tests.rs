@@ -80,7 +80,7 @@ fn write(disk: &mut Disk, unit: u64, byte: u8) {
     assert!(matches!(answer(disk, &write), Answer::Done));
 }
 
-/// What comes back of a codeword.
+/// A codeword as it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Right,
@@ -88,7 +88,7 @@ enum Word {
     Lost,
 }
 
-/// What comes back of the codewords of 512 bytes of a unit that was written with `byte`.
+/// The codewords of 512 bytes of a unit that was written with `byte`, as they are read.
 fn words_of(disk: &mut Disk, unit: u64, byte: u8) -> Vec<Word> {
     let read = asked(head(Command::Read, 4096 * unit, 4096), 0);
     let Answer::Data { bytes, lost } = answer(disk, &read) else { panic!() };
@@ -153,7 +153,7 @@ fn collection_moves_what_the_decoder_made() {
     assert!(bad(&after) > bad(&before), "{} {}", bad(&before), bad(&after));
 }
 
-/// What a file holds is encoded when a server begins with it.
+/// A server that begins with a file encodes its bytes.
 #[test]
 fn bytes_of_a_file_are_encoded() {
     let folder = Folder::new("bytes");
