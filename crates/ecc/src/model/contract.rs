@@ -242,6 +242,12 @@ pub trait Model: Send {
         Stored { outcome: self.decode(word), is_miscorrected: false }
     }
 
+    /// Another one, which decodes the same words to the same outcomes on another thread at the same
+    /// time. `None` where decoding takes too little time for that.
+    fn twin(&self) -> Option<Box<dyn Model>> {
+        None
+    }
+
     /// Bits of the words that it writes to a medium, for a model that has use of one.
     fn medium_bits(&self) -> Option<usize> {
         None

@@ -57,7 +57,6 @@ struct Exact {
     regions: BTreeMap<(usize, u8), Arc<Regions>>,
     reading: Reading,
     sent: Vec<u64>,
-    wrong: Vec<u64>,
     decoded: Vec<u64>,
     /// Iterations that a hard read without an error takes, once they are known.
     clean_iterations: Option<u32>,
@@ -122,7 +121,6 @@ impl Exact {
             regions: BTreeMap::new(),
             reading: Reading::default(),
             sent: words(),
-            wrong: words(),
             decoded: words(),
             clean_iterations: None,
             code,
@@ -143,54 +141,54 @@ impl Exact {
     }
 
     /// Puts a read of `sent` with `errors` wrong bits into `reading`; `rng` is the word's luck.
-    fn read(&mut self, word: &Word, errors: u32, mut rng: Rng) {
+    fn read(&mut self, word: &Word, sent: &[u64], errors: u32, mut rng: Rng) {
         let length = self.code.codec().code().length();
-        self.wrong.fill(0);
+        let Reading { bits: read, regions, llr, errors: told } = &mut self.reading;
+        read.clear();
+        read.extend_from_slice(sent);
         for _ in 0..errors {
             let mut at = rng.below(length as u64) as usize;
-            while bits::get(&self.wrong, at) {
+            while bits::get(read, at) != bits::get(sent, at) {
                 at = rng.below(length as u64) as usize;
             }
-            bits::flip(&mut self.wrong, at);
+            bits::flip(read, at);
         }
-        let reading = &mut self.reading;
-        let read = self.sent.iter().zip(&self.wrong).map(|(sent, wrong)| sent ^ wrong);
-        reading.bits.clear();
-        reading.bits.extend(read);
-        reading.errors = errors as usize;
-        reading.llr.clear();
-        reading.regions.clear();
+        llr.clear();
+        regions.clear();
+        *told = errors as usize;
         if word.level == 0 {
             return;
         }
         let index = rate_index(word.rber);
         let rber = rate_at(index).min(0.499);
         let level = word.level.min(MOST_LEVELS);
-        let regions = self.regions.entry((index, level)).or_insert_with(|| {
+        let soft = self.regions.entry((index, level)).or_insert_with(|| {
             REGIONS[usize::from(level)].get(index, || Arc::new(Regions::new(rber, level)))
         });
-        reading.llr.extend_from_slice(&regions.llr);
-        reading.regions.extend((0..length).map(|i| {
-            let (bit, is_wrong) = (bits::get(&self.sent, i), bits::get(&self.wrong, i));
-            regions.of(bit, is_wrong, rng.unit())
+        llr.extend_from_slice(&soft.llr);
+        regions.extend((0..length).map(|i| {
+            let bit = bits::get(sent, i);
+            soft.of(bit, bits::get(read, i) != bit, rng.unit())
         }));
     }
 
-    /// Decodes `reading`: regions with their ratios, or a hard read, whose ratio follows from its
-    /// rate.
+    /// Decodes `reading` of the word that was sent.
     fn decode_reading(&mut self, word: &Word) -> Decode {
-        let outcome = self.correct(word);
-        let is_right = self.code.codec().is_right(&self.decoded, &self.sent);
+        let mut decoded = std::mem::take(&mut self.decoded);
+        let outcome = self.correct(word, &mut decoded);
+        let is_right = self.code.codec().is_right(&decoded, &self.sent);
+        self.decoded = decoded;
         Decode { corrected: outcome.corrected && is_right, ..outcome }
     }
 
-    /// The same, as the decoder alone judges.
-    fn correct(&mut self, word: &Word) -> Decode {
+    /// Decodes `reading`, as the decoder alone judges: regions with their ratios, or a hard read,
+    /// whose ratio follows from its rate.
+    fn correct(&mut self, word: &Word, decoded: &mut [u64]) -> Decode {
         if self.reading.regions.is_empty() {
             let rber = rate_at(rate_index(word.rber)).min(0.499);
             self.reading.llr.push(libm::log((1.0 - rber) / rber));
         }
-        let outcome = self.decoder.decode(self.reading.received(), &mut self.decoded);
+        let outcome = self.decoder.decode(self.reading.received(), decoded);
         let corrected = outcome.status == Status::Corrected;
         let iterations = outcome.iterations;
         let time = self.common.decode_time(word.level, iterations);
@@ -205,7 +203,9 @@ impl Model for Exact {
         }
         let errors = self.counts.of(word.rber, word.luck);
         let rng = self.encode(word);
-        self.read(word, errors, rng);
+        let sent = std::mem::take(&mut self.sent);
+        self.read(word, &sent, errors, rng);
+        self.sent = sent;
         self.decode_reading(word)
     }
 
@@ -231,10 +231,9 @@ impl Model for Exact {
             decoded.copy_from_slice(stored);
             return right(self.clean(word));
         }
-        self.sent.copy_from_slice(stored);
         if let Some(medium) = medium {
             let length = self.code.codec().code().length();
-            medium.read(word, &self.sent, length, &mut self.reading);
+            medium.read(word, stored, length, &mut self.reading);
         } else {
             let errors = self.counts.of(word.rber, word.luck);
             // All hard reads without an error take a decoder the same steps.
@@ -243,16 +242,19 @@ impl Model for Exact {
                 let time = self.common.decode_time(word.level, iterations);
                 return right(Decode { errors, corrected: true, iterations, time });
             }
-            self.read(word, errors, Rng::stream(word.luck.to_bits(), "stored"));
+            self.read(word, stored, errors, Rng::stream(word.luck.to_bits(), "stored"));
         }
-        let mut outcome = self.correct(word);
-        outcome.corrected &= self.code.codec().passes(&self.decoded);
-        decoded.copy_from_slice(&self.decoded);
+        let mut outcome = self.correct(word, decoded);
+        outcome.corrected &= self.code.codec().passes(decoded);
         let is_miscorrected = outcome.corrected && decoded != stored;
         if (outcome.errors, word.level, outcome.corrected) == (0, 0, true) && !is_miscorrected {
             self.clean_iterations = Some(outcome.iterations);
         }
         Stored { outcome, is_miscorrected }
+    }
+
+    fn twin(&self) -> Option<Box<dyn Model>> {
+        Some(Box::new(Self::new(&self.common).ok()?))
     }
 
     fn soft_levels(&self) -> Option<u8> {

@@ -5,7 +5,7 @@
 //! keep others waiting.
 
 use super::client::{self, LATE, LOOK, Outgoing};
-use super::disk::{CutTold, Disk, DiskCounts, Power};
+use super::disk::{Answered, CutTold, Disk, DiskCounts, Power};
 use super::nbd::Export;
 use super::socket::Listener;
 use crate::session::Session;
@@ -14,7 +14,7 @@ use base::units::Hours;
 use base::{Error, Result, Time};
 use serde_json::Value;
 use ssd::drive::exchange::Exchange;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -69,7 +69,8 @@ pub(super) struct Shared {
     resumed: Condvar,
     is_stopping: AtomicBool,
     fault: Mutex<Option<Error>>,
-    clients: Mutex<Vec<Option<Sender<Outgoing>>>>,
+    /// By number, which nobody has twice.
+    clients: Mutex<HashMap<usize, Sender<Outgoing>>>,
     /// How often the power was cut: clients from before are gone.
     cuts: AtomicU64,
     connected: AtomicU64,
@@ -151,27 +152,32 @@ impl Shared {
 
     /// Answers of a client go to `sender`.
     pub(super) fn listen(&self, number: usize, sender: Sender<Outgoing>) {
-        lock(&self.clients)[number] = Some(sender);
+        lock(&self.clients).insert(number, sender);
     }
 
     /// A client takes no more answers.
     pub(super) fn forget(&self, number: usize) {
-        lock(&self.clients)[number] = None;
+        lock(&self.clients).remove(&number);
     }
 
-    /// Gives answers to those who send them.
-    pub(super) fn deliver(&self, disk: &mut Disk) {
-        let mut answer = disk.answer();
-        if answer.is_some() {
-            let clients = lock(&self.clients);
-            while let Some(answered) = answer {
-                if let Some(Some(sender)) = clients.get(answered.client) {
-                    // A client that has gone wants no answer.
-                    let _ = sender.send(Outgoing::Answered(answered));
-                }
-                answer = disk.answer();
-            }
+    /// Gives an answer to its client.
+    pub(super) fn pass(&self, answered: Answered) {
+        // A client that has gone wants no answer.
+        if let Some(sender) = lock(&self.clients).get(&answered.client) {
+            let _ = sender.send(Outgoing::Answered(answered));
         }
+    }
+
+    /// Gives all answers to their clients.
+    pub(super) fn deliver(&self, disk: &mut Disk) {
+        while let Some(answered) = disk.answer() {
+            self.pass(answered);
+        }
+        self.note_failure(disk);
+    }
+
+    /// Tells the user what has gone wrong with the store of the bytes.
+    pub(super) fn note_failure(&self, disk: &mut Disk) {
         if let Some(failure) = disk.take_failure() {
             self.note(format!("the store of the bytes: {failure}"));
         }
@@ -229,7 +235,7 @@ impl Server {
             resumed: Condvar::new(),
             is_stopping: AtomicBool::new(false),
             fault: Mutex::new(None),
-            clients: Mutex::new(vec![None; MOST_CLIENTS]),
+            clients: Mutex::new(HashMap::new()),
             cuts: AtomicU64::new(0),
             connected: AtomicU64::new(0),
             notes: Mutex::new(VecDeque::new()),
@@ -352,7 +358,8 @@ impl Server {
             disk.advance(Instant::now())?;
             shared.deliver(disk);
             disk.check_snapshot()?;
-            if disk.under_way() == 0 || begin.elapsed() >= PATIENCE {
+            let waits = disk.under_way() > 0 && shared.is_paced();
+            if !waits || begin.elapsed() >= PATIENCE {
                 let rested = disk.rest();
                 shared.deliver(disk);
                 return match rested {
@@ -416,11 +423,15 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
         }
         match listener.accept() {
             Ok(Some(socket)) => {
-                lock(&shared.counts).clients += 1;
+                let number = {
+                    let mut counts = lock(&shared.counts);
+                    counts.clients += 1;
+                    counts.clients as usize
+                };
                 let free = threads
                     .iter()
                     .position(|thread| thread.as_ref().is_none_or(JoinHandle::is_finished));
-                let Some(number) = free else {
+                let Some(place) = free else {
                     lock(&shared.counts).dropped += 1;
                     shared.note(format!("a client was turned away: there are {MOST_CLIENTS}"));
                     continue;
@@ -436,7 +447,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener) {
                 };
                 let name = format!("nandlab client {number}");
                 match thread::Builder::new().name(name).spawn(work) {
-                    Ok(thread) => threads[number] = Some(thread),
+                    Ok(thread) => threads[place] = Some(thread),
                     Err(error) => shared.note(format!("a client was turned away: {error}")),
                 }
             }

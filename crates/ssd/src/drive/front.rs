@@ -144,7 +144,7 @@ impl Ssd {
         }
         if let Some(unreadable) = &mut self.unreadable {
             unreadable.submitted(slot);
-            if let Some(words) = &mut self.words {
+            if let Some(words) = &mut self.flash.words {
                 words.submitted(slot);
             }
         }

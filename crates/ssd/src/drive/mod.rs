@@ -57,7 +57,6 @@ use crate::flash::command::Done;
 use crate::ftl::{Ftl, Job};
 use crate::medium::unreadable::Unreadable;
 use crate::medium::versions::Versions;
-use crate::medium::words::Words;
 use base::event::EventQueue;
 use base::{Result, Time};
 use codes::{BuiltCode, Codes};
@@ -157,8 +156,6 @@ pub struct Ssd {
     pub(crate) versions: Option<Versions>,
     /// What reads could not get back, where the host wants to know.
     pub(crate) unreadable: Option<Unreadable>,
-    /// Codewords as they are on flash, where the host brings bytes that are really encoded.
-    pub(crate) words: Option<Box<Words>>,
     /// What a drive with a recovery keeps for its start-up.
     power: Option<Box<Power>>,
     /// Commands on zones, where the FTL has any.
@@ -192,7 +189,6 @@ impl Ssd {
             counts: ControllerCounts::default(),
             versions: None,
             unreadable: None,
-            words: None,
             power: power.map(Box::new),
             zones,
             units,

@@ -1,6 +1,7 @@
 //! The path of a read: units, pages, dies, decoders, and retries after a failed decoding.
 
 use super::codes::CodeCounts;
+use super::codes::luck::Luck;
 use super::flow::{event, lane};
 use super::request::Request;
 use super::timeline::{SpanKind, Track};
@@ -13,7 +14,6 @@ use crate::flash::command::{Command, Owner};
 use crate::flash::scheduler::Class;
 use crate::ftl::Lpn;
 use base::Time;
-use base::rng::{Rng, mix, unit};
 use ecc::model::{LEAST_RBER, Word};
 use nand::geometry::{Die, Ppn};
 
@@ -46,17 +46,12 @@ pub(crate) struct Reader {
     pub(crate) retry: Box<dyn Retry>,
     /// Codewords of reads that go round again.
     failed: FailedWords,
-    /// Tells the luck of this drive's words from that of others'.
-    luck_key: u64,
+    pub(crate) luck: Luck,
 }
 
 impl Reader {
     pub(super) fn new(config: &SsdConfig, retry: Box<dyn Retry>) -> Self {
-        Self {
-            failed: FailedWords::default(),
-            luck_key: Rng::stream(config.seed, "ecc").bits(),
-            retry,
-        }
+        Self { failed: FailedWords::default(), luck: Luck::new(config.seed), retry }
     }
 }
 
@@ -251,15 +246,10 @@ impl Ssd {
         }
     }
 
-    /// The luck of a codeword of the page that `ppn` lies in, the `word`th from there on: its own
-    /// as long as it is stored.
+    /// The luck of a codeword of the page that `first` lies in, the `number`th from there on.
     #[inline]
-    fn luck(&self, code: usize, ppn: Ppn, word: u32) -> f64 {
-        let chips = &self.flash.chips;
-        let first = self.codes.at(code).words.before(&chips.geometry, ppn);
-        let place = u64::from(chips.geometry.page_index(ppn)) << 32 | u64::from(first + word);
-        let cycle = chips.pe_cycles(chips.geometry.block_of(ppn));
-        unit(mix(mix(self.reader.luck_key ^ place) ^ u64::from(cycle)))
+    fn luck(&self, code: usize, first: Ppn, number: u32) -> f64 {
+        self.reader.luck.of(&self.flash.chips, &self.codes.at(code).words, first, number)
     }
 
     /// The codewords of a read that have failed, once there is more of them.

@@ -367,6 +367,9 @@ impl Flash {
         if let Some(cells) = &mut self.cells {
             cells.sensed(index, command, rber, &self.chips);
         }
+        if let Some(words) = &mut self.words {
+            words.sensed(index, command, rber, &self.chips);
+        }
         // Of several hard reads the decoder keeps the one with the fewest checks that fail; soft
         // levels tell more of its bits.
         if command.level == 0 {

@@ -29,6 +29,7 @@ use crate::flash::doing::{DOINGS, DieTimes, Doing};
 use crate::flash::scheduler::{Class, Head, Scheduler};
 use crate::ftl::Program;
 use crate::medium::cells::CellMedium;
+use crate::medium::words::Words;
 use base::event::EventQueue;
 use base::pool::Pool;
 use base::{Error, Time};
@@ -104,6 +105,8 @@ pub struct Flash {
     pub chips: Chips,
     /// Real cells, where decoding reads them.
     pub(crate) cells: Option<Box<CellMedium>>,
+    /// Codewords as they are on flash, where the host brings bytes that are really encoded.
+    pub(crate) words: Option<Box<Words>>,
     /// Commands under way.
     pub commands: Pool<Command>,
     /// Places of programs and erases under way, by number.
@@ -168,6 +171,7 @@ impl Flash {
             channels: (0..channels).map(|_| channel()).collect(),
             chips,
             cells: None,
+            words: None,
             commands: Pool::with_capacity(1024),
             programs: Pool::with_capacity(256),
             scheduler,

@@ -189,7 +189,7 @@ impl Ssd {
     /// of its page, as its cells are, or as it was stored.
     #[inline]
     pub(crate) fn decode(&mut self, code: usize, index: u32, number: u32, word: &Word) -> Decode {
-        if self.words.is_some() {
+        if self.flash.words.is_some() {
             self.decode_stored(index, number, word)
         } else if self.flash.cells.is_some() {
             self.decode_cells(index, word)

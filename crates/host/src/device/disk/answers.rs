@@ -99,8 +99,9 @@ impl Disk {
 
 /// Puts decoded bytes into those of a read.
 fn put(found: &[Found], head: Head, bytes: &mut [u8]) {
-    for Found { offset, bytes: part } in found {
-        let start = (*offset).max(head.offset);
+    for found in found {
+        let (offset, part) = (found.offset, found.bytes());
+        let start = offset.max(head.offset);
         let end = (offset + part.len() as u64).min(head.end());
         if start < end {
             let part = &part[(start - offset) as usize..(end - offset) as usize];

@@ -3,9 +3,10 @@
 //!
 //! Codes are numbered: 0 is that of `[ecc]`, which all dies of a drive with one code have. Each
 //! code has decoders and encoders of its own. In comes a die, out comes its code. `codewords` says
-//! how the units of a page lie in codewords.
+//! how the units of a page lie in codewords, `luck` how lucky each of them is.
 
-mod codewords;
+pub(crate) mod codewords;
+pub(crate) mod luck;
 
 use super::stage::Stage;
 use crate::config::SsdConfig;

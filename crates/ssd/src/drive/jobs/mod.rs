@@ -405,7 +405,7 @@ impl Ssd {
             for (i, unit) in moved.iter().enumerate().filter(|(_, unit)| unit.from != Ppn::NONE) {
                 let to = program.ppn(&self.flash.chips.geometry, i as u32);
                 versions.copy(unit.from, to);
-                if let Some(words) = &mut self.words {
+                if let Some(words) = &mut self.flash.words {
                     words.copy(unit.from, to);
                 }
             }

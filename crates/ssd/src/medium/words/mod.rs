@@ -6,24 +6,45 @@
 //! with it. A unit holds whole codewords, and a unit of which nothing is kept holds zeros.
 //!
 //! The host's side knows the bytes ([`Words::store`]); the luck of a word, and the cells where
-//! there are any, say what is wrong with it.
+//! there are any, say what is wrong with it. `ahead` decodes beside the simulation.
+
+mod ahead;
 
 use crate::drive::Ssd;
+use crate::drive::codes::codewords::Codewords;
+use crate::drive::codes::luck::Luck;
 use crate::flash::command::{Command, Owner};
 use crate::medium::cells::CellMedium;
+use ahead::{Ahead, Decoded, Task};
 use base::{Error, Result};
 use ecc::model::named_code::NamedCode;
-use ecc::model::{Decode, Medium, Word};
+use ecc::model::{Decode, LEAST_RBER, Medium, Model, Word};
+use nand::chip::Chips;
 use nand::geometry::Ppn;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Bytes that a read has found on flash.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// Where they belong on the drive.
     pub offset: u64,
-    /// What the decoder made of a codeword.
-    pub bytes: Vec<u8>,
+    /// What the decoder made of a codeword, packed, and the bytes of its data.
+    decoded: Vec<u64>,
+    length: usize,
+}
+
+impl Found {
+    /// The data of a decoded codeword.
+    fn new(offset: u64, mut decoded: Vec<u64>, length: u32) -> Self {
+        decoded.iter_mut().for_each(|packed| *packed = packed.to_le());
+        Self { offset, decoded, length: length as usize }
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.decoded)[..self.length]
+    }
 }
 
 /// What was counted of stored codewords.
@@ -44,38 +65,24 @@ pub struct Words {
     of_unit: usize,
     length: usize,
     /// By place: the codewords of a unit, one behind the other.
-    stored: Vec<Option<Box<[u64]>>>,
-    /// A codeword of zeros.
-    zeros: Vec<u64>,
+    stored: Vec<Option<Arc<[u64]>>>,
+    /// A unit of zeros.
+    zeros: Arc<[u64]>,
     /// By place: units whose words were decoded to others than were written, until they are moved.
     misread: HashMap<u32, Box<[u64]>>,
     /// By request slot.
     found: Vec<Vec<Found>>,
-    decoded: Vec<u64>,
+    /// Where pages tell their rate of errors when they are sensed.
+    ahead: Option<Ahead>,
+    /// By read: its words, from when its page is sensed to when its data arrive.
+    sensed: Vec<Vec<Arc<Task>>>,
+    layout: Codewords,
+    luck: Luck,
     /// What was counted.
     pub counts: WordCounts,
 }
 
 impl Words {
-    /// Codewords of this code, in units of `unit_bytes`, for `units` places and `slots` slots of
-    /// requests.
-    fn new(code: NamedCode, unit_bytes: u32, units: u32, slots: u32) -> Self {
-        let length = code.codec().code().length().div_ceil(64);
-        let mut zeros = vec![0; length];
-        code.codec().write(&mut zeros);
-        Self {
-            of_unit: (unit_bytes / code.payload_bytes()) as usize,
-            length,
-            stored: vec![None; units as usize],
-            decoded: zeros.clone(),
-            zeros,
-            misread: HashMap::new(),
-            found: vec![Vec::new(); slots as usize],
-            counts: WordCounts::default(),
-            code,
-        }
-    }
-
     /// A unit with these bytes is on flash: encodes them.
     pub fn store(&mut self, place: Ppn, bytes: &[u8]) {
         self.misread.remove(&place.0);
@@ -86,7 +93,12 @@ impl Words {
             return;
         }
         let room = self.of_unit * self.length;
-        let stored = stored.get_or_insert_with(|| vec![0; room].into());
+        let unit = stored.get_or_insert_default();
+        // What a decoder still reads stays as it is.
+        if unit.len() != room || Arc::get_mut(unit).is_none() {
+            *unit = std::iter::repeat_n(0, room).collect();
+        }
+        let stored = Arc::get_mut(unit).expect("nobody else has it");
         let payloads = bytes.chunks_exact(self.code.payload_bytes() as usize);
         for (word, payload) in stored.chunks_exact_mut(self.length).zip(payloads) {
             word.fill(0);
@@ -102,7 +114,7 @@ impl Words {
     /// A unit was moved: with what the decoder has made of it, or as it stood there.
     pub(crate) fn copy(&mut self, from: Ppn, to: Ppn) {
         let misread = self.misread.remove(&from.0);
-        let moved = misread.or_else(|| self.stored[from.0 as usize].clone());
+        let moved = misread.map(Arc::from).or_else(|| self.stored[from.0 as usize].clone());
         self.stored[to.0 as usize] = moved;
         self.misread.remove(&to.0);
     }
@@ -117,15 +129,69 @@ impl Words {
         std::mem::take(&mut self.found[slot as usize])
     }
 
+    /// The codewords of the unit at a place.
+    fn unit(&self, place: Ppn) -> &Arc<[u64]> {
+        self.stored[place.0 as usize].as_ref().unwrap_or(&self.zeros)
+    }
+
+    /// Where the word of this number of a read lies, whose first unit is at `first`: the unit's
+    /// place, and the word among its words.
+    fn place_of(&self, first: Ppn, number: u32) -> (Ppn, usize) {
+        let of_unit = self.of_unit as u32;
+        (Ppn(first.0 + number / of_unit), (number % of_unit) as usize)
+    }
+
+    /// Read `index` has sensed its page: its words can be decoded from now on.
+    #[cold]
+    pub(crate) fn sensed(&mut self, index: u32, command: &Command, rber: f64, chips: &Chips) {
+        let Some(ahead) = &self.ahead else { return };
+        let index = index as usize;
+        if index >= self.sensed.len() {
+            self.sensed.resize_with(index + 1, Vec::new);
+        }
+        let mut tasks = std::mem::take(&mut self.sensed[index]);
+        tasks.clear();
+        // Retries decode what the reads before them have left, and few words have those.
+        if command.attempt == 0 && command.level == 0 && rber >= LEAST_RBER {
+            tasks.extend((0..command.words).map(|number| {
+                let (place, at) = self.place_of(command.ppn, number);
+                let luck = self.luck.of(chips, &self.layout, command.ppn, number);
+                let word = Word { rber, level: 0, luck };
+                Arc::new(Task::new(word, self.unit(place), at, self.length))
+            }));
+            ahead.begin(&tasks);
+        }
+        self.sensed[index] = tasks;
+    }
+
+    /// Decodes word `number` of a read whose data have arrived.
+    fn decode(
+        &mut self,
+        index: u32,
+        number: u32,
+        command: &Command,
+        word: &Word,
+        model: &mut dyn Model,
+        medium: Option<&mut dyn Medium>,
+    ) -> Decoded {
+        let sensed = self.sensed.get(index as usize).filter(|_| command.attempt == 0);
+        let task = sensed.and_then(|tasks| tasks.get(number as usize));
+        if let (Some(ahead), Some(task)) = (&self.ahead, task) {
+            return ahead.finish(task, model);
+        }
+        let (place, at) = self.place_of(command.ppn, number);
+        let stored = &self.unit(place)[at * self.length..][..self.length];
+        let mut bits = vec![0; self.length];
+        let told = model.decode_stored(word, stored, medium, &mut bits);
+        Decoded { told, bits }
+    }
+
     /// Keeps a word that was decoded to another one, for when its unit is moved.
     #[cold]
-    fn misread(&mut self, place: Ppn, word: usize) {
-        let room = self.of_unit * self.length;
-        let stored = self.stored[place.0 as usize].clone();
-        let unit = self.misread.entry(place.0).or_insert_with(|| {
-            stored.unwrap_or_else(|| self.zeros.iter().copied().cycle().take(room).collect())
-        });
-        unit[word * self.length..][..self.length].copy_from_slice(&self.decoded);
+    fn misread(&mut self, place: Ppn, word: usize, decoded: &[u64]) {
+        let stored = self.unit(place).clone();
+        let unit = self.misread.entry(place.0).or_insert_with(|| (*stored).into());
+        unit[word * self.length..][..self.length].copy_from_slice(decoded);
     }
 }
 
@@ -158,9 +224,28 @@ impl Ssd {
     /// `keep_unreadable`). Refuses what `code_of_words` refuses.
     pub fn keep_words(&mut self) -> Result<()> {
         let code = self.code_of_words()?;
-        let geometry = &self.flash.chips.geometry;
-        let (units, unit_bytes) = (geometry.units(), geometry.unit_bytes);
-        self.words = Some(Box::new(Words::new(code, unit_bytes, units, self.queue_depth())));
+        let slots = self.queue_depth() as usize;
+        let Self { flash, codes, reader, .. } = self;
+        let length = code.codec().code().length().div_ceil(64);
+        let geometry = &flash.chips.geometry;
+        let of_unit = (geometry.unit_bytes / code.payload_bytes()) as usize;
+        let mut zeros = vec![0; length];
+        code.codec().write(&mut zeros);
+        let words = Words {
+            of_unit,
+            length,
+            stored: vec![None; geometry.units() as usize],
+            zeros: zeros.repeat(of_unit).into(),
+            misread: HashMap::new(),
+            found: vec![Vec::new(); slots],
+            ahead: flash.cells.is_none().then(|| Ahead::new(&*codes.first.model)),
+            sensed: Vec::new(),
+            layout: codes.first.words.clone(),
+            luck: reader.luck,
+            counts: WordCounts::default(),
+            code,
+        };
+        flash.words = Some(Box::new(words));
         // Where nothing errs, words are read all the same.
         self.codes.first.clean_decode = None;
         Ok(())
@@ -168,7 +253,7 @@ impl Ssd {
 
     /// Codewords, with `keep_words`.
     pub fn words(&mut self) -> Option<&mut Words> {
-        self.words.as_deref_mut()
+        self.flash.words.as_deref_mut()
     }
 
     /// Where a unit is on flash, if it is there.
@@ -179,38 +264,31 @@ impl Ssd {
     /// Decodes word `number` of read `index` as it stands on flash.
     #[cold]
     pub(crate) fn decode_stored(&mut self, index: u32, number: u32, word: &Word) -> Decode {
-        let Self { words: Some(words), flash, codes, units, .. } = self else {
+        let Self { flash, codes, units, .. } = self;
+        let command = flash.commands[index];
+        let Some(words) = &mut flash.words else {
             unreachable!("only drives that keep their codewords")
-        };
-        let Command { owner, lpn, ppn, .. } = flash.commands[index];
-        let (unit, at) = (number / words.of_unit as u32, number as usize % words.of_unit);
-        let place = Ppn(ppn.0 + unit);
-        let stored = match &words.stored[place.0 as usize] {
-            Some(stored) => &stored[at * words.length..][..words.length],
-            None => &words.zeros[..],
         };
         let mut cells = flash.cells.as_deref_mut();
         let medium = cells.as_deref_mut().map(|cells| cells.at(index) as &mut dyn Medium);
-        let model = &mut codes.first.model;
-        let told = model.decode_stored(word, stored, medium, &mut words.decoded);
+        let model = &mut *codes.first.model;
+        let Decoded { told, bits } = words.decode(index, number, &command, word, model, medium);
         if let Some(fault) = cells.and_then(CellMedium::take_fault) {
             flash.fault.get_or_insert(fault);
         }
         words.counts.decoded += 1;
         words.counts.miscorrected += u64::from(told.is_miscorrected);
+        let (place, at) = words.place_of(command.ppn, number);
+        if told.is_miscorrected && matches!(command.owner, Owner::Job(_)) {
+            words.misread(place, at, &bits);
+        }
         if told.outcome.corrected
-            && let Owner::Request(slot) = owner
+            && let Owner::Request(slot) = command.owner
         {
             let payload = words.code.payload_bytes();
-            let offset = units.bytes_of(lpn + unit).start + u64::from(payload) * at as u64;
-            let mut bytes = vec![0; payload as usize];
-            for (to, packed) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(&words.decoded) {
-                *to = packed.to_le_bytes();
-            }
-            words.found[slot as usize].push(Found { offset, bytes });
-        }
-        if told.is_miscorrected && matches!(owner, Owner::Job(_)) {
-            words.misread(place, at);
+            let unit = number / words.of_unit as u32;
+            let offset = units.bytes_of(command.lpn + unit).start + u64::from(payload) * at as u64;
+            words.found[slot as usize].push(Found::new(offset, bits, payload));
         }
         told.outcome
     }

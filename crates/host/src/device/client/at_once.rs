@@ -1,0 +1,174 @@
+//! A client of a drive without a clock: its own thread runs the drive until its answers are there.
+//!
+//! Large answers are sent before the other requests are complete, so that the client takes them
+//! while the drive and its decoders go on. Whoever runs the drive passes on what others wait for.
+
+use super::patient::Patient;
+use super::{MOST_BYTES, MOST_REQUESTS, Outgoing};
+use crate::device::disk::Answered;
+use crate::device::message::Request;
+use crate::device::nbd::{self, Agreed, Broken, Next};
+use crate::device::server::Shared;
+use base::Result;
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
+use std::sync::mpsc::{Receiver, channel};
+
+/// Bytes of answers that are sent while other requests are under way.
+const ENOUGH_BYTES: usize = 1 << 19;
+
+/// A client and what it waits for.
+struct AtOnce<'a> {
+    shared: &'a Shared,
+    number: usize,
+    cuts: u64,
+    agreed: &'a Agreed,
+    /// Its answers that others have come upon.
+    passed: Receiver<Outgoing>,
+    /// Requests that are under way, and their bytes.
+    left: usize,
+    left_bytes: usize,
+    /// Answers that are to be sent.
+    out: Vec<u8>,
+}
+
+/// Answers requests as fast as they come.
+pub(super) fn at_once(
+    shared: &Shared,
+    number: usize,
+    cuts: u64,
+    agreed: &Agreed,
+    input: &mut BufReader<Patient>,
+    output: &mut Patient,
+) -> std::result::Result<(), Broken> {
+    let (sender, passed) = channel();
+    shared.listen(number, sender);
+    let (left, left_bytes, out) = (0, 0, Vec::new());
+    let mut client = AtOnce { shared, number, cuts, agreed, passed, left, left_bytes, out };
+    let outcome = client.serve(input, output);
+    // Whatever became of the client, what it has asked for is done.
+    if client.left > 0
+        && let Err(error) = client.run(&mut Vec::new(), true)
+    {
+        shared.fail(error);
+    }
+    outcome
+}
+
+impl AtOnce<'_> {
+    fn serve(
+        &mut self,
+        input: &mut BufReader<Patient>,
+        output: &mut Patient,
+    ) -> std::result::Result<(), Broken> {
+        let mut batch = Vec::new();
+        loop {
+            let goes_on = self.take(input, &mut batch);
+            if self.left + batch.len() > 0 {
+                // What has come before it leaves is still answered.
+                let is_last = !matches!(goes_on, Ok(true));
+                if let Err(error) = self.run(&mut batch, is_last) {
+                    self.shared.fail(error);
+                    return Ok(());
+                }
+            }
+            if self.shared.is_over(self.cuts) {
+                return Ok(());
+            }
+            output.write_all(&self.out)?;
+            self.out.clear();
+            self.out.shrink_to(2 * MOST_BYTES);
+            if !goes_on? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes the requests that have come; waits for one if none is under way. False when the
+    /// client leaves.
+    fn take(
+        &mut self,
+        input: &mut BufReader<Patient>,
+        batch: &mut Vec<Request>,
+    ) -> std::result::Result<bool, Broken> {
+        let mut bytes = self.left_bytes;
+        while (self.left == 0 && batch.is_empty())
+            || (self.left + batch.len() < MOST_REQUESTS
+                && bytes < MOST_BYTES
+                && self.has_come(input, batch)?)
+        {
+            match nbd::next_request(input, self.agreed, &self.shared.export)? {
+                Next::Request(request) => {
+                    bytes += request.head.moved_bytes();
+                    batch.push(request);
+                }
+                Next::Refused { cookie, failure } => {
+                    self.shared.refused();
+                    nbd::write_failure(&mut self.out, self.agreed, cookie, failure);
+                    if batch.is_empty() {
+                        break;
+                    }
+                }
+                Next::Disconnect => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether another request has come, or the end. The socket is asked for the first of them
+    /// alone, and only while others are under way.
+    fn has_come(&self, input: &mut BufReader<Patient>, batch: &[Request]) -> io::Result<bool> {
+        if self.left > 0 && batch.is_empty() && input.buffer().is_empty() {
+            input.get_mut().waits = false;
+            let read = input.fill_buf().map(<[u8]>::len);
+            input.get_mut().waits = true;
+            return match read {
+                Ok(bytes) => Ok(bytes == 0 || bytes >= nbd::HEADER_BYTES),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+                Err(error) => Err(error),
+            };
+        }
+        Ok(input.buffer().len() >= nbd::HEADER_BYTES)
+    }
+
+    /// Gives requests to the disk, and lets the drive run until enough is answered, or all.
+    fn run(&mut self, batch: &mut Vec<Request>, all: bool) -> Result<()> {
+        let shared = self.shared;
+        let mut guard = shared.disk_to_ask();
+        let Some(disk) = guard.as_mut() else { return Ok(()) };
+        if shared.cuts() != self.cuts {
+            self.left = 0;
+            return Ok(());
+        }
+        if shared.is_stopping() {
+            batch.clear();
+        }
+        for request in batch.drain(..) {
+            self.left += 1;
+            self.left_bytes += request.head.moved_bytes();
+            disk.ask(self.number, request, &self.agreed.contexts)?;
+        }
+        while let Ok(Outgoing::Answered(answered)) = self.passed.try_recv() {
+            self.answered(&answered);
+        }
+        loop {
+            while let Some(answered) = disk.answer() {
+                if answered.client == self.number {
+                    self.answered(&answered);
+                } else {
+                    shared.pass(answered);
+                }
+            }
+            shared.note_failure(disk);
+            if self.left == 0 || (!all && self.out.len() >= ENOUGH_BYTES) {
+                return Ok(());
+            }
+            disk.step()?;
+        }
+    }
+
+    fn answered(&mut self, answered: &Answered) {
+        self.left -= 1;
+        self.left_bytes -= answered.head.moved_bytes();
+        nbd::write_answer(&mut self.out, self.agreed, &answered.head, &answered.answer);
+    }
+}
