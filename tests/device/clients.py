@@ -80,6 +80,16 @@ class Client:
         self._ask(0, offset, length)
         return self._take(length)
 
+    def ask_for(self, cookie: int, offset: int, length: int) -> None:
+        """Asks for bytes, and takes no answer."""
+        self._socket.sendall(struct.pack(">IHHQQI", 0x25609513, 0, 0, cookie, offset, length))
+
+    def answer(self, length: int) -> tuple[int, bytes]:
+        """The next answer to what it has asked for: the cookie, and so many bytes."""
+        magic, error, cookie = struct.unpack(">IIQ", self._take(16))
+        assert (magic, error) == (0x67446698, 0)
+        return cookie, self._take(length)
+
     def write(self, offset: int, data: bytes) -> None:
         """Keeps bytes."""
         self._ask(1, offset, len(data), data)

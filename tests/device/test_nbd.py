@@ -16,7 +16,7 @@ import pytest
 
 import nandlab as lab
 from tests.conftest import COMMAND, Ended
-from tests.device.clients import SMALL, client, needs
+from tests.device.clients import SMALL, Client, client, needs
 
 Run = Callable[..., Ended]
 TINY = ("--drive", "tiny", "--clock", "fast")
@@ -304,6 +304,35 @@ def test_broken_clients_harm_nobody(folder: Path) -> None:
         report = server.stop().to_dict()
     assert report["device"]["dropped_clients"] >= 1
     assert report["device"]["clients"] == 4
+
+
+@pytest.mark.parametrize("clock", ["fast", "real"])
+def test_answers_go_to_those_who_asked(folder: Path, clock: str) -> None:
+    """Clients that take no answers, or leave, with large reads under way: others get their own."""
+    length, count = 1 << 18, 12
+    with lab.serve("tiny", set=SMALL, clock=clock, socket="drive.sock") as server:
+        size = size_of() // length * length
+        data = random.Random(3).randbytes(size)
+        parts = [data[at : at + length] for at in range(0, size, length)]
+
+        def ask(client: Client) -> None:
+            for cookie in range(count):
+                client.ask_for(cookie, cookie % len(parts) * length, length)
+
+        with Client(server.uri) as writer:
+            for number, part in enumerate(parts):
+                writer.write(number * length, part)
+        with Client(server.uri) as slow, Client(server.uri) as reader:
+            ask(slow)
+            for _ in range(5):
+                with Client(server.uri) as leaves:
+                    ask(leaves)
+                for number, part in enumerate(parts):
+                    assert reader.read(number * length, length) == part
+            answers = dict(slow.answer(length) for _ in range(count))
+        assert answers == {cookie: parts[cookie % len(parts)] for cookie in range(count)}
+        report = server.stop().to_dict()
+    assert report["device"]["clients"] == 8
 
 
 def test_a_socket_is_for_this_user(folder: Path) -> None:
