@@ -105,8 +105,6 @@ pub struct Flash {
     pub chips: Chips,
     /// Real cells, where decoding reads them.
     pub(crate) cells: Option<Box<CellMedium>>,
-    /// Codewords as they are on flash, where the host brings bytes that are really encoded.
-    pub(crate) words: Option<Box<Words>>,
     /// Commands under way.
     pub commands: Pool<Command>,
     /// Places of programs and erases under way, by number.
@@ -126,6 +124,8 @@ pub struct Flash {
     pub timeline: Timeline,
     /// What requests wait for, if asked for.
     pub(crate) blame: Option<Box<Blame>>,
+    /// Codewords as they are on flash, where the host brings bytes that are really encoded.
+    pub(crate) words: Option<Box<Words>>,
     /// First command that broke a rule of the chip.
     pub fault: Option<Error>,
 }
@@ -171,7 +171,6 @@ impl Flash {
             channels: (0..channels).map(|_| channel()).collect(),
             chips,
             cells: None,
-            words: None,
             commands: Pool::with_capacity(1024),
             programs: Pool::with_capacity(256),
             scheduler,
@@ -182,6 +181,7 @@ impl Flash {
             counts: FlashCounts::default(),
             timeline: Timeline::off(),
             blame: None,
+            words: None,
             fault: None,
         }
     }
