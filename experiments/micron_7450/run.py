@@ -309,7 +309,7 @@ def picture():
         at.set_xticks(ticks, [str(x) for x in ticks])
         at.minorticks_off()
     shares = [(x, f"zones_{x}_mib") for x in LASTED_S["zones"]]
-    draw(axes[3], printed, shares, "two zones", "% of the writes, to the other % of the space")
+    draw(axes[3], printed, shares, "two zones", "% of the writes")
     shares = [(x, f"frozen_{x}_mib") for x in LASTED_S["frozen"]]
     draw(axes[4], printed, shares, "data never written again", "% of 745 GiB")
     draw_after_fill(axes[5], printed)
@@ -346,7 +346,7 @@ def draw_after_fill(axes, printed):
             if (found := re.fullmatch(rf"after_{used}_(\d+)", name))
         ]
         axes.plot(*zip(*points, strict=True), "o", color=colours[used])
-    axes.set_xlabel("seconds since the fill (marks: measured)")
+    axes.set_xlabel("seconds (marks: measured)")
     axes.set_ylabel("MiB a second")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize="small")
