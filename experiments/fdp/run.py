@@ -5,6 +5,7 @@ data, `apart` a handle for each stream; numbers are per cent, of the cache that 
 (`soc_SIZE`) or of the drive in use (`use_SHARE`).
 """
 
+import csv
 import re
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,9 @@ SPARE = 0.18
 
 #: Share of the written bytes that the cache of small objects takes (README.md).
 SMALL = 0.8
+
+#: Logs of more drive writes than this end in the steady state.
+LONG = 12
 
 #: Bytes on which streams begin.
 ALIGNED = 64 * 1024
@@ -119,6 +123,24 @@ def handles_of(placed):
 def soc(placed, size):
     """One cache on the whole drive, so many per cent of it for small objects."""
     return amplification(of_caches(handles_of(placed), size / 100))
+
+
+@cache
+def ends_after():
+    """Drive writes after which the logs of WARP end, by the names of their rows."""
+    with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
+        claims = {row["row"]: row["claim"] for row in csv.DictReader(lines)}
+    found = {name: re.search(r"after ([\d.]+) drive writes", text) for name, text in claims.items()}
+    return {name: float(end[1]) for name, end in found.items() if end}
+
+
+def log(row, placed, size):
+    """As `soc`, but at the end of a log that is short: the last half of a drive write."""
+    end = ends_after()[row]
+    if end > LONG:
+        return soc(placed, size)
+    skip = f"{end - 0.5:g}x"
+    return amplification(of_caches(handles_of(placed), size / 100, skip=skip, until="0.5x"))
 
 
 def use(placed, share):
@@ -223,8 +245,10 @@ def unit_double():
 
 def __getattr__(name):
     """The function of a row."""
-    if found := re.fullmatch(r"soc_(\d+)_(mixed|apart)(_\w+)?", name):
+    if found := re.fullmatch(r"soc_(\d+)_(mixed|apart)", name):
         return lambda: soc(found[2], int(found[1]))
+    if found := re.fullmatch(r"soc_(\d+)_(mixed|apart)_kv\d+", name):
+        return lambda: log(name, found[2], int(found[1]))
     if found := re.fullmatch(r"use_(\d+)_(mixed|apart)", name):
         return lambda: use(found[2], int(found[1]))
     if found := re.fullmatch(r"full_(mixed|apart)", name):
@@ -244,8 +268,6 @@ LOGS = {
 
 def picture():
     """By the size of small objects, by drive writes, by the drive in use, by handles."""
-    import csv
-
     from nandlab.display.picture import new_figure
 
     with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:

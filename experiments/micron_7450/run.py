@@ -1,15 +1,21 @@
 """Micron 7450 MAX and PRO: write amplification and throughput by fill, skew and zones.
 
 `nandlab papers micron_7450` runs the rows of `reference.csv`. A row's name says the workload and
-the figure: `wa_USED`, `mib_USED` (GiB in use), `zones_WRITES` and `zipf_EXPONENT` (per cent),
-`zns_SIZE_ACTIVE` (requests of 512 KiB in a zone, zones written at a time) with `_wa` or `_mib`.
+the figure: `wa_USED`, `mib_USED` (GiB in use), `zones_WRITES`, `frozen_SHARE` and `zipf_EXPONENT`
+(per cent), `zns_SIZE_ACTIVE` (requests of 512 KiB in a zone, zones written at a time) with `_wa` or
+`_mib`. `step_USED` are drive writes until the rate falls after a fill in order,
+`after_USED_SECONDS` the MiB a second then.
 """
 
+import csv
 import random
 import re
 import tempfile
+from bisect import bisect_left
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 
 import nandlab
 
@@ -18,17 +24,29 @@ DRIVE = "micron_7450_max"
 #: GiB of data that the flash holds, from the free blocks that the drive reports.
 POOL_GIB = 1087.0
 
-#: The drive is a 64th in its blocks, and so are an erase and the space in use.
+#: The drive is a 64th in its blocks, and so are an erase and the space in use. The buffer is not
+#: larger than rows in flight need (16 dies of 192 KiB): here 64 MiB would absorb overwrites.
 SCALE = 64
 SMALL = {
     "chip.geometry.pages_per_block": 2112 // SCALE,
     "chip.timing.t_erase_us": 10_000 / SCALE,
+    "buffer.bytes": 4 * 2**20,
     "host.submit_us": 0,
 }
 
 #: GiB in use, and bytes on flash for each byte of a fill in order, as measured with that.
 IN_ORDER = {372: 1.0374, 447: 1.0374, 596: 1.0319, 745: 1.0249, 894: 1.0249}
 USED_GIB = {372: 372.606, 447: 447.127, 596: 596.17, 745: 745.212, 894: 894.253}
+
+#: Seconds that each run of the drive lasted after the fill; its rows are of 60 to 99 % of them.
+LASTED_S = {
+    "zones": {60: (5980,), 70: (6230,), 80: (7970,), 90: (8990,), 95: (7420, 9090)},
+    "frozen": {20: (8700,), 40: (8760,), 60: (10860,), 80: (4920,), 90: (2820,)},
+    "zipf": {20: (5940,), 40: (6090,), 60: (6350,), 80: (6480,), 100: (6900,)},
+}
+
+#: After a fill in order, by GiB in use: seconds of an interval of the series, and intervals.
+INTERVALS = {372: (22.597, 60), 745: (32.665, 60), 894: (64.966, 36)}
 
 #: Bytes of a request of zone-wise writes at this scale.
 REQUEST_BYTES = 128 * 1024
@@ -62,20 +80,88 @@ def in_order():
     return figures(nandlab.run(DRIVE, job, set=of_use(745), skip="0.2x", until="0.4x"))
 
 
+def random_job(distribution=""):
+    """Random writes of 4 KiB, with a line that says their distribution or seed."""
+    return JOB.format(pattern="randwrite", size="4k", depth=512, distribution=distribution)
+
+
 @cache
-def at_random(used, distribution="", dies=1):
-    """Random writes of 4 KiB in the steady state, with superblocks of so many dies."""
-    job = JOB.format(pattern="randwrite", size="4k", depth=512, distribution=distribution)
-    settling = "3x" if distribution else "0.3x"
+def at_random(used, dies=1):
+    """Uniform random writes in the steady state, with superblocks of so many dies."""
     result = nandlab.run(
         DRIVE,
-        job,
+        random_job(),
         set=of_use(used) | {"ftl.superblock_dies": dies},
         precondition="steady",
-        skip=settling,
+        skip="0.3x",
         until="0.5x",
     )
     return figures(result)
+
+
+@cache
+def shuffled(more=()):
+    """A drive whose 745 GiB were filled in random order: hot data lie anywhere in it."""
+    drive = nandlab.Drive(DRIVE, set=of_use(745) | dict(more))
+    drive.run("[fill]\nrw=randwrite\nbs=4k\niodepth=512\n")
+    return drive
+
+
+@cache
+def skewed(distribution, lasted_s, more=()):
+    """Skewed writes after the fill, for as long as the drive had them.
+
+    Args:
+        distribution: of the writes, as fio says it.
+        lasted_s: seconds of the drive; a 64th of it takes a 64th of them.
+        more: parameters of the drive, as pairs.
+    """
+    seconds = lasted_s / SCALE
+    job = random_job(f"random_distribution={distribution}")
+    window = {"skip": f"{0.6 * seconds:.4f}s", "until": f"{0.39 * seconds:.4f}s"}
+    return figures(shuffled(more).clone().run(job, is_last=True, **window))
+
+
+@cache
+def after_fill(used):
+    """MiB a second in each interval of uniform random writes after a fill in order."""
+    seconds, count = INTERVALS[used]
+    edges_s = [number * seconds / SCALE for number in range(count + 1)]
+    result = nandlab.run(
+        DRIVE,
+        random_job(),
+        set=of_use(used),
+        precondition="fill",
+        until=f"{edges_s[-1]:.5f}s",
+    )
+    series = result.series()
+    ends_s, written = [0.0], [0.0]
+    for start_s, lasted_s, mb_s in zip(
+        *(series[name].to_pylist() for name in ("time_s", "duration_s", "write_mb_s")), strict=True
+    ):
+        ends_s.append(start_s + lasted_s)
+        written.append(written[-1] + mb_s * lasted_s * 1e6 / 2**20)
+    at_edges = [interpolated(ends_s, written, edge_s) for edge_s in edges_s]
+    return [(end - start) * SCALE / seconds for start, end in pairwise(at_edges)]
+
+
+def interpolated(xs, ys, x):
+    """Linear between points, flat beyond the last."""
+    at = min(max(bisect_left(xs, x), 1), len(xs) - 1)
+    part = min((x - xs[at - 1]) / (xs[at] - xs[at - 1]), 1.0)
+    return ys[at - 1] + part * (ys[at] - ys[at - 1])
+
+
+def step_at(used, rates):
+    """Drive writes until the rate is halfway down from the first to the least of these rates."""
+    seconds, _ = INTERVALS[used]
+    half = (rates[0] + min(rates)) / 2
+    below = next(at for at, rate in enumerate(rates) if rate < half)
+    before, after = rates[below - 1], rates[below]
+    part = (before - half) / (before - after)
+    # Rates are those of the middles of intervals.
+    written = sum(rates[: below - 1]) + before / 2 + part * (before + half) / 2
+    return written * seconds / (USED_GIB[used] * 1024)
 
 
 def zone_trace(units, zone, active, unit_bytes, *, discards=True):
@@ -151,15 +237,30 @@ def mib(used):
     return at_random(used)[1]
 
 
-def zones_mib(writes):
-    """So many per cent of the writes go to the other per cent of the addresses."""
-    shares = f"{writes}/{100 - writes}:{100 - writes}/{writes}"
-    return at_random(745, f"random_distribution=zoned:{shares}")[1]
+def distribution_of(kind, number):
+    """What fio calls the writes of a row."""
+    return {
+        # So many per cent of the writes go to the other per cent of the addresses.
+        "zones": f"zoned:{number}/{100 - number}:{100 - number}/{number}",
+        # So many per cent of the addresses are not written again.
+        "frozen": f"zoned:100/{100 - number}",
+        # Zipf's law with a hundredth of this for its exponent.
+        "zipf": f"zipf:{number / 100}",
+    }[kind]
 
 
-def zipf_mib(exponent):
-    """Zipf's law with a hundredth of this for its exponent."""
-    return at_random(745, f"random_distribution=zipf:{exponent / 100}")[1]
+def skewed_mib(kind, number, more=()):
+    """The mean over runs."""
+    distribution = distribution_of(kind, number)
+    return fmean(skewed(distribution, run_s, more)[1] for run_s in LASTED_S[kind][number])
+
+
+def step(used):
+    return step_at(used, after_fill(used))
+
+
+def after(used, seconds):
+    return after_fill(used)[int(seconds / INTERVALS[used][0])]
 
 
 def zns_wa(requests, active):
@@ -174,51 +275,88 @@ def __getattr__(name):
     """The function of a row."""
     if found := re.fullmatch(r"(wa|mib)_(\d+)", name):
         return lambda: globals()[found[1]](int(found[2]))
-    if found := re.fullmatch(r"(zones|zipf)_(\d+)_mib", name):
-        return lambda: globals()[f"{found[1]}_mib"](int(found[2]))
+    if found := re.fullmatch(r"(zones|frozen|zipf)_(\d+)_mib", name):
+        return lambda: skewed_mib(found[1], int(found[2]))
+    if found := re.fullmatch(r"step_(\d+)", name):
+        return lambda: step(int(found[1]))
+    if found := re.fullmatch(r"after_(\d+)_(\d+)", name):
+        return lambda: after(int(found[1]), int(found[2]))
     if found := re.fullmatch(r"zns_(\d+)_(\d+)_(wa|mib)", name):
         return lambda: globals()[f"zns_{found[3]}"](int(found[1]), int(found[2]))
     raise AttributeError(name)
 
 
 def picture():
-    """Measured and simulated figures over the fill, and over the size and number of zones."""
-    import csv
-
-    from nandlab.display.picture import COLOURS, finish, new_figure
+    """Write amplification by fill and by zones; throughput by skew and after a fill in order."""
+    from nandlab.display.picture import new_figure
 
     with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
         printed = {row["row"]: float(row["paper"]) for row in csv.DictReader(lines)}
-    colour = COLOURS["write"]
-    figure = new_figure(12.0, 4.0)
-    panels = {
-        "GiB in use": (
-            "random writes",
-            [(used, f"wa_{used}") for used in (372, 447, 596, 745)],
-        ),
-        "MiB of a zone": (
-            "one zone at a time",
-            [(int(name.split("_")[1]) // 2, name) for name in sorted_zones(printed, one=True)],
-        ),
-        "zones of 8 GiB written at a time": (
-            "several zones at a time",
-            [(int(name.split("_")[2]), name) for name in sorted_zones(printed, one=False)],
-        ),
-    }
-    for axes, (label, (title, rows)) in zip(figure.subplots(1, 3), panels.items(), strict=True):
-        at = [x for x, _ in rows]
-        axes.plot(at, [printed[name] for _, name in rows], "o", color="0.5", label="measured")
-        axes.plot(at, [__getattr__(name)() for _, name in rows], color=colour, label="nandlab")
-        if label != "GiB in use":
-            axes.set_xscale("log", base=2)
-            ticks = [x for x in at if x & (x - 1) == 0]
-            axes.set_xticks(ticks, [str(x) for x in ticks])
-            axes.minorticks_off()
-        axes.set_xlabel(label)
-        axes.set_ylabel("write amplification")
-        axes.legend(frameon=False)
-        finish(axes, title)
+    figure = new_figure(12.0, 8.0)
+    axes = list(figure.subplots(2, 3).flat)
+    fill = [(used, f"wa_{used}") for used in (372, 447, 596, 745)]
+    draw(axes[0], printed, fill, "random writes", "GiB in use")
+    for at, one in ((axes[1], True), (axes[2], False)):
+        rows = [(of_zone(name, one=one), name) for name in sorted_zones(printed, one=one)]
+        title, label = (
+            ("one zone at a time", "MiB of a zone")
+            if one
+            else ("several zones at a time", "zones of 8 GiB written at a time")
+        )
+        draw(at, printed, rows, title, label)
+        at.set_xscale("log", base=2)
+        ticks = [x for x, _ in rows if x & (x - 1) == 0]
+        at.set_xticks(ticks, [str(x) for x in ticks])
+        at.minorticks_off()
+    shares = [(x, f"zones_{x}_mib") for x in LASTED_S["zones"]]
+    draw(axes[3], printed, shares, "two zones", "% of the writes")
+    shares = [(x, f"frozen_{x}_mib") for x in LASTED_S["frozen"]]
+    draw(axes[4], printed, shares, "data never written again", "% of 745 GiB")
+    draw_after_fill(axes[5], printed)
     return figure
+
+
+def draw(axes, printed, rows, title, label):
+    """Measured figures of rows and ours, over a number."""
+    from nandlab.display.picture import COLOURS, finish
+
+    at = [x for x, _ in rows]
+    ours = [__getattr__(name)() for _, name in rows]
+    axes.plot(at, [printed[name] for _, name in rows], "o", color="0.5", label="measured")
+    axes.plot(at, ours, color=COLOURS["write"], label="nandlab")
+    axes.set_xlabel(label)
+    axes.set_ylabel("MiB a second" if rows[0][1].endswith("_mib") else "write amplification")
+    if rows[0][1].endswith("_mib"):
+        axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    finish(axes, title)
+
+
+def draw_after_fill(axes, printed):
+    """MiB a second over the time since a fill in order, for three spaces in use."""
+    from nandlab.display.picture import COLOURS, finish
+
+    colours = dict(zip(INTERVALS, (COLOURS["read"], COLOURS["write"], "0.2"), strict=True))
+    for used, (seconds, count) in INTERVALS.items():
+        at = [(number + 0.5) * seconds for number in range(count)]
+        axes.plot(at, after_fill(used), color=colours[used], label=f"{used} GiB")
+        points = [
+            (int(found[1]), value)
+            for name, value in printed.items()
+            if (found := re.fullmatch(rf"after_{used}_(\d+)", name))
+        ]
+        axes.plot(*zip(*points, strict=True), "o", color=colours[used])
+    axes.set_xlabel("seconds (marks: measured)")
+    axes.set_ylabel("MiB a second")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False, fontsize="small")
+    finish(axes, "after a fill in order")
+
+
+def of_zone(name, *, one):
+    """MiB of the zones of a row, or how many are written at a time."""
+    _, size, active, _ = name.split("_")
+    return int(size) // 2 if one else int(active)
 
 
 def sorted_zones(printed, *, one):

@@ -3,19 +3,18 @@
 `python experiments/micron_7450/superblocks.py` prints the tables of README.md, in some minutes.
 """
 
-from run import at_random, by_zones
+from run import LASTED_S, at_random, by_zones, distribution_of, skewed
 
 #: Requests of 512 KiB in a zone, and zones at a time.
 ZONES = ((2048, 1), (2172, 1), (4096, 1), (16384, 4), (16384, 32))
 
-#: Names of skews, and what fio calls them.
+#: Names of skews, and the rows of them.
 SKEWS = {
-    "uniform": "",
-    "80 % to 20 %": "random_distribution=zoned:80/20:20/80",
-    "90 % to 10 %": "random_distribution=zoned:90/10:10/90",
-    "95 % to 5 %": "random_distribution=zoned:95/5:5/95",
-    "Zipf, 0.8": "random_distribution=zipf:0.8",
-    "Zipf, 1.0": "random_distribution=zipf:1.0",
+    "80 % to 20 %": ("zones", 80),
+    "90 % to 10 %": ("zones", 90),
+    "95 % to 5 %": ("zones", 95),
+    "Zipf, 0.8": ("zipf", 80),
+    "Zipf, 1.0": ("zipf", 100),
 }
 
 
@@ -31,16 +30,23 @@ def zones(requests, active):
     return f"| {requests // 2:,} MiB, {active} at a time | {shown} |"
 
 
-def skewed(name):
-    """Write amplification and MiB of the host a second: dies apart, all together."""
-    (apart, apart_mib), (together, together_mib) = (
-        at_random(745, SKEWS[name], dies) for dies in (1, 0)
-    )
+def of_skew(name, dies):
+    """Write amplification and MiB of the host a second with superblocks of so many dies."""
+    if name not in SKEWS:
+        return at_random(745, dies)
+    kind, number = SKEWS[name]
+    more = (("ftl.superblock_dies", dies),)
+    return skewed(distribution_of(kind, number), LASTED_S[kind][number][0], more)
+
+
+def by_skew(name):
+    """A line of the second table: dies apart, all together."""
+    (apart, apart_mib), (together, together_mib) = (of_skew(name, dies) for dies in (1, 0))
     return f"| {name} | {apart:.3f} | {together:.3f} | {apart_mib:.0f} | {together_mib:.0f} |"
 
 
 if __name__ == "__main__":
     for row in ZONES:
         print(zones(*row), flush=True)
-    for skew in SKEWS:
-        print(skewed(skew), flush=True)
+    for skew in ("uniform", *SKEWS):
+        print(by_skew(skew), flush=True)

@@ -55,9 +55,13 @@ ALONE = "[job]\nrw={pattern}\nbs={size}\niodepth={depth}\nnorandommap=1\n"
 
 
 def of_micron(used_gib, scale):
-    """The 7450 with so many GiB in use: what is never written is spare space."""
+    """The 7450 with so many GiB in use: what is never written is spare space.
+
+    Its buffer is not larger than rows in flight need: 64 MiB would absorb overwrites at this scale.
+    """
     return {
         "chip.geometry.pages_per_block": 2112 // scale,
+        "buffer.bytes": 4 * 2**20,
         "ftl.overprovisioning": POOL_GIB * (1 + METADATA) / used_gib - 1,
     }
 
