@@ -179,6 +179,7 @@ impl Zoned {
             machine: Machine::new(layout),
             zone_dies,
             groups,
+            die_step: step(zone_dies),
             lanes,
             rows,
             sets_each,
@@ -215,6 +216,14 @@ fn whole((key, bytes): (&str, u64), default: u64, step: u64, unit: u64) -> Resul
             .expected(format!("a multiple of {step} bytes, fewer than 2^32 units")));
     }
     Ok(units as u32)
+}
+
+/// The number without a common factor with `dies` that is nearest to their golden section. Its
+/// multiples, modulo `dies`, take every value, and those that follow each other lie far apart.
+fn step(dies: u32) -> u32 {
+    let has_no_factor = |&step: &u32| (2..=step).all(|n| step % n + dies % n > 0);
+    let far = |&step: &u32| (1000 * step).abs_diff(618 * dies);
+    (1..=dies).filter(has_no_factor).min_by_key(far).unwrap_or(1)
 }
 
 /// Number of zones that each take `each` sets of every lane of their group of dies. Notes what the

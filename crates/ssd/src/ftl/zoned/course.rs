@@ -43,8 +43,24 @@ impl Zoned {
     #[inline]
     pub(super) fn lane(&self, zone: u32, index: u32) -> u32 {
         let group = zone % self.groups;
-        let (plane, die) = (index / self.zone_dies, index % self.zone_dies);
+        let (plane, turn) = (index / self.zone_dies, index % self.zone_dies);
+        let die = (self.first_die(zone) + turn) % self.zone_dies;
         (group * self.zone_dies + die) * self.sets.lanes_per_die + plane
+    }
+
+    /// Which lane of a zone a lane of its group of dies is.
+    #[inline]
+    fn index(&self, zone: u32, lane: u32) -> u32 {
+        let (die, plane) = (lane / self.sets.lanes_per_die, lane % self.sets.lanes_per_die);
+        let turn = (die % self.zone_dies + self.zone_dies - self.first_die(zone)) % self.zone_dies;
+        plane * self.zone_dies + turn
+    }
+
+    /// Of the dies of a zone, the one that its first row goes to. Zones that follow each other
+    /// begin far apart: those that are written in step then use different dies.
+    #[inline]
+    fn first_die(&self, zone: u32) -> u32 {
+        zone / self.groups % self.zone_dies * self.die_step % self.zone_dies
     }
 
     /// The key of a unit of a zone: the lane that its row goes to.
@@ -200,9 +216,7 @@ impl Zoned {
         if zone == NONE {
             return None;
         }
-        let lane = self.sets.lane_of(set);
-        let (die, plane) = (lane / self.sets.lanes_per_die, lane % self.sets.lanes_per_die);
-        let index = plane * self.zone_dies + die % self.zone_dies;
+        let index = self.index(zone, self.sets.lane_of(set));
         let course = &self.courses[(zone * self.lanes + index) as usize];
         let segment = course.segments.iter().find(|segment| segment.set == set)?;
         Some((zone, index, segment.level + program.page / self.pages_per_program))
@@ -296,7 +310,7 @@ impl Zoned {
                 continue;
             }
             for plane in 0..self.sets.lanes_per_die {
-                let index = plane * self.zone_dies + die.0 % self.zone_dies;
+                let index = self.index(zone, die.0 * self.sets.lanes_per_die + plane);
                 if self.is_to_pad(zone, index) {
                     return Some((zone, index));
                 }

@@ -59,6 +59,8 @@ struct Zoned {
     /// Dies of a zone, and groups of so many.
     zone_dies: u32,
     groups: u32,
+    /// From the first die of a zone to that of the next zone of its group.
+    die_step: u32,
     /// Lanes and rows of a zone, its sets of a lane, and levels of a set.
     lanes: u32,
     rows: u32,
@@ -135,6 +137,7 @@ impl State for Zoned {
             sets,
             zone_dies: _,
             groups: _,
+            die_step: _,
             lanes: _,
             rows: _,
             sets_each: _,
