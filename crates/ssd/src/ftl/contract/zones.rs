@@ -195,10 +195,10 @@ pub struct ZoneEmptied {
 /// The zones of an FTL that has them.
 ///
 /// Promises to the controller: the host's units of a zone are placed in rows of whole programs,
-/// those of each key in order; a short row waits until more comes or the zone is finished; an emptied zone holds nothing
-/// from the command on. The controller promises: `admit` is asked once for each request, in the
-/// order in which their data enter the buffer; all that is admitted is written or dropped by a
-/// reset; and the buffer keeps what is not yet on flash without power.
+/// those of each key in order; a short row waits until more comes or the zone is finished; an
+/// emptied zone holds nothing from the command on. The controller promises: `admit` is asked once
+/// for each request, in the order in which their data enter the buffer; all that is admitted is
+/// written or dropped by a reset; and the buffer keeps what is not yet on flash without power.
 pub trait Zones {
     /// Their layout.
     fn layout(&self) -> ZoneLayout;
