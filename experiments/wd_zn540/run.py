@@ -1,8 +1,9 @@
 """A WD Ultrastar DC ZN540: reads by size and depth, writes, appends and commands on zones.
 
 `nandlab papers wd_zn540` runs the rows of `reference.csv`. A row's name says it: `read_BYTES_DEPTH`
-with `_iops`, `_mean_us` or `_p99_us`; `reset_BLOCKS` and `finish_BLOCKS` say how many blocks of
-4 KiB were written to the zone.
+with `_iops`, `_mean_us` or `_p99_us`; `reset_BLOCKS`, `reset_finished_BLOCKS` and `finish_BLOCKS`
+say how many blocks of 4 KiB were written to the zone; `beside_MIB_DEPTH` are reads of 4 KiB beside
+so many MiB of writes a second.
 """
 
 import re
@@ -36,6 +37,103 @@ io_size={amount}
 nandlab_append={append}
 """
 
+#: Fills four zones and reads them, beside writes to others.
+BESIDE = """[fill]
+zonemode=zbd
+rw=write
+bs=1m
+iodepth=4
+size=4z
+
+[reads]
+stonewall
+zonemode=zbd
+rw=randread
+bs=4k
+iodepth={depth}
+norandommap=1
+size=4z
+runtime=2
+time_based=1
+
+[writes]
+zonemode=zbd
+rw=write
+bs=128k
+offset=4z
+size=8z
+rate={limit}m
+runtime=2
+time_based=1
+"""
+
+#: Fills zones and sends commands to them beside reads or writes of 8 KiB.
+FILL = """[fill]
+zonemode=zbd
+rw=write
+bs=1m
+iodepth=4
+size=16z
+offset=8z
+"""
+
+READ_FULL = """
+[reads]
+stonewall
+zonemode=zbd
+rw=randread
+bs=8k
+iodepth={depth}
+norandommap=1
+offset=8z
+size={zones}z
+runtime={seconds}
+time_based=1
+"""
+
+WRITE_THREE = """
+[writes]
+stonewall
+zonemode=zbd
+rw=write
+bs=8k
+numjobs=3
+size=1z
+offset_increment=1z
+runtime=0.5
+time_based=1
+"""
+
+RESETS = """
+[commands]
+zonemode=zbd
+rw=trim
+bs=2048m
+offset=9z
+size=15z
+rate_iops=30
+"""
+
+#: A block in a zone; then, beside the reads, the zone is finished.
+ONE_BLOCK = """
+[block]
+stonewall
+zonemode=zbd
+rw=write
+bs=4k
+number_ios=1
+size=1z
+"""
+
+FINISH = """
+[commands]
+zonemode=zbd
+rw=trim
+bs=2048m
+size=1z
+nandlab_finish=1
+"""
+
 #: Writes this much to each of eight zones, then sends a command to each, one at a time.
 COMMANDS = """[writes]
 zonemode=zbd
@@ -55,10 +153,20 @@ size=8z
 nandlab_finish={finish}
 """
 
+#: A reset of each of these zones.
+AFTER = """
+[resets]
+stonewall
+zonemode=zbd
+rw=trim
+bs=2048m
+size=8z
+"""
+
 DEPTHS = (1, 2, 8, 16, 64, 256)
 
 #: Requests of a run by depth: at more, the tail needs longer.
-REQUESTS = {64: 60_000, 256: 120_000}
+REQUESTS = {64: 200_000, 256: 500_000}
 
 
 @cache
@@ -112,8 +220,25 @@ def writes_131072_8_mb_s():
     return writes(131072, 8, amount="512m").bandwidth_mb_s
 
 
+def writes_131072_8_p99_us():
+    return writes(131072, 8, amount="512m").latency.p99
+
+
+def writes_131072_2_mb_s():
+    return writes(131072, 2, amount="1024m").bandwidth_mb_s
+
+
 def append_4096_us():
     return writes(4096, append=True).of_zones["append"].mean
+
+
+def append_8192_us():
+    return writes(8192, append=True).of_zones["append"].mean
+
+
+def appends_8192_1_16_mb_s():
+    result = writes(8192, 1, 16, amount="1024m", append=True)
+    return result.to_dict()["zones"]["append"]["bandwidth_mb_s"]
 
 
 def appends_4096_1_64_iops():
@@ -133,17 +258,59 @@ def appends_iops(zones, depth):
 @cache
 def command(operation, blocks):
     """A command to each of eight zones that hold so many blocks of 4 KiB."""
-    job = COMMANDS.format(amount=4096 * blocks, finish=int(operation == "finish"))
+    job = COMMANDS.format(amount=4096 * blocks, finish=int(operation != "reset"))
+    if operation == "reset_finished":
+        job += AFTER
     result = nandlab.run(DRIVE, job, set=SMALL)
-    return result.of_zones[operation].mean / 1e3
+    return result.of_zones[operation.removesuffix("_finished")].mean / 1e3
+
+
+@cache
+def reads_beside(limit, depth):
+    """Latency of reads of 4 KiB beside writes of so many MiB a second."""
+    return nandlab.run(DRIVE, BESIDE.format(limit=limit, depth=depth), set=SMALL).read
+
+
+def reads_resets_1():
+    """Mean of reads at depth 1 beside 30 resets of full zones a second, to that without."""
+    job = FILL + READ_FULL.format(depth=1, zones=1, seconds=0.5)
+    alone, beside = (nandlab.run(DRIVE, job + more, set=SMALL) for more in ("", RESETS))
+    return beside.read.mean / alone.read.mean
+
+
+def reads_finishes(depth):
+    """Mean of reads beside 0.547 finishes of all but empty zones a second, to that without."""
+    job = FILL + ONE_BLOCK + READ_FULL.format(depth=depth, zones=8, seconds=1.829)
+    alone, beside = (nandlab.run(DRIVE, job + more, set=SMALL) for more in ("", FINISH))
+    return beside.read.mean / alone.read.mean
+
+
+def reads_finishes_1():
+    return reads_finishes(1)
+
+
+def reads_finishes_16():
+    return reads_finishes(16)
+
+
+def writes_resets_3():
+    """Writes a second to three zones beside 30 resets of full zones a second, to those without."""
+
+    def rate(more):
+        report = nandlab.run(DRIVE, FILL + WRITE_THREE + more, set=SMALL).to_dict()
+        return sum(job["write"]["iops"] for job in report["jobs"] if job["jobname"] == "writes")
+
+    return rate(RESETS) / rate("")
 
 
 def __getattr__(name):
     """The function of a row."""
     if found := re.fullmatch(r"read_(\d+)_(\d+)_(iops|mean_us|p99_us)", name):
         return lambda: globals()[found[3]](int(found[1]), int(found[2]))
-    if found := re.fullmatch(r"(reset|finish)_(\d+)_ms", name):
+    if found := re.fullmatch(r"(reset|reset_finished|finish)_(\d+)_ms", name):
         return lambda: command(found[1], int(found[2]))
+    if found := re.fullmatch(r"beside_(\d+)_(\d+)_(mean|p99)_us", name):
+        return lambda: getattr(reads_beside(int(found[1]), int(found[2])), found[3])
     raise AttributeError(name)
 
 

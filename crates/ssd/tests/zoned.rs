@@ -27,7 +27,7 @@ fn zoned(more: &[&str]) -> Ssd {
 }
 
 /// Shapes of zones and of programs, policies of erases, limits, failures.
-const MODES: [&[&str]; 12] = [
+const MODES: [&[&str]; 13] = [
     &[],
     &["ftl.erase=before_open", "ftl.overprovisioning=0.2"],
     &["ftl.zone_dies=2", "ftl.max_active_zones=6", "ftl.max_open_zones=3"],
@@ -38,6 +38,7 @@ const MODES: [&[&str]; 12] = [
     &["chip.geometry.bad_block_fraction=0.05", "ftl.unit_bytes=8192", "scheduler.name=fifo"],
     &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20", "ftl.reset_us=900"],
     &["ftl.append_us=3", "ftl.reset_us_per_gib=1e6", "ftl.finish_us=7", "ftl.open_us=2"],
+    &["ftl.append_delay_us=30", "ftl.reset_partial_us=900", "controller.cores=2"],
     &["chip.fault.program_failure_chance=0.002"],
     &["chip.fault.program_failure_chance=0.004", "ftl.overprovisioning=2.5"],
 ];
@@ -45,15 +46,19 @@ const MODES: [&[&str]; 12] = [
 #[test]
 fn reads_return_what_stands_in_the_zone() {
     for mode in MODES {
+        let mut opened = 0;
         for seed in 0..3 {
             let mut storm = Storm::new(zoned(mode), seed);
             storm.run(12_000).unwrap_or_else(|error| panic!("{mode:?}, seed {seed}: {error}"));
             let (counts, ftl) = (storm.ssd.zone_counts().unwrap(), storm.ssd.ftl_counts());
             assert!(ftl.reclaimed_blocks > 0 && counts.appends > 500, "{mode:?}: {counts:?}");
             let [resets, finishes, opens, closes] = counts.commands;
-            assert!(resets > 30 && finishes > 10 && opens + closes > 0, "{mode:?}: {counts:?}");
+            assert!(resets > 30 && finishes > 10, "{mode:?}: {counts:?}");
             assert_eq!(ftl.moved_units, 0, "zones are not collected");
+            opened += opens + closes;
         }
+        // With two active zones most of these are refused.
+        assert!(opened > 0, "{mode:?}");
     }
 }
 
@@ -172,6 +177,102 @@ fn resets_and_finishes_take_the_time_that_they_should() {
     assert_eq!(ssd.ftl_counts().padding_units, padding);
 }
 
+/// A zone that holds data on flash and is not full costs more to reset: not one whose only row is
+/// still short, nor one that is full or finished. A delay of appends keeps nobody waiting.
+#[test]
+fn partly_programmed_zones_and_appends_cost_what_is_said() {
+    let mut ssd = zoned(&["ftl.reset_us=1000", "ftl.reset_partial_us=500", "ftl.append_us=3"]);
+    ssd.start(0);
+    let row = 4 * UNIT;
+    let capacity = u64::from(ssd.zone_layout().unwrap().capacity) * UNIT;
+    for (written, is_finished, us) in [
+        (0, false, 1000.0),
+        (UNIT, false, 1000.0),
+        (row, false, 1500.0),
+        (row + UNIT, false, 1500.0),
+        (row, true, 1000.0),
+        (capacity, false, 1000.0),
+    ] {
+        let first = start(&ssd, 4);
+        if written > 0 {
+            send(&mut ssd, Request::new(Op::Write, first, written));
+        }
+        if is_finished {
+            send(&mut ssd, Request::new(Op::ZoneFinish, first, UNIT));
+        }
+        while !matches!(ssd.step(), Step::Idle) {}
+        let reset = Request::new(Op::ZoneReset, first, UNIT);
+        let took = send(&mut ssd, reset).2;
+        assert_eq!(took, us + 0.5, "{written} bytes, finished: {is_finished}");
+        while !matches!(ssd.step(), Step::Idle) {}
+    }
+
+    let appends = |more: &str| {
+        let mut ssd = zoned(&["ftl.append_us=3", more]);
+        ssd.start(0);
+        let first = start(&ssd, 0);
+        let alone = send(&mut ssd, Request::new(Op::ZoneAppend, first, UNIT)).2;
+        let sent = ssd.now();
+        for _ in 0..8 {
+            ssd.submit(Request::new(Op::ZoneAppend, first, UNIT), 0, sent);
+        }
+        while !matches!(ssd.step(), Step::Idle) {}
+        (alone, ssd.now().since(sent).us())
+    };
+    let (alone, together) = appends("ftl.append_delay_us=0");
+    let (alone_later, together_later) = appends("ftl.append_delay_us=40");
+    assert!((alone - append_us() - 3.0).abs() < 0.01, "{alone}");
+    assert!((alone_later - append_us() - 43.0).abs() < 0.01, "{alone_later}");
+    assert!((together_later - together - 40.0).abs() < 0.01, "{together}, {together_later}");
+}
+
+/// Rows of zones that are written in step, in lumps of a row and a half, wait for their own dies
+/// alone: together they go as fast as one zone, which has all dies to itself. What is left are the
+/// few rows of a small buffer.
+#[test]
+fn zones_beside_each_other_are_as_fast_as_one() {
+    let row = 4 * UNIT;
+    let dies =
+        ["drive.channels=4", "drive.dies_per_channel=4", "chip.geometry.blocks_per_plane=24"];
+    let us_per_row = |zones: u32, buffer_rows: u64| {
+        let buffer = format!("buffer.bytes={}", buffer_rows * row);
+        let mut ssd = zoned(&[&dies[..], &[&buffer]].concat());
+        ssd.start(0);
+        let capacity = u64::from(ssd.zone_layout().unwrap().capacity) * UNIT;
+        let mut next: Vec<u64> = vec![0; zones as usize];
+        let (length, mut rows) = (3 * row / 2, 0.0);
+        let mut write = |ssd: &mut Ssd, zone: u32| {
+            let at = &mut next[zone as usize];
+            let length = length.min(capacity - *at);
+            if length > 0 {
+                let (request, now) =
+                    (Request::new(Op::Write, start(ssd, zone) + *at, length), ssd.now());
+                ssd.submit(request, zone, now);
+                *at += length;
+                rows += length as f64 / row as f64;
+            }
+        };
+        (0..zones).for_each(|zone| write(&mut ssd, zone));
+        loop {
+            match ssd.step() {
+                Step::Completed(slot) => {
+                    let zone = ssd.completed(slot).token;
+                    write(&mut ssd, zone);
+                }
+                Step::Idle => break,
+                _ => {}
+            }
+        }
+        ssd.now().us() / rows
+    };
+    let one = us_per_row(1, 128);
+    for (zones, buffer_rows, most) in [(4, 128, 1.04), (8, 128, 1.04), (4, 32, 1.15), (8, 64, 1.1)]
+    {
+        let several = us_per_row(zones, buffer_rows);
+        assert!(several < most * one, "{zones} zones, {buffer_rows} rows: {several} us, one {one}");
+    }
+}
+
 /// Command, link and buffer of an append of a unit.
 fn append_us() -> f64 {
     let us: f64 = 0.5 + 4096.0 / 3200.0 + 0.25 + 1.0;
@@ -237,6 +338,8 @@ fn refusals_name_their_parameter() {
         ("ftl.zones=1000", "ftl.zones"),
         ("ftl.overprovisioning=0.0", "ftl.overprovisioning"),
         ("ftl.reset_us=-1", "ftl.reset_us"),
+        ("ftl.reset_partial_us=-1", "ftl.reset_partial_us"),
+        ("ftl.append_delay_us=1e10", "ftl.append_delay_us"),
         ("recovery.name=scan_pages", "recovery.name"),
         ("refresh.after_hours=10", "refresh.after_hours"),
     ] {

@@ -151,9 +151,10 @@ impl Ssd {
         if let Some(blame) = &mut self.flash.blame {
             blame.begin(slot, arrival, now);
         }
-        let (mut work, delay) = self.front.costs.of(&request);
+        let (mut work, mut delay) = self.front.costs.of(&request);
         if request.op.is_of_zones() {
-            work += self.append_time(request.op);
+            let further = self.append_costs(request.op);
+            (work, delay) = (work + further.0, delay + further.1);
         }
         let (_, _, ready) = self.front.cores.serve(now, work);
         if request.op.writes() {

@@ -246,7 +246,7 @@ impl Interleaving {
         }
         if let Some(layout) = self.ftl.zones().map(|zones| zones.layout()) {
             // An earlier row of the zone may have failed since.
-            match self.row_of(layout, self.row.0.0) {
+            match self.row_again(layout) {
                 Some(lpns) => self.row.1 = lpns,
                 None => return Ok(true),
             }

@@ -3,12 +3,13 @@
 use super::{Interleaving, one};
 use crate::conformance::tally::hold;
 use crate::drive::request::Op;
-use crate::ftl::contract::ZoneLayout;
-use crate::ftl::{Ftl, Key, Lpn};
+use crate::ftl::contract::{ZoneLayout, key_among};
+use crate::ftl::{Ftl, Hint, Key, Lpn};
 use base::Result;
 
 impl Interleaving {
-    /// Admits data of the host to a zone, and sends its next row, if that is whole or the last.
+    /// Admits data of the host to a zone, and sends the next row of one of its keys, if that is
+    /// whole or the last.
     pub(super) fn write_zone(&mut self, layout: ZoneLayout) -> Result<bool> {
         let zone = self.drawn_zone(layout);
         let first = zone * layout.stride;
@@ -28,25 +29,45 @@ impl Interleaving {
         } else if self.rng.chance(0.5) {
             self.reset_zone(layout, zone);
         }
-        let Some(lpns) = self.row_of(layout, zone) else { return Ok(true) };
-        self.row = (Key(zone), lpns);
+        let rows = self.rows_of(layout, zone);
+        if rows.is_empty() {
+            return Ok(true);
+        }
+        // Keys go on in any order; the rows of each stay in theirs.
+        let drawn = self.rng.below(rows.len() as u64) as usize;
+        let key = rows[drawn].0;
+        let Some(next) = rows.into_iter().find(|row| row.0 == key) else { return Ok(true) };
+        self.row = next;
         self.send()
     }
 
-    /// The first row of a zone that is neither on the flash nor on its way: a whole one, or the
-    /// last of a zone that is full.
-    pub(super) fn row_of(&self, layout: ZoneLayout, zone: u32) -> Option<Vec<Lpn>> {
-        let zones = self.ftl.zones()?;
+    /// The rows of a zone that are neither on the flash nor on their way, with their keys: whole
+    /// ones, and the last of a zone that is full.
+    fn rows_of(&mut self, layout: ZoneLayout, zone: u32) -> Vec<(Key, Vec<Lpn>)> {
+        let Some(zones) = self.ftl.zones() else { return Vec::new() };
         let (row, units) = (self.ftl.row_units(), zones.unplaced(zone));
-        let first = zone * layout.stride;
+        let is_last = zones.is_finishing(zone);
+        let (keys, first) = (self.ftl.keys(), zone * layout.stride);
         let starts = units.clone().step_by(row as usize);
         let rows = starts.map(|start| first + start..first + units.end.min(start + row));
-        let is_there = |unit: u32| self.ftl.lookup(Lpn(unit)).is_some();
-        let mut rows = rows.filter(|row| !self.flying.contains(&row.start) && !is_there(row.start));
-        let next = rows.next()?;
-        let is_last = zones.is_finishing(zone);
-        let is_ready = next.end - next.start == row || is_last;
-        is_ready.then(|| next.map(Lpn).collect())
+        let mut all = Vec::new();
+        for row_units in rows {
+            let start = Lpn(row_units.start);
+            let is_ready = row_units.end - row_units.start == row || is_last;
+            let is_gone = self.flying.contains(&start.0) || self.ftl.lookup(start).is_some();
+            if is_ready && !is_gone {
+                let key = key_among(&mut self.ftl, keys, start, Hint::default());
+                all.push((key, row_units.map(Lpn).collect()));
+            }
+        }
+        all
+    }
+
+    /// The next row of the key that was drawn last.
+    pub(super) fn row_again(&mut self, layout: ZoneLayout) -> Option<Vec<Lpn>> {
+        let (key, first) = (self.row.0, *self.row.1.first()?);
+        let rows = self.rows_of(layout, first.0 / layout.stride);
+        rows.into_iter().find(|row| row.0 == key).map(|(_, lpns)| lpns)
     }
 
     fn drawn_zone(&mut self, layout: ZoneLayout) -> u32 {

@@ -11,7 +11,7 @@ use super::request::{Op, Request, Status};
 use super::{Ssd, Stage};
 use crate::buffer::State;
 use crate::config::SsdConfig;
-use crate::ftl::contract::{ZoneCosts, ZoneLayout, ZoneView, check_buffer, key_among};
+use crate::ftl::contract::{ZoneCosts, ZoneEmptied, ZoneLayout, ZoneView, check_buffer, key_among};
 use crate::ftl::{Ftl, Hint, Lpn};
 use base::{Result, Time};
 use std::ops::Range;
@@ -83,12 +83,15 @@ impl Ssd {
         self.zones.as_ref().map(|zones| zones.counts)
     }
 
-    /// Time of a core beside that of another command.
+    /// Time of a command on zones on a core beside that of another command, and its delay.
     #[cold]
-    pub(super) fn append_time(&self, op: Op) -> Time {
+    pub(super) fn append_costs(&self, op: Op) -> (Time, Time) {
         match &self.zones {
-            Some(zones) if op == Op::ZoneAppend => Time::from_us(zones.costs.append_us),
-            _ => Time::ZERO,
+            Some(zones) if op == Op::ZoneAppend => {
+                let ZoneCosts { append_us, append_delay_us, .. } = zones.costs;
+                (Time::from_us(append_us), Time::from_us(append_delay_us))
+            }
+            _ => (Time::ZERO, Time::ZERO),
         }
     }
 
@@ -167,7 +170,7 @@ impl Ssd {
         let Some(zones) = &mut self.zones else { return Time::ZERO };
         let (costs, stride) = (zones.costs, zones.layout.stride);
         let all = self.ftl.zones().map(|all| all.last_reset());
-        let Some((written, Range { start, end })) = all else { return Time::ZERO };
+        let Some(ZoneEmptied { written, unplaced, is_partial }) = all else { return Time::ZERO };
         zones.counts.reset_units += u64::from(written);
         // A finish that is under way has nothing to do any more.
         let ended = zones.finishing.iter().position(|&(other, _)| other == zone);
@@ -188,7 +191,7 @@ impl Ssd {
             !is_gone
         });
         self.writer.stalled = stalled;
-        for lpn in (first + start..first + end).map(Lpn) {
+        for lpn in (first + unplaced.start..first + unplaced.end).map(Lpn) {
             if let Some(held) = self.writer.buffer.find(lpn) {
                 if self.writer.buffer.slot(held).state == State::InFlight {
                     self.writer.buffer.disown(held);
@@ -206,7 +209,8 @@ impl Ssd {
         self.retry_stalled();
         self.drain_buffer();
         let gib = f64::from(written) * self.units.bytes as f64 / (1u64 << 30) as f64;
-        Time::from_us(costs.reset_us_per_gib * gib)
+        let partial = if is_partial { costs.reset_partial_us } else { 0.0 };
+        Time::from_us(costs.reset_us_per_gib * gib + partial)
     }
 
     /// A row whose zone was reset while it was on its way has failed: it is gone.

@@ -18,7 +18,9 @@ pub use context::{Build, Context, DieKind, FtlConfig};
 pub use names::{Hint, Job, Key, Lpn, MOST_STREAMS, Stream};
 pub use program::{Carried, Move, Program};
 pub use withdrawal::Withdrawal;
-pub use zones::{Status, ZoneCosts, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer};
+pub use zones::{
+    Status, ZoneCosts, ZoneEmptied, ZoneLayout, ZoneState, ZoneView, Zones, check_buffer,
+};
 
 pub use super::account::{
     CacheCounts, CacheState, DenseCounts, FtlCounts, MapCounts, Merges, Occupancy, Ram, Wear,

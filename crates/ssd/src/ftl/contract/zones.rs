@@ -163,12 +163,16 @@ impl ZoneLayout {
 /// Time of the commands on zones, in the firmware.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ZoneCosts {
-    /// Of an append, beside that of a write.
+    /// Of an append on a core, beside that of a write.
     pub append_us: f64,
+    /// Delay of an append, in which its core is free for others.
+    pub append_delay_us: f64,
     /// Of a reset, and for each GiB that the host has written to the zone.
     pub reset_us: f64,
     /// See `reset_us`.
     pub reset_us_per_gib: f64,
+    /// Of a reset, beside that, where blocks of the zone are partly programmed.
+    pub reset_partial_us: f64,
     /// Of a finish, beside the programs of what is missing.
     pub finish_us: f64,
     /// Of opening.
@@ -177,13 +181,24 @@ pub struct ZoneCosts {
     pub close_us: f64,
 }
 
+/// What a zone held when it was emptied.
+#[derive(Debug, Clone, Default)]
+pub struct ZoneEmptied {
+    /// Units that the host had written.
+    pub written: u32,
+    /// Between these units lay all that were admitted and not reported programmed.
+    pub unplaced: std::ops::Range<u32>,
+    /// Some of its blocks were partly programmed.
+    pub is_partial: bool,
+}
+
 /// The zones of an FTL that has them.
 ///
-/// Promises to the controller: the host's units of a zone are placed in rows of whole programs, in
-/// order; a short row waits until more comes or the zone is finished; an emptied zone holds nothing
-/// from the command on. The controller promises: `admit` is asked once for each request, in the
-/// order in which their data enter the buffer; all that is admitted is written or dropped by a
-/// reset; and the buffer keeps what is not yet on flash without power.
+/// Promises to the controller: the host's units of a zone are placed in rows of whole programs,
+/// those of each key in order; a short row waits until more comes or the zone is finished; an
+/// emptied zone holds nothing from the command on. The controller promises: `admit` is asked once
+/// for each request, in the order in which their data enter the buffer; all that is admitted is
+/// written or dropped by a reset; and the buffer keeps what is not yet on flash without power.
 pub trait Zones {
     /// Their layout.
     fn layout(&self) -> ZoneLayout;
@@ -198,9 +213,8 @@ pub trait Zones {
     /// them.
     fn unplaced(&self, zone: u32) -> std::ops::Range<u32>;
 
-    /// Of the zone that was emptied last: units that the host had written, and between which units
-    /// all lay that were admitted and not reported programmed.
-    fn last_reset(&self) -> (u32, std::ops::Range<u32>);
+    /// What the zone held that was emptied last.
+    fn last_reset(&self) -> ZoneEmptied;
 
     /// Whether programs of a zone that is finished are still to come.
     fn is_finishing(&self, zone: u32) -> bool;

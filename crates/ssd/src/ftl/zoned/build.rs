@@ -2,7 +2,7 @@
 
 use super::sets::Sets;
 use super::{Machine, Zoned};
-use crate::ftl::contract::{Context, FtlCounts, ZoneCosts, ZoneLayout};
+use crate::ftl::contract::{Context, FtlCounts, ZoneCosts, ZoneEmptied, ZoneLayout};
 use base::units::{Divisor, format_size};
 use base::{Error, Result};
 use schemars::JsonSchema;
@@ -42,10 +42,15 @@ pub(super) struct Params {
     erase: Erase,
     /// Time of a core for an append beside `controller.command_us`, in microseconds.
     append_us: f64,
+    /// Delay of an append beside that of a write, in which its core is free for others.
+    append_delay_us: f64,
     /// Time of a reset in the firmware, in microseconds.
     reset_us: f64,
     /// The same for each GiB that the host has written to the zone, beside `reset_us`.
     reset_us_per_gib: f64,
+    /// The same where blocks of the zone are partly programmed: some rows of the zone are, and some
+    /// are not.
+    reset_partial_us: f64,
     /// Time of a finish in the firmware, beside the programs of what is missing.
     finish_us: f64,
     /// Time of opening a zone in the firmware.
@@ -65,8 +70,10 @@ impl Default for Params {
             max_active_zones: 0,
             erase: Erase::AtReset,
             append_us: 0.0,
+            append_delay_us: 0.0,
             reset_us: 0.0,
             reset_us_per_gib: 0.0,
+            reset_partial_us: 0.0,
             finish_us: 0.0,
             open_us: 0.0,
             close_us: 0.0,
@@ -79,8 +86,10 @@ impl Params {
         const MOST_US: f64 = 1e9;
         for (key, us) in [
             ("ftl.append_us", self.append_us),
+            ("ftl.append_delay_us", self.append_delay_us),
             ("ftl.reset_us", self.reset_us),
             ("ftl.reset_us_per_gib", self.reset_us_per_gib),
+            ("ftl.reset_partial_us", self.reset_partial_us),
             ("ftl.finish_us", self.finish_us),
             ("ftl.open_us", self.open_us),
             ("ftl.close_us", self.close_us),
@@ -89,9 +98,16 @@ impl Params {
                 return Err(Error::new(key, format!("{us} us")).expected("0 to 1e9"));
             }
         }
-        let &Self { append_us, reset_us, reset_us_per_gib, finish_us, open_us, close_us, .. } =
-            self;
-        Ok(ZoneCosts { append_us, reset_us, reset_us_per_gib, finish_us, open_us, close_us })
+        Ok(ZoneCosts {
+            append_us: self.append_us,
+            append_delay_us: self.append_delay_us,
+            reset_us: self.reset_us,
+            reset_us_per_gib: self.reset_us_per_gib,
+            reset_partial_us: self.reset_partial_us,
+            finish_us: self.finish_us,
+            open_us: self.open_us,
+            close_us: self.close_us,
+        })
     }
 }
 
@@ -163,6 +179,7 @@ impl Zoned {
             machine: Machine::new(layout),
             zone_dies,
             groups,
+            die_step: step(zone_dies),
             lanes,
             rows,
             sets_each,
@@ -176,13 +193,13 @@ impl Zoned {
             reported: vec![0; zones as usize],
             is_finishing: vec![false; zones as usize],
             finishing: Vec::new(),
-            parked: vec![false; zones as usize],
+            parked: vec![false; (zones * lanes) as usize],
             calls: Vec::new(),
             padding: vec![None; dies as usize],
             needed: vec![false; dies as usize],
             is_told: vec![false; dies as usize],
             told: Vec::new(),
-            last_reset: (0, 0, 0),
+            last_reset: ZoneEmptied::default(),
             overwriting: 0,
             counts: FtlCounts::default(),
             sets,
@@ -199,6 +216,14 @@ fn whole((key, bytes): (&str, u64), default: u64, step: u64, unit: u64) -> Resul
             .expected(format!("a multiple of {step} bytes, fewer than 2^32 units")));
     }
     Ok(units as u32)
+}
+
+/// The number without a common factor with `dies` that is nearest to their golden section. Its
+/// multiples, modulo `dies`, take every value, and those that follow each other lie far apart.
+fn step(dies: u32) -> u32 {
+    let has_no_factor = |&step: &u32| (2..=step).all(|n| step % n + dies % n > 0);
+    let far = |&step: &u32| (1000 * step).abs_diff(618 * dies);
+    (1..=dies).filter(has_no_factor).min_by_key(far).unwrap_or(1)
 }
 
 /// Number of zones that each take `each` sets of every lane of their group of dies. Notes what the

@@ -7,8 +7,8 @@
 
 use super::sets::{NONE, SetId};
 use super::{HOST, Zoned};
-use crate::ftl::contract::{Carried, DieSet, Move, Place, Program, Until, ZoneState};
-use crate::ftl::{Job, Lpn};
+use crate::ftl::contract::{Carried, DieSet, Move, Place, Program, Until, ZoneEmptied, ZoneState};
+use crate::ftl::{Job, Key, Lpn};
 use nand::chip::BlockMode;
 use nand::geometry::{Block, Die, MAX_PLANES, Ppn};
 use serde::{Deserialize, Serialize};
@@ -43,8 +43,40 @@ impl Zoned {
     #[inline]
     pub(super) fn lane(&self, zone: u32, index: u32) -> u32 {
         let group = zone % self.groups;
-        let (plane, die) = (index / self.zone_dies, index % self.zone_dies);
+        let (plane, turn) = (index / self.zone_dies, index % self.zone_dies);
+        let die = (self.first_die(zone) + turn) % self.zone_dies;
         (group * self.zone_dies + die) * self.sets.lanes_per_die + plane
+    }
+
+    /// Which lane of a zone a lane of its group of dies is.
+    #[inline]
+    fn index(&self, zone: u32, lane: u32) -> u32 {
+        let (die, plane) = (lane / self.sets.lanes_per_die, lane % self.sets.lanes_per_die);
+        let turn = (die % self.zone_dies + self.zone_dies - self.first_die(zone)) % self.zone_dies;
+        plane * self.zone_dies + turn
+    }
+
+    /// Of the dies of a zone, the one that its first row goes to. Zones that follow each other
+    /// begin far apart: those that are written in step then use different dies.
+    #[inline]
+    fn first_die(&self, zone: u32) -> u32 {
+        zone / self.groups % self.zone_dies * self.die_step % self.zone_dies
+    }
+
+    /// The key of a unit of a zone: the lane that its row goes to.
+    #[inline]
+    pub(super) fn key(&self, zone: u32, offset: u32) -> Key {
+        let (row, _) = self.by_row.split(offset);
+        let (_, index) = self.by_lanes.split(row);
+        Key(zone * self.lanes + index)
+    }
+
+    /// A short row of a key that waits can be asked about again.
+    #[inline]
+    pub(super) fn call(&mut self, key: Key) {
+        if std::mem::take(&mut self.parked[key.0 as usize]) {
+            self.calls.push(key.0);
+        }
     }
 
     #[inline]
@@ -103,7 +135,8 @@ impl Zoned {
         debug_assert!(within == 0, "rows begin at whole rows");
         let units = self.row_units.min(lpns.len() as u32);
         if units < self.row_units && !self.is_tail(zone, offset + units) {
-            self.parked[zone as usize] = true;
+            let key = self.key(zone, offset);
+            self.parked[key.0 as usize] = true;
             return Place::Later(Until::Called);
         }
         let (level, index) = self.by_lanes.split(row);
@@ -183,9 +216,7 @@ impl Zoned {
         if zone == NONE {
             return None;
         }
-        let lane = self.sets.lane_of(set);
-        let (die, plane) = (lane / self.sets.lanes_per_die, lane % self.sets.lanes_per_die);
-        let index = plane * self.zone_dies + die % self.zone_dies;
+        let index = self.index(zone, self.sets.lane_of(set));
         let course = &self.courses[(zone * self.lanes + index) as usize];
         let segment = course.segments.iter().find(|segment| segment.set == set)?;
         Some((zone, index, segment.level + program.page / self.pages_per_program))
@@ -229,9 +260,10 @@ impl Zoned {
     pub(super) fn empty(&mut self, zone: u32, written: u32) {
         let rows = written.div_ceil(self.row_units);
         let first = (0..rows).find(|&row| !self.is_done(zone, row)).unwrap_or(rows);
-        self.last_reset = (written, (first * self.row_units).min(written), written);
+        let mut placed = 0;
         for index in 0..self.lanes {
             let course = std::mem::take(self.course(zone, index));
+            placed += course.next;
             for segment in course.segments {
                 let die = self.sets.die_of(self.sets.lane_of(segment.set));
                 self.sets.give_back(segment.set);
@@ -244,6 +276,9 @@ impl Zoned {
         }
         self.reported[zone as usize] = 0;
         self.end_finish(zone);
+        let unplaced = (first * self.row_units).min(written)..written;
+        let is_partial = placed > 0 && placed < self.rows;
+        self.last_reset = ZoneEmptied { written, unplaced, is_partial };
     }
 
     fn end_finish(&mut self, zone: u32) {
@@ -259,9 +294,8 @@ impl Zoned {
         }
         self.is_finishing[zone as usize] = true;
         self.finishing.push(zone);
-        if std::mem::take(&mut self.parked[zone as usize]) {
-            self.calls.push(zone);
-        }
+        let last = self.machine.zones[zone as usize].written - 1;
+        self.call(self.key(zone, last));
         for index in 0..self.lanes {
             let die = self.sets.die_of(self.lane(zone, index));
             self.tell(die);
@@ -276,7 +310,7 @@ impl Zoned {
                 continue;
             }
             for plane in 0..self.sets.lanes_per_die {
-                let index = plane * self.zone_dies + die.0 % self.zone_dies;
+                let index = self.index(zone, die.0 * self.sets.lanes_per_die + plane);
                 if self.is_to_pad(zone, index) {
                     return Some((zone, index));
                 }

@@ -19,8 +19,8 @@ mod untimed;
 
 use super::contract::{
     Build, Carried, Device, DieSet, Ftl, FtlCounts, Hint, Job, Key, Lpn, Move, Occupancy, Place,
-    Program, Ram, Status, Step, Stream, Untimed, Urgency, Wear, Work, ZoneCosts, ZoneLayout,
-    ZoneState, ZoneView, Zones,
+    Program, Ram, Status, Step, Stream, Untimed, Urgency, Wear, Work, ZoneCosts, ZoneEmptied,
+    ZoneLayout, ZoneState, ZoneView, Zones,
 };
 use crate::drive::request::Op;
 use base::archive::{Archive, State};
@@ -59,6 +59,8 @@ struct Zoned {
     /// Dies of a zone, and groups of so many.
     zone_dies: u32,
     groups: u32,
+    /// From the first die of a zone to that of the next zone of its group.
+    die_step: u32,
     /// Lanes and rows of a zone, its sets of a lane, and levels of a set.
     lanes: u32,
     rows: u32,
@@ -77,7 +79,7 @@ struct Zoned {
     /// Zones whose padding is not all programmed.
     is_finishing: Vec<bool>,
     finishing: Vec<u32>,
-    /// Zones whose short row waits, and those whose row can be asked about again.
+    /// Keys whose short row waits, and those whose row can be asked about again.
     parked: Vec<bool>,
     calls: Vec<u32>,
     /// By die: the zone and lane that its job pads.
@@ -86,8 +88,8 @@ struct Zoned {
     needed: Vec<bool>,
     is_told: Vec<bool>,
     told: Vec<Die>,
-    /// Of the zone that was emptied last: units written, and those that the flash may lack.
-    last_reset: (u32, u32, u32),
+    /// What the zone held that was emptied last.
+    last_reset: ZoneEmptied,
     /// Units that overwriting without time has to its credit.
     overwriting: u64,
     counts: FtlCounts,
@@ -135,6 +137,7 @@ impl State for Zoned {
             sets,
             zone_dies: _,
             groups: _,
+            die_step: _,
             lanes: _,
             rows: _,
             sets_each: _,
@@ -188,9 +191,8 @@ impl Zones for Zoned {
         self.unplaced_units(zone)
     }
 
-    fn last_reset(&self) -> (u32, Range<u32>) {
-        let (written, start, end) = self.last_reset;
-        (written, start..end)
+    fn last_reset(&self) -> ZoneEmptied {
+        self.last_reset.clone()
     }
 
     fn is_finishing(&self, zone: u32) -> bool {
@@ -207,17 +209,17 @@ impl Ftl for Zoned {
         self.row_units
     }
 
-    /// One a zone. At least two: `key_of` tells that more of a short row has come.
+    /// One for each lane of a zone: a row that waits for its die keeps no row of another die
+    /// waiting. At least two: `key_of` tells that more of a short row has come.
     fn keys(&self) -> u32 {
-        self.machine.layout.zones.max(2)
+        (self.machine.layout.zones * self.lanes).max(2)
     }
 
     fn key_of(&mut self, lpn: Lpn, _: Hint) -> Key {
-        let (zone, _) = self.machine.split(lpn);
-        if std::mem::take(&mut self.parked[zone as usize]) {
-            self.calls.push(zone);
-        }
-        Key(zone)
+        let (zone, offset) = self.machine.split(lpn);
+        let key = self.key(zone, offset);
+        self.call(key);
+        key
     }
 
     fn zones(&self) -> Option<&dyn Zones> {
