@@ -46,6 +46,9 @@ pub trait Source: Send {
         false
     }
 
+    /// A request of a stream with such commands is complete.
+    fn completed(&mut self, _request: &Request) {}
+
     /// Gives its requests so many times in all, one pass after another. Before the first of them.
     fn repeat(&mut self, passes: u64);
 

@@ -7,7 +7,7 @@
 //! follows waits. Reads stay below the pointers. Trims are resets of zones that hold data.
 //!
 //! All jobs of a file share one book of the zones. A zone that one job writes is not written by
-//! another before it is full.
+//! another before it is full, and all its writes are complete.
 
 use crate::request::{Arrival, Source};
 use base::{Result, Time};
@@ -47,8 +47,12 @@ struct Zone {
     pointer: u64,
     /// Bytes that can be read.
     written: u64,
-    /// The job that writes it.
+    /// The job that writes it, until all its writes are complete.
     writer: Option<u32>,
+    /// It goes on to write it no more.
+    is_left: bool,
+    /// Writes that are not complete.
+    under_way: u32,
     is_dead: bool,
 }
 
@@ -56,7 +60,7 @@ struct Zone {
 #[derive(Debug)]
 pub struct Book {
     zones: Vec<Zone>,
-    /// Zones that have a writer.
+    /// Zones that jobs go on to write.
     open: u32,
     is_read: bool,
     jobs: u32,
@@ -65,7 +69,14 @@ pub struct Book {
 impl Book {
     /// Of empty zones, until a run begins.
     pub fn new(zoning: &Zoning) -> Arc<Mutex<Self>> {
-        let zone = Zone { pointer: 0, written: 0, writer: None, is_dead: false };
+        let zone = Zone {
+            pointer: 0,
+            written: 0,
+            writer: None,
+            is_left: false,
+            under_way: 0,
+            is_dead: false,
+        };
         let zones = vec![zone; zoning.layout.zones as usize];
         Arc::new(Mutex::new(Self { zones, open: 0, is_read: false, jobs: 0 }))
     }
@@ -84,9 +95,22 @@ impl Book {
         }
     }
 
+    /// The job that writes a zone goes on to write it no more.
     fn close(&mut self, zone: u32) {
+        let of = &self.zones[zone as usize];
+        if of.writer.is_some() && !of.is_left {
+            self.open -= 1;
+            self.release(zone);
+        }
+    }
+
+    /// Lets others write a zone that nobody goes on to write, once its writes are complete.
+    fn release(&mut self, zone: u32) {
         let of = &mut self.zones[zone as usize];
-        self.open -= u32::from(of.writer.take().is_some());
+        of.is_left = of.under_way > 0;
+        if !of.is_left {
+            of.writer = None;
+        }
     }
 }
 
@@ -216,13 +240,16 @@ impl Zoned {
 
     /// The zone that a write goes to: one that the job writes, or another that it may begin.
     fn writable(&self, book: &Book, drawn: u32) -> Option<u32> {
-        let is_own = |zone: u32| book.zones[zone as usize].writer == Some(self.job);
+        let is_own = |zone: u32| {
+            let of = &book.zones[zone as usize];
+            of.writer == Some(self.job) && !of.is_left
+        };
         let Rules { most_open, most_own, .. } = self.rules;
         let has_room = (most_open == 0 || book.open < most_open)
             && (most_own == 0 || (self.own.len() as u32) < most_own);
         let is_free = |zone: u32| {
             let of = &book.zones[zone as usize];
-            of.writer.is_none() && !of.is_dead
+            !of.is_dead && (of.writer.is_none() || (of.is_left && of.writer == Some(self.job)))
         };
         if is_own(drawn) || (has_room && is_free(drawn)) {
             Some(drawn)
@@ -252,8 +279,8 @@ impl Zoned {
             }
         }
         let of = &mut book.zones[zone as usize];
-        if of.writer.is_none() {
-            of.writer = Some(self.job);
+        if of.writer.is_none() || of.is_left {
+            (of.writer, of.is_left) = (Some(self.job), false);
             book.open += 1;
             self.own.push(zone);
         }
@@ -263,6 +290,7 @@ impl Zoned {
         let length = self.whole(request.length).min(capacity - of.pointer);
         let pointer = of.pointer;
         (of.pointer, of.written) = (pointer + length, pointer + length);
+        of.under_way += 1;
         if of.pointer == capacity {
             book.close(zone);
             self.own.retain(|&other| other != zone);
@@ -357,6 +385,18 @@ impl Source for Zoned {
         }
         self.leave();
         Ok(None)
+    }
+
+    fn completed(&mut self, request: &Request) {
+        if matches!(request.op, Op::Write | Op::ZoneAppend) {
+            let zone = self.zone_of(request.offset);
+            let mut book = self.book.lock().unwrap_or_else(PoisonError::into_inner);
+            let of = &mut book.zones[zone as usize];
+            of.under_way -= 1;
+            if of.is_left {
+                book.release(zone);
+            }
+        }
     }
 
     fn repeat(&mut self, passes: u64) {

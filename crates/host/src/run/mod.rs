@@ -534,7 +534,7 @@ impl Run {
         }
         let job = token as usize;
         let runner = &mut self.runners[job];
-        runner.in_flight -= 1;
+        runner.completed(&request);
         runner.last_completion = now;
         if runner.phase == Phase::Over {
             runner.tail_ns += u128::from(now.since(runner.over_at).0);

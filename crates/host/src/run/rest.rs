@@ -2,6 +2,7 @@
 
 use crate::request::{Arrival, Source};
 use base::{Result, Time};
+use ssd::request::Request;
 use std::collections::VecDeque;
 
 /// The requests that are left of a source.
@@ -31,6 +32,10 @@ impl Source for Rest {
 
     fn is_exclusive(&self) -> bool {
         self.source.is_exclusive()
+    }
+
+    fn completed(&mut self, request: &Request) {
+        self.source.completed(request);
     }
 
     fn repeat(&mut self, passes: u64) {

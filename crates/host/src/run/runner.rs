@@ -5,7 +5,7 @@ use crate::run::rest::Rest;
 use crate::run::stats::JobStats;
 use base::{Result, Time};
 use ssd::Ssd;
-use ssd::request::Op;
+use ssd::request::{Op, Request};
 use std::collections::VecDeque;
 
 /// Requests that a job draws ahead, so that the drive's map can be brought near in time.
@@ -189,6 +189,15 @@ impl Runner {
     pub fn fetch(&mut self) -> Option<Arrival> {
         self.queued = self.queued.checked_sub(1)?;
         self.requests.pop_front()
+    }
+
+    /// A request of it is complete.
+    #[inline]
+    pub fn completed(&mut self, request: &Request) {
+        self.in_flight -= 1;
+        if self.is_exclusive {
+            self.job.source.completed(request);
+        }
     }
 
     /// Whether as many requests as it keeps at a time are under way.
