@@ -238,7 +238,7 @@ def mib(used):
 
 
 def distribution_of(kind, number):
-    """What fio calls the writes of a row."""
+    """Name in fio of the distribution of a row."""
     return {
         # So many per cent of the writes go to the other per cent of the addresses.
         "zones": f"zoned:{number}/{100 - number}:{100 - number}/{number}",

@@ -46,7 +46,7 @@ pub trait Source: Send {
         false
     }
 
-    /// A request of a stream with such commands is complete.
+    /// A request of an exclusive stream is complete.
     fn completed(&mut self, _request: &Request) {}
 
     /// Gives its requests so many times in all, one pass after another. Before the first of them.

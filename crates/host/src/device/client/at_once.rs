@@ -13,7 +13,8 @@ use base::Result;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::sync::mpsc::{Receiver, channel};
 
-/// Bytes of answers that are sent while other requests are under way.
+/// Bytes of answers that are sent while other requests are under way. Assumed: more than 64
+/// answers of 4 KiB, which one write to the socket carries.
 const ENOUGH_BYTES: usize = 1 << 19;
 
 /// A client and what it waits for.

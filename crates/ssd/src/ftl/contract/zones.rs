@@ -181,7 +181,7 @@ pub struct ZoneCosts {
     pub close_us: f64,
 }
 
-/// What a zone held when it was emptied.
+/// Contents of a zone at the moment it was emptied.
 #[derive(Debug, Clone, Default)]
 pub struct ZoneEmptied {
     /// Units that the host had written.
@@ -213,7 +213,7 @@ pub trait Zones {
     /// them.
     fn unplaced(&self, zone: u32) -> std::ops::Range<u32>;
 
-    /// What the zone held that was emptied last.
+    /// Contents of the zone that was emptied last.
     fn last_reset(&self) -> ZoneEmptied;
 
     /// Whether programs of a zone that is finished are still to come.

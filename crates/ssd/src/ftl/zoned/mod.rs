@@ -88,7 +88,7 @@ struct Zoned {
     needed: Vec<bool>,
     is_told: Vec<bool>,
     told: Vec<Die>,
-    /// What the zone held that was emptied last.
+    /// Contents of the zone that was emptied last.
     last_reset: ZoneEmptied,
     /// Units that overwriting without time has to its credit.
     overwriting: u64,

@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Threads at most: with all of them at work the simulation itself is what takes longest.
+/// Threads at most. Assumed: on machines with more cores other work wants some of them.
 const MOST_THREADS: usize = 16;
 
-/// What the decoder has made of a word.
+/// Outcome of decoding a word.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) told: Stored,
@@ -21,7 +21,7 @@ pub(super) struct Decoded {
     pub(super) bits: Vec<u64>,
 }
 
-/// What is done for a word.
+/// Progress of a word.
 enum State {
     Waiting,
     Begun,

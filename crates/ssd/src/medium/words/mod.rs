@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub struct Found {
     /// Where they belong on the drive.
     pub offset: u64,
-    /// What the decoder made of a codeword, packed, and the bytes of its data.
+    /// The decoded codeword, packed, and how many of its bytes are data.
     decoded: Vec<u64>,
     length: usize,
 }
@@ -72,7 +72,7 @@ pub struct Words {
     misread: HashMap<u32, Box<[u64]>>,
     /// By request slot.
     found: Vec<Vec<Found>>,
-    /// Where pages tell their rate of errors when they are sensed.
+    /// Threads that decode ahead. None for real cells: theirs are read one after the other.
     ahead: Option<Ahead>,
     /// By read: its words, from when its page is sensed to when its data arrive.
     sensed: Vec<Vec<Arc<Task>>>,
@@ -134,8 +134,8 @@ impl Words {
         self.stored[place.0 as usize].as_ref().unwrap_or(&self.zeros)
     }
 
-    /// Where the word of this number of a read lies, whose first unit is at `first`: the unit's
-    /// place, and the word among its words.
+    /// Place of the unit that word `number` of a read lies in, and its number there; `first` is the
+    /// first unit of the read.
     fn place_of(&self, first: Ppn, number: u32) -> (Ppn, usize) {
         let of_unit = self.of_unit as u32;
         (Ppn(first.0 + number / of_unit), (number % of_unit) as usize)
