@@ -1,9 +1,9 @@
-"""SSD-iq's latency runs: reads beside random writes at an offered rate, on three drives.
+"""SSD-iq's latency runs: reads beside random writes at an offered rate, on five drives.
 
 `nandlab papers ssdiq` runs the rows of `reference.csv`. A row's name says drive, thousands of
 requests offered a second, and figure: `p5520_30_p99` is the 99th percentile of reads of the probe.
-`DRIVE_knee` is the most writes a second. `p5520_fill_mib`, `p5520_wa` and `p5520_mib` are a fill in
-order and random writes alone.
+`DRIVE_knee` is the most writes a second, `DRIVE_fill_mib` a fill in order, `DRIVE_mib` and
+`DRIVE_wa` are random writes alone.
 """
 
 import csv
@@ -21,24 +21,42 @@ POOL_GIB = 1087.0
 METADATA = 0.0249
 
 OFFERED = {
+    "cm7": (10, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 500),
+    "wd": (10, 20, 30, 40, 60),
     "p5520": (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 200),
     "max": (10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 200),
     "pro": (10, 20, 30, 40, 50, 60, 70, 200),
 }
-NAMES = {"p5520": "Solidigm P5520", "max": "Micron 7450 MAX", "pro": "Micron 7450 PRO"}
+NAMES = {
+    "cm7": "Kioxia CM7-R",
+    "wd": "WD, 960 GB",
+    "p5520": "Solidigm P5520",
+    "max": "Micron 7450 MAX",
+    "pro": "Micron 7450 PRO",
+}
 
 #: Thousands a second at which numbers were fitted: filled marks of the picture.
-FITTED = {"p5520": (10, 30, 50, 80, 110, 200), "max": (10, 30, 80, 110, 200), "pro": ()}
+FITTED = {
+    "cm7": (10, 60, 200, 300, 500),
+    "wd": (10, 40, 60),
+    "p5520": (10, 30, 50, 80, 110, 200),
+    "max": (10, 30, 80, 110, 200),
+    "pro": (),
+}
 
 #: Requests a second of the probe, half of them reads.
 PROBE = 10_000
+
+#: Thousands a second offered to the WD from which on its probe falls behind. SSD-iq counts latency
+#: from the moment a request is sent; fio does so where arrivals are not drawn.
+WD_FALLS_BEHIND = 50
 
 #: The sum of all writers is what is offered, less the reads of the probe: so the counts say.
 JOB = """[global]
 rw=randrw
 bs=4k
 norandommap=1
-rate_process=poisson
+rate_process={pace}
 iodepth=64
 time_based=1
 ramp_time={ramp_s}s
@@ -70,6 +88,12 @@ def drive(name, scale=SCALE):
     """A preset and what is laid over it."""
     if name == "p5520":
         preset, given = "solidigm_p5520", {"chip.geometry.pages_per_block": 1728 // scale}
+    elif name == "cm7":
+        preset, given = "kioxia_cm7_r", {"chip.geometry.pages_per_block": 1344 // scale}
+        given["buffer.bytes"] = 16 * 2**20
+    elif name == "wd":
+        preset, given = "wd_dc_960", {"chip.geometry.pages_per_block": 1728 // scale}
+        given["buffer.bytes"] = 4 * 2**20
     else:
         preset, given = "micron_7450_max", of_micron(745.212 if name == "max" else 894.253, scale)
     return preset, given | {"chip.timing.t_erase_us": 10_000 / scale, "host.submit_us": 0}
@@ -86,7 +110,9 @@ def steady(name, scale=SCALE):
 def beside_writes(name, offered, scale=SCALE):
     """The report of a run with so many thousand requests offered a second."""
     each = (offered * 1000 - PROBE / 2) / 6
+    falls_behind = name == "wd" and offered >= WD_FALLS_BEHIND
     job = JOB.format(
+        pace="linear" if falls_behind else "poisson",
         ramp_s=4,
         run_s=10,
         probe=PROBE // 2,
@@ -113,34 +139,32 @@ def mib_s(result):
     return result.bandwidth_mb_s * 1e6 / 2**20
 
 
-def p5520_fill_mib():
+def fill_mib(name):
     """A fill in order."""
-    preset, given = drive("p5520")
+    preset, given = drive(name)
     job = ALONE.format(pattern="write", size="512k", depth=64)
     return mib_s(nandlab.run(preset, job, set=given, skip="0.2x", until="0.4x"))
 
 
 @cache
-def alone():
+def alone(name):
     """Random writes in the steady state."""
     job = ALONE.format(pattern="randwrite", size="4k", depth=512)
-    return steady("p5520").clone().run(job, skip="0.3x", until="0.5x")
-
-
-def p5520_wa():
-    return alone().to_dict()["ftl"]["write_amplification_flash"]
-
-
-def p5520_mib():
-    return mib_s(alone())
+    return steady(name).clone().run(job, skip="0.3x", until="0.5x")
 
 
 def __getattr__(name):
     """The function of a row."""
-    if found := re.fullmatch(r"(p5520|max|pro)_(\d+)_p(50|99)", name):
-        return lambda: percentile(found[1], int(found[2]), int(found[3]))
-    if found := re.fullmatch(r"(p5520|max|pro)_knee", name):
-        return lambda: knee(found[1])
+    drive_name, _, figure = name.partition("_")
+    if drive_name in NAMES:
+        if found := re.fullmatch(r"(\d+)_p(50|99)", figure):
+            return lambda: percentile(drive_name, int(found[1]), int(found[2]))
+        if figure == "wa":
+            return lambda: alone(drive_name).to_dict()["ftl"]["write_amplification_flash"]
+        if figure == "mib":
+            return lambda: mib_s(alone(drive_name))
+        if figure in ("knee", "fill_mib"):
+            return lambda: globals()[figure](drive_name)
     raise AttributeError(name)
 
 
@@ -150,9 +174,11 @@ def picture():
 
     with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
         printed = {row["row"]: float(row["paper"]) for row in csv.DictReader(lines)}
-    figure = new_figure(12.0, 4.6)
+    figure = new_figure(12.0, 8.0)
     shown = {}
-    for axes, (name, offered) in zip(figure.subplots(1, 3), OFFERED.items(), strict=True):
+    *panels, rest = figure.subplots(2, 3).flat
+    rest.set_axis_off()
+    for axes, (name, offered) in zip(panels, OFFERED.items(), strict=True):
         for percent, colour in ((50, COLOURS["read"]), (99, COLOURS["write"])):
             for is_fitted, what in ((True, "fitted"), (False, "not fitted")):
                 at = [rate for rate in offered if (rate in FITTED[name]) == is_fitted]
@@ -169,9 +195,7 @@ def picture():
         axes.set_ylabel("latency of reads (µs)")
         axes.set_yscale("log")
         finish(axes, NAMES[name])
-    figure.legend(
-        handles=shown.values(), loc="outside lower center", ncols=6, frameon=False, fontsize=9
-    )
+    rest.legend(handles=shown.values(), loc="center", frameon=False, fontsize=10)
     return figure
 
 

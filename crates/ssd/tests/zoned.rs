@@ -38,7 +38,7 @@ const MODES: [&[&str]; 13] = [
     &["chip.geometry.bad_block_fraction=0.05", "ftl.unit_bytes=8192", "scheduler.name=fifo"],
     &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20", "ftl.reset_us=900"],
     &["ftl.append_us=3", "ftl.reset_us_per_gib=1e6", "ftl.finish_us=7", "ftl.open_us=2"],
-    &["ftl.append_delay_us=30", "ftl.reset_partial_us=900", "controller.cores=2"],
+    &["ftl.append_unit_us=2", "ftl.append_delay_us=30", "ftl.reset_partial_us=900", "controller.cores=2"],
     &["chip.fault.program_failure_chance=0.002"],
     &["chip.fault.program_failure_chance=0.004", "ftl.overprovisioning=2.5"],
 ];
@@ -207,23 +207,28 @@ fn partly_programmed_zones_and_appends_cost_what_is_said() {
         while !matches!(ssd.step(), Step::Idle) {}
     }
 
-    let appends = |more: &str| {
+    let appends = |more: &str, length: u64| {
         let mut ssd = zoned(&["ftl.append_us=3", more]);
         ssd.start(0);
         let first = start(&ssd, 0);
-        let alone = send(&mut ssd, Request::new(Op::ZoneAppend, first, UNIT)).2;
+        let alone = send(&mut ssd, Request::new(Op::ZoneAppend, first, length)).2;
         let sent = ssd.now();
         for _ in 0..8 {
-            ssd.submit(Request::new(Op::ZoneAppend, first, UNIT), 0, sent);
+            ssd.submit(Request::new(Op::ZoneAppend, first, length), 0, sent);
         }
         while !matches!(ssd.step(), Step::Idle) {}
         (alone, ssd.now().since(sent).us())
     };
-    let (alone, together) = appends("ftl.append_delay_us=0");
-    let (alone_later, together_later) = appends("ftl.append_delay_us=40");
+    let (alone, together) = appends("ftl.append_delay_us=0", UNIT);
+    let (alone_later, together_later) = appends("ftl.append_delay_us=40", UNIT);
+    let (alone_unit, together_unit) = appends("ftl.append_unit_us=5", UNIT);
     assert!((alone - append_us() - 3.0).abs() < 0.01, "{alone}");
     assert!((alone_later - append_us() - 43.0).abs() < 0.01, "{alone_later}");
     assert!((together_later - together - 40.0).abs() < 0.01, "{together}, {together_later}");
+    assert!((alone_unit - alone - 5.0).abs() < 0.01, "{alone_unit}");
+    assert!((together_unit - together - 40.0).abs() < 0.01, "{together}, {together_unit}");
+    let longer = appends("ftl.append_unit_us=5", 2 * UNIT);
+    assert_eq!(longer, appends("ftl.append_unit_us=0", 2 * UNIT));
 }
 
 /// Rows of zones that are written in step, in lumps of a row and a half, wait for their own dies
@@ -339,6 +344,7 @@ fn refusals_name_their_parameter() {
         ("ftl.overprovisioning=0.0", "ftl.overprovisioning"),
         ("ftl.reset_us=-1", "ftl.reset_us"),
         ("ftl.reset_partial_us=-1", "ftl.reset_partial_us"),
+        ("ftl.append_unit_us=-1", "ftl.append_unit_us"),
         ("ftl.append_delay_us=1e10", "ftl.append_delay_us"),
         ("recovery.name=scan_pages", "recovery.name"),
         ("refresh.after_hours=10", "refresh.after_hours"),

@@ -153,7 +153,7 @@ impl Ssd {
         }
         let (mut work, mut delay) = self.front.costs.of(&request);
         if request.op.is_of_zones() {
-            let further = self.append_costs(request.op);
+            let further = self.append_costs(&request);
             (work, delay) = (work + further.0, delay + further.1);
         }
         let (_, _, ready) = self.front.cores.serve(now, work);

@@ -85,11 +85,13 @@ impl Ssd {
 
     /// Time of a command on zones on a core beside that of another command, and its delay.
     #[cold]
-    pub(super) fn append_costs(&self, op: Op) -> (Time, Time) {
+    pub(super) fn append_costs(&self, request: &Request) -> (Time, Time) {
         match &self.zones {
-            Some(zones) if op == Op::ZoneAppend => {
-                let ZoneCosts { append_us, append_delay_us, .. } = zones.costs;
-                (Time::from_us(append_us), Time::from_us(append_delay_us))
+            Some(zones) if request.op == Op::ZoneAppend => {
+                let ZoneCosts { append_us, append_unit_us, append_delay_us, .. } = zones.costs;
+                let is_unit = request.length <= self.units.bytes;
+                let work = if is_unit { append_us + append_unit_us } else { append_us };
+                (Time::from_us(work), Time::from_us(append_delay_us))
             }
             _ => (Time::ZERO, Time::ZERO),
         }

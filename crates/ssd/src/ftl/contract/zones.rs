@@ -165,6 +165,8 @@ impl ZoneLayout {
 pub struct ZoneCosts {
     /// Of an append on a core, beside that of a write.
     pub append_us: f64,
+    /// Of an append of one unit on a core, beside that.
+    pub append_unit_us: f64,
     /// Delay of an append, in which its core is free for others.
     pub append_delay_us: f64,
     /// Of a reset, and for each GiB that the host has written to the zone.

@@ -42,6 +42,8 @@ pub(super) struct Params {
     erase: Erase,
     /// Time of a core for an append beside `controller.command_us`, in microseconds.
     append_us: f64,
+    /// The same for an append of one unit alone, beside `append_us`.
+    append_unit_us: f64,
     /// Delay of an append beside that of a write, in which its core is free for others.
     append_delay_us: f64,
     /// Time of a reset in the firmware, in microseconds.
@@ -70,6 +72,7 @@ impl Default for Params {
             max_active_zones: 0,
             erase: Erase::AtReset,
             append_us: 0.0,
+            append_unit_us: 0.0,
             append_delay_us: 0.0,
             reset_us: 0.0,
             reset_us_per_gib: 0.0,
@@ -86,6 +89,7 @@ impl Params {
         const MOST_US: f64 = 1e9;
         for (key, us) in [
             ("ftl.append_us", self.append_us),
+            ("ftl.append_unit_us", self.append_unit_us),
             ("ftl.append_delay_us", self.append_delay_us),
             ("ftl.reset_us", self.reset_us),
             ("ftl.reset_us_per_gib", self.reset_us_per_gib),
@@ -100,6 +104,7 @@ impl Params {
         }
         Ok(ZoneCosts {
             append_us: self.append_us,
+            append_unit_us: self.append_unit_us,
             append_delay_us: self.append_delay_us,
             reset_us: self.reset_us,
             reset_us_per_gib: self.reset_us_per_gib,
