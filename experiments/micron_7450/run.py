@@ -2,7 +2,7 @@
 
 `nandlab papers micron_7450` runs the rows of `reference.csv`. A row's name says the workload and
 the figure: `wa_USED`, `mib_USED` (GiB in use), `zones_WRITES`, `frozen_SHARE` and `zipf_EXPONENT`
-(per cent), `zns_SIZE_ACTIVE` (requests of 512 KiB in a zone, zones written at a time) with `_wa` or
+(per cent, `pro_` for the PRO), `zns_SIZE_ACTIVE` (requests of 512 KiB in a zone, zones written at a time) with `_wa` or
 `_mib`. `step_USED` are drive writes until the rate falls after a fill in order,
 `after_USED_SECONDS` the MiB a second then.
 """
@@ -43,6 +43,7 @@ LASTED_S = {
     "zones": {60: (5980,), 70: (6230,), 80: (7970,), 90: (8990,), 95: (7420, 9090)},
     "frozen": {20: (8700,), 40: (8760,), 60: (10860,), 80: (4920,), 90: (2820,)},
     "zipf": {20: (5940,), 40: (6090,), 60: (6350,), 80: (6480,), 100: (6900,)},
+    "pro_zipf": {20: (12240,), 40: (12540,), 60: (12960,), 80: (13440,), 100: (12660,)},
 }
 
 #: After a fill in order, by GiB in use: seconds of an interval of the series, and intervals.
@@ -100,26 +101,27 @@ def at_random(used, dies=1):
 
 
 @cache
-def shuffled(more=()):
-    """A drive whose 745 GiB were filled in random order: hot data lie anywhere in it."""
-    drive = nandlab.Drive(DRIVE, set=of_use(745) | dict(more))
+def shuffled(more=(), used=745):
+    """A drive whose GiB in use were filled in random order: hot data lie anywhere in it."""
+    drive = nandlab.Drive(DRIVE, set=of_use(used) | dict(more))
     drive.run("[fill]\nrw=randwrite\nbs=4k\niodepth=512\n")
     return drive
 
 
 @cache
-def skewed(distribution, lasted_s, more=()):
+def skewed(distribution, lasted_s, more=(), used=745):
     """Skewed writes after the fill, for as long as the drive had them.
 
     Args:
         distribution: of the writes, as fio says it.
         lasted_s: seconds of the drive; a 64th of it takes a 64th of them.
         more: parameters of the drive, as pairs.
+        used: GiB in use.
     """
     seconds = lasted_s / SCALE
     job = random_job(f"random_distribution={distribution}")
     window = {"skip": f"{0.6 * seconds:.4f}s", "until": f"{0.39 * seconds:.4f}s"}
-    return figures(shuffled(more).clone().run(job, is_last=True, **window))
+    return figures(shuffled(more, used).clone().run(job, is_last=True, **window))
 
 
 @cache
@@ -251,8 +253,9 @@ def distribution_of(kind, number):
 
 def skewed_mib(kind, number, more=()):
     """The mean over runs."""
-    distribution = distribution_of(kind, number)
-    return fmean(skewed(distribution, run_s, more)[1] for run_s in LASTED_S[kind][number])
+    distribution = distribution_of(kind.removeprefix("pro_"), number)
+    used = 894 if kind.startswith("pro_") else 745
+    return fmean(skewed(distribution, run_s, more, used)[1] for run_s in LASTED_S[kind][number])
 
 
 def step(used):
@@ -275,7 +278,7 @@ def __getattr__(name):
     """The function of a row."""
     if found := re.fullmatch(r"(wa|mib)_(\d+)", name):
         return lambda: globals()[found[1]](int(found[2]))
-    if found := re.fullmatch(r"(zones|frozen|zipf)_(\d+)_mib", name):
+    if found := re.fullmatch(r"(zones|frozen|zipf|pro_zipf)_(\d+)_mib", name):
         return lambda: skewed_mib(found[1], int(found[2]))
     if found := re.fullmatch(r"step_(\d+)", name):
         return lambda: step(int(found[1]))

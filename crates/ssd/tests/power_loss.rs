@@ -73,6 +73,16 @@ fn what_was_flushed_is_there_after_a_cut() {
     for_all(&SHAPES[..1], 300, 1);
 }
 
+/// A buffer that is a log: stale data take room in the rows of others.
+#[test]
+fn what_was_flushed_is_there_on_a_drive_that_does_not_coalesce() {
+    let page = &ssd::ftl::ROSTER[0];
+    for member in recovery::ROSTER.iter().filter(|member| member.name != "none") {
+        let sets = sets_of(page, member.name, &["buffer.coalesces=false"]);
+        run(&sets, 4, 100).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+    }
+}
+
 /// Other drives, with fewer cuts of each.
 #[test]
 fn what_was_flushed_is_there_on_other_drives() {

@@ -4,10 +4,10 @@
 mod drive;
 
 use base::family::Member;
-use ssd::Step;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::{Build, Lpn};
 use ssd::request::{Op, Request};
+use ssd::{Ssd, Step};
 
 const UNIT: u64 = 4096;
 
@@ -43,6 +43,31 @@ fn a_trim_leaves_nothing_of_data_in_flight() {
         let found = ssd.found(slot).to_vec();
         assert!(found.contains(&(0, 0)), "after a flush: {flush}: {found:?}");
         assert!(found.contains(&(1, 1)), "after a flush: {flush}: {found:?}");
+    }
+}
+
+/// Data that are rewritten in the buffer: they are never programmed, or take room all the same.
+#[test]
+fn a_buffer_that_is_a_log_programs_what_was_rewritten() {
+    let sets = ["buffer.coalesces=false", "ftl.fast_pages=true"];
+    let error = Ssd::new(&drive::config(&sets), 1 << 30).err().unwrap();
+    assert_eq!(error.place, "buffer.coalesces", "{error}");
+    for (coalesces, stale_units) in [(true, 0), (false, 2)] {
+        let mut ssd = drive::small(&[&format!("buffer.coalesces={coalesces}")]);
+        ssd.keep_payload();
+        ssd.start(0);
+        // Half a row, twice.
+        let write = Request::new(Op::Write, 0, 2 * UNIT);
+        for request in [write, write, Request::new(Op::Read, 0, UNIT)] {
+            let now = ssd.now();
+            ssd.submit(request, 0, now);
+            let Step::Completed(slot) = ssd.step() else { panic!("lost") };
+            assert!(request.op == Op::Write || ssd.found(slot) == [(0, 2)]);
+        }
+        while !matches!(ssd.step(), Step::Idle) {}
+        let counts = ssd.ftl_counts();
+        let found = (counts.host_units, counts.padding_units);
+        assert_eq!(found, (stale_units, stale_units), "{coalesces}");
     }
 }
 
@@ -178,8 +203,9 @@ fn reads_return_the_newest_version_on_a_drive_that_wears_out() {
 /// Programs fail by chance: what they carried is written elsewhere, in whatever state it is then.
 #[test]
 fn reads_return_the_newest_version_where_programs_fail() {
-    let modes: [&[&str]; 12] = [
+    let modes: [&[&str]; 13] = [
         &[],
+        &["buffer.coalesces=false"],
         &["drive.single_level=true", "ftl.overprovisioning=1.5"],
         &["ftl.fast_pages=true"],
         &["ftl.name=slc_cache", "ftl.keep_share=0.5"],
@@ -306,9 +332,12 @@ fn reads_return_the_newest_version_in_every_mode() {
         "age.pe_cycles=9000",
     ];
     let moving = |more: &[&'static str]| [&cell[..], &["retry.name=read_retry"], more].concat();
-    let modes: [&[&str]; 28] = [
+    let modes: [&[&str]; 31] = [
         &["buffer.bytes=0"],
         &["buffer.bytes=65536"],
+        &["buffer.bytes=65536", "buffer.coalesces=false"],
+        &["buffer.coalesces=false", "ftl.unit_bytes=512", "ftl.overprovisioning=0.9"],
+        &["buffer.coalesces=false", "ftl.superblock_dies=4", "ftl.overprovisioning=1.5"],
         &["chip.features.cache_read=true"],
         &["chip.features.multi_plane_read=independent", "chip.features.cache_read=true"],
         &["chip.features.multi_plane_program=false"],

@@ -38,7 +38,12 @@ const MODES: [&[&str]; 13] = [
     &["chip.geometry.bad_block_fraction=0.05", "ftl.unit_bytes=8192", "scheduler.name=fifo"],
     &["chip.timing.suspends_max=3", "chip.timing.t_program_suspend_us=20", "ftl.reset_us=900"],
     &["ftl.append_us=3", "ftl.reset_us_per_gib=1e6", "ftl.finish_us=7", "ftl.open_us=2"],
-    &["ftl.append_unit_us=2", "ftl.append_delay_us=30", "ftl.reset_partial_us=900", "controller.cores=2"],
+    &[
+        "ftl.append_unit_us=2",
+        "ftl.append_delay_us=30",
+        "ftl.reset_partial_us=900",
+        "controller.cores=2",
+    ],
     &["chip.fault.program_failure_chance=0.002"],
     &["chip.fault.program_failure_chance=0.004", "ftl.overprovisioning=2.5"],
 ];

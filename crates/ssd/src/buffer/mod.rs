@@ -133,7 +133,7 @@ impl Buffer {
         self.slots.iter().filter(is_it).count() as u64
     }
 
-    /// Slots in use.
+    /// Slots with newest data, or with data on their way.
     #[inline]
     pub fn held(&self) -> u32 {
         self.held
@@ -262,6 +262,36 @@ impl Buffer {
         self.rows.changed(key);
     }
 
+    /// The data of a waiting slot are replaced, and the older ones take room in a row all the same,
+    /// and a slot until then; false when there is none.
+    pub fn replace(&mut self, slot: u32) -> bool {
+        let older = self.free;
+        if older == NONE {
+            return false;
+        }
+        self.free = self.slots[older as usize].next;
+        let key = self.slots[slot as usize].key.0;
+        let list = &mut self.rows.lists[key as usize];
+        self.slots[older as usize].next = std::mem::replace(&mut list.first_stale, older);
+        list.stale += 1;
+        self.rows.changed(key);
+        true
+    }
+
+    /// A row of a key has room for so many units beside those that it carries: as many of its stale
+    /// data are gone.
+    pub fn spend(&mut self, key: Key, room: u32) {
+        let list = &mut self.rows.lists[key.0 as usize];
+        for _ in 0..room.min(list.stale) {
+            let slot = list.first_stale;
+            let entry = &mut self.slots[slot as usize];
+            list.first_stale = std::mem::replace(&mut entry.next, self.free);
+            self.free = slot;
+            list.stale -= 1;
+        }
+        self.rows.changed(key.0);
+    }
+
     /// Lists the units of the first waiting slots of a key, at most `most`.
     #[inline]
     pub fn peek_dirty(&self, key: Key, most: u32, lpns: &mut Vec<Lpn>) {
@@ -368,7 +398,12 @@ impl Buffer {
             after => self.slots[after as usize].previous = previous,
         }
         list.len -= 1;
-        self.rows.changed(key.0);
+        if list.len == 0 {
+            // No row comes any more that would carry them.
+            self.spend(key, u32::MAX);
+        } else {
+            self.rows.changed(key.0);
+        }
     }
 }
 
@@ -444,6 +479,34 @@ mod tests {
         assert_eq!(buffer.rows.len(Key(1)), 2);
         buffer.peek_dirty(Key(1), 1, &mut lpns);
         assert_eq!(lpns, [Lpn(4)]);
+    }
+
+    #[test]
+    fn stale_data_take_slots_and_room_in_rows() {
+        let mut buffer = Buffer::new(8, 2, 4, 1);
+        let slot = buffer.take(Lpn(7), State::Dirty).unwrap();
+        buffer.push_dirty(slot);
+        for older in 0..7 {
+            assert_eq!(buffer.rows.has_whole(), older >= 3, "{older} and the newest");
+            assert_eq!(buffer.rows.most(Key(0)), 4 - older.min(3));
+            assert!(buffer.replace(slot));
+        }
+        assert!(!buffer.replace(slot), "no slot is left");
+        assert_eq!((buffer.find(Lpn(7)), buffer.held()), (Some(slot), 1));
+        // A row takes three of seven; those of a key without units wait for its next.
+        let first = buffer.send_dirty(Key(0), 1);
+        buffer.spend(Key(0), 3);
+        assert!(!buffer.rows.has_whole());
+        buffer.release(first);
+        let others: Vec<u32> =
+            (0..4).map(|lpn| buffer.take(Lpn(lpn), State::Dirty).unwrap()).collect();
+        assert!(buffer.take(Lpn(9), State::Dirty).is_none());
+        buffer.push_dirty(others[0]);
+        assert!(buffer.rows.has_whole());
+        // Without units, nothing carries them.
+        buffer.unlink_dirty(others[0]);
+        assert_eq!(buffer.rows.most(Key(0)), 4);
+        assert!((10..14).all(|lpn| buffer.take(Lpn(lpn), State::Dirty).is_some()));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! after the start.
 
 use super::NONE;
-use crate::ftl::{Key, Until};
+use crate::ftl::{Key, Lpn, Until};
 use nand::geometry::Die;
 
 /// Units of a key that wait to be programmed, and where the key stands.
@@ -16,14 +16,25 @@ pub(super) struct List {
     pub(super) head: u32,
     pub(super) tail: u32,
     pub(super) len: u32,
+    /// Older data of units that were rewritten here, linked from the first: they take room in a row.
+    pub(super) stale: u32,
+    pub(super) first_stale: u32,
     queue: u32,
     previous: u32,
     next: u32,
 }
 
 impl List {
-    const EMPTY: Self =
-        Self { head: NONE, tail: NONE, len: 0, queue: IDLE, previous: NONE, next: NONE };
+    const EMPTY: Self = Self {
+        head: NONE,
+        tail: NONE,
+        len: 0,
+        stale: 0,
+        first_stale: NONE,
+        queue: IDLE,
+        previous: NONE,
+        next: NONE,
+    };
 }
 
 /// A queue of keys.
@@ -90,6 +101,21 @@ impl Rows {
         self.lists[key.0 as usize].len
     }
 
+    /// Units of a key that its next row takes at most: stale data take the rest.
+    #[inline]
+    pub fn most(&self, key: Key) -> u32 {
+        let List { stale, .. } = self.lists[key.0 as usize];
+        self.row_units - stale.min(self.row_units - 1)
+    }
+
+    /// Adds holes to the units of a row for the stale data that it has room for.
+    #[cold]
+    pub fn add_holes(&self, key: Key, lpns: &mut Vec<Lpn>) {
+        let List { stale, .. } = self.lists[key.0 as usize];
+        let units = (lpns.len() as u32 + stale).min(self.row_units);
+        lpns.resize(units as usize, Lpn::HOLE);
+    }
+
     /// Whether a key has units for a whole row that need not wait.
     #[inline]
     pub fn has_whole(&self) -> bool {
@@ -118,8 +144,8 @@ impl Rows {
     /// Units of a key have come or gone: moves it to its queue. A key that waits keeps waiting.
     #[inline]
     pub(super) fn changed(&mut self, key: u32) {
-        let List { len, queue, .. } = self.lists[key as usize];
-        let due = self.due(len);
+        let list = self.lists[key as usize];
+        let (queue, due) = (list.queue, self.due(&list));
         if queue != due && (queue < JOB || queue == IDLE || due == IDLE) {
             self.leave(key);
             self.join(key, due);
@@ -128,10 +154,10 @@ impl Rows {
 
     /// The queue of a key with enough units to be programmed now.
     #[inline]
-    fn due(&self, len: u32) -> u32 {
+    fn due(&self, &List { len, stale, .. }: &List) -> u32 {
         match len {
             0 => IDLE,
-            _ if len >= self.row_units => WHOLE,
+            _ if len + stale >= self.row_units => WHOLE,
             _ => SHORT,
         }
     }
@@ -139,10 +165,10 @@ impl Rows {
     /// A key has had its turn: others go first.
     #[inline]
     pub fn turn(&mut self, key: Key) {
-        let List { len, queue, .. } = self.lists[key.0 as usize];
-        if queue != IDLE && self.queues[queue as usize].len > 1 {
+        let list = self.lists[key.0 as usize];
+        if list.queue != IDLE && self.queues[list.queue as usize].len > 1 {
             self.leave(key.0);
-            self.join(key.0, self.due(len));
+            self.join(key.0, self.due(&list));
         }
     }
 
@@ -182,13 +208,12 @@ impl Rows {
 
     /// A key is called: if it waited for that, it waits no longer. Whether it did.
     pub fn wake_key(&mut self, key: Key) -> bool {
-        let List { len, queue, .. } = self.lists[key.0 as usize];
-        if queue != CALLED {
+        let list = self.lists[key.0 as usize];
+        if list.queue != CALLED {
             return false;
         }
         self.leave(key.0);
-        let due = self.due(len);
-        self.join(key.0, due);
+        self.join(key.0, self.due(&list));
         true
     }
 
@@ -201,7 +226,7 @@ impl Rows {
                 return any;
             }
             self.leave(first);
-            let due = self.due(self.lists[first as usize].len);
+            let due = self.due(&self.lists[first as usize]);
             self.join(first, due);
             any = true;
         }

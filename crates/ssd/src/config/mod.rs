@@ -49,6 +49,10 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
 fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
@@ -84,6 +88,10 @@ pub struct BufferConfig {
     pub bytes: u64,
     /// Time to move the data of one request into or out of the buffer.
     pub latency_us: f64,
+    /// A whole unit that is rewritten before its program takes no room on flash. If off, the older
+    /// data do, as in a drive whose buffer is a log.
+    #[serde(skip_serializing_if = "is_true")]
+    pub coalesces: bool,
     /// Flushes and forced writes are acknowledged before their data are on flash, as some cheap
     /// drives do: a power cut loses what was promised.
     #[serde(skip_serializing_if = "is_false")]
@@ -92,7 +100,7 @@ pub struct BufferConfig {
 
 impl Default for BufferConfig {
     fn default() -> Self {
-        Self { bytes: 0, latency_us: 0.0, lies_about_flush: false }
+        Self { bytes: 0, latency_us: 0.0, coalesces: true, lies_about_flush: false }
     }
 }
 

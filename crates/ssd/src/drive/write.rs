@@ -26,6 +26,8 @@ pub(super) struct Writer {
     /// Time of moving a request's data in or out of the buffer.
     pub(super) latency: Time,
     is_write_back: bool,
+    /// Data that are rewritten before their program take no room on flash.
+    coalesces: bool,
     /// Nothing is acknowledged later because it is to be durable.
     pub(super) lies: bool,
     row_units: u32,
@@ -67,6 +69,7 @@ impl Writer {
             buffer: Buffer::new(capacity, ftl.keys(), row_units, dies),
             latency: Time::from_us(config.buffer.latency_us),
             is_write_back,
+            coalesces: config.buffer.coalesces,
             lies: config.buffer.lies_about_flush,
             row_units,
             keys: ftl.keys(),
@@ -186,6 +189,10 @@ impl Ssd {
                 if durable && entry.waiter != NONE {
                     return None;
                 }
+                if whole && !self.writer.coalesces && !self.writer.buffer.replace(old) {
+                    return None;
+                }
+                let entry = self.writer.buffer.slot(old);
                 (entry.trimmed, entry.rest) = (false, rest);
                 self.counts.coalesced += 1;
                 return Some(old);
@@ -357,10 +364,14 @@ impl Ssd {
             return Sent::No;
         }
         let Writer { buffer, lpns, row_units, .. } = &mut self.writer;
+        let most = buffer.rows.most(key);
         if self.ftl.sorts_rows() {
-            buffer.sort_dirty(key, *row_units);
+            buffer.sort_dirty(key, most);
         }
-        buffer.peek_dirty(key, *row_units, lpns);
+        buffer.peek_dirty(key, most, lpns);
+        if most < *row_units {
+            buffer.rows.add_holes(key, lpns);
+        }
         let program = match self.ftl.place(key, lpns, dies) {
             Place::At(program) => program,
             Place::NoRoom => {
@@ -374,12 +385,25 @@ impl Ssd {
             }
         };
         let first = buffer.send_dirty(key, program.units);
+        if most < self.writer.row_units {
+            self.spend_stale(key, &program);
+        }
         self.gate.occupy(program.die);
         self.jobs.host_writes_to(program.die);
         self.program(program, Owner::Slots(first), Ppn::NONE);
         self.start_collect(program.die);
         self.start_named();
         Sent::Yes
+    }
+
+    /// The rest of a program carries stale data of its key.
+    #[cold]
+    fn spend_stale(&mut self, key: Key, program: &Program) {
+        let Program { mode, page, planes, die, units, .. } = *program;
+        let chips = &self.flash.chips;
+        let pages = chips.data_pages_by(mode, page, chips.programmed_by(mode, die, page));
+        let slots = u32::from(planes) * pages as u32 * chips.geometry.units_per_page;
+        self.writer.buffer.spend(key, slots - units);
     }
 
     pub(super) fn program(&mut self, program: Program, owner: Owner, from: Ppn) {

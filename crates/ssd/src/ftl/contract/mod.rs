@@ -117,8 +117,14 @@ pub trait Ftl: Send + DynClone + State {
         count
     }
 
+    /// Whether the units of a row may end with holes.
+    fn takes_holes(&self) -> bool {
+        false
+    }
+
     /// Reserves places for the first of `lpns`, all of one key (as many as one program carries), on
-    /// one of `dies`.
+    /// one of `dies`. Holes at their end ([`Lpn::HOLE`], see `takes_holes`) take room as units do,
+    /// and the program has padding for them.
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place;
 
     /// The same for the first units that a job moves, to any die.

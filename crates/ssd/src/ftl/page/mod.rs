@@ -281,9 +281,16 @@ impl PageFtl {
             self.open(index, die, false);
         }
         let label = Stream::host(stream as u8);
-        let (program, is_row) = self.take(index, die, label, lpns.iter().copied());
+        let (mut program, is_row) = self.take(index, die, label, lpns.iter().copied());
         if is_row {
             self.turn(die, stream);
+        }
+        if lpns.last() == Some(&Lpn::HOLE) {
+            // The owners of holes are padding already.
+            let taken = &lpns[..program.units as usize];
+            let holes = taken.iter().rev().take_while(|&&lpn| lpn == Lpn::HOLE).count() as u32;
+            program.units -= holes;
+            self.counts.padding_units += u64::from(holes);
         }
         self.counts.host_units += u64::from(program.units);
         self.clock += u64::from(program.units);
@@ -361,6 +368,10 @@ impl Ftl for PageFtl {
     fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         let ppn = self.map[lpn.0 as usize];
         (ppn != Ppn::NONE.0).then_some(Ppn(ppn))
+    }
+
+    fn takes_holes(&self) -> bool {
+        self.by_speed.is_empty()
     }
 
     #[inline]

@@ -192,6 +192,10 @@ impl Ftl for Superblocks {
         self.page.lookup(lpn)
     }
 
+    fn takes_holes(&self) -> bool {
+        self.page.takes_holes()
+    }
+
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
         self.place_host(key, lpns, dies)
     }
