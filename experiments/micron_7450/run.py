@@ -2,8 +2,8 @@
 
 `nandlab papers micron_7450` runs the rows of `reference.csv`. A row's name says the workload and
 the figure: `wa_USED`, `mib_USED` (GiB in use), `zones_WRITES`, `frozen_SHARE` and `zipf_EXPONENT`
-(per cent, `pro_` for the PRO), `zns_SIZE_ACTIVE` (requests of 512 KiB in a zone, zones written at a time) with `_wa` or
-`_mib`. `step_USED` are drive writes until the rate falls after a fill in order,
+(per cent, `pro_` for the PRO), `zns_SIZE_ACTIVE` (requests of 512 KiB in a zone, zones written at a
+time) with `_wa` or `_mib`. `step_USED` are drive writes until the rate falls after a fill in order,
 `after_USED_SECONDS` the MiB a second then.
 """
 
@@ -25,7 +25,7 @@ DRIVE = "micron_7450_max"
 POOL_GIB = 1087.0
 
 #: The drive is a 64th in its blocks, and so are an erase and the space in use. The buffer is not
-#: larger than rows in flight need (16 dies of 192 KiB): here 64 MiB would absorb overwrites.
+#: larger than rows in flight need (16 dies of 192 KiB).
 SCALE = 64
 SMALL = {
     "chip.geometry.pages_per_block": 2112 // SCALE,
@@ -70,7 +70,7 @@ def of_use(used):
 
 def figures(result):
     """Write amplification, and MiB of the host a second."""
-    amplification = result.to_dict()["ftl"]["write_amplification_flash"]
+    amplification = result.to_dict()["ftl"]["write_amplification"]
     return amplification, result.bandwidth_mb_s * 1e6 / 2**20
 
 

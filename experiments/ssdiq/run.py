@@ -75,7 +75,7 @@ ALONE = "[job]\nrw={pattern}\nbs={size}\niodepth={depth}\nnorandommap=1\n"
 def of_micron(used_gib, scale):
     """The 7450 with so many GiB in use: what is never written is spare space.
 
-    Its buffer is not larger than rows in flight need: 64 MiB would absorb overwrites at this scale.
+    Its buffer is not larger than rows in flight need.
     """
     return {
         "chip.geometry.pages_per_block": 2112 // scale,

@@ -1,12 +1,20 @@
 """The size of the drive: the same figures with a 64th and with a 16th of its pages in a block.
 
-`python experiments/ssdiq/scaling.py` prints the table of README.md, in about a minute.
+`python experiments/ssdiq/scaling.py` prints the table of README.md, in some minutes.
 """
 
 from run import NAMES, SCALE, knee, percentile
 
 SCALES = (SCALE, SCALE // 4)
-ROWS = (("p5520", 50), ("p5520", 110), ("max", 30), ("max", 110))
+ROWS = (
+    ("cm7", 60),
+    ("cm7", 300),
+    ("wd", 30),
+    ("p5520", 50),
+    ("p5520", 110),
+    ("max", 30),
+    ("max", 110),
+)
 
 
 def line(what, unit, figures):
@@ -19,5 +27,5 @@ if __name__ == "__main__":
         for percent in (50, 99):
             figures = [percentile(name, offered, percent, scale) for scale in SCALES]
             print(line(f"{NAMES[name]}, {offered},000 a second, p{percent}", " us", figures))
-    for name in ("p5520", "max"):
+    for name in ("cm7", "wd", "p5520", "max"):
         print(line(f"{NAMES[name]}, most writes", "", [knee(name, scale) for scale in SCALES]))

@@ -16,7 +16,7 @@ pub(super) struct List {
     pub(super) head: u32,
     pub(super) tail: u32,
     pub(super) len: u32,
-    /// Older data of units that were rewritten here, linked from the first: they take room in a row.
+    /// Older data of units that were rewritten here, linked from the first: they take room in rows.
     pub(super) stale: u32,
     pub(super) first_stale: u32,
     queue: u32,
