@@ -295,8 +295,9 @@ def picture():
 
     with (Path(__file__).parent / "reference.csv").open(encoding="utf-8", newline="") as lines:
         printed = {row["row"]: float(row["paper"]) for row in csv.DictReader(lines)}
-    figure = new_figure(12.0, 8.0)
-    axes = list(figure.subplots(2, 3).flat)
+    figure = new_figure(15.0, 8.0)
+    *axes, rest = figure.subplots(2, 4).flat
+    rest.set_axis_off()
     fill = [(used, f"wa_{used}") for used in (372, 447, 596, 745)]
     draw(axes[0], printed, fill, "random writes", "GiB in use")
     for at, one in ((axes[1], True), (axes[2], False)):
@@ -315,7 +316,8 @@ def picture():
     draw(axes[3], printed, shares, "two zones", "% of the writes")
     shares = [(x, f"frozen_{x}_mib") for x in LASTED_S["frozen"]]
     draw(axes[4], printed, shares, "data never written again", "% of 745 GiB")
-    draw_after_fill(axes[5], printed)
+    draw_zipf(axes[5], printed)
+    draw_after_fill(axes[6], printed)
     return figure
 
 
@@ -333,6 +335,25 @@ def draw(axes, printed, rows, title, label):
         axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
     finish(axes, title)
+
+
+def draw_zipf(axes, printed):
+    """MiB a second over the exponent, for MAX and PRO."""
+    from nandlab.display.picture import COLOURS, finish
+
+    for kind, name, colour in (
+        ("zipf", "MAX, 745 GiB", COLOURS["write"]),
+        ("pro_zipf", "PRO, 894 GiB", "0.2"),
+    ):
+        at = [number / 100 for number in LASTED_S[kind]]
+        rows = [f"{kind}_{number}_mib" for number in LASTED_S[kind]]
+        axes.plot(at, [__getattr__(row)() for row in rows], color=colour, label=name)
+        axes.plot(at, [printed[row] for row in rows], "o", color=colour)
+    axes.set_xlabel("exponent (marks: measured)")
+    axes.set_ylabel("MiB a second")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    finish(axes, "Zipf's law")
 
 
 def draw_after_fill(axes, printed):

@@ -2,8 +2,8 @@
 
 `nandlab papers wd_zn540` runs the rows of `reference.csv`. A row's name says it: `read_BYTES_DEPTH`
 with `_iops`, `_mean_us` or `_p99_us`; `reset_BLOCKS`, `reset_finished_BLOCKS` and `finish_BLOCKS`
-say how many blocks of 4 KiB were written to the zone; `beside_MIB_DEPTH` are reads of 4 KiB beside
-so many MiB of writes a second.
+say how many blocks of 4 KiB were written to the zone, `close_written` that one was;
+`beside_MIB_DEPTH` are reads of 4 KiB beside so many MiB of writes a second.
 """
 
 import re
@@ -163,6 +163,18 @@ bs=2048m
 size=8z
 """
 
+#: Opens each of eight zones that hold nothing.
+OPENS = """[opens]
+zonemode=zbd
+rw=trim
+bs=2048m
+size=8z
+nandlab_open=1
+"""
+
+#: Closes each of these zones.
+CLOSES = AFTER.replace("[resets]", "[closes]") + "nandlab_close=1\n"
+
 DEPTHS = (1, 2, 8, 16, 64, 256)
 
 #: Requests of a run by depth: at more, the tail needs longer.
@@ -263,6 +275,26 @@ def command(operation, blocks):
         job += AFTER
     result = nandlab.run(DRIVE, job, set=SMALL)
     return result.of_zones[operation.removesuffix("_finished")].mean / 1e3
+
+
+@cache
+def opened():
+    """Zones that are opened by a command, and closed."""
+    return nandlab.run(DRIVE, OPENS + CLOSES, set=SMALL)
+
+
+def open_us():
+    return opened().of_zones["open"].mean
+
+
+def close_us():
+    return opened().of_zones["close"].mean
+
+
+def close_written_us():
+    """Zones that are opened by a write, and closed."""
+    written = COMMANDS.format(amount=4096, finish=0).partition("[commands]")[0]
+    return nandlab.run(DRIVE, written + CLOSES, set=SMALL).of_zones["close"].mean
 
 
 @cache

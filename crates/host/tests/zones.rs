@@ -92,18 +92,10 @@ fn appends_resets_and_finishes_are_jobs_too() {
     let mean = number(&resets["jobs"][0]["trim"]["lat_ns"]["mean"]);
     assert!((700_000.0..810_000.0).contains(&mean), "{mean}");
 
-    let text = "[w]\nzonemode=zbd\nrw=randwrite\nbs=4k\nnumber_ios=40\nmax_open_zones=4\n\
-                [f]\nstonewall\nzonemode=zbd\nrw=trim\nbs=6m\nnandlab_finish=1\n";
-    let loaded = host::config::load("tiny", &zoned(&[]).map_owned()).unwrap();
-    let workload = Workload::FioText {
-        text: text.into(),
-        place: "test".into(),
-        dir: ".".into(),
-        traces: Box::default(),
-    };
-    let mut session = Session::new(loaded, &workload, Precondition::None, 1 << 32).unwrap();
-    while !session.advance(1000).unwrap() {}
-    let report = session.report(Outside::default()).unwrap();
+    let report = jobs(
+        "[w]\nzonemode=zbd\nrw=randwrite\nbs=4k\nnumber_ios=40\nmax_open_zones=4\n\
+         [f]\nstonewall\nzonemode=zbd\nrw=trim\nbs=6m\nnandlab_finish=1\n",
+    );
     assert_eq!(number(&report["zones"]["finishes"]), 4.0);
     assert_eq!(number(&report["zones"]["states"]["full"]), 4.0);
     let padded = 4.0 * number(&report["zones"]["zone_capacity_bytes"]) / 4096.0 - 40.0;
@@ -114,6 +106,34 @@ fn appends_resets_and_finishes_are_jobs_too() {
     let mixed = zones(mixed, Precondition::None);
     assert!(number(&mixed["host"]["read"]["requests"]) > 5000.0);
     assert!(number(&mixed["zones"]["resets"]) > 10.0);
+}
+
+/// The report of a job file.
+fn jobs(text: &str) -> Value {
+    let loaded = host::config::load("tiny", &zoned(&[]).map_owned()).unwrap();
+    let workload = Workload::FioText {
+        text: text.into(),
+        place: "test".into(),
+        dir: ".".into(),
+        traces: Box::default(),
+    };
+    let mut session = Session::new(loaded, &workload, Precondition::None, 1 << 32).unwrap();
+    while !session.advance(1000).unwrap() {}
+    session.report(Outside::default()).unwrap()
+}
+
+/// Zones are opened up to the limit, beside one that a write has opened, and all are closed.
+#[test]
+fn opens_and_closes_are_jobs_too() {
+    let report = jobs(
+        "[global]\nzonemode=zbd\n[w]\nrw=write\nbs=4k\nnumber_ios=1\n\
+         [o]\nstonewall\nrw=trim\nbs=6m\nnandlab_open=1\nmax_open_zones=5\n\
+         [c]\nstonewall\nrw=trim\nbs=6m\nnandlab_close=1\n",
+    );
+    let zones = &report["zones"];
+    assert_eq!([number(&zones["opens"]), number(&zones["closes"])], [4.0, 5.0]);
+    assert_eq!(number(&zones["states"]["closed"]), 5.0);
+    assert_eq!(number(&report["jobs"][1]["trim"]["total_ios"]), 4.0);
 }
 
 #[test]
@@ -140,6 +160,8 @@ fn jobs_that_do_not_fit_the_drive_are_refused() {
         ("zonemode=zbd\nrw=trimwrite\nbs=6m", "full zones are reset"),
         ("zonemode=zbd\nrw=read\nnandlab_append=1", "writes nothing"),
         ("zonemode=zbd\nrw=write\nnandlab_finish=1", "rw=trim"),
+        ("zonemode=zbd\nrw=randwrite\nnandlab_open=1", "rw=trim"),
+        ("zonemode=zbd\nrw=trim\nbs=6m\nnandlab_open=1\nnandlab_close=1", "one of them"),
         ("zonemode=zbd\nrw=write\nzone_reset_threshold=2", "0 to 1"),
     ] {
         let error = refused_on(job);

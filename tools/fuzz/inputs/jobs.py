@@ -112,8 +112,8 @@ def of_zones(dice: Dice) -> bytes:
         lines += [f"[job{number}]", f"rw={rw}", f"iodepth={dice.one((1, 4, 32))}"]
         lines += [f"number_ios={dice.one((10, 300, 2000))}"]
         lines += [f"bs={'4m' if rw == 'trim' else dice.one(('4k', '16k', '128k', '20k'))}"]
-        if rw == "trim" and dice.chance(0.5):
-            lines.append("nandlab_finish=1")
+        if rw == "trim" and dice.chance(0.6):
+            lines.append(f"nandlab_{dice.one(('finish', 'open', 'close'))}=1")
         if "w" in rw and dice.chance(0.4):
             lines.append("nandlab_append=1")
         for option, values in _OF_ZONES.items():

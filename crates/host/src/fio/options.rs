@@ -85,9 +85,11 @@ pub struct Options {
     pub job_max_open_zones: u32,
     pub zone_reset_threshold: f64,
     pub zone_reset_frequency: f64,
-    /// Ours: writes are appends, trims are finishes.
+    /// Ours: writes are appends; trims are finishes, opens or closes.
     pub appends: bool,
     pub finishes: bool,
+    pub opens: bool,
+    pub closes: bool,
     pub steady_state: Option<Criterion>,
     pub ss_dur: Time,
     pub ss_ramp: Time,
@@ -155,6 +157,8 @@ impl Default for Options {
             zone_reset_frequency: 0.0,
             appends: false,
             finishes: false,
+            opens: false,
+            closes: false,
             steady_state: None,
             ss_dur: Time::ZERO,
             ss_ramp: Time::ZERO,
@@ -349,6 +353,8 @@ pub const ROSTER: &[Known] = &[
     value(PassedOver, &["zone_reset_frequency"], set!(zone_reset_frequency, share)),
     yes(PassedOver, &["nandlab_append"], set!(appends, flag)),
     yes(PassedOver, &["nandlab_finish"], set!(finishes, flag)),
+    yes(PassedOver, &["nandlab_open"], set!(opens, flag)),
+    yes(PassedOver, &["nandlab_close"], set!(closes, flag)),
 ];
 
 /// The kernel's write lifetime hints as streams.

@@ -4,7 +4,8 @@
 //! (`zbd_adjust_block` of fio's `zbd.c`). Sequential writes go on at the write pointers, zone after
 //! zone. Random writes become writes at the pointers of open zones. A zone that is full is reset
 //! when it is chosen again, alone: what the job has sent before is completed first, and what
-//! follows waits. Reads stay below the pointers. Trims are resets of zones that hold data.
+//! follows waits. Reads stay below the pointers. Trims are resets of zones that hold data, or finishes,
+//! opens or closes.
 //!
 //! All jobs of a file share one book of the zones. A zone that one job writes is not written by
 //! another before it is full, and all its writes are complete.
@@ -47,6 +48,8 @@ struct Zone {
     pointer: u64,
     /// Bytes that can be read.
     written: u64,
+    /// It is open, by a write or by a command.
+    is_open: bool,
     /// The job that writes it, until all its writes are complete.
     writer: Option<u32>,
     /// It goes on to write it no more.
@@ -72,6 +75,7 @@ impl Book {
         let zone = Zone {
             pointer: 0,
             written: 0,
+            is_open: false,
             writer: None,
             is_left: false,
             under_way: 0,
@@ -90,6 +94,7 @@ impl Book {
             if let Some(view) = ssd.zone(number) {
                 zone.pointer = u64::from(view.pointer) * unit;
                 zone.written = u64::from(view.written) * unit;
+                zone.is_open = view.state.is_open();
                 zone.is_dead = matches!(view.state, ZoneState::ReadOnly | ZoneState::Offline);
             }
         }
@@ -137,8 +142,8 @@ pub struct Rules {
     pub reset_frequency: f64,
     /// Writes are appends.
     pub appends: bool,
-    /// Trims are finishes.
-    pub finishes: bool,
+    /// What trims are: resets, finishes, opens or closes.
+    pub command: Op,
 }
 
 /// The requests of a job, put where zones allow them.
@@ -291,6 +296,7 @@ impl Zoned {
         let pointer = of.pointer;
         (of.pointer, of.written) = (pointer + length, pointer + length);
         of.under_way += 1;
+        of.is_open = of.pointer < capacity;
         if of.pointer == capacity {
             book.close(zone);
             self.own.retain(|&other| other != zone);
@@ -307,24 +313,33 @@ impl Zoned {
         Some((Request { op, offset, length, ..request }, is_reset))
     }
 
-    /// The zone that a trim empties, or finishes; `None` where there is none left.
+    /// The zone of the command that a trim is; `None` where it goes to none.
     fn manage(&mut self, book: &mut Book, request: Request) -> Option<Request> {
-        let (capacity, finishes) = (self.zoning.capacity(), self.rules.finishes);
+        let (capacity, op) = (self.zoning.capacity(), self.rules.command);
         let from = if self.rules.is_random { self.zone_of(request.offset) } else { self.at };
+        let open = book.zones.iter().filter(|zone| zone.is_open).count() as u32;
+        let may_open = self.rules.most_open == 0 || open < self.rules.most_open;
         let can_go = |zone: u32| {
             let of = &book.zones[zone as usize];
-            of.pointer > 0 && !of.is_dead && (!finishes || of.pointer < capacity)
+            let is_part = of.pointer > 0 && of.pointer < capacity;
+            !of.is_dead
+                && match op {
+                    Op::ZoneFinish => is_part,
+                    Op::ZoneOpen => may_open && !of.is_open && of.pointer < capacity,
+                    Op::ZoneClose => of.is_open,
+                    _ => of.pointer > 0,
+                }
         };
         let zone = self.find(from, can_go)?;
         self.at = self.next_zone(zone);
         let of = &mut book.zones[zone as usize];
-        if finishes {
-            of.pointer = capacity;
-        } else {
-            (of.pointer, of.written) = (0, 0);
+        of.is_open = op == Op::ZoneOpen;
+        match op {
+            Op::ZoneFinish => of.pointer = capacity,
+            Op::ZoneReset => (of.pointer, of.written) = (0, 0),
+            _ => {}
         }
         book.close(zone);
-        let op = if finishes { Op::ZoneFinish } else { Op::ZoneReset };
         Some(self.command(op, zone))
     }
 

@@ -20,6 +20,17 @@ impl Options {
         [&mut self.size, &mut self.io_size].into_iter().flatten().for_each(count);
     }
 
+    /// What takes the place of trims: the options that say so, and their commands.
+    fn zone_commands(&self) -> impl Iterator<Item = (&'static str, Op)> {
+        [
+            (self.finishes, "nandlab_finish", Op::ZoneFinish),
+            (self.opens, "nandlab_open", Op::ZoneOpen),
+            (self.closes, "nandlab_close", Op::ZoneClose),
+        ]
+        .into_iter()
+        .filter_map(|(is_given, name, op)| is_given.then_some((name, op)))
+    }
+
     /// Whether it does nothing but read.
     fn only_reads(&self) -> bool {
         self.pattern == Pattern::Only(Op::Read)
@@ -84,14 +95,20 @@ impl Setting<'_> {
             let problem = "trims and writes of one place".to_owned();
             return self.refuse("rw", problem, "write: full zones are reset".to_owned());
         }
-        let (appends, finishes) = (options.appends, options.finishes);
-        if appends && (options.only_reads() || options.pattern == Pattern::Only(Op::Trim)) {
+        if options.appends && (options.only_reads() || options.pattern == Pattern::Only(Op::Trim)) {
             let problem = "this job writes nothing".to_owned();
             return self.refuse("nandlab_append", problem, "rw=write, randwrite or rw".to_owned());
         }
-        if finishes && options.pattern != Pattern::Only(Op::Trim) {
-            let problem = "finishes take the place of trims".to_owned();
-            return self.refuse("nandlab_finish", problem, "rw=trim or randtrim".to_owned());
+        let mut commands = options.zone_commands();
+        if let Some((name, _)) = commands.next() {
+            if options.pattern != Pattern::Only(Op::Trim) {
+                let problem = "these commands take the place of trims".to_owned();
+                return self.refuse(name, problem, "rw=trim or randtrim".to_owned());
+            }
+            if let Some((other, _)) = commands.next() {
+                let problem = format!("{other} beside {name}");
+                return self.refuse(other, problem, "one of them for a job".to_owned());
+            }
         }
         if options.pattern == Pattern::Only(Op::Trim) && options.bs[2] != Some(zoning.stride()) {
             let expected = format!("{}, a zone: trims are resets", zoning.stride());
@@ -141,7 +158,7 @@ impl Setting<'_> {
             reset_threshold: options.zone_reset_threshold,
             reset_frequency: options.zone_reset_frequency,
             appends: options.appends,
-            finishes: options.finishes,
+            command: options.zone_commands().next().map_or(Op::ZoneReset, |(_, op)| op),
         }))
     }
 }

@@ -71,12 +71,13 @@ pub(super) fn writes(view: &JobView<'_>) -> OpStats {
     writes
 }
 
-/// Trims of a job as fio counts them: where a job writes nothing, resets and finishes too.
+/// Trims of a job as fio counts them: where a job writes nothing, commands on zones too.
 pub(super) fn trims(view: &JobView<'_>) -> OpStats {
     let mut trims = view.stats.of(Op::Trim).clone();
     if writes(view).latency.count() == 0 {
-        add(&mut trims, view.stats.of(Op::ZoneReset));
-        add(&mut trims, view.stats.of(Op::ZoneFinish));
+        for op in [Op::ZoneReset, Op::ZoneFinish, Op::ZoneOpen, Op::ZoneClose] {
+            add(&mut trims, view.stats.of(op));
+        }
     }
     trims
 }

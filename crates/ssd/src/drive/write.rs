@@ -402,7 +402,7 @@ impl Ssd {
         let Program { mode, page, planes, die, units, .. } = *program;
         let chips = &self.flash.chips;
         let pages = chips.data_pages_by(mode, page, chips.programmed_by(mode, die, page));
-        let slots = u32::from(planes) * pages as u32 * chips.geometry.units_per_page;
+        let slots = u32::from(planes) * pages * chips.geometry.units_per_page;
         self.writer.buffer.spend(key, slots - units);
     }
 
