@@ -4,8 +4,8 @@
 //! (`zbd_adjust_block` of fio's `zbd.c`). Sequential writes go on at the write pointers, zone after
 //! zone. Random writes become writes at the pointers of open zones. A zone that is full is reset
 //! when it is chosen again, alone: what the job has sent before is completed first, and what
-//! follows waits. Reads stay below the pointers. Trims are resets of zones that hold data, or finishes,
-//! opens or closes.
+//! follows waits. Reads stay below the pointers. Trims are resets of zones that hold data, or
+//! finishes, opens or closes.
 //!
 //! All jobs of a file share one book of the zones. A zone that one job writes is not written by
 //! another before it is full, and all its writes are complete.
