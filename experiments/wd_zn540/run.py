@@ -2,7 +2,7 @@
 
 `nandlab papers wd_zn540` runs the rows of `reference.csv`. A row's name says it: `read_BYTES_DEPTH`
 with `_iops`, `_mean_us` or `_p99_us`; `reset_BLOCKS`, `reset_finished_BLOCKS` and `finish_BLOCKS`
-say how many blocks of 4 KiB were written to the zone, `close_written` that one was;
+say how many blocks of 4 KiB were written to the zone; `close_written` closes one that holds one;
 `beside_MIB_DEPTH` are reads of 4 KiB beside so many MiB of writes a second.
 """
 

@@ -277,10 +277,14 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
     } else {
         0
     };
-    if !config.buffer.coalesces && !ftl.takes_holes() {
-        let problem = format!("false, and `{}` places no stale data", config.ftl.name);
-        return Err(Error::new("buffer.coalesces", problem)
-            .expected("true, or ftl.name = \"page\" without ftl.fast_pages"));
+    if !config.buffer.coalesces && (!ftl.takes_holes() || ftl.row_units() < 2) {
+        let problem = match ftl.takes_holes() {
+            true => "false, and a program carries one unit".to_owned(),
+            false => format!("false, and `{}` places no stale data", config.ftl.name),
+        };
+        return Err(Error::new("buffer.coalesces", problem).expected(
+            "true, or ftl.name = \"page\" without ftl.fast_pages, with programs of several units",
+        ));
     }
     if !ftl.knows_kinds() && !config.chips.is_empty() {
         let problem = format!("`{}` knows one kind of chips", config.ftl.name);

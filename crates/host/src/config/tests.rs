@@ -68,7 +68,7 @@ fn every_drive_is_sane() {
         assert_eq!(&again, config, "{name}: complete already");
         let (ftl, member) = config.ftl_parts().unwrap();
         let (gc, _) = config.gc_parts().unwrap();
-        assert!((1 << 28..4 << 40).contains(&bytes(config)), "{name}: {} bytes", bytes(config));
+        assert!((1 << 28..8 << 40).contains(&bytes(config)), "{name}: {} bytes", bytes(config));
         assert!(gc.start_free_blocks > ftl.gc_reserve_blocks, "{name}");
         // What `page` asks for: reserve, open blocks and one more of each plane are not filled.
         let flag = |key: &str| member.params.get(key).and_then(Value::as_bool).unwrap_or(true);

@@ -133,7 +133,7 @@ impl Buffer {
         self.slots.iter().filter(is_it).count() as u64
     }
 
-    /// Slots with newest data, or with data on their way.
+    /// Slots in use, without those of stale data.
     #[inline]
     pub fn held(&self) -> u32 {
         self.held
@@ -213,6 +213,10 @@ impl Buffer {
         entry.next = self.free;
         self.free = slot;
         self.held -= 1;
+        if self.held == 0 && self.rows.has_stale() {
+            // A buffer at rest holds nothing.
+            (0..self.rows.keys()).for_each(|key| self.spend(Key(key), u32::MAX));
+        }
     }
 
     /// A slot in flight belongs to no unit any more; the unit may be taken anew at once.
@@ -262,8 +266,8 @@ impl Buffer {
         self.rows.changed(key);
     }
 
-    /// The data of a waiting slot are replaced, and the older ones take room in a row all the same,
-    /// and a slot until then; false when there is none.
+    /// The data of a slot have been overwritten: the older ones keep a free slot until a row has
+    /// room for them. False if no slot is free.
     pub fn replace(&mut self, slot: u32) -> bool {
         let older = self.free;
         if older == NONE {
@@ -274,12 +278,13 @@ impl Buffer {
         let list = &mut self.rows.lists[key as usize];
         self.slots[older as usize].next = std::mem::replace(&mut list.first_stale, older);
         list.stale += 1;
+        self.rows.stale += 1;
         self.rows.changed(key);
         true
     }
 
-    /// A row of a key has room for so many units beside those that it carries: as many of its stale
-    /// data are gone.
+    /// A row of a key was sent with room for so many units beside its own: as many of the key's
+    /// stale data give their slots back.
     pub fn spend(&mut self, key: Key, room: u32) {
         let list = &mut self.rows.lists[key.0 as usize];
         for _ in 0..room.min(list.stale) {
@@ -288,6 +293,7 @@ impl Buffer {
             list.first_stale = std::mem::replace(&mut entry.next, self.free);
             self.free = slot;
             list.stale -= 1;
+            self.rows.stale -= 1;
         }
         self.rows.changed(key.0);
     }
@@ -398,12 +404,7 @@ impl Buffer {
             after => self.slots[after as usize].previous = previous,
         }
         list.len -= 1;
-        if list.len == 0 {
-            // No row comes any more that would carry them.
-            self.spend(key, u32::MAX);
-        } else {
-            self.rows.changed(key.0);
-        }
+        self.rows.changed(key.0);
     }
 }
 
@@ -503,10 +504,11 @@ mod tests {
         assert!(buffer.take(Lpn(9), State::Dirty).is_none());
         buffer.push_dirty(others[0]);
         assert!(buffer.rows.has_whole());
-        // Without units, nothing carries them.
         buffer.unlink_dirty(others[0]);
-        assert_eq!(buffer.rows.most(Key(0)), 4);
-        assert!((10..14).all(|lpn| buffer.take(Lpn(lpn), State::Dirty).is_some()));
+        // With the last data of the host they go too.
+        others.into_iter().for_each(|slot| buffer.release(slot));
+        assert_eq!((buffer.held(), buffer.rows.most(Key(0))), (0, 4));
+        assert!((10..18).all(|lpn| buffer.take(Lpn(lpn), State::Dirty).is_some()));
     }
 
     #[test]

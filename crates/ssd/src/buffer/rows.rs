@@ -67,6 +67,8 @@ pub struct Rows {
     row_units: u32,
     /// Keys that wait for a die or a job.
     waiting: u32,
+    /// Stale data of all keys.
+    pub(super) stale: u32,
 }
 
 impl Rows {
@@ -77,6 +79,7 @@ impl Rows {
             queues: vec![Queue::EMPTY; (OF_DIES + dies) as usize],
             row_units,
             waiting: 0,
+            stale: 0,
         }
     }
 
@@ -101,7 +104,14 @@ impl Rows {
         self.lists[key.0 as usize].len
     }
 
-    /// Units of a key that its next row takes at most: stale data take the rest.
+    /// Whether there are stale data.
+    #[inline]
+    pub(super) fn has_stale(&self) -> bool {
+        self.stale > 0
+    }
+
+    /// Units of a key that its next row takes at most: stale data take the rest, but for one unit,
+    /// which a row always carries.
     #[inline]
     pub fn most(&self, key: Key) -> u32 {
         let List { stale, .. } = self.lists[key.0 as usize];

@@ -88,8 +88,8 @@ pub struct BufferConfig {
     pub bytes: u64,
     /// Time to move the data of one request into or out of the buffer.
     pub latency_us: f64,
-    /// A whole unit that is rewritten before its program takes no room on flash. If off, the older
-    /// data do, as in a drive whose buffer is a log.
+    /// On by default: data that are overwritten whole in the buffer take no room on flash. If off
+    /// they do, as in a drive whose buffer is a log.
     #[serde(skip_serializing_if = "is_true")]
     pub coalesces: bool,
     /// Flushes and forced writes are acknowledged before their data are on flash, as some cheap

@@ -405,6 +405,10 @@ impl State for Tally {
 }
 
 impl Ftl for Tally {
+    fn takes_holes(&self) -> bool {
+        self.ftl.takes_holes()
+    }
+
     fn place(&mut self, key: Key, lpns: &[Lpn], dies: &DieSet) -> Place {
         debug_assert!(key.0 < self.ftl.keys());
         let place = self.ftl.place(key, lpns, dies);

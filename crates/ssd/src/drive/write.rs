@@ -189,6 +189,7 @@ impl Ssd {
                 if durable && entry.waiter != NONE {
                     return None;
                 }
+                // A partial write changes the waiting data, and leaves nothing stale.
                 if whole && !self.writer.coalesces && !self.writer.buffer.replace(old) {
                     return None;
                 }
@@ -385,7 +386,8 @@ impl Ssd {
             }
         };
         let first = buffer.send_dirty(key, program.units);
-        if most < self.writer.row_units {
+        // A row of the drive's own carries nothing.
+        if most < self.writer.row_units && program.units > 0 {
             self.spend_stale(key, &program);
         }
         self.gate.occupy(program.die);
@@ -396,7 +398,7 @@ impl Ssd {
         Sent::Yes
     }
 
-    /// The rest of a program carries stale data of its key.
+    /// The rest of a program carries stale data of its key. If it fails, nobody misses them.
     #[cold]
     fn spend_stale(&mut self, key: Key, program: &Program) {
         let Program { mode, page, planes, die, units, .. } = *program;

@@ -257,6 +257,11 @@ impl Interleaving {
                 return Ok(false);
             }
         }
+        let units = lpns.len();
+        if self.ftl.takes_holes() && self.next.is_multiple_of(3) {
+            // Data that were overwritten in the buffer take the rest of the row.
+            lpns.resize(self.ftl.row_units() as usize, Lpn::HOLE);
+        }
         let program = match self.ftl.place(key, &lpns, &open) {
             Place::At(program) => program,
             // The host comes again when the program on that die is done.
@@ -269,6 +274,7 @@ impl Interleaving {
             }
         };
         hold!(open.contains(program.die), "{program:?} to a die that takes none");
+        hold!(program.units as usize <= units, "{program:?} carries holes");
         lpns.truncate(program.units as usize);
         self.next += u64::from(program.units);
         self.flying.extend(lpns.iter().map(|lpn| lpn.0));

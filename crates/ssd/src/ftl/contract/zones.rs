@@ -165,7 +165,7 @@ impl ZoneLayout {
 pub struct ZoneCosts {
     /// Of an append on a core, beside that of a write.
     pub append_us: f64,
-    /// Of an append of one unit on a core, beside that.
+    /// More for an append of at most one unit.
     pub append_unit_us: f64,
     /// Delay of an append, in which its core is free for others.
     pub append_delay_us: f64,

@@ -42,7 +42,7 @@ pub(super) struct Params {
     erase: Erase,
     /// Time of a core for an append beside `controller.command_us`, in microseconds.
     append_us: f64,
-    /// The same for an append of one unit alone, beside `append_us`.
+    /// More time of a core for an append of at most one unit, beside `append_us`.
     append_unit_us: f64,
     /// Delay of an append beside that of a write, in which its core is free for others.
     append_delay_us: f64,
