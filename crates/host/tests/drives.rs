@@ -41,7 +41,7 @@ fn run(drive: Drive, text: &str) -> (Value, Drive) {
     (report, session.drive_left().unwrap())
 }
 
-const FTLS: [&[&str]; 9] = [
+const FTLS: [&[&str]; 10] = [
     &[],
     &["ftl.superblock_dies=0"],
     &["chip.array={name='power_law'}", "ecc={model='threshold', t=2}"],
@@ -59,6 +59,7 @@ const FTLS: [&[&str]; 9] = [
         "ftl.overprovisioning=0.5",
     ],
     &["ftl.name=learned", "ftl.gamma=16", "ftl.overprovisioning=0.5"],
+    &["buffer.coalesces=false"],
     &["ftl.name=bast", "ftl.overprovisioning=0.5"],
     &["ftl.name=superblock", "ftl.overprovisioning=0.5"],
 ];

@@ -498,9 +498,10 @@ mod tests {
         let first = buffer.send_dirty(Key(0), 1);
         buffer.spend(Key(0), 3);
         assert!(!buffer.rows.has_whole());
+        let mut others: Vec<u32> =
+            (0..3).map(|lpn| buffer.take(Lpn(lpn), State::Dirty).unwrap()).collect();
         buffer.release(first);
-        let others: Vec<u32> =
-            (0..4).map(|lpn| buffer.take(Lpn(lpn), State::Dirty).unwrap()).collect();
+        others.push(buffer.take(Lpn(3), State::Dirty).unwrap());
         assert!(buffer.take(Lpn(9), State::Dirty).is_none());
         buffer.push_dirty(others[0]);
         assert!(buffer.rows.has_whole());
