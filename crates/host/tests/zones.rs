@@ -56,19 +56,11 @@ fn a_full_drive_is_overwritten_zone_by_zone() {
 
 #[test]
 fn reads_stay_below_the_write_pointers() {
-    let text = "[w]\nzonemode=zbd\nrw=write\nbs=8k\nnumber_ios=1000\nsize=4z\n\
-                [r]\nstonewall\nzonemode=zbd\nrw=randread\nbs=4k\niodepth=16\nnumber_ios=3000\n\
-                [s]\nstonewall\nzonemode=zbd\nrw=read\nbs=64k\n";
-    let loaded = host::config::load("tiny", &zoned(&[]).map_owned()).unwrap();
-    let workload = Workload::FioText {
-        text: text.into(),
-        place: "test".into(),
-        dir: ".".into(),
-        traces: Box::default(),
-    };
-    let mut session = Session::new(loaded, &workload, Precondition::None, 1 << 32).unwrap();
-    while !session.advance(1000).unwrap() {}
-    let report = session.report(Outside::default()).unwrap();
+    let report = jobs(
+        "[w]\nzonemode=zbd\nrw=write\nbs=8k\nnumber_ios=1000\nsize=4z\n\
+         [r]\nstonewall\nzonemode=zbd\nrw=randread\nbs=4k\niodepth=16\nnumber_ios=3000\n\
+         [s]\nstonewall\nzonemode=zbd\nrw=read\nbs=64k\n",
+    );
     assert_eq!(report["host"]["read_units_unwritten"], 0, "{}", report["host"]);
     assert_eq!(number(&report["jobs"][1]["read"]["total_ios"]), 3000.0);
     // In order each written byte once, and no more.

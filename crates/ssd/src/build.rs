@@ -282,9 +282,10 @@ pub fn build_ftl(config: &SsdConfig, context: Context) -> Result<Box<dyn Ftl>> {
             true => "false, and a program carries one unit".to_owned(),
             false => format!("false, and `{}` places no stale data", config.ftl.name),
         };
-        return Err(Error::new("buffer.coalesces", problem).expected(
-            "true, or ftl.name = \"page\" without ftl.fast_pages, with programs of several units",
-        ));
+        return Err(Error::new("buffer.coalesces", problem).expected(format!(
+            "true, or the FTL `{}` without ftl.fast_pages, with programs of several units",
+            ftl::FOR_HOLES
+        )));
     }
     if !ftl.knows_kinds() && !config.chips.is_empty() {
         let problem = format!("`{}` knows one kind of chips", config.ftl.name);

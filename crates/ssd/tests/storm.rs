@@ -49,9 +49,15 @@ fn a_trim_leaves_nothing_of_data_in_flight() {
 /// Data that are rewritten in the buffer: they are never programmed, or take room all the same.
 #[test]
 fn a_buffer_that_is_a_log_programs_what_was_rewritten() {
-    let sets = ["buffer.coalesces=false", "ftl.fast_pages=true"];
-    let error = Ssd::new(&drive::config(&sets), 1 << 30).err().unwrap();
-    assert_eq!(error.place, "buffer.coalesces", "{error}");
+    let of_one_unit = ["chip.features.multi_plane_program=false", "ftl.unit_bytes=8192"];
+    for (sets, why) in
+        [(&["ftl.fast_pages=true"][..], "places no stale data"), (&of_one_unit, "one unit")]
+    {
+        let sets = [sets, &["buffer.coalesces=false"]].concat();
+        let error = Ssd::new(&drive::config(&sets), 1 << 30).err().unwrap();
+        assert_eq!(error.place, "buffer.coalesces", "{error}");
+        assert!(error.problem.contains(why), "{error}");
+    }
     for (coalesces, stale_units) in [(true, 0), (false, 2)] {
         let mut ssd = drive::small(&[&format!("buffer.coalesces={coalesces}")]);
         ssd.keep_payload();

@@ -142,7 +142,7 @@ pub struct Rules {
     pub reset_frequency: f64,
     /// Writes are appends.
     pub appends: bool,
-    /// What trims are: resets, finishes, opens or closes.
+    /// The command that a trim stands for: reset, finish, open or close.
     pub command: Op,
 }
 
@@ -317,15 +317,17 @@ impl Zoned {
     fn manage(&mut self, book: &mut Book, request: Request) -> Option<Request> {
         let (capacity, op) = (self.zoning.capacity(), self.rules.command);
         let from = if self.rules.is_random { self.zone_of(request.offset) } else { self.at };
-        let open = book.zones.iter().filter(|zone| zone.is_open).count() as u32;
-        let may_open = self.rules.most_open == 0 || open < self.rules.most_open;
+        let open = || book.zones.iter().filter(|zone| zone.is_open).count() as u32;
+        let most = self.rules.most_open;
+        if op == Op::ZoneOpen && most > 0 && open() >= most {
+            return None;
+        }
         let can_go = |zone: u32| {
             let of = &book.zones[zone as usize];
-            let is_part = of.pointer > 0 && of.pointer < capacity;
             !of.is_dead
                 && match op {
-                    Op::ZoneFinish => is_part,
-                    Op::ZoneOpen => may_open && !of.is_open && of.pointer < capacity,
+                    Op::ZoneFinish => of.pointer > 0 && of.pointer < capacity,
+                    Op::ZoneOpen => !of.is_open && of.pointer < capacity,
                     Op::ZoneClose => of.is_open,
                     _ => of.pointer > 0,
                 }

@@ -20,7 +20,7 @@ impl Options {
         [&mut self.size, &mut self.io_size].into_iter().flatten().for_each(count);
     }
 
-    /// What takes the place of trims: the options that say so, and their commands.
+    /// Given options that turn trims into another command on zones, each with that command.
     fn zone_commands(&self) -> impl Iterator<Item = (&'static str, Op)> {
         [
             (self.finishes, "nandlab_finish", Op::ZoneFinish),

@@ -35,6 +35,9 @@ use base::family::Member;
 /// Those that know several kinds of chips (`Ftl::knows_kinds`), for messages.
 pub(crate) const FOR_KINDS: &str = frozen::MEMBER.name;
 
+/// Those whose rows may end with holes (`Ftl::takes_holes`), for messages.
+pub(crate) const FOR_HOLES: &str = page::MEMBER.name;
+
 /// Every FTL.
 pub const ROSTER: &[Member<Build>] = &[
     page::MEMBER,
