@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nandlab import NandlabError
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = Path(os.environ.get("NANDLAB_TRACES", ROOT.parent / "shared" / "traces"))
@@ -41,6 +45,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason="a long test: --full runs it"))
 
 
+def carries(message: object, *parts: object) -> str:
+    """A message, which must carry its parts: place, refused value, what is expected there.
+
+    A part stands for itself: neither `4` in `64` nor `page` in `pages` counts. Tests that ask for
+    parts, and not for phrases, pass when a message is worded better.
+    """
+    text = str(message)
+    for part in map(str, parts):
+        before, behind = (r"(?<!\w)" if part[:1].isidentifier() or part[:1].isdigit() else "",
+                          r"(?!\w)" if part[-1:].isidentifier() or part[-1:].isdigit() else "")
+        assert re.search(before + re.escape(part) + behind, text), f"`{part}` is missing in: {text}"
+    return text
+
+
+@contextmanager
+def refused(*parts: object) -> Iterator[None]:
+    """A block of Python that must raise `NandlabError` with a message that carries these parts."""
+    assert parts, "a refusal carries a place or a value"
+    with pytest.raises(NandlabError) as raised:
+        yield
+    carries(raised.value, *parts)
+
+
 class Ended:
     """A command that has ended."""
 
@@ -60,15 +87,15 @@ class Ended:
         assert self.code == 0, self.err
         return self
 
-    def refused(self) -> str:
-        """The one line that says why it was refused."""
+    def refused(self, *parts: object) -> str:
+        """The one line that says why it was refused, which carries these parts."""
         assert self.code == 2, (self.code, self.err)
         assert "Traceback" not in self.err
         assert self.out == ""
         lines = self.err.splitlines()
         assert len(lines) == 1, lines
         assert lines[0].startswith("error: ")
-        return lines[0]
+        return carries(lines[0], *parts)
 
 
 @pytest.fixture

@@ -231,9 +231,55 @@ fn edits(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
+/// Asserts in a test that a message carries all of `parts`: its place, the refused value, what is
+/// expected there.
+///
+/// A part stands for itself: neither `4` in `64` nor `page` in `pages` counts. Tests that ask for
+/// parts, and not for phrases, pass when a message is worded better.
+///
+/// # Panics
+///
+/// Where a part is missing, or where none is asked for.
+#[track_caller]
+pub fn assert_carries(message: impl fmt::Display, parts: &[&str]) {
+    let message = message.to_string();
+    assert!(!parts.is_empty(), "no part of the message is asked for: {message}");
+    for part in parts {
+        assert!(carries(&message, part), "`{part}` is missing in: {message}");
+    }
+}
+
+/// Whether `part` stands in `message` as a word, a number or a phrase of its own.
+fn carries(message: &str, part: &str) -> bool {
+    let joins = |a: Option<char>, b: Option<char>| {
+        let is_inner = |letter: char| letter.is_alphanumeric() || letter == '_';
+        a.is_some_and(is_inner) && b.is_some_and(is_inner)
+    };
+    message.match_indices(part).any(|(start, _)| {
+        let (before, behind) = (&message[..start], &message[start + part.len()..]);
+        !joins(before.chars().next_back(), part.chars().next())
+            && !joins(part.chars().next_back(), behind.chars().next())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_message_is_a_whole_word() {
+        let message = "ftl.stripe: 64 pages; expected: 1 to 9 pages";
+        assert_carries(message, &["ftl.stripe", "64", "stripe: 64", "1 to 9"]);
+        for part in ["6", "4", "page", "tl.stripe", "to 90"] {
+            assert!(!carries(message, part), "{part}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "`gc.name` is missing in: ftl.name")]
+    fn a_part_that_is_missing_fails() {
+        assert_carries("ftl.name: unknown", &["ftl.name", "gc.name"]);
+    }
 
     #[test]
     fn text_has_place_value_expected_and_nearest() {

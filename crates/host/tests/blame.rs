@@ -1,6 +1,6 @@
 //! Tests of blame: what a request waited for adds up to its latency, and names the right cause.
 
-mod running;
+use crate::running;
 
 use host::report::Outside;
 use host::run::tails::Tails;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout)]
 
-mod running;
+use crate::running;
 
 use host::report::Outside;
 use host::session::Session;

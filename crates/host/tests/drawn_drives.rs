@@ -3,7 +3,7 @@
 //! A failure names its seed and prints what was drawn: `--drive tiny`, the `--set`s, the job. The
 //! members of all families are drawn from their rosters, so that a new one is drawn too.
 
-mod running;
+use crate::running;
 
 use base::family::Member;
 use base::rng::Rng;

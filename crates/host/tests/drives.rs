@@ -1,7 +1,7 @@
 //! A drive as an object: a run on a clone is the run that preconditioned itself, to the bit; runs
 //! follow one another; and what is stored grows old.
 
-mod running;
+use crate::running;
 
 use host::drive::Drive;
 use host::report::Outside;

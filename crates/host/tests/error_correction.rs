@@ -3,7 +3,7 @@
 
 #![allow(clippy::print_stdout)]
 
-mod running;
+use crate::running;
 
 use host::config;
 use running::{number, refused, run};

@@ -1,6 +1,6 @@
 //! Tests of extreme values: each parameter at the end of its range is refused by name, or works.
 
-mod running;
+use crate::running;
 
 use host::report::Outside;
 use running::{number, refused, run, session};

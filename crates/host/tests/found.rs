@@ -1,6 +1,6 @@
 //! Regression tests: runs that once hung, or ended in a panic.
 
-mod running;
+use crate::running;
 
 use running::run;
 use ssd::precondition::Precondition;

@@ -1,6 +1,6 @@
 //! Tests of pace: rates and their processes, pauses, and what a ramp leaves out.
 
-mod running;
+use crate::running;
 
 use host::run::stats::RequestLog;
 use running::number;

@@ -1,7 +1,7 @@
 //! Placement handles: data of jobs that die apart are kept apart, and the counters of the endurance
 //! group agree with the FTL's account.
 
-mod running;
+use crate::running;
 
 use base::Result;
 use host::config;

@@ -3,7 +3,7 @@
 
 #![allow(clippy::print_stdout)]
 
-mod running;
+use crate::running;
 
 use base::stats::clopper_pearson;
 use running::{number, run};

@@ -1,6 +1,6 @@
 //! Tests of replays: when the requests of a trace are sent, and which options do not apply.
 
-mod running;
+use crate::running;
 
 use base::Result;
 use host::config;

@@ -1,6 +1,6 @@
 //! Tests of settling: runs that have not settled say so, and runs that are to settle end there.
 
-mod running;
+use crate::running;
 
 use host::report::Outside;
 use host::run::until::Until;

@@ -1,6 +1,6 @@
 //! Jobs on drives with zones, as fio has them: places of reads, writes and resets, limits, reports.
 
-mod running;
+use crate::running;
 
 use host::drive::Drive;
 use host::report::Outside;

@@ -1,6 +1,6 @@
 //! Tests of background garbage collection: it runs whenever a die is otherwise idle.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use base::rng::Rng;

@@ -1,9 +1,8 @@
 //! `bast` against its closed forms: write amplification, erases and kinds of merges; and a timed
 //! run against the same writes without time.
 
-#[allow(dead_code, reason = "not every helper is of use here")]
-mod drive;
-mod one_plane;
+use crate::drive;
+use crate::one_plane;
 
 use base::rng::Rng;
 use one_plane::{BLOCKS, PAGES, fill, ftl_of, validate};

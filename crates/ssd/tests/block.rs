@@ -1,6 +1,6 @@
 //! `block` against its closed forms: what a write in order, further on or back costs.
 
-mod one_plane;
+use crate::one_plane;
 
 use base::rng::Rng;
 use one_plane::{BLOCKS, PAGES, fill, ftl_of, overwrite, validate};

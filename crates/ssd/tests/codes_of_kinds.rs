@@ -1,6 +1,6 @@
 //! Tests of codes that kinds of chips have of their own: times, counts, soft reads, and storms.
 
-mod drive;
+use crate::drive;
 
 use base::Result;
 use ecc::named_code::NamedCode;

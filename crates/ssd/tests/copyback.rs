@@ -1,7 +1,7 @@
 //! Tests of `gc.copyback`: what stays on the chip, what that saves of the bus, and what it costs in
 //! errors.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use ssd::conformance::power::Cuts;

@@ -1,7 +1,7 @@
 //! Exchange of a die while the drive is in use: no request is lost, the die is emptied and has a
 //! new chip, and what cannot be exchanged is refused.
 
-mod drive;
+use crate::drive;
 
 use base::Error;
 use nand::geometry::Die;

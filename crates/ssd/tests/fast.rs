@@ -1,6 +1,6 @@
 //! `fast` against its closed forms: write amplification, erases and kinds of merges.
 
-mod one_plane;
+use crate::one_plane;
 
 use base::rng::Rng;
 use one_plane::{BLOCKS, PAGES, fill, ftl_of, overwrite, validate};

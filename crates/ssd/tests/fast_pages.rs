@@ -1,6 +1,6 @@
 //! Tests of `ftl.fast_pages`: which pages urgent writes go to, and what that gains.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use base::rng::Rng;

@@ -1,6 +1,6 @@
 //! Tests of `frozen` on fast and dense chips: the promises of an FTL, and where data end up.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use ssd::Ssd;

@@ -2,8 +2,7 @@
 //! it says, every physical unit is accounted for, and what it reports of itself is what it has
 //! done; however the batches fall, whatever the geometry, before a run and in it.
 
-#[allow(dead_code, reason = "the FTL is asked without its drive")]
-mod drive;
+use crate::drive;
 
 use base::archive::{Archive, State};
 use nand::geometry::{Block, Ppn};

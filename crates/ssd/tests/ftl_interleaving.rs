@@ -3,8 +3,7 @@
 //! moves must always have a place, nothing may be erased that is still mapped, and what is
 //! stalled must get going again.
 
-#[allow(dead_code, reason = "drives that are refused are tried too")]
-mod drive;
+use crate::drive;
 use base::family::Member;
 use ssd::conformance::interleaving::{Interleaving, Outcome};
 use ssd::conformance::tally::Tally;

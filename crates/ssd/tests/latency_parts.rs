@@ -1,6 +1,6 @@
 //! Tests of the parts of a latency, as a completion gives them.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use ssd::request::{Op, Request};

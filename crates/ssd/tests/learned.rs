@@ -1,7 +1,7 @@
 //! What a learned map takes and costs: bytes by the shape of the writes, and a read for each wrong
 //! prediction.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use ssd::build::{chips, context};

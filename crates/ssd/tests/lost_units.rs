@@ -1,6 +1,6 @@
 //! Tests of lost units: data that could not be moved or completed stay lost.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use base::rng::Rng;

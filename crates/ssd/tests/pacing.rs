@@ -1,7 +1,7 @@
 //! Pacing of the FTL `page`: under steady random writes no two completions are far apart; without
 //! it they are. The contract promises no pace: how long a drive is silent is each FTL's own affair.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use base::rng::Rng;

@@ -1,6 +1,6 @@
 //! Power cuts at random times, for every FTL and every recovery: what was flushed is there.
 
-mod drive;
+use crate::drive;
 
 use ssd::conformance::power::Cuts;
 use ssd::ftl::Build;

@@ -1,6 +1,6 @@
 //! Preconditioning: `steady` ends when write amplification has settled, on small drives too.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use nand::geometry::Die;

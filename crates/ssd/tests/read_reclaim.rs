@@ -1,7 +1,7 @@
 //! Read reclaim: blocks that have been read very often, or only just, are written anew, as often as
 //! they should be, and what disturbed or aged them is gone.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use ssd::precondition::Precondition;

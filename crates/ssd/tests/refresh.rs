@@ -1,7 +1,7 @@
 //! Refresh and patrol: old data are written anew as often as they should be, pages are read as
 //! often as asked for, and no read finds what is lost on the way.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use base::rng::Rng;

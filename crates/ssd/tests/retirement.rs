@@ -1,7 +1,7 @@
 //! Blocks whose pages cannot be read any more, or a program or the erase of which has failed, leave
 //! the drive; data and spare are accounted for.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use ssd::request::{Op, Request};

@@ -1,6 +1,6 @@
 //! Tests of `drive.single_level`: a drive of fast pages alone.
 
-mod drive;
+use crate::drive;
 
 use ssd::request::{Op, Request};
 use ssd::{Ssd, Step};

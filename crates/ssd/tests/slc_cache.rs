@@ -1,7 +1,7 @@
 //! Tests of `slc_cache` against closed forms: what the cache takes, when it is emptied, what that
 //! costs, and how fast it is.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use base::rng::Rng;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout)]
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use ssd::config::SsdConfig;

@@ -1,6 +1,6 @@
 //! Tests that no request waits for ever, whatever reads are retried.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use base::rng::Rng;

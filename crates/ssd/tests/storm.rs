@@ -1,7 +1,7 @@
 //! A storm of random requests against a plain map: every read returns the newest version, for
 //! every FTL, garbage collection policy and scheduler, in every way the buffer can work.
 
-mod drive;
+use crate::drive;
 
 use base::family::Member;
 use ssd::conformance::storm::Storm;

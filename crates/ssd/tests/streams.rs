@@ -1,6 +1,6 @@
 //! Streams of the host: data that die together are written together, whatever their hint is called.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use ssd::precondition::Precondition;

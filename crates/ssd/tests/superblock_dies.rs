@@ -1,7 +1,7 @@
 //! Superblocks across dies (`ftl.superblock_dies`): storms on whole drives, blocks of all dies that
 //! are opened and erased together, and combinations that are refused.
 
-mod drive;
+use crate::drive;
 
 use nand::geometry::{Block, Geometry};
 use ssd::Ssd;

@@ -1,6 +1,6 @@
 //! Tests of wear levelling, with it and without it.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use ssd::ftl::{FtlCounts, Lpn, Untimed};

@@ -1,7 +1,7 @@
 //! Tests of `wom`: bits for each erase against the code rate, what a recycled block keeps, times of
 //! coded pages, and what it refuses.
 
-mod drive;
+use crate::drive;
 
 use base::Time;
 use base::rng::Rng;

@@ -1,7 +1,7 @@
 //! Tests of `wom` with WOM-v codes: bits for each erase against the closed form, promises of an FTL
 //! in all generations, times, and what is refused.
 
-mod drive;
+use crate::drive;
 
 use base::rng::Rng;
 use nand::chip::BlockMode;

@@ -1,7 +1,6 @@
 //! Drives with zones: storms, limits, appends, resets, finishes, and what they cost.
 
-#[allow(dead_code, reason = "not every test builds a full drive")]
-mod drive;
+use crate::drive;
 
 use ssd::conformance::batches::Batches;
 use ssd::conformance::interleaving::Interleaving;

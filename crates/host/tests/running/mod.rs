@@ -1,7 +1,5 @@
 //! Drives under workloads for tests: preset `tiny` with any of its parameters changed, and a job.
 
-#![allow(dead_code)]
-
 use base::Result;
 use host::config;
 use host::report::Outside;

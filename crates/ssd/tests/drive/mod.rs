@@ -14,7 +14,6 @@ pub fn config<S: AsRef<str>>(sets: &[S]) -> SsdConfig {
 
 /// The choice of an FTL, and those of `sets` that a drive with it has: a parameter of one FTL is
 /// none of others. One with many frontiers has more spare, if there is no drive without.
-#[allow(dead_code, reason = "not every test is of every FTL")]
 pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
     let schemas = [(member.schema)(), schema::<FtlConfig>()];
     let is_there = |set: &&&str| {
@@ -41,7 +40,6 @@ pub fn of_ftl(member: &Member<Build>, sets: &[&str]) -> Vec<String> {
 }
 
 /// Members whose FTL can do something that its contract leaves open.
-#[allow(dead_code, reason = "not every test asks for more than every FTL can")]
 pub fn members_that(
     can: impl Fn(&dyn Ftl) -> bool,
 ) -> impl Iterator<Item = &'static Member<Build>> {
@@ -52,13 +50,11 @@ pub fn members_that(
 }
 
 /// The small drive with `sets` laid over it.
-#[allow(dead_code, reason = "not every test builds a drive of its own")]
 pub fn small(sets: &[&str]) -> Ssd {
     Ssd::new(&config(sets), 1 << 30).unwrap()
 }
 
 /// Brings a drive into the state that a run is to begin with, and tells how that went.
-#[allow(dead_code, reason = "not every test begins with a full drive")]
 pub fn prepare(ssd: &mut Ssd, state: Precondition) -> Preconditioning {
     let mut preconditioning = Preconditioning::new(state, ssd.dies(), 1);
     while !preconditioning.is_done() {

@@ -83,7 +83,6 @@ pub fn fill(ftl: &mut dyn Ftl) {
 
 /// Overwrites units that are drawn, one at a time: `settling` of them before the counts begin,
 /// then `count`.
-#[allow(dead_code, reason = "not every FTL has a closed form for this")]
 pub fn overwrite(ftl: &mut dyn Ftl, settling: u32, count: u32, draw: &mut dyn FnMut() -> Lpn) {
     let mut untimed = Untimed::new(1);
     for i in 0..settling + count {

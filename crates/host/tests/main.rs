@@ -1,0 +1,20 @@
+//! Integration tests of drives under their hosts: one binary, so that the crate is linked once.
+
+mod blame;
+mod closed_forms;
+mod drawn_drives;
+mod drives;
+mod error_correction;
+mod extremes;
+mod found;
+mod lifetime;
+mod nbd_sessions;
+mod pace;
+mod placement;
+mod power;
+mod real_cells;
+mod real_traces;
+mod replays;
+mod running;
+mod settling;
+mod zones;
