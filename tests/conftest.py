@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nandlab import NandlabError
+from nandlab.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = Path(os.environ.get("NANDLAB_TRACES", ROOT.parent / "shared" / "traces"))
@@ -71,10 +74,10 @@ def refused(*parts: object) -> Iterator[None]:
 class Ended:
     """A command that has ended."""
 
-    def __init__(self, process: subprocess.CompletedProcess[str]) -> None:
-        self.code = process.returncode
-        self.out = process.stdout
-        self.err = process.stderr
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
 
     @property
     def json(self) -> dict[str, Any]:
@@ -107,18 +110,53 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def nandlab(folder: Path) -> Callable[..., Ended]:
-    """Runs the installed command in that folder."""
+def nandlab(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
+    """Runs the command in that folder: in this process, or in one of its own where that matters.
 
-    def call(*arguments: str | Path, timeout_s: float = 120) -> Ended:
-        command = [COMMAND, *map(str, arguments)]
-        return Ended(
-            subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, check=False
-            )
+    A process of its own costs the half second of its imports. It matters for signals, pipes, limits
+    of the system, and what is left behind in Python.
+    """
+    # The end of a command ignores Ctrl-C, as the end of a process should; these tests go on.
+    monkeypatch.setattr("nandlab.cli.commands.let_end", lambda: None)
+
+    def call(*arguments: str | Path, process: bool = False, timeout_s: float = 120) -> Ended:
+        words = list(map(str, arguments))
+        if not process:
+            return called(words, monkeypatch)
+        ended = subprocess.run(
+            [COMMAND, *words],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
         )
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     return call
+
+
+def called(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> Ended:
+    """The command in this process: its exit code, and what it wrote to its two outputs."""
+    out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)
+    )
+    code: object = None
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "argv", ["nandlab", *arguments])
+        # Put back what the command takes away.
+        patched.setitem(os.environ, "MPLBACKEND", os.environ.get("MPLBACKEND", "agg"))
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main()
+            except SystemExit as ended:
+                code = ended.code
+            except BaseException:
+                traceback.print_exc()
+                code = 1
+    read = [stream.buffer.getvalue().decode() for stream in (out, err)]  # type: ignore[attr-defined]
+    assert code is None or isinstance(code, int), code
+    return Ended(code or 0, *read)
 
 
 @pytest.fixture

@@ -16,10 +16,11 @@ from typing import Any
 
 import pyarrow.csv as pv
 import pytest
-from conftest import COMMAND, Ended
+from begun import progressed
+from conftest import COMMAND, Ended, carries, refused
 
 import nandlab
-from nandlab import Calibration, CalibrationUnfinished, NandlabError, calibrate
+from nandlab import Calibration, CalibrationUnfinished, calibrate
 
 HIDDEN = {"controller.command_us": 3.3, "chip.timing.t_read_us": 55.0, "host.link_mb_s": 1500.0}
 FIT = {
@@ -108,8 +109,8 @@ def test_rows_are_drawn_by_the_seed_or_marked(data: Path, tmp_path: Path):
 def test_nothing_is_validated_without_held_out_rows(data: Path):
     one = calibrate("tiny", data, FIT, trials=8, **QUICK)
     assert one.summary("held out").values == 0
-    assert "nothing here is validated" in str(one)
-    assert any("nothing is validated" in note for note in one.notes)
+    carries(one, "validated")
+    assert any("validated" in note for note in one.notes)
 
 
 def test_workers_and_a_second_time_change_nothing(data: Path, found: Calibration):
@@ -130,7 +131,7 @@ def test_a_key_that_changes_nothing_is_said_and_kept(data: Path):
     assert one["chip.timing.t_read_us"].status == "fitted"
     assert "no effect" in str(one)
     text = one.to_toml()
-    assert re.search(r"^latency_us = 1.0 +# assumed: the drive's own", text, re.M)
+    assert re.search(r"^latency_us = 1.0 +# assumed: ", text, re.M)
 
 
 def test_keys_that_trade_for_each_other_are_not_identified(tmp_path: Path):
@@ -242,7 +243,7 @@ def test_the_command(nandlab: Callable[..., Ended], data: Path, folder: Path):
     assert ended.json["rows_held_out"] == 1
     assert {one["metric"] for one in ended.json["residuals"]} == {"iops", "mean_us"}
     assert "calibrated: data.csv" in Path("f.toml").read_text()
-    assert "command_us = 3.3  # assumed: given to the calibration" in Path("f.toml").read_text()
+    assert "command_us = 3.3  # assumed: " in Path("f.toml").read_text()
     assert Path("f.png").stat().st_size > 10_000
 
 
@@ -251,17 +252,17 @@ def test_the_command(nandlab: Callable[..., Ended], data: Path, folder: Path):
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_ctrl_c_keeps_the_best_so_far(data: Path, folder: Path, workers: str):
-    process = subprocess.Popen(
+    process = progressed(
         [
             *[COMMAND, "calibrate", "tiny", "--measured", str(data), "--requests", "20000"],
             *[f"--fit={','.join(f'{key}={a}:{b}' for key, (a, b) in FIT.items())}"],
             *["--trials", "100000", "--workers", workers, "--out", "f.toml", "--json", "f.json"],
         ],
+        "calibrate",
+        8,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
     )
-    time.sleep(9)
     process.send_signal(signal.SIGINT)
     asked = time.monotonic()
     out, err = process.communicate(timeout=30)
@@ -297,43 +298,43 @@ def test_ctrl_c_in_python(data: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "parts"),
     [
-        ({"fit": "controller.comand_us=1:2"}, "did you mean `controller.command_us`?"),
-        ({"fit": "gc.name=1:2"}, "gc.name: it holds"),
-        ({"fit": "controller.command_us=2:1"}, "the lower one first"),
-        ({"fit": "controller.command_us=0:1:log"}, "from above 0"),
-        ({"fit": "controller.command_us=1"}, "KEY=LOW:HIGH"),
-        ({"fit": "controller.command_us=a:2"}, "`a`: not a number"),
-        ({"fit": "controller.command_us[0]=1:2"}, "it holds number; expected: a key that holds"),
-        ({"fit": "chip.timing.t_read_us[5]=1:2"}, "no item 5"),
-        ({"fit": []}, "no key"),
-        ({"fit": ["controller.command_us=1:2"] * 2}, "comes twice"),
-        ({"fit": "drive.channels=1.5:2"}, "whole numbers"),
-        ({"metrics": ["iop"]}, "did you mean `iops`?"),
-        ({"metrics": ["write_amplification"]}, "no row has `write_amplification`"),
-        ({"rows": "dept == 1"}, "did you mean `depth`?"),
-        ({"rows": "depth == 3"}, "is true of no row"),
-        ({"holdout": 1.5}, "above 0, below 1"),
-        ({"holdout_rows": "depth > 0"}, "every row is held out"),
-        ({"level": 1}, "level"),
-        ({"trials": 0}, "trials"),
-        ({"requests": 10}, "requests"),
-        ({"precondition": "fil"}, "did you mean `fill`?"),
-        ({"measured": "no.csv"}, "cannot read"),
-        ({"fit": "ftl.overprovisioning=0.0001:0.0002"}, "points can run; the first one: "),
+        ({"fit": "controller.comand_us=1:2"}, ["`controller.command_us`"]),
+        ({"fit": "gc.name=1:2"}, ["gc.name"]),
+        ({"fit": "controller.command_us=2:1"}, ["lower one first"]),
+        ({"fit": "controller.command_us=0:1:log"}, ["above 0"]),
+        ({"fit": "controller.command_us=1"}, ["KEY=LOW:HIGH"]),
+        ({"fit": "controller.command_us=a:2"}, ["`a`", "number"]),
+        ({"fit": "controller.command_us[0]=1:2"}, ["holds number", "key"]),
+        ({"fit": "chip.timing.t_read_us[5]=1:2"}, ["item 5"]),
+        ({"fit": []}, ["no key"]),
+        ({"fit": ["controller.command_us=1:2"] * 2}, ["`controller.command_us`", "twice"]),
+        ({"fit": "drive.channels=1.5:2"}, ["whole numbers"]),
+        ({"metrics": ["iop"]}, ["`iops`"]),
+        ({"metrics": ["write_amplification"]}, ["`write_amplification`"]),
+        ({"rows": "dept == 1"}, ["`depth`"]),
+        ({"rows": "depth == 3"}, ["`depth == 3`", "no row"]),
+        ({"holdout": 1.5}, ["above 0, below 1"]),
+        ({"holdout_rows": "depth > 0"}, ["every row"]),
+        ({"level": 1}, ["level"]),
+        ({"trials": 0}, ["trials"]),
+        ({"requests": 10}, ["requests"]),
+        ({"precondition": "fil"}, ["`fill`"]),
+        ({"measured": "no.csv"}, ["no.csv"]),
+        ({"fit": "ftl.overprovisioning=0.0001:0.0002"}, ["points", "first"]),
     ],
 )
-def test_what_is_refused(data: Path, change: dict[str, Any], said: str):
+def test_what_is_refused(data: Path, change: dict[str, Any], parts: list[str]):
     given: dict[str, Any] = {"measured": data, "fit": FIT, **QUICK, **change}
-    with pytest.raises(NandlabError, match=re.escape(said)):
+    with refused(*parts):
         calibrate("tiny", given.pop("measured"), given.pop("fit"), **given)
 
 
 def test_more_keys_than_values_are_refused(tmp_path: Path):
     path = tmp_path / "one.csv"
     path.write_text("operation,block_bytes,iops\nrandread,4k,10000\n")
-    with pytest.raises(NandlabError, match="3 keys for 1 measured values"):
+    with refused("3 keys", "1 measured"):
         calibrate("tiny", path, FIT, **QUICK)
 
 
@@ -362,4 +363,4 @@ def test_a_script_without_its_guard_is_told(tmp_path: Path, data: Path):
         [sys.executable, str(script)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 1
-    assert "if __name__ == '__main__'" in done.stderr
+    carries(done.stderr, "if __name__ == '__main__'")

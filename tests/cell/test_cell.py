@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import errno
 import json
 import math
+import os
 import re
 import warnings
 from collections.abc import Callable
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Ended
+from conftest import Ended, refused
 
 import nandlab
 from nandlab.cell import State
@@ -166,7 +168,7 @@ def test_heavy_tails_and_long_lives_stay_numbers():
     cell = nandlab.cell("tlc_3d", set=["levels.shape={student_t=4}"])
     for stress in ({}, {"reads": 10_000}, {"pe_cycles": 3000, "hours": 8760.0, "reads": 100}):
         assert all(0 < level.sigma_v < 1 for level in cell.levels(**stress))
-    with pytest.raises(nandlab.NandlabError, match="pe_cycles"):
+    with refused("pe_cycles"):
         cell.levels(pe_cycles=2**32 - 1)
 
 
@@ -278,9 +280,7 @@ def test_errors_are_shaded_where_they_are(plain: nandlab.Cell):
 
 
 def test_levels_out_of_all_bounds_are_not_drawn():
-    with pytest.raises(
-        nandlab.NandlabError, match=r"expected: -999 to 999 V; hint: use less stress$"
-    ):
+    with refused("-999 to 999 V", "hint: "):
         nandlab.cell("tlc_3d").plot(pe_cycles=100_000_000)
 
 
@@ -344,63 +344,55 @@ def test_command(nandlab: Callable[..., Ended], folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "parts"),
     [
-        (["tlc_3b"], "did you mean `tlc_3d`?"),
-        (["mqsim_mlc"], "has no cell"),
-        (["none.toml"], "cannot read `none.toml`: No such file"),
-        (["tlc_3d", "--pe-cycles", "-1"], "pe_cycles = -1: out of range; expected: 0 to"),
-        (["tlc_3d", "--hours", "nan"], "hours = nan: out of range"),
-        (["tlc_3d", "--temperature-c", "900"], "expected: -100 to 300"),
-        (["tlc_3d", "--soft", "9"], "expected: 1 to 7"),
-        (["tlc_3d", "--picture", "levls"], "expected: levels, rber, program, endurance"),
-        (["tlc_3d", "--picture", "rber"], "--picture: rber without --plot; hint: add --plot FILE"),
-        (["tlc_3d", "--picture", "levels", "--json", "-"], "levels without --plot"),
-        (["tlc_3d", "--animate", "a.gif", "--over", "days"], "expected: cycles, hours, reads"),
-        (
-            ["tlc_3d", "--over", "reads"],
-            "--over: has no effect here; hint: use it with --anim",
-        ),
-        (["tlc_3d", "--frames", "3"], "--frames: has no effect here; hint: use it with --animate"),
-        (["tlc_3d", "--t", "10"], "--t: has no effect here; hint: use it with --picture end"),
-        (["tlc_3d", "--uber", "1e-3"], "--uber: has no effect here; hint: use it with --pic"),
-        (
-            ["tlc_3d", "--best", "--plot", "a.png"],
-            "--best: has no effect here; hint: use it with --pi",
-        ),
-        (["tlc_3d", "--animate", "a.mp4"], "expected: .gif, .html"),
-        (["tlc_3d", "--plot", "a.bmp"], "expected: .png, .svg, .pdf"),
-        (["tlc_3d", "--animate", "a.gif", "--frames", "1"], "expected: 2 to 400"),
-        (["tlc_3d", "--set", "retntion.share=1"], "did you mean `retention`?"),
-        (["tlc_3d", "--set", "retention.share=2"], "--set retention.share=2: 2 is out of range"),
-        (["tlc_3d", "--set", "levels.vth_mean_mv=[1]"], "did you mean `vth_mean_v`?"),
-        (["slc", "--set", "levels.vth_mean_v=[1.0, 0.5]"], "rising voltages, the erased"),
-        (["slc", "--set", "levels.vth_mean_v=[1.0, 1e9]"], "expected: -20 to 20"),
-        (["slc", "--set", "levels.vth_mean_v=[nan, 1.0]"], "expected: -20 to 20"),
-        (["slc", "--set", "levels.vth_sigma_v=[0, 1]"], "expected: 0.001 to 5"),
+        (["tlc_3b"], ["`tlc_3d`"]),
+        (["mqsim_mlc"], ["no cell"]),
+        (["none.toml"], ["`none.toml`", os.strerror(errno.ENOENT)]),
+        (["tlc_3d", "--pe-cycles", "-1"], ["pe_cycles = -1", "0 to"]),
+        (["tlc_3d", "--hours", "nan"], ["hours = nan"]),
+        (["tlc_3d", "--temperature-c", "900"], ["-100 to 300"]),
+        (["tlc_3d", "--soft", "9"], ["1 to 7"]),
+        (["tlc_3d", "--picture", "levls"], ["levels, rber, program, endurance"]),
+        (["tlc_3d", "--picture", "rber"], ["--picture: rber", "without --plot"]),
+        (["tlc_3d", "--picture", "levels", "--json", "-"], ["levels", "without --plot"]),
+        (["tlc_3d", "--animate", "a.gif", "--over", "days"], ["cycles, hours, reads"]),
+        (["tlc_3d", "--over", "reads"], ["--over", "no effect", "--animate"]),
+        (["tlc_3d", "--frames", "3"], ["--frames", "no effect", "--animate"]),
+        (["tlc_3d", "--t", "10"], ["--t", "no effect", "--picture endurance"]),
+        (["tlc_3d", "--uber", "1e-3"], ["--uber", "no effect", "--picture"]),
+        (["tlc_3d", "--best", "--plot", "a.png"], ["--best", "no effect", "--picture"]),
+        (["tlc_3d", "--animate", "a.mp4"], [".gif, .html"]),
+        (["tlc_3d", "--plot", "a.bmp"], [".png, .svg, .pdf"]),
+        (["tlc_3d", "--animate", "a.gif", "--frames", "1"], ["2 to 400"]),
+        (["tlc_3d", "--set", "retntion.share=1"], ["`retention`"]),
+        (["tlc_3d", "--set", "retention.share=2"], ["--set retention.share=2: 2"]),
+        (["tlc_3d", "--set", "levels.vth_mean_mv=[1]"], ["`vth_mean_v`"]),
+        (["slc", "--set", "levels.vth_mean_v=[1.0, 0.5]"], ["rising voltages", "erased"]),
+        (["slc", "--set", "levels.vth_mean_v=[1.0, 1e9]"], ["-20 to 20"]),
+        (["slc", "--set", "levels.vth_mean_v=[nan, 1.0]"], ["-20 to 20"]),
+        (["slc", "--set", "levels.vth_sigma_v=[0, 1]"], ["0.001 to 5"]),
     ],
 )
-def test_what_is_refused(nandlab: Callable[..., Ended], arguments: list[str], said: str):
-    assert said in nandlab("cell", *arguments).refused()
+def test_what_is_refused(nandlab: Callable[..., Ended], arguments: list[str], parts: list[str]):
+    nandlab("cell", *arguments).refused(*parts)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "part"),
     [
-        ("[levels]\nvth_mean_v = [0, 1, 2]\nvth_sigma_v = [1, 1, 1]", "expected: 2, 4, 8 or 16"),
+        ("[levels]\nvth_mean_v = [0, 1, 2]\nvth_sigma_v = [1, 1, 1]", "2, 4, 8 or 16"),
         ("[levels]\nvth_sigma_v = [1, 1]", "`vth_mean_v`"),
-        ("levels = 3", "expected: a table [levels]"),
+        ("levels = 3", "table [levels]"),
         ("[levels\n", "bad.toml:1"),
-        ("summary = 'x'", "no cell in it"),
+        ("summary = 'x'", "no cell"),
     ],
 )
-def test_files_that_hold_no_cell(nandlab: Callable[..., Ended], folder: Path, text: str, said: str):
+def test_files_that_hold_no_cell(nandlab: Callable[..., Ended], folder: Path, text: str, part: str):
     (folder / "bad.toml").write_text(text)
-    message = nandlab("cell", "bad.toml").refused()
-    assert said in message
-    assert "bad.toml" in message
+    nandlab("cell", "bad.toml").refused("bad.toml", part)
     (folder / "bytes.toml").write_bytes(b"\xff\xfe\x00")
-    assert "not UTF-8" in nandlab("cell", "bytes.toml").refused()
+    nandlab("cell", "bytes.toml").refused("not UTF-8")
 
 
 def test_a_state_is_a_mapping_too(plain: nandlab.Cell):

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended
+from conftest import Ended, refused
 
 import nandlab
-from nandlab import NandlabError, Result, compare
+from nandlab import Result, compare
 from nandlab.compare.comparison import MEASURES, Estimate, estimate, ratio
 from nandlab.study.expression import check_path
 
@@ -111,21 +111,21 @@ def test_command(nandlab: Callable[..., Ended], folder: Path, results: list[Resu
     half = json.loads((folder / "r0.json").read_text())
     del half["nandlab"]["config"]
     (folder / "half.json").write_text(json.dumps(half))
-    for arguments, words in [
-        (["r0.json"], "two or more"),
-        (["r0.json", "r1.json"], "--each"),
-        (["r0.json", "none.json"], "none.json"),
-        (["r0.json", "bad.json"], "bad.json: no JSON"),
-        (["r0.json", "other.json"], "other.json: no report: `host` is missing"),
-        (["r0.json", "list.json"], "list.json: JSON, but a list"),
-        (["r0.json", "half.json"], "`nandlab.config` is missing"),
-        (["r0.json", "r3.json", "--plot", "c.gif"], "unknown kind of picture"),
-        (["r0.json", "r3.json", "--json", "r0.json"], "is the input"),
+    for arguments, parts in [
+        (["r0.json"], ["two or more"]),
+        (["r0.json", "r1.json"], ["--each"]),
+        (["r0.json", "none.json"], ["none.json"]),
+        (["r0.json", "bad.json"], ["bad.json", "no JSON"]),
+        (["r0.json", "other.json"], ["other.json", "`host`"]),
+        (["r0.json", "list.json"], ["list.json", "JSON", "list"]),
+        (["r0.json", "half.json"], ["`nandlab.config`"]),
+        (["r0.json", "r3.json", "--plot", "c.gif"], ["c.gif", ".png"]),
+        (["r0.json", "r3.json", "--json", "r0.json"], ["--json", "r0.json", "input"]),
     ]:
-        assert words in nandlab("compare", *arguments).refused()
+        nandlab("compare", *arguments).refused(*parts)
 
 
 def test_what_python_may_give():
     for wrong in ([1, 2], "a.json", [None, None]):
-        with pytest.raises(NandlabError, match="compare"):
+        with refused("compare"):
             compare(wrong)  # type: ignore[arg-type]

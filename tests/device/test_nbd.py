@@ -8,15 +8,15 @@ import random
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import nandlab as lab
-from tests.conftest import COMMAND, Ended
+from tests.conftest import COMMAND, Ended, refused
 from tests.device.clients import SMALL, Client, client, needs
+from tests.waiting import until
 
 Run = Callable[..., Ended]
 TINY = ("--drive", "tiny", "--clock", "fast")
@@ -202,7 +202,7 @@ except nbd.Error as error:
         client("nbdsh", "-u", server.uri, "-c", script)
         report = server.stop().to_dict()
     assert report["device"]["refused_requests"] == 1
-    with pytest.raises(lab.NandlabError, match=r"disk\.img.*bytes"):
+    with refused("disk.img", "bytes"):
         lab.serve("tiny", clock="fast", store="disk.img")
 
 
@@ -210,14 +210,14 @@ def test_a_drive_is_used_again(folder: Path) -> None:
     """The drive that was served has what clients wrote, and runs on."""
     needs("nbdsh")
     drive = lab.Drive("tiny", set=SMALL).precondition("fill")
-    with pytest.raises(lab.NandlabError, match="clock"):
+    with refused("clock"):
         drive.serve(clock="slow")
-    with pytest.raises(lab.NandlabError, match=r"a\.sock"):
+    with refused("a.sock"):
         drive.serve(clock="fast", socket="no/folder/a.sock")
     with drive.serve(clock="fast") as server:
         script = "[h.pwrite(bytes(65536), 65536 * n) for n in range(400)]"
         client("nbdsh", "-u", server.uri, "-c", script)
-        with pytest.raises(lab.NandlabError, match="in a run"):
+        with refused("drive", "in a run"):
             drive.run("[reads]\nrw=randread\nnumber_ios=10\n")
         first = server.stop()
     assert first.to_dict()["host"]["write"]["bytes"] == 400 * 65536
@@ -296,11 +296,7 @@ def test_broken_clients_harm_nobody(folder: Path) -> None:
             client("nbdsh", "-u", server.uri, "-c", script)
             assert silent.recv(18).startswith(b"NBDMAGIC")
         client("nbdsh", "-u", server.uri, "-c", script)
-        deadline, notes = time.monotonic() + 20, list[str]()
-        while not notes and time.monotonic() < deadline:
-            notes += server.notes()
-            time.sleep(0.05)
-        assert any("dropped" in note for note in notes), notes
+        until(lambda: any("dropped" in note for note in server.notes()), what="dropped client")
         report = server.stop().to_dict()
     assert report["device"]["dropped_clients"] >= 1
     assert report["device"]["clients"] == 4
@@ -339,7 +335,7 @@ def test_a_socket_is_for_this_user(folder: Path) -> None:
     """Mode 0600; one that was left behind is replaced; one in use, or another file, is refused."""
     with lab.serve("tiny", set=SMALL, clock="fast", socket="here.sock"):
         assert Path("here.sock").stat().st_mode & 0o777 == 0o600
-        with pytest.raises(lab.NandlabError, match="a server listens there"):
+        with refused("here.sock", "server listens"):
             lab.serve("tiny", set=SMALL, clock="fast", socket="here.sock")
     left = socket.socket(socket.AF_UNIX)
     left.bind("here.sock")
@@ -347,7 +343,7 @@ def test_a_socket_is_for_this_user(folder: Path) -> None:
     with lab.serve("tiny", set=SMALL, clock="fast", socket="here.sock"):
         pass
     Path("file.sock").write_text("mine")
-    with pytest.raises(lab.NandlabError, match="no socket"):
+    with refused("file.sock", "no socket"):
         lab.serve("tiny", set=SMALL, clock="fast", socket="file.sock")
     assert Path("file.sock").read_text() == "mine"
     assert list(folder.glob(".nandlab*")) == []
@@ -373,7 +369,7 @@ def test_a_signal_ends_it_in_order(folder: Path, which: signal.Signals) -> None:
     arguments = [COMMAND, "nbd", *TINY, "--json", "report.json", "--requests", "r.parquet"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert "serving nbd+unix" in process.stderr.readline()
+        assert "nbd+unix" in process.stderr.readline()
         script = "h.pwrite(bytes(4096), 0)"
         try:
             client("nbdsh", "-u", "nbd+unix:///?socket=nandlab.sock", "-c", script)
@@ -390,22 +386,25 @@ def test_a_signal_ends_it_in_order(folder: Path, which: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "parts"),
     [
-        (("--drive", "tiny", "--clock", "slow"), "fast, real, or scaled"),
-        (("--drive", "tiny", "--socket", "a", "--port", "1"), "give only one"),
-        (("--drive", "tiny", "--listen-anywhere"), "give a port"),
-        (("--drive", "tiny", "--port", "70000"), "0 to 65535"),
-        (("--drive", "tiny", "--socket", "no/folder/a.sock"), "a.sock"),
-        (("--drive", "tiny", "--store", "no/folder/a.img"), "a.img"),
-        (("--drive", "tiny", "--set", "ftl.name=zoned", "--set", "ftl.max_active_zones=4"), "zone"),
-        (("--drive", "mqsim_default"), "--store"),
-        ((), "no drive"),
+        (("--drive", "tiny", "--clock", "slow"), ["fast", "real", "scaled"]),
+        (("--drive", "tiny", "--socket", "a", "--port", "1"), ["socket", "port"]),
+        (("--drive", "tiny", "--listen-anywhere"), ["listen_anywhere", "port"]),
+        (("--drive", "tiny", "--port", "70000"), ["70000", "0 to 65535"]),
+        (("--drive", "tiny", "--socket", "no/folder/a.sock"), ["a.sock"]),
+        (("--drive", "tiny", "--store", "no/folder/a.img"), ["a.img"]),
+        (
+            ("--drive", "tiny", "--set", "ftl.name=zoned", "--set", "ftl.max_active_zones=4"),
+            ["ftl.name", "zoned"],
+        ),
+        (("--drive", "mqsim_default"), ["--store"]),
+        ((), ["no drive"]),
     ],
 )
-def test_a_mistake_is_one_line(nandlab: Run, arguments: tuple[str, ...], message: str) -> None:
+def test_a_mistake_is_one_line(nandlab: Run, arguments: tuple[str, ...], parts: list[str]) -> None:
     """Bad input is refused before anything is served."""
-    assert message in nandlab("nbd", *arguments, "--run", "true").refused()
+    nandlab("nbd", *arguments, "--run", "true").refused(*parts)
 
 
 def test_a_worn_drive_loses_codewords(folder: Path) -> None:

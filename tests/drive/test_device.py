@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from conftest import refused
 
 import nandlab
 
@@ -52,11 +53,11 @@ def test_data_grow_old() -> None:
 
 def test_what_a_drive_refuses() -> None:
     drive = nandlab.Drive("tiny").precondition("fill")
-    with pytest.raises(nandlab.NandlabError, match="written to"):
+    with refused("precondition", "written to"):
         drive.precondition("steady")
-    with pytest.raises(nandlab.NandlabError, match="hours"):
+    with refused("hours"):
         drive.age(hours=-1)
-    with pytest.raises(nandlab.NandlabError, match="steady"):
+    with refused("steady"):
         nandlab.Drive("tiny").precondition("stead")
     # A workload that is refused leaves the drive as it is.
     with pytest.raises(nandlab.NandlabError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from conftest import MIXED, Ended
+from conftest import MIXED, Ended, carries, refused
 
 import nandlab
 from nandlab.catalogue import roster
@@ -63,10 +63,9 @@ def test_memory_is_limited():
     row = needs("page")
     limit = row.total_bytes
     assert nandlab.run("tiny", MIXED, set={"ftl.ram_bytes": limit}).checks.ok
-    with pytest.raises(nandlab.NandlabError, match=f"{limit - 1} bytes; `page` needs {limit} "):
+    with refused("ftl.ram_bytes", f"{limit - 1} bytes", "`page`", limit):
         nandlab.run("tiny", MIXED, set={"ftl.ram_bytes": limit - 1})
-    refused = needs("page", **{"ftl.ram_bytes": limit - 1}).refused
-    assert f"at least {limit}, or 0 for no limit" in refused
+    carries(needs("page", **{"ftl.ram_bytes": limit - 1}).refused, f"at least {limit}, or 0")
 
 
 def test_a_map_on_flash_is_cached_within_the_limit():
@@ -78,7 +77,7 @@ def test_a_map_on_flash_is_cached_within_the_limit():
         assert row.refused == ""
         assert row.ram_bytes["map_cache"] > 0
         assert limit - 8 < row.total_bytes <= limit
-    assert "at least" in needs("dftl", **{"ftl.ram_bytes": 10_000}).refused
+    carries(needs("dftl", **{"ftl.ram_bytes": 10_000}).refused, "at least")
     given = {"ftl.name": "dftl", "ftl.ram_bytes": 100_000}
     assert (
         nandlab.run("tiny", MIXED, set=given, precondition="fill").to_dict()["ftl"]["map"]["reads"]
@@ -95,8 +94,8 @@ def test_a_code_that_leaves_too_little_spare_area_is_refused():
         return nandlab.ftls("tiny", set={**given, "chip.geometry.spare_bytes": spare_bytes})
 
     for row in rows(520 + 11):
-        assert f"`{row.name}` keeps 12 bytes in the spare area of a page" in row.refused
-        assert "at most 11, which the code `bch_512_t40` leaves" in row.refused
+        carries(row.refused, f"`{row.name}`", "12 bytes", "spare area")
+        carries(row.refused, "at most 11", "`bch_512_t40`")
     # Nothing is known of an area of 0 bytes.
     for row in [*rows(520 + 12), *rows(0)]:
         assert (row.refused, row.spare_bytes) == ("", 12)
@@ -108,4 +107,4 @@ def test_command(nandlab: Callable[..., Ended]):
     assert rows["page"]["bytes_per_gib"] == pytest.approx(2**20, rel=0.01)
     assert rows["dftl"]["total_bytes"] < rows["page"]["total_bytes"] / 50
     assert "477 MiB map" in ended.err or "476 MiB map" in ended.err
-    assert "unknown key" in nandlab("ftl", "--set", "ftl.nmae=page").refused()
+    nandlab("ftl", "--set", "ftl.nmae=page").refused("nmae")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conftest import refused
 
 import nandlab
 
@@ -45,24 +46,24 @@ def test_flash_costs_what_its_kinds_cost(report: dict[str, Any]):
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("given", "parts"),
     [
-        ({"chips.tlc.channels": 8}, "1 to 7"),
-        ({"chips.tlc.dies_per_channel": 1}, "two shares"),
-        ({"chips.tlc.chip.geometry.page_bytes": 32768}, "page_bytes"),
-        ({"chips.tlc.chip.array.name": "no_such"}, "no_such"),
-        ({"chips.tlc.chip.no_such": 1}, "no_such"),
-        ({"ftl.name": "page"}, "one kind of chips"),
-        ({"recovery.name": "scan_pages"}, "recovery.name"),
+        ({"chips.tlc.channels": 8}, ["1 to 7"]),
+        ({"chips.tlc.dies_per_channel": 1}, ["chips.tlc", "two shares"]),
+        ({"chips.tlc.chip.geometry.page_bytes": 32768}, ["page_bytes"]),
+        ({"chips.tlc.chip.array.name": "no_such"}, ["no_such"]),
+        ({"chips.tlc.chip.no_such": 1}, ["no_such"]),
+        ({"ftl.name": "page"}, ["`page`", "one kind"]),
+        ({"recovery.name": "scan_pages"}, ["recovery.name"]),
     ],
 )
-def test_what_cannot_be_is_refused(given: dict[str, object], why: str):
-    with pytest.raises(nandlab.NandlabError, match=why):
+def test_what_cannot_be_is_refused(given: dict[str, object], parts: list[str]):
+    with refused(*parts):
         nandlab.Drive("hachiya2013", set=given)
 
 
 def test_a_whole_life_is_of_one_kind():
-    with pytest.raises(nandlab.NandlabError, match="several kinds"):
+    with refused("chips", "several kinds"):
         nandlab.life("hachiya2013", workload=JOB, years=1)
 
 
@@ -111,25 +112,25 @@ def test_each_kind_has_the_code_that_it_names():
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("given", "parts"),
     [
-        ({"chips.tlc.ecc.code": "no_such"}, "chips.tlc.ecc.code"),
-        ({"chips.tlc.ecc": {"t_decode_us": 1}}, "chips.tlc.ecc.*missing key `model`"),
-        ({"chips.tlc.ecc.model": "no_such"}, "chips.tlc.ecc.model=.no_such"),
-        ({"chips.tlc.ecc": {"model": "ideal", "no_such": 1}}, "chips.tlc.ecc.*no_such"),
+        ({"chips.tlc.ecc.code": "no_such"}, ["chips.tlc.ecc.code"]),
+        ({"chips.tlc.ecc": {"t_decode_us": 1}}, ["chips.tlc.ecc", "`model`"]),
+        ({"chips.tlc.ecc.model": "no_such"}, ["chips.tlc.ecc.model", "no_such"]),
+        ({"chips.tlc.ecc": {"model": "ideal", "no_such": 1}}, ["chips.tlc.ecc", "no_such"]),
         (
             {"chips.tlc.ecc": {"model": "ideal", "payload_bytes": 32768}},
-            "chips.tlc.ecc.*at most 16384",
+            ["chips.tlc.ecc", "at most 16384"],
         ),
         (
             {
                 "chips.tlc.ecc": {"model": "ideal", "payload_bytes": 1024, "parity_bytes": 64},
                 "chips.tlc.chip.geometry.spare_bytes": 512,
             },
-            "chips.tlc.ecc.*1024 bytes for a page.*at most 512",
+            ["chips.tlc.ecc", "1024 bytes", "at most 512"],
         ),
     ],
 )
-def test_codes_that_do_not_fit_are_refused(given: dict[str, object], why: str):
-    with pytest.raises(nandlab.NandlabError, match=why):
+def test_codes_that_do_not_fit_are_refused(given: dict[str, object], parts: list[str]):
+    with refused(*parts):
         nandlab.Drive("hachiya2013", set=given)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended
+from conftest import Ended, carries, refused
 
 import nandlab
 from nandlab.life.result import COLUMNS
@@ -128,9 +128,10 @@ def test_auto_accelerates_what_would_take_long(monkeypatch: pytest.MonkeyPatch):
 def test_data_that_stay_are_named():
     job = "[w]\nrw=randwrite\nbs=4k\nnumber_ios=500\nnorandommap=1\nsize=40%\n"
     life = nandlab.life("tiny", job, to_death=True, dwpd=1, windows=1, set=FAILING, accelerate=20)
-    assert any("hold data that are not rewritten" in note for note in life.notes)
+    [note] = [note for note in life.notes if "accelerate" in note]
+    carries(note, "not rewritten")
     exact = nandlab.life("tiny", job, to_death=True, dwpd=1, windows=1, set=FAILING, accelerate=1)
-    assert not any("not rewritten" in note for note in exact.notes)
+    assert not any("accelerate" in note for note in exact.notes)
 
 
 def test_a_trace_and_an_ftl_of_ones_own_can_live():
@@ -166,28 +167,27 @@ def test_files_and_table_have_every_window(nandlab: Callable[..., Ended], folder
     assert (folder / "life.png").stat().st_size > 10_000
 
 
-REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({}, "neither years nor to_death"),
-    ({"years": 1, "to_death": True}, "years and to_death"),
-    ({"years": -1}, "years: -1: out of range"),
-    ({"years": 1, "windows": 0}, "windows"),
-    ({"years": 1, "dwpd": 1, "writes_per_day": "1GB"}, "writes_per_day and dwpd"),
-    ({"years": 1, "writes_per_day": "ten"}, "a size, as 20GB"),
-    ({"years": 1, "dwpd": 0}, "dwpd: 0: out of range"),
-    ({"years": 1, "accelerate": "much"}, "accelerate: 'much'"),
-    ({"years": 1, "accelerate": 0.5}, "accelerate: 0.5: out of range"),
-    ({"years": 1, "profile": "clint"}, "did you mean `client`"),
-    ({"years": 1, "uber": 2}, "uber = 2: out of range"),
-    ({"years": 1, "precondition": "none"}, "fill, steady or rested"),
-    ({"years": 1, "workload": "[r]\nrw=randread\nnumber_ios=10\n"}, "writes nothing"),
+REFUSED: list[tuple[dict[str, Any], list[str]]] = [
+    ({}, ["neither", "years", "to_death"]),
+    ({"years": 1, "to_death": True}, ["years and to_death"]),
+    ({"years": -1}, ["years", "-1"]),
+    ({"years": 1, "windows": 0}, ["windows"]),
+    ({"years": 1, "dwpd": 1, "writes_per_day": "1GB"}, ["writes_per_day", "dwpd"]),
+    ({"years": 1, "writes_per_day": "ten"}, ["writes_per_day", "'ten'", "20GB"]),
+    ({"years": 1, "dwpd": 0}, ["dwpd", "0"]),
+    ({"years": 1, "accelerate": "much"}, ["accelerate", "'much'"]),
+    ({"years": 1, "accelerate": 0.5}, ["accelerate", "0.5"]),
+    ({"years": 1, "profile": "clint"}, ["`client`"]),
+    ({"years": 1, "uber": 2}, ["uber", "2"]),
+    ({"years": 1, "precondition": "none"}, ["fill", "steady", "rested"]),
+    ({"years": 1, "workload": "[r]\nrw=randread\nnumber_ios=10\n"}, ["writes nothing"]),
 ]
 
 
-@pytest.mark.parametrize(("given", "why"), REFUSED)
-def test_bad_input_is_refused(given: dict[str, Any], why: str):
-    with pytest.raises(nandlab.NandlabError) as error:
+@pytest.mark.parametrize(("given", "parts"), REFUSED)
+def test_bad_input_is_refused(given: dict[str, Any], parts: list[str]):
+    with refused(*parts):
         nandlab.life("tiny", **{"workload": JOB, "set": SMALL, **given})
-    assert why in str(error.value)
 
 
 def test_an_interrupted_life_keeps_its_windows():
@@ -244,5 +244,5 @@ def test_refresh_wears_a_drive_that_is_hardly_written() -> None:
         wear[after_hours] = life.windows[-1].pe_cycles_mean
     assert wear[730] - wear[0] > 0.5 * 2 * 12
     changes = {**SMALL, "refresh.after_hours": 730}
-    with pytest.raises(nandlab.NandlabError, match="accelerate"):
+    with refused("accelerate"):
         nandlab.life("tiny", JOB, years=1, writes_per_day="1m", accelerate=10, set=changes)

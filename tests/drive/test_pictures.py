@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import MIXED
+from conftest import MIXED, carries, refused
 from matplotlib.axes import Axes
 
 import nandlab
@@ -84,9 +84,9 @@ def test_the_heat_map_counts_every_request(tmp_path: Path):
 
 
 def test_a_heat_map_wants_requests(result: nandlab.Result, tmp_path: Path):
-    with pytest.raises(nandlab.NandlabError, match="requests=True"):
+    with refused("requests=True"):
         result.plot(kind="heatmap")
-    with pytest.raises(nandlab.NandlabError, match="did you mean `heatmap`"):
+    with refused("`heatmaps`", "`heatmap`"):
         result.plot(kind="heatmaps")
     job, picture = tmp_path / "w.fio", tmp_path / "p.png"
     job.write_text(MIXED)
@@ -126,7 +126,7 @@ def test_the_host_sets_the_scale_of_throughput():
     assert axes.get_ylabel() == "kB/s"
     assert 100 < axes.get_ylim()[1] < 1000
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert re.fullmatch(r"moved by GC \(to [\d.]+ MB/s\)", labels[-1])
+    assert re.search(r"\bGC\b.*[\d.]+ MB/s", labels[-1])
 
 
 @pytest.mark.parametrize(("last_us", "drawn"), [(99.0, 2), (101.0, 3), (1.0, 2)])
@@ -164,7 +164,7 @@ def test_files(result: nandlab.Result, tmp_path: Path, kind: str):
 
 
 def test_unknown_kind_is_refused(result: nandlab.Result, tmp_path: Path):
-    with pytest.raises(nandlab.NandlabError, match=r"\.png, \.svg, \.pdf"):
+    with refused("p.bmp", ".png", ".svg", ".pdf"):
         result.plot(tmp_path / "p.bmp")
 
 
@@ -184,14 +184,15 @@ def test_what_is_too_few_to_draw_is_told():
     """In the panel where nothing is drawn, in the legend beside what is."""
     few = "[a]\nrw=randread\nnumber_ios=5\n"
     (axes,) = nandlab.run("tiny", few).plot_latency().axes
-    assert [text.get_text() for text in axes.texts] == ["fewer than 20 requests"]
-    assert legend(axes) == ["read (5, too few to draw)"]
+    [text] = axes.texts
+    carries(text.get_text(), "20 requests")
+    [reads] = legend(axes)
+    carries(reads, "read", "5", "too few")
     mixed = few + "[b]\nrw=randwrite\nnumber_ios=100\n"
     (axes,) = nandlab.run("tiny", mixed).plot_latency().axes
-    assert [entry.partition(":")[0] for entry in legend(axes)] == [
-        "write (100)",
-        "read (5, too few to draw)",
-    ]
+    writes, reads = legend(axes)
+    carries(writes, "write", "100")
+    carries(reads, "read", "5", "too few")
 
 
 @pytest.mark.parametrize(
@@ -297,4 +298,4 @@ def test_where_nothing_wears_out_no_map_is_drawn():
     capped = found._replace(pe_cycles=[[MOST_PE_CYCLES] * 2] * 2)
     capped = capped._replace(curve=[(1.0, MOST_PE_CYCLES), (2.0, MOST_PE_CYCLES)])
     [text] = capped.plot().axes[0].texts[:1]
-    assert text.get_text() == "more than 10,000,000 cycles everywhere"
+    carries(text.get_text(), "more than 10,000,000")

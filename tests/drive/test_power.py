@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import carries, refused
 
 import nandlab
 
@@ -21,16 +22,16 @@ def test_a_drive_without_power_starts_up_again(recovery):
     full = drive(recovery)
     cut = full.cut()
     assert (cut.requests, cut.buffered_units) == (0, 0)
-    with pytest.raises(nandlab.NandlabError, match="power of this drive has been cut"):
+    with refused("drive", "power", "been cut"):
         full.run(JOB)
-    with pytest.raises(nandlab.NandlabError, match="is cut already"):
+    with refused("drive", "power", "cut already"):
         full.cut()
     other = full.clone()
     started = full.recover()
     assert started.mapped_units == full.capacity_bytes // 4096
     assert started.time_s > 0
     assert other.recover() == started
-    with pytest.raises(nandlab.NandlabError, match="has not been cut"):
+    with refused("drive", "power", "not been cut"):
         full.recover()
     report = full.run("[a]\nrw=randread\nbs=4k\nnumber_ios=500\n").to_dict()
     assert report["host"]["read_units_unwritten"] == 0
@@ -56,7 +57,7 @@ def test_a_saved_drive_can_lose_its_power(tmp_path):
     again = nandlab.Drive.load(tmp_path / "x.nldrive")
     full.cut()
     again.cut()
-    with pytest.raises(nandlab.NandlabError, match="power has been cut"):
+    with refused("power", "been cut"):
         again.save(tmp_path / "y.nldrive")
     assert again.recover() == full.recover()
 
@@ -84,17 +85,17 @@ def test_a_run_ends_with_its_cut():
 
 
 def test_refusals():
-    with pytest.raises(nandlab.NandlabError, match=r"recovery\.name.*scan_pages"):
+    with refused("recovery.name", "scan_pages"):
         nandlab.run("tiny", JOB, cut_at=0.01)
-    with pytest.raises(nandlab.NandlabError, match=r"recovery\.name.*scan_pages"):
+    with refused("recovery.name", "scan_pages"):
         nandlab.Drive("tiny").cut()
-    with pytest.raises(nandlab.NandlabError, match=r"cut_at.*seconds"):
+    with refused("cut_at", "-1", "seconds"):
         nandlab.run("tiny", JOB, set={"recovery.name": "scan_pages"}, cut_at=-1)
-    with pytest.raises(nandlab.NandlabError, match="cut_at with skip"):
+    with refused("cut_at", "skip"):
         nandlab.run("tiny", JOB, set={"recovery.name": "scan_pages"}, cut_at=1, skip="10")
-    with pytest.raises(nandlab.NandlabError, match=r"checkpoint_units.*at least 1"):
+    with refused("checkpoint_units", "at least 1"):
         drive("checkpoint", **{"recovery.checkpoint_units": 0})
-    with pytest.raises(nandlab.NandlabError, match=r"recovery.*did you mean `checkpoint`"):
+    with refused("recovery", "`checkpoint`"):
         drive("chekpoint")
 
 
@@ -103,8 +104,7 @@ def test_command_line(nandlab, folder):
     run = ("run", "--drive", "tiny", "--workload", "a.fio", "--precondition", "fill")
     cut = ("--set", "recovery.name=checkpoint", "--cut-at", "0.02", "--json", "r.json")
     shown = nandlab(*run, *cut).succeeded().out
-    assert "ready after" in shown
-    assert "power cut" in shown
+    carries(shown, "power cut", "ready")
     report = json.loads((folder / "r.json").read_text())
     assert report["power"]["start_up"]["mapped_units"] > 0
-    assert "recovery.name" in nandlab(*run, "--cut-at", "0.02").refused()
+    nandlab(*run, "--cut-at", "0.02").refused("recovery.name")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import refused
 
 import nandlab
 
@@ -65,22 +66,23 @@ def test_runs_to_its_end(
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "words"),
+    ("name", "options", "parts"),
     [
-        ("msr_web_3.caso_lossy.txt", {"format": "msr"}, "spreadsheet"),
-        ("blkparse_leveldb_ram_badts.txt", {"format": "blkparse", "action": "C"}, "clock jumps"),
-        ("cloudphysics_2h.vscsi1.bin", {}, "binary, not text"),
-        ("blktrace_nvme_randread.blktrace.0", {}, "binary, not text"),
-        ("diskmon_windows_sys1.txt", {}, "no known format|fits several formats"),
-        ("biotracer_booting.txt", {}, "no known format|fits several formats"),
-        ("systor17_lun.999.csv", {"format": "systor"}, "before the time"),
+        ("msr_web_3.caso_lossy.txt", {"format": "msr"}, ["spreadsheet"]),
+        ("blkparse_leveldb_ram_badts.txt", {"format": "blkparse", "action": "C"}, ["clock"]),
+        ("cloudphysics_2h.vscsi1.bin", {}, ["binary"]),
+        ("blktrace_nvme_randread.blktrace.0", {}, ["binary"]),
+        # None fits, or several do: the names of those that may.
+        ("diskmon_windows_sys1.txt", {}, ["line", "one of"]),
+        ("biotracer_booting.txt", {}, ["line", "one of"]),
+        ("systor17_lun.999.csv", {"format": "systor"}, ["time", "before"]),
     ],
 )
 def test_damaged_or_unknown_traces_say_so(
-    real_trace: Callable[[str], Path], name: str, options: dict[str, Any], words: str
+    real_trace: Callable[[str], Path], name: str, options: dict[str, Any], parts: list[str]
 ):
     options = dict(options)
-    with pytest.raises(nandlab.NandlabError, match=words):
+    with refused(*parts):
         nandlab.run(
             "tiny",
             trace=real_trace(name),

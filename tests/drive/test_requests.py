@@ -11,10 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from conftest import MIXED, Ended
+from conftest import MIXED, Ended, carries, refused
 
 import nandlab
-from nandlab import NandlabError
 from nandlab.drive.requests import COLUMNS
 from nandlab.drive.table import _collection
 
@@ -136,11 +135,11 @@ def test_a_file_is_that_of_its_run(folder: Path):
     assert first.sql("select count(*) n from REQUESTS")["n"][0].as_py() == rows.num_rows
     second = nandlab.run("tiny", MIXED, seed=9, requests="../q.parquet")
     assert second.requests() != rows
-    with pytest.raises(NandlabError, match=r"q\.parquet has changed since this run wrote it; hint"):
+    with refused("requests", "q.parquet", "changed", "hint"):
         first.requests()
     (folder / "q.parquet").unlink()
     for ask in (second.requests, lambda: second.sql("select * from requests")):
-        with pytest.raises(NandlabError, match=r"cannot read /.*: No such file or directory; hint"):
+        with refused("q.parquet", "No such file or directory", "hint"):
             ask()
     assert second.sql("select count(*) n from series").num_rows == 1
 
@@ -148,7 +147,7 @@ def test_a_file_is_that_of_its_run(folder: Path):
 @pytest.mark.parametrize("query", ["", ";", None, 3])
 def test_what_is_no_query(query: Any):
     result = nandlab.run("tiny", "[a]\nrw=read\nnumber_ios=1\n")
-    with pytest.raises(NandlabError, match=r"sql: .*expected: DuckDB's SQL"):
+    with refused("sql", "DuckDB's SQL"):
         result.sql(query)
 
 
@@ -191,8 +190,8 @@ def test_the_table_tells_of_collection_before_a_block_is_reclaimed():
         if not moved and not reclaimed:
             assert text == "none"
         else:
-            assert f"{moved:,} units moved" in text
-            assert ("no block yet reclaimed" in text) == (reclaimed == 0)
+            carries(text, f"{moved:,} units")
+            assert ("no block" in text) == (reclaimed == 0)
         seen.add((moved > 0, reclaimed > 0))
         if (True, False) in seen and (True, True) in seen:
             return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ENDLESS, MIXED
+from conftest import ENDLESS, MIXED, carries, refused
 
 import nandlab
 from nandlab.drive.table import result_html
@@ -57,15 +57,15 @@ def test_distribution_falls_from_one():
 
 def test_percentile_refuses_what_it_cannot_answer():
     result = nandlab.run("tiny", "[r]\nrw=randread\nnumber_ios=10\n")
-    with pytest.raises(nandlab.NandlabError, match="0 to 100"):
+    with refused("101", "0 to 100"):
         result.latency.percentile(101)
     for wrong in ([50, 101], "p99", [None], float("nan")):
-        with pytest.raises(nandlab.NandlabError, match="0 to 100"):
+        with refused("0 to 100"):
             result.latency.percentile(wrong)
     several = result.latency.percentile([50, 99])
     assert several.tolist() == [result.latency.percentile(50), result.latency.percentile(99)]
     assert result.latency.percentile(np.array([[50.0]])).shape == (1, 1)
-    with pytest.raises(nandlab.NandlabError, match="no requests"):
+    with refused("50", "no requests"):
         result.write.percentile(50)
 
 
@@ -87,8 +87,7 @@ def test_ages_and_retries_of_ideal_flash_are_pointed_out():
     sets = ["age.pe_cycles=5000", "retry.name=soft_decision"]
     reads = "[r]\nrw=randread\nnumber_ios=500\n"
     (notice,) = nandlab.run("tiny", reads, set=sets, precondition="fill").notices
-    said = "chip.array `ideal`: reads have no errors, so age.pe_cycles and retry.name change none"
-    assert notice == said
+    carries(notice, "chip.array", "`ideal`", "no errors", "age.pe_cycles", "retry.name")
     fresh = nandlab.run("tiny", reads, set=["age.pe_cycles=0"], precondition="fill")
     assert fresh.notices == []
     aged = nandlab.run("zuolo2016_a_mlc", reads, set=sets[:1], precondition="fill")
@@ -112,17 +111,14 @@ def test_one_text_is_one_assignment():
 @pytest.mark.parametrize("scale", [float("nan"), float("inf"), -1.0])
 def test_times_are_scaled_by_numbers(folder: Path, scale: float):
     (folder / "log").write_text(IOLOG)
-    words = r"trace\.time_scale: \S+ is out of range; expected: a (finite|positive) number"
-    with pytest.raises(nandlab.NandlabError, match=words):
+    with refused("trace.time_scale", f"{scale:g}", "number"):
         nandlab.run("tiny", trace="log", trace_options={"time_scale": scale})
 
 
 def test_trace_options_are_a_mapping(folder: Path):
-    with pytest.raises(
-        nandlab.NandlabError, match="trace options: 3: not a mapping; expected: action"
-    ):
+    with refused("trace options", "3", "mapping", "action"):
         nandlab.run("tiny", MIXED, trace_options=3)
-    with pytest.raises(nandlab.NandlabError, match="trace options: 3: not a mapping"):
+    with refused("trace options", "3", "mapping"):
         nandlab.trace_info("mixed.fio", options=3)
 
 
@@ -143,9 +139,7 @@ def test_trace_runs_at_its_times(folder: Path):
     ends = closed.requests().sort_by("arrival_ns").to_pydict()
     assert ends["op"] == ["write", "write", "read", "flush", "trim"]
     assert ends["arrival_ns"][-1] < 900_000
-    with pytest.raises(
-        nandlab.NandlabError, match="`iodepth` ignores the times of the trace; hint"
-    ):
+    with refused("`iodepth`", "times", "trace", "hint"):
         nandlab.run("tiny", trace="log", iodepth=4, trace_options={"time_scale": 2.0})
 
 
@@ -156,10 +150,11 @@ def test_a_trace_says_when_its_requests_are_sent(folder: Path):
     closed = nandlab.run("tiny", trace="log", iodepth=3)
     scaled = nandlab.run("tiny", trace="log", trace_options={"time_scale": 2.5})
     said = [" ".join(re.sub("<[^>]*>", "", result_html(r)).split()) for r in (own, closed, scaled)]
-    assert "fio_iolog, at its own times, mean" in said[0]
-    assert "fio_iolog, 3 in flight, mean" in said[1]
+    carries(said[0], "fio_iolog", "own times")
+    assert "own times x" not in said[0]
+    carries(said[1], "fio_iolog", "3 in flight")
     assert "own times" not in said[1]
-    assert "fio_iolog, at its own times x 2.5, mean" in said[2]
+    carries(said[2], "fio_iolog", "own times x 2.5")
     [first, second, third] = [run.to_dict()["nandlab"]["trace"] for run in (own, closed, scaled)]
     assert (first["timed"], second["timed"], third["timed"]) == (True, False, True)
     assert (second["span_s"], second["interarrival"]) == (0.0, None)
@@ -172,8 +167,8 @@ def test_more_spare_flash_than_sold_is_noticed(spare: float, is_told: bool):
     told = [notice for notice in report["nandlab"]["notices"] if "overprovisioning" in notice]
     assert len(told) == is_told
     for notice in told:
-        assert f"ftl.overprovisioning = {spare:g} is {100 * spare:,.0f} % spare flash" in notice
-        assert f"{spare:g} % is written {spare / 100:g}" in notice
+        carries(notice, f"ftl.overprovisioning = {spare:g}", f"{100 * spare:,.0f} %")
+        carries(notice, f"{spare:g} %", f"{spare / 100:g}")
 
 
 def test_trace_options_reach_the_reader(folder: Path):
@@ -181,16 +176,16 @@ def test_trace_options_reach_the_reader(folder: Path):
         file.write(IOLOG)
     slow = nandlab.run("tiny", trace="log.gz", trace_options={"time_scale": 1000.0})
     assert slow.to_dict()["sim"]["simulated_s"] >= 0.99
-    with pytest.raises(nandlab.NandlabError, match=r"trace\.time_scal.*did you mean `time_scale`"):
+    with refused("trace.time_scal", "`time_scale`"):
         nandlab.run("tiny", trace="log.gz", trace_options={"time_scal": 1000.0})
 
 
 def test_the_reader_knows_our_trace_options(folder: Path):
     """The one list in Python is the list of the engine."""
     (folder / "log").write_text(IOLOG)
-    with pytest.raises(nandlab.NandlabError) as refused:
+    with pytest.raises(nandlab.NandlabError) as raised:
         nandlab.trace_info("log", options={"": 1})
-    expected = str(refused.value).partition("; expected: ")[2].split(", ")
+    expected = str(raised.value).partition("; expected: ")[2].split(", ")
     assert sorted(expected) == sorted([*nandlab.TraceOptions.__annotations__, "format"])
 
 
@@ -206,29 +201,26 @@ def test_a_drive_file_says_what_to_run(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("table", "words"),
+    ("table", "parts"),
     [
-        ('worklod = "x"', "drive.toml:3: run.worklod: unknown key .* did you mean `workload`"),
-        (
-            'workload = "x"\ntrace = "y"',
-            "drive.toml:4: run: both a workload and a trace are given; hint",
-        ),
-        ("trace = 1", "drive.toml:3: run.trace: 1; expected: a path"),
-        ("", "nothing to run"),
-        ('trace = "x"\niodepth = 0', "drive.toml:4: run.iodepth: 0 is out of range"),
-        ('workload = "no.fio"', "drive.toml:3: run.workload: no file `no.fio`; expected: a fio"),
-        ('precondition = "stedy"', "drive.toml:3: run.precondition: 'stedy'; .*did you mean `ste"),
+        ('worklod = "x"', ["drive.toml:3", "run.worklod", "`workload`"]),
+        ('workload = "x"\ntrace = "y"', ["drive.toml:4", "run", "workload", "trace", "hint"]),
+        ("trace = 1", ["drive.toml:3", "run.trace", "1", "path"]),
+        ("", ["nothing to run"]),
+        ('trace = "x"\niodepth = 0', ["drive.toml:4", "run.iodepth", "0"]),
+        ('workload = "no.fio"', ["drive.toml:3", "run.workload", "`no.fio`", "a fio"]),
+        ('precondition = "stedy"', ["drive.toml:3", "run.precondition", "'stedy'", "`steady`"]),
     ],
 )
-def test_a_drive_file_that_says_it_wrong(folder: Path, table: str, words: str):
+def test_a_drive_file_that_says_it_wrong(folder: Path, table: str, parts: list[str]):
     (folder / "drive.toml").write_text(f'drive_preset = "tiny"\n[run]\n{table}\n')
-    with pytest.raises(nandlab.NandlabError, match=words):
+    with refused(*parts):
         nandlab.run("drive.toml")
 
 
 def test_what_goes_unused_in_a_drive_file_is_checked_too(folder: Path):
     (folder / "drive.toml").write_text('drive_preset = "tiny"\n[run]\nprecondition = "ful"\n')
-    with pytest.raises(nandlab.NandlabError, match=r"drive\.toml:3: run\.precondition"):
+    with refused("drive.toml:3", "run.precondition"):
         nandlab.run("drive.toml", MIXED, precondition="fill")
 
 
@@ -272,7 +264,7 @@ def test_a_drive_that_wears_out_ends_its_writers():
     assert host["read"]["requests"] == 100_000
     assert [job["error"] for job in report["jobs"]] == [5, 0]
     assert report["checks"]["conservation"]["ok"]
-    assert "a plane without spare at" in result_html(result)
+    carries(result_html(result), "without spare")
     fresh = nandlab.run("tiny", MIXED, precondition="fill").to_dict()
     assert fresh["ftl"]["read_only_at_s"] is None
     assert fresh["nand"]["failed_erases"] == 0
@@ -290,7 +282,7 @@ def test_programs_fail_by_chance():
     assert 0 < report["ftl"]["retired_blocks"] <= nand["failed_programs"]
     assert report["host"]["requests_failed"] == 0
     assert report["checks"]["conservation"]["ok"]
-    assert f"{nand['failed_programs']:,} programs failed" in result_html(result)
+    carries(result_html(result), f"{nand['failed_programs']:,} programs failed")
     plain = nandlab.run("tiny", job, precondition="fill").to_dict()
     assert plain["nand"]["failed_programs"] == plain["ftl"]["retired_blocks"] == 0
 
@@ -301,14 +293,14 @@ def test_read_reclaim_moves_what_is_read_often():
     ftl = result.to_dict()["ftl"]
     assert 0 < ftl["read_reclaims"] <= 400_000 / 40
     assert ftl["gc_copies"] > 0 == ftl["host_units"]
-    assert f"{ftl['read_reclaims']:,} reclaimed for their reads" in result_html(result)
+    carries(result_html(result), f"{ftl['read_reclaims']:,} reclaimed")
     assert nandlab.run("tiny", job, precondition="fill").to_dict()["ftl"]["read_reclaims"] == 0
-    with pytest.raises(nandlab.NandlabError, match=r"gc\.reclaim_rounds.*expected: at most 0"):
+    with refused("gc.reclaim_rounds", "at most 0"):
         nandlab.run("tiny", job, set=["gc.reclaim_rounds=1"])
 
 
 def test_a_chance_that_no_drive_lives_with_is_refused():
-    with pytest.raises(nandlab.NandlabError, match=r"program_failure_chance.*0 to 0\.1"):
+    with refused("program_failure_chance", "0 to 0.1"):
         nandlab.run("tiny", MIXED, set=["chip.fault.program_failure_chance=0.2"])
 
 
@@ -341,26 +333,24 @@ def test_an_error_in_the_ramp_time_is_an_error():
 
 def test_what_was_not_kept_is_refused(folder: Path):
     result = nandlab.run("tiny", MIXED)
-    with pytest.raises(nandlab.NandlabError, match="requests were not kept"):
+    with refused("requests", "requests=True"):
         result.requests()
-    with pytest.raises(nandlab.NandlabError, match="no timeline was kept"):
+    with refused("timeline", "timeline=True"):
         result.timeline("t.json")
-    with pytest.raises(nandlab.NandlabError, match=r"over series; run\(\.\.\., requests=True\)"):
+    with refused("sql", "series", "requests=True"):
         result.sql("select * from requests")
-    with pytest.raises(nandlab.NandlabError, match="sql: Parser Error"):
+    with refused("sql", "Parser Error"):
         result.sql("selct 1")
 
 
 def test_a_report_without_a_folder_is_refused(folder: Path):
-    with pytest.raises(nandlab.NandlabError, match="no folder missing; expected: an existing"):
+    with refused("folder missing"):
         nandlab.run("tiny", MIXED).to_json("missing/x.json")
 
 
 def test_a_drive_file_ends_with_toml(folder: Path):
     Path("README.md").write_text("a drive?")
-    with pytest.raises(
-        nandlab.NandlabError, match=r"does not end with \.toml; expected: a drive's"
-    ):
+    with refused("drive", "README.md", ".toml"):
         nandlab.run("README.md", MIXED)
 
 
@@ -370,8 +360,9 @@ def test_only_checks_that_were_made_are_named(folder: Path):
     assert with_depth.checks.made() == ["conservation", "Little's law", "busy times"]
     assert with_depth.checks.left_out() == []
     assert with_rate.checks.made() == ["conservation", "busy times"]
-    assert with_rate.checks.left_out() == ["Little's law (no depth to keep)"]
-    assert ": conservation, busy times; does not apply: Little" in with_rate._repr_html_()
+    [left_out] = with_rate.checks.left_out()
+    carries(left_out, "Little's law", "no depth")
+    carries(with_rate._repr_html_(), "conservation, busy times", "Little")
 
 
 PHASES = """
@@ -404,15 +395,15 @@ def test_each_job_has_its_own_rate():
     assert rows["later"][5] == f"{later['read']['iops']:.0f}"
     # p50 and p99 of a hundred requests, none of p99.9 between them and the greatest.
     assert len(rows["later"]) == len(rows["short"]) - 2
-    assert "Rates above are over the whole run" in said
+    carries(said, "whole run")
     alone = nandlab.run("tiny", MIXED.replace("[mixed]", "[mixed]\nnumjobs=2"))
-    assert "Rates above" not in result_html(alone)
+    assert "whole run" not in result_html(alone)
 
 
 def test_many_jobs_are_left_to_the_report():
     jobs = "".join(f"[job{n}]\nrw=randread\nnumber_ios=10\n" for n in range(9))
     said = result_html(nandlab.run("tiny", jobs))
-    assert "9 sections over their own times: `jobs` of the report" in said
+    carries(said, "9 sections", "`jobs`")
     assert "job3" not in said
 
 
@@ -428,7 +419,8 @@ def test_no_percentile_that_no_request_exceeds():
 
 def test_why_no_depth_was_kept_is_said():
     with_ramp = nandlab.run("tiny", MIXED + "ramp_time=1ms\n")
-    assert with_ramp.checks.left_out() == ["Little's law (not checked with ramp_time)"]
+    [left_out] = with_ramp.checks.left_out()
+    carries(left_out, "Little's law", "ramp_time")
 
     def stop(progress: nandlab.Progress) -> None:
         if progress.done > 1000:
@@ -436,8 +428,8 @@ def test_why_no_depth_was_kept_is_said():
 
     with pytest.raises(nandlab.Interrupted) as stopped:
         nandlab.run("tiny", ENDLESS, progress=stop)
-    said = stopped.value.result.checks.left_out()
-    assert said == ["Little's law (the run was cut short)"]
+    [left_out] = stopped.value.result.checks.left_out()
+    carries(left_out, "Little's law", "cut short")
 
 
 @pytest.mark.parametrize("process", ["linear", "poisson"])
@@ -448,12 +440,13 @@ def test_a_rate_that_is_not_reached_is_said(process: str):
         return nandlab.run("tiny", jobs + more, precondition="fill").notices
 
     (notice,) = notices("100000\nnumber_ios=5000\n")
-    assert re.fullmatch(r"job `fast`: read rate asked 100,000/s, reached \d\d,\d{3}/s", notice)
+    carries(notice, "`fast`", "read", "100,000/s")
+    assert re.search(r" \d\d,\d{3}/s", notice)
     # Kept, or too short to tell.
     for kept in ("2000\nnumber_ios=2000\n", "2000\nnumber_ios=3\n", "0,9\nnumber_ios=500\n"):
         assert notices(kept) == []
     (notice,) = notices("50000,7\nnumber_ios=5000\nnumjobs=2\n")
-    assert notice.startswith("job `fast x 2`: read rate asked 100,000/s, reached ")
+    carries(notice, "`fast x 2`", "read", "100,000/s")
 
 
 def test_report_is_a_copy_and_a_file(folder: Path):
@@ -484,8 +477,7 @@ def test_what_steady_leaves_to_collect_is_told():
     jobs = "[a]\nrw=randwrite\nbs=4k\nnorandommap\nnumber_ios=1000\nrate_iops=2000\n"
     pressed, rested = (nandlab.run("tiny", jobs, precondition=p) for p in ("steady", "rested"))
     (notice,) = pressed.notices
-    assert "--precondition rested" in notice
-    assert "2.53 after preconditioning" in notice
+    carries(notice, "--precondition rested", "2.53")
     assert rested.notices == []
     assert rested.write_amplification == pytest.approx(2.53, rel=0.1)
     assert pressed.write_amplification > 1.5 * 2.53

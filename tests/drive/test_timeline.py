@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import refused
 
 import nandlab
 
@@ -169,11 +170,11 @@ def test_a_short_timeline_is_a_picture(tmp_path: Path):
     legend = {text.get_text() for text in figure.legends[0].get_texts()}
     assert {"read", "data out", "decode", "soft read"} <= legend
     without = nandlab.run("tiny", jobs)
-    with pytest.raises(nandlab.NandlabError, match="no timeline was kept"):
+    with refused("timeline", "timeline=True"):
         without.plot_timeline()
     long = nandlab.run("tiny", BUSY, precondition="fill", timeline=True)
-    with pytest.raises(nandlab.NandlabError, match="at most 2000"):
+    with refused("at most 2000"):
         long.plot_timeline()
     idle = nandlab.run("tiny", "[a]\nrw=read\nnumber_ios=10\n", timeline=True)
-    with pytest.raises(nandlab.NandlabError, match="no die, channel or decoder was busy; hint"):
+    with refused("timeline", "die", "channel", "decoder", "hint"):
         idle.plot_timeline()

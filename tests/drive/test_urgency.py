@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import carries, refused
 
 import nandlab
-from nandlab import NandlabError
 
 #: A drive of which half of the pages are fast, and whose writes wait for their programs.
 FAST: dict[str, Any] = {
@@ -44,13 +44,13 @@ def test_a_workload_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert len(nandlab.run("own.toml").to_dict()["jobs"]) == 3
     Path("paging").write_text(WRITES)
     assert len(nandlab.run("tiny", "paging").to_dict()["jobs"]) == 1
-    with pytest.raises(NandlabError, match="did you mean `paging`"):
+    with refused("`paging`"):
         nandlab.run("tiny", "pagign")
 
 
 def test_a_drive_with_fast_pages_says_that_nobody_waits():
     [said] = notices(nandlab.run("tiny", WRITES, set=FAST).to_dict())
-    assert "no write was urgent" in said
+    carries(said, "no write", "urgent")
     assert notices(nandlab.run("tiny", f"{WRITES}prio=0\n", set=FAST).to_dict()) == []
     assert notices(nandlab.run("tiny", WRITES).to_dict()) == []
 
@@ -73,7 +73,7 @@ def test_a_replay_takes_the_priority_of_its_job(tmp_path: Path):
     job = f"[replay]\nread_iolog={tmp_path}/log\n"
     assert nandlab.run("tiny", job).to_dict()["host"]["urgent_writes"] == 0
     assert nandlab.run("tiny", f"{job}prio=0\n").to_dict()["host"]["urgent_writes"] == 50
-    with pytest.raises(NandlabError, match="the format fio_iolog marks no request"):
+    with refused("fio_iolog", "marks no request"):
         nandlab.run("tiny", trace=tmp_path / "log", trace_options={"urgent": "marked"})
 
 

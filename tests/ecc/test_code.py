@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Ended
+from conftest import Ended, carries
 
 from nandlab import _core
 from nandlab.ecc import Code, ldpc
@@ -59,21 +59,21 @@ def test_shifts_changed_by_hand_are_told(nandlab: Callable[..., Ended], folder: 
     first = next(row for row in matrix(text)[1] if row.split()[-1] != "-")
     shift = first.split()[-1]
     other = first.rstrip()[: -len(shift)] + ("0" if shift != "0" else "1").rjust(len(shift))
-    for name, content, said in [
-        ("own", text, "makes these shifts"),
-        ("shifts", text.replace(first.rstrip(), other), "gives other shifts"),
-        ("seed", text.replace("seed = 3", "seed = 4"), "gives other shifts"),
-        ("draws", text.replace("draws = 100", "draws = 0"), "gives other shifts"),
+    words = {True: "these shifts", False: "other shifts", None: "none in"}
+    for name, content, holds in [
+        ("own", text, True),
+        ("shifts", text.replace(first.rstrip(), other), False),
+        ("seed", text.replace("seed = 3", "seed = 4"), False),
+        ("draws", text.replace("draws = 100", "draws = 0"), False),
         ("bare", text[: text.index("[recipe]")], None),
     ]:
         (folder / f"{name}.toml").write_text(content)
         assert (content == text) == (name == "own")
         told = nandlab("code", "show", f"{name}.toml", "--check").succeeded().out
-        assert (said or "none in the file") in told
-        expected = {"makes these shifts": True, "gives other shifts": False, None: None}[said]
-        assert ldpc.facts(f"{name}.toml", check=True)["recipe_holds"] is expected
+        carries(told, words[holds])
+        assert ldpc.facts(f"{name}.toml", check=True)["recipe_holds"] is holds
     (folder / "bch.toml").write_text(_core.show(f"code/{BCH}") + text[text.index("[recipe]") :])
-    assert "gives other shifts" in nandlab("code", "show", "bch.toml", "--check").succeeded().out
+    carries(nandlab("code", "show", "bch.toml", "--check").succeeded().out, words[False])
     assert ldpc.facts(BCH, check=True)["recipe_holds"] is None
     assert "recipe_holds" not in ldpc.facts("ldpc_a")
 
@@ -95,9 +95,8 @@ def test_dependent_checks_of_circulants_are_taken_bit_by_bit(
     # The checks of either row add up to all bits: 128 of them, 127 of which are independent.
     rows = "1 2 0 9\n3 4 5 0\n"
     (folder / "own.base").write_text(f"4 2 64\n{rows}")
-    said = nandlab("code", "import", "own.base").refused()
-    assert said.startswith("error: own.base: the last 2 columns have no inverse")
-    assert "`nandlab code import --z 1`" in said
+    by_bits = "`nandlab code import --z 1`"
+    nandlab("code", "import", "own.base").refused("own.base", "2 columns", "no inverse", by_bits)
     nandlab("code", "import", "own.base", "--z", "1", "--out", "own.toml").succeeded()
     assert ldpc.facts("own.toml")["dimension"] == 256 - 127
     # As a file of its own it comes back with the same bits.
@@ -105,10 +104,7 @@ def test_dependent_checks_of_circulants_are_taken_bit_by_bit(
     again = nandlab("code", "import", "own.alist", "--z", "1").succeeded().out
     assert matrix(again) == matrix((folder / "own.toml").read_text())
     (folder / "none.base").write_text("2 1 96\n- -\n")
-    assert (
-        "none.base: column 1: no shift in any row"
-        in nandlab("code", "import", "none.base").refused()
-    )
+    nandlab("code", "import", "none.base").refused("none.base", "column 1", "no shift")
 
 
 @pytest.mark.parametrize("checks", [21, 42])
@@ -161,8 +157,7 @@ def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
     for out in ("own.toml", "own.base", "rows.parquet"):
         for command in (["make", *shape], ["import", "own.base"], ["export", "ldpc_a"]):
             if out not in command:
-                said = nandlab("code", *command, "--out", out).refused()
-                assert said == f"error: --out: {out} exists already; expected: a new file"
+                nandlab("code", *command, "--out", out).refused("--out", out, "exists")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     nandlab("code", "make", *shape, "--out", "/dev/null").succeeded()
 
@@ -170,31 +165,31 @@ def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["show", "ldpc_4k_r9"], ["unknown code `ldpc_4k_r9`", "did you mean `ldpc_4k_r9"]),
+        (["show", "ldpc_1k_r9"], ["code `ldpc_1k_r9`", "`ldpc_1k_r90`"]),
         (
             ["make", "--rows", "3", "--columns", "30"],
-            ["recipe.block_rows: 3", "4 to 64 with z = 256"],
+            ["recipe.block_rows: 3", "4 to 64", "z = 256"],
         ),
-        (["make", "--rows", "6", "--columns", "30", "--z", "8"], ["recipe.z: 8: too small"]),
+        (["make", "--rows", "6", "--columns", "30", "--z", "8"], ["recipe.z: 8", "too small"]),
         (["make", "--rows", "6", "--columns", "30", "--parity-rows", "0,x"], ["--parity-rows"]),
         (["make", "--rows", "6", "--columns", "30", "--crc-bytes", "2"], ["crc_bytes: 2"]),
-        (["export", "ldpc_a", "--form", "base2"], ["unknown form `base2`", "did you mean `base`"]),
+        (["export", "ldpc_a", "--form", "base2"], ["form", "`base2`", "`base`"]),
         (
             ["make", "--rows", "6", "--columns", "30", "--payload-bytes", "-1"],
-            ["payload_bytes: -1 is out of range; expected: 0 to 4294967295"],
+            ["payload_bytes: -1", "0 to 4294967295"],
         ),
         (
             ["import", "z64.base", "--metadata-bytes", "4294967296"],
-            ["metadata_bytes: 4294967296 is out of range; expected: 0 to 4294967295"],
+            ["metadata_bytes: 4294967296", "0 to 4294967295"],
         ),
-        (["import", "z64.base", "--z", "-1"], ["z: -1 is out of range; expected: 1 to 32768"]),
+        (["import", "z64.base", "--z", "-1"], ["z: -1", "1 to 32768"]),
         # The last that is let through: the core says what is the matter with it.
-        (["import", "rows.base", "--z", "32768"], ["rows.base: column 2: no shift in any row"]),
-        (["import", "z64.base", "--z", "64"], ["z64.base:1: the file gives z = 64", "--z 1"]),
-        (["import", "hamming.txt"], ["hamming.txt:1: first line of 2 numbers", "--form alist"]),
+        (["import", "rows.base", "--z", "32768"], ["rows.base", "column 2", "no shift"]),
+        (["import", "z64.base", "--z", "64"], ["z64.base:1", "z = 64", "--z 1"]),
+        (["import", "hamming.txt"], ["hamming.txt:1", "2 numbers", "--form alist"]),
         (
             ["make", "--rows", "6", "--columns", "30", "--z", "-1"],
-            ["recipe.z: -1 is out of range; expected: 0"],
+            ["recipe.z: -1", "0"],
         ),
         (
             ["make", "--rows", "6", "--columns", "30", "--z", "64", "--payload-bytes", "0"],
@@ -202,9 +197,9 @@ def test_no_file_is_written_over(nandlab: Callable[..., Ended], folder: Path):
         ),
         (
             ["show", BCH, "--absorbing", "-1"],
-            ["absorbing_bits: -1 is out of range; expected: 0 to 4294967295"],
+            ["absorbing_bits: -1", "0 to 4294967295"],
         ),
-        (["export", BCH], ["not a quasi-cyclic code"]),
+        (["export", BCH], ["quasi-cyclic", "LDPC"]),
         (["import", "mixed.fio"], ["mixed.fio:1"]),
         (["import", "none.alist"], ["none.alist"]),
     ],
@@ -215,6 +210,4 @@ def test_refusals_say_what_is_expected(
     (folder / "z64.base").write_text("2 1 64\n0 0\n")
     (folder / "rows.base").write_text("5 - 0\n")
     (folder / "hamming.txt").write_text("7 3\n3 4\n1 1 2 1 2 2 3\n4 4 4\n")
-    said = nandlab("code", *arguments).refused()
-    for part in parts:
-        assert part in said
+    nandlab("code", *arguments).refused(*parts)

@@ -6,8 +6,8 @@ import itertools
 import random
 
 import pytest
+from conftest import refused
 
-from nandlab import NandlabError
 from nandlab.ecc.wom_v import MOST_CELL_BITS, WomV
 
 CODES = [(n, k) for n in range(2, MOST_CELL_BITS + 1) for k in range(1, n)]
@@ -50,20 +50,20 @@ def test_error_rate_goes_by_the_bits_that_a_cell_holds():
 
 
 @pytest.mark.parametrize(
-    ("call", "problem"),
+    ("call", "parts"),
     [
-        (lambda: WomV(4, 4), "data_bits: 4"),
-        (lambda: WomV(7, 1), "cell_bits: 7"),
-        (lambda: WomV(4, 2).encode(b"ab"), "data: bytes; expected: 2 pages of bytes"),
-        (lambda: WomV(4, 2).encode([b"a"]), "wom_v.data: 1 pages; expected: 2"),
-        (lambda: WomV(4, 2).encode([b"a", b"bc"]), "wom_v.data: pages of 1 and 2 bytes"),
-        (lambda: WomV(4, 2).encode([b"a", b"b"], b"12"), "wom_v.held: level 49; expected: 0 to 15"),
-        (lambda: WomV(4, 2).encode([b"a", b"b"], bytes([15]) * 8), "no level left.*erase them"),
-        (lambda: WomV(4, 2).decode("no"), "levels: str"),
-        (lambda: WomV(4, 2).decode(bytes(7)), "wom_v.levels: 7 cells; expected: a multiple of 8"),
-        (lambda: WomV(4, 2).data_rber(2), "rber: 2 is out of range"),
+        (lambda: WomV(4, 4), ["data_bits: 4"]),
+        (lambda: WomV(7, 1), ["cell_bits: 7"]),
+        (lambda: WomV(4, 2).encode(b"ab"), ["data: bytes", "2 pages"]),
+        (lambda: WomV(4, 2).encode([b"a"]), ["wom_v.data: 1 pages", "2"]),
+        (lambda: WomV(4, 2).encode([b"a", b"bc"]), ["wom_v.data", "1 and 2 bytes"]),
+        (lambda: WomV(4, 2).encode([b"a", b"b"], b"12"), ["wom_v.held: level 49", "0 to 15"]),
+        (lambda: WomV(4, 2).encode([b"a", b"b"], bytes([15]) * 8), ["no level left", "erase"]),
+        (lambda: WomV(4, 2).decode("no"), ["levels: str"]),
+        (lambda: WomV(4, 2).decode(bytes(7)), ["wom_v.levels: 7 cells", "multiple of 8"]),
+        (lambda: WomV(4, 2).data_rber(2), ["rber: 2", "0 to 1"]),
     ],
 )
-def test_what_does_not_fit_is_refused(call, problem):
-    with pytest.raises(NandlabError, match=problem):
+def test_what_does_not_fit_is_refused(call, parts):
+    with refused(*parts):
         call()

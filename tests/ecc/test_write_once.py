@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
+from conftest import refused
 
-from nandlab import NandlabError
 from nandlab.ecc import write_once
 
 
@@ -28,15 +28,15 @@ def test_error_rate_is_the_closed_form():
 
 
 @pytest.mark.parametrize(
-    ("call", "problem"),
+    ("call", "parts"),
     [
-        (lambda: write_once.encode([b"one"]), "data: 1 of them; expected: 2 pages of bytes"),
-        (lambda: write_once.encode("no"), "data: str"),
-        (lambda: write_once.encode([b"ab", b"c"]), "wom: pages of 2 and 1 bytes"),
-        (lambda: write_once.decode([b"a", b"b"]), "cells: 2 of them; expected: 3 pages"),
-        (lambda: write_once.data_rber(1.5), "rber: 1.5 is out of range; expected: 0 to 1"),
+        (lambda: write_once.encode([b"one"]), ["data: 1", "2 pages"]),
+        (lambda: write_once.encode("no"), ["data: str"]),
+        (lambda: write_once.encode([b"ab", b"c"]), ["wom", "2 and 1 bytes"]),
+        (lambda: write_once.decode([b"a", b"b"]), ["cells: 2", "3 pages"]),
+        (lambda: write_once.data_rber(1.5), ["rber: 1.5", "0 to 1"]),
     ],
 )
-def test_bad_pages_are_refused(call, problem):
-    with pytest.raises(NandlabError, match=problem):
+def test_bad_pages_are_refused(call, parts):
+    with refused(*parts):
         call()

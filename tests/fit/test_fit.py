@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import Ended
+from conftest import Ended, carries, refused
 from scipy.special import ndtr, stdtr
 
 import nandlab
@@ -169,7 +169,7 @@ def test_what_the_data_leave_open_is_named():
     """Reads none or so many: their coefficient and their exponent cannot be told apart."""
     data, _ = power_law(np.random.default_rng(2))
     two = np.isin(data["reads"], [0, 1e5])
-    with pytest.raises(nandlab.NandlabError, match="the data do not determine gamma, q"):
+    with refused("gamma, q"):
         nandlab.fit({name: np.asarray(values)[two] for name, values in data.items()}, "power_law")
 
 
@@ -182,8 +182,8 @@ def test_joint_intervals_are_wider_by_the_level_of_each():
     narrow = nandlab.fit(data, "gaussian", each=True)
     for wide, one in zip(joint.parameters, narrow.parameters, strict=True):
         assert wide.low < one.low < one.value < one.high < wide.high
-    assert "all 12 hold the truth jointly at least 95 times in 100" in joint.method
-    assert "each holds the truth 95 times in 100" in narrow.method
+    carries(joint.method, "12", "jointly", "95")
+    carries(narrow.method, "each", "95")
 
 
 def test_scatter_beyond_counts_widens_intervals():
@@ -196,7 +196,7 @@ def test_scatter_beyond_counts_widens_intervals():
         for name, value in truth.items():
             hits[name] += found[name].low <= value <= found[name].high
     assert sum(hits.values()) >= 0.85 * 8 * len(hits), hits
-    assert "widened for rows that differ by" in found.method
+    carries(found.method, "widened", "%")
 
 
 def test_pages_that_differ_by_factors_do_not_drown_the_low_rates():
@@ -217,7 +217,8 @@ def test_pages_that_differ_by_factors_do_not_drown_the_low_rates():
         data = {"pe_cycles": cycles, "retention_hours": hours, **counted(rng, pages, 2e8)}
         found = nandlab.fit(data, "power_law")
         whole += all(found[name].low <= value <= found[name].high for name, value in truth.items())
-        spreads.append(float(found.method.split("differ by ")[1].split(" %")[0]))
+        carries(found.method, f"{100 * found.estimate.spread:.3g} %")
+        spreads.append(100 * found.estimate.spread)
         widths.append(math.log(found["epsilon"].high / found["epsilon"].value))
     assert whole >= 9
     assert np.median(spreads) == pytest.approx(30, rel=0.2)
@@ -240,7 +241,8 @@ def test_terms_without_data_are_left_out():
     fresh = {name: values[np.asarray(data["reads"]) == 0] for name, values in data.items()}
     found = nandlab.fit(fresh, "power_law")
     assert [p.name for p in found.parameters] == ["epsilon", "alpha", "k", "beta", "m", "n"]
-    assert found.notes == ["no reads term: reads does not vary"]
+    [note] = found.notes
+    carries(note, "reads term")
     assert found["k"].value == pytest.approx(truth["k"], rel=0.05)
     bare = nandlab.fit(fresh, "power_law", without=["epsilon"])
     assert bare.estimate.overdispersion > 2 * found.estimate.overdispersion
@@ -259,7 +261,7 @@ def test_a_law_says_that_it_does_not_read_page_types():
     data, _ = exponential(np.random.default_rng(1))
     types = ["lower", "upper"] * (len(data["pe_cycles"]) // 2)
     said = nandlab.fit({**data, "page_type": types}, "exponential").notes
-    assert [note for note in said if "laws have no page types" in note and "lower, upper" in note]
+    assert [note for note in said if "page types" in note and "lower, upper" in note]
     for of in ({}, {"page_type": ["lower"] * len(types)}):
         assert not nandlab.fit({**data, **of}, "exponential").notes
 
@@ -410,8 +412,8 @@ def test_noise_of_a_sweep_is_joined_with_its_neighbours(folder: Path):
     assert told.bins.cells.sum() == sum(rows.table()["cells_found"].to_pylist())
     assert told.data.sweep is not None
     assert told.data.sweep.joined > 0
-    assert "steps were joined with a neighbour" in str(told)
-    assert "voltages are relative to the moved reference" in str(by_csv)
+    carries(told, told.data.sweep.joined, "joined")
+    carries(by_csv, "relative", "reference_v")
     for state, level in enumerate(chip.levels()):
         mean = by_parquet[f"mu_{state}_v"]
         assert mean.value == pytest.approx(level.mean_v, abs=0.02)
@@ -420,17 +422,17 @@ def test_noise_of_a_sweep_is_joined_with_its_neighbours(folder: Path):
 
 def test_a_sweep_with_holes_is_refused(folder: Path):
     table = nandlab.board("vth_sweep", "wang2014_mlc", step_v=0.1).table().to_pydict()
-    for hole, words in ((5, "has 3 rows; expected: one for each of the 4"), (None, "even steps")):
+    for hole, parts in ((5, ["3 rows", "4"]), (None, ["even steps"])):
         kept = [
             row not in range(4, 8) if hole is None else row != hole
             for row in range(len(table["step"]))
         ]
         bad = {n: [v for v, k in zip(of, kept, strict=True) if k] for n, of in table.items()}
-        with pytest.raises(nandlab.NandlabError, match=words):
+        with refused(*parts):
             nandlab.fit(bad, "gaussian")
-    with pytest.raises(nandlab.NandlabError, match="not a sweep, and has its own voltages"):
+    with refused("sweep", "reference_v"):
         nandlab.fit(gaussian(np.random.default_rng(0))[0], "gaussian", reference_v=1.0)
-    with pytest.raises(nandlab.NandlabError, match=r"expected: the path of a \.csv"):
+    with refused("path", ".csv"):
         nandlab.fit([1, 2], "power_law")
 
 
@@ -444,8 +446,8 @@ def test_a_drive_runs_on_fitted_levels(nandlab: Callable[..., Ended], folder: Pa
     ran = nandlab(*run, "--precondition", "fill").succeeded().json
     assert ran["nandlab"]["config"]["chip"]["array"]["name"] == "table"
     assert ran["ecc"]["raw_bit_errors"] > 0
-    refused = nandlab(*fit[:4], "--chip", "tlc_3d", "--toml", "other.toml").refused()
-    assert "4 states for tlc_3d, whose cells have 8 levels" in refused
+    other = nandlab(*fit[:4], "--chip", "tlc_3d", "--toml", "other.toml")
+    other.refused("4 states", "tlc_3d", "8 levels")
 
 
 def test_parquet_is_csv(folder: Path):
@@ -510,85 +512,81 @@ ROWS = "".join(f"{n},1000000,{n // 100}\n" for n in range(1000, 9000, 1000))
 
 
 @pytest.mark.parametrize(
-    ("text", "law", "words"),
+    ("text", "law", "parts"),
     [
-        (HEAD + ROWS, "power_lw", "did you mean `power_law`"),
-        ("pe_cycle,bits_read,bit_errors\n1,1,1\n", "power_law", "did you mean `pe_cycles`"),
-        ("retention_days,rber\n1,1e-3\n", "power_law", "did you mean `retention_hours`"),
-        ("# a note\n" + HEAD + "1000,1000000\n", "power_law", "row 3: 2 fields"),
-        (HEAD + "1000,1000000,10\n2000,1e6,x\n", "power_law", "row 3, column bit_errors: `x`"),
-        (HEAD + "1000,1000000,\n", "power_law", "column bit_errors: empty"),
-        (HEAD + "-1,1000000,10\n", "power_law", "row 2, column pe_cycles: -1"),
-        (HEAD + "1,1000000,1.5\n", "power_law", "a whole number"),
-        (HEAD + "1,100,101\n", "power_law", "101 errors of 100 bits"),
-        (HEAD + "1,nan,1\n", "power_law", "column bits_read: nan"),
-        (HEAD + "1,100,0\n2,100,0\n", "power_law", "has no errors"),
-        (HEAD + "\n".join(ROWS.split()[:3]), "power_law", "more rows than parameters"),
-        (HEAD + "5,1000000,9\n" * 9, "exponential", "column pe_cycles has one value"),
-        (HEAD + ROWS, "retention_law", "no column `retention_hours`"),
-        (HEAD + ROWS, "exponential_vth", "no column `vth_v`"),
-        (HEAD + ROWS, "gaussian", "no column `vth_v`"),
-        ("pe_cycles,rber\n1,0\n2,1e-3\n3,1e-3\n", "exponential", "row 2, column rber: 0 has no"),
-        ("pe_cycles\n1\n2\n", "exponential", "bit_errors and bits_read, or rber"),
-        ("pe_cycles,rber,bits_read\n1,1e-3,5\n", "exponential", "rber and bits_read"),
-        ("pe_cycles,pe_cycles\n1,1\n", "exponential", "is there twice"),
-        ("", "exponential", "empty file"),
-        (HEAD, "exponential", "no rows"),
-        ("vth_v,cells\n1,50\n2,50\n2,50\n3,5\n4,5\n", "gaussian", "row 4, column vth_v: 2 after 2"),
-        ("vth_v,cells\n1,50\n2,50\n", "gaussian", "chip.csv: 2 bins; expected: 4 or more"),
-        ("vth_v,cells\n1,0\n2,900\n3,0\n4,0\n", "gaussian", "bins with cells: 1, too few for th"),
-        ("pe_cycles;rber\n1;0,001\n", "exponential", "row 1: columns separated by semicolons"),
-        ("pe_cycles\trber\n1\t1e-3\n", "exponential", "columns separated by tabs; expected: com"),
-        ("pe_cycles,rber\n1,0,001\n", "exponential", "row 2: 3 fields; expected: 2, one for each"),
-        ('pe_cycles,rber\n1,"0,001"\n', "exponential", "to 0.5 with a decimal point"),
-        ("vth_v,cells\n1,5\n2,5\n3,5\n4,5\n", "gaussian", "20 cells"),
-        (HEAD + "1,9,1\n" + '2,"' + "9,1\n" * 60_000, "power_law", "row 3: field larger"),
+        (HEAD + ROWS, "power_lw", ["`power_law`"]),
+        ("pe_cycle,bits_read,bit_errors\n1,1,1\n", "power_law", ["`pe_cycles`"]),
+        ("retention_days,rber\n1,1e-3\n", "power_law", ["`retention_hours`"]),
+        ("# a note\n" + HEAD + "1000,1000000\n", "power_law", ["row 3", "2 fields"]),
+        (HEAD + "1000,1000000,10\n2000,1e6,x\n", "power_law", ["row 3, column bit_errors", "`x`"]),
+        (HEAD + "1000,1000000,\n", "power_law", ["column bit_errors", "empty"]),
+        (HEAD + "-1,1000000,10\n", "power_law", ["row 2, column pe_cycles", "-1"]),
+        (HEAD + "1,1000000,1.5\n", "power_law", ["whole number"]),
+        (HEAD + "1,100,101\n", "power_law", ["101 errors", "100 bits"]),
+        (HEAD + "1,nan,1\n", "power_law", ["column bits_read", "nan"]),
+        (HEAD + "1,100,0\n2,100,0\n", "power_law", ["no errors"]),
+        (HEAD + "\n".join(ROWS.split()[:3]), "power_law", ["rows", "parameters"]),
+        (HEAD + "5,1000000,9\n" * 9, "exponential", ["column pe_cycles", "one value"]),
+        (HEAD + ROWS, "retention_law", ["no column `retention_hours`"]),
+        (HEAD + ROWS, "exponential_vth", ["no column `vth_v`"]),
+        (HEAD + ROWS, "gaussian", ["no column `vth_v`"]),
+        ("pe_cycles,rber\n1,0\n2,1e-3\n3,1e-3\n", "exponential", ["row 2, column rber", "0"]),
+        ("pe_cycles\n1\n2\n", "exponential", ["bit_errors", "bits_read", "rber"]),
+        ("pe_cycles,rber,bits_read\n1,1e-3,5\n", "exponential", ["rber and bits_read"]),
+        ("pe_cycles,pe_cycles\n1,1\n", "exponential", ["`pe_cycles`", "twice"]),
+        ("", "exponential", ["empty file"]),
+        (HEAD, "exponential", ["no rows"]),
+        ("vth_v,cells\n1,50\n2,50\n2,50\n3,5\n4,5\n", "gaussian", ["row 4, column vth_v", "2"]),
+        ("vth_v,cells\n1,50\n2,50\n", "gaussian", ["chip.csv", "2 bins", "4 or more"]),
+        ("vth_v,cells\n1,0\n2,900\n3,0\n4,0\n", "gaussian", ["cells: 1", "8 or more"]),
+        ("pe_cycles;rber\n1;0,001\n", "exponential", ["row 1", "semicolons"]),
+        ("pe_cycles\trber\n1\t1e-3\n", "exponential", ["tabs", "commas"]),
+        ("pe_cycles,rber\n1,0,001\n", "exponential", ["row 2", "3 fields", "2"]),
+        ('pe_cycles,rber\n1,"0,001"\n', "exponential", ["to 0.5", "decimal point"]),
+        ("vth_v,cells\n1,5\n2,5\n3,5\n4,5\n", "gaussian", ["20 cells"]),
+        (HEAD + "1,9,1\n" + '2,"' + "9,1\n" * 60_000, "power_law", ["row 3", "larger"]),
     ],
 )
-def test_refusals(nandlab: Callable[..., Ended], folder: Path, text: str, law: str, words: str):
+def test_refusals(
+    nandlab: Callable[..., Ended], folder: Path, text: str, law: str, parts: list[str]
+):
     (folder / "chip.csv").write_text(text)
-    line = nandlab("fit", "chip.csv", "--law", law).refused()
-    assert words in line, line
+    line = nandlab("fit", "chip.csv", "--law", law).refused(*parts)
     assert any(word in line for word in ("expected: ", "hint: "))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "parts"),
     [
-        (["no.csv"], "no.csv"),
-        (["mixed.fio"], ".csv, .parquet"),
-        (["chip.csv", "--level", "1.5"], "level"),
-        (["chip.csv", "--without", "retentoin"], "epsilon, wear, retention, reads"),
-        (
-            ["chip.csv", "--states", "8"],
-            "states with the law power_law; hint: use it with gaussian",
-        ),
-        (["chip.csv", "--page-bits", "8"], "not supported: page_bits with the law pow"),
-        (
-            ["chip.csv", "--reference-c", "8"],
-            "hint: use reference_c only where temperature_c varies",
-        ),
-        (["chip.csv", "--chip", "mqsim_mlc"], "--chip without --toml"),
+        (["no.csv"], ["no.csv"]),
+        (["mixed.fio"], [".csv, .parquet"]),
+        (["chip.csv", "--level", "1.5"], ["level"]),
+        (["chip.csv", "--without", "retentoin"], ["epsilon, wear, retention, reads"]),
+        (["chip.csv", "--states", "8"], ["states", "power_law", "gaussian"]),
+        (["chip.csv", "--page-bits", "8"], ["page_bits", "power_law"]),
+        (["chip.csv", "--reference-c", "8"], ["reference_c", "temperature_c"]),
+        (["chip.csv", "--chip", "mqsim_mlc"], ["--chip without --toml"]),
         (
             ["chip.csv", "--without", "epsilon", "--chip", "mqsim_mcl", "--toml", "x.toml"],
-            "did you mean `mqsim_mlc`",
+            ["`mqsim_mlc`"],
         ),
-        (["chip.csv", "--chip", "mqsim_mlc", "--toml", "x.txt"], "ends with .toml"),
-        (["chip.csv", "--plot", "x.bmp"], ".png"),
-        (["chip.csv", "--json", "chip.csv"], "is the input"),
-        (["bad.parquet"], "not a Parquet"),
-        (["twice.parquet"], "column `rber` is there twice"),
-        (["binary.csv"], "not UTF-8 text"),
+        (["chip.csv", "--chip", "mqsim_mlc", "--toml", "x.txt"], [".toml"]),
+        (["chip.csv", "--plot", "x.bmp"], [".png"]),
+        (["chip.csv", "--json", "chip.csv"], ["chip.csv", "input"]),
+        (["bad.parquet"], ["bad.parquet", "Parquet"]),
+        (["twice.parquet"], ["column `rber`", "twice"]),
+        (["binary.csv"], ["binary.csv", "not UTF-8"]),
     ],
 )
-def test_arguments(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], words: str):
+def test_arguments(
+    nandlab: Callable[..., Ended], folder: Path, arguments: list[str], parts: list[str]
+):
     (folder / "chip.csv").write_text(HEAD + ROWS)
     (folder / "bad.parquet").write_text("no")
     twice = pa.table([pa.array([1e-3, 2e-3])] * 2, names=["rber", "rber"])
     pq.write_table(twice, folder / "twice.parquet")
     (folder / "binary.csv").write_bytes(b"\xff\xfe\x80")
-    line = nandlab("fit", *arguments, "--law", "power_law").refused()
-    assert words in line, line
+    nandlab("fit", *arguments, "--law", "power_law").refused(*parts)
 
 
 def test_intervals_of_no_use_are_refused():
@@ -597,15 +595,14 @@ def test_intervals_of_no_use_are_refused():
     cycles, hours = rng.integers(100, 5000, 20), rng.integers(1, 5000, 20)
     errors = (1e8 * 10 ** rng.uniform(-4, -2, 20)).astype(int)
     noise = {"pe_cycles": cycles, "retention_hours": hours, "bits_read": [10**8] * 20}
-    with pytest.raises(nandlab.NandlabError, match=r"the data do not determine .*; hint: "):
+    with refused("not determine", "hint: "):
         nandlab.fit({**noise, "bit_errors": errors}, "power_law")
     edges = np.arange(-4, 4.05, 0.05)
     share = 0.5 * np.diff(ndtr((edges + 2) / 0.4)) + 0.5 * np.diff(ndtr((edges - 2) / 0.2))
     two = {"vth_v": (edges[1:] + edges[:-1]) / 2, "cells": rng.poisson(1e5 * share)}
     nandlab.fit(two, "gaussian", states=2)
     for states in (3, 4):
-        words = r"(almost none|do not determine .*weight.*); hint: use as many states"
-        with pytest.raises(nandlab.NandlabError, match=words):
+        with pytest.raises(nandlab.NandlabError, match=rf"(of {states} |weight).*; hint: .*states"):
             nandlab.fit(two, "gaussian", states=states)
 
 
@@ -613,9 +610,7 @@ def test_rates_that_fall_say_which_term_to_leave_out():
     cycles = np.array([500, 1000, 2000, 3000, 4000, 6000])
     data = {"pe_cycles": cycles, "bits_read": [10**8] * 6}
     data["bit_errors"] = (1e5 * np.exp(-cycles / 1000)).astype(int)
-    with pytest.raises(
-        nandlab.NandlabError, match=r"hint: leave out `epsilon` \(rates fall with pe_cyc"
-    ):
+    with refused("hint: ", "`epsilon`", "pe_cycles"):
         nandlab.fit(data, "power_law")
     assert nandlab.fit(data, "power_law", without=["epsilon"])["k"].value < 0
     assert nandlab.fit(data, "power_law", without="epsilon")["k"].value < 0
@@ -638,13 +633,12 @@ def test_the_chip_keeps_its_gray_map(folder: Path, chip: str):
 def test_degrees_that_no_cell_takes_are_told():
     data, _ = states(np.random.default_rng(1), [2.2, 2.3, 2.2, 2.3])
     found = nandlab.fit(data, "student_t")
-    [note] = [note for note in found.notes if "degrees of Student's t" in note]
-    assert "the chip file has 3 in place of 2.2" in note
+    [note] = [note for note in found.notes if "Student's t" in note]
+    carries(note, "3", "2.2")
     [line] = [row for row in found.chip_toml("wang2014_mlc").split("\n") if row.startswith("shape")]
-    assert "their mean 2.2" in line
-    assert "is out of range for a cell" in line
+    carries(line, "mean 2.2", "out of range")
     usual = nandlab.fit(student_t(np.random.default_rng(1))[0], "student_t")
-    assert not [note for note in usual.notes if "degrees of Student's t" in note]
+    assert not [note for note in usual.notes if "Student's t" in note]
 
 
 def test_a_chip_that_heals_is_refused():
@@ -652,7 +646,7 @@ def test_a_chip_that_heals_is_refused():
     data = {"pe_cycles": cycles, "bits_read": cycles * 0 + 10**7, "bit_errors": 9 * 10**6 // cycles}
     found = nandlab.fit(data, "power_law", without=["epsilon"])
     assert found["k"].value < 0
-    with pytest.raises(nandlab.NandlabError, match="errors of the fitted law fall with stress"):
+    with refused("law", "fall", "stress"):
         found.chip_toml("mqsim_mlc")
 
 
@@ -672,7 +666,7 @@ def some_column(rng: np.random.Generator, rows: int, most: float) -> Any:
 def test_any_data_is_fitted_or_refused():
     """Nonsense in every column: no traceback, no warning, no interval without its value."""
     rng = np.random.default_rng(7)
-    fitted, refused = 0, []
+    fitted, told = 0, []
     for i in range(90):
         law, rows = EVERY_LAW[i % len(EVERY_LAW)], int(rng.integers(1, 40))
         most = {"pe_cycles": 2e6, "retention_hours": 1e5, "reads": 1e7, "temperature_c": 150}
@@ -695,6 +689,6 @@ def test_any_data_is_fitted_or_refused():
             found.chip_toml("mqsim_mlc")
             fitted += 1
         except nandlab.NandlabError as error:
-            refused.append(str(error))
+            told.append(str(error))
     assert fitted > 5
-    assert all("expected: " in said or "hint: " in said for said in refused)
+    assert all("expected: " in said or "hint: " in said for said in told)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from conftest import refused
 
 import nandlab
 
@@ -60,56 +61,56 @@ class Missing:
 
 
 @pytest.mark.parametrize(
-    ("rber", "words"),
+    ("rber", "parts"),
     [
-        (np.array([[1e-5], [1e-4], [1e-3]]), r"row 1, column rber: `\[1e-05\]`: not a number"),
+        (np.array([[1e-5], [1e-4], [1e-3]]), ["row 1, column rber", "`[1e-05]`", "number"]),
         (
             np.array([[1e-5, 2], [1e-4, 3], [1, 2]]),
-            r"row 1, column rber: `\[1e-05, 2.0\]`: not a num",
+            ["row 1, column rber", "`[1e-05, 2.0]`", "number"],
         ),
-        ([1e-5, np.array([1.0, 2.0]), 1e-3], "row 2, column rber: .*: not a number"),
-        (np.array([1e-5, 1e-4, 1e-3], dtype=np.complex64), "row 1, column rber: .*: not a number"),
-        ([1e-5, np.complex64(1e-4), 1e-3], "row 2, column rber: .*: not a number"),
-        ([1e-5, Missing(), 1e-3], "row 2, column rber: `<NA>`: not a number"),
+        ([1e-5, np.array([1.0, 2.0]), 1e-3], ["row 2, column rber", "number"]),
+        (np.array([1e-5, 1e-4, 1e-3], dtype=np.complex64), ["row 1, column rber", "number"]),
+        ([1e-5, np.complex64(1e-4), 1e-3], ["row 2, column rber", "number"]),
+        ([1e-5, Missing(), 1e-3], ["row 2, column rber", "`<NA>`", "number"]),
         (
             np.ma.array([1e-5, 1e-4, 1e-3], mask=[0, 1, 0]),
-            "row 2, column rber: empty: not a number",
+            ["row 2, column rber", "empty", "number"],
         ),
-        (np.float64(1e-5), "a column that is not a list"),
+        (np.float64(1e-5), ["column", "list"]),
     ],
 )
-def test_columns_that_hold_no_numbers(rber: Any, words: str):
+def test_columns_that_hold_no_numbers(rber: Any, parts: list[str]):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for data in ({"pe_cycles": [0, 1, 2], "rber": rber}, Frame({"rber": rber})):
-            with pytest.raises(nandlab.NandlabError, match=words):
+            with refused(*parts):
                 fit(data, "exponential")
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "parts"),
     [
-        (lambda: fit({1: [2.0]}, "exponential"), "unknown column `1`"),
-        (lambda: fit({"rber": [1e-3]}, None), "fit: law: None; expected: power_law"),
-        (lambda: presets(3), "kind: 3; expected: cell, chip"),
-        (lambda: fit(3, "exponential"), "data: int; expected: the path"),
+        (lambda: fit({1: [2.0]}, "exponential"), ["column `1`"]),
+        (lambda: fit({"rber": [1e-3]}, None), ["fit: law: None", "power_law"]),
+        (lambda: presets(3), ["kind: 3", "cell, chip"]),
+        (lambda: fit(3, "exponential"), ["data: int", "path"]),
     ],
 )
-def test_names_that_are_no_text(call: Callable[[], object], words: str):
-    with pytest.raises(nandlab.NandlabError, match=words):
+def test_names_that_are_no_text(call: Callable[[], object], parts: list[str]):
+    with refused(*parts):
         call()
 
 
 def test_numbers_that_are_none():
     rates = {"pe_cycles": [0.0, 1e3, 3e3, 5e3], "rber": [1e-5, 2e-4, 1e-3, 2e-3]}
     found = fit(rates, "exponential")
-    with pytest.raises(nandlab.NandlabError, match=r"level: '0.9'; expected: a number"):
+    with refused("level: '0.9'", "number"):
         fit(rates, "exponential", level="0.9")
-    with pytest.raises(nandlab.NandlabError, match="draws: -1 is out of range; expected: 0 to"):
+    with refused("draws: -1", "0 to"):
         found.draws(-1)
-    with pytest.raises(nandlab.NandlabError, match="parameter: 0; expected: "):
+    with refused("parameter: 0", "expected: "):
         list(found)
     bins = {"vth_v": np.linspace(-3, 3, 61), "cells": np.ones(61)}
-    for states, words in (("4", "'4': not a whole number"), (1, "1 is out of range")):
-        with pytest.raises(nandlab.NandlabError, match=f"fit: states: {words}; expected: 2 to 16"):
+    for states in ("4", 1):
+        with refused(f"fit: states: {states!r}", "2 to 16"):
             fit(bins, "gaussian", states=states)

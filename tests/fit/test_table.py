@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Ended
+from conftest import Ended, carries, refused
 
 import nandlab
 from nandlab import _core
@@ -82,10 +82,10 @@ def test_the_spread_of_pages_comes_back():
     found = nandlab.fit(data, "table")
     assert found["page_spread"].value == pytest.approx(0.3, rel=0.2)
     assert found.array["page_spread"] == found["page_spread"].value
-    assert "pages that page tells apart" in str(found)
+    carries(found, "page", "apart")
     by_row = nandlab.fit(without(data, "page"), "table")
     assert by_row["page_spread"].value == found["page_spread"].value
-    assert "the rows of each point, each taken as one page" in str(by_row)
+    carries(by_row, "one page")
     once = nandlab.fit(measured(), "table")
     assert once.array["page_spread"] == 0
     assert any("page_spread is 0" in note for note in once.notes)
@@ -130,7 +130,7 @@ def test_no_error_is_a_rate_that_says_so():
     assert none.value == pytest.approx(math.log(2) / 1e4, rel=1e-3)
     assert none.high == pytest.approx(-math.log(0.025) / 1e4, rel=1e-3)
     assert none.trials == "no error in 1e+04 bits: median"
-    assert "rates without errors" in str(found)
+    carries(found, "without errors")
 
 
 def test_rates_without_counts():
@@ -139,7 +139,7 @@ def test_rates_without_counts():
     alone = nandlab.fit({**bare, "rber": truth()}, "table")
     assert [p.value for p in alone.parameters] == pytest.approx(truth())
     assert {(p.low, p.high) for p in alone.parameters} == {(0.0, math.inf)}
-    with pytest.raises(nandlab.NandlabError, match="no data to resample"):
+    with refused("no data"):
         alone.draws(3)
     rng = np.random.default_rng(3)
     rber = [rate * f for rate in truth() for f in np.exp(0.2 * rng.standard_normal(12))]
@@ -201,7 +201,7 @@ def test_a_fit_replaces_a_fitted_chip(folder: Path):
 
 def test_one_rate_for_all_page_types(folder: Path):
     found = nandlab.fit(without(measured(), "page_type"), "table")
-    assert "no column page_type: one rate for all page types of a chip" in found.notes
+    assert any("no column page_type" in note for note in found.notes)
     (folder / "mine.toml").write_text(found.chip_toml("tlc_3d"))
     first, last = _core.Array(json.dumps(found.array)).rber([(0, 1000, 0, 0), (2, 1000, 0, 0)])
     assert first == last
@@ -239,33 +239,35 @@ def test_pictures(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "parts"),
     [
         (
             lambda data: rows_where(data, lambda i: i != 9),
-            "no row of pe_cycles = 1000, retention_hours = 100, page_type = upper (1 of 18",
+            ["pe_cycles = 1000, retention_hours = 100, page_type = upper", "1 of 18"],
         ),
-        (lambda d: {**d, "page_type": ["lower"] * 17 + ["uper"]}, "holds `lower`, `uper`"),
-        (lambda d: {**d, "page_type": ["lower"] * 9 + ["top"] * 9}, "all of lower; lower, upper"),
-        (lambda d: {**d, "temperature_c": [30] * 9 + [85] * 9}, "several temperatures"),
-        (lambda d: without(d, "pe_cycles"), "no column `pe_cycles`"),
+        (lambda d: {**d, "page_type": ["lower"] * 17 + ["uper"]}, ["`lower`, `uper`"]),
+        (lambda d: {**d, "page_type": ["lower"] * 9 + ["top"] * 9}, ["lower; lower, upper"]),
+        (lambda d: {**d, "temperature_c": [30] * 9 + [85] * 9}, ["several temperatures"]),
+        (lambda d: without(d, "pe_cycles"), ["no column `pe_cycles`"]),
         (
             lambda d: {**without(d, "retention_hours"), "retention_days": d["retention_hours"]},
-            "did you mean `retention_hours`",
+            ["`retention_hours`"],
         ),
-        (lambda d: {**d, "bits_read": d["bit_errors"]}, "RBER 1 at 300 cycles, 0 h, lower"),
-        (lambda d: {**d, "bit_errors": [0] * 18}, "has no errors"),
+        (
+            lambda d: {**d, "bits_read": d["bit_errors"]},
+            ["RBER 1", "300 cycles, 0 h, lower"],
+        ),
+        (lambda d: {**d, "bit_errors": [0] * 18}, ["no errors"]),
     ],
 )
 def test_refusals(
-    nandlab: Callable[..., Ended], folder: Path, change: Callable[[Data], Data], words: str
+    nandlab: Callable[..., Ended], folder: Path, change: Callable[[Data], Data], parts: list[str]
 ):
     data = written(folder / "board.csv", change(measured()))
-    line = nandlab("fit", data, "--law", "table").refused()
-    assert words in line, line
+    line = nandlab("fit", data, "--law", "table").refused(*parts)
     assert any(word in line for word in ("expected: ", "hint: "))
 
 
 def test_page_types_of_another_chip_are_refused():
-    with pytest.raises(nandlab.NandlabError, match="2 page types for tlc_3d, whose cells have 3"):
+    with refused("2 page types", "tlc_3d", "3"):
         nandlab.fit(measured(), "table").chip_toml("tlc_3d")

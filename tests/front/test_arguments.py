@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import carries
 
 import nandlab
 from nandlab import NandlabError
@@ -101,38 +102,45 @@ def test_what_no_argument_can_be(
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "parts"),
     [
-        (lambda: nandlab.ecc_curve(BCH, rber=True), "rber: True; expected: a number"),
-        (lambda: nandlab.ecc_curve(BCH, rber=[]), "rber: none; expected: one or more"),
-        (lambda: nandlab.ecc_curve(BCH, rber=0.01, channel=3), "channel: 3; expected: bsc, awgn"),
-        (lambda: nandlab.ecc_curve(BCH, rber=0.01, decoder=5), "decoder: 5; expected: a decoder's"),
-        (lambda: nandlab.ecc_curve(BCH, rber=0.01, out=5), "out: 5; expected: a path"),
-        (lambda: nandlab.ecc_speed(BCH, rber=0.01, levels=2.5), "levels: 2.5: not a whole number"),
-        (lambda: nandlab.ecc_speed(BCH, rber=0.01, levels=3), "levels: 3; expected: 0, 2, 4, 6"),
-        (lambda: nandlab.ecc_speed(BCH, rber=0.01, seed="1"), "seed: '1': not a whole number"),
-        (lambda: nandlab.ecc_profile(BCH, out=3), "out: 3; expected: a path"),
-        (lambda: nandlab.ecc_profile(BCH, out="x", levels=[]), "levels: none; expected: one or"),
-        (lambda: ldpc.make("256", 4, 10), "recipe.z: '256': not a whole number"),
-        (lambda: ldpc.make(64, 4, 10, payload_bytes=5.5), "payload_bytes: 5.5: not a whole number"),
-        (lambda: ldpc.export("ldpc_1k_r90", 3), "form: 3; expected: base, alist"),
-        (lambda: ldpc.export("ldpc_1k_r90", "matrix"), "matrix"),
-        (lambda: ldpc.facts(3), "code: 3; expected: a preset's name, or a path"),
-        (lambda: ldpc.facts("ldpc_1k_r90", absorbing_bits="3"), "absorbing_bits: '3': not a whole"),
-        (lambda: nandlab.fit(WORN, "exponential", page_bits=1.5), "page_bits: 1.5: not a whole"),
-        (lambda: nandlab.fit(KEPT, "retention_law", reference_c="x"), "reference_c: 'x'; expected"),
-        (lambda: nandlab.endurance(FITTED, level=2), "level = 2: out of range; expected: 0.5 to"),
+        (lambda: nandlab.ecc_curve(BCH, rber=True), ["rber: True", "number"]),
+        (lambda: nandlab.ecc_curve(BCH, rber=[]), ["rber: none", "one or more"]),
+        (lambda: nandlab.ecc_curve(BCH, rber=0.01, channel=3), ["channel: 3", "bsc, awgn"]),
+        (lambda: nandlab.ecc_curve(BCH, rber=0.01, decoder=5), ["decoder: 5", "decoder's"]),
+        (lambda: nandlab.ecc_curve(BCH, rber=0.01, out=5), ["out: 5", "path"]),
+        (lambda: nandlab.ecc_speed(BCH, rber=0.01, levels=2.5), ["levels: 2.5", "whole number"]),
+        (lambda: nandlab.ecc_speed(BCH, rber=0.01, levels=3), ["levels: 3", "0, 2, 4, 6"]),
+        (lambda: nandlab.ecc_speed(BCH, rber=0.01, seed="1"), ["seed: '1'", "whole number"]),
+        (lambda: nandlab.ecc_profile(BCH, out=3), ["out: 3", "path"]),
+        (lambda: nandlab.ecc_profile(BCH, out="x", levels=[]), ["levels: none", "one or"]),
+        (lambda: ldpc.make("256", 4, 10), ["recipe.z: '256'", "whole number"]),
         (
-            lambda: nandlab.run("tiny", JOB, progress=3),
-            "progress: 3; expected: a function, or None",
+            lambda: ldpc.make(64, 4, 10, payload_bytes=5.5),
+            ["payload_bytes: 5.5", "whole number"],
         ),
-        (lambda: CELL.rber(0.5), "page_type: 0.5: not a whole number; expected: 0 to 0"),
+        (lambda: ldpc.export("ldpc_1k_r90", 3), ["form: 3", "base, alist"]),
+        (lambda: ldpc.export("ldpc_1k_r90", "matrix"), ["matrix"]),
+        (lambda: ldpc.facts(3), ["code: 3", "preset's name", "path"]),
+        (
+            lambda: ldpc.facts("ldpc_1k_r90", absorbing_bits="3"),
+            ["absorbing_bits: '3'", "whole"],
+        ),
+        (
+            lambda: nandlab.fit(WORN, "exponential", page_bits=1.5),
+            ["page_bits: 1.5", "whole"],
+        ),
+        (lambda: nandlab.fit(KEPT, "retention_law", reference_c="x"), ["reference_c: 'x'"]),
+        (lambda: nandlab.endurance(FITTED, level=2), ["level = 2", "0.5"]),
+        (lambda: nandlab.run("tiny", JOB, progress=3), ["progress: 3", "function", "None"]),
+        (lambda: CELL.rber(0.5), ["page_type: 0.5", "whole number", "0 to 0"]),
     ],
 )
-def test_what_messages_say(call: Callable[..., object], words: str):
-    with pytest.raises(NandlabError, match=re.escape(words)) as refused:
+def test_what_messages_say(call: Callable[..., object], parts: list[str]):
+    with pytest.raises(NandlabError) as caught:
         call()
-    assert any(word in str(refused.value) for word in ("expected: ", "hint: "))
+    message = carries(caught.value, *parts)
+    assert any(word in message for word in ("expected: ", "hint: "))
 
 
 def test_other_kinds_of_numbers():

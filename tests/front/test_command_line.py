@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import COMMAND, ROOT, Ended
+from conftest import COMMAND, ROOT, Ended, carries
 
 RUN = ["run", "--drive", "tiny", "--workload", "mixed.fio"]
 
@@ -43,9 +43,7 @@ def test_notices_go_to_the_person(nandlab: Callable[..., Ended], folder: Path):
 def test_reads_of_an_empty_drive_are_pointed_out(nandlab: Callable[..., Ended], folder: Path):
     (folder / "reads.fio").write_text("[a]\nrw=randread\nnumber_ios=100\n")
     command = ["run", "--drive", "tiny", "--workload", "reads.fio"]
-    assert "100% of the data that was read had never been written" in (
-        nandlab(*command).succeeded().err
-    )
+    carries(nandlab(*command).succeeded().err, "note: ", "100%", "never been written")
     assert nandlab(*command, "--precondition", "fill").succeeded().err == ""
 
 
@@ -114,7 +112,7 @@ def test_demo_needs_a_checkout(nandlab: Callable[..., Ended]):
 
 def test_demo_takes_a_folder(nandlab: Callable[..., Ended], folder: Path):
     (folder / "examples").symlink_to(ROOT / "examples")
-    assert "hint: choose a folder that you may write to" in nandlab("demo", "/proc/nope").refused()
+    nandlab("demo", "/proc/nope").refused("/proc/nope", "hint: ")
 
 
 def test_demo(nandlab: Callable[..., Ended], folder: Path):
@@ -129,19 +127,19 @@ def test_demo(nandlab: Callable[..., Ended], folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "parts"),
     [
-        (["cell", "tlc_3d", "--hours", "abc"], "error: Invalid value for '--hours': "),
-        (["cell"], "error: Missing argument 'name'; see `nandlab cell --help`"),
-        (["cel"], "did you mean 'cell'"),
-        (["ecc", "curv"], "see `nandlab ecc --help`"),
-        (["run", "--dirve", "tiny"], "--drive"),
+        (["cell", "tlc_3d", "--hours", "abc"], ["'--hours'"]),
+        (["cell"], ["'name'", "`nandlab cell --help`"]),
+        (["cel"], ["'cell'"]),
+        (["ecc", "curv"], ["`nandlab ecc --help`"]),
+        (["run", "--dirve", "tiny"], ["--drive"]),
     ],
 )
 def test_what_is_mistyped_is_one_line(
-    nandlab: Callable[..., Ended], arguments: list[str], words: str
+    nandlab: Callable[..., Ended], arguments: list[str], parts: list[str]
 ):
-    assert words.lower() in nandlab(*arguments).refused().lower()
+    nandlab(*arguments).refused(*parts)
 
 
 def test_no_arguments_print_the_help(nandlab: Callable[..., Ended]):

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import COMMAND, Ended
+from conftest import COMMAND, Ended, carries, refused
 
 import nandlab
 from nandlab.given.refusal import plain
@@ -29,8 +29,7 @@ def test_drives_that_name_each_other(
 ):
     (folder / "a.toml").write_text('drive_preset = "b.toml"\n')
     (folder / "b.toml").write_text('drive_preset = "a.toml"\n')
-    said = nandlab(*command, "a.toml").refused()
-    assert "these drives name each other: a.toml -> b.toml -> a.toml" in said
+    nandlab(*command, "a.toml").refused("a.toml -> b.toml -> a.toml")
 
 
 @pytest.mark.parametrize("command", [["cell"], ["endurance"], ["board", "rber", "--chip"]])
@@ -75,34 +74,34 @@ SEEDED = [
 @pytest.mark.parametrize("command", SEEDED)
 @pytest.mark.parametrize("seed", [-1, 2**63, 2**64])
 def test_seeds_have_one_range(nandlab: Callable[..., Ended], command: list[str], seed: int):
-    said = nandlab(*command, "--seed", seed).refused()
-    assert said.endswith(f"seed: {seed} is out of range; expected: 0 to {2**63 - 1}")
+    nandlab(*command, "--seed", seed).refused(f"seed: {seed}", f"0 to {2**63 - 1}")
 
 
 def test_the_largest_seed_is_one(nandlab: Callable[..., Ended], folder: Path):
     nandlab(*RUN, "--quiet", "--seed", 2**63 - 1).succeeded()
     (folder / "my.toml").write_text(f'drive_preset = "tiny"\nseed = {2**63}\n')
-    for command in (["--set", f"seed={2**63}", "--drive", "tiny"], ["my.toml"]):
-        said = nandlab("run", *command, "--workload", "mixed.fio").refused()
-        assert "range" in said or "too large" in said, said
+    for command, parts in (
+        (["--set", f"seed={2**63}", "--drive", "tiny"], [f"--set seed={2**63}", 2**63 - 1]),
+        (["my.toml"], ["my.toml"]),
+    ):
+        nandlab("run", *command, "--workload", "mixed.fio").refused(*parts)
 
 
 @pytest.mark.parametrize(
-    ("assigned", "words"),
+    ("assigned", "part"),
     [
         ('chip.timing.t_read_us="x"', "chip.timing.t_read_us"),
-        ("drive.cha`nnels=3", "unknown key `cha`nnels`"),
+        ("drive.cha`nnels=3", "`cha`nnels`"),
         ("drive.channels=`3", "string"),
-        ("gc.na`me=greedy", "unknown key `na`me`"),
+        ("gc.na`me=greedy", "`na`me`"),
     ],
 )
 def test_messages_name_the_problem(
-    nandlab: Callable[..., Ended], folder: Path, assigned: str, words: str
+    nandlab: Callable[..., Ended], folder: Path, assigned: str, part: str
 ):
-    said = nandlab(*RUN, "--set", assigned).refused()
+    said = nandlab(*RUN, "--set", assigned).refused(part)
     key, _, problem = said.removeprefix("error: --set ").partition(": ")
     assert key == assigned
-    assert words in said
     assert problem.partition(";")[0].strip(), said
 
 
@@ -163,15 +162,12 @@ def test_rates_far_below_any_chip(nandlab: Callable[..., Ended], arguments: list
 
 @pytest.mark.parametrize("bits", [2**20 + 1, 10**9])
 def test_codewords_beyond_any_code(nandlab: Callable[..., Ended], bits: int):
-    said = nandlab("endurance", "tlc_3d", "--codeword-bits", bits).refused()
-    assert f"{bits}" in said
-    assert "1 to 1048576" in said
+    nandlab("endurance", "tlc_3d", "--codeword-bits", bits).refused(bits, "1 to 1048576")
 
 
 def test_an_endless_file_is_refused(nandlab: Callable[..., Ended]):
-    assert "longer than 256 MiB" in nandlab("code", "import", "/dev/zero").refused()
-    said = nandlab("run", "--drive", "tiny", "--workload", "/dev/zero").refused()
-    assert "more than 64 MiB" in said
+    nandlab("code", "import", "/dev/zero").refused("256 MiB")
+    nandlab("run", "--drive", "tiny", "--workload", "/dev/zero").refused("64 MiB")
 
 
 ODD_COLUMNS = {
@@ -208,11 +204,12 @@ def test_damaged_names_and_endless_numbers(nandlab: Callable[..., Ended], folder
     nandlab("fit", "bad.parquet", "--law", "exponential").refused()
     rows = f"pe_cycles,rber\n1{'0' * 400},1e-5\n0,1e-5\n"
     (folder / "long.csv").write_text(rows)
-    assert "out of range" in nandlab("fit", "long.csv", "--law", "exponential").refused()
+    row = "row 2, column pe_cycles"
+    nandlab("fit", "long.csv", "--law", "exponential").refused("long.csv", row, f"1{'0' * 400}")
     data: Any = {"pe_cycles": [0, 10**400], "rber": [1e-5, 1e-4]}
     import nandlab as library
 
-    with pytest.raises(library.NandlabError, match="out of range"):
+    with refused(row, 10**400):
         library.fit(data, "exponential")
 
 
@@ -221,7 +218,7 @@ def test_names_of_columns_are_one_line(nandlab: Callable[..., Ended], folder: Pa
     (folder / "odd.csv").write_text('"x\x85\u2028\x1b[31my"\n1\n', encoding="utf-8")
     for rename in ("rber=reads", "x=reads"):
         ended = nandlab("fit", "odd.csv", "--law", "exponential", "--rename", rename)
-        assert "x\\x85\\x2028\\x1b[31my" in ended.refused()
+        ended.refused("x\\x85\\x2028\\x1b[31my")
 
 
 def limited(size: int) -> Callable[[], None]:
@@ -243,7 +240,7 @@ def test_a_memory_limit_is_seen(folder: Path, size_mb: int):
     )
     assert ended.returncode == 2, ended
     assert ended.stderr.count("\n") == 1
-    assert "memory" in ended.stderr
+    carries(ended.stderr, "memory")
 
 
 def test_control_groups_are_seen(tmp_path: Path):
@@ -280,11 +277,8 @@ def test_no_time_passes(nandlab: Callable[..., Ended], folder: Path):
     """Reads of an empty drive that cost nothing never end by their time."""
     job = "[a]\nrw=randread\ntime_based\nruntime=1\n"
     (folder / "reads.fio").write_text(job)
-    free = ["--set", "host.submit_us=0", "--set", "host.command_us=0"]
-    said = nandlab(
-        "run", "--drive", "wang2014_mlc", "--workload", "reads.fio", "--requests", "r.parquet"
-    ).refused()
-    assert "no simulated time passes" in said, (said, free)
+    command = ["run", "--drive", "wang2014_mlc", "--workload", "reads.fio"]
+    nandlab(*command, "--requests", "r.parquet").refused("simulated time", "number_ios")
     assert not (folder / "r.parquet").exists()
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import carries
 
 TABLES = {
     "presets": ["presets", "drive"],
@@ -55,7 +56,7 @@ def test_a_file_and_standard_output_hold_the_same(name: str, tmp_path: Path):
 
 def test_show_says_that_there_are_two(tmp_path: Path):
     both = command(tmp_path, "show", "tlc_3d")
-    assert "note: there is a chip and a cell tlc_3d; this is the chip" in both.stderr
+    carries(both.stderr, "note: ", "tlc_3d", "`nandlab show cell/tlc_3d`")
     assert both.stdout == command(tmp_path, "show", "chip/tlc_3d").stdout
     named = command(tmp_path, "show", "cell/tlc_3d")
     assert (named.returncode, named.stderr) == (0, "")

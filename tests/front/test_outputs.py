@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from begun import progressed
 from conftest import COMMAND, ENDLESS, MIXED, Ended
 
 import nandlab
+from nandlab.drive.requests import ROWS_PER_GROUP
 from nandlab.given.replacement import Replacement, write_text
 
 IOLOG = "fio version 2 iolog\nd add\nd open\nd read 0 4096\nd close\n"
@@ -67,14 +69,13 @@ def test_no_file_that_a_run_reads_is_an_output(
 ):
     """However it is named: by a drive, a chip, a job, a link."""
     before = (sources / name).read_text()
-    said = nandlab("run", "drive.toml", option, name).refused()
-    assert f"{name} is the input" in said
+    nandlab("run", "drive.toml", option, name).refused(name, "input")
     assert (sources / name).read_text() == before
 
 
 def test_no_trace_of_a_drive_file_is_an_output(nandlab: Callable[..., Ended], sources: Path):
     for name in ("log", "link", "hard"):
-        assert "is the input" in nandlab("run", "traced.toml", "--json", name).refused()
+        nandlab("run", "traced.toml", "--json", name).refused(name, "input")
     nandlab("run", "traced.toml", "--quiet", "--json", "own.json").succeeded()
     assert (sources / "log").read_text() == IOLOG
 
@@ -93,7 +94,7 @@ def test_no_file_of_another_command_is_an_output(
     nandlab: Callable[..., Ended], sources: Path, command: list[str]
 ):
     before = (sources / command[-1]).read_text()
-    assert "is the input" in nandlab(*command).refused()
+    nandlab(*command).refused(command[-1], "input")
     assert (sources / command[-1]).read_text() == before
 
 
@@ -123,8 +124,8 @@ def whole(folder: Path) -> None:
     [
         ("| head -1", 0, ""),
         ("| true", 0, ""),
-        (">&-", 2, "error: standard output: Bad file descriptor\n"),
-        (">/dev/full", 2, "error: standard output: No space left on device\n"),
+        (">&-", 2, f"error: standard output: {os.strerror(errno.EBADF)}\n"),
+        (">/dev/full", 2, f"error: standard output: {os.strerror(errno.ENOSPC)}\n"),
     ],
 )
 def test_files_come_before_standard_output(folder: Path, out: str, code: int, said: str):
@@ -155,7 +156,7 @@ def test_narrow_encodings_lose_letters_only(folder: Path, encoding: str, command
 def test_what_cannot_be_printed_is_one_line(folder: Path, arguments: str):
     script = f"{COMMAND} {arguments} >/dev/full"
     ended = subprocess.run(["bash", "-c", script], check=False, capture_output=True, text=True)
-    said = "error: standard output: No space left on device\n"
+    said = f"error: standard output: {os.strerror(errno.ENOSPC)}\n"
     assert (ended.returncode, ended.stderr) == (2, said)
 
 
@@ -174,7 +175,7 @@ def test_each_failure_is_said_and_keeps_no_other(folder: Path):
     assert ended.returncode == 2
     failed = ["r.parquet", "t.json", "s.csv", "p.png"]
     assert sorted(without_notes(ended.stderr).splitlines()) == sorted(
-        f"error: `{name}`: File too large" for name in failed
+        f"error: `{name}`: {os.strerror(errno.EFBIG)}" for name in failed
     )
     assert "read" in ended.stdout
     for name in failed:
@@ -202,14 +203,15 @@ except nandlab.Unwritten as error:
 def test_a_kill_leaves_the_old_file_and_no_litter(folder: Path, sent: signal.Signals):
     (folder / "endless.fio").write_text(ENDLESS)
     (folder / "r.parquet").write_text("old")
-    process = subprocess.Popen(
+    process = progressed(
         [
             *[COMMAND, "run", "--drive", "tiny", "--workload", "endless.fio", "--quiet"],
             *["--requests", "r.parquet"],
-        ]
+        ],
+        "run",
+        2 * ROWS_PER_GROUP,
     )
-    time.sleep(3)
-    # Whatever is written of it is not there yet.
+    # What is written of it is not there yet.
     assert (folder / "r.parquet").read_text() == "old"
     process.send_signal(sent)
     process.wait(timeout=60)
@@ -270,4 +272,4 @@ def test_a_protected_file_is_no_output(nandlab: Callable[..., Ended], folder: Pa
     (folder / "r.json").write_text("old")
     (folder / "r.json").chmod(0o444)
     said = nandlab("run", "--drive", "tiny", "--workload", "mixed.fio", "--json", "r.json")
-    assert "write-protected" in said.refused()
+    said.refused("--json", "r.json", "write-protected")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+from conftest import refused
 
 import nandlab
 
@@ -41,13 +42,13 @@ def test_without_pandas_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
     found = tables()
     monkeypatch.setitem(sys.modules, "pandas", None)
     for of, arguments, _ in found:
-        with pytest.raises(nandlab.NandlabError, match=r"pip install 'nandlab\[pandas\]'"):
+        with refused("pip install 'nandlab[pandas]'"):
             of.to_pandas(**arguments)  # type: ignore[attr-defined]
 
 
 def test_requests_must_be_kept():
     result = nandlab.run("tiny", JOB)
-    with pytest.raises(nandlab.NandlabError, match="requests=True"):
+    with refused("requests=True"):
         result.to_pandas("requests")
-    with pytest.raises(nandlab.NandlabError, match="series, requests"):
+    with refused("series, requests"):
         result.to_pandas("request")

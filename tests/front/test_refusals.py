@@ -1,8 +1,8 @@
 """Bad input: exit code 2, one line that says what is wrong and what is expected, no traceback."""
 
+import errno
 import math
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from conftest import MIXED, Ended
+from conftest import MIXED, Ended, carries
 
 import nandlab
 from nandlab import NandlabError, run
@@ -21,7 +21,7 @@ from nandlab.process.memory import memory_limit_bytes
 RUN = ["run", "--drive", "tiny"]
 JOB = [*RUN, "--workload", "mixed.fio"]
 TRACE = [*RUN, "--format", "msr", "--trace"]
-CANNOT, NONE = "cannot read", "No such file or directory"
+NONE = os.strerror(errno.ENOENT)
 LINE = "128166372003061629,hm,0,Read,{offset},{length},100\n"
 
 
@@ -31,129 +31,128 @@ def change(assignment: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "parts"),
     [
-        (["run"], "no drive"),
-        (["run", "tiny", "--drive", "tiny"], "both given"),
-        (["run", "--drive", "tiny"], "nothing to run"),
-        ([*JOB, "--trace", "x"], "both a workload and a trace"),
-        (["run", "--drive", "tyny", "--workload", "mixed.fio"], "did you mean `tiny`"),
-        (["run", "--drive", "no.toml", "--workload", "mixed.fio"], "cannot read `no.toml`"),
-        (["run", "--drive", "tlc_3d", "--workload", "mixed.fio"], "is a chip, not a drive"),
-        (change("ftl.overprovisionig=0.3"), "did you mean `overprovisioning`"),
-        (change("drive.chanels=2"), "did you mean `channels`"),
-        (change("gc.name=gredy"), "did you mean `greedy`"),
-        (change("ftl.overprovisioning"), "path.to.key=value"),
-        (change("drive.channels=two"), "drive.channels"),
-        (change("drive.channels=0"), "out of range"),
-        (change("chip.geometry.pages_per_block=0"), "out of range"),
-        (change("chip.geometry.page_bytes=1000"), "multiple of 512"),
-        (change("ftl.overprovisioning=-0.5"), "-0.5 is out of range"),
-        (change("ftl.overprovisioning=0"), "at least"),
-        (change("chip.timing.t_read_us=-1"), "t_read_us"),
+        (["run"], ["no drive", "--drive", "--from"]),
+        (["run", "tiny", "--drive", "tiny"], ["CONFIG.toml", "--drive", "both"]),
+        (["run", "--drive", "tiny"], ["nothing", "workload", "trace"]),
+        ([*JOB, "--trace", "x"], ["both", "workload", "trace"]),
+        (["run", "--drive", "tyny", "--workload", "mixed.fio"], ["`tiny`"]),
+        (["run", "--drive", "no.toml", "--workload", "mixed.fio"], ["`no.toml`"]),
+        (["run", "--drive", "tlc_3d", "--workload", "mixed.fio"], ["tlc_3d", "chip", "drive"]),
+        (change("ftl.overprovisionig=0.3"), ["`overprovisioning`"]),
+        (change("drive.chanels=2"), ["`channels`"]),
+        (change("gc.name=gredy"), ["`greedy`"]),
+        (change("ftl.overprovisioning"), ["path.to.key=value"]),
+        (change("drive.channels=two"), ["drive.channels"]),
+        (change("drive.channels=0"), ["drive.channels", "0", "1 to 4096"]),
+        (change("chip.geometry.pages_per_block=0"), ["pages_per_block", "0", "1 to 65536"]),
+        (change("chip.geometry.page_bytes=1000"), ["page_bytes", "1000", "multiple of 512"]),
+        (change("ftl.overprovisioning=-0.5"), ["ftl.overprovisioning", "-0.5", "0 to 100"]),
+        (change("ftl.overprovisioning=0"), ["ftl.overprovisioning", "at least"]),
+        (change("chip.timing.t_read_us=-1"), ["t_read_us"]),
         (
             [*change("drive.channels=4096"), "--set", "drive.dies_per_channel=16"],
-            "units",
+            ["chip.geometry", "units"],
         ),
-        ([*JOB, "--precondition", "stedy"], "did you mean `steady`"),
-        ([*JOB, "--sector-bytes", "512"], "no job replays one"),
-        ([*JOB, "--json", "nowhere/x.json"], "no folder nowhere"),
-        ([*JOB, "--json", "."], "is a folder"),
-        ([*JOB, "--timeline", "/proc/nowhere"], "cannot write"),
-        ([*JOB, "--plot", "x.bmp"], ".png"),
-        ([*JOB, "--json", "x", "--plot", "x"], "also --json"),
-        ([*JOB, "--timeline", "mixed.fio"], "is the input"),
-        ([*JOB, "--requests", "r.csv"], "--requests: r.csv: unknown kind of file; expected: .parq"),
-        ([*JOB, "--series", "s.txt"], "--series: s.txt: unknown kind of file; expected: .parquet,"),
-        ([*JOB, "--timeline", "-"], "--timeline: - is standard output; expected: a file"),
-        ([*JOB, "--timeline", "t", "--timeline-spans", "0"], "--timeline-spans: 0; expected: 1"),
-        ([*JOB, "--timeline-spans", "9"], "--timeline-spans without --timeline; hint: give both"),
-        ([*RUN, "--workload", "no.fio"], "no.fio"),
-        (["presets", "cells"], "chip, code, drive, host, workload; did you mean `cell`?"),
-        (["cell", "tlc_3d", "--set", "wear.widen_v=-1"], "error: --set wear.widen_v=-1: -1 is out"),
+        ([*JOB, "--precondition", "stedy"], ["stedy", "`steady`"]),
+        ([*JOB, "--sector-bytes", "512"], ["no job", "read_iolog"]),
+        ([*JOB, "--json", "nowhere/x.json"], ["--json", "folder nowhere"]),
+        ([*JOB, "--json", "."], ["--json", "folder"]),
+        ([*JOB, "--timeline", "/proc/nowhere"], ["--timeline", "/proc/nowhere"]),
+        ([*JOB, "--plot", "x.bmp"], [".png"]),
+        ([*JOB, "--json", "x", "--plot", "x"], ["--plot", "also --json"]),
+        ([*JOB, "--timeline", "mixed.fio"], ["mixed.fio", "input"]),
+        ([*JOB, "--requests", "r.csv"], ["--requests", "r.csv", ".parquet"]),
+        ([*JOB, "--series", "s.txt"], ["--series", "s.txt", ".parquet"]),
+        ([*JOB, "--timeline", "-"], ["--timeline", "standard output", "file"]),
+        ([*JOB, "--timeline", "t", "--timeline-spans", "0"], ["--timeline-spans: 0", "1 or more"]),
+        ([*JOB, "--timeline-spans", "9"], ["--timeline-spans", "without --timeline"]),
+        ([*RUN, "--workload", "no.fio"], ["no.fio"]),
+        (["presets", "cells"], ["chip, code, drive, host, workload", "`cell`"]),
+        (["cell", "tlc_3d", "--set", "wear.widen_v=-1"], ["--set wear.widen_v=-1", "-1"]),
         (
             ["ecc", "curve", "--code=ldpc_1k_r90", "--rber=0.006", "--set=decoder.factor=0"],
-            "error: --set decoder.factor=0: 0: out of range; expected: whole numbers from 1 to 32",
+            ["--set decoder.factor=0", "0", "whole numbers", "1 to 32"],
         ),
-        (["show", "mqsim_defalt"], "did you mean `mqsim_default`"),
-        (["cite", "mqsim_defalt"], "did you mean `mqsim_default`"),
-        (["trace", "info", "no.csv"], "no.csv"),
-        (["trace", "info", "mixed.fio", "--format", "msx"], "did you mean `msr`"),
-        (["trace", "info", "mixed.fio", "--on-bad-line", "skp"], "did you mean `skip`"),
-        (["fit", "no.csv", "--law", "power_law"], f"{CANNOT} `no.csv`: {NONE}; expected: a CSV"),
-        (["fit", "no.parquet", "--law", "power_law"], "expected: a Parquet file"),
-        (["ecc", "curve", "--code", "no.toml", "--rber", "0.01"], f"{CANNOT} `no.toml`: {NONE}"),
-        (["ecc", "speed", "--code", "x/bch_512_t4.toml", "--rber", "0.01"], "mean `bch_512_t40`?"),
-        (["ecc", "curve", "--code", "mixed.fio", "--rber", "0.01"], "nandlab code import mixed"),
-        (["code", "show", "no.toml"], "that `nandlab presets code` lists, or the path"),
-        (["code", "import", "no.alist"], f"{CANNOT} `no.alist`: {NONE}"),
-        (["code", "show", "."], "unknown code `.`"),
-        (["endurance", "no.toml"], f"{CANNOT} `no.toml`: {NONE}; expected: a name that"),
-        (["cell", "no.toml"], f"{CANNOT} `no.toml`: {NONE}"),
-        ([*TRACE, "mixed.fio", "--iodepth", "0"], "1 to 65536"),
-        ([*TRACE, "mixed.fio", "--address", "warp"], "did you mean `wrap`"),
+        (["show", "mqsim_defalt"], ["`mqsim_default`"]),
+        (["cite", "mqsim_defalt"], ["`mqsim_default`"]),
+        (["trace", "info", "no.csv"], ["no.csv"]),
+        (["trace", "info", "mixed.fio", "--format", "msx"], ["`msr`"]),
+        (["trace", "info", "mixed.fio", "--on-bad-line", "skp"], ["`skip`"]),
+        (["fit", "no.csv", "--law", "power_law"], ["`no.csv`", NONE, "CSV"]),
+        (["fit", "no.parquet", "--law", "power_law"], ["no.parquet", "Parquet file"]),
+        (["ecc", "curve", "--code", "no.toml", "--rber", "0.01"], ["`no.toml`", NONE]),
+        (["ecc", "speed", "--code", "x/bch_512_t4.toml", "--rber", "0.01"], ["`bch_512_t40`"]),
+        (["ecc", "curve", "--code", "mixed.fio", "--rber", "0.01"], ["nandlab code import mixed"]),
+        (["code", "show", "no.toml"], ["`nandlab presets code`", "path"]),
+        (["code", "import", "no.alist"], ["`no.alist`", NONE]),
+        (["code", "show", "."], ["code", "`.`"]),
+        (["endurance", "no.toml"], ["`no.toml`", NONE, "name"]),
+        (["cell", "no.toml"], ["`no.toml`", NONE]),
+        ([*TRACE, "mixed.fio", "--iodepth", "0"], ["1 to 65536"]),
+        ([*TRACE, "mixed.fio", "--address", "warp"], ["`wrap`"]),
     ],
 )
-def test_arguments(nandlab: Callable[..., Ended], arguments: list[str], words: str):
-    assert words in nandlab(*arguments).refused()
+def test_arguments(nandlab: Callable[..., Ended], arguments: list[str], parts: list[str]):
+    nandlab(*arguments).refused(*parts)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
+    ("name", "content", "part"),
     [
         ("empty.csv", b"", "empty file"),
-        ("binary.csv", bytes(range(256)) * 8, "binary, not text"),
+        ("binary.csv", bytes(range(256)) * 8, "not text"),
         ("cut.csv", LINE.format(offset=0, length=4096)[:30].encode(), "cut.csv:1"),
         ("cut.csv.zst", b"\x28\xb5\x2f\xfd\x04\x58\x61", "cut.csv.zst"),
         ("cut.csv.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "cut.csv.gz"),
         ("zero.csv", LINE.format(offset=0, length=0).encode(), "length `0`"),
         ("far.csv", LINE.format(offset=2**63, length=4096).encode(), "2^63"),
         ("farther.csv", LINE.format(offset=2**64, length=4096).encode(), "18446744073709551616"),
-        ("beyond.csv", LINE.format(offset=2**40, length=4096).encode(), "beyond the drive"),
+        ("beyond.csv", LINE.format(offset=2**40, length=4096).encode(), f"`{2**40 + 4096}`"),
         ("word.csv", LINE.format(offset="half", length=4096).encode(), "`half`"),
         ("odd.csv", LINE.format(offset=100, length=4096).encode(), "512"),
     ],
 )
-def test_traces(nandlab: Callable[..., Ended], folder: Path, name: str, content: bytes, words: str):
+def test_traces(nandlab: Callable[..., Ended], folder: Path, name: str, content: bytes, part: str):
     (folder / name).write_bytes(content)
-    assert words in nandlab(*TRACE, name).refused()
+    nandlab(*TRACE, name).refused(name, part)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "part"),
     [
-        ("", "no.* job"),
+        ("", "no job"),
         ("[a]\nrw=randred\n", "rw"),
-        ("[a]\nblocksze=4k\n", "did you mean `blocksize`"),
+        ("[a]\nblocksze=4k\n", "`blocksize`"),
         ("[a]\nrw=read\nsize=100t\n", "size"),
         ("[a]\nrw=read\nbs=4q\n", "4q"),
         ("rw=read\n", "job.fio:1"),
     ],
 )
-def test_job_files(nandlab: Callable[..., Ended], folder: Path, text: str, words: str):
+def test_job_files(nandlab: Callable[..., Ended], folder: Path, text: str, part: str):
     (folder / "job.fio").write_text(text)
-    line = nandlab(*RUN, "--workload", "job.fio").refused()
-    assert re.search(words, line), line
+    nandlab(*RUN, "--workload", "job.fio").refused("job.fio", part)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "part"),
     [
         ("[drive\n", "my.toml:1"),
         ('drive_preset = "tiny"\n[drive]\nchanels = 3\n', "my.toml:3"),
-        ('drive_preset = "tiny"\n[run]\nworklod = "mixed.fio"\n', "did you mean `workload`"),
+        ('drive_preset = "tiny"\n[run]\nworklod = "mixed.fio"\n', "`workload`"),
         ("[drive]\nchannels = 1\n", "missing"),
     ],
 )
-def test_drive_files(nandlab: Callable[..., Ended], folder: Path, text: str, words: str):
+def test_drive_files(nandlab: Callable[..., Ended], folder: Path, text: str, part: str):
     (folder / "my.toml").write_text(text)
-    assert words in nandlab("run", "my.toml", "--workload", "mixed.fio").refused()
+    nandlab("run", "my.toml", "--workload", "mixed.fio").refused("my.toml", part)
 
 
 def test_more_memory_than_there_is(monkeypatch: pytest.MonkeyPatch):
     """Refused with the estimate before anything is allocated."""
     monkeypatch.setattr("nandlab.drive.simulate.memory_limit_bytes", lambda: 10**6)
-    with pytest.raises(NandlabError, match=r"needs 2\.\d+ MiB of memory; .* at most 976.6 KiB"):
+    with pytest.raises(NandlabError, match=r"\b2\.\d+ MiB\b.*\b976\.6 KiB\b"):
         run("tiny", MIXED)
 
 
@@ -168,8 +167,7 @@ def test_the_limit_is_below_what_the_machine_has():
 def test_binary_input(nandlab: Callable[..., Ended], folder: Path, command: list[str]):
     name = "bytes.csv" if "fit" in command else "bytes.toml"
     (folder / name).write_bytes(bytes(range(128, 256)))
-    line = nandlab(*command, name).refused()
-    assert f"{CANNOT} `{name}`: it is binary, not UTF-8 text; expected: " in line
+    nandlab(*command, name).refused(f"`{name}`", "not UTF-8", "expected: ")
 
 
 def test_what_the_system_refuses_has_its_name(capsys: pytest.CaptureFixture[str], folder: Path):
@@ -177,7 +175,8 @@ def test_what_the_system_refuses_has_its_name(capsys: pytest.CaptureFixture[str]
     with pytest.raises(typer.Exit):
         guarded(lambda: (folder / "none").rename("other"))()
     said = capsys.readouterr().err
-    assert said == f"error: `{folder / 'none'}`: {NONE}; expected: an existing file\n"
+    assert said.startswith(f"error: `{folder / 'none'}`: {NONE}; expected: ")
+    assert said.count("\n") == 1
 
 
 def test_usage_errors_end_with_2_too(nandlab: Callable[..., Ended]):
@@ -200,38 +199,39 @@ BCH = "bch_512_t40"
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "parts"),
     [
-        (lambda: run("tiny", {"rw": 1}), "workload: {'rw': 1}; expected: a path"),
-        (lambda: run("tiny", trace=3), "trace: 3; expected: a path"),
-        (lambda: run(None, SHORT), "drive: None; expected: a preset's name"),
-        (lambda: run("tiny", SHORT, set=[("a", 1)]), "set: ('a', 1); expected: a mapping"),
-        (lambda: run("tiny", SHORT, set=3), "set: 3; expected: a mapping"),
-        (lambda: run("tiny", SHORT, precondition=True), "precondition: True; expected: n"),
-        (lambda: run("tiny", SHORT, precondition=""), "precondition: ''; expected: none"),
-        (lambda: run("tiny", SHORT, timeline_spans=5), "timeline_spans without timeline"),
-        (lambda: run("tiny", SHORT, requests=1), "requests: 1; expected: True, False"),
-        (lambda: run("tiny", trace="x", iodepth="4"), "iodepth: '4': not a whole number"),
-        (lambda: run("tiny", trace="x", iodepth=4.5), "iodepth: 4.5: not a whole number"),
-        (lambda: nandlab.endurance({**LAW, "alpha": math.nan}), "array.alpha: nan is out of"),
-        (lambda: nandlab.endurance("tlc_3d", t=[299.4]), "t: 299.4: not a whole number"),
-        (lambda: nandlab.endurance("tlc_3d", codeword_bits=34560.5), "codeword_bits: 34560.5"),
+        (lambda: run("tiny", {"rw": 1}), ["workload: {'rw': 1}", "path"]),
+        (lambda: run("tiny", trace=3), ["trace: 3", "path"]),
+        (lambda: run(None, SHORT), ["drive: None", "preset's name"]),
+        (lambda: run("tiny", SHORT, set=[("a", 1)]), ["set: ('a', 1)", "mapping"]),
+        (lambda: run("tiny", SHORT, set=3), ["set: 3", "mapping"]),
+        (lambda: run("tiny", SHORT, precondition=True), ["precondition: True", "none"]),
+        (lambda: run("tiny", SHORT, precondition=""), ["precondition: ''", "none"]),
+        (lambda: run("tiny", SHORT, timeline_spans=5), ["timeline_spans", "without timeline"]),
+        (lambda: run("tiny", SHORT, requests=1), ["requests: 1", "True, False"]),
+        (lambda: run("tiny", trace="x", iodepth="4"), ["iodepth: '4'", "whole number"]),
+        (lambda: run("tiny", trace="x", iodepth=4.5), ["iodepth: 4.5", "whole number"]),
+        (lambda: nandlab.endurance({**LAW, "alpha": math.nan}), ["array.alpha: nan"]),
+        (lambda: nandlab.endurance("tlc_3d", t=[299.4]), ["t: 299.4", "whole number"]),
+        (lambda: nandlab.endurance("tlc_3d", codeword_bits=34560.5), ["codeword_bits: 34560.5"]),
         (
             lambda: nandlab.endurance("tlc_3d", retention_hours=[]),
-            "retention_hours: none; expected: one or more",
+            ["retention_hours: none", "one or more"],
         ),
-        (lambda: nandlab.board("latency_map", "slc", seed=None), "seed: None: not a whole"),
-        (lambda: nandlab.board("latency_map", "slc", seed=1.5), "seed: 1.5: not a whole number"),
-        (lambda: nandlab.ecc_curve(BCH, rber=1e-3, max_frames=1.5), "max_frames: 1.5: not a wh"),
-        (lambda: nandlab.ecc_speed(BCH, rber=1e-3, frames="2"), "frames: '2': not a whole number"),
-        (lambda: nandlab.show(3), "show: 3; expected: a preset's name, or a path"),
-        (lambda: nandlab.bibliography(3), "drive: 3; expected: a preset's name, a path, or"),
+        (lambda: nandlab.board("latency_map", "slc", seed=None), ["seed: None", "whole"]),
+        (lambda: nandlab.board("latency_map", "slc", seed=1.5), ["seed: 1.5", "whole number"]),
+        (lambda: nandlab.ecc_curve(BCH, rber=1e-3, max_frames=1.5), ["max_frames: 1.5", "whole"]),
+        (lambda: nandlab.ecc_speed(BCH, rber=1e-3, frames="2"), ["frames: '2'", "whole number"]),
+        (lambda: nandlab.show(3), ["show: 3", "preset's name", "path"]),
+        (lambda: nandlab.bibliography(3), ["drive: 3", "preset's name", "path"]),
     ],
 )
-def test_arguments_of_functions(call: Callable[..., object], words: str):
-    with pytest.raises(NandlabError, match=re.escape(words)) as refused:
+def test_arguments_of_functions(call: Callable[..., object], parts: list[str]):
+    with pytest.raises(NandlabError) as caught:
         call()
-    assert any(word in str(refused.value) for word in ("expected: ", "hint: "))
+    message = carries(caught.value, *parts)
+    assert any(word in message for word in ("expected: ", "hint: "))
 
 
 def test_numbers_and_paths_of_other_kinds(folder: Path):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import carries, refused
 
 import nandlab
 from nandlab.catalogue import load_config
@@ -34,34 +35,38 @@ def test_a_mapping_is_as_its_file(tables: dict[str, Any], tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("tables", "told"),
+    ("tables", "parts"),
     [
-        ({"drive_preset": "tiny", "drive": {"chanels": 4}}, "drive: drive.chanels: unknown key"),
-        ({"drive_preset": "tiny", "drive": {"channels": "x"}}, "drive: drive.channels: invalid"),
-        ({"drive_preset": "tiny", "drive": {"channels": None}}, "drive: drive.channels: None"),
-        ({"drive_preset": "tiny", "ftl": {"overprovisioning": float("nan")}}, ": nan; expected"),
-        ({"drive_preset": "tin"}, "did you mean `tiny`"),
-        ({"drive_preset": "tiny", 3: 4}, "drive: 3: a key that is no text"),
-        ({"drive_preset": "tiny", "run": {"precondition": "x"}}, "run.precondition"),
-        ({"drive": {"channels": object()}}, "numbers, text, lists and tables"),
-        (3, "drive: 3; expected: a preset's name, a path, or the tables"),
+        ({"drive_preset": "tiny", "drive": {"chanels": 4}}, ["drive: drive.chanels", "unknown"]),
+        ({"drive_preset": "tiny", "drive": {"channels": "x"}}, ["drive: drive.channels"]),
+        ({"drive_preset": "tiny", "drive": {"channels": None}}, ["drive: drive.channels", "None"]),
+        (
+            {"drive_preset": "tiny", "ftl": {"overprovisioning": float("nan")}},
+            ["nan", "expected: "],
+        ),
+        ({"drive_preset": "tin"}, ["`tiny`"]),
+        ({"drive_preset": "tiny", 3: 4}, ["drive: 3", "key", "text"]),
+        ({"drive_preset": "tiny", "run": {"precondition": "x"}}, ["run.precondition"]),
+        ({"drive": {"channels": object()}}, ["numbers", "text", "lists", "tables"]),
+        (3, ["drive: 3", "preset's name", "path", "tables"]),
     ],
 )
-def test_mistakes_are_told_with_their_key(tables: Any, told: str):
-    for use in (nandlab.Drive, nandlab.bibliography, lambda given: nandlab.run(given, JOB)):
-        if use is not nandlab.run and "run." in told:
+def test_mistakes_are_told_with_their_key(tables: Any, parts: list[str]):
+    for use in (nandlab.Drive, nandlab.bibliography, run):
+        if use is not run and "run.precondition" in parts:
             continue
         with pytest.raises(nandlab.NandlabError) as caught:
             use(tables)
-        assert told in str(caught.value)
-        assert "\n" not in str(caught.value)
+        assert "\n" not in carries(caught.value, *parts)
+
+
+def run(given: Any) -> nandlab.Result:
+    return nandlab.run(given, JOB)
 
 
 def test_all_missing_keys_are_told():
-    with pytest.raises(nandlab.NandlabError, match="drive: missing keys") as caught:
+    with refused("missing", "drive.queue_depth", "chip.preset", "gc.name", "ecc.model"):
         nandlab.run({"drive": {"channels": 2}}, JOB)
-    for key in ("drive.queue_depth", "chip.preset", "gc.name", "ecc.model"):
-        assert key in str(caught.value)
 
 
 def test_keys_and_sources_of_a_mapping():
@@ -77,7 +82,7 @@ def test_a_chip_as_a_mapping():
     of_tables = nandlab.board("wear", chip, cycles=2000)
     of_name = nandlab.board("wear", "wang2014_mlc", cycles=2000, set={"chip." + SMALL: 16})
     assert of_tables.table().equals(of_name.table())
-    with pytest.raises(nandlab.NandlabError, match=r"board: chip\.geometry\.blocks: unknown key"):
+    with refused("board: chip.geometry.blocks", "unknown"):
         nandlab.board("wear", {"preset": "wang2014_mlc", "geometry": {"blocks": 1}}, cycles=2000)
     assert nandlab.endurance({"preset": "tlc_3d"}).points == nandlab.endurance("tlc_3d").points
 
@@ -91,7 +96,7 @@ def test_a_cell_as_a_mapping():
         assert nandlab.cell(tables).rber(0, pe_cycles=1000) == of_name.rber(0, pe_cycles=1000)
     levels = {"vth_mean_v": [-2.0, 1.0], "vth_sigma_v": [0.2, 0.2]}
     assert 0 <= nandlab.cell({"levels": levels}).rber(0) < 1e-6
-    with pytest.raises(nandlab.NandlabError, match=r"cell: cell\.levels\.x: unknown key"):
+    with refused("cell: cell.levels.x", "unknown"):
         nandlab.cell({"levels": {**levels, "x": 1}})
-    with pytest.raises(nandlab.NandlabError, match="no cell in it"):
+    with refused("no cell"):
         nandlab.cell({"x": 1})

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from conftest import carries
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -110,12 +111,12 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
     ("parameter", "params/chips/one.toml", CHIP.replace("a2012", "a2013"), "`a2013`"),
     ("parameter", "params/chips/one.toml", CHIP.replace("cite =", "site ="), "no `cite`"),
     ("room", "crates/ssd/src/flash/mod.rs", None, "no mod.rs"),
-    ("room", "crates/ssd/src/flash.rs", "//! Room of chips.\n", "beside the room flash"),
-    ("room", "crates/ssd/src/flash_bus.rs", "//! Bus of chips.\n", "into the room flash"),
-    ("room", "crates/ssd/src/flash/a/b/c/mod.rs", "//! Room far below.\n", "4 folders below src"),
+    ("room", "crates/ssd/src/flash.rs", "//! Room of chips.\n", "room flash"),
+    ("room", "crates/ssd/src/flash_bus.rs", "//! Bus of chips.\n", "room flash"),
+    ("room", "crates/ssd/src/flash/a/b/c/mod.rs", "//! Room far below.\n", "4 folders"),
     ("room", "python/lab/trace/__init__.py", None, "no __init__.py"),
-    ("room", "python/lab/trace.py", '"""Traces as files."""\n', "beside the room trace"),
-    ("room", "python/lab/trace_plot.py", '"""Picture of a trace."""\n', "into the room trace"),
+    ("room", "python/lab/trace.py", '"""Traces as files."""\n', "room trace"),
+    ("room", "python/lab/trace_plot.py", '"""Picture of a trace."""\n', "room trace"),
     ("tests", "crates/ssd/src/flash/die_tests.rs", "//! Tests of a die.\n", "flash/die/tests.rs"),
     (
         "tests",
@@ -123,12 +124,12 @@ BROKEN: list[tuple[str, str, str | None, str]] = [
         '//! Floor 3 of it.\n#[path = "x.rs"]\nmod y;\n',
         "`#[path]`",
     ),
-    ("test-name", "tests/b/test_it.py", '"""Tests of the other."""\n', "like tests/a/test_it.py"),
+    ("test-name", "tests/b/test_it.py", '"""Tests of the other."""\n', "tests/a/test_it.py"),
     ("family", "crates/ssd/src/gc/mod.rs", "//! Room of policies.\n", "no ROSTER"),
-    ("family", "crates/ssd/src/gc/contract.rs", None, "without a contract"),
-    ("family", "crates/ssd/src/gc/fifo.rs", MEMBER, "not in the roster"),
-    ("family", "crates/ssd/src/gc/fifo/mod.rs", MEMBER, "not in the roster"),
-    ("family", "crates/ssd/src/gc/mod.rs", TWO, "no MEMBER with a summary in fifo"),
+    ("family", "crates/ssd/src/gc/contract.rs", None, "contract"),
+    ("family", "crates/ssd/src/gc/fifo.rs", MEMBER, "roster"),
+    ("family", "crates/ssd/src/gc/fifo/mod.rs", MEMBER, "roster"),
+    ("family", "crates/ssd/src/gc/mod.rs", TWO, "in fifo"),
     ("family", "crates/ssd/src/gc/greedy.rs", "//! `greedy` picks it.\n", "no MEMBER"),
     ("family", "crates/ssd/src/gc/greedy.rs", MEMBER.replace("a2012", "b"), "cites `b`"),
     ("columns", "crates/ssd/src/lib.rs", "//! Floor 3 of it." + " x" * 42, "102 columns"),
@@ -163,7 +164,8 @@ def test_a_room_is_small(tree: Path) -> None:
         (room / f"part{i}.rs").write_text("//! Part of a chip.\n")
     assert tidy.check(tree) == []
     (room / "part14.rs").write_text("//! Part of a chip.\n")
-    assert [violation.message for violation in tidy.check(tree)] == ["17 files, at most 16"]
+    [violation] = tidy.check(tree)
+    carries(violation.message, "17 files", "at most 16")
 
 
 def test_a_member_may_be_a_room(tree: Path) -> None:

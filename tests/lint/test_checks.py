@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from conftest import refused
 
 import nandlab
-from nandlab import NandlabError
 from nandlab.catalogue import roster
 from nandlab.lint.check import KINDS
 from nandlab.lint.controller import amplification, bch_parity_bytes
@@ -318,7 +318,7 @@ def test_jobs_are_judged_on_a_drive(folder: Path):
     assert codes(WRITES, drive="modern_tlc") == ["L012"]
     assert codes(WRITES, drive="modern_tlc", until="settled") == []
     assert codes("short.fio", drive="tiny", precondition="fill") == ["L014"]
-    with pytest.raises(NandlabError, match="precondition: 'full'"):
+    with refused("precondition: 'full'"):
         nandlab.lint("reads.fio", drive="tiny", precondition="full")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import carries, refused
 
 from nandlab import NandlabError
 from nandlab.study.axis import axis
@@ -109,7 +110,7 @@ def test_draws_fill_the_ranges_and_grow(kind: str):
 def test_draws_from_few_values_are_different():
     given = study(axis={DEPTH: [1, 2], GC: ["fifo", "greedy"]}, design="random", points=4)
     assert len({tuple(one.values()) for one in combinations(given)}) == 4
-    with pytest.raises(NandlabError, match="4 different points"):
+    with refused("4 different points"):
         combinations(study(axis={DEPTH: [1, 2], GC: ["fifo", "greedy"]}, design="sobol", points=5))
 
 
@@ -136,80 +137,78 @@ LIST = {"axis": [{"path": OP, "values": [0.1]}]}
 
 
 @pytest.mark.parametrize(
-    ("tables", "words"),
+    ("tables", "parts"),
     [
-        ({"axes": {}}, ["s.toml: unknown key `axes`", "did you mean `axis`?"]),
+        ({"axes": {}}, ["s.toml", "`axes`", "`axis`"]),
         ({"axis": {"ftl.overprovisionig": [1]}}, ["s.toml: axis ftl.overprovisionig", OP]),
-        ({"axis": {"run.preconditon": ["fill"]}}, ["did you mean `precondition`"]),
-        ({"axis": {"job.": [1]}}, ["unknown key `job.`"]),
-        ({"axis": {OP: []}}, [f"axis {OP}: no values"]),
-        ({"axis": {OP: [0.1, 0.1]}}, ["0.1 comes twice"]),
-        ({"axis": {OP: [None]}}, ["None", "numbers, text"]),
+        ({"axis": {"run.preconditon": ["fill"]}}, ["run.preconditon", "`precondition`"]),
+        ({"axis": {"job.": [1]}}, ["`job.`"]),
+        ({"axis": {OP: []}}, [f"axis {OP}", "no values"]),
+        ({"axis": {OP: [0.1, 0.1]}}, [f"axis {OP}", "0.1", "twice"]),
+        ({"axis": {OP: [None]}}, ["None", "numbers"]),
         ({"axis": {OP: [float("nan")]}}, ["nan", "finite"]),
-        ({"axis": {OP: 0.1}}, ["0.1", "values, or a range"]),
-        ({"axis": {OP: {"from": 1}}}, ["a range without `to`"]),
-        ({"axis": {OP: {"from": 2, "to": 1, "points": 2}}}, ["the lower one first"]),
-        ({"axis": {OP: {"from": 0, "to": 1, "points": 1}}}, ["points", "out of range"]),
-        ({"axis": {OP: {"from": 0, "to": 1, "points": 2, "step": 1}}}, ["both points and step"]),
+        ({"axis": {OP: 0.1}}, ["0.1", "values", "range"]),
+        ({"axis": {OP: {"from": 1}}}, [f"axis {OP}", "`to`"]),
+        ({"axis": {OP: {"from": 2, "to": 1, "points": 2}}}, ["from 2 to 1", "lower"]),
+        ({"axis": {OP: {"from": 0, "to": 1, "points": 1}}}, ["points", "1"]),
+        ({"axis": {OP: {"from": 0, "to": 1, "points": 2, "step": 1}}}, ["points", "step"]),
         ({"axis": {OP: {"from": 0, "to": 1, "step": 0}}}, ["step", "above 0"]),
-        ({"axis": {OP: {"from": 0, "to": 1, "step": 1e-9}}}, ["at most 1000000"]),
+        ({"axis": {OP: {"from": 0, "to": 1, "step": 1e-9}}}, ["step", "at most 1000000"]),
         ({"axis": {OP: {"from": 0, "to": 1, "scale": "log", "points": 2}}}, ["logarithmic"]),
-        ({"axis": {OP: {"from": 0, "to": 1, "scale": "lin"}}}, ["did you mean `linear`"]),
-        ({"axis": {OP: {"from": 0, "to": 1, "pionts": 2}}}, ["did you mean `points`"]),
-        ({"axis": {OP: {"from": 0, "to": 1}}}, ["a range without steps"]),
-        ({"axis": {"drive.channels": {"from": 1.5, "to": 4}}}, ["whole numbers"]),
-        ({"axis": {"policy": {"a": {"gc.nam": "x"}}}}, ["axis policy.a", "did you mean"]),
-        ({"axis": {"policy": {}}}, ["no variants"]),
-        ({"axis": [{"values": [1]}]}, ["an axis without `path`"]),
-        ({"axis": [{"path": OP}]}, [f"axis {OP}: no values"]),
-        ({"axis": [{"path": OP, "values": [1], "from": 1}]}, ["`from` beside values"]),
-        ({"axis": [{"path": OP, "vlaues": [1]}]}, ["unknown key `vlaues`"]),
-        ({"axis": [{"path": OP, "values": [0.1]}] * 2}, [f"two axes `{OP}`"]),
-        ({"axis": [{"variants": {"a": {}}}]}, ["without `name`"]),
+        ({"axis": {OP: {"from": 0, "to": 1, "scale": "lin"}}}, ["'lin'", "`linear`"]),
+        ({"axis": {OP: {"from": 0, "to": 1, "pionts": 2}}}, ["`pionts`", "`points`"]),
+        ({"axis": {OP: {"from": 0, "to": 1}}}, [f"axis {OP}", "without steps"]),
+        ({"axis": {"drive.channels": {"from": 1.5, "to": 4}}}, ["drive.channels", "whole numbers"]),
+        ({"axis": {"policy": {"a": {"gc.nam": "x"}}}}, ["axis policy.a", "`gc.nam`", "`gc.name`"]),
+        ({"axis": {"policy": {}}}, ["axis policy", "no variants"]),
+        ({"axis": [{"values": [1]}]}, ["axis", "`path`"]),
+        ({"axis": [{"path": OP}]}, [f"axis {OP}", "no values"]),
+        ({"axis": [{"path": OP, "values": [1], "from": 1}]}, [f"axis {OP}", "`from`", "values"]),
+        ({"axis": [{"path": OP, "vlaues": [1]}]}, ["`vlaues`"]),
+        ({"axis": [{"path": OP, "values": [0.1]}] * 2}, ["two axes", f"`{OP}`"]),
+        ({"axis": [{"variants": {"a": {}}}]}, ["axis", "`name`"]),
         ({"axis": 3}, ["s.toml: axis", "[[axis]]"]),
-        ({"axis": [3]}, ["[[axis]] tables"]),
-        ({"design": "sobl"}, ["s.toml: design", "did you mean `sobol`"]),
-        ({**LIST, "design": "sobol"}, ["s.toml: points: missing"]),
+        ({"axis": [3]}, ["s.toml: axis", "3", "[[axis]]"]),
+        ({"design": "sobl"}, ["s.toml: design", "'sobl'", "`sobol`"]),
+        ({**LIST, "design": "sobol"}, ["s.toml: points", "missing"]),
         ({**LIST, "design": "random", "points": 0}, ["s.toml: points"]),
-        ({"design": "random", "points": 4}, ["without axes"]),
+        ({"design": "random", "points": 4}, ["`random`", "without axes"]),
         ({**LIST, "points": 4}, ["s.toml: points", "not supported"]),
         ({**LIST, "replicates": 0}, ["s.toml: replicates"]),
         ({**LIST, "replicates": 1.5}, ["s.toml: replicates"]),
-        ({"axis": {"seed": [1, 2]}, "replicates": 2}, ["beside an axis `seed`"]),
+        ({"axis": {"seed": [1, 2]}, "replicates": 2}, ["s.toml: replicates", "`seed`"]),
         ({**LIST, "seed": -1}, ["seed"]),
         ({"axis": {OP: [0.1], DEPTH: [1, 2]}, "design": "zip"}, ["different lengths"]),
-        ({**LIST, "zip": [[OP, DEPTH]]}, [f"no axis `{DEPTH}`"]),
-        ({**LIST, "zip": [[OP, OP]]}, ["comes twice"]),
+        ({**LIST, "zip": [[OP, DEPTH]]}, ["s.toml: zip", f"`{DEPTH}`"]),
+        ({**LIST, "zip": [[OP, OP]]}, ["s.toml: zip", f"`{OP}`", "twice"]),
         ({**LIST, "zip": OP}, ["s.toml: zip"]),
-        ({**LIST, "constraints": ["ftl.overprovisionin > 1"]}, ["constraints", "did you mean"]),
+        ({**LIST, "constraints": ["ftl.overprovisionin > 1"]},
+         ["s.toml: constraints", "`ftl.overprovisionin`", f"`{OP}`"]),
         ({**LIST, "constraints": "x"}, ["s.toml: constraints"]),
         ({**LIST, "constraints": [1]}, ["s.toml: constraints"]),
         ({"axis": {OP: [1], GC: ["a"]}, "design": "morris", "points": 2, "constraints": ["1"]},
-         ["needs all of its points"]),
-        ({**LIST, "columns": []}, ["s.toml: columns: no columns"]),
-        ({**LIST, "columns": ["a = 1", "a = 2"]}, ["two columns `a`"]),
-        ({**LIST, "columns": ["error = 1"]}, ["two columns `error`"]),
+         ["s.toml: constraints", "`morris`"]),
+        ({**LIST, "columns": []}, ["s.toml: columns", "no columns"]),
+        ({**LIST, "columns": ["a = 1", "a = 2"]}, ["s.toml: columns", "two", "`a`"]),
+        ({**LIST, "columns": ["error = 1"]}, ["s.toml: columns", "two", "`error`"]),
         ({**LIST, "columns": ["a = "]}, ["s.toml: columns"]),
-        ({**LIST, "columns": "host.iops"}, ["s.toml: columns", "in a list"]),
+        ({**LIST, "columns": "host.iops"}, ["s.toml: columns", "list"]),
         ({**LIST, "objectives": ["iops"]}, ["s.toml: objectives", "max COLUMN"]),
-        ({**LIST, "objectives": ["max iosp"]}, ["no column `iosp`", "did you mean `iops`"]),
-        ({**LIST, "set": {"gc.nme": 1}}, ["s.toml: set", "did you mean"]),
-        ({**LIST, "set": ["job.bs=4k"]}, ["s.toml: set", "no key of a drive"]),
+        ({**LIST, "objectives": ["max iosp"]}, ["`iosp`", "`iops`"]),
+        ({**LIST, "set": {"gc.nme": 1}}, ["s.toml: set", "`gc.nme`", "`gc.name`"]),
+        ({**LIST, "set": ["job.bs=4k"]}, ["s.toml: set", "`job.bs`"]),
         ({**LIST, "run": 3}, ["s.toml: run"]),
         ({**LIST, "reports": "yes"}, ["s.toml: reports"]),
         ({**LIST, "ftl": 3}, ["s.toml: ftl"]),
         ({**LIST, "drive": 3}, ["s.toml: drive"]),
     ],
 )  # fmt: skip
-def test_what_is_refused(tables: dict[str, Any], words: list[str]):
-    with pytest.raises(NandlabError) as refused:
+def test_what_is_refused(tables: dict[str, Any], parts: list[str]):
+    with pytest.raises(NandlabError) as raised:
         study(**tables).design.count()
-    said = str(refused.value)
-    assert "\n" not in said
-    for word in words:
-        assert word in said
+    assert "\n" not in carries(raised.value, *parts)
 
 
 def test_a_study_names_its_drive():
-    with pytest.raises(NandlabError, match=r"s\.toml: no `drive`"):
+    with refused("s.toml", "`drive`"):
         given_study({}, "s.toml", Path())

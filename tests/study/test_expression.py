@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from conftest import carries, refused
 
 from nandlab import NandlabError
 from nandlab.study.expression import Expression, check_path, found
@@ -64,10 +65,10 @@ def test_what_has_no_value_is_missing(text: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "part"),
     [
-        ("", "is no expression"),
-        ("host.iops +", "is no expression"),
+        ("", "no expression"),
+        ("host.iops +", "no expression"),
         ("__import__('os')", "functions"),
         ("(lambda: 1)()", "functions"),
         ("[x for x in y]", "functions"),
@@ -76,20 +77,21 @@ def test_what_has_no_value_is_missing(text: str):
         ("max(1, key=2)", "functions"),
         ("(1).real", "functions"),
         ("x" * 3000, "long"),
-        ("(" * 500 + ")" * 500, "is no expression"),
+        ("(" * 500 + ")" * 500, "no expression"),
         ("1 << 999999", "functions"),
     ],
 )
-def test_what_is_no_expression(text: str, words: str):
-    with pytest.raises(NandlabError, match=words) as refused:
+def test_what_is_no_expression(text: str, part: str):
+    with pytest.raises(NandlabError) as raised:
         Expression("study.toml: columns", text)
-    assert str(refused.value).startswith("study.toml: columns: ")
-    assert "\n" not in str(refused.value)
+    said = carries(raised.value, part)
+    assert said.startswith("study.toml: columns: ")
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize("text", ["settled.metric + 1", "settled.metric < 1", "'a' * 9"])
 def test_kinds_that_do_not_go_together(text: str):
-    with pytest.raises(NandlabError, match="columns"):
+    with refused("columns"):
         worth(text)
 
 
@@ -98,7 +100,7 @@ def test_paths_of_a_report():
     check_path("x", REPORT, ("channels", "busy", 17))
     check_path("x", REPORT, ("settled", "value", "anything"))
     check_path("x", REPORT, ("global options", "bs"))
-    with pytest.raises(NandlabError, match=r"did you mean `iops`"):
+    with refused("host", "`iopss`", "`iops`"):
         check_path("x", REPORT, ("host", "iopss"))
-    with pytest.raises(NandlabError, match="is a value, not a table"):
+    with refused("host.iops", "not a table"):
         check_path("x", REPORT, ("host", "iops", "p99"))

@@ -7,15 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND, Ended
+from conftest import COMMAND, Ended, carries, refused
+from waiting import until
 
-from nandlab import NandlabError, Study
+from nandlab import Study
 from nandlab.study.given import given_study
 from nandlab.study.search import SAMPLERS, excess
 from tests.study.test_sweep import InThisProcess
@@ -101,7 +101,7 @@ def test_front_within_constraints_and_limits(tmp_path: Path):
     figure = found.study.plot(tmp_path / "front.png")
     assert (tmp_path / "front.png").is_file()
     assert "Pareto front" in figure.axes[0].get_legend_handles_labels()[1][1]
-    with pytest.raises(NandlabError, match="no point has all objectives"):
+    with refused("no point", "objectives"):
         quick(study(tmp_path, limits=["wa <= 0.5"]), 8).best()
 
 
@@ -157,11 +157,12 @@ def test_kill_9_changes_nothing(folder: Path):
         start_new_session=True,
     )  # fmt: skip
     cut = Study.load("study.toml", out="cut")
-    end = time.monotonic() + 60
-    while len(cut.rows()) < 10:
+
+    def has_rows() -> bool:
         assert process.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.01)
+        return len(cut.rows()) >= 10
+
+    until(has_rows, 60, "ten rows")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     wait_for_end(process.pid)
@@ -177,37 +178,37 @@ def test_command(nandlab: Callable[..., Ended], folder: Path):
     line = ["search", "study.toml", "--trials", "8", "--workers", "1"]
     ended = nandlab(*line, "--plot", "front.png").succeeded()
     assert ended.out.splitlines()[0].split() == ["ftl.overprovisioning", "job.iodepth", "cap", "wa"]
-    assert "8 points run" in ended.err
+    carries(ended.err, "8 points")
     assert (folder / "front.png").stat().st_size > 5000
     both = "max cap, min max(ftl.write_amplification, 1)"
     told = nandlab(*line, "--objectives", both, "--json", "-").succeeded()
     assert all(
         row["max(ftl.write_amplification, 1)"] == max(row["wa"], 1) for row in json.loads(told.out)
     )
-    for arguments, words in [
-        (["--sampler", "tp"], "did you mean `tpe`"),
-        (["--trials", "0"], "trials: 0 is out of range"),
-        (["--batch", "0"], "batch: 0 is out of range"),
-        (["--objectives", "cap"], "max COLUMN"),
-        (["--objectives", "min wb"], "no column `wb`"),
-        (["--limits", "wa"], "limits: `wa`"),
-        (["--limits", "wb <= 1"], "no column `wb`"),
-        (["--picture", "pareto"], "--picture without --plot"),
-        (["--plot", "p.png", "--picture", "parto"], "did you mean `pareto`"),
-        (["--sampler", "cmaes"], "2 objectives with `cmaes`"),
+    for arguments, parts in [
+        (["--sampler", "tp"], ["`tp`", "`tpe`"]),
+        (["--trials", "0"], ["trials", "0"]),
+        (["--batch", "0"], ["batch", "0"]),
+        (["--objectives", "cap"], ["max COLUMN"]),
+        (["--objectives", "min wb"], ["no column", "`wb`"]),
+        (["--limits", "wa"], ["limits", "`wa`"]),
+        (["--limits", "wb <= 1"], ["no column", "`wb`"]),
+        (["--picture", "pareto"], ["--picture", "--plot"]),
+        (["--plot", "p.png", "--picture", "parto"], ["`pareto`"]),
+        (["--sampler", "cmaes"], ["2 objectives", "`cmaes`"]),
     ]:
-        assert words in nandlab("search", "study.toml", *arguments).refused()
+        nandlab("search", "study.toml", *arguments).refused(*parts)
 
 
 def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(NandlabError, match="objectives: none"):
+    with refused("objectives", "none"):
         quick(study(objectives=[]), 8)
-    with pytest.raises(NandlabError, match="axis: none"):
+    with refused("axis", "none"):
         quick(study(axes={}), 8)
-    with pytest.raises(NandlabError, match="constraints"):
+    with refused("constraints"):
         quick(study(constraints=["job.iodepth > 64"]), 8)
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(NandlabError, match=r"pip install 'nandlab\[search\]'"):
+    with refused("nandlab[search]"):
         quick(study(), 8)
 
 
@@ -220,7 +221,7 @@ def test_limits():
     assert [excess(one, row) for one in given.limits] == [2.0, -1.0]
     assert excess(given.limits[0], {"a": 1.0}) is None
     for wrong in ("a < 3", "a", "1 <= a <= 2", "c <= 1", "a <= ", 3):
-        with pytest.raises(NandlabError, match="s: limits"):
+        with refused("s: limits"):
             given_study(
                 {"drive": "tiny", "columns": ["a = host.iops"], "limits": [wrong]}, "s", Path()
             )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import COMMAND, ROOT, Ended
+from conftest import COMMAND, ROOT, Ended, carries
 
 from nandlab import Study
 from nandlab.study.expression import FUNCTIONS
@@ -48,18 +48,18 @@ def test_a_sweep(nandlab: Callable[..., Ended], study: Path, folder: Path):
     assert first.split() == ["job.iodepth", "iops"]
     assert [row.split()[0] for row in rows] == ["1", "16"]
     assert all("±" in row for row in rows)
-    assert "4 points run, 0 known before, 0 left; rows: study.study" in ended.err
+    carries(ended.err, "4 points", "0 known", "0 left", "study.study")
     assert (folder / "p.png").stat().st_size > 5000
     assert pq.read_table(folder / "study.study" / "results.parquet").num_rows == 4
 
     ended = nandlab("sweep", "study.toml", "--json", "-", "--table", "t.parquet").succeeded()
-    assert "0 points run, 4 known before" in ended.err
+    carries(ended.err, "0 points", "4 known")
     means = json.loads(ended.out)
     assert [row["job.iodepth"] for row in means] == [1, 16]
     assert means[0]["iops_low"] < means[0]["iops"] < means[0]["iops_high"]
     assert pq.read_table(folder / "t.parquet").num_rows == 4
     ended = nandlab("sweep", "study.toml", "--dry-run", "--out", "other").succeeded()
-    assert ended.out == "4 points: 0 with results, 0 failed, 4 left\n"
+    carries(ended.out, "4 points", "0 with results", "0 failed", "4 left")
     assert not (folder / "other").exists()
     ended = nandlab("sweep", "study.toml", "--quiet").succeeded()
     assert (ended.out, ended.err) == ("", "")
@@ -100,59 +100,56 @@ def test_bar_on_a_terminal(study: Path):
 def test_failed_points_are_told(nandlab: Callable[..., Ended], study: Path):
     study.write_text(STUDY.replace("[1, 16]", "[1, 0]"))
     ended = nandlab("sweep", "study.toml", "--workers", "1").succeeded()
-    assert "note: a point failed: " in ended.err
-    assert "iodepth" in ended.err
+    carries(ended.err, "note", "failed", "iodepth")
     study.write_text(STUDY.replace("[1, 16]", "[0, 1, -1]"))
     ended = nandlab("sweep", "study.toml", "--workers", "1", "--dry-run").succeeded()
-    assert "6 points: 2 with results, 2 failed, 2 left" in ended.out
+    carries(ended.out, "6 points", "2 with results", "2 failed", "2 left")
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "parts"),
     [
         ("drive = ", ["study.toml"]),
-        (STUDY.replace("drive =", "drvie ="), ["study.toml: unknown key `drvie`", "`drive`?"]),
-        (STUDY.replace("tiny", "tyny"), ["did you mean `tiny`"]),
+        (STUDY.replace("drive =", "drvie ="), ["study.toml", "`drvie`", "`drive`"]),
+        (STUDY.replace("tiny", "tyny"), ["`tiny`"]),
         (STUDY.replace("mixed.fio", "nixed.fio"), ["study.toml", "run.workload", "nixed.fio"]),
-        (STUDY.replace("workload", "worklaod"), ["run.worklaod", "did you mean `workload`"]),
-        (STUDY.replace("iodepth", "iodpeth"), ["axis job.iodpeth", "did you mean `iodepth`"]),
-        (STUDY.replace("job.iodepth", "gc.nmae"), ["axis gc.nmae", "did you mean `gc.name`"]),
-        (STUDY.replace("job.iodepth", "job.mix.bs"), ["job.mix.bs: no job `mix`", "`mixed`?"]),
-        (STUDY.replace("host.iops", "host.iosp"), ["columns", "did you mean `iops`"]),
-        (STUDY.replace("host.iops", "settled.metric / 2"), ["columns", "text is no number"]),
+        (STUDY.replace("workload", "worklaod"), ["run.worklaod", "`workload`"]),
+        (STUDY.replace("iodepth", "iodpeth"), ["axis job.iodpeth", "`iodepth`"]),
+        (STUDY.replace("job.iodepth", "gc.nmae"), ["axis gc.nmae", "`gc.name`"]),
+        (STUDY.replace("job.iodepth", "job.mix.bs"), ["job.mix.bs", "`mix`", "`mixed`"]),
+        (STUDY.replace("host.iops", "host.iosp"), ["columns", "`iops`"]),
+        (STUDY.replace("host.iops", "settled.metric / 2"), ["columns", "text", "no number"]),
         (STUDY.replace("[1, 16]", "[0]"), ["iodepth"]),
-        (STUDY.replace("[run]", "constraints = ['job.iodepth > 99']\n[run]"), ["leave no point"]),
-        (STUDY.replace("[1, 16]", '["1;2"]'), ["without ; #"]),
-        (STUDY.replace("[run]", '[run]\nprecondition = "stedy"'), ["did you mean `steady`"]),
+        (STUDY.replace("[run]", "constraints = ['job.iodepth > 99']\n[run]"), ["no point"]),
+        (STUDY.replace("[1, 16]", '["1;2"]'), ["'1;2'", "; #"]),
+        (STUDY.replace("[run]", '[run]\nprecondition = "stedy"'), ["`steady`"]),
     ],
 )
-def test_bad_studies(text: str, words: list[str], nandlab: Callable[..., Ended], study: Path):
+def test_bad_studies(text: str, parts: list[str], nandlab: Callable[..., Ended], study: Path):
     study.write_text(text)
-    said = nandlab("sweep", "study.toml").refused()
-    for word in words:
-        assert word in said
+    nandlab("sweep", "study.toml").refused(*parts)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "parts"),
     [
-        (["no.toml"], "cannot read `no.toml`"),
-        (["study.toml", "--workers", "0"], "workers: 0 is out of range"),
-        (["study.toml", "--executor", "lokal"], "did you mean `local`"),
-        (["study.toml", "--plot", "p.gif"], "unknown kind of picture"),
-        (["study.toml", "--plot", "p.png", "--picture", "heatmap"], "a heat map of one axis"),
-        (["study.toml", "--plot", "p.png", "--column", "iosp"], "did you mean `iops`"),
-        (["study.toml", "--picture", "lines"], "--picture without --plot"),
-        (["study.toml", "--table", "t.csv"], ".parquet"),
-        (["study.toml", "--plot", "none/p.png"], "no folder none"),
-        (["study.toml", "--out", "mixed.fio"], "mixed.fio"),
-        (["study.toml", "--json", "study.toml"], "is the input"),
+        (["no.toml"], ["`no.toml`"]),
+        (["study.toml", "--workers", "0"], ["workers", "0"]),
+        (["study.toml", "--executor", "lokal"], ["`lokal`", "`local`"]),
+        (["study.toml", "--plot", "p.gif"], ["p.gif", ".png"]),
+        (["study.toml", "--plot", "p.png", "--picture", "heatmap"], ["heat map", "one axis"]),
+        (["study.toml", "--plot", "p.png", "--column", "iosp"], ["`iosp`", "`iops`"]),
+        (["study.toml", "--picture", "lines"], ["--picture", "--plot"]),
+        (["study.toml", "--table", "t.csv"], [".parquet"]),
+        (["study.toml", "--plot", "none/p.png"], ["no folder none"]),
+        (["study.toml", "--out", "mixed.fio"], ["mixed.fio"]),
+        (["study.toml", "--json", "study.toml"], ["study.toml", "input"]),
     ],
 )
 def test_bad_options(
-    arguments: list[str], words: str, nandlab: Callable[..., Ended], study: Path, folder: Path
+    arguments: list[str], parts: list[str], nandlab: Callable[..., Ended], study: Path, folder: Path
 ):
-    assert words in nandlab("sweep", *arguments).refused()
+    nandlab("sweep", *arguments).refused(*parts)
     assert not (folder / "study.study" / "rows").exists() or "--executor" in arguments
 
 
@@ -173,4 +170,4 @@ def test_the_example_of_the_format(folder: Path):
 def test_the_example(nandlab: Callable[..., Ended]):
     example = ROOT / "examples/studies/overprovisioning.toml"
     ended = nandlab("sweep", example, "--out", "op", "--dry-run").succeeded()
-    assert ended.out == "72 points: 0 with results, 0 failed, 72 left\n"
+    carries(ended.out, "72 points", "0 with results", "0 failed", "72 left")

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND
+from conftest import COMMAND, carries, refused
+from waiting import until
 
-from nandlab import NandlabError, Study
+from nandlab import Study
 from nandlab.study import work
 from nandlab.study.task import Task
 from tests.study.test_sweep import JOB, InThisProcess, ids, lines, small, swept
@@ -57,11 +58,12 @@ def started(study: Study, least: int) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
-    end = time.monotonic() + 60
-    while len(study.rows()) < least:
+
+    def has_rows() -> bool:
         assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.01)
+        return len(study.rows()) >= least
+
+    until(has_rows, 60, f"{least} rows")
     return process
 
 
@@ -79,10 +81,7 @@ def group(process: int) -> list[int]:
 
 
 def wait_for_end(process: int) -> None:
-    end = time.monotonic() + 10
-    while group(process):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: not group(process), 10, "end of its processes")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
@@ -111,7 +110,7 @@ def test_ctrl_c_keeps_what_is_done(long_study: Study, sent: signal.Signals):
     assert time.monotonic() - asked < 5
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "left; rows: out" in err
+    carries(err, "left", "rows: out")
     assert out.startswith("job.iodepth")
     wait_for_end(process.pid)
     kept = len(lines(long_study.out))
@@ -131,7 +130,7 @@ def test_a_worker_that_is_killed(long_study: Study):
             break
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
-    assert "60 points run" in err
+    carries(err, "60 points")
     rows = lines(long_study.out)
     assert len(rows) == len({row["id"] for row in rows}) == 60
     assert all("values" in row for row in rows)
@@ -152,14 +151,14 @@ def test_a_point_that_kills_its_worker_is_a_row(tmp_path: Path, monkeypatch: pyt
     assert (study.tally.done, study.tally.failed) == (7, 1)
     (failed,) = [row for row in study.records() if row["error"] is not None]
     assert failed["job.iodepth"] == 3
-    assert "killed" in failed["error"]
+    carries(failed["error"], "killed")
     monkeypatch.undo()
     assert swept(study).tally.done == 1
 
 
 def test_another_process_is_refused(long_study: Study):
     process = started(long_study, 1)
-    with pytest.raises(NandlabError, match="another process works on the study"):
+    with refused("out", "another process"):
         swept(long_study)
     process.terminate()
     process.communicate(timeout=20)
@@ -203,18 +202,18 @@ def test_executors_of_ones_own(executor: str, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("executor", "words"),
+    ("executor", "parts"),
     [
-        ("lokal", "did you mean `local`"),
-        ("nowhere:factory", "No module named"),
-        ("concurrent.futures:ThreadPoolExecutr", "did you mean `ThreadPoolExecutor`"),
-        ("builtins:str", "made a str"),
-        ("json:dumps", "made a str"),
-        (7, "concurrent.futures.Executor"),
+        ("lokal", ["`lokal`", "`local`"]),
+        ("nowhere:factory", ["`nowhere:factory`", "No module named"]),
+        ("concurrent.futures:ThreadPoolExecutr", ["`ThreadPoolExecutor`"]),
+        ("builtins:str", ["`builtins:str`", "made a str"]),
+        ("json:dumps", ["`json:dumps`", "made a str"]),
+        (7, ["7", "concurrent.futures.Executor"]),
     ],
 )
-def test_executors_that_are_refused(executor: Any, words: str):
-    with pytest.raises(NandlabError, match=words):
+def test_executors_that_are_refused(executor: Any, parts: list[str]):
+    with refused(*parts):
         small().run(executor=executor)
 
 
@@ -227,7 +226,7 @@ def test_workers_that_end_at_once(folder: Path):
     ended = subprocess.run(
         [sys.executable, "script.py"], capture_output=True, text=True, timeout=60, check=False
     )
-    assert "hint: in a script, start the study below `if __name__" in ended.stderr
+    carries(ended.stderr, "hint", "`if __name__")
     (folder / "script.py").write_text(SCRIPT)
     subprocess.run([sys.executable, "script.py"], timeout=60, check=True)
     assert sum("values" in row for row in lines(folder / "out")) == 4

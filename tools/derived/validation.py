@@ -7,34 +7,15 @@ A test prints `validation | what | ours | reference | tolerance | source`; the r
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from derived import ROOT
 from derived.markdown import code, table
+from suite import rust
 
-#: Tests that print rows, as arguments of `cargo test`.
-QUICK_TESTS = (
-    "--lib",
-    "--test=bast",
-    "--test=block",
-    "--test=cell_presets",
-    "--test=closed_forms",
-    "--test=decoders",
-    "--test=dftl",
-    "--test=error_correction",
-    "--test=fast",
-    "--test=log_group",
-    "--test=read_reclaim",
-    "--test=real_cells",
-    "--test=refresh",
-    "--test=retirement",
-    "--test=start_up",
-    "--test=superblock",
-)
-SLOW_TESTS = ("--test", "write_amplification")
-
+if TYPE_CHECKING:
+    from nandlab.papers import Outcome
 
 AT_MOST = "at most"
 """In place of a tolerance: ours is not above the reference."""
@@ -64,13 +45,14 @@ class Row(NamedTuple):
         return abs(self.ours - self.reference) <= self.tolerance * abs(self.reference)
 
 
-def run_tests(arguments: Sequence[str]) -> str:
-    """What Rust tests print, whether they pass or not."""
-    command = ["cargo", "test", "--workspace", "--no-fail-fast", *arguments, "--", "--nocapture"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if "test result:" not in done.stdout:
-        raise SystemExit(done.stderr)
-    return done.stdout
+def printed() -> str:
+    """What the Rust tests print: kept by the last whole run of them, or of a run now."""
+    if not rust.is_fresh():
+        built = rust.build()
+        if built is None:
+            raise SystemExit("the Rust tests were not built; the reason stands above")
+        rust.run(built, is_kept=True)
+    return rust.PRINTED.read_text(encoding="utf-8")
 
 
 def rows_of(printed: str) -> list[Row]:
@@ -103,8 +85,7 @@ def figure(text: str) -> str:
 
 def validation() -> str:
     """The page: all rows, papers, and what is calibrated."""
-    rows = rows_of(run_tests([*QUICK_TESTS, *SLOW_TESTS]))
-    lines = [*sections(rows), *papers(), "## Calibrated, not validated", "", *calibrated()]
+    lines = [*sections(rows_of(printed())), *papers(), "## Calibrated, not validated", "", *calibrated()]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -263,9 +244,23 @@ OF_GROUP = {
 }
 
 
+PAPER_COLUMNS = ["what", "ours", "paper", "tolerance", "place", "evidence", "verdict"]
+
+
+def cells(outcome: Outcome) -> list[str]:
+    """A row of a paper, in these columns."""
+    from nandlab.cli.papers import figure as shown
+
+    row = outcome.row
+    relation = "" if row.relation == "=" else f"{row.relation} "
+    ours = f"{shown(outcome.ours)} {row.unit}"
+    printed = f"{relation}{shown(row.paper)} {row.unit}"
+    kind, verdict = outcome.expected.kind, outcome.verdict
+    return [row.claim, ours, printed, outcome.tolerance, row.place, kind, verdict]
+
+
 def papers() -> Iterator[str]:
     """Every paper's rows with their verdicts, misses among them."""
-    from nandlab.cli.papers import figure
     from nandlab.papers import KINDS, tally
     from nandlab.papers import papers as reproduced
 
@@ -280,7 +275,6 @@ def papers() -> Iterator[str]:
         f"{kinds}.",
         "",
     ]
-    header = ["what", "ours", "paper", "tolerance", "place", "evidence", "verdict"]
     group = "papers"
     for paper in reproduced(ROOT / "experiments"):
         if paper.group != group:
@@ -290,15 +284,10 @@ def papers() -> Iterator[str]:
         unmet: dict[str, list[str]] = {}
         outcomes = list(paper.run())
         for outcome in outcomes:
-            row = outcome.row
-            relation = "" if row.relation == "=" else f"{row.relation} "
-            ours = f"{figure(outcome.ours)} {row.unit}"
-            printed = f"{relation}{figure(row.paper)} {row.unit}"
-            kind, verdict = outcome.expected.kind, outcome.verdict
-            rows.append([row.claim, ours, printed, outcome.tolerance, row.place, kind, verdict])
+            rows.append(cells(outcome))
             if not outcome.is_met:
                 why = outcome.expected.explained or "no reason is known"
-                unmet.setdefault(why, []).append(row.claim)
+                unmet.setdefault(why, []).append(outcome.row.claim)
         for why, claims in unmet.items():
             others = f" and {len(claims) - 2} more rows" if len(claims) > 3 else ""
             named_claims = "; ".join(claims[:2] if others else claims)
@@ -310,7 +299,7 @@ def papers() -> Iterator[str]:
             "",
             f"{tally(outcomes)}.",
             "",
-            *table(header, rows),
+            *table(PAPER_COLUMNS, rows),
             *notes,
             *([""] if notes else []),
         ]

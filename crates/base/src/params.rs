@@ -206,6 +206,7 @@ fn is_whole(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::assert_carries;
     use serde::Deserialize;
 
     #[derive(Debug, Deserialize)]
@@ -223,8 +224,8 @@ mod tests {
         t_read_us: f64,
     }
 
-    fn fails(text: &str) -> String {
-        read::<Drive>(&parse(text, "x.toml").unwrap(), "drive").unwrap_err().to_string()
+    fn fails(text: &str) -> Error {
+        read::<Drive>(&parse(text, "x.toml").unwrap(), "drive").unwrap_err()
     }
 
     #[test]
@@ -242,14 +243,14 @@ mod tests {
     #[test]
     fn errors_name_key_value_allowed_and_nearest() {
         let unknown = fails("channels = 1\n[timing]\nt_raed_us = 3.0");
-        assert!(unknown.contains("timing"), "{unknown}");
-        assert!(unknown.contains("did you mean `t_read_us`"), "{unknown}");
+        assert_eq!(unknown.nearest.as_deref(), Some("t_read_us"), "{unknown}");
+        assert_carries(unknown, &["timing", "t_raed_us"]);
         let wrong = fails("channels = 'two'\n[timing]\nt_read_us = 3.0");
-        assert!(wrong.starts_with("drive.channels: invalid type: string \"two\""), "{wrong}");
+        assert_carries(wrong, &["drive.channels", "\"two\""]);
         let below = fails("channels = -2\n[timing]\nt_read_us = 3.0");
-        assert!(below.contains("`-2`; expected: whole numbers from 0 to 4294967295"), "{below}");
+        assert_carries(below, &["-2", "0 to 4294967295"]);
         let missing = fails("channels = 1\n[timing]");
-        assert!(missing.contains("missing field `t_read_us`"), "{missing}");
+        assert_carries(missing, &["missing", "t_read_us"]);
     }
 
     /// A number where a name of a list should stand: serde calls it a unit variant.
@@ -270,7 +271,9 @@ mod tests {
             Order::AllBitline
         ));
         let error = read("page_order = 5").unwrap_err();
-        assert_eq!(error.to_string(), "chip.page_order: not a name in quotes; expected: a name");
+        assert!(!error.problem.contains("unit variant"), "{error}");
+        assert_carries(&error.expected, &["name"]);
+        assert_carries(error, &["chip.page_order"]);
     }
 
     /// Also where a kind of value only says what it expects, and where a key has quotes in it.
@@ -289,12 +292,14 @@ mod tests {
             times: Vec<Either>,
         }
         let read = |text| read::<Chip>(&parse(text, "x.toml").unwrap(), "chip").unwrap_err();
-        let error = read("times = [1.0, 'x']").to_string();
-        assert_eq!(error, "chip.times[1]: \"x\"; expected: a number or \"cell\"");
-        let error = read("'ti`mes' = 1").to_string();
-        assert!(error.contains("unknown key `ti`mes`; expected: times; did you mean"), "{error}");
-        let error = read("'`, expected x' = 1").to_string();
-        assert!(error.contains("unknown key ``, expected x`; expected: times"), "{error}");
+        let error = read("times = [1.0, 'x']");
+        assert_carries(error, &["chip.times[1]", "\"x\"", "a number or \"cell\""]);
+        let error = read("'ti`mes' = 1");
+        assert_eq!((&*error.expected, error.nearest.as_deref()), ("times", Some("times")));
+        assert_carries(&error.problem, &["ti`mes"]);
+        let error = read("'`, expected x' = 1");
+        assert_eq!(error.expected, "times");
+        assert_carries(&error.problem, &["`, expected x"]);
     }
 
     #[test]
@@ -315,7 +320,7 @@ mod tests {
         assert_eq!(error.expected, "drive.channels=8");
         // A number that TOML cannot hold is no text.
         let error = assignment("seed=9223372036854775808").unwrap_err();
-        assert_eq!(error.problem, "9223372036854775808 is out of range");
+        assert_carries(&error.problem, &["9223372036854775808"]);
         assert!(assignment("seed=9_223_372_036_854_775_807").unwrap()["seed"].is_integer());
         assert!(assignment("name=12th").unwrap()["name"].is_str());
         let deep = format!("{}=1", ["x"; MOST_KEYS + 1].join("."));

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     #[cfg(debug_assertions)]
-    #[should_panic(expected = "has been given back")]
+    #[should_panic(expected = "given back")]
     fn a_number_given_back_is_refused() {
         let mut pool = Pool::with_capacity(1);
         let number = pool.insert(1);

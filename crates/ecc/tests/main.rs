@@ -4,3 +4,8 @@ mod broken_files;
 mod decoders;
 mod promises;
 mod shipped_codes;
+
+use base::allocations::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;

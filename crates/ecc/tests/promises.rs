@@ -1,15 +1,12 @@
 //! Conformance of the shipped codes: every code of `params/codes` with every decoder that takes it.
 
-use base::allocations::{self, Counting};
+use base::allocations;
 use base::rng::Rng;
 use ecc::channel::information::rber_limit;
 use ecc::codec::Codec;
 use ecc::decoder::{self, Decoded, Decoder, Received, Status};
 use ecc::{bits, code};
 use std::fs;
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Every code file with every decoder that takes its code.
 fn codecs() -> Vec<(String, Codec)> {

@@ -399,8 +399,8 @@ fn as_texts(sets: &[String]) -> Vec<&str> {
 
 /// The over-provisioning that an error asks for.
 fn least_overprovisioning(error: &Error) -> Option<&str> {
-    let asked = error.problem.contains("logical of");
-    error.expected.strip_prefix("at least ").filter(|_| asked)?.split(' ').next()
+    let is_it = error.place.contains("ftl.overprovisioning");
+    error.expected.strip_prefix("at least ").filter(|_| is_it)?.split(' ').next()
 }
 
 /// What must be true of every report.
@@ -488,6 +488,6 @@ fn some_drawn_drives() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_drawn_drives() {
-    let (refused, ran) = hold(1000..6700);
-    assert!(ran >= 3300, "{ran} ran, {refused} were refused");
+    let (refused, ran) = hold(running::seeds_of_today(1000, 5700));
+    assert!(ran >= 3200, "{ran} ran, {refused} were refused");
 }

@@ -3,6 +3,7 @@
 
 use crate::running;
 
+use base::error::assert_carries;
 use host::drive::Drive;
 use host::report::Outside;
 use host::session::{Session, Workload};
@@ -197,18 +198,17 @@ fn a_file_that_is_not_whole_is_refused() {
     };
     for cut in (0..bytes.len()).step_by(bytes.len() / 50).chain([bytes.len() - 1]) {
         let error = refused(&bytes[..cut]);
-        assert!(error.contains("cut short") || error.contains("not a saved drive"), "{error}");
+        assert!(error.contains("cut short") || error.contains("`nandlab save`"), "{error}");
     }
     for at in (0..bytes.len()).step_by(bytes.len() / 50) {
         let mut changed = bytes.clone();
         changed[at] ^= 0x10;
         let error = refused(&changed);
-        let is_told = ["damaged", "cut short", "not a saved drive"];
+        let is_told = ["damaged", "cut short", "`nandlab save`"];
         assert!(is_told.iter().any(|word| error.contains(word)), "byte {at}: {error}");
     }
     refused(&[&bytes[..], b"more"].concat());
-    let error = refused(b"[drive]\n");
-    assert!(error.contains("not a saved drive"), "{error}");
+    assert_carries(refused(b"[drive]\n"), &["`nandlab save`"]);
     std::fs::remove_file(&path).unwrap();
     let missing = Drive::load(&path, 1 << 32).map(|_| ()).unwrap_err().to_string();
     assert!(missing.starts_with(&path.display().to_string()), "{missing}");
@@ -229,8 +229,8 @@ fn a_drive_is_worn_by_writes_as_by_a_run() {
         let mean = report["nand"]["pe_cycles"]["mean"].as_f64().unwrap();
         assert!(mean >= wear.mean, "{sets:?}: {mean}");
     }
-    let error = drive(&[]).age_by_writes(1).map(|_| ()).unwrap_err().to_string();
-    assert!(error.contains("holds no data"), "{error}");
+    let error = drive(&[]).age_by_writes(1).map(|_| ()).unwrap_err();
+    assert_carries(error, &["age.cycles", "no data"]);
 }
 
 /// Blocks whose erases or programs fail leave, until there are none to spare.

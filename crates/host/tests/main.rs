@@ -18,3 +18,8 @@ mod replays;
 mod running;
 mod settling;
 mod zones;
+
+use base::allocations::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;

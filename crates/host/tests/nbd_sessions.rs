@@ -1,18 +1,16 @@
 //! Sessions of NBD clients, whole and mutated: a server answers each request once, takes bounded
 //! memory, and always comes to an end.
 
-use base::allocations::{self, Counting};
+use base::allocations;
 use base::rng::Rng;
 use host::device::message::{Answer, Command, Failure, Head, Request};
 use host::device::nbd::{
     Agreed, Broken, Export, Next, handshake, next_request, write_answer, write_failure,
 };
+use crate::running;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::ops::Range;
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const SIZE: usize = 1 << 16;
 const MAXIMUM: u32 = 1 << 14;
@@ -434,7 +432,7 @@ fn mutated_sessions() {
 #[test]
 #[ignore = "a long test: ./lab test --full runs it"]
 fn many_mutated_sessions() {
-    let tally = hold(1_000_000..11_000_000);
+    let tally = hold(running::seeds_of_today(1_000_000, 10_000_000));
     assert!(tally.requests > 20_000_000, "{tally:?}");
 }
 

@@ -4,6 +4,7 @@
 use crate::running;
 
 use base::Result;
+use base::error::assert_carries;
 use host::config;
 use host::report::Outside;
 use host::session::{Session, Workload};
@@ -125,9 +126,8 @@ fn a_drive_has_the_handles_that_it_is_given() {
     let sixteen = ["ftl.host_streams=16", "ftl.overprovisioning=0.6"];
     assert!(run(&sixteen, &job(15), Precondition::None).is_ok());
     let error = refused(&["ftl.host_streams=4"], &job(4));
-    assert!(error.contains("plids: the drive has no handle 4; expected: 0 to 3"), "{error}");
+    assert_carries(error, &["plids", "handle 4", "0 to 3"]);
     let error = refused(&["ftl.name=slc_cache"], &job(1));
-    assert!(error.contains("the drive has no handle 1; expected: 0;"), "{error}");
-    let error = refused(&["ftl.host_streams=17"], &job(0));
-    assert!(error.contains("1 to 16"), "{error}");
+    assert_carries(error, &["plids", "handle 1", "expected: 0"]);
+    assert_carries(refused(&["ftl.host_streams=17"], &job(0)), &["1 to 16"]);
 }

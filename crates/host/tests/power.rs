@@ -1,6 +1,7 @@
 //! Runs whose power is cut: their laws hold up to the cut, and the drive takes the next run.
 
 use base::Time;
+use base::error::assert_carries;
 use host::config;
 use host::report::Outside;
 use host::session::{Session, Workload};
@@ -58,8 +59,8 @@ fn a_run_ends_with_the_cut_and_the_next_one_begins_after_the_start_up() {
 #[test]
 fn without_recovery_the_power_is_not_cut() {
     let mut run = session(&[], "rw=randread\nnumber_ios=100");
-    let error = run.cut_at(Time::from_us(1.0)).unwrap_err().to_string();
-    assert!(error.contains("recovery.name"), "{error}");
+    let error = run.cut_at(Time::from_us(1.0)).unwrap_err();
+    assert_carries(error, &["recovery.name"]);
     let told = report(&mut run);
     assert_eq!(told["power"], Value::Null);
 }

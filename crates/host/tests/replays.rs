@@ -3,6 +3,7 @@
 use crate::running;
 
 use base::Result;
+use base::error::assert_carries;
 use host::config;
 use host::report::Outside;
 use host::session::{Session, Workload};
@@ -121,19 +122,13 @@ fn options_without_a_use_are_refused() {
     let scaled = || Options { time_scale: 0.5, ..Options::default() };
     let window = Options { sort_window: Some(9), ..Options::default() };
     let sorted = Options { time: TimePolicy::SortWindow, ..Options::default() };
-    for (text, options, depth, words) in [
-        (
-            timed,
-            scaled(),
-            Some(4),
-            &["trace.time_scale: 0.5: ", "ignores the times of the trace; hint"][..],
-        ),
-        (&untimed, scaled(), None, &["trace.time_scale: ", "no times to scale; hint"]),
-        (&untimed, sorted, None, &["trace.time: ", "no times to check; hint"]),
-        (timed, window, None, &["trace.sort_window: 9", "use it with time = \"sort-window\""]),
+    for (text, options, depth, parts) in [
+        (timed, scaled(), Some(4), &["trace.time_scale", "0.5", "`iodepth`"][..]),
+        (&untimed, scaled(), None, &["trace.time_scale", "no times"]),
+        (&untimed, sorted, None, &["trace.time", "no times"]),
+        (timed, window, None, &["trace.sort_window", "9", "time = \"sort-window\""]),
     ] {
-        let error = replay("refused", text, options, depth).unwrap_err().to_string();
-        assert!(words.iter().all(|part| error.contains(part)), "{error}");
+        assert_carries(replay("refused", text, options, depth).unwrap_err(), parts);
     }
     assert!(replay("scaled", timed, scaled(), None).is_ok());
     assert!(replay("depth", &untimed, Options::default(), Some(4)).is_ok());

@@ -3,6 +3,7 @@
 use crate::drive;
 
 use base::Result;
+use base::error::assert_carries;
 use ecc::named_code::NamedCode;
 use ssd::conformance::storm::Storm;
 use ssd::ftl::Lpn;
@@ -192,23 +193,23 @@ fn what_cannot_be_is_refused_at_its_place() {
             Ssd::new(&config, 1 << 30)
         });
         match built {
-            Err(error) => (error.place.clone(), error.expected.clone()),
+            Err(error) => error,
             Ok(_) => panic!("{sets:?}"),
         }
     };
-    let place = |ecc: &str| refused(&[&format!("chips.tlc.ecc={{{ecc}}}")]).0;
+    let place = |ecc: &str| refused(&[&format!("chips.tlc.ecc={{{ecc}}}")]).place.clone();
     assert_eq!(place("t_decode_us=1"), "chips.tlc.ecc");
     assert_eq!(place("model=\"ideal\", payload_bytes=100"), "chips.tlc.ecc.payload_bytes");
     assert_eq!(place("model=\"ideal\", payload_bytes=16384"), "chips.tlc.ecc.payload_bytes");
     assert_eq!(place("model=\"no_such\""), "chips.tlc.ecc.model");
     assert_eq!(place("model=\"threshold\", t=1, no_such=1"), "chips.tlc.ecc.no_such");
-    let (place, expected) = refused(&[
+    let error = refused(&[
         "chips.tlc.chip.geometry.spare_bytes=100",
         "chips.tlc.ecc={model=\"ideal\", payload_bytes=1024, parity_bytes=64}",
     ]);
-    assert_eq!(place, "chips.tlc.ecc.parity_bytes");
-    assert_eq!(expected, "at most 100 in all (chips.tlc.chip.geometry.spare_bytes)");
+    assert_eq!(error.place, "chips.tlc.ecc.parity_bytes");
+    assert_carries(&error.expected, &["at most 100", "chips.tlc.chip.geometry.spare_bytes"]);
     // The drive's code must fit the spare area of every kind that has it.
     let spare = ["chips.tlc.chip.geometry.spare_bytes=100", "ecc.parity_bytes=64"];
-    assert_eq!(refused(&spare).0, "ecc.parity_bytes");
+    assert_eq!(refused(&spare).place, "ecc.parity_bytes");
 }

@@ -2,6 +2,7 @@
 
 use crate::drive;
 
+use base::error::assert_carries;
 use base::rng::Rng;
 use ssd::Ssd;
 use ssd::conformance::batches::Batches;
@@ -159,8 +160,7 @@ fn what_cannot_be_is_refused() {
         let config = drive::config(&mixed(sets));
         Ssd::new(&config, 1 << 30).err().unwrap().to_string()
     };
-    let error = refused(&["ftl.name=page"]);
-    assert!(error.contains("one kind of chips") && error.contains("frozen"), "{error}");
+    assert_carries(refused(&["ftl.name=page"]), &["one kind", "frozen"]);
     let error = refused(&["recovery.name=scan_pages"]);
     assert!(error.contains("recovery.name"), "{error}");
     let error = refused(&["chips.dense.chip.geometry.page_bytes=4096"]);

@@ -1,6 +1,7 @@
 //! FTLs that are brought along: a good one passes conformance, and each broken promise is an error
 //! that names the method, the call and the rule.
 
+use base::error::assert_carries;
 use base::params::Table;
 use base::{Error, Result};
 use nand::geometry::Die;
@@ -93,22 +94,23 @@ fn a_good_one_passes() {
 #[test]
 fn a_broken_promise_is_named() {
     for (mistake, call, rule) in [
-        ("stream", "Logs.stream(", "a stream, 0 to 1"),
-        ("place", "Logs.place(0, (", "a free block, or an open one with room"),
-        ("refusal", "Logs.place(0, (", "if a row is refused, collection must have work"),
-        ("moves", "Logs.place_moves(", "a block, 0 to"),
-        ("victim", "Logs.victim(", "a full block of die"),
-        ("endless", "Logs.victim(", "internal work ends while the host waits"),
-        ("error", "Logs.place(0, (", ""),
+        ("stream", "Logs.stream(", &["stream", "0 to 1"][..]),
+        ("place", "Logs.place(0, (", &["free block", "room"]),
+        ("refusal", "Logs.place(0, (", &["refused", "collection", "work"]),
+        ("moves", "Logs.place_moves(", &["block", "0 to"]),
+        ("victim", "Logs.victim(", &["full block", "die"]),
+        ("endless", "Logs.victim(", &["internal work", "host waits"]),
     ] {
         let error = checked(own(mistake)).unwrap_err();
         assert!(error.place.starts_with(call), "{mistake}: {error}");
-        assert!(error.expected.contains(rule), "{mistake}: {error}");
+        assert_carries(&error.expected, rule);
     }
-    // It is asked with time alone.
-    let error = checked(own("collect")).unwrap_err();
-    assert_eq!(error.problem, "by my own hand", "{error}");
-    assert!(error.place.starts_with("Logs.collect("), "{error}");
+    // `collect` is asked with time alone.
+    for (mistake, call) in [("error", "Logs.place(0, ("), ("collect", "Logs.collect(")] {
+        let error = checked(own(mistake)).unwrap_err();
+        assert_eq!(error.problem, "by my own hand", "{error}");
+        assert!(error.place.starts_with(call), "{mistake}: {error}");
+    }
 }
 
 /// Hooks that do what `page` does, but for a mistake.
@@ -184,8 +186,8 @@ fn refresh_needs_an_ftl_that_moves_blocks() {
         Ssd::new(&config, 1 << 30).map(drop)
     };
     for key in ["refresh.after_hours", "refresh.rber"] {
-        let error = build(&[&format!("{key}=0.5")]).unwrap_err().to_string();
-        assert!(error.starts_with(key) && error.contains("`Logs` does not move"), "{error}");
+        let error = build(&[&format!("{key}=0.5")]).unwrap_err();
+        assert_carries(error, &[key, "Logs", "not move"]);
     }
     build(&["refresh.patrol_hours=1"]).unwrap();
 }

@@ -24,7 +24,7 @@ import importlib.util
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -189,11 +189,14 @@ class Paper:
         """Rows whose trace is not in the folder `traces`."""
         return [row for row in self.rows if row.trace and _trace(traces, row.trace) is None]
 
-    def run(self, traces: str | PathLike[str] | None = None) -> Iterator[Outcome]:
+    def run(
+        self, traces: str | PathLike[str] | None = None, rows: Container[str] | None = None
+    ) -> Iterator[Outcome]:
         """Computes every row that can be, in the order of the file.
 
         Args:
             traces: folder of real traces. Left out, rows that need one do not run.
+            rows: names of the rows that run; left out, all of them.
 
         Raises:
             NandlabError: there is no such folder; a function that is missing.
@@ -202,6 +205,8 @@ class Paper:
         if folder is not None and not folder.is_dir():
             raise refusal("papers", f"no folder {folder}", "a folder of traces")
         for row in self.rows:
+            if rows is not None and row.name not in rows:
+                continue
             given: tuple[Path, ...] = ()
             if row.trace:
                 file = _trace(folder, row.trace)

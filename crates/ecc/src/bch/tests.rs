@@ -3,6 +3,7 @@
 use crate::bits;
 use crate::code::{self, Code};
 use crate::decoder::{self, Decoder, Received, Status};
+use base::error::assert_carries;
 use base::family::find;
 use base::params::{self, Table};
 use base::rng::Rng;
@@ -233,18 +234,17 @@ fn absurd_parameters_are_refused() {
     let build = |m: u32, t: u32, data_bits: u32| -> base::Result<Arc<dyn Code>> {
         (member.build)(&(member.check)(&table(m, t, data_bits), "code")?)
     };
-    for (m, t, data_bits, said) in [
-        (2, 1, 1, "code.m: 2: no such field; expected: 3 to 16"),
-        (17, 1, 1, "code.m: 17"),
-        (u32::MAX, 1, 1, "code.m: 4294967295"),
-        (5, 0, 1, "code.t: 0: out of range; expected: 1 to 15"),
-        (5, 16, 1, "code.t: 16: out of range; expected: 1 to 15"),
-        (16, u32::MAX, 1, "code.t: 4294967295"),
-        (5, 3, 17, "code.data_bits: 17: too many for m = 5, t = 3 (15 parity bits); expected: 0"),
-        (13, 40, u32::MAX, "code.data_bits: 4294967295"),
+    for (m, t, data_bits, parts) in [
+        (2, 1, 1, &["code.m", "2", "3 to 16"][..]),
+        (17, 1, 1, &["code.m", "17"]),
+        (u32::MAX, 1, 1, &["code.m", "4294967295"]),
+        (5, 0, 1, &["code.t", "0", "1 to 15"]),
+        (5, 16, 1, &["code.t", "16", "1 to 15"]),
+        (16, u32::MAX, 1, &["code.t", "4294967295"]),
+        (5, 3, 17, &["code.data_bits", "17", "m = 5", "t = 3", "15 parity bits", "0 to 16"]),
+        (13, 40, u32::MAX, &["code.data_bits", "4294967295"]),
     ] {
-        let error = build(m, t, data_bits).map(|_| ()).unwrap_err().to_string();
-        assert!(error.starts_with(said), "{error}");
+        assert_carries(build(m, t, data_bits).map(|_| ()).unwrap_err(), parts);
     }
     for text in ["m = -1", "m = 2.5", "t = 'many'", "m = 99999999999", "tt = 3", "name = 'x'"] {
         let table = params::parse(text, "test").unwrap();

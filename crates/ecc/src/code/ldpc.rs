@@ -159,6 +159,7 @@ impl Code for Ldpc {
 mod tests {
     use super::*;
     use crate::ldpc::construct::Recipe;
+    use base::error::assert_carries;
     use base::rng::Rng;
 
     fn made(z: usize, block_rows: usize, block_columns: usize, column_weight: usize) -> Ldpc {
@@ -308,33 +309,29 @@ mod tests {
         let fails = |z: usize, shifts: &[&str]| {
             let shifts = shifts.iter().map(|row| (*row).to_owned()).collect();
             let code = checks(&Params { z, shifts }).and_then(Ldpc::new);
-            code.map(drop).unwrap_err().to_string()
+            code.map(drop).unwrap_err()
         };
-        for (said, part) in [
-            (fails(4, &[]), "code.shifts: no rows"),
-            (fails(64, &["0 1", "0 1"]), "2 rows and 2 columns; expected: more columns than rows"),
-            (fails(64, &["0 1", "0 1"]), "hint: `nandlab code import --z 1`"),
-            (fails(4, &["0 -", "- 0"]), "8 independent checks of as many bits; expected: fewer"),
-            (fails(1, &["0 -", "- 0", "0 0"]), "2 independent checks of as many bits"),
-            (fails(1, &["- - -"]), "code.shifts: no shift in any row; expected: checks"),
-            (fails(96, &["- -"]), "no shift in any row"),
-            (fails(64, &["- - -", "- - -"]), "no shift in any row"),
-            (fails(4, &["0 1 2", "0 1"]), "code.shifts[1]: 2 columns; expected: 3"),
-            (fails(4, &["0 - 2", "0 - 1"]), "no inverse"),
-            (fails(64, &["0 1 2", "0 1 3"]), "no inverse; expected: parity columns"),
-            (
-                fails(64, &["0 1 2", "0 1 3"]),
-                "last, which can be encoded; hint: `nandlab code import --z 1`",
-            ),
-            (fails(4, &["0 4 2"]), "code.shifts[0]: column 2: `4` is not a shift"),
-            (fails(40000, &["0 4 2"]), "code.z: z = 40000"),
-            (fails(1, &["0 4 2"]), "`4` is not a shift"),
+        let by_bits = "nandlab code import --z 1";
+        for (error, parts) in [
+            (fails(4, &[]), &["code.shifts", "no rows"][..]),
+            (fails(64, &["0 1", "0 1"]), &["2 rows", "2 columns", "more columns", by_bits]),
+            (fails(4, &["0 -", "- 0"]), &["code.shifts", "8 independent checks", "fewer"]),
+            (fails(1, &["0 -", "- 0", "0 0"]), &["code.shifts", "2 independent checks"]),
+            (fails(1, &["- - -"]), &["code.shifts", "no shift"]),
+            (fails(96, &["- -"]), &["code.shifts", "no shift"]),
+            (fails(64, &["- - -", "- - -"]), &["code.shifts", "no shift"]),
+            (fails(4, &["0 1 2", "0 1"]), &["code.shifts[1]", "2 columns", "3"]),
+            (fails(4, &["0 - 2", "0 - 1"]), &["code.shifts", "no inverse"]),
+            (fails(64, &["0 1 2", "0 1 3"]), &["no inverse", "parity columns", by_bits]),
+            (fails(4, &["0 4 2"]), &["code.shifts[0]", "column 2", "4"]),
+            (fails(40000, &["0 4 2"]), &["code.z", "40000"]),
+            (fails(1, &["0 4 2"]), &["code.shifts[0]", "column 2", "4"]),
         ] {
-            assert!(said.contains(part), "{said} | {part}");
+            assert_carries(error, parts);
         }
         let tall = vec!["- ".repeat(300); 300];
         let tall: Vec<String> = tall.iter().map(|row| format!("{row} 0")).collect();
         let tall: Vec<&str> = tall.iter().map(String::as_str).collect();
-        assert!(fails(64, &tall).contains("19200 checks; expected: at most 16384"));
+        assert_carries(fails(64, &tall), &["19200 checks", "at most 16384"]);
     }
 }

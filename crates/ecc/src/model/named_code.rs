@@ -155,6 +155,7 @@ impl fmt::Debug for NamedCode {
 mod tests {
     use super::*;
     use crate::lab::profile::Level;
+    use base::error::assert_carries;
 
     const CODE: &str = include_str!("../../../../params/codes/bch_512_t40.toml");
 
@@ -192,17 +193,20 @@ mod tests {
                 [] => format!("{}level = []", profile.write()),
                 _ => profile.write(),
             };
-            NamedCode::read(CODE, "x.toml", Some((&text, "y.toml"))).map_err(|e| e.to_string())
+            NamedCode::read(CODE, "x.toml", Some((&text, "y.toml")))
         };
         assert_eq!(read(&[0, 2, 4], None).unwrap().profile().unwrap().level.len(), 3);
-        for (levels, hash, said) in [
-            (&[][..], None, "y.toml: level[0].levels: missing; expected: 0 (drives"),
-            (&[2], None, "y.toml: level[0].levels: 2; expected: 0 (drives"),
-            (&[0, 4], None, "y.toml: level[1].levels: 4; expected: 2 (drives"),
-            (&[0], Some("abc"), "y.toml: hash: measured with code abc; expected: "),
+        let own = Codec::read(CODE, "x.toml", &[], None).unwrap().hash().unwrap();
+        for (levels, hash, key, given, expected) in [
+            (&[][..], None, "level[0].levels", "missing", "0"),
+            (&[2], None, "level[0].levels", "2", "0"),
+            (&[0, 4], None, "level[1].levels", "4", "2"),
+            (&[0], Some("abc"), "hash", "abc", &own),
         ] {
             let error = read(levels, hash).unwrap_err();
-            assert!(error.starts_with(said), "{error}");
+            assert_eq!(error.place, format!("y.toml: {key}"));
+            assert_carries(&error.problem, &[given]);
+            assert!(error.expected.starts_with(expected), "{error}");
         }
     }
 }

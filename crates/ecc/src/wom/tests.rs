@@ -1,6 +1,7 @@
 //! Tests of write-once codes.
 
 use super::*;
+use base::error::assert_carries;
 use base::rng::Rng;
 
 const FIRST: [u8; 4] = [0b111, 0b110, 0b101, 0b011];
@@ -75,7 +76,7 @@ fn errors_are_twice_those_of_cells() {
 #[test]
 fn pages_of_one_length_only() {
     let error = encode_pages([&[1], &[1, 2]], None).unwrap_err();
-    assert_eq!((error.place.as_str(), error.expected.as_str()), ("wom", "pages of one length"));
+    assert_carries(error, &["wom", "1", "2 bytes", "one length"]);
     assert!(encode_pages([&[1], &[2]], Some([&[1], &[1], &[]])).is_err());
     assert!(decode_pages([&[1], &[], &[1]]).is_err());
 }

@@ -1,6 +1,7 @@
 //! Tests of `config`: every preset, every kind of bad input, and how layers compose.
 
 use super::*;
+use base::error::assert_carries;
 use std::collections::BTreeSet;
 
 /// The least that a drive needs, with one family member that has parameters.
@@ -119,20 +120,20 @@ fn every_cell_is_sane() {
             assert!((0.0..0.01).contains(&rber), "{set}: {rber}");
         }
     }
-    let without = loaded(SMALL, &["chip.timing.t_erase_us=cell"]).unwrap_err().to_string();
-    assert!(without.contains("chip.timing.t_erase_us") && without.contains("chip.cell"));
-    let word = loaded(SMALL, &["chip.timing.t_read_us=sell"]).unwrap_err().to_string();
-    assert!(word.contains("chip.timing.t_read_us") && word.contains("\"cell\""), "{word}");
-    let other = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.preset=slc"]);
-    assert!(other.unwrap_err().to_string().contains("8 for 3 bits"));
+    let without = fails(SMALL, &["chip.timing.t_erase_us=cell"]);
+    assert_carries(without, &["chip.timing.t_erase_us", "chip.cell"]);
+    let word = fails(SMALL, &["chip.timing.t_read_us=sell"]);
+    assert_carries(word, &["chip.timing.t_read_us", "\"cell\""]);
+    let other = fails(SMALL, &["chip.preset=tlc_3d", "chip.cell.preset=slc"]);
+    assert_carries(other, &["8", "3 bits"]);
     // A chip's cell is the chip's: it goes with it.
     let sets = ["chip.preset=tlc_3d", "chip.preset=mqsim_mlc"];
     assert!(loaded(SMALL, &sets).unwrap().config.chip.cell.is_none());
     let changed = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.retention.share=0.5"]).unwrap();
     let cell = changed.config.chip.cell.expect("a cell");
     assert_eq!(cell.mechanisms["retention"]["share"].as_float(), Some(0.5));
-    let wrong = loaded(SMALL, &["chip.preset=tlc_3d", "chip.cell.retention.shaer=0.5"]);
-    assert!(wrong.unwrap_err().to_string().contains("did you mean `share`"));
+    let wrong = fails(SMALL, &["chip.preset=tlc_3d", "chip.cell.retention.shaer=0.5"]);
+    assert_carries(wrong, &["`share`"]);
 }
 
 /// Every chip and host fits under a drive.
@@ -165,9 +166,8 @@ fn presets_are_listed_and_shown() {
     // A name that a drive and a chip share is the drive's.
     assert!(show("wang2014_mlc").unwrap().contains("[drive]"));
     assert!(show("tlc_3d").unwrap().contains("pages_per_block"));
-    let unknown = show("zuolo2016_a_mcl").unwrap_err().to_string();
-    assert!(unknown.contains("did you mean `zuolo2016_a_mlc`"), "{unknown}");
-    assert!(show("chip/tlc_3x").unwrap_err().to_string().contains("`chip/tlc_3d`"));
+    assert_carries(show("zuolo2016_a_mcl").unwrap_err(), &["`zuolo2016_a_mlc`"]);
+    assert_carries(show("chip/tlc_3x").unwrap_err(), &["`chip/tlc_3d`"]);
 }
 
 #[test]
@@ -191,8 +191,8 @@ fn bibliography_covers_every_source() {
     let text = bibliography(&keys).unwrap();
     assert_eq!(text.matches("\n@").count() + 1, keys.len());
     assert!(text.starts_with('@') && text.ends_with("}\n"), "{text}");
-    let unknown = bibliography(&["zuolo2015".to_owned()]).unwrap_err().to_string();
-    assert!(unknown.contains("did you mean `zuolo2016`"), "{unknown}");
+    let unknown = bibliography(&["zuolo2015".to_owned()]).unwrap_err();
+    assert_carries(unknown, &["`zuolo2016`"]);
 }
 
 #[test]
@@ -206,119 +206,129 @@ fn citations_are_of_what_was_chosen() {
     assert!(["bates2014", "cai2017"].iter().all(|&key| sources.iter().any(|c| c == key)));
 }
 
-/// Bad text: what is written, where the error points, what it says.
+/// Bad text: what is written, where the error points, what it names.
 #[test]
 fn bad_files_are_refused_with_line_and_nearest() {
     let replaced = |from: &str, to: &str| {
         assert!(SMALL.contains(from), "{from}");
         SMALL.replacen(from, to, 1)
     };
-    for (text, place, says) in [
-        (replaced("channels = 1", "chanels = 1"), "my.toml:3: drive", "did you mean `channels`"),
-        (replaced("channels = 1", "channels = 'x'"), "my.toml:3: drive.channels", "string \"x\""),
-        (replaced("channels = 1", "channels = 0"), "my.toml:3: drive.channels", "1 to 4096"),
-        (replaced("channels = 1\n", ""), "my.toml:2: drive", "missing field `channels`"),
-        (replaced("[drive]", "[driv]"), "my.toml:2: driv", "did you mean `drive`"),
-        (replaced("[retry]\nname = \"none\"", ""), "my.toml", "missing field `retry`"),
-        (replaced("\"mqsim_mlc\"", "\"mqsim\""), "my.toml:8: chip.preset", "`mqsim_mlc`"),
-        (replaced("\"mqsim_mlc\"", "\"tiny\""), "my.toml:8: chip.preset", "is a drive, not a chip"),
-        (replaced("\"mqsim_mlc\"", "7"), "my.toml:8: chip.preset", "text in quotes"),
-        (replaced("\"mqsim_mlc\"", "\"no.toml\""), "my.toml:8: chip.preset", "cannot read"),
+    for (text, parts) in [
+        (replaced("channels = 1", "chanels = 1"), &["my.toml:3: drive", "`channels`"][..]),
+        (replaced("channels = 1", "channels = 'x'"), &["my.toml:3: drive.channels", "\"x\""]),
+        (replaced("channels = 1", "channels = 0"), &["my.toml:3: drive.channels", "1 to 4096"]),
+        (replaced("channels = 1\n", ""), &["my.toml:2: drive", "missing", "`channels`"]),
+        (replaced("[drive]", "[driv]"), &["my.toml:2: driv", "`drive`"]),
+        (replaced("[retry]\nname = \"none\"", ""), &["my.toml", "missing", "`retry`"]),
+        (replaced("\"mqsim_mlc\"", "\"mqsim\""), &["my.toml:8: chip.preset", "`mqsim_mlc`"]),
+        (replaced("\"mqsim_mlc\"", "\"tiny\""), &["my.toml:8: chip.preset", "`tiny`", "a drive"]),
+        (replaced("\"mqsim_mlc\"", "7"), &["my.toml:8: chip.preset", "7", "text"]),
+        (
+            replaced("\"mqsim_mlc\"", "\"no.toml\""),
+            &["my.toml:8: chip.preset", "cannot read", "`no.toml`"],
+        ),
         (
             replaced("geometry.blocks", "geometry.bloks"),
-            "my.toml:9: chip.geometry",
-            "did you mean `blocks_per_plane`",
+            &["my.toml:9: chip.geometry", "`blocks_per_plane`"],
         ),
         (
             replaced("blocks_per_plane = 64", "blocks_per_plane = 0"),
-            "my.toml:9: chip.geometry.blocks_per_plane",
-            "1 to",
+            &["my.toml:9: chip.geometry.blocks_per_plane", "1 to"],
         ),
         (
             replaced("[ftl]", "timing.t_read_us = [1.0]\n[ftl]"),
-            "my.toml:11: chip.timing.t_read_us",
-            "one for each page type",
+            &["my.toml:11: chip.timing.t_read_us", "page type"],
         ),
         (
             replaced("[ftl]", "timing.wear = [{ pe_cycles = 1, raed = 2.0 }]\n[ftl]"),
-            "my.toml:11: chip.timing.wear[0]",
-            "did you mean `read`",
+            &["my.toml:11: chip.timing.wear[0]", "`read`"],
         ),
-        (replaced("\"page\"", "\"paeg\""), "my.toml:12: ftl.name", "did you mean `page`"),
-        (replaced("overprov", "overprv"), "my.toml:13: ftl.overprv", "`overprovisioning`"),
-        (replaced("name = \"d_choices\"\n", ""), "my.toml:14: gc", "missing key `name`"),
-        (replaced("\"d_choices\"", "\"greedy\""), "my.toml:16: gc.d", "parameter of d_choices"),
-        (replaced("d = 5", "d = -5"), "my.toml:16: gc.d", "-5"),
-        (replaced("\"threshold\"", "\"treshold\""), "my.toml:23: ecc.model", "`threshold`"),
-        (replaced("parity_bytes", "parity_byte"), "my.toml:25: ecc.parity_byte", "`parity_bytes`"),
-        (replaced("parity_bytes = 16", "parity_bytes = 9999"), "my.toml:25: ecc.parity_bytes", ""),
+        (replaced("\"page\"", "\"paeg\""), &["my.toml:12: ftl.name", "`page`"]),
+        (replaced("overprov", "overprv"), &["my.toml:13: ftl.overprv", "`overprovisioning`"]),
+        (replaced("name = \"d_choices\"\n", ""), &["my.toml:14: gc", "missing", "`name`"]),
+        (
+            replaced("\"d_choices\"", "\"greedy\""),
+            &["my.toml:16: gc.d", "`d`", "d_choices", "greedy"],
+        ),
+        (replaced("d = 5", "d = -5"), &["my.toml:16: gc.d", "-5"]),
+        (replaced("\"threshold\"", "\"treshold\""), &["my.toml:23: ecc.model", "`threshold`"]),
+        (
+            replaced("parity_bytes", "parity_byte"),
+            &["my.toml:25: ecc.parity_byte", "`parity_bytes`"],
+        ),
+        (replaced("parity_bytes = 16", "parity_bytes = 9999"), &["my.toml:25: ecc.parity_bytes"]),
         (
             replaced("[drive]", "drive_preset = \"tyni\"\n[drive]"),
-            "my.toml:2: drive_preset",
-            "tiny",
+            &["my.toml:2: drive_preset", "tiny"],
         ),
-        (replaced("\"a test\"", "3"), "my.toml:1: summary", "text in quotes"),
-        (replaced("[drive]", "cite = \"zuolo2016\"\n[drive]"), "my.toml:2: cite", "list of keys"),
-        (replaced("[drive]", "run = 3\n[drive]"), "my.toml:2: run", "[run]"),
-        (replaced("= 8\n", "= = 8\n"), "my.toml:5", "TOML"),
+        (replaced("\"a test\"", "3"), &["my.toml:1: summary", "3", "text"]),
+        (
+            replaced("[drive]", "cite = \"zuolo2016\"\n[drive]"),
+            &["my.toml:2: cite", "CITATIONS.bib"],
+        ),
+        (replaced("[drive]", "run = 3\n[drive]"), &["my.toml:2: run", "[run]"]),
+        (replaced("= 8\n", "= = 8\n"), &["my.toml:5", "TOML"]),
     ] {
-        let error = fails(&text, &[]);
-        assert!(error.starts_with(place) && error.contains(says), "{place} {says}\n  {error}");
+        assert_carries(fails(&text, &[]), parts);
     }
 }
 
 /// Bad assignments, each over a good file.
 #[test]
 fn bad_assignments_are_refused_by_name() {
-    for (sets, place, says) in [
-        (&["drive.chanels=2"][..], "--set drive.chanels=2", "did you mean `channels`"),
-        (&["drvie.channels=2"], "--set drvie.channels=2", "did you mean `drive`"),
-        (&["drive.channels=two"], "--set drive.channels=two", "string \"two\""),
-        (&["drive.channels=99999"], "--set drive.channels=99999", "1 to 4096"),
-        (&["drive=2"], "--set drive=2", "invalid type"),
-        (&["gc.nmae=greedy"], "--set gc.nmae=greedy", "unknown key `nmae`"),
-        (&["gc.name=gredy"], "--set gc.name=gredy", "did you mean `greedy`"),
-        (&["ecc.modle=x"], "--set ecc.modle=x", "did you mean `model`"),
-        (&["gc.start_free_block=3"], "--set gc.start_free_block=3", "`start_free_blocks`"),
-        (&["gc.name=greedy", "gc.d=3"], "--set gc.d=3", "parameter of d_choices, not of greedy"),
-        (&["gc.d=3", "gc.name=greedy"], "--set gc.d=3", "the later `--set gc.name=greedy` undoes"),
-        (&["chip.preset=tlc_3x"], "--set chip.preset=tlc_3x", "did you mean `tlc_3d`"),
+    for (sets, parts) in [
+        (&["drive.chanels=2"][..], &["--set drive.chanels=2", "`channels`"][..]),
+        (&["drvie.channels=2"], &["--set drvie.channels=2", "`drive`"]),
+        (&["drive.channels=two"], &["--set drive.channels=two", "\"two\""]),
+        (&["drive.channels=99999"], &["--set drive.channels=99999", "1 to 4096"]),
+        (&["drive=2"], &["--set drive=2", "invalid type"]),
+        (&["gc.nmae=greedy"], &["--set gc.nmae=greedy", "unknown", "`nmae`"]),
+        (&["gc.name=gredy"], &["--set gc.name=gredy", "`greedy`"]),
+        (&["ecc.modle=x"], &["--set ecc.modle=x", "`model`"]),
+        (&["gc.start_free_block=3"], &["--set gc.start_free_block=3", "`start_free_blocks`"]),
+        (&["gc.name=greedy", "gc.d=3"], &["--set gc.d=3", "d_choices", "greedy"]),
+        (&["gc.d=3", "gc.name=greedy"], &["--set gc.d=3", "`--set gc.name=greedy`"]),
+        (&["chip.preset=tlc_3x"], &["--set chip.preset=tlc_3x", "`tlc_3d`"]),
         (
             &["chip.geometry.page_bytes=4096", "chip.preset=tlc_3d"],
-            "--set chip.geometry.page_bytes=4096",
-            "the later `--set chip.preset=tlc_3d` undoes it",
+            &["--set chip.geometry.page_bytes=4096", "`--set chip.preset=tlc_3d`"],
         ),
-        (&["chip.geometry.page_bytes=1000"], "--set chip.geometry.page_bytes=1000", "multiple of"),
-        (&["chip.array.name=cell"], "--set chip.array.name=cell", "unknown member `cell`"),
-        (&["ecc.t=x"], "--set ecc.t=x", "invalid type"),
+        (
+            &["chip.geometry.page_bytes=1000"],
+            &["--set chip.geometry.page_bytes=1000", "multiple of 512"],
+        ),
+        (&["chip.array.name=cell"], &["--set chip.array.name=cell", "unknown", "`cell`"]),
+        (&["ecc.t=x"], &["--set ecc.t=x", "invalid type"]),
         (
             &["ecc.code=ldpc_4k_r90", "ecc.model=threshold"],
-            "--set ecc.code=ldpc_4k_r90: ecc.t: missing",
-            "ecc.model = \"profile\" or \"exact\"",
+            &["--set ecc.code=ldpc_4k_r90", "ecc.t", "missing", "\"profile\"", "\"exact\""],
         ),
         (
             &["chip.geometry.page_bytes=2048", "ecc.code=ldpc_4k_r90"],
-            "--set ecc.code=ldpc_4k_r90: ecc.payload_bytes: 4096",
-            "at most 2048 (chip.geometry.page_bytes)",
+            &[
+                "--set ecc.code=ldpc_4k_r90",
+                "ecc.payload_bytes",
+                "4096",
+                "at most 2048",
+                "chip.geometry.page_bytes",
+            ],
         ),
-        (&["summary=x"], "--set summary=x", "unknown key `summary`"),
-        (&["drive_preset=tiny"], "--set drive_preset=tiny", "unknown key `drive_preset`"),
-        (&["drive.channels"], "--set drive.channels", "not an assignment"),
+        (&["summary=x"], &["--set summary=x", "unknown", "`summary`"]),
+        (&["drive_preset=tiny"], &["--set drive_preset=tiny", "unknown", "`drive_preset`"]),
+        (&["drive.channels"], &["--set drive.channels", "path.to.key=value"]),
     ] {
-        let error = fails(SMALL, sets);
-        assert!(error.starts_with(place) && error.contains(says), "{place} {says}\n  {error}");
+        assert_carries(fails(SMALL, sets), parts);
     }
 }
 
 #[test]
 fn unknown_drives_are_refused() {
-    for (drive, says) in [
-        ("tyni", "did you mean `tiny`"),
-        ("tlc_3d", "is a chip, not a drive"),
-        ("no/such.toml", "cannot read `no/such.toml`"),
+    for (drive, parts) in [
+        ("tyni", &["`tyni`", "`tiny`"]),
+        ("tlc_3d", &["`tlc_3d`", "a chip"]),
+        ("no/such.toml", &["cannot read", "`no/such.toml`"]),
     ] {
-        let error = load(drive, &[]).unwrap_err().to_string();
-        assert!(error.contains(says), "{error}");
+        assert_carries(load(drive, &[]).unwrap_err(), parts);
     }
 }
 
@@ -406,24 +416,24 @@ fn files_that_name_each_other_are_refused() {
     let error = fails("a.toml");
     let [b, c] = ["b.toml", "c.toml"].map(|name| folder.join(name).display().to_string());
     assert_eq!(error.place, format!("{c}:1: drive_preset"));
-    assert_eq!(error.problem, format!("these drives name each other: {b} -> {c} -> {b}"));
-    assert_eq!(fails("self.toml").problem, "names this same file");
-    assert_eq!(fails("chain0.toml").problem, "more than 32 drives lie under one another");
+    assert_carries(error, &[&format!("{b} -> {c} -> {b}")]);
+    assert_carries(fails("self.toml"), &["self.toml:1: drive_preset", "same file"]);
+    assert_carries(fails("chain0.toml"), &["drive_preset", "32 drives"]);
 
     let with = |own: &str, preset: &str| format!("preset = '{own}'\n{}", show(preset).unwrap());
     write("chip.toml", &with("chip.toml", "chip/tlc_3d"));
     write("cell.toml", &with("cell.toml", "cell/tlc_3d"));
     let chip = show("chip/tlc_3d").unwrap();
     write("of_cell.toml", &chip.replace("\"tlc_3d\"", "\"cell.toml\""));
-    for (chip, said) in [("chip.toml", "unknown key `preset`"), ("of_cell.toml", "`preset`")] {
+    for (chip, parts) in
+        [("chip.toml", &["unknown", "`preset`"][..]), ("of_cell.toml", &["`preset`"])]
+    {
         write("drive.toml", &format!("drive_preset = 'tiny'\n[chip]\npreset = '{chip}'\n"));
-        let error = fails("drive.toml").to_string();
-        assert!(error.contains(said), "{error}");
+        assert_carries(fails("drive.toml"), parts);
     }
     write("code.toml", "code = 'code.toml'\n");
     write("drive.toml", &SMALL.replace("t = 40", "code = 'code.toml'"));
-    let error = fails("drive.toml").to_string();
-    assert!(error.contains("code.toml"), "{error}");
+    assert_carries(fails("drive.toml"), &["code.toml"]);
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -466,24 +476,20 @@ fn a_member_assigned_to_its_family_is_told_its_key() {
         ("chip.array=\"ideal\"", "chip.array.name=ideal"),
         ("ecc=threshold", "ecc.model=threshold"),
     ] {
-        let error = loaded(SMALL, &[set]).unwrap_err().to_string();
-        assert!(error.contains(key) && error.contains("is a table"), "{error}");
+        assert_carries(fails(SMALL, &[set]), &[key, "table"]);
     }
 }
 
 #[test]
 fn all_missing_keys_are_told_at_once() {
     let told = load_text("[drive]\nchannels = 2\n", "mine.toml", &[]).unwrap_err().to_string();
-    for key in
-        ["drive.dies_per_channel", "drive.queue_depth", "chip.preset", "gc.name", "ecc.model"]
-    {
-        assert!(told.contains(key), "{key}: {told}");
-    }
-    assert!(told.starts_with("mine.toml: missing keys "), "{told}");
+    let keys = ["drive.dies_per_channel", "drive.queue_depth", "chip.preset", "gc.name"];
+    assert_carries(&told, &keys);
+    assert_carries(&told, &["mine.toml", "missing", "ecc.model"]);
     assert!(!told.contains("drive.channels"), "{told}");
     // A misspelt key is told before what it leaves missing.
-    let told = load_text("[drive]\nchanels = 2\n", "mine.toml", &[]).unwrap_err().to_string();
-    assert!(told.contains("did you mean `channels`"), "{told}");
+    let told = load_text("[drive]\nchanels = 2\n", "mine.toml", &[]).unwrap_err();
+    assert_carries(told, &["`channels`"]);
 }
 
 #[test]

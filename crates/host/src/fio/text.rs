@@ -66,6 +66,7 @@ pub fn sections<'a>(text: &'a str, place: &str) -> Result<Vec<Section<'a>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::error::assert_carries;
 
     #[test]
     fn takes_a_text_apart() {
@@ -86,14 +87,13 @@ mod tests {
     #[test]
     fn bad_lines_are_told_with_their_place() {
         for (text, parts) in [
-            ("bs=4k", &["job.fio:1", "before the first section"][..]),
-            ("[job", &["job.fio:1", "not a section"]),
-            ("\n[]", &["job.fio:2", "not a section"]),
-            ("[a] b", &["job.fio:1", "not a section"]),
-            ("[j]\ninclude other.fio", &["include", "not supported"]),
+            ("bs=4k", &["job.fio:1", "`bs=4k`", "[global]"][..]),
+            ("[job", &["job.fio:1", "`[job`", "[name]"]),
+            ("\n[]", &["job.fio:2", "`[]`", "[name]"]),
+            ("[a] b", &["job.fio:1", "`[a] b`", "[name]"]),
+            ("[j]\ninclude other.fio", &["job.fio:2", "`include`", "not supported"]),
         ] {
-            let error = sections(text, "job.fio").map(|_| ()).expect_err(text).to_string();
-            assert!(parts.iter().all(|part| error.contains(part)), "{text}: {error}");
+            assert_carries(sections(text, "job.fio").map(|_| ()).expect_err(text), parts);
         }
     }
 }

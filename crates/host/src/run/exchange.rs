@@ -93,6 +93,7 @@ impl Service {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::error::assert_carries;
 
     #[test]
     fn what_is_written_is_understood() {
@@ -102,8 +103,7 @@ mod tests {
         let asked = Plan::parse("12@0,suspended,pe_cycles=70").unwrap().asked;
         assert_eq!((asked.die, asked.way, asked.pe_cycles), (Die(12), Way::Suspended, 70));
         for text in ["", "3", "@", "3@", "x@1", "-1@1", "3@-1", "3@nan", "3@1e99", "3@1,slow"] {
-            let error = Plan::parse(text).unwrap_err().to_string();
-            assert!(error.starts_with("exchange: ") && error.contains("DIE@SECONDS"), "{error}");
+            assert_carries(Plan::parse(text).unwrap_err(), &["exchange", "DIE@SECONDS"]);
         }
     }
 

@@ -76,8 +76,7 @@ mod tests {
         assert_eq!(of("1.5x"), Until::DriveWrites(1.5));
         let texts = ["", "0", "1.5", "2y", "x", "settled=", "pts=p101", "1e999s", "0.1ns", "-1"];
         for text in texts {
-            let error = Until::parse("until", text).unwrap_err().to_string();
-            assert!(error.starts_with("until: "), "{error}");
+            assert_eq!(Until::parse("until", text).unwrap_err().place, "until", "{text}");
         }
     }
 }

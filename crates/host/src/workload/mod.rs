@@ -137,6 +137,7 @@ fn floats(text: &str, expected: &str) -> Result<(Option<f64>, Option<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::error::assert_carries;
 
     const SPACE: Space = Space { blocks: 97, block_bytes: 4096, once: false };
 
@@ -247,29 +248,28 @@ mod tests {
 
     #[test]
     fn bad_arguments_are_refused() {
-        for (name, argument, says) in [
-            ("random", "1", "no argument"),
-            ("zipf", "0", "theta"),
-            ("zipf", "x", "not a number"),
-            ("zipf", "-1", "not a number"),
-            ("zipf", "1.2:2", "center"),
-            ("zipf", "nan", "not a number"),
-            ("zipf", "1e400", "not a number"),
-            ("pareto", "1", "out of range"),
-            ("pareto", "0.2:0.1:3", "not a number"),
-            ("normal", "100", "out of range"),
-            ("normal", "0", "out of range"),
-            ("zoned", "", "zones"),
-            ("zoned", "60/10:30/20", "add up to 90 %"),
-            ("zoned", "50/60:50/60", "add up to 120 %"),
-            ("zoned", "101/10", "not a share"),
-            ("zoned_abs", "100/x", "size"),
+        for (name, argument, parts) in [
+            ("random", "1", &["`1`", "random_distribution=random"][..]),
+            ("zipf", "0", &["theta", "`0`"]),
+            ("zipf", "x", &["`x`", "number"]),
+            ("zipf", "-1", &["`-1`", "number"]),
+            ("zipf", "1.2:2", &["center", "`2`"]),
+            ("zipf", "nan", &["`nan`", "number"]),
+            ("zipf", "1e400", &["`1e400`", "number"]),
+            ("pareto", "1", &["h", "`1`"]),
+            ("pareto", "0.2:0.1:3", &["`0.1:3`", "number"]),
+            ("normal", "100", &["deviation", "`100`"]),
+            ("normal", "0", &["deviation", "`0`"]),
+            ("zoned", "", &["0 zones", "1 to 256"]),
+            ("zoned", "60/10:30/20", &["90 %", "100 %"]),
+            ("zoned", "50/60:50/60", &["120 %", "100 %"]),
+            ("zoned", "101/10", &["`101`", "at most 100"]),
+            ("zoned_abs", "100/x", &["`x`", "size"]),
         ] {
-            let error = Chosen::read(name, argument).unwrap_err().to_string();
-            assert!(error.contains(says), "{name}:{argument}: {error}");
-            assert!(error.contains("expected"), "{error}");
+            let error = Chosen::read(name, argument).unwrap_err();
+            assert!(!error.expected.is_empty(), "{error}");
+            assert_carries(error, parts);
         }
-        let error = Chosen::read("zpif", "").unwrap_err().to_string();
-        assert!(error.contains("did you mean `zipf`"), "{error}");
+        assert_carries(Chosen::read("zpif", "").unwrap_err(), &["`zpif`", "`zipf`"]);
     }
 }

@@ -212,6 +212,7 @@ impl Board for VirtualBoard {
 mod tests {
     use super::*;
     use crate::board::raw_chip::tests::{config, page};
+    use base::error::assert_carries;
 
     #[test]
     fn the_clock_moves_with_commands_and_the_oven_ages() {
@@ -222,7 +223,7 @@ mod tests {
         board.bake(Hours(1000.0), 40.0).unwrap();
         assert_eq!(board.now(), done.time, "age is not time");
         assert!(board.bake(Hours(-1.0), 40.0).is_err());
-        assert!(board.bake(Hours(1.0), f64::NAN).unwrap_err().to_string().contains("-60 to 300"));
+        assert_carries(board.bake(Hours(1.0), f64::NAN).unwrap_err(), &["bake", "-60 to 300"]);
     }
 
     /// The fast ways of a virtual board do what the long ways do.

@@ -192,7 +192,7 @@ mod tests {
             );
             assert!((hours / bake.hours - 1.0).abs() < 0.06, "{name}: {hours}");
         }
-        assert!(profile("t", "cleint").unwrap_err().to_string().contains("did you mean `client`"));
+        assert_eq!(profile("t", "cleint").unwrap_err().nearest.as_deref(), Some("client"));
     }
 
     #[test]

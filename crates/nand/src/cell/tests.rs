@@ -3,6 +3,7 @@
 use super::*;
 use crate::block::draw::Draws;
 use crate::level::distribution::{Shape, upper_tail};
+use base::error::assert_carries;
 
 /// Levels of Wang (ICS'14) as devices.md 2 gives them.
 fn wang() -> LevelsConfig {
@@ -270,19 +271,27 @@ fn shifts_move_errors_from_one_level_to_the_other() {
 fn refuses_unknown_mechanisms_and_bad_parameters() {
     let refused = |text: &str| {
         let config = CellConfig { levels: wang(), mechanisms: params::parse(text, "x").unwrap() };
-        Cell::new(&config, 2, PageOrder::EvenOdd).err().unwrap().to_string()
+        Cell::new(&config, 2, PageOrder::EvenOdd).err().unwrap()
     };
-    assert!(refused("[retentoin]\nshare = 0.1").contains("did you mean `retention`"));
-    assert!(refused("[retention]\nshaer = 0.1").contains("did you mean `share`"));
-    assert!(refused("[retention]\nshare = -0.1").contains("cell.retention.share"));
-    assert!(refused("[retention]\nshare = nan").contains("cell.retention.share"));
-    assert!(refused("[retention]\nneutral_v = 19.0").contains("cell.retention.neutral_v"));
-    let pass = refused("[read_disturb]\nrate_uv = 1.0\nv_pass_v = 3.0");
-    assert!(pass.contains("cell.read_disturb.v_pass_v") && pass.contains("4.03 to 30"), "{pass}");
-    assert!(refused("retention = 3").contains("a table"));
-    assert!(refused("[program]\nstep_v = 1.0\novershoot = true").contains("step_v"));
-    let start = refused("[program]\nstep_v = 0.2\novershoot = true\nstart_sigma_v = 0.01");
-    assert!(start.contains("start_sigma_v"), "{start}");
+    for (text, nearest) in
+        [("[retentoin]\nshare = 0.1", "retention"), ("[retention]\nshaer = 0.1", "share")]
+    {
+        assert_eq!(refused(text).nearest.as_deref(), Some(nearest), "{text}");
+    }
+    for (text, parts) in [
+        ("[retention]\nshare = -0.1", &["cell.retention.share"][..]),
+        ("[retention]\nshare = nan", &["cell.retention.share"]),
+        ("[retention]\nneutral_v = 19.0", &["cell.retention.neutral_v"]),
+        (
+            "[read_disturb]\nrate_uv = 1.0\nv_pass_v = 3.0",
+            &["cell.read_disturb.v_pass_v", "4.03 to 30"],
+        ),
+        ("retention = 3", &["cell.retention", "3", "table"]),
+        ("[program]\nstep_v = 1.0\novershoot = true", &["step_v"]),
+        ("[program]\nstep_v = 0.2\novershoot = true\nstart_sigma_v = 0.01", &["start_sigma_v"]),
+    ] {
+        assert_carries(refused(text), parts);
+    }
 }
 
 /// Telegraph noise of any size beside any core: the tail of the convolution, however small.

@@ -95,6 +95,7 @@ mod tests {
     use super::*;
     use crate::block::wordline::PageOrder;
     use crate::cell::CellConfig;
+    use base::error::assert_carries;
 
     fn cell(text: &str) -> Cell {
         let levels = "[levels]\nvth_mean_v = [-2.0, 1.0, 2.0, 3.0]\n\
@@ -149,6 +150,6 @@ mod tests {
         assert!(refused(all, "").contains("chip.cell.sensing"));
         assert!(refused(all, "[sensing]\nfixed_us = 20.0\n").contains("chip.cell.program"));
         let worn = format!("{all}wear = [{{ pe_cycles = 0, program = 0.9 }}]\n");
-        assert!(refused(&worn, TIMES).contains("program = 0.9 beside"));
+        assert_carries(refused(&worn, TIMES), &["chip.timing.wear", "program = 0.9"]);
     }
 }

@@ -227,6 +227,7 @@ impl Geometry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::error::assert_carries;
 
     fn odd() -> GeometryConfig {
         GeometryConfig {
@@ -264,9 +265,11 @@ mod tests {
             Geometry::new(&config, dies, unit).unwrap_err().to_string()
         };
         assert!(refused(|c| c.planes_per_die = 0, 1, 4096).contains("planes_per_die"));
-        assert!(refused(|c| c.page_bytes = 1000, 1, 512).contains("multiple of 512"));
+        let uneven = refused(|c| c.page_bytes = 1000, 1, 512);
+        assert_carries(uneven, &["page_bytes", "1000 bytes", "multiple of 512"]);
         assert!(refused(|_| (), 1, 32768).contains("ftl.unit_bytes"));
-        assert!(refused(|_| (), 100_000, 512).contains("mapping units"));
+        let many = refused(|_| (), 100_000, 512);
+        assert_carries(many, &["chip.geometry", "4294967295", "ftl.unit_bytes"]);
         assert!(refused(|c| c.bad_block_fraction = 0.7, 1, 4096).contains("bad_block_fraction"));
     }
 }

@@ -390,6 +390,7 @@ pub fn factor_at(wear: &[WearPoint], pe_cycles: u32, factor: impl Fn(&WearPoint)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::error::assert_carries;
 
     fn config() -> TimingConfig {
         TimingConfig {
@@ -462,6 +463,7 @@ mod tests {
         assert!(refused(|c| c.t_erase_us = Source::Given(-1.0)).contains("t_erase_us"));
         assert!(refused(|c| c.bus_mt_s = 0.0).contains("bus_mt_s"));
         assert!(refused(|c| c.bus_mt_s = 1e-9).contains("0.001 to 100000"));
-        assert!(refused(|c| c.wear.reverse()).contains("pe_cycles rising"));
+        let falling = refused(|c| c.wear.reverse());
+        assert_carries(falling, &["chip.timing.wear", "pe_cycles", "rising"]);
     }
 }

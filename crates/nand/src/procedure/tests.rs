@@ -5,6 +5,7 @@ use crate::block::wordline::PageOrder;
 use crate::board::bench::Value;
 use crate::board::raw_chip::tests::config;
 use crate::chip::timing::{PerPageType, Source};
+use base::error::assert_carries;
 use base::params;
 
 fn session(config: &ChipConfig, name: &str, extra: &str, seed: u64) -> Result<Session> {
@@ -182,9 +183,11 @@ fn half_of_the_pages_survive_a_reprogram() {
 #[test]
 fn nonsense_is_refused_with_its_key() {
     let config = chip(2, PageOrder::EvenOdd);
-    for (name, extra, needle) in [
-        ("waer", "", "did you mean `wear`"),
-        ("wear", "cylces = 3", "did you mean `cycles`"),
+    for (name, extra, nearest) in [("waer", "", "wear"), ("wear", "cylces = 3", "cycles")] {
+        let error = session(&config, name, extra, 1).err().expect(name);
+        assert_eq!(error.nearest.as_deref(), Some(nearest), "{error}");
+    }
+    for (name, extra, part) in [
         ("wear", "points = 0", "procedure.points"),
         ("wear", "wordline_spacing = 9", "up to 4"),
         ("wear", "measured_cycles = 101\ncycles = 10_000", "1 to 100"),
@@ -194,12 +197,11 @@ fn nonsense_is_refused_with_its_key() {
         ("rber", "first_cycles = 50\ncycles = 20", "0 to 20"),
         ("rber", "block = 99", "procedure.block"),
         ("rber", "temperature_c = nan", "procedure.temperature_c"),
-        ("vth_sweep", "to_v = -8.0", "above -7"),
+        ("vth_sweep", "to_v = -8.0", "-7 V"),
         ("vth_sweep", "row = 99", "0 to 31"),
         ("retention", "hours = -1.0", "procedure.hours"),
     ] {
-        let error = session(&config, name, extra, 1).err().expect(name).to_string();
-        assert!(error.contains(needle), "{name} {extra}: {error}");
+        assert_carries(session(&config, name, extra, 1).err().expect(name), &[part]);
     }
     let slc = chip(1, PageOrder::AllBitline);
     assert!(session(&slc, "single_level", "", 1).is_err());
@@ -219,7 +221,9 @@ fn a_bake_goes_by_its_name() {
     };
     let named = rows("profile = \"bake_52c\"\npoints = 1\n");
     assert_eq!(named, rows("hours = 500.0\ntemperature_c = 52.0\npoints = 1\n"));
-    let refused = |extra: &str| session(&chip, "retention", extra, 1).err().unwrap().to_string();
-    assert!(refused("profile = \"bake_52\"").contains("did you mean `bake_52c`"));
-    assert!(refused("profile = \"client\"\nhours = 1.0").contains("procedure.profile"));
+    let refused = |extra: &str| session(&chip, "retention", extra, 1).err().unwrap();
+    let unknown = refused("profile = \"bake_52\"");
+    assert_eq!(unknown.nearest.as_deref(), Some("bake_52c"), "{unknown}");
+    let twice = refused("profile = \"client\"\nhours = 1.0");
+    assert_carries(twice, &["procedure.profile", "hours", "temperature_c"]);
 }

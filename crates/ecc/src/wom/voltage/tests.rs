@@ -1,6 +1,7 @@
 //! Tests of WOM-v codes.
 
 use super::*;
+use base::error::assert_carries;
 use base::rng::Rng;
 
 fn codes() -> impl Iterator<Item = VoltageCode> {
@@ -134,7 +135,7 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(place(code.encode(&[&[1], &[1]], Some(&[16; 8]))), "wom_v.held");
     let full = code.encode(&[&[0x0f], &[0]], Some(&[15; 8])).unwrap_err();
     // Level 15 means 10: cells with other data are full.
-    assert_eq!(full.problem, "8 of 8 cells have no level left");
+    assert_carries(full, &["wom_v.held", "8 of 8 cells"]);
     assert!(code.encode(&[&[0], &[0xff]], Some(&[15; 8])).is_ok());
     assert_eq!(code.decode(&[0; 9]).unwrap_err().place, "wom_v.levels");
     assert_eq!(code.decode(&[16; 8]).unwrap_err().place, "wom_v.levels");

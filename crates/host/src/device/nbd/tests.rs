@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::message::{Answer, Command, Failure, Head, Request};
+use base::error::assert_carries;
 use std::io::{Cursor, Write};
 
 /// A client that has sent everything beforehand.
@@ -100,7 +101,7 @@ fn export_name_is_answered_with_size_flags_and_zeros() {
         }
     }
     let problem = breaks(&format!(r#"{BOTH} "IHAVEOPT" 00000001 00000004 "disk" "#));
-    assert_eq!(problem, r#"protocol: no export is named "disk""#);
+    assert_carries(problem, &["protocol", "export", "\"disk\""]);
 }
 
 #[test]
@@ -262,23 +263,22 @@ fn other_options_are_not_supported() {
 
 #[test]
 fn a_client_that_breaks_the_handshake_is_told_of_in_one_line() {
-    assert_eq!(breaks("00000004"), "protocol: unknown client flags 0x4");
+    assert_carries(breaks("00000004"), &["protocol", "flags", "0x4"]);
     let problem = breaks(&format!(r#"{BOTH} "IHAVEOPS" 00000001 00000000"#));
-    let expected = "an option begins with 0x49484156454f5053, not 0x49484156454f5054";
-    assert_eq!(problem, format!("protocol: {expected}"));
+    assert_carries(problem, &["protocol", "0x49484156454f5053", "0x49484156454f5054"]);
     let problem = breaks(&format!(r#"{BOTH} "IHAVEOPT" 00000001 00001001"#));
-    assert_eq!(problem, "protocol: option 1 with 4097 bytes, more than 4096");
+    assert_carries(problem, &["protocol", "option 1", "4097 bytes", "4096"]);
     let problem = breaks(&format!(r#"{BOTH} "IHAVEOPT" 00000055 ffffffff"#));
-    assert_eq!(problem, "protocol: option 85 with 4294967295 bytes, more than 65536");
+    assert_carries(problem, &["protocol", "option 85", "4294967295 bytes", "65536"]);
     let problem = breaks(&format!(r#"{BOTH} "IHAVEOPT" 00000007 00000006 00001001 0000"#));
-    assert_eq!(problem, "protocol: option 7 with a string of 4097 bytes, more than 4096");
-    let cut = "connection: the client closed it in the middle of a message";
-    assert_eq!(breaks("000000"), cut);
-    assert_eq!(breaks(&format!(r#"{BOTH} "IHAVE""#)), cut);
-    assert_eq!(breaks(&format!(r#"{BOTH} "IHAVEOPT" 00000001 00000003 "ss""#)), cut);
-    assert_eq!(breaks(&format!(r#"{BOTH} "IHAVEOPT" 00000063 00000003 "ss""#)), cut);
+    assert_carries(problem, &["protocol", "option 7", "string", "4097 bytes", "4096"]);
+    let cut = ["connection", "closed"];
+    assert_carries(breaks("000000"), &cut);
+    assert_carries(breaks(&format!(r#"{BOTH} "IHAVE""#)), &cut);
+    assert_carries(breaks(&format!(r#"{BOTH} "IHAVEOPT" 00000001 00000003 "ss""#)), &cut);
+    assert_carries(breaks(&format!(r#"{BOTH} "IHAVEOPT" 00000063 00000003 "ss""#)), &cut);
     let lists = r#""IHAVEOPT" 00000003 00000000"#.repeat(300);
-    assert_eq!(breaks(&format!("{BOTH}{lists}")), "protocol: more than 256 options");
+    assert_carries(breaks(&format!("{BOTH}{lists}")), &["protocol", "256 options"]);
 }
 
 fn structured() -> Agreed {
@@ -417,15 +417,15 @@ fn a_client_that_breaks_a_request_is_told_of_in_one_line() {
         next_request(&mut Cursor::new(bytes(sent)), &none, &export()).unwrap_err().to_string()
     };
     let magic = format!("25609514 0000 0000 {COOKIE} 0000000000000000 00000200");
-    assert_eq!(broken(&magic), "protocol: a request begins with 0x25609514, not 0x25609513");
+    assert_carries(broken(&magic), &["protocol", "request", "0x25609514", "0x25609513"]);
     let huge = format!("25609513 0000 0001 {COOKIE} 0000000000000000 00040001");
-    assert_eq!(broken(&huge), "protocol: a write of 262145 bytes, more than 262144");
-    let cut = "connection: the client closed it in the middle of a message";
-    assert_eq!(broken("256095"), cut);
+    assert_carries(broken(&huge), &["protocol", "write", "262145 bytes", "262144"]);
+    let cut = ["connection", "closed"];
+    assert_carries(broken("256095"), &cut);
     let write = format!("25609513 0000 0001 {COOKIE} 0000000000000000 00000200 11");
-    assert_eq!(broken(&write), cut);
+    assert_carries(broken(&write), &cut);
     let refused = format!("25609513 0000 0001 {COOKIE} 0000000000000001 00000200 11");
-    assert_eq!(broken(&refused), cut);
+    assert_carries(broken(&refused), &cut);
 }
 
 fn answered(agreed: &Agreed, head: &Head, answer: &Answer) -> Vec<u8> {

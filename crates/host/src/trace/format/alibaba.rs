@@ -61,13 +61,17 @@ mod tests {
     #[test]
     fn bad_lines_say_why() {
         let table = [
-            ("device_id,opcode,offset,length,timestamp", Reason::Field, "device_id"),
-            ("0,R,126703661056,4096", Reason::FieldCount, "4 fields, not 5"),
-            ("0,r,126703661056,4096,1577808000000046", Reason::Operation, "R, W"),
-            ("0,R,1.26704E+11,4096,1577808000000046", Reason::Lossy, "offset"),
-            ("0,R,126703661056,4294967296,1577808000000046", Reason::TooLarge, "length"),
-            ("0,R,126703661056,4096,1577808000.000046", Reason::Field, "decimal point"),
-            ("-1,R,126703661056,4096,1577808000000046", Reason::Sign, "device_id"),
+            ("device_id,opcode,offset,length,timestamp", Reason::Field, &["device_id"][..]),
+            ("0,R,126703661056,4096", Reason::FieldCount, &["4 fields", "5"]),
+            ("0,r,126703661056,4096,1577808000000046", Reason::Operation, &["R, W"]),
+            ("0,R,1.26704E+11,4096,1577808000000046", Reason::Lossy, &["offset"]),
+            ("0,R,126703661056,4294967296,1577808000000046", Reason::TooLarge, &["length"]),
+            (
+                "0,R,126703661056,4096,1577808000.000046",
+                Reason::Field,
+                &["timestamp", "decimal point"],
+            ),
+            ("-1,R,126703661056,4096,1577808000000046", Reason::Sign, &["device_id"]),
         ];
         trial::refuses(&MEMBER, "", &table);
     }

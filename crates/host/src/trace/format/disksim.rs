@@ -94,15 +94,15 @@ mod tests {
     fn bad_lines_say_why() {
         let long = format!("1.0 0 0 1 1{}", " ".repeat(200));
         let table = [
-            ("13 30 0 5 1", Reason::Field, "SSDsim"),
-            ("13.1 30 0 5", Reason::FieldCount, "4 fields, not 5"),
-            ("13.1 30 0 5 1 7", Reason::FieldCount, "6 fields, not 5"),
-            ("13.1 30 0 5 g", Reason::Field, "flags `g`"),
-            ("13.1 30 0 5 123456789", Reason::Field, "flags"),
-            ("13.1 30 -1 5 1", Reason::Sign, "blkno"),
-            ("1.31E+05 30 1 5 1", Reason::Lossy, "arrival_ms"),
-            ("13.1 30 1 5.5 1", Reason::Field, "bcount"),
-            (long.as_str(), Reason::FieldCount, "too long"),
+            ("13 30 0 5 1", Reason::Field, &["SSDsim"][..]),
+            ("13.1 30 0 5", Reason::FieldCount, &["4 fields", "5"]),
+            ("13.1 30 0 5 1 7", Reason::FieldCount, &["6 fields", "5"]),
+            ("13.1 30 0 5 g", Reason::Field, &["flags", "`g`"]),
+            ("13.1 30 0 5 123456789", Reason::Field, &["flags"]),
+            ("13.1 30 -1 5 1", Reason::Sign, &["blkno"]),
+            ("1.31E+05 30 1 5 1", Reason::Lossy, &["arrival_ms"]),
+            ("13.1 30 1 5.5 1", Reason::Field, &["bcount"]),
+            (long.as_str(), Reason::FieldCount, &["200 characters"]),
         ];
         trial::refuses(&MEMBER, "", &table);
     }

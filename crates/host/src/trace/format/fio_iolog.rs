@@ -238,31 +238,31 @@ mod tests {
     #[test]
     fn bad_lines_say_why() {
         let none = [
-            ("/dev/sda add", Reason::Header, "version 2"),
-            ("fio version 1 iolog", Reason::Header, "version 3"),
+            ("/dev/sda add", Reason::Header, &["version 2"][..]),
+            ("fio version 1 iolog", Reason::Header, &["version 3"]),
         ];
         trial::refuses(&MEMBER, "", &none);
         let v2 = [
-            ("a write 0 4096", Reason::NotOpen, "not open"),
-            ("a open", Reason::NotOpen, "not added"),
-            ("a add\na write 0 4096", Reason::NotOpen, "not open"),
-            ("a add\na open\na write 0", Reason::FieldCount, "3 fields"),
-            ("a add\na open\na write 0 4096 1", Reason::FieldCount, "5 fields"),
-            ("a add\na open\na write", Reason::FieldCount, "2 fields"),
-            ("a add\na open\na erase 0 4096", Reason::Operation, "datasync"),
-            ("a add\na open\na erase", Reason::Operation, "add, open, close"),
-            ("a add\na open\na write 4k 4096", Reason::Field, "offset `4k`"),
-            ("a add\na open\na write -1 4096", Reason::Sign, "offset"),
-            ("a add\na open\na add 0 4096", Reason::FieldCount, "range"),
-            ("a add\na open\na wait 99999999999999999 0", Reason::TooLarge, "wait"),
-            ("a add\nfio version 3 iolog", Reason::Header, "a different version"),
+            ("a write 0 4096", Reason::NotOpen, &["not open"][..]),
+            ("a open", Reason::NotOpen, &["not added"]),
+            ("a add\na write 0 4096", Reason::NotOpen, &["not open"]),
+            ("a add\na open\na write 0", Reason::FieldCount, &["3 fields"]),
+            ("a add\na open\na write 0 4096 1", Reason::FieldCount, &["5 fields"]),
+            ("a add\na open\na write", Reason::FieldCount, &["2 fields"]),
+            ("a add\na open\na erase 0 4096", Reason::Operation, &["datasync"]),
+            ("a add\na open\na erase", Reason::Operation, &["add, open, close"]),
+            ("a add\na open\na write 4k 4096", Reason::Field, &["offset", "`4k`"]),
+            ("a add\na open\na write -1 4096", Reason::Sign, &["offset"]),
+            ("a add\na open\na add 0 4096", Reason::FieldCount, &["range"]),
+            ("a add\na open\na wait 99999999999999999 0", Reason::TooLarge, &["wait"]),
+            ("a add\nfio version 3 iolog", Reason::Header, &["different version"]),
         ];
         trial::refuses(&MEMBER, "fio version 2 iolog\n", &v2);
         let v3 = [
-            ("a add", Reason::Field, "time `a`"),
-            ("1 a add\n1 a open\n1 a wait 100 0", Reason::Operation, "no waits"),
-            ("1 a add\n1 a open\na write 0 4096", Reason::Field, "time `a`"),
-            ("1 a add\n1 a open\n1 a write 4096", Reason::FieldCount, "4 fields, not 5"),
+            ("a add", Reason::Field, &["time", "`a`"][..]),
+            ("1 a add\n1 a open\n1 a wait 100 0", Reason::Operation, &["`wait`", "version 3"]),
+            ("1 a add\n1 a open\na write 0 4096", Reason::Field, &["time", "`a`"]),
+            ("1 a add\n1 a open\n1 a write 4096", Reason::FieldCount, &["4 fields", "5"]),
         ];
         trial::refuses(&MEMBER, "fio version 3 iolog\n", &v3);
     }

@@ -75,16 +75,20 @@ mod tests {
     #[test]
     fn bad_lines_say_why() {
         let table = [
-            ("128166481075232275,rsrch,1,Write,281358336,45056", Reason::FieldCount, "6 fields"),
-            ("128166481075232275 \tRead\t32256\t8192", Reason::FieldCount, "spreadsheet"),
-            ("1,h,1,Read,1.82083E+11,4096,1", Reason::Lossy, "Offset `1.82083E+11`"),
-            ("1 ,h,1,Read,0,4096,1", Reason::Blank, "Timestamp"),
-            ("-1,h,1,Read,0,4096,1", Reason::Sign, "Timestamp `-1`"),
-            ("1,,1,Read,0,4096,1", Reason::Field, "Hostname"),
-            ("1,h,x,Read,0,4096,1", Reason::Field, "DiskNumber `x`"),
-            ("1,h,1,read,0,4096,1", Reason::Operation, "Read, Write"),
-            ("1,h,1,Read,0,,1", Reason::Field, "Size"),
-            ("999999999999999999,h,1,Read,0,512,1", Reason::TooLarge, "100"),
+            (
+                "128166481075232275,rsrch,1,Write,281358336,45056",
+                Reason::FieldCount,
+                &["6 fields"][..],
+            ),
+            ("128166481075232275 \tRead\t32256\t8192", Reason::FieldCount, &["spreadsheet"]),
+            ("1,h,1,Read,1.82083E+11,4096,1", Reason::Lossy, &["Offset", "`1.82083E+11`"]),
+            ("1 ,h,1,Read,0,4096,1", Reason::Blank, &["Timestamp"]),
+            ("-1,h,1,Read,0,4096,1", Reason::Sign, &["Timestamp", "`-1`"]),
+            ("1,,1,Read,0,4096,1", Reason::Field, &["Hostname"]),
+            ("1,h,x,Read,0,4096,1", Reason::Field, &["DiskNumber", "`x`"]),
+            ("1,h,1,read,0,4096,1", Reason::Operation, &["Read, Write"]),
+            ("1,h,1,Read,0,,1", Reason::Field, &["Size"]),
+            ("999999999999999999,h,1,Read,0,512,1", Reason::TooLarge, &["100"]),
         ];
         trial::refuses(&MEMBER, "", &table);
     }

@@ -76,17 +76,17 @@ mod tests {
     fn bad_lines_say_why() {
         let table = [
             // Printed so in the specification itself.
-            ("2,30862016,4096,W,2 448003", Reason::Field, "has no point"),
-            ("0,20941264,8192,W", Reason::FieldCount, "4 fields, not 5"),
-            ("0,20941264,8192,X,0.5", Reason::Operation, "R, W"),
-            ("0,20941264,8192,RW,0.5", Reason::Operation, "R, W"),
-            ("0,-1,8192,R,0.5", Reason::Sign, "LBA `-1`"),
-            ("0,1,8192,R,-0.5", Reason::Sign, "Timestamp `-0.5`"),
-            ("0,1,8192,R,.5", Reason::Field, "both sides"),
-            ("0,1,8192,R,5.5E+02", Reason::Lossy, "spreadsheet"),
-            ("0,1 ,8192,R,0.5", Reason::Blank, "LBA"),
-            (" 0,1,8192,R,0.5", Reason::Blank, "ASU"),
-            ("0,36028797018963968,8192,R,0.5", Reason::TooLarge, "LBA"),
+            ("2,30862016,4096,W,2 448003", Reason::Field, &["Timestamp", "0.551706"][..]),
+            ("0,20941264,8192,W", Reason::FieldCount, &["4 fields", "5"]),
+            ("0,20941264,8192,X,0.5", Reason::Operation, &["R, W"]),
+            ("0,20941264,8192,RW,0.5", Reason::Operation, &["R, W"]),
+            ("0,-1,8192,R,0.5", Reason::Sign, &["LBA", "`-1`"]),
+            ("0,1,8192,R,-0.5", Reason::Sign, &["Timestamp", "`-0.5`"]),
+            ("0,1,8192,R,.5", Reason::Field, &["both sides"]),
+            ("0,1,8192,R,5.5E+02", Reason::Lossy, &["spreadsheet"]),
+            ("0,1 ,8192,R,0.5", Reason::Blank, &["LBA"]),
+            (" 0,1,8192,R,0.5", Reason::Blank, &["ASU"]),
+            ("0,36028797018963968,8192,R,0.5", Reason::TooLarge, &["LBA"]),
         ];
         trial::refuses(&MEMBER, "", &table);
     }

@@ -78,14 +78,14 @@ mod tests {
     #[test]
     fn bad_lines_say_why() {
         let table = [
-            ("13.191135 30 0 5 1", Reason::Field, "DiskSim"),
-            ("0 0 303567 7", Reason::FieldCount, "4 fields, not 5"),
-            ("0 0 303567 7 2", Reason::Operation, "1 (read), 0 (write)"),
-            ("0 0 303567 7 W", Reason::Operation, "op `W`"),
-            ("0,0,303567,7,1", Reason::FieldCount, "commas"),
-            ("1E+09 0 303567 7 1", Reason::Lossy, "time"),
-            ("0 0 -303567 7 1", Reason::Sign, "lsn"),
-            ("0 0 303567 99999999999999999 1", Reason::TooLarge, "size"),
+            ("13.191135 30 0 5 1", Reason::Field, &["DiskSim"][..]),
+            ("0 0 303567 7", Reason::FieldCount, &["4 fields", "5"]),
+            ("0 0 303567 7 2", Reason::Operation, &["1 (read), 0 (write)"]),
+            ("0 0 303567 7 W", Reason::Operation, &["op", "`W`"]),
+            ("0,0,303567,7,1", Reason::FieldCount, &["commas"]),
+            ("1E+09 0 303567 7 1", Reason::Lossy, &["time"]),
+            ("0 0 -303567 7 1", Reason::Sign, &["lsn"]),
+            ("0 0 303567 99999999999999999 1", Reason::TooLarge, &["size"]),
         ];
         trial::refuses(&MEMBER, "", &table);
     }

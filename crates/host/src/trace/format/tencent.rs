@@ -68,14 +68,14 @@ mod tests {
     #[test]
     fn bad_lines_say_why() {
         let table = [
-            ("1538323200,4247200,128,1", Reason::FieldCount, "4 fields, not 5"),
-            ("1538323200,4247200,128,2,1058", Reason::Operation, "0 (read), 1 (write)"),
-            ("1538323200,4247200,128,W,1058", Reason::Operation, "ioType `W`"),
-            ("1538323200.5,4247200,128,1,1058", Reason::Field, "decimal point"),
-            ("1.53832E+09,4247200,128,1,1058", Reason::Lossy, "timestamp"),
-            ("1538323200,4247200,128,1,", Reason::Field, "volumeId"),
-            ("1538323200,-8,128,1,1058", Reason::Sign, "offset"),
-            ("1538323200000000,8,128,1,1058", Reason::TooLarge, "timestamp"),
+            ("1538323200,4247200,128,1", Reason::FieldCount, &["4 fields", "5"][..]),
+            ("1538323200,4247200,128,2,1058", Reason::Operation, &["0 (read), 1 (write)"]),
+            ("1538323200,4247200,128,W,1058", Reason::Operation, &["ioType", "`W`"]),
+            ("1538323200.5,4247200,128,1,1058", Reason::Field, &["timestamp", "decimal point"]),
+            ("1.53832E+09,4247200,128,1,1058", Reason::Lossy, &["timestamp"]),
+            ("1538323200,4247200,128,1,", Reason::Field, &["volumeId"]),
+            ("1538323200,-8,128,1,1058", Reason::Sign, &["offset"]),
+            ("1538323200000000,8,128,1,1058", Reason::TooLarge, &["timestamp"]),
         ];
         trial::refuses(&MEMBER, "", &table);
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::block::wordline::PageOrder;
+use base::error::assert_carries;
 use base::params;
 
 /// A small MLC chip with a cell: two planes of four blocks, sixteen pages of 128 bytes.
@@ -59,12 +60,12 @@ fn data_come_back_and_rules_hold() {
     for at in 0..16 {
         assert_eq!(bench.read(page(2, at)), vec![0x30 + at as u8; 128], "page {at}");
     }
-    let again = bench.program(page(2, 3), 0).unwrap_err().to_string();
-    assert!(again.contains("block 2 page 3") && again.contains("an erased page"), "{again}");
-    let order = bench.program(page(4, 5), 0).unwrap_err().to_string();
-    assert!(order.contains("out of order") && order.contains("page 0"), "{order}");
+    let again = bench.program(page(2, 3), 0).unwrap_err();
+    assert_carries(again, &["block 2 page 3", "erased page"]);
+    let order = bench.program(page(4, 5), 0).unwrap_err();
+    assert_carries(order, &["block 4 page 5", "page 0"]);
     let size = bench.with(|chip, now| chip.program(page(4, 0), &[0; 5], now)).unwrap_err();
-    assert!(size.to_string().contains("128 bytes"));
+    assert_carries(size, &["128 bytes"]);
     for at in [page(32, 0), page(0, 16)] {
         assert!(bench.program(at, 0).is_err(), "{at:?}");
         assert!(bench.with(|chip, now| chip.read(at, &mut [0; 128], now)).is_err());
@@ -85,8 +86,7 @@ fn a_busy_chip_answers_status_and_reset_only() {
     let done = bench.0.program(page(0, 0), &[0; 128], Time::ZERO).unwrap();
     let early = Time(done.time.ns() - 1);
     assert!(!bench.0.status(early).ready && bench.0.status(done.time).ready);
-    let error = bench.0.erase(1, early).unwrap_err().to_string();
-    assert!(error.contains("busy for another 1 ns"), "{error}");
+    assert_carries(bench.0.erase(1, early).unwrap_err(), &["busy", "1 ns"]);
     let reset = bench.0.reset(early);
     assert_eq!(reset.time, Time(5_001));
     bench.0.erase(1, early + reset.time).unwrap();
@@ -128,7 +128,7 @@ fn copyback_stays_in_its_plane() {
     assert_eq!(done.array, Time::from_us(540.0));
     assert_eq!(bench.read(to), vec![0x5a; 128]);
     let other = bench.with(|chip, now| chip.copyback(from, page(1, 0), now)).unwrap_err();
-    assert!(other.to_string().contains("same plane"));
+    assert_carries(other, &["block 1 page 0", "same plane"]);
     // The peak is that of whichever draws more, the read or the program.
     let mut hungry = config();
     hungry.energy.icc_read_ma = 40.0;
@@ -150,10 +150,10 @@ fn single_level_blocks_take_fast_pages_only() {
         bench.program(page(1, at), 0x96).unwrap();
         assert_eq!(bench.read(page(1, at)), vec![0x96; 128]);
     }
-    let slow = bench.program(page(1, 4), 0).unwrap_err().to_string();
-    assert!(slow.contains("single-level") && slow.contains("fast pages"), "{slow}");
+    let slow = bench.program(page(1, 4), 0).unwrap_err();
+    assert_carries(slow, &["block 1 page 4", "single-level", "fast pages"]);
     let late = bench.with(|chip, now| chip.set_feature(&on, now)).unwrap_err();
-    assert!(late.to_string().contains("an erased block"));
+    assert_carries(late, &["block 1", "erased block"]);
 }
 
 #[test]
@@ -222,11 +222,11 @@ fn factory_bad_blocks_are_refused() {
     config.geometry.bad_block_fraction = 0.45;
     let mut bench = Bench(RawChip::new(&config, 3).unwrap(), Time::ZERO);
     let bad = (0..8).find(|&block| bench.0.is_bad(block)).expect("one of eight");
-    let error = bench.program(page(bad, 0), 0).unwrap_err().to_string();
-    assert!(error.contains(&format!("block {bad}: marked bad")), "{error}");
+    let error = bench.program(page(bad, 0), 0).unwrap_err();
+    assert_eq!(error.place, format!("block {bad}"));
+    assert_carries(&error.problem, &["bad"]);
     let none = ChipConfig { cell: None, ..config };
-    let error = RawChip::new(&none, 1).err().unwrap().to_string();
-    assert!(error.contains("chip.cell.preset"), "{error}");
+    assert_carries(RawChip::new(&none, 1).err().unwrap(), &["chip.cell.preset"]);
 }
 
 /// Also where only the last of several addresses is wrong.

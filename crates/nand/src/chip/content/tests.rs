@@ -3,6 +3,7 @@
 use super::*;
 use crate::chip::Chips;
 use crate::chip::geometry::Block;
+use base::error::assert_carries;
 use base::params;
 use base::units::Hours;
 
@@ -102,20 +103,19 @@ fn a_cycle_wears_by_the_levels_held() {
 fn refuses_what_is_no_content() {
     let refused = |content: &str| {
         let config = config(content);
-        config.timing(config.cell().unwrap().as_deref()).unwrap_err().to_string()
+        config.timing(config.cell().unwrap().as_deref()).unwrap_err()
     };
-    let said = refused(&kinds(&[(0.5, [0.25; 4])]));
-    assert!(said.contains("chip.content.share: a sum of 0.5"), "{said}");
-    let said = refused(&kinds(&[(1.0, [0.5; 4])]));
-    assert!(said.contains("chip.content.level_shares: a sum of 2"), "{said}");
-    let said = refused(&kinds(&[(1.0, [1.5, -0.5, 0.0, 0.0])]));
-    assert!(said.contains("1.5 is out of range"), "{said}");
-    let said = refused("content = [{ share = 1.0, level_shares = [0.5, 0.5] }]");
-    assert!(said.contains("4, one for each level"), "{said}");
+    let half = refused(&kinds(&[(0.5, [0.25; 4])]));
+    assert_carries(half, &["chip.content.share", "0.5000", "sum to 1"]);
+    let double = refused(&kinds(&[(1.0, [0.5; 4])]));
+    assert_carries(double, &["chip.content.level_shares", "2.0000", "sum to 1"]);
+    let beyond = refused(&kinds(&[(1.0, [1.5, -0.5, 0.0, 0.0])]));
+    assert_carries(beyond, &["chip.content.level_shares", "1.5", "0 to 1"]);
+    let few = refused("content = [{ share = 1.0, level_shares = [0.5, 0.5] }]");
+    assert_carries(few, &["chip.content.level_shares", "2", "4"]);
     let mut config = config(&kinds(&[(1.0, [0.25; 4])]));
     config.cell = None;
-    let said = config.timing(None).unwrap_err().to_string();
-    assert!(said.contains("without `chip.cell`"), "{said}");
+    assert_carries(config.timing(None).unwrap_err(), &["chip.content", "chip.cell"]);
 }
 
 #[test]
@@ -125,6 +125,6 @@ fn refuses_content_that_changes_nothing() {
     config.timing = params::read(&params::parse(numbers, "test").unwrap(), "chip.timing").unwrap();
     let wear = config.cell.as_mut().unwrap().mechanisms.get_mut("wear").unwrap();
     wear.as_table_mut().unwrap().remove("by_level");
-    let said = config.timing(config.cell().unwrap().as_deref()).unwrap_err().to_string();
-    assert!(said.contains("changes nothing"), "{said}");
+    let vain = config.timing(config.cell().unwrap().as_deref()).unwrap_err();
+    assert_carries(vain, &["chip.content", "chip.timing.t_program_us", "chip.cell.wear.by_level"]);
 }

@@ -10,6 +10,7 @@ use crate::device::socket::Address;
 use crate::drive::Drive;
 use crate::session::{Session, Workload};
 use base::Result;
+use base::error::assert_carries;
 use base::rng::Rng;
 use ssd::precondition::Precondition;
 use std::fs;
@@ -97,7 +98,7 @@ fn a_snapshot_holds_the_bytes_of_its_moment() {
             disk.ask(0, asked(head(Command::Flush, 0, 0), 0), &[]).unwrap();
             disk.finish_all().unwrap();
             disk.cut().unwrap();
-            assert!(disk.check_snapshot().unwrap_err().to_string().contains("no power"));
+            assert_carries(disk.check_snapshot().unwrap_err(), &["snapshot", "no power"]);
             disk.restore().unwrap();
             assert!(disk.power() == Power::On && whole(&mut disk) == model);
             assert_eq!(disk.cuts()[0].started.unwrap().1.forgotten_units, 0);
@@ -140,8 +141,8 @@ fn bytes_go_to_a_new_file_and_damage_is_found() {
     let (_, _, ended) = disk.end();
     ended.unwrap();
     assert!(fs::read(&store).unwrap() == model);
-    let refused = loaded(&path, kept()).err().unwrap().to_string();
-    assert!(refused.contains("the file holds bytes"), "{refused}");
+    let refused = loaded(&path, kept()).err().unwrap();
+    assert_carries(refused, &["--store", "saved drive"]);
     fs::remove_file(&store).unwrap();
     // A run, and a drive that was in one, have no use for the bytes.
     let mut drive = Drive::load(&path, MEMORY).unwrap();
@@ -176,8 +177,8 @@ fn a_drive_whose_die_is_exchanged_waits() {
         pe_cycles: 0,
     };
     disk.exchange(order).unwrap();
-    let refused = snapshot(&mut disk, &place("none")).unwrap_err().to_string();
-    assert_eq!(refused, "snapshot: a die is being exchanged; hint: wait until it is replaced");
+    let refused = snapshot(&mut disk, &place("none")).unwrap_err();
+    assert_carries(refused, &["snapshot", "die", "exchanged"]);
     let image = Image::open(&Store::Memory, 4096, MEMORY, false).unwrap();
     assert_eq!(image.held().count(), 0);
 }

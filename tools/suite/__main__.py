@@ -1,0 +1,117 @@
+"""Entry of the suite: `python -m suite test [--full]` or `python -m suite check`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+
+from suite import rust
+from suite.changes import Changes
+from suite.steps import KEPT, Failed, Step, Steps, Test, cores
+
+CLIPPY = ("cargo", "clippy", "--quiet")
+NO_WARNINGS = ("--", "-D", "warnings")
+TIMES = KEPT / "pytest.xml"
+
+
+def main() -> int:
+    """Exit code: 0 where every step went well."""
+    steps = Steps()
+    try:
+        match sys.argv[1:]:
+            case ["check"]:
+                check(steps, Changes.of_tree())
+            case ["test", *options]:
+                everything(steps, is_full="--full" in options)
+    except Failed:
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    finally:
+        print(steps.table(), flush=True)
+    return 0
+
+
+def everything(steps: Steps, is_full: bool) -> None:
+    """All that CI checks."""
+    if is_full:
+        # Long tests of random load take other seeds each day; the number repeats them.
+        turn = os.environ.setdefault("NANDLAB_TURN", str(int(time.time() // 86_400)))
+        print(f"seeds of NANDLAB_TURN={turn}", flush=True)
+    steps.together(
+        Step("Rust format", ("cargo", "fmt", "--all", "--check")),
+        Step("Python format", ("ruff", "format", "--quiet", "--check", ".")),
+        Step("Python lints", ("ruff", "check", "--quiet", ".")),
+    )
+    rust_tests(steps, ("--workspace",), ("--include-ignored",) if is_full else ())
+    steps.together(
+        Step("Rust lints", (*CLIPPY, "--workspace", "--all-targets", *NO_WARNINGS)),
+        Step("Python types", ("mypy",)),
+        Step("Stubs", (sys.executable, "-m", "mypy.stubtest", "nandlab._core")),
+    )
+    python_tests(steps, ("--full",) if is_full else ())
+
+
+def check(steps: Steps, changes: Changes) -> None:
+    """What is worth running every few minutes: only what has changed."""
+    print(changes.told(), flush=True)
+    if changes.crates:
+        packages = [word for crate in changes.crates for word in ("--package", f"nandlab-{crate}")]
+        steps.one(Step("Rust format", ("cargo", "fmt", "--check", *packages)))
+        steps.one(Step("Rust lints", (*CLIPPY, *packages, "--all-targets", *NO_WARNINGS)))
+        rust_tests(steps, (*packages, "--lib"), ())
+    if changes.python:
+        steps.one(Step("Python format", ("ruff", "format", "--quiet", "--check", *changes.python)))
+        steps.one(Step("Python lints", ("ruff", "check", "--quiet", *changes.python)))
+        steps.one(Step("Python types", ("mypy",)))
+    if changes.tests:
+        python_tests(steps, changes.tests)
+
+
+def rust_tests(steps: Steps, selected: Sequence[str], arguments: Sequence[str]) -> None:
+    """Builds Rust tests, and runs them."""
+    built: list[rust.Binary] = []
+
+    def build() -> bool:
+        found = rust.build(selected)
+        built.extend(found or [])
+        return found is not None
+
+    def run() -> bool:
+        is_ok, tests = rust.run(built, arguments, is_kept="--workspace" in selected)
+        steps.slowest += tests
+        return is_ok
+
+    steps.one(Step("Rust tests are built", build))
+    steps.one(Step("Rust tests", run))
+
+
+def python_tests(steps: Steps, arguments: Sequence[str]) -> None:
+    """Runs Python tests: all of them, or those that the arguments name."""
+    # A file of tests stays together: what its tests share is made once.
+    spread = ("--numprocesses", str(cores()), "--dist", "loadfile")
+    command = (sys.executable, "-m", "pytest", *spread, f"--junitxml={TIMES}", *arguments)
+    TIMES.unlink(missing_ok=True)
+    try:
+        steps.one(Step("Python tests", command))
+    finally:
+        steps.slowest += python_times()
+
+
+def python_times() -> list[Test]:
+    """Seconds of each Python test of the last run."""
+    if not TIMES.is_file():
+        return []
+    cases = ElementTree.parse(TIMES).getroot().iter("testcase")
+    return [
+        Test(float(case.get("time", 0)), f"{case.get('classname')}::{case.get('name')}")
+        for case in cases
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
