@@ -5,14 +5,14 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import COMMAND, Ended
+from begun import progressed
+from conftest import COMMAND, Ended, carries, refused
 from matplotlib.figure import Figure
 
 import nandlab
@@ -165,17 +165,20 @@ def test_rows_of_another_run_are_not_mixed(tmp_path: Path):
     # No errors in any of them: rows alone would not tell.
     others: tuple[dict[str, object], ...] = ({"seed": 2}, {"cycles": 9000}, {"points": 2})
     for more in others:
-        with pytest.raises(nandlab.NandlabError, match="cannot be resumed"):
+        with refused("rows.parquet", "resumed"):
             quick("rber", out=out, resume=True, **more)
     whole = out.read_bytes()
     # The first page behind the magic bytes.
     for broken in (b"nonsense", whole[:4] + b"\xff" * 40 + whole[44:]):
         out.write_bytes(broken)
-        with pytest.raises(nandlab.NandlabError, match=r"rows\.parquet: not a table"):
+        with refused("rows.parquet", "not a table"):
             quick("rber", out=out, resume=True)
-    for names, words in (("step,step,run_hash", "2 columns step"), ("step,a,b", "no columns run")):
+    for names, part in (
+        ("step,step,run_hash", "2 columns step"),
+        ("step,a,b", "no columns run_hash"),
+    ):
         (tmp_path / "rows.csv").write_text(f"{names}\n0,0,0\n")
-        with pytest.raises(nandlab.NandlabError, match=words):
+        with refused("rows.csv", part):
             quick("rber", out=tmp_path / "rows.csv", resume=True)
 
 
@@ -185,18 +188,16 @@ def test_rows_must_be_there(tmp_path: Path):
     quick("rber", out=out)
     lines = out.read_text().splitlines(keepends=True)
     assert [line[0] for line in lines[1:]] == list("001122")
-    for gone, words in ((1, "step 0 has 1 of 2 rows"), (3, "step 1 has 1 of 2 rows")):
+    for gone, step in ((1, "step 0"), (3, "step 1")):
         out.write_text("".join([*lines[:gone], *lines[gone + 1 :]]))
-        with pytest.raises(nandlab.NandlabError, match=words):
+        with refused(step, "1 of 2 rows"):
             quick("rber", out=out, resume=True)
     out.write_text("".join([*lines[:3], *lines[5:]]))
-    with pytest.raises(nandlab.NandlabError, match="step 1 has 0 of 2 rows"):
+    with refused("step 1", "0 of 2 rows"):
         quick("rber", out=out, resume=True)
     for step in ("x", "", "1.5"):
         out.write_text(f"step,run_hash\n0,1\n{step},1\n")
-        with pytest.raises(
-            nandlab.NandlabError, match=f"row 2, column step: `{step}`: not a whole"
-        ):
+        with refused("row 2, column step", f"`{step}`", "whole"):
             quick("rber", out=out, resume=True)
 
 
@@ -206,8 +207,7 @@ def test_rows_are_not_written_over(nandlab: Callable[..., Ended], folder: Path):
     (folder / "curve.parquet").write_bytes(b"PAR1")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for name in ("rows.csv", "curve.parquet"):
-        said = nandlab(*energy, "--seed", "2", "--out", name).refused()
-        assert f"out: {name} exists already; expected: a new file, or resume" in said
+        nandlab(*energy, "--seed", "2", "--out", name).refused("out", name, "exists", "resume")
     nandlab(*energy, "--out", "rows.csv", "--resume").succeeded()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
@@ -231,65 +231,58 @@ def test_command_line(nandlab: Callable[..., Ended], folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "needle"),
+    ("arguments", "parts"),
     [
-        (["waer"], "unknown procedure `waer`"),
-        (["waer", "--chip", CHIP], "did you mean `wear`"),
-        (["wear"], "--chip with a preset"),
-        (["wear", "--chip", "wang2014"], "did you mean `wang2014_mlc`"),
-        (["wear", "--chip", "mqsim_mlc"], "chip.cell.preset"),
-        (["wear", "--chip", CHIP, "--set", "procedure.points=0"], "points"),
-        (
-            ["wear", "--chip", CHIP, "--cycles", "-3"],
-            "cycles: invalid value: integer `-3`; expected: whole numbers",
-        ),
-        (
-            ["wear", "--chip", CHIP, "--cycles", "99999999999"],
-            "expected: whole numbers from 0 to 4294967295",
-        ),
-        (["rber", "--chip", CHIP, "--set", "procedure.points=-1"], "numbers from 0 to 4294967295"),
+        (["waer"], ["procedure `waer`"]),
+        (["waer", "--chip", CHIP], ["`wear`"]),
+        (["wear"], ["--chip", "preset"]),
+        (["wear", "--chip", "wang2014"], ["`wang2014_mlc`"]),
+        (["wear", "--chip", "mqsim_mlc"], ["chip.cell.preset"]),
+        (["wear", "--chip", CHIP, "--set", "procedure.points=0"], ["points"]),
+        (["wear", "--chip", CHIP, "--cycles", "-3"], ["cycles", "`-3`", "whole numbers"]),
+        (["wear", "--chip", CHIP, "--cycles", "99999999999"], ["0 to 4294967295"]),
+        (["rber", "--chip", CHIP, "--set", "procedure.points=-1"], ["0 to 4294967295"]),
         (
             ["wear", "--chip", CHIP, "--cycles", "200", "--set", "procedure.cycles=300"],
-            "board: cycles is given twice: 200, and --set procedure.cycles=300; hint: give it once",
+            ["board: cycles", "200", "--set procedure.cycles=300"],
         ),
-        (
-            ["wear", "--chip", CHIP, "--cycles", "0"],
-            "procedure.cycles: 0 is out of range; expected: 100 to",
-        ),
-        (["energy", "--chip", CHIP, "--out", "mixed.fio"], ".parquet, .csv"),
-        (
-            ["wear", "--chip", CHIP, "--cycles", "99"],
-            "procedure.cycles: 99 is out of range; expected: 100 to",
-        ),
+        (["wear", "--chip", CHIP, "--cycles", "0"], ["procedure.cycles: 0", "100 to"]),
+        (["energy", "--chip", CHIP, "--out", "mixed.fio"], [".parquet, .csv"]),
+        (["wear", "--chip", CHIP, "--cycles", "99"], ["procedure.cycles: 99", "100 to"]),
         (
             ["rber", "--chip", CHIP, "--cycles", "100", "--set", "procedure.first_cycles=101"],
-            "procedure.first_cycles: 101 is out of range; expected: 0 to 100",
+            ["procedure.first_cycles: 101", "0 to 100"],
         ),
-        (["wear", "--chip", CHIP, "--set", "points=3"], "not a key of chip or procedure"),
-        (["wear", "--chip", CHIP, "--set", "procedure.pionts=3"], "did you mean `points`"),
-        (["wear", "--chip", CHIP, "--out", "x.xlsx"], ".parquet, .csv"),
-        (["wear", "--chip", CHIP, "--plot", "x.bmp"], ".png, .svg, .pdf"),
-        (["wear", "--chip", CHIP, "--out", "no/folder.csv"], "no folder"),
-        (["wear", "--chip", CHIP, "--resume"], "--out"),
-        (["wear", "--chip", CHIP, "--seed", "-1"], "seed"),
-        (["single_level", "--chip", "grupp2009_a_slc2", "--set", "chip.cell.preset=slc"], "two"),
+        (["wear", "--chip", CHIP, "--set", "points=3"], ["key", "chip", "procedure"]),
+        (["wear", "--chip", CHIP, "--set", "procedure.pionts=3"], ["`points`"]),
+        (["wear", "--chip", CHIP, "--out", "x.xlsx"], [".parquet, .csv"]),
+        (["wear", "--chip", CHIP, "--plot", "x.bmp"], [".png, .svg, .pdf"]),
+        (["wear", "--chip", CHIP, "--out", "no/folder.csv"], ["no folder"]),
+        (["wear", "--chip", CHIP, "--resume"], ["--out"]),
+        (["wear", "--chip", CHIP, "--seed", "-1"], ["seed"]),
+        (
+            ["single_level", "--chip", "grupp2009_a_slc2", "--set", "chip.cell.preset=slc"],
+            ["two"],
+        ),
     ],
 )
-def test_refusals(nandlab: Callable[..., Ended], folder: Path, arguments: list[str], needle: str):
-    assert needle in nandlab("board", *arguments).refused()
+def test_refusals(
+    nandlab: Callable[..., Ended], folder: Path, arguments: list[str], parts: list[str]
+):
+    nandlab("board", *arguments).refused(*parts)
     assert [path.name for path in folder.iterdir()] == ["mixed.fio"]
 
 
 def test_ctrl_c_keeps_the_steps_done(folder: Path):
-    process = subprocess.Popen(
+    process = progressed(
         [
             *[COMMAND, "board", "rber", "--chip", CHIP, "--out", "r.csv", "--quiet"],
             *["--set", "procedure.points=10000", "--cycles", "1000000"],
         ],
+        "board",
+        2,
         stderr=subprocess.PIPE,
-        text=True,
     )
-    time.sleep(3)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (130, "")
@@ -301,10 +294,8 @@ def test_ctrl_c_keeps_the_steps_done(folder: Path):
 def test_no_cycles_are_none_or_refused(name: str):
     """Zero is not what the chip is rated for: that is what is left out."""
     if name in ("wear", "rber", "data_pattern", "single_level"):
-        with pytest.raises(
-            nandlab.NandlabError,
-            match=r"procedure\.cycles: 0 is out of range; expected: (1|100) to",
-        ):
+        range_ = r"\bprocedure\.cycles: 0\b.*\b(1|100) to\b"
+        with pytest.raises(nandlab.NandlabError, match=range_):
             quick(name, cycles=0)
         return
     rows = quick(name, cycles=0).table()
@@ -357,8 +348,8 @@ def test_no_errors_are_told(nandlab: Callable[..., Ended], folder: Path):
     """Which parameters would show some, where every curve ends without one."""
     few = ("--chip", CHIP, "--set", SMALL, "--set", "procedure.points=2", "--seed", "3")
     none = nandlab("board", "read_disturb", *few, "--set", "procedure.reads=10").succeeded().out
-    note = "note: no curve has errors at its end; a larger procedure."
-    assert f"{note}cycles or procedure.reads" in " ".join(none.split())
+    of_both = "procedure.cycles or procedure.reads"
+    carries(" ".join(none.split()), "note: ", "no curve", of_both)
     assert "no curve" not in nandlab("board", "read_disturb", *few).succeeded().out
     assert "no curve" not in nandlab("board", "energy", "--chip", CHIP).succeeded().out
 
@@ -383,7 +374,7 @@ def test_chips_from_files_and_modern_ones(folder: Path):
 
 
 def test_no_chip_is_refused():
-    with pytest.raises(nandlab.NandlabError, match="board: chip: None; expected: a preset"):
+    with refused("board: chip: None", "preset"):
         nandlab.board("rber", chip=None)
 
 

@@ -259,7 +259,8 @@ def test_ctrl_c_keeps_the_best_so_far(data: Path, folder: Path, workers: str):
             *["--trials", "100000", "--workers", workers, "--out", "f.toml", "--json", "f.json"],
         ],
         "calibrate",
-        8,
+        2,
+        seconds=120,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -366,7 +366,7 @@ def test_command(nandlab: Callable[..., Ended], folder: Path):
         (["tlc_3d", "--plot", "a.bmp"], [".png, .svg, .pdf"]),
         (["tlc_3d", "--animate", "a.gif", "--frames", "1"], ["2 to 400"]),
         (["tlc_3d", "--set", "retntion.share=1"], ["`retention`"]),
-        (["tlc_3d", "--set", "retention.share=2"], ["--set retention.share=2: 2"]),
+        (["tlc_3d", "--set", "retention.share=2"], ["--set retention.share=2", "2"]),
         (["tlc_3d", "--set", "levels.vth_mean_mv=[1]"], ["`vth_mean_v`"]),
         (["slc", "--set", "levels.vth_mean_v=[1.0, 0.5]"], ["rising voltages", "erased"]),
         (["slc", "--set", "levels.vth_mean_v=[1.0, 1e9]"], ["-20 to 20"]),

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Ended
+from conftest import Ended, refused
 
-from nandlab import NandlabError, cell, content, run
+from nandlab import cell, content, run
 from nandlab.given.toml import parse_toml
 
 BLOCK = 128 * 2048
@@ -101,21 +101,21 @@ def test_the_command_prints_and_writes_what_python_has(nandlab: Callable[..., En
     assert (folder / "chip.toml").read_text() == found.text
     assert parse_toml(found.text, "chip.toml")["content"][0]["share"] == 1.0
     assert "cells by level (%)" in nandlab(*given).succeeded().out
-    assert "none.bin" in nandlab("content", "none.bin").refused()
+    nandlab("content", "none.bin").refused("none.bin")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "parts"),
     [
-        ({"coding": "inverse"}, "did you mean `inverted`"),
-        ({"segment_bytes": 3}, "3: not whole in 2048"),
-        ({"segment_bytes": 0}, "segment_bytes"),
-        ({"data": b"short"}, "5 bytes fill no wordline"),
-        ({"data": "text"}, "expected: bytes"),
-        ({"chip": "mqsim_mlc"}, "no cell"),
-        ({"chip": "wang2014"}, "wang2014_mlc"),
+        ({"coding": "inverse"}, ["`inverted`"]),
+        ({"segment_bytes": 3}, ["segment_bytes = 3", "2048"]),
+        ({"segment_bytes": 0}, ["segment_bytes"]),
+        ({"data": b"short"}, ["5 bytes", "wordline"]),
+        ({"data": "text"}, ["str", "bytes"]),
+        ({"chip": "mqsim_mlc"}, ["no cell"]),
+        ({"chip": "wang2014"}, ["wang2014_mlc"]),
     ],
 )
-def test_refusals(arguments: dict[str, object], words: str):
-    with pytest.raises(NandlabError, match=words):
+def test_refusals(arguments: dict[str, object], parts: list[str]):
+    with refused(*parts):
         content(**{"data": RANDOM, **arguments})

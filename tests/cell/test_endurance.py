@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import Ended
+from conftest import Ended, carries, refused
 
 import nandlab
-from nandlab import NandlabError, _core
+from nandlab import _core
 from nandlab.cell.endurance import cell_map
 from nandlab.ecc.uber import Ecc, ln_codeword_failure, rber_limit, uber
 from nandlab.endurance import MOST_PE_CYCLES, PROFILES, acceleration, duration, endurance
@@ -231,7 +231,7 @@ def test_rows_say_at_what_temperature_their_hours_are(law: str, tmp_path: Path):
     bare = nandlab.fit(rows, law)
     told = nandlab.fit({**rows, "temperature_c": [66.0] * len(grid)}, law)
     assert told.array == {**bare.array, "reference_c": 66.0}
-    assert any("hours hold at 66 °C" in note for note in told.notes)
+    assert any("66 °C" in note for note in told.notes)
     asked: dict[str, Any] = {"retention_hours": [10.0, 50.0], "temperature_c": 66.0, "t": 60}
     found = [p.pe_cycles for p in nandlab.endurance(told, **asked).points]
     by_hand = nandlab.endurance(bare, reference_c=66.0, **asked).points
@@ -241,8 +241,7 @@ def test_rows_say_at_what_temperature_their_hours_are(law: str, tmp_path: Path):
     from_file = nandlab.endurance(tmp_path / "chip.toml", **asked).points
     assert found == pytest.approx([p.pe_cycles for p in from_file], rel=1e-4)
     if law == "table":
-        words = "several temperatures; hint: use one temperature, or the law power_law or"
-        with pytest.raises(NandlabError, match=words):
+        with refused("several temperatures", "power_law"):
             nandlab.fit({**rows, "temperature_c": [40.0, 66.0] * (len(grid) // 2)}, law)
 
 
@@ -252,13 +251,12 @@ def test_a_cell_knows_its_temperature_and_its_pages(tmp_path: Path):
     each = [nandlab.endurance(chip, t=300, page_type=page).points for page in range(3)]
     for point, pages in zip(worst, zip(*each, strict=True), strict=True):
         assert point.pe_cycles == min(page.pe_cycles for page in pages)
-    for wrong, words in [
-        ({"reference_c": 25.0}, "its own law of temperature"),
-        ({"page_type": 3}, "0 to 2"),
+    for wrong, parts in [
+        ({"reference_c": 25.0}, ["temperature", "reference_c"]),
+        ({"page_type": 3}, ["0 to 2"]),
     ]:
-        with pytest.raises(NandlabError) as caught:
+        with refused(*parts):
             nandlab.endurance(chip, **wrong)
-        assert words in str(caught.value)
 
 
 def test_measured_points_end_where_they_were_measured(tmp_path: Path):
@@ -270,7 +268,7 @@ def test_measured_points_end_where_they_were_measured(tmp_path: Path):
     chip = own_array(tmp_path, f'name = "table"\npoints = [{points}]')
     [short] = nandlab.endurance(chip, retention_hours=10, t=300).points
     assert short.pe_cycles == 3000
-    with pytest.raises(NandlabError, match="its rates end at 1000 h"):
+    with refused("rates", "1000 h"):
         nandlab.endurance(chip, retention_hours=8760, t=300)
 
 
@@ -367,8 +365,7 @@ def test_no_cycles_are_explained(nandlab: Callable[..., Ended], folder: Path):
     chip = own_array(folder, 'name = "power_law"')
     said = nandlab("endurance", chip, "--t", "100", "--plot", "e.png").succeeded().out
     found = re.search(
-        r"note: 0 cycles: the RBER of a fresh chip is above the limit: "
-        r"1\.543e-03 after 1 day at 30 C; t = (\d+) or more",
+        r"note: 0 cycles: .*\b1\.543e-03 after 1 day at 30 C\b.*?\bt = (\d+)",
         said,
     )
     assert found
@@ -394,7 +391,7 @@ def test_a_chip_with_a_cell_and_another_array_says_what_it_goes_by(
     own = own_array(folder, 'name = "power_law"')
     given: dict[str, Any] = {"retention_hours": 24, "t": 400}
     [note] = endurance(own, **given).notes()
-    assert note == f"by array `power_law` of {own}; its cell is not used"
+    carries(note, "array `power_law`", own)
     arguments = ["--retention-hours", "24", "--t", "400"]
     assert note in nandlab("endurance", own, *arguments).succeeded().out
     ended = nandlab("endurance", own, *arguments, "--json", "-").succeeded()
@@ -402,7 +399,7 @@ def test_a_chip_with_a_cell_and_another_array_says_what_it_goes_by(
     assert json.loads(ended.out)
     for chip in ("tlc_planar", {"name": "power_law", "epsilon": 1e-5}):
         assert not endurance(chip, **given).notes()
-    assert "has no references to move" in nandlab("endurance", own, "--fixed").refused()
+    nandlab("endurance", own, "--fixed").refused("`power_law`", "no references")
 
 
 def test_the_command(nandlab: Callable[..., Ended], folder: Path):
@@ -414,15 +411,14 @@ def test_the_command(nandlab: Callable[..., Ended], folder: Path):
         ended = nandlab("endurance", "tlc_3d", "--profile", profile, "--t", "300", "--json", "-")
         [point] = json.loads(ended.succeeded().out)
         assert point["uber"] == PROFILES[profile].uber
-    refused = {
-        "did you mean `client`": ["tlc_3d", "--profile", "clint"],
-        "the profile or": ["tlc_3d", "--profile", "client", "--uber", "1e-9"],
-        "did you mean `tlc_3d`": ["tlc_3dd"],
+    for part, arguments in {
+        "`client`": ["tlc_3d", "--profile", "clint"],
+        "--profile": ["tlc_3d", "--profile", "client", "--uber", "1e-9"],
+        "`tlc_3d`": ["tlc_3dd"],
         "no bit errors": ["mqsim_mlc"],
         "none.toml": ["none.toml"],
-    }
-    for words, arguments in refused.items():
-        assert words in nandlab("endurance", *arguments).refused()
+    }.items():
+        nandlab("endurance", *arguments).refused(part)
 
 
 @pytest.mark.parametrize(
@@ -450,39 +446,39 @@ def test_reads_and_page_types_on_the_command_line(nandlab: Callable[..., Ended])
     [point] = endurance("tlc_planar", **given, reads=30000, page_type=1).points
     assert said == [point._asdict()]
     assert point.pe_cycles != endurance("tlc_planar", **given).points[0].pe_cycles
-    assert "0 to 2" in nandlab("endurance", *one, "--page-type", "3").refused()
+    nandlab("endurance", *one, "--page-type", "3").refused("0 to 2")
 
 
 @pytest.mark.parametrize(
-    ("chip", "arguments", "words"),
+    ("chip", "arguments", "parts"),
     [
-        ("tlc_3e", {}, "did you mean `tlc_3d`"),
-        ("mqsim_mlc", {}, "no bit errors"),
-        ({"name": "retention_lw"}, {}, "did you mean `retention_law`"),
-        (LUO, {"t": -1}, "t = -1"),
-        (LUO, {"t": 40000}, "34559"),
-        (LUO, {"user_bits": 50000}, "user bits"),
-        (LUO, {"uber": 0}, "target = 0"),
-        (LUO, {"uber": 1e-3}, "below 3.05e-05"),
-        (LUO, {"rber_spread": -0.1}, "rber_spread"),
-        (LUO, {"temperature_c": 1000}, "temperature_c = 1000"),
-        ("tlc_planar", {"temperature_c": -500}, "temperature_c = -500"),
-        ("tlc_planar", {"temperature_c": 301}, "-100 to 300"),
-        ({**LUO, "temperature_c": 1e9}, {}, "temperature_c"),
-        (LUO, {"reference_c": -101}, "reference_c = -101"),
-        (LUO, {"retention_hours": -5}, "retention_hours"),
-        (LUO, {"retention_hours": "a year"}, "'a year'; expected: a number"),
-        (LUO, {"activation_ev": -1}, "activation_ev"),
-        (LUO, {"reads": -1}, "reads"),
-        (LUO, {"reads": "many"}, "reads: 'many'"),
-        (LUO, {"page_type": "lowest"}, "page_type: unknown page `lowest`"),
-        ("zuolo2016_d_tlc", {"page_type": 3}, "page_type: 3 is out of range; expected: 0 to 2"),
-        (LUO, {"level": 0.9}, "level = 0.9: only a fit has confidence intervals"),
-        (nandlab.tvr(), {}, "Tvr is not a chip"),
+        ("tlc_3e", {}, ["`tlc_3d`"]),
+        ("mqsim_mlc", {}, ["no bit errors"]),
+        ({"name": "retention_lw"}, {}, ["`retention_law`"]),
+        (LUO, {"t": -1}, ["t = -1"]),
+        (LUO, {"t": 40000}, ["34559"]),
+        (LUO, {"user_bits": 50000}, ["user bits"]),
+        (LUO, {"uber": 0}, ["target = 0"]),
+        (LUO, {"uber": 1e-3}, ["below 3.05e-05"]),
+        (LUO, {"rber_spread": -0.1}, ["rber_spread"]),
+        (LUO, {"temperature_c": 1000}, ["temperature_c = 1000"]),
+        ("tlc_planar", {"temperature_c": -500}, ["temperature_c = -500"]),
+        ("tlc_planar", {"temperature_c": 301}, ["-100 to 300"]),
+        ({**LUO, "temperature_c": 1e9}, {}, ["temperature_c"]),
+        (LUO, {"reference_c": -101}, ["reference_c = -101"]),
+        (LUO, {"retention_hours": -5}, ["retention_hours"]),
+        (LUO, {"retention_hours": "a year"}, ["'a year'", "number"]),
+        (LUO, {"activation_ev": -1}, ["activation_ev"]),
+        (LUO, {"reads": -1}, ["reads"]),
+        (LUO, {"reads": "many"}, ["reads: 'many'"]),
+        (LUO, {"page_type": "lowest"}, ["page_type", "`lowest`"]),
+        ("zuolo2016_d_tlc", {"page_type": 3}, ["page_type: 3", "0 to 2"]),
+        (LUO, {"level": 0.9}, ["level = 0.9", "fit"]),
+        (nandlab.tvr(), {}, ["Tvr", "chip"]),
     ],
 )
-def test_refusals(chip: Any, arguments: dict[str, Any], words: str):
+def test_refusals(chip: Any, arguments: dict[str, Any], parts: list[str]):
     with pytest.raises(nandlab.NandlabError) as caught:
         nandlab.endurance(chip, **arguments)
-    assert words in str(caught.value)
-    assert any(word in str(caught.value) for word in ("expected: ", "hint: "))
+    message = carries(caught.value, *parts)
+    assert any(word in message for word in ("expected: ", "hint: "))

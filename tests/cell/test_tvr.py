@@ -4,6 +4,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
+from conftest import carries
 
 import nandlab
 from nandlab.endurance.tvr import MLC_RULE, MU_V, SIGMA_V, PageRule, VoltageLaw, coupling_shift_v
@@ -84,9 +85,9 @@ def test_another_cell():
 
 def test_names_of_pages_are_explained_where_they_mislead():
     """The paper calls the page that is programmed first MSB."""
-    assert str(nandlab.tvr()).endswith("the paper calls the lower page MSB and the upper page LSB")
+    carries(nandlab.tvr(), "lower page MSB", "upper page LSB")
     renamed = [MLC_RULE[0]._replace(name="lower"), MLC_RULE[1]._replace(name="upper")]
-    assert "the paper calls" not in str(nandlab.tvr(rule=renamed))
+    assert "MSB" not in str(nandlab.tvr(rule=renamed))
 
 
 def test_what_is_said_of_reduced_levels_below_zero_helps():
@@ -100,29 +101,30 @@ def test_what_is_said_of_reduced_levels_below_zero_helps():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "parts"),
     [
-        ({"mu_v": (0, 2, 1, 3)}, "out of order"),
-        ({"mu_v": (0, 1, 2)}, "3 means and 4 deviations"),
-        ({"sigma_v": (0.1, 0.1, 0.1, 0)}, "sigma_v"),
-        ({"rber_limit": 0}, "rber_limit"),
-        ({"rber_limit": 0.3}, "below 0.25"),
-        ({"rule": MLC_RULE[:1]}, "each reference from 0 to 2 once"),
-        ({"step_v": -1}, "step_v"),
-        ({"step_v": 1e-320}, "step_v = 9.99989e-321"),
-        ({"mu_v": "abc"}, "mu_v: 'abc'; expected: a number"),
-        ({"sigma_v": 0.1}, "4 means and 1 deviations"),
-        ({"sigma_v": (0.42, 0.35, 0.35, 0.35)}, "no margin is left"),
-        ({"beta": float("nan")}, "beta"),
-        ({"coupling_wordline": 2}, "coupling_wordline"),
-        ({"mu_v": (-9, -7, -5, -3)}, "the programmed levels have a mean of -5.00 V"),
-        ({"sigma_v": [0.1085] * 4}, r"the reduced programmed levels have a mean of -0\.85 V"),
+        ({"mu_v": (0, 2, 1, 3)}, ["mu_v", "order"]),
+        ({"mu_v": (0, 1, 2)}, ["3 means", "4 deviations"]),
+        ({"sigma_v": (0.1, 0.1, 0.1, 0)}, ["sigma_v"]),
+        ({"rber_limit": 0}, ["rber_limit"]),
+        ({"rber_limit": 0.3}, ["below 0.25"]),
+        ({"rule": MLC_RULE[:1]}, ["reference", "0 to 2"]),
+        ({"step_v": -1}, ["step_v"]),
+        ({"step_v": 1e-320}, ["step_v = 9.99989e-321"]),
+        ({"mu_v": "abc"}, ["mu_v: 'abc'", "number"]),
+        ({"sigma_v": 0.1}, ["4 means", "1 deviations"]),
+        ({"sigma_v": (0.42, 0.35, 0.35, 0.35)}, ["no margin"]),
+        ({"beta": float("nan")}, ["beta"]),
+        ({"coupling_wordline": 2}, ["coupling_wordline"]),
+        ({"mu_v": (-9, -7, -5, -3)}, ["programmed levels", "-5.00 V"]),
+        ({"sigma_v": [0.1085] * 4}, ["reduced", "-0.85 V"]),
     ],
 )
-def test_refusals(arguments: dict[str, object], words: str):
-    with pytest.raises(nandlab.NandlabError, match=words) as caught:
+def test_refusals(arguments: dict[str, object], parts: list[str]):
+    with pytest.raises(nandlab.NandlabError) as caught:
         nandlab.tvr(**arguments)
-    assert any(word in str(caught.value) for word in ("expected: ", "hint: "))
+    message = carries(caught.value, *parts)
+    assert any(word in message for word in ("expected: ", "hint: "))
 
 
 def test_picture(tmp_path: Path):

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ended
+from conftest import Ended, refused
 
-from nandlab import NandlabError, cell, run, tvr_chip
+from nandlab import cell, run, tvr_chip
 
 JOB = "[a]\nrw=write\nbs=2k\nnumber_ios=4096\n"
 
@@ -105,18 +105,18 @@ def test_the_command_writes_what_python_has(nandlab: Callable[..., Ended], folde
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "parts"),
     [
-        ({"keep": 1.5}, "keep = 1.5: out of range; expected: 0 to 1"),
-        ({"keep": 0.5, "hours": 1.0}, "keep beside hours"),
-        ({"times": "step"}, "did you mean `steps`"),
-        ({"hours": 1e7, "pe_cycles": 1_000_000}, "errors exceed 0.00045"),
-        ({"rber_limit": 0}, "rber_limit"),
-        ({"chip": "mqsim_mlc"}, "levels do not change it"),
-        ({"chip": "tlc_3d"}, "no margin is left"),
-        ({"chip": "wang2014"}, "wang2014_mlc"),
+        ({"keep": 1.5}, ["keep = 1.5", "0 to 1"]),
+        ({"keep": 0.5, "hours": 1.0}, ["keep", "hours"]),
+        ({"times": "step"}, ["`steps`"]),
+        ({"hours": 1e7, "pe_cycles": 1_000_000}, ["errors", "0.00045"]),
+        ({"rber_limit": 0}, ["rber_limit"]),
+        ({"chip": "mqsim_mlc"}, ["timing.t_program_us", "levels"]),
+        ({"chip": "tlc_3d"}, ["no margin"]),
+        ({"chip": "wang2014"}, ["wang2014_mlc"]),
     ],
 )
-def test_refusals(arguments: dict[str, Any], words: str):
-    with pytest.raises(NandlabError, match=words):
+def test_refusals(arguments: dict[str, Any], parts: list[str]):
+    with refused(*parts):
         tvr_chip(**arguments)

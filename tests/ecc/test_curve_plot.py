@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from conftest import refused
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D

@@ -394,7 +394,7 @@ def test_members_of_contributing_keep_their_promises():
     copy = copy_with_examples()
     # Apart from the workspace's own: cargo takes members of both for the same.
     target = copy.with_name("docs-example-target")
-    test = ("test", "--profile", "lab", "--quiet", "--locked", "--package")
+    test = ("test", "--quiet", "--locked", "--package")
     suites = ("ftl_conformance", "ftl_interleaving", "pacing", "storm")
     cargo(copy, target, *test, "nandlab-ssd", "--lib")
     cargo(copy, target, *test, "nandlab-ssd", "--test", "main", "--", *suites)

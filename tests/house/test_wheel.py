@@ -23,7 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder = tmp_path_factory.mktemp("wheel")
         maturin = Path(sys.executable).parent / "maturin"
         subprocess.run(
-            [maturin, "build", "--profile", "lab", "--out", folder], cwd=ROOT, check=True
+            [maturin, "build", "--profile", "dev", "--out", folder], cwd=ROOT, check=True
         )
         built = list(folder.glob("*.whl"))
     [found] = built

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from mutants.list import Refused
 
-PROFILE = "lab"
 """Profile of cargo that they are built with."""
 
 LIBRARY = "lib"
@@ -35,7 +34,7 @@ def programs(folder: Path) -> list[Program]:
     Raises:
         Refused: they cannot be built.
     """
-    command = ["cargo", "test", "--profile", PROFILE, "--workspace", "--no-run"]
+    command = ["cargo", "test", "--workspace", "--no-run"]
     command.append("--message-format=json")
     ended = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=False)
     if ended.returncode:

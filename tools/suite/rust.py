@@ -20,8 +20,6 @@ from suite.steps import KEPT, ROOT, Test
 PRINTED = KEPT / "rust-tests.txt"
 """Output of the tests of the last run of them all."""
 
-PROFILE = ("--profile", "lab")
-
 
 class Binary(NamedTuple):
     """A test binary."""
@@ -35,7 +33,7 @@ class Binary(NamedTuple):
 
 def build(selected: Sequence[str] = ("--workspace",)) -> list[Binary] | None:
     """Compiles tests; None where that fails, with the compiler's own words on standard error."""
-    command = ["cargo", "test", *PROFILE, "--no-run", "--message-format=json-render-diagnostics"]
+    command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics"]
     ended = subprocess.run(
         [*command, *selected], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
     )

@@ -1,13 +1,13 @@
 //! Sessions of NBD clients, whole and mutated: a server answers each request once, takes bounded
 //! memory, and always comes to an end.
 
+use crate::running;
 use base::allocations;
 use base::rng::Rng;
 use host::device::message::{Answer, Command, Failure, Head, Request};
 use host::device::nbd::{
     Agreed, Broken, Export, Next, handshake, next_request, write_answer, write_failure,
 };
-use crate::running;
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::ops::Range;
