@@ -56,8 +56,10 @@ def carries(message: object, *parts: object) -> str:
     """
     text = str(message)
     for part in map(str, parts):
-        before, behind = (r"(?<!\w)" if part[:1].isidentifier() or part[:1].isdigit() else "",
-                          r"(?!\w)" if part[-1:].isidentifier() or part[-1:].isdigit() else "")
+        before, behind = (
+            r"(?<!\w)" if part[:1].isidentifier() or part[:1].isdigit() else "",
+            r"(?!\w)" if part[-1:].isidentifier() or part[-1:].isdigit() else "",
+        )
         assert re.search(before + re.escape(part) + behind, text), f"`{part}` is missing in: {text}"
     return text
 

@@ -1,14 +1,11 @@
 """Mutants: every one fits the tree, and sleeps in its copy until it is named."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
 from mutants.copy import make
 from mutants.list import Mutant, Refused, problems, read
 from mutants.programs import told

@@ -2,20 +2,11 @@
 
 import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 from conftest import ROOT
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tools() -> Iterator[None]:
-    """Makes the programs of `tools/` importable."""
-    sys.path.insert(0, str(ROOT / "tools"))
-    yield
-    sys.path.remove(str(ROOT / "tools"))
 
 
 def tool(name: str) -> ModuleType:

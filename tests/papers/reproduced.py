@@ -7,7 +7,6 @@ A witness is a row that moves if its mechanism breaks: its figure must be the on
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -15,12 +14,10 @@ from typing import ClassVar
 
 import pytest
 from conftest import ROOT, TRACES
-
-from nandlab.papers import Outcome, paper, tally
-
-sys.path.insert(0, str(ROOT / "tools"))
 from derived.markdown import table
 from derived.validation import PAPER_COLUMNS, cells
+
+from nandlab.papers import Outcome, paper, tally
 
 EXPERIMENTS = ROOT / "experiments"
 

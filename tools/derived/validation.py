@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from suite import rust
+
 from derived import ROOT
 from derived.markdown import code, table
-from suite import rust
 
 if TYPE_CHECKING:
     from nandlab.papers import Outcome
@@ -85,7 +86,13 @@ def figure(text: str) -> str:
 
 def validation() -> str:
     """The page: all rows, papers, and what is calibrated."""
-    lines = [*sections(rows_of(printed())), *papers(), "## Calibrated, not validated", "", *calibrated()]
+    lines = [
+        *sections(rows_of(printed())),
+        *papers(),
+        "## Calibrated, not validated",
+        "",
+        *calibrated(),
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 

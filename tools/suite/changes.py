@@ -1,4 +1,4 @@
-"""What the working tree has changed since it left the main branch, and which checks that asks for."""
+"""Changes of the working tree since it left the main branch, and the checks that they ask for."""
 
 from __future__ import annotations
 

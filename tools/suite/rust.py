@@ -31,7 +31,7 @@ class Binary(NamedTuple):
     """Crate and target, as `ssd main`."""
 
 
-def build(selected: Sequence[str] = ("--workspace",)) -> list[Binary] | None:
+def build(selected: Sequence[str] = ("--workspace", "--tests")) -> list[Binary] | None:
     """Compiles tests; None where that fails, with the compiler's own words on standard error."""
     command = ["cargo", "test", "--no-run", "--message-format=json-render-diagnostics"]
     ended = subprocess.run(

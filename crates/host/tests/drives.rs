@@ -1,9 +1,8 @@
 //! A drive as an object: a run on a clone is the run that preconditioned itself, to the bit; runs
 //! follow one another; and what is stored grows old.
 
-use crate::running;
-
 use base::error::assert_carries;
+use host::config::Loaded;
 use host::drive::Drive;
 use host::report::Outside;
 use host::session::{Session, Workload};
@@ -21,9 +20,15 @@ fn workload(text: &str) -> Workload {
     }
 }
 
+/// `tiny` with a quarter of its blocks, and `sets` laid over it.
+fn loaded(sets: &[&str]) -> Loaded {
+    let small = ["chip.geometry.blocks_per_plane=64"];
+    let sets: Vec<String> = small.iter().chain(sets).map(|&set| set.to_owned()).collect();
+    host::config::load("tiny", &sets).unwrap()
+}
+
 fn drive(sets: &[&str]) -> Drive {
-    let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-    Drive::new(host::config::load("tiny", &sets).unwrap(), 1 << 32).unwrap()
+    Drive::new(loaded(sets), 1 << 32).unwrap()
 }
 
 fn preconditioned(sets: &[&str], goal: Precondition) -> Drive {
@@ -73,9 +78,7 @@ fn a_run_on_a_clone_is_the_run_that_preconditioned_itself() {
             let of_clone = run(drive.twin().unwrap(), MIX).0;
             let of_another = run(drive.twin().unwrap(), MIX).0;
             let of_itself = run(drive, MIX).0;
-            let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
-            let loaded = host::config::load("tiny", &sets).unwrap();
-            let mut session = Session::new(loaded, &workload(MIX), goal, 1 << 32).unwrap();
+            let mut session = Session::new(loaded(sets), &workload(MIX), goal, 1 << 32).unwrap();
             while !session.advance(1000).unwrap() {}
             let of_session = session.report(Outside::default()).unwrap();
             assert_eq!(of_clone, of_session, "{sets:?}, {goal:?}");

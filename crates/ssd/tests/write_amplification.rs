@@ -161,7 +161,10 @@ fn assert_close(what: &str, ours: f64, theory: f64, tolerance: f64, source: &str
     assert!((ours / theory - 1.0).abs() <= tolerance, "{what}: {ours} against {theory}");
 }
 
-const ALPHAS: [f64; 4] = [1.07, 1.10, 1.28, 1.50];
+/// Physical over logical space, of the tests that always run and of the long ones: with little spare
+/// a drive writes many times as much until it has settled.
+const ALPHAS: [f64; 2] = [1.28, 1.50];
+const SMALL_ALPHAS: [f64; 2] = [1.07, 1.10];
 
 #[test]
 fn theory_functions_give_the_printed_values() {
@@ -173,9 +176,8 @@ fn theory_functions_give_the_printed_values() {
     }
 }
 
-#[test]
-fn greedy_is_the_exact_mean_field() {
-    for alpha in ALPHAS {
+fn greedy(alphas: [f64; 2]) {
+    for alpha in alphas {
         let (effective, wa) = uniform("greedy", &[], 8192, alpha);
         let (what, source) =
             (format!("greedy, alpha {alpha:.2}"), "exact mean field, solved in the test");
@@ -183,36 +185,61 @@ fn greedy_is_the_exact_mean_field() {
     }
 }
 
-#[test]
-fn fifo_is_its_closed_form() {
-    for alpha in ALPHAS {
+fn fifo(alphas: [f64; 2]) {
+    for alpha in alphas {
         let (effective, wa) = uniform("fifo", &[], 8192, alpha);
         let (what, source) = (format!("fifo, alpha {alpha:.2}"), "A = 1/(1 - exp(-alpha/A))");
         assert_close(&what, wa, fifo_theory(effective), 0.01, source);
     }
 }
 
-#[test]
-fn random_is_its_closed_form() {
-    for alpha in ALPHAS {
+fn random(alphas: [f64; 2]) {
+    for alpha in alphas {
         let (effective, wa) = uniform("random", &[], 8192, alpha);
         let (what, source) = (format!("random, alpha {alpha:.2}"), "A = alpha/(alpha - 1)");
         assert_close(&what, wa, effective / (effective - 1.0), 0.01, source);
     }
 }
 
-#[test]
-fn d_choices_lie_where_van_houdt_puts_them() {
-    // Reference values at b = 64 (devices.md section 6): mean field and simulation agree there.
-    for (alpha, two, ten) in
-        [(1.07, 10.28, 7.32), (1.10, 7.51, 5.45), (1.28, 3.24, 2.47), (1.50, 2.19, 1.72)]
-    {
+/// Reference values at b = 64 (devices.md section 6): mean field and simulation agree there.
+fn d_choices(alphas: [f64; 2]) {
+    let values = [(1.07, 10.28, 7.32), (1.10, 7.51, 5.45), (1.28, 3.24, 2.47), (1.50, 2.19, 1.72)];
+    for (alpha, two, ten) in values.into_iter().filter(|(alpha, ..)| alphas.contains(alpha)) {
         for (d, reference) in [(2, two), (10, ten)] {
             let (_, wa) = uniform("d_choices", &[("d", d)], 16384, alpha);
             let what = format!("d_choices, d = {d}, alpha {alpha:.2}");
             assert_close(&what, wa, reference, 0.02, "mean field of Van Houdt 2013, solved apart");
         }
     }
+}
+
+#[test]
+fn greedy_is_the_exact_mean_field() {
+    greedy(ALPHAS);
+}
+
+#[test]
+fn fifo_is_its_closed_form() {
+    fifo(ALPHAS);
+}
+
+#[test]
+fn random_is_its_closed_form() {
+    random(ALPHAS);
+}
+
+#[test]
+fn d_choices_lie_where_van_houdt_puts_them() {
+    d_choices(ALPHAS);
+}
+
+#[test]
+#[ignore = "a long test: ./lab test --full runs it"]
+fn theory_holds_with_little_spare_too() {
+    greedy(SMALL_ALPHAS);
+    fifo(SMALL_ALPHAS);
+    random(SMALL_ALPHAS);
+    d_choices(SMALL_ALPHAS);
 }
 
 /// Hot and cold data mixed in the same blocks, FIFO (Desnoyers):
@@ -311,16 +338,16 @@ fn superblocks_are_large_blocks_under_uniform_writes() {
             let effective = effective_alpha_of_eight(&*ftl, blocks, pages);
             (effective, measured(&mut *ftl, 5.0, 3.0, &mut || Lpn(rng.below(units) as u32)))
         };
-        for (is_together, units, what) in
-            [(true, 8 * pages, "eight dies together"), (false, pages, "eight dies apart")]
-        {
-            let (effective, wa) = wa(is_together);
+        let ((effective, together), (effective_apart, apart)) = (wa(true), wa(false));
+        for (effective, wa, units, what) in [
+            (effective, together, 8 * pages, "eight dies together"),
+            (effective_apart, apart, pages, "eight dies apart"),
+        ] {
             let what = format!("{what}, alpha {alpha:.2}");
             let source = format!("mean field of blocks of {units} units");
             assert_close(&what, wa, greedy_theory(effective, units), 0.01, &source);
         }
-        let (effective, together) = wa(true);
-        assert!(together > wa(false).1, "alpha {alpha}");
+        assert!(together > apart, "alpha {alpha}");
         assert!(together < fifo_theory(effective), "alpha {alpha}");
     }
 }

@@ -244,7 +244,10 @@ fn bad_files_are_refused_with_line_and_nearest() {
             &["my.toml:11: chip.timing.wear[0]", "`read`"],
         ),
         (replaced("\"page\"", "\"paeg\""), &["my.toml:12: ftl.name", "`page`"]),
-        (replaced("overprov", "overprv"), &["my.toml:13: ftl.overprv", "`overprovisioning`"]),
+        (
+            replaced("overprov", "overprv"),
+            &["my.toml:13: ftl.overprvisioning", "`overprovisioning`"],
+        ),
         (replaced("name = \"d_choices\"\n", ""), &["my.toml:14: gc", "missing", "`name`"]),
         (
             replaced("\"d_choices\"", "\"greedy\""),
